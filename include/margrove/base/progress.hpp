@@ -1,0 +1,61 @@
+#pragma once
+// How long work reports itself and how it is stopped: one callback, no global state.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <string_view>
+
+namespace margrove {
+
+/// Why a solver returned.
+enum class Stop { converged, pass_limit, time_limit, interrupted };
+std::string_view to_string(Stop stop);
+
+/// A report from inside long work. NaN stands for "not known".
+struct Progress {
+  std::string_view stage;  // "flat-svm", "reading", ...
+  std::int64_t done = 0;   // labels, passes, rows: what `unit` says
+  std::int64_t total = 0;  // 0: not known
+  std::string_view unit = "passes";
+  double objective = std::numeric_limits<double>::quiet_NaN();
+  double relative_gap = std::numeric_limits<double>::quiet_NaN();
+  double seconds = 0;  // since the control was made; filled in by RunControl
+};
+
+/// Returns false to ask for an early end.
+using ProgressCallback = std::function<bool(const Progress&)>;
+
+/// Passed to everything that may take long. Thread-safe.
+class RunControl {
+ public:
+  /// No reports, no limit.
+  RunControl() = default;
+  /// time_limit_seconds: infinity for none; the clock starts here.
+  explicit RunControl(ProgressCallback callback,
+                      double time_limit_seconds = std::numeric_limits<double>::infinity());
+
+  /// Tells the callback; false when the work must end, and from then on always false. Calls of the
+  /// callback are serialised.
+  bool proceed(Progress progress);
+  /// proceed() without a report: cheap enough for every few thousand steps.
+  bool proceed();
+  /// Why proceed() was false: interrupted or time_limit; `converged` while it has not been.
+  Stop stop_reason() const;
+  double seconds() const;
+
+ private:
+  bool check_clock();
+
+  using Clock = std::chrono::steady_clock;
+  ProgressCallback callback_;
+  double time_limit_seconds_ = std::numeric_limits<double>::infinity();
+  Clock::time_point start_ = Clock::now();
+  std::atomic<Stop> stop_ = Stop::converged;
+  std::mutex mutex_;
+};
+
+}  // namespace margrove

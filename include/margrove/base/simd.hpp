@@ -1,0 +1,13 @@
+#pragma once
+// MARGROVE_MULTIVERSION before a function compiles it for plain x86-64, AVX2 and AVX-512 and picks
+// one when the program starts, so that one portable binary is fast everywhere. For small loops over
+// plain arrays; what such a function calls must be inlined into it. Write reductions with
+// `#pragma omp simd reduction(+ : sum)`: the compiler may not reorder them otherwise.
+
+// Resolvers run before a sanitizer is ready; clang 16 cannot clone templates.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(MARGROVE_SANITIZED)
+#define MARGROVE_MULTIVERSION \
+  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define MARGROVE_MULTIVERSION
+#endif

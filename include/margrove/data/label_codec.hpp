@@ -1,0 +1,43 @@
+#pragma once
+// Labels are arbitrary strings outside and numbers from 0 inside.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace margrove {
+
+using LabelId = std::uint32_t;
+
+/// A bijection between label names and [0, size()).
+class LabelCodec {
+ public:
+  LabelCodec() = default;
+  /// Throws InvalidInput on a repeated or empty name.
+  explicit LabelCodec(std::vector<std::string> names);
+
+  /// The id of `name`, which gets the next free one if it is new.
+  LabelId add(std::string_view name);
+  std::optional<LabelId> find(std::string_view name) const;
+  const std::string& name(LabelId id) const { return names_[id]; }
+  std::span<const std::string> names() const { return names_; }
+  std::size_t size() const { return names_.size(); }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
+  };
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, LabelId, Hash, std::equal_to<>> ids_;
+};
+
+/// The order in which a model numbers its labels: by value where all names are whole numbers,
+/// otherwise by bytes. Returns ids of `codec`.
+std::vector<LabelId> natural_order(const LabelCodec& codec);
+
+}  // namespace margrove

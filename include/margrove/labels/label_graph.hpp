@@ -1,0 +1,95 @@
+#pragma once
+// The known structure of the labels.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace margrove {
+
+using NodeId = std::uint32_t;
+
+struct LabelEdge {
+  NodeId parent;
+  NodeId child;
+  bool operator==(const LabelEdge&) const = default;
+};
+
+/// Labels ordered by a directed acyclic graph; a tree is the case of at most one parent a node, and
+/// a graph without edges is a flat label set: several roots are allowed everywhere.
+/// Immutable. Memory O(nodes + edges).
+class LabelGraph {
+ public:
+  LabelGraph() = default;
+  /// Throws InvalidInput naming the edge that leaves [0, num_nodes), is a self-edge, repeats, or
+  /// closes a cycle (the nodes of one cycle are listed). O(nodes + edges).
+  static LabelGraph build(std::uint32_t num_nodes, std::span<const LabelEdge> edges);
+  /// `num_nodes` labels without any edge.
+  static LabelGraph flat(std::uint32_t num_nodes);
+
+  std::uint32_t num_nodes() const { return num_nodes_; }
+  std::size_t num_edges() const { return children_.size(); }
+  /// Ascending.
+  std::span<const NodeId> parents(NodeId n) const { return slice(parents_, parent_pointers_, n); }
+  std::span<const NodeId> children(NodeId n) const { return slice(children_, child_pointers_, n); }
+  bool is_leaf(NodeId n) const { return children(n).empty(); }
+  bool is_root(NodeId n) const { return parents(n).empty(); }
+  /// No node has two parents (a forest counts as a tree).
+  bool is_tree() const { return is_tree_; }
+  /// Every node once, parents before children; ties by the lower number.
+  std::span<const NodeId> topological_order() const { return order_; }
+  /// Ascending.
+  std::span<const NodeId> leaves() const { return leaves_; }
+  std::span<const NodeId> roots() const { return roots_; }
+  /// A(n), ascending, including n. O(result * log) on trees, O(ancestor edges) on DAGs.
+  std::vector<NodeId> ancestors(NodeId n) const;
+  /// D(n), ascending, including n.
+  std::vector<NodeId> descendants(NodeId n) const;
+  /// The longest path from a root, in edges.
+  std::uint32_t depth(NodeId n) const { return depth_[n]; }
+
+ private:
+  static std::span<const NodeId> slice(const std::vector<NodeId>& nodes,
+                                       const std::vector<std::size_t>& pointers, NodeId n) {
+    return std::span(nodes).subspan(pointers[n], pointers[n + 1] - pointers[n]);
+  }
+
+  std::uint32_t num_nodes_ = 0;
+  bool is_tree_ = true;
+  std::vector<std::size_t> parent_pointers_{0}, child_pointers_{0};
+  std::vector<NodeId> parents_, children_;
+  std::vector<NodeId> order_, leaves_, roots_;
+  std::vector<std::uint32_t> depth_;
+};
+
+/// A(l) for many l at once: row l of `nodes` is the ancestor-closed set, ascending.
+struct AncestorSets {
+  std::vector<std::size_t> pointers;
+  std::vector<NodeId> nodes;
+  std::span<const NodeId> operator[](NodeId n) const {
+    return std::span(nodes).subspan(pointers[n], pointers[n + 1] - pointers[n]);
+  }
+};
+/// A(n) of every node. Memory O(sum of |A(n)|).
+AncestorSets ancestor_sets(const LabelGraph& graph);
+
+/// A graph whose data labels are all leaves: below every inner node that carries data a leaf is
+/// spawned, and the data move there (HR section 2).
+struct LeafLabelled {
+  LabelGraph graph;                   // the old nodes keep their numbers, spawned leaves follow
+  std::vector<NodeId> leaf_of_label;  // old node -> the leaf its data moved to (itself for leaves;
+                                      // itself too for inner nodes without data)
+  std::vector<NodeId> label_of_node;  // new node -> old node
+};
+/// carries_data[n] says whether some row has label n.
+LeafLabelled spawn_leaves(const LabelGraph& graph, const std::vector<bool>& carries_data);
+
+/// The graph without the nodes that are ancestors of every leaf: with difference losses their
+/// scores cancel. kept[k] is the old number of node k.
+struct WithoutCommonRoots {
+  LabelGraph graph;
+  std::vector<NodeId> kept;
+};
+WithoutCommonRoots without_common_roots(const LabelGraph& graph);
+
+}  // namespace margrove

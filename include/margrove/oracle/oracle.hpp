@@ -1,0 +1,82 @@
+#pragma once
+// What a structured model must offer so that every search (search/) and every solver (solver/) can
+// use it. Notation: f(x, y) = <w, phi(x, y)>; for example i with true labelling y_i,
+//   m(y) = f(x_i, y) - f(x_i, y_i)   the margin violation,
+//   g(y) = L(y, y_i)                 the task loss, >= 0, 0 at y_i.
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace margrove {
+
+/// A labelling and its place in the plane that the searches walk through.
+template <class Labelling>
+struct Candidate {
+  Labelling y;
+  double m;  // margin violation
+  double g;  // task loss
+};
+
+/// lambda-oracle of one example at fixed weights: argmax_y w_m m(y) + w_g g(y), exact; y_i itself
+/// is a candidate (m = g = 0). Ties at w_m = 0 go to the larger m, at w_g = 0 to the larger g,
+/// other ties to the lowest labelling. w_m, w_g >= 0, not both 0.
+template <class O>
+concept Oracle = requires(const O& oracle, double w_m, double w_g) {
+  typename O::Labelling;
+  { oracle.argmax(w_m, w_g) } -> std::same_as<Candidate<typename O::Labelling>>;
+};
+
+/// Optional: the k best distinct labellings, best first (fewer if there are fewer).
+template <class O>
+concept KBestOracle = Oracle<O> && requires(const O& oracle, double w_m, double w_g, int k) {
+  { oracle.k_best(w_m, w_g, k) } -> std::same_as<std::vector<Candidate<typename O::Labelling>>>;
+};
+
+/// Optional: argmax over all labellings except the banned ones; at least one must be left.
+template <class O>
+concept BanListOracle = Oracle<O> && requires(const O& oracle, double w_m, double w_g,
+                                              std::span<const typename O::Labelling> banned) {
+  { oracle.argmax_without(w_m, w_g, banned) } -> std::same_as<Candidate<typename O::Labelling>>;
+};
+
+/// A sparse vector over the flat weights of a structured model; indices need not be sorted but do
+/// not repeat.
+struct SparseVector {
+  std::vector<std::uint64_t> indices;
+  std::vector<float> values;
+  void clear() {
+    indices.clear();
+    values.clear();
+  }
+  void add(std::uint64_t index, float value) {
+    indices.push_back(index);
+    values.push_back(value);
+  }
+};
+
+/// Flat weights times a scalar, so that shrinking all of them costs O(1).
+struct ScaledWeights {
+  std::span<const float> values;
+  double scale = 1.0;
+};
+
+/// A joint feature map with inference over a fixed set of training examples. Stateless but for the
+/// examples; one Workspace a thread.
+template <class M>
+concept StructuredModel =
+    requires(const M& model, std::size_t i, ScaledWeights w, typename M::Workspace& workspace,
+             const typename M::Labelling& y, SparseVector& difference) {
+      typename M::Labelling;  // regular (copyable, ==); ordered if k_best is offered
+      typename M::Workspace;  // default-constructible scratch
+      { model.num_examples() } -> std::convertible_to<std::size_t>;
+      { model.num_weights() } -> std::convertible_to<std::size_t>;
+      // Scores example i under w; the oracle refers to the workspace and to the model.
+      { model.oracle(i, w, workspace) } -> Oracle;
+      // phi(x_i, y) - phi(x_i, y_i), appended to `difference` (which the caller cleared).
+      { model.difference(i, y, difference) } -> std::same_as<void>;
+      { model.truth(i) } -> std::convertible_to<typename M::Labelling>;
+    };
+
+}  // namespace margrove

@@ -1,0 +1,89 @@
+#include "margrove/base/options.hpp"
+
+#include <charconv>
+
+namespace margrove {
+
+Range at_least(double low) {
+  return {[low](double x) { return x >= low && std::isfinite(x); }, concat(">= ", low)};
+}
+
+Range between(double low, double high) {
+  return {[low, high](double x) { return x >= low && x <= high; },
+          concat("in [", low, ", ", high, "]")};
+}
+
+namespace detail {
+namespace {
+template <class Number>
+Number parse_whole(std::string_view option, std::string_view text, std::string_view what) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  require<InvalidOption>(error == std::errc{} && end == text.data() + text.size(), "option ",
+                         option, " is '", text, "', but must be ", what);
+  return value;
+}
+}  // namespace
+
+double parse_number(std::string_view option, std::string_view text) {
+  return parse_whole<double>(option, text, "a number");
+}
+
+std::int64_t parse_integer(std::string_view option, std::string_view text) {
+  return parse_whole<std::int64_t>(option, text, "a whole number");
+}
+
+bool parse_switch(std::string_view option, std::string_view text) {
+  if (text == "true" || text == "1" || text.empty()) return true;
+  require<InvalidOption>(text == "false" || text == "0", "option ", option, " is '", text,
+                         "', but must be true or false");
+  return false;
+}
+
+std::string join(const std::vector<std::string>& values, std::string_view separator) {
+  std::string all;
+  for (const auto& value : values) {
+    if (!all.empty()) all += separator;
+    all += value;
+  }
+  return all;
+}
+}  // namespace detail
+
+void OptionTable::append(OptionTable other) {
+  for (auto& e : other.entries_) {
+    if (has(e.info.name)) throw std::logic_error("option declared twice: " + e.info.name);
+    entries_.push_back(std::move(e));
+  }
+}
+
+std::vector<OptionInfo> OptionTable::list() const {
+  std::vector<OptionInfo> infos;
+  for (const auto& e : entries_) infos.push_back(e.info);
+  return infos;
+}
+
+bool OptionTable::has(std::string_view name) const {
+  for (const auto& e : entries_) {
+    if (e.info.name == name) return true;
+  }
+  return false;
+}
+
+const OptionTable::Entry& OptionTable::entry(std::string_view name) const {
+  std::vector<std::string> known;
+  for (const auto& e : entries_) {
+    if (e.info.name == name) return e;
+    known.push_back(e.info.name);
+  }
+  throw InvalidOption(concat("unknown option ", name, "; known: ", detail::join(known, ", ")));
+}
+
+void OptionTable::set(std::string_view name, std::string_view value) { entry(name).set(value); }
+std::string OptionTable::get(std::string_view name) const { return entry(name).get(); }
+
+void OptionTable::validate() const {
+  for (const auto& e : entries_) e.validate();
+}
+
+}  // namespace margrove

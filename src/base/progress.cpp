@@ -1,0 +1,50 @@
+#include "margrove/base/progress.hpp"
+
+namespace margrove {
+
+std::string_view to_string(Stop stop) {
+  switch (stop) {
+    case Stop::converged:
+      return "converged";
+    case Stop::pass_limit:
+      return "pass_limit";
+    case Stop::time_limit:
+      return "time_limit";
+    case Stop::interrupted:
+      return "interrupted";
+  }
+  return "unknown";
+}
+
+RunControl::RunControl(ProgressCallback callback, double time_limit_seconds)
+    : callback_(std::move(callback)), time_limit_seconds_(time_limit_seconds) {}
+
+double RunControl::seconds() const {
+  return std::chrono::duration<double>(Clock::now() - start_).count();
+}
+
+Stop RunControl::stop_reason() const { return stop_.load(std::memory_order_relaxed); }
+
+bool RunControl::check_clock() {
+  if (stop_reason() != Stop::converged) return false;
+  if (seconds() >= time_limit_seconds_) {
+    stop_.store(Stop::time_limit, std::memory_order_relaxed);
+    return false;
+  }
+  return true;
+}
+
+bool RunControl::proceed() { return check_clock(); }
+
+bool RunControl::proceed(Progress progress) {
+  if (!check_clock()) return false;
+  if (!callback_) return true;
+  const std::lock_guard lock(mutex_);
+  if (stop_reason() != Stop::converged) return false;
+  progress.seconds = seconds();
+  if (callback_(progress)) return true;
+  stop_.store(Stop::interrupted, std::memory_order_relaxed);
+  return false;
+}
+
+}  // namespace margrove

@@ -1,0 +1,50 @@
+#include "margrove/data/label_codec.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include "margrove/base/errors.hpp"
+
+namespace margrove {
+
+LabelCodec::LabelCodec(std::vector<std::string> names) {
+  for (const auto& name : names) {
+    require(!name.empty(), "labels: a label's name is empty");
+    require(!find(name), "labels: the name '", name, "' occurs twice");
+    add(name);
+  }
+}
+
+LabelId LabelCodec::add(std::string_view name) {
+  if (const auto found = ids_.find(name); found != ids_.end()) return found->second;
+  const auto id = static_cast<LabelId>(names_.size());
+  names_.emplace_back(name);
+  ids_.emplace(names_.back(), id);
+  return id;
+}
+
+std::optional<LabelId> LabelCodec::find(std::string_view name) const {
+  const auto found = ids_.find(name);
+  if (found == ids_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<LabelId> natural_order(const LabelCodec& codec) {
+  std::vector<LabelId> order(codec.size());
+  std::iota(order.begin(), order.end(), LabelId{0});
+  std::vector<std::int64_t> numbers(codec.size());
+  bool all_numbers = true;
+  for (std::size_t i = 0; i < codec.size() && all_numbers; ++i) {
+    const std::string& name = codec.names()[i];
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), numbers[i]);
+    all_numbers = error == std::errc{} && end == name.data() + name.size();
+  }
+  std::sort(order.begin(), order.end(), [&](LabelId a, LabelId b) {
+    if (all_numbers && numbers[a] != numbers[b]) return numbers[a] < numbers[b];
+    return codec.name(a) < codec.name(b);
+  });
+  return order;
+}
+
+}  // namespace margrove

@@ -1,0 +1,161 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "margrove/base/errors.hpp"
+#include "margrove/base/executor.hpp"
+#include "margrove/base/options.hpp"
+#include "margrove/base/progress.hpp"
+#include "margrove/base/random.hpp"
+
+namespace margrove {
+namespace {
+
+TEST(Errors, message_joins_parts_in_the_c_locale) {
+  EXPECT_EQ(concat("x[", 3, "] is ", 0.1, ", but must be > ", 1e-300, 'c', std::uint64_t{7}),
+            "x[3] is 0.1, but must be > 1e-300c7");
+  EXPECT_THROW(require(false, "no"), InvalidInput);
+  EXPECT_NO_THROW(require(true, "no"));
+}
+
+TEST(Executor, calls_every_index_once_on_any_number_of_threads) {
+  for (const int threads : {1, 2, 5}) {
+    Executor executor(threads);
+    std::vector<int> calls(1000, 0);
+    executor.for_each(calls.size(), [&](std::size_t i, int worker) {
+      ASSERT_LT(worker, executor.size());
+      ++calls[i];
+    });
+    EXPECT_EQ(calls, std::vector<int>(1000, 1));
+  }
+}
+
+TEST(Executor, ordered_sum_has_the_same_bits_on_any_number_of_threads) {
+  std::set<double> sums;
+  for (const int threads : {1, 2, 5}) {
+    Executor executor(threads);
+    sums.insert(executor.ordered_sum(
+        5000, [](std::size_t i, int) { return 1.0 / (1.0 + static_cast<double>(i)); }));
+  }
+  EXPECT_EQ(sums.size(), 1U);
+}
+
+TEST(Executor, a_task_that_throws_reaches_the_caller_and_leaves_the_pool_usable) {
+  Executor executor(3);
+  EXPECT_THROW(executor.for_each(100,
+                                 [](std::size_t i, int) {
+                                   if (i == 40) throw InvalidInput("forty");
+                                 }),
+               InvalidInput);
+  EXPECT_EQ(executor.ordered_sum(10, [](std::size_t, int) { return 1.0; }), 10.0);
+}
+
+TEST(Executor, a_nested_call_runs_in_its_task) {
+  Executor executor(2);
+  const double sum = executor.ordered_sum(4, [&](std::size_t, int) {
+    return executor.ordered_sum(5, [](std::size_t, int) { return 1.0; });
+  });
+  EXPECT_EQ(sum, 20.0);
+}
+
+TEST(Executor, negative_number_of_threads_throws) { EXPECT_THROW(Executor(-1), InvalidOption); }
+
+TEST(Random, same_seed_gives_the_same_numbers_and_streams_differ) {
+  Random a(1), b(1), c(1, 1);
+  EXPECT_EQ(a.next(), b.next());
+  EXPECT_NE(a.next(), c.next());
+}
+
+TEST(Random, below_is_uniform_and_normal_has_unit_variance) {
+  Random random(3);
+  std::vector<int> counts(7, 0);
+  for (int i = 0; i < 70000; ++i) ++counts[random.below(7)];
+  for (const int count : counts) EXPECT_NEAR(count, 10000, 500);
+  double sum = 0, squares = 0;
+  for (int i = 0; i < 100000; ++i) {
+    const double x = random.normal();
+    sum += x;
+    squares += x * x;
+  }
+  EXPECT_NEAR(sum / 1e5, 0, 0.02);
+  EXPECT_NEAR(squares / 1e5, 1, 0.02);
+}
+
+TEST(RunControl, stops_for_good_once_the_callback_says_so) {
+  int calls = 0;
+  RunControl control([&](const Progress&) { return ++calls < 3; });
+  EXPECT_TRUE(control.proceed({}));
+  EXPECT_TRUE(control.proceed({}));
+  EXPECT_FALSE(control.proceed({}));
+  EXPECT_FALSE(control.proceed());
+  EXPECT_EQ(calls, 3);
+  EXPECT_EQ(control.stop_reason(), Stop::interrupted);
+}
+
+TEST(RunControl, stops_at_the_time_limit) {
+  RunControl control(nullptr, 0.0);
+  EXPECT_FALSE(control.proceed());
+  EXPECT_EQ(control.stop_reason(), Stop::time_limit);
+}
+
+struct ExampleOptions {
+  double C = 1.0;
+  int max_passes = 100;
+  bool shrink = true;
+  std::string loss = "hinge";
+  static auto fields() {
+    return std::tuple{
+        field("C", &ExampleOptions::C, positive, "loss weight"),
+        field("max_passes", &ExampleOptions::max_passes, at_least(1), "passes over the data"),
+        field("shrink", &ExampleOptions::shrink, "leave out variables at a bound"),
+        field("loss", &ExampleOptions::loss, Choices{{"hinge", "squared-hinge"}}, "point loss"),
+    };
+  }
+};
+
+TEST(Options, table_sets_gets_and_lists_what_the_struct_declares) {
+  ExampleOptions options;
+  OptionTable table(options);
+  table.set("C", "0.25");
+  table.set("max_passes", "7");
+  table.set("shrink", "false");
+  table.set("loss", "squared-hinge");
+  EXPECT_EQ(options.C, 0.25);
+  EXPECT_EQ(options.max_passes, 7);
+  EXPECT_FALSE(options.shrink);
+  EXPECT_EQ(table.get("loss"), "squared-hinge");
+  ASSERT_EQ(table.list().size(), 4U);
+  EXPECT_EQ(table.list()[0].default_value, "1");
+  EXPECT_EQ(table.list()[3].range, "hinge | squared-hinge");
+}
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const InvalidOption& error) {
+    return error.what();
+  }
+  return "nothing thrown";
+}
+
+TEST(Options, each_wrong_value_names_the_option) {
+  ExampleOptions options;
+  OptionTable table(options);
+  EXPECT_EQ(message_of([&] { table.set("C", "-1"); }), "option C is -1, but must be > 0");
+  EXPECT_EQ(message_of([&] { table.set("C", "nan"); }), "option C is nan, but must be > 0");
+  EXPECT_EQ(message_of([&] { table.set("C", "1x"); }), "option C is '1x', but must be a number");
+  EXPECT_EQ(message_of([&] { table.set("max_passes", "1.5"); }),
+            "option max_passes is '1.5', but must be a whole number");
+  EXPECT_EQ(message_of([&] { table.set("max_passes", "99999999999"); }),
+            "option max_passes is 99999999999, which is out of range");
+  EXPECT_EQ(message_of([&] { table.set("loss", "cubic"); }),
+            "option loss is 'cubic', but must be one of hinge, squared-hinge");
+  EXPECT_EQ(message_of([&] { table.set("D", "1"); }),
+            "unknown option D; known: C, max_passes, shrink, loss");
+  options.C = std::nan("");
+  EXPECT_EQ(message_of([&] { validate(options); }), "option C is nan, but must be > 0");
+}
+
+}  // namespace
+}  // namespace margrove
