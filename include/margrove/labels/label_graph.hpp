@@ -22,7 +22,7 @@ class LabelGraph {
  public:
   LabelGraph() = default;
   /// Throws InvalidInput naming the edge that leaves [0, num_nodes), is a self-edge, repeats, or
-  /// closes a cycle (the nodes of one cycle are listed). O(nodes + edges).
+  /// closes a cycle (the nodes of one cycle are listed). O(nodes + edges), up to sorting siblings.
   static LabelGraph build(std::uint32_t num_nodes, std::span<const LabelEdge> edges);
   /// `num_nodes` labels without any edge.
   static LabelGraph flat(std::uint32_t num_nodes);
@@ -36,12 +36,12 @@ class LabelGraph {
   bool is_root(NodeId n) const { return parents(n).empty(); }
   /// No node has two parents (a forest counts as a tree).
   bool is_tree() const { return is_tree_; }
-  /// Every node once, parents before children; ties by the lower number.
+  /// Every node once, parents before children: by depth, then by number.
   std::span<const NodeId> topological_order() const { return order_; }
   /// Ascending.
   std::span<const NodeId> leaves() const { return leaves_; }
   std::span<const NodeId> roots() const { return roots_; }
-  /// A(n), ascending, including n. O(result * log) on trees, O(ancestor edges) on DAGs.
+  /// A(n), ascending, including n. O(ancestor edges), up to sorting the result.
   std::vector<NodeId> ancestors(NodeId n) const;
   /// D(n), ascending, including n.
   std::vector<NodeId> descendants(NodeId n) const;
@@ -62,7 +62,11 @@ class LabelGraph {
   std::vector<std::uint32_t> depth_;
 };
 
-/// A(l) for many l at once: row l of `nodes` is the ancestor-closed set, ascending.
+/// The nodes of one cycle, each a parent of the next and the last a parent of the first; empty if
+/// there is none. For callers that must name a cycle in words of their own. O(nodes + edges).
+std::vector<NodeId> find_cycle(std::uint32_t num_nodes, std::span<const LabelEdge> edges);
+
+/// A(n) of every n at once: row n of `nodes` is the ancestor-closed set, ascending.
 struct AncestorSets {
   std::vector<std::size_t> pointers;
   std::vector<NodeId> nodes;
@@ -84,8 +88,8 @@ struct LeafLabelled {
 /// carries_data[n] says whether some row has label n.
 LeafLabelled spawn_leaves(const LabelGraph& graph, const std::vector<bool>& carries_data);
 
-/// The graph without the nodes that are ancestors of every leaf: with difference losses their
-/// scores cancel. kept[k] is the old number of node k.
+/// The graph without the inner nodes that are ancestors of every leaf: with difference losses their
+/// scores cancel. Leaves stay. kept[k], ascending, is the old number of node k.
 struct WithoutCommonRoots {
   LabelGraph graph;
   std::vector<NodeId> kept;
