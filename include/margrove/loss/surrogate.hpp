@@ -1,20 +1,22 @@
 #pragma once
-// Bi-criteria surrogate losses: max_y psi(m(y), g(y)) with psi := 0 at y_i (method page, section
-// 3).
+// Bi-criteria surrogate losses: max_y psi(m(y), g(y)) with psi := 0 at y_i (Thesis, section 3.3).
+// What loss/surrogates.hpp offers beside margin rescaling, and every type that models the concept.
 
 #include <concepts>
 
 namespace margrove {
 
-/// psi increasing in both arguments where it is >= 0.
+/// psi is increasing in both arguments and quasi-concave where it is >= 0: the searches' exactness
+/// and their bounds rest on it. Derivatives are asked for only at g != 0 and psi >= 0.
 template <class S>
 concept Surrogate = requires(const S& psi, double m, double g) {
   { psi.value(m, g) } -> std::same_as<double>;
   { psi.derivative_m(m, g) } -> std::same_as<double>;  // d psi / d m
-  { psi.derivative_g(m, g) } -> std::same_as<double>;  // d psi / d g; g > 0
+  { psi.derivative_g(m, g) } -> std::same_as<double>;  // d psi / d g
 };
 
-/// psi = slope(g) m + offset(g): what the dual solvers need.
+/// psi = slope(g) m + offset(g): what the dual solvers need. The part of psi that does not depend
+/// on the weights is slope(g) * Candidate::constant + offset(g).
 template <class S>
 concept AffineSurrogate = Surrogate<S> && requires(const S& psi, double g) {
   { psi.slope(g) } -> std::same_as<double>;

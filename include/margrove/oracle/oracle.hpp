@@ -6,6 +6,8 @@
 
 #include <concepts>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,17 +17,28 @@ namespace margrove {
 template <class Labelling>
 struct Candidate {
   Labelling y;
-  double m;  // margin violation
-  double g;  // task loss
+  double m;               // margin violation, plus `constant`
+  double g;               // task loss
+  double constant = 0.0;  // what m holds that does not depend on the weights: 0 but for Micro-F1,
+                          // whose first coordinate is Hamming loss + margin violation
 };
 
 /// lambda-oracle of one example at fixed weights: argmax_y w_m m(y) + w_g g(y), exact; y_i itself
-/// is a candidate (m = g = 0). Ties at w_m = 0 go to the larger m, at w_g = 0 to the larger g,
-/// other ties to the lowest labelling. w_m, w_g >= 0, not both 0.
+/// is a candidate. Ties at w_m = 0 go to the larger m, at w_g = 0 to the larger g, other ties to
+/// the lowest labelling. w_m, w_g >= 0, not both 0.
+/// truth() is y_i: m = g = 0, but for Micro-F1, where g = -2|y_i|.
 template <class O>
 concept Oracle = requires(const O& oracle, double w_m, double w_g) {
   typename O::Labelling;
   { oracle.argmax(w_m, w_g) } -> std::same_as<Candidate<typename O::Labelling>>;
+  { oracle.truth() } -> std::same_as<Candidate<typename O::Labelling>>;
+};
+
+/// Optional: where a labelling known from earlier lies under the present weights. Far cheaper than
+/// argmax; what warm starts and label caches need.
+template <class O>
+concept EvaluatingOracle = Oracle<O> && requires(const O& oracle, const O::Labelling& y) {
+  { oracle.evaluate(y) } -> std::same_as<Candidate<typename O::Labelling>>;
 };
 
 /// Optional: the k best distinct labellings, best first (fewer if there are fewer).
@@ -34,11 +47,45 @@ concept KBestOracle = Oracle<O> && requires(const O& oracle, double w_m, double 
   { oracle.k_best(w_m, w_g, k) } -> std::same_as<std::vector<Candidate<typename O::Labelling>>>;
 };
 
-/// Optional: argmax over all labellings except the banned ones; at least one must be left.
+/// Optional: argmax over all labellings except the banned ones; none if all are banned.
 template <class O>
 concept BanListOracle = Oracle<O> && requires(const O& oracle, double w_m, double w_g,
                                               std::span<const typename O::Labelling> banned) {
-  { oracle.argmax_without(w_m, w_g, banned) } -> std::same_as<Candidate<typename O::Labelling>>;
+  {
+    oracle.argmax_without(w_m, w_g, banned)
+  } -> std::same_as<std::optional<Candidate<typename O::Labelling>>>;
+};
+
+/// The part of the plane between two rays from the origin of (h, g), h = 1 + m:
+/// h > 0, g > 0 and lower h <= g <= upper h, each side strict or not.
+struct SlopeBounds {
+  double lower = 0.0;
+  double upper = std::numeric_limits<double>::infinity();
+  bool lower_strict = true;
+  bool upper_strict = false;
+
+  bool contain(double h, double g) const {
+    return h > 0 && g > 0 && (lower_strict ? lower * h < g : lower * h <= g) &&
+           (upper == std::numeric_limits<double>::infinity() ||
+            (upper_strict ? g < upper * h : g <= upper * h));
+  }
+};
+
+/// Optional: argmax over the labellings within the bounds, exact; none if there is none.
+template <class O>
+concept ConstrainedOracle =
+    Oracle<O> && requires(const O& oracle, double w_m, double w_g, const SlopeBounds& bounds) {
+      {
+        oracle.constrained_argmax(w_m, w_g, bounds)
+      } -> std::same_as<std::optional<Candidate<typename O::Labelling>>>;
+    };
+
+/// Optional: argmax over a relaxation of the labellings, whose value bounds the exact one; y may be
+/// fractional.
+template <class O>
+concept RelaxedOracle = Oracle<O> && requires(const O& oracle, double w_m, double w_g) {
+  typename O::RelaxedLabelling;
+  { oracle.relaxed_argmax(w_m, w_g) } -> std::same_as<Candidate<typename O::RelaxedLabelling>>;
 };
 
 /// A sparse vector over the flat weights of a structured model; indices need not be sorted but do

@@ -2,6 +2,7 @@
 // A search finds argmax_y psi(m(y), g(y)) for one example by calls to its oracle.
 
 #include <algorithm>
+#include <vector>
 
 #include "margrove/loss/surrogate.hpp"
 #include "margrove/oracle/oracle.hpp"
@@ -16,20 +17,33 @@ struct SearchResult {
   int oracle_calls;
 };
 
-/// A search is called with the oracle of one example and the surrogate.
+/// Labellings that earlier searches on one example found worth keeping. The solver holds one an
+/// example, the search reads and rewrites it; searches without a use for it leave it empty.
+template <class Labelling>
+struct LabelCache {
+  std::vector<Labelling> labellings;
+};
+
+/// A search is called with the oracle of one example, the surrogate and the example's cache.
+/// Copies of a search are independent: one a thread.
 template <class F, class O, class S>
 concept SearchFor =
-    Oracle<O> && Surrogate<S> && requires(F& search, const O& oracle, const S& psi) {
-      { search(oracle, psi) } -> std::same_as<SearchResult<typename O::Labelling>>;
+    Oracle<O> && Surrogate<S> &&
+    requires(F& search, const O& oracle, const S& psi, LabelCache<typename O::Labelling>& cache) {
+      { search(oracle, psi, cache) } -> std::same_as<SearchResult<typename O::Labelling>>;
     };
 
 /// Margin rescaling needs one call: max_y m + g.
 struct MarginSearch {
   template <Oracle O>
-  SearchResult<typename O::Labelling> operator()(const O& oracle,
-                                                 const MarginRescaling& psi) const {
+  SearchResult<typename O::Labelling> operator()(const O& oracle, const MarginRescaling& psi,
+                                                 LabelCache<typename O::Labelling>&) const {
     auto best = oracle.argmax(1.0, 1.0);
-    const double value = std::max(0.0, psi.value(best.m, best.g));
+    double value = psi.value(best.m, best.g);
+    if (value <= 0) {
+      best = oracle.truth();
+      value = 0;
+    }
     return {std::move(best), value, value, 1};
   }
 };
