@@ -116,8 +116,9 @@ class OptionTable {
   };
   const Entry& entry(std::string_view name) const;
 
-  template <class Struct, class Value, class Constraint>
-  void add(Struct& options, const Struct& defaults, const Field<Struct, Value, Constraint>& f) {
+  // A field may belong to a base class of Struct.
+  template <class Struct, class Owner, class Value, class Constraint>
+  void add(Struct& options, const Struct& defaults, const Field<Owner, Value, Constraint>& f) {
     Value* value = &(options.*f.member);
     const std::string name(f.name);
     Entry e;

@@ -1,0 +1,28 @@
+#pragma once
+// A trained model: what all kinds have in common, around the predictor.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "margrove/data/label_codec.hpp"
+#include "margrove/labels/label_graph.hpp"
+#include "margrove/model/method.hpp"
+#include "margrove/model/predictor.hpp"
+
+namespace margrove {
+
+struct Model {
+  std::string method;
+  OptionValues options;  // with which it was trained
+  LabelCodec labels;     // in natural order
+  LabelGraph hierarchy;  // over the ids of `labels`; without edges where none was given
+  bool has_hierarchy = false;
+  FitReport report;
+  std::unique_ptr<Predictor> predictor;
+
+  /// The predictor of rows. Throws InvalidInput for a model of another kind.
+  const RowPredictor& rows() const;
+};
+
+}  // namespace margrove

@@ -1,0 +1,58 @@
+#pragma once
+// What a method is trained on.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "margrove/data/dataset.hpp"
+#include "margrove/labels/label_graph.hpp"
+
+namespace margrove {
+
+/// Examples that are not rows: a method that takes such ones derives its own class and casts.
+class Examples {
+ public:
+  virtual ~Examples() = default;
+  virtual std::size_t size() const = 0;
+};
+
+/// Rows, their labels and the structure of the labels, checked and preprocessed. Refers to arrays
+/// of the caller. Without the intercept: methods append it (data/csr_matrix.hpp, with_intercept).
+struct TrainingSet {
+  CsrView X;
+  const LabelSets* labels = nullptr;      // ids of `codec`
+  const LabelCodec* codec = nullptr;      // all labels of the hierarchy and of the data
+  const LabelGraph* hierarchy = nullptr;  // over the ids of `codec`; null: none was given
+  std::span<const float> sample_weights;  // one a row, > 0; empty: all 1
+  const Examples* examples = nullptr;     // instead of X and labels
+  std::string source = "training data";   // for messages
+};
+
+/// The arrays a TrainingSet refers to, made from what the readers return.
+struct LabelledRows {
+  LabelCodec codec;  // in natural_order()
+  LabelSets labels;
+  LabelGraph hierarchy;
+  bool has_hierarchy = false;
+  std::vector<std::string> warnings;
+};
+
+/// Numbers the labels in natural order. With a hierarchy (may be null) the codec holds its nodes,
+/// and a label of the data outside it throws InvalidInput naming label and row. `num_rows` and
+/// labels of `data` are not changed. O(labels log labels + rows).
+LabelledRows label_rows(const LabelSets& labels, const LabelCodec& codec,
+                        const Hierarchy* hierarchy, const std::string& source);
+
+/// The same labels in the numbers of another codec, for evaluation: a label that `target` does not
+/// know gets a number from target.size() on, the same for each occurrence, and is counted.
+struct TranslatedLabels {
+  LabelSets labels;
+  std::size_t num_unknown_labels = 0;  // distinct
+  std::size_t num_rows_with_unknown = 0;
+};
+TranslatedLabels translate_labels(const LabelSets& labels, const LabelCodec& codec,
+                                  const LabelCodec& target);
+
+}  // namespace margrove

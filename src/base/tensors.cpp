@@ -1,0 +1,142 @@
+#include "margrove/base/tensors.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace margrove {
+
+std::size_t size_of(DType dtype) {
+  switch (dtype) {
+    case DType::u8:
+      return 1;
+    case DType::i32:
+    case DType::u32:
+    case DType::f32:
+      return 4;
+    case DType::i64:
+    case DType::u64:
+    case DType::f64:
+      return 8;
+  }
+  return 0;
+}
+
+std::string_view to_string(DType dtype) {
+  switch (dtype) {
+    case DType::u8:
+      return "U8";
+    case DType::i32:
+      return "I32";
+    case DType::u32:
+      return "U32";
+    case DType::i64:
+      return "I64";
+    case DType::u64:
+      return "U64";
+    case DType::f32:
+      return "F32";
+    case DType::f64:
+      return "F64";
+  }
+  return "?";
+}
+
+void TensorMap::fail(std::string_view message) const {
+  throw ModelFileError(concat(source_, ": ", message));
+}
+
+void TensorMap::put_bytes(std::string name, DType dtype, std::span<const std::byte> bytes,
+                          std::vector<std::uint64_t> shape, bool copy) {
+  if (shape.empty()) shape = {bytes.size() / size_of(dtype)};
+  std::uint64_t size = size_of(dtype);
+  for (const std::uint64_t extent : shape) size *= extent;
+  if (size != bytes.size()) throw std::logic_error("tensor " + name + ": shape and size differ");
+  if (copy) {
+    auto owned = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
+    bytes = *owned;
+    keep_alive(std::move(owned));
+  }
+  put_raw(std::move(name), {dtype, std::move(shape), bytes});
+}
+
+void TensorMap::put_strings(const std::string& name, std::span<const std::string> values) {
+  std::vector<std::uint64_t> offsets{0};
+  std::vector<std::uint8_t> bytes;
+  for (const std::string& value : values) {
+    bytes.insert(bytes.end(), value.begin(), value.end());
+    offsets.push_back(bytes.size());
+  }
+  put<std::uint8_t>(name + ".bytes", bytes);
+  put<std::uint64_t>(name + ".offsets", offsets);
+}
+
+std::vector<std::string> TensorMap::get_strings(const std::string& name) const {
+  const auto bytes = get<std::uint8_t>(name + ".bytes");
+  const auto offsets = get<std::uint64_t>(name + ".offsets");
+  check(!offsets.empty() && offsets.front() == 0 && offsets.back() == bytes.size(), "tensor ", name,
+        ".offsets must start at 0 and end at ", bytes.size());
+  std::vector<std::string> values;
+  values.reserve(offsets.size() - 1);
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+    check(offsets[i] <= offsets[i + 1] && offsets[i + 1] <= bytes.size(), "tensor ", name,
+          ".offsets[", i + 1, "] is ", offsets[i + 1], ", but must not decrease or exceed ",
+          bytes.size());
+    values.emplace_back(bytes.begin() + static_cast<std::ptrdiff_t>(offsets[i]),
+                        bytes.begin() + static_cast<std::ptrdiff_t>(offsets[i + 1]));
+  }
+  return values;
+}
+
+const Tensor& TensorMap::checked(std::string_view name, DType dtype,
+                                 std::vector<std::uint64_t> shape) const {
+  const auto found = tensors_.find(name);
+  check(found != tensors_.end(), "tensor ", name, " is missing");
+  const Tensor& tensor = found->second;
+  check(tensor.dtype == dtype, "tensor ", name, " has dtype ", to_string(tensor.dtype),
+        ", but must have ", to_string(dtype));
+  check(tensor.shape.size() == shape.size(), "tensor ", name, " has ", tensor.shape.size(),
+        " axes, but must have ", shape.size());
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    check(shape[axis] == kAnySize || shape[axis] == tensor.shape[axis], "tensor ", name, " has ",
+          tensor.shape[axis], " entries along axis ", axis, ", but must have ", shape[axis]);
+  }
+  return tensor;
+}
+
+std::vector<std::uint64_t> TensorMap::shape(std::string_view name) const {
+  const auto found = tensors_.find(name);
+  check(found != tensors_.end(), "tensor ", name, " is missing");
+  return found->second.shape;
+}
+
+const std::string& TensorMap::text(std::string_view key) const {
+  const auto found = metadata_.find(key);
+  check(found != metadata_.end(), "metadata ", key, " is missing");
+  return found->second;
+}
+
+double TensorMap::number(std::string_view key) const {
+  const std::string& value = text(key);
+  double number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  check(error == std::errc{} && end == value.data() + value.size() && std::isfinite(number),
+        "metadata ", key, " is '", value, "', but must be a number");
+  return number;
+}
+
+std::uint64_t TensorMap::whole_number(std::string_view key) const {
+  const std::string& value = text(key);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  check(error == std::errc{} && end == value.data() + value.size(), "metadata ", key, " is '",
+        value, "', but must be a whole number");
+  return number;
+}
+
+void TensorMap::copy_bytes(std::span<const std::byte> from, void* to) {
+  if (!from.empty()) std::memcpy(to, from.data(), from.size());
+}
+
+}  // namespace margrove

@@ -1,0 +1,24 @@
+#include "margrove/model/method.hpp"
+
+#include <set>
+
+namespace margrove {
+
+void set_options(OptionTable& table, const OptionValues& values) {
+  std::set<std::string_view> given;
+  for (const auto& [name, value] : values) {
+    require<InvalidOption>(given.insert(name).second, "option ", name, " is given twice");
+    table.set(name, value);
+  }
+  require<InvalidOption>(!(given.contains("C") && given.contains("lambda")),
+                         "options C and lambda are both given, but each determines the other: "
+                         "C = 1 / (2 lambda)");
+}
+
+OptionValues option_values(const OptionTable& table) {
+  OptionValues values;
+  for (const OptionInfo& info : table.list()) values.emplace_back(info.name, table.get(info.name));
+  return values;
+}
+
+}  // namespace margrove

@@ -1,0 +1,11 @@
+#include "margrove/model/model.hpp"
+
+namespace margrove {
+
+const RowPredictor& Model::rows() const {
+  const auto* rows = dynamic_cast<const RowPredictor*>(predictor.get());
+  require(rows != nullptr, "model of method ", method, ": its examples are not rows of a matrix");
+  return *rows;
+}
+
+}  // namespace margrove
