@@ -78,8 +78,11 @@ double brute_force_hull(const Labels& labels, const S& psi) {
       double low = (top - 1.0) / kGrid, high = (top + 1.0) / kGrid;
       for (int k = 0; k < 60; ++k) {
         const double third = (high - low) / 3;
-        (at(low + third) < at(high - third) ? low : high) +=
-            (at(low + third) < at(high - third)) ? third : -third;
+        if (at(low + third) < at(high - third)) {
+          low += third;
+        } else {
+          high -= third;
+        }
       }
       best = std::max(best, at(0.5 * (low + high)));
     }
@@ -316,7 +319,7 @@ TEST(ConvexHullSearch, needs_at_most_m_plus_2_calls_for_whole_losses_up_to_m) {
 }
 
 template <class S>
-void check_integral(const Labels& labels, const S& psi, bool may_give_up = false) {
+void check_integral(const Labels& labels, const S& psi) {
   const double best = brute_force(labels, psi);
   const auto result = run(ConvexHullSearch{.max_bans = 1000}, labels, psi);
   EXPECT_NEAR(result.value, best, 1e-9 * (1 + best));
@@ -324,7 +327,6 @@ void check_integral(const Labels& labels, const S& psi, bool may_give_up = false
   const auto few = run(ConvexHullSearch{.max_bans = 1}, labels, psi);
   EXPECT_LE(few.value, best + 1e-12 * (1 + best));
   EXPECT_GE(few.upper_bound, best - 1e-9 * (1 + best));
-  (void)may_give_up;
 }
 
 TEST(ConvexHullSearch, becomes_exact_by_its_ban_list) {
