@@ -8,7 +8,7 @@
 
 namespace margrove {
 
-LabelCodec::LabelCodec(std::vector<std::string> names) {
+LabelCodec::LabelCodec(const std::vector<std::string>& names) {
   for (const auto& name : names) {
     require(!name.empty(), "labels: a label's name is empty");
     require(!find(name), "labels: the name '", name, "' occurs twice");

@@ -18,7 +18,7 @@ class LabelCodec {
  public:
   LabelCodec() = default;
   /// Throws InvalidInput on a repeated or empty name.
-  explicit LabelCodec(std::vector<std::string> names);
+  explicit LabelCodec(const std::vector<std::string>& names);
 
   /// The id of `name`, which gets the next free one if it is new.
   LabelId add(std::string_view name);

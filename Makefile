@@ -1,0 +1,95 @@
+# The commands of the project; `make help` lists them. Everything they need is installed by
+# tools/setup, which they call themselves.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+# The tools that tools/setup installs come before others of the same name (a version manager's).
+export PATH := /usr/bin:$(PATH)
+JOBS ?= $(shell nproc)
+PYTHON := .venv/bin/python
+export PYTHONDONTWRITEBYTECODE := 1
+
+# A compiler cache, if there is one, that also serves other clones of the project.
+ifneq ($(shell command -v ccache),)
+  LAUNCHER := -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
+  export CCACHE_BASEDIR := $(CURDIR)
+  export CCACHE_NOHASHDIR := 1
+endif
+
+CTEST := ctest --output-on-failure --timeout 120 -j$(JOBS)
+PYTEST := timeout 600 $(PYTHON) -m pytest -q -p no:cacheprovider
+
+# $(call build,PRESET): configure and build everything of a preset.
+define build
+cmake --preset $(1) $(LAUNCHER) >build-$(1).log || { cat build-$(1).log; exit 1; }; \
+rm -f build-$(1).log; \
+ninja -C $(if $(filter release,$(1)),build,build-$(1)) -j$(JOBS) --quiet
+endef
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+.PHONY: setup
+setup: ## install what is missing
+	@tools/setup
+
+.PHONY: build
+build: setup ## the program build/margrove and the library
+	@$(call build,release)
+
+.PHONY: demo
+demo: build ## train and compare methods on the nouns of WordNet
+	@tools/demo
+
+.PHONY: test
+test: build ## unit, property and Python tests
+	@cd build && ulimit -v 16000000 && $(CTEST)
+	@$(PYTEST) tests/python
+
+.PHONY: check
+check: lint check-asan check-tsan check-fuzz check-docs ## sanitizers, fuzzers, lint, documented commands
+
+.PHONY: lint
+lint: build ## format, clang-tidy, ruff, mypy, shellcheck, include direction
+	@tools/lint
+
+.PHONY: check-asan
+check-asan: setup ## all unit tests under the address and undefined-behaviour sanitizers
+	@$(call build,asan)
+	@cd build-asan && $(CTEST)
+
+# Threads are created by base/executor only; these are the tests that use more than one.
+THREADED := [Tt]hread|Executor|RunControl|[Pp]arallel|[Cc]oncurrent
+
+.PHONY: check-tsan
+check-tsan: setup ## the tests of threaded code under the thread sanitizer
+	@$(call build,tsan)
+	@cd build-tsan && $(CTEST) --no-tests=error -R '$(THREADED)'
+
+.PHONY: check-fuzz
+check-fuzz: setup ## every fuzz target for FUZZ_SECONDS (30)
+	@$(call build,fuzz)
+	@tools/run_fuzzers build-fuzz
+
+.PHONY: check-docs
+check-docs: build ## run the commands in README.md and docs/ that are marked for it
+	@$(PYTHON) tools/check_docs.py
+
+.PHONY: format
+format: setup ## format C++ and Python in place
+	@git ls-files '*.hpp' '*.cpp' | xargs clang-format-16 -i
+	@.venv/bin/ruff format -q .
+
+.PHONY: bench
+bench: ## build the benchmarks and install their peers; bench/README.md says how to run them
+	@tools/setup --bench
+	@$(call build,bench)
+
+.PHONY: clean
+clean: ## remove what was built; .venv and demo-data stay
+	rm -rf build build-*

@@ -1,0 +1,107 @@
+"""The checks of tools/ find what they are there to find."""
+
+from pathlib import Path
+
+from tools import check_docs, check_includes, check_sources
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def write(root: Path, name: str, text: str) -> Path:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return Path(name)
+
+
+def test_an_include_that_points_back_is_found_with_its_line(tmp_path: Path) -> None:
+    file = write(
+        tmp_path, "src/data/x.cpp", '#include <vector>\n#include "margrove/labels/y.hpp"\n'
+    )
+    assert check_includes.violations(tmp_path, [file]) == [
+        "src/data/x.cpp:2: data must not include labels/y.hpp"
+    ]
+
+
+def test_includes_of_earlier_parts_and_of_the_own_part_are_fine(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        "include/margrove/labels/x.hpp",
+        '#include "margrove/base/errors.hpp"\n#include "margrove/labels/y.hpp"\n',
+    )
+    assert check_includes.violations(tmp_path, [file]) == []
+
+
+def test_parts_of_one_rank_do_not_include_one_another(tmp_path: Path) -> None:
+    file = write(tmp_path, "src/io/x.cpp", '#include "margrove/eval/metrics.hpp"\n')
+    assert len(check_includes.violations(tmp_path, [file])) == 1
+
+
+def test_a_part_that_is_not_in_the_order_is_found(tmp_path: Path) -> None:
+    file = write(tmp_path, "src/misc/x.cpp", "")
+    assert check_includes.violations(tmp_path, [file]) == [
+        "src/misc/x.cpp: part 'misc' is not in the order of the parts"
+    ]
+
+
+def test_the_order_of_parts_has_every_part_of_the_build() -> None:
+    build = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+    listed = build.split("set(MARGROVE_PARTS ")[1].split(")")[0].split()
+    assert (
+        sorted(check_includes.RANKS, key=check_includes.RANKS.__getitem__)[: len(listed)] == listed
+    )
+
+
+def test_printing_exiting_and_standard_distributions_are_found() -> None:
+    text = (
+        "std::cout << 1;  // a\nstd::exit(1);\n"
+        "std::normal_distribution<> d;\n#pragma omp parallel\n"
+    )
+    assert check_sources.errors_in(Path("src/x.cpp"), text) == [
+        "src/x.cpp:1: the library prints",
+        "src/x.cpp:2: the library exits",
+        "src/x.cpp:3: the library std random numbers",
+        "src/x.cpp:4: the library OpenMP threads (use base/executor.hpp)",
+    ]
+
+
+def test_comments_and_simd_pragmas_are_fine() -> None:
+    text = "// std::cout\n#pragma omp simd reduction(+ : sum)\nsnprintf(b, n, f);\n"
+    assert check_sources.errors_in(Path("src/x.cpp"), text) == []
+
+
+def test_a_header_without_pragma_once_is_found() -> None:
+    assert check_sources.errors_in(Path("include/x.hpp"), "") == ["include/x.hpp: no #pragma once"]
+
+
+def test_blocks_know_their_words_text_and_line() -> None:
+    page = "a\n```sh run\necho 1\n```\n```text output\n1\n```\n"
+    assert check_docs.blocks_of(page) == [
+        check_docs.Block(["sh", "run"], "echo 1\n", 2),
+        check_docs.Block(["text", "output"], "1\n", 5),
+    ]
+
+
+def test_output_is_compared_up_to_wildcards() -> None:
+    assert check_docs.matches("a\n...\nz … s\n", "a\nb\nc\nz 1.5 s\n")
+    assert check_docs.matches("a\n...\nb\n", "a\nb\n")
+    assert not check_docs.matches("a\nb\n", "a\nc\n")
+    assert not check_docs.matches("a\n", "a\nb\n")
+    assert not check_docs.matches("a.c\n", "abc\n")
+
+
+def test_a_failing_command_and_a_wrong_output_are_reported(tmp_path: Path) -> None:
+    page = check_docs.ROOT / "build" / f"{tmp_path.name}.md"
+    page.parent.mkdir(exist_ok=True)
+    page.write_text(
+        "```sh run\necho 1\n```\n```text output\n2\n```\n```sh run\nfalse\n```\n", encoding="utf-8"
+    )
+    try:
+        runs, errors = check_docs.check_page(page)
+    finally:
+        page.unlink()
+    assert runs == 2
+    assert [error.split(": ", 1)[1].split("\n")[0] for error in errors] == [
+        "the command printed",
+        "exit code 1",
+    ]
