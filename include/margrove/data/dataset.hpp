@@ -43,8 +43,7 @@ struct Dataset {
   LabelCodec codec;
 };
 
-/// A hierarchy file: node names and the edges between them, not yet checked for cycles (LabelGraph
-/// does that).
+/// A hierarchy file: node names and the edges between them.
 struct Hierarchy {
   struct Edge {
     LabelId parent;
@@ -52,7 +51,8 @@ struct Hierarchy {
   };
   LabelCodec codec;  // in order of first appearance
   std::vector<Edge> edges;
-  std::string source;  // file name, for messages
+  std::string source;               // file name, for messages
+  std::vector<std::int64_t> lines;  // of each edge; empty if not from a file
 };
 
 }  // namespace margrove

@@ -1,0 +1,41 @@
+#pragma once
+// Files that appear whole or not at all.
+
+#include <string>
+#include <string_view>
+
+namespace margrove {
+
+/// Writes beside the target and renames over it in commit(): whoever opens the path sees the old
+/// file or the complete new one, whatever happens in between. A symbolic link is followed; a target
+/// that is not a regular file (a device, a pipe) is written to directly. Keeps the permissions of a
+/// file that it replaces.
+///
+/// Everything throws InvalidInput naming the path and the system's reason; an object that has
+/// thrown, or is destroyed without commit(), leaves the old target untouched and no other file.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::string path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  /// Buffered.
+  void write(std::string_view bytes);
+  /// Flushes to the disk, then renames. No call may follow.
+  void commit();
+
+ private:
+  void flush();
+  void write_fully(std::string_view bytes);
+  [[noreturn]] void fail(std::string_view action, int error);
+  void discard() noexcept;
+
+  std::string path_;       // as given, for messages
+  std::string target_;     // links resolved
+  std::string temporary_;  // empty when the target is written to directly
+  int descriptor_ = -1;
+  std::string buffer_;
+};
+
+}  // namespace margrove

@@ -1,0 +1,52 @@
+#pragma once
+// Bytes and lines of data files: plain, gzip or zstd, told apart by their first bytes.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace margrove {
+
+/// Decompressed bytes, front to back. Memory stays bounded however large the file is.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  /// Fills `out` from its front and returns how many bytes; 0 only at the end. Throws InvalidInput
+  /// naming the source when it cannot be read or its compressed stream is damaged or cut short.
+  virtual std::size_t read(std::span<char> out) = 0;
+};
+
+/// Opens a file. Throws InvalidInput naming `path` if that fails or it is a folder.
+std::unique_ptr<ByteSource> open_file(const std::string& path);
+/// Reads `bytes`, which must outlive the source and may be compressed too; `name` is for messages.
+std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name);
+
+/// Cuts a source into blocks of whole lines.
+class LineBlocks {
+ public:
+  LineBlocks(std::unique_ptr<ByteSource> source, std::string name);
+
+  /// Moves to the next block; false at the end. Memory: one block, or the longest line.
+  bool next();
+  /// Whole lines; only the file's last one may lack its '\n'. The byte after the end may be read
+  /// and is '\n'. Valid until the next call of next(), and never empty after it returned true.
+  std::string_view text() const { return {buffer_.data(), text_size_}; }
+  const std::string& name() const { return name_; }
+  /// Decompressed bytes handed out so far.
+  std::int64_t num_bytes() const { return num_bytes_; }
+
+ private:
+  std::unique_ptr<ByteSource> source_;
+  std::string name_;
+  std::vector<char> buffer_;
+  std::size_t text_size_ = 0;   // the block
+  std::size_t valid_size_ = 0;  // the block and the start of the line after it
+  char after_text_ = '\n';      // what the closing '\n' stands in for
+  bool at_end_ = false;
+  std::int64_t num_bytes_ = 0;
+};
+
+}  // namespace margrove

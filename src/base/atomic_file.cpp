@@ -1,0 +1,115 @@
+#include "margrove/base/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <system_error>
+
+#include "margrove/base/errors.hpp"
+
+namespace margrove {
+namespace {
+constexpr std::size_t kBufferBytes = 1 << 18;
+
+std::string resolve_links(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
+  return real ? std::string(real.get()) : path;
+}
+
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+}  // namespace
+
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(resolve_links(path_)) {
+  struct stat existing {};
+  const bool exists = ::stat(target_.c_str(), &existing) == 0;
+  if (exists && S_ISDIR(existing.st_mode)) fail("cannot write to it", EISDIR);
+  if (exists && !S_ISREG(existing.st_mode)) {
+    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail("cannot open it for writing", errno);
+    return;
+  }
+  // Other processes and threads may be writing the same target: O_EXCL finds a name of our own.
+  for (int attempt = 0; descriptor_ < 0; ++attempt) {
+    std::string name = concat(target_, ".tmp-", static_cast<long long>(::getpid()), "-", attempt);
+    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0) {
+      temporary_ = std::move(name);
+    } else if (errno != EEXIST || attempt == 1000) {
+      fail("cannot create a file beside it", errno);
+    }
+  }
+  if (exists && ::fchmod(descriptor_, existing.st_mode & 07777) != 0) {
+    fail("cannot set the permissions", errno);
+  }
+}
+
+AtomicFile::~AtomicFile() { discard(); }
+
+void AtomicFile::write(std::string_view bytes) {
+  if (buffer_.size() + bytes.size() > kBufferBytes) flush();
+  if (bytes.size() >= kBufferBytes) {
+    write_fully(bytes);
+  } else {
+    buffer_ += bytes;
+  }
+}
+
+void AtomicFile::flush() {
+  write_fully(buffer_);
+  buffer_.clear();
+}
+
+void AtomicFile::write_fully(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ::ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("cannot write to it", errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void AtomicFile::commit() {
+  flush();
+  if (temporary_.empty()) {  // a device: there is nothing to rename, and it may not know fsync
+    const int result = ::close(descriptor_);
+    descriptor_ = -1;
+    if (result != 0) fail("cannot close it", errno);
+    return;
+  }
+  if (::fsync(descriptor_) != 0) fail("cannot write to it", errno);
+  const int closed = ::close(descriptor_);
+  descriptor_ = -1;
+  if (closed != 0) fail("cannot write to it", errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot replace it", errno);
+  temporary_.clear();
+  // The file is whole by now; syncing the folder only makes the new name survive a power cut, and
+  // some file systems refuse it.
+  const int folder = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0) {
+    ::fsync(folder);
+    ::close(folder);
+  }
+}
+
+void AtomicFile::fail(std::string_view action, int error) {
+  discard();
+  throw InvalidInput(concat(path_, ": ", action, ": ", std::generic_category().message(error)));
+}
+
+void AtomicFile::discard() noexcept {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  temporary_.clear();
+}
+
+}  // namespace margrove

@@ -1,0 +1,176 @@
+#include "margrove/data/hierarchy_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <vector>
+
+#include "margrove/data/input_file.hpp"
+#include "text_scan.hpp"
+
+namespace margrove {
+namespace {
+using detail::is_blank;
+using detail::Line;
+
+/// Up to three fields before a comment: the third one shows that there are too many.
+struct Fields {
+  std::array<std::string_view, 3> at;
+  std::size_t count = 0;
+};
+
+Fields split(const Line& line) {
+  Fields fields;
+  std::size_t p = 0;
+  while (fields.count < fields.at.size()) {
+    while (p < line.text.size() && is_blank(line.text[p])) ++p;
+    if (p == line.text.size() || line.text[p] == '#') break;
+    const std::size_t start = p;
+    while (p < line.text.size() && !is_blank(line.text[p])) ++p;
+    fields.at[fields.count++] = line.text.substr(start, p - start);
+  }
+  return fields;
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string name) { hierarchy_.source = std::move(name); }
+
+  void parse_line(const Line& line) {
+    const Fields fields = split(line);
+    if (fields.count == 0) return;
+    const auto [parent, child, extra] = fields.at;
+    if (fields.count == 1) {
+      line.fail(line.end(), "the line has one field, but must be 'parent child'");
+    }
+    if (fields.count > 2) {
+      line.fail(extra.data(), "the line has a third field ", detail::quoted(extra),
+                ", but must be 'parent child'");
+    }
+    line.require_label(parent);
+    line.require_label(child);
+    if (parent == child) {
+      line.fail(child.data(), "node ", detail::quoted(child),
+                " is its own parent, but must be another node's child");
+    }
+    const LabelId p = hierarchy_.codec.add(parent);
+    const LabelId c = hierarchy_.codec.add(child);
+    const auto [first, is_new] = edge_lines_.emplace((std::uint64_t{p} << 32U) | c, line.number);
+    if (!is_new) {
+      line.fail(parent.data(), "edge ", detail::quoted(parent), " ", detail::quoted(child),
+                " is on line ", first->second, " already, but must occur once");
+    }
+    hierarchy_.edges.push_back({p, c});
+    hierarchy_.lines.push_back(line.number);
+  }
+
+  Hierarchy finish() {
+    require(!hierarchy_.edges.empty(), hierarchy_.source,
+            ": the file has no edge, but must have at least one line 'parent child'");
+    require_acyclic(hierarchy_);
+    return std::move(hierarchy_);
+  }
+
+ private:
+  Hierarchy hierarchy_;
+  std::unordered_map<std::uint64_t, std::int64_t> edge_lines_;
+};
+
+Hierarchy read(LineBlocks blocks) {
+  Parser parser(blocks.name());
+  std::int64_t line_number = 0;
+  while (blocks.next()) {
+    detail::for_each_line(blocks.name(), blocks.text(), line_number,
+                          [&](const Line& line) { parser.parse_line(line); });
+  }
+  return parser.finish();
+}
+
+/// Edges that point at nodes which are never without an unvisited parent: every one of these nodes
+/// is on a cycle or below one. Returns one such parent edge a node, none for the others.
+constexpr std::size_t kNone = ~std::size_t{0};
+std::vector<std::size_t> unresolved_parents(const Hierarchy& h) {
+  const std::size_t n = h.codec.size();
+  std::vector<std::size_t> pointers(n + 1, 0);
+  std::vector<std::size_t> num_parents(n, 0);
+  for (const auto& edge : h.edges) {
+    ++pointers[edge.parent + 1];
+    ++num_parents[edge.child];
+  }
+  for (std::size_t i = 0; i < n; ++i) pointers[i + 1] += pointers[i];
+  std::vector<LabelId> children(h.edges.size());
+  std::vector<std::size_t> next(pointers.begin(), pointers.end() - 1);
+  for (const auto& edge : h.edges) children[next[edge.parent]++] = edge.child;
+
+  std::vector<LabelId> ready;
+  for (LabelId node = 0; node < n; ++node) {
+    if (num_parents[node] == 0) ready.push_back(node);
+  }
+  while (!ready.empty()) {
+    const LabelId node = ready.back();
+    ready.pop_back();
+    for (std::size_t k = pointers[node]; k < pointers[node + 1]; ++k) {
+      if (--num_parents[children[k]] == 0) ready.push_back(children[k]);
+    }
+  }
+  std::vector<std::size_t> parent_edge(n, kNone);
+  for (std::size_t e = 0; e < h.edges.size(); ++e) {
+    const auto& edge = h.edges[e];
+    if (num_parents[edge.parent] > 0 && num_parents[edge.child] > 0) parent_edge[edge.child] = e;
+  }
+  return parent_edge;
+}
+}  // namespace
+
+Hierarchy read_hierarchy(const std::string& path) {
+  return read(LineBlocks(open_file(path), path));
+}
+
+Hierarchy parse_hierarchy(std::string_view bytes, const std::string& name) {
+  return read(LineBlocks(open_memory(bytes, name), name));
+}
+
+std::string edge_location(const Hierarchy& hierarchy, std::size_t edge) {
+  if (!hierarchy.lines.empty()) return concat(hierarchy.source, ":", hierarchy.lines[edge]);
+  const auto [parent, child] = hierarchy.edges[edge];
+  return concat("edge ", detail::quoted(hierarchy.codec.name(parent)), " ",
+                detail::quoted(hierarchy.codec.name(child)));
+}
+
+void require_acyclic(const Hierarchy& h) {
+  const std::vector<std::size_t> parent_edge = unresolved_parents(h);
+  const auto start = std::find_if(parent_edge.begin(), parent_edge.end(),
+                                  [](std::size_t edge) { return edge != kNone; });
+  if (start == parent_edge.end()) return;
+  // Upwards from below a cycle one enters it after at most as many steps as there are nodes.
+  auto node = static_cast<LabelId>(start - parent_edge.begin());
+  for (std::size_t step = 0; step < parent_edge.size(); ++step) {
+    node = h.edges[parent_edge[node]].parent;
+  }
+  std::size_t last = parent_edge[node];
+  for (LabelId n = h.edges[last].parent; n != node; n = h.edges[parent_edge[n]].parent) {
+    last = std::max(last, parent_edge[n]);
+  }
+  // Told from the child of the last edge down to its parent.
+  constexpr std::size_t kMaxNames = 10;
+  std::vector<LabelId> names{h.edges[last].parent};
+  for (LabelId n = names[0]; n != h.edges[last].child;) {
+    n = h.edges[parent_edge[n]].parent;
+    names.push_back(n);
+  }
+  std::string cycle;
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    if (k == kMaxNames && names.size() > kMaxNames + 1) {
+      cycle += concat("... (", names.size(), " nodes)");
+      break;
+    }
+    cycle += concat(h.codec.name(names[names.size() - 1 - k]), " > ");
+  }
+  if (!cycle.ends_with(')')) cycle += h.codec.name(h.edges[last].child);
+  const std::string where = h.lines.empty() ? "hierarchy" : edge_location(h, last);
+  throw InvalidInput(concat(where, ": edge ", detail::quoted(h.codec.name(h.edges[last].parent)),
+                            " ", detail::quoted(h.codec.name(h.edges[last].child)),
+                            " closes the cycle ", cycle, ", but no node may be its own ancestor"));
+}
+
+}  // namespace margrove

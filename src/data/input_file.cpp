@@ -1,0 +1,229 @@
+#include "margrove/data/input_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "margrove/base/errors.hpp"
+
+namespace margrove {
+namespace {
+constexpr std::size_t kBlockBytes = 1 << 20;
+constexpr std::size_t kCompressedBlockBytes = 1 << 17;
+
+class FileBytes final : public ByteSource {
+ public:
+  explicit FileBytes(const std::string& path) : path_(path) {
+    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail("cannot open", errno);
+    struct stat status {};
+    if (::fstat(descriptor_, &status) == 0 && S_ISDIR(status.st_mode)) {
+      ::close(descriptor_);
+      fail("cannot read", EISDIR);
+    }
+  }
+  ~FileBytes() override { ::close(descriptor_); }
+  FileBytes(const FileBytes&) = delete;
+  FileBytes& operator=(const FileBytes&) = delete;
+
+  std::size_t read(std::span<char> out) override {
+    for (;;) {
+      const ::ssize_t count = ::read(descriptor_, out.data(), out.size());
+      if (count >= 0) return static_cast<std::size_t>(count);
+      if (errno != EINTR) fail("cannot read", errno);
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view action, int error) const {
+    throw InvalidInput(concat(path_, ": ", action, ": ", std::generic_category().message(error)));
+  }
+
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+class MemoryBytes final : public ByteSource {
+ public:
+  explicit MemoryBytes(std::string_view bytes) : rest_(bytes) {}
+  std::size_t read(std::span<char> out) override {
+    const std::size_t count = std::min(out.size(), rest_.size());
+    std::copy_n(rest_.data(), count, out.data());
+    rest_.remove_prefix(count);
+    return count;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+/// Puts back the bytes that were read to tell the format.
+class WithPrefix final : public ByteSource {
+ public:
+  WithPrefix(std::string prefix, std::unique_ptr<ByteSource> source)
+      : prefix_(std::move(prefix)), source_(std::move(source)) {}
+  std::size_t read(std::span<char> out) override {
+    if (used_ == prefix_.size()) return source_->read(out);
+    const std::size_t count = std::min(out.size(), prefix_.size() - used_);
+    std::copy_n(prefix_.data() + used_, count, out.data());
+    used_ += count;
+    return count;
+  }
+
+ private:
+  std::string prefix_;
+  std::size_t used_ = 0;
+  std::unique_ptr<ByteSource> source_;
+};
+
+/// A gzip file may consist of several members, one after the other (RFC 1952).
+class GzipBytes final : public ByteSource {
+ public:
+  GzipBytes(std::unique_ptr<ByteSource> source, std::string name)
+      : source_(std::move(source)), name_(std::move(name)), input_(kCompressedBlockBytes) {
+    if (::inflateInit2(&stream_, MAX_WBITS + 16) != Z_OK) throw std::bad_alloc();
+  }
+  ~GzipBytes() override { ::inflateEnd(&stream_); }
+  GzipBytes(const GzipBytes&) = delete;
+  GzipBytes& operator=(const GzipBytes&) = delete;
+
+  std::size_t read(std::span<char> out) override {
+    stream_.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream_.avail_out = static_cast<uInt>(std::min<std::size_t>(out.size(), 1U << 30));
+    const uInt room = stream_.avail_out;
+    while (stream_.avail_out == room) {
+      if (stream_.avail_in == 0) {
+        stream_.avail_in = static_cast<uInt>(source_->read(input_));
+        stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
+      }
+      if (stream_.avail_in == 0) {
+        require(between_members_, name_, ": the gzip stream ends before it is complete");
+        return 0;
+      }
+      between_members_ = false;
+      const int result = ::inflate(&stream_, Z_NO_FLUSH);
+      if (result == Z_STREAM_END) {
+        between_members_ = true;
+        ::inflateReset(&stream_);
+      } else if (result != Z_OK && result != Z_BUF_ERROR) {
+        throw InvalidInput(concat(name_, ": the gzip stream is damaged: ",
+                                  stream_.msg ? stream_.msg : "not a gzip stream"));
+      }
+    }
+    return room - stream_.avail_out;
+  }
+
+ private:
+  std::unique_ptr<ByteSource> source_;
+  std::string name_;
+  std::vector<char> input_;
+  z_stream stream_{};
+  bool between_members_ = true;
+};
+
+class ZstdBytes final : public ByteSource {
+ public:
+  ZstdBytes(std::unique_ptr<ByteSource> source, std::string name)
+      : source_(std::move(source)),
+        name_(std::move(name)),
+        input_(kCompressedBlockBytes),
+        stream_(::ZSTD_createDStream(), ::ZSTD_freeDStream) {
+    if (!stream_) throw std::bad_alloc();
+  }
+
+  std::size_t read(std::span<char> out) override {
+    ZSTD_outBuffer to{out.data(), out.size(), 0};
+    while (to.pos == 0) {
+      if (from_.pos == from_.size && !more_to_flush_) {
+        from_ = {input_.data(), source_->read(input_), 0};
+        if (from_.size == 0) {
+          require(between_frames_, name_, ": the zstd stream ends before it is complete");
+          return 0;
+        }
+      }
+      const std::size_t result = ::ZSTD_decompressStream(stream_.get(), &to, &from_);
+      require(!::ZSTD_isError(result), name_,
+              ": the zstd stream is damaged: ", ::ZSTD_getErrorName(result));
+      between_frames_ = result == 0;
+      more_to_flush_ = to.pos == to.size && !between_frames_;
+    }
+    return to.pos;
+  }
+
+ private:
+  std::unique_ptr<ByteSource> source_;
+  std::string name_;
+  std::vector<char> input_;
+  std::unique_ptr<ZSTD_DStream, std::size_t (*)(ZSTD_DStream*)> stream_;
+  ZSTD_inBuffer from_{nullptr, 0, 0};
+  bool between_frames_ = true;
+  bool more_to_flush_ = false;
+};
+
+std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source, std::string name) {
+  std::array<char, 4> magic{};
+  std::size_t size = 0;
+  while (size < magic.size()) {
+    const std::size_t count = source->read(std::span(magic).subspan(size));
+    if (count == 0) break;
+    size += count;
+  }
+  const std::string_view start(magic.data(), size);
+  auto whole = std::make_unique<WithPrefix>(std::string(start), std::move(source));
+  if (start.starts_with("\x1f\x8b")) {
+    return std::make_unique<GzipBytes>(std::move(whole), std::move(name));
+  }
+  if (start == "\x28\xb5\x2f\xfd") {
+    return std::make_unique<ZstdBytes>(std::move(whole), std::move(name));
+  }
+  return whole;
+}
+}  // namespace
+
+std::unique_ptr<ByteSource> open_file(const std::string& path) {
+  return decompressed(std::make_unique<FileBytes>(path), path);
+}
+
+std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name) {
+  return decompressed(std::make_unique<MemoryBytes>(bytes), std::move(name));
+}
+
+LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source, std::string name)
+    : source_(std::move(source)), name_(std::move(name)) {}
+
+bool LineBlocks::next() {
+  if (text_size_ > 0) {  // keep the start of the line that the last block cut off
+    buffer_[text_size_] = after_text_;
+    std::memmove(buffer_.data(), buffer_.data() + text_size_, valid_size_ - text_size_);
+    valid_size_ -= text_size_;
+    text_size_ = 0;
+  }
+  while (text_size_ == 0 && !at_end_) {
+    if (buffer_.size() < valid_size_ + kBlockBytes + 1) {
+      buffer_.resize(std::max(2 * valid_size_, valid_size_ + kBlockBytes) + 1);
+    }
+    const std::size_t room = buffer_.size() - 1 - valid_size_;
+    const std::size_t count = source_->read(std::span(buffer_).subspan(valid_size_, room));
+    const std::string_view fresh(buffer_.data() + valid_size_, count);
+    const std::size_t newline = fresh.rfind('\n');
+    if (newline != std::string_view::npos) text_size_ = valid_size_ + newline + 1;
+    valid_size_ += count;
+    at_end_ = count == 0;
+  }
+  if (text_size_ == 0) text_size_ = valid_size_;  // the last line lacks its '\n'
+  if (text_size_ == 0) return false;
+  after_text_ = buffer_[text_size_];
+  buffer_[text_size_] = '\n';
+  num_bytes_ += static_cast<std::int64_t>(text_size_);
+  return true;
+}
+
+}  // namespace margrove

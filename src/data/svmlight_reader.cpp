@@ -1,0 +1,295 @@
+#include "margrove/data/svmlight_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "float_parser.hpp"
+#include "margrove/data/input_file.hpp"
+#include "text_scan.hpp"
+
+namespace margrove {
+namespace {
+using detail::FloatFault;
+using detail::is_blank;
+using detail::Line;
+using detail::quoted;
+
+constexpr std::uint64_t kLargestIndex = std::numeric_limits<std::int32_t>::max();
+
+bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+bool all_digits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
+bool ends_token(char c) { return is_blank(c) || c == '\n' || c == '\r'; }
+
+/// A whole number, kLargestIndex + 1 for all that are larger.
+std::uint64_t capped_number(std::string_view digits) {
+  std::uint64_t number = 0;
+  for (const char c : digits) {
+    number = std::min(10 * number + static_cast<std::uint64_t>(c - '0'), kLargestIndex + 1);
+  }
+  return number;
+}
+
+struct Header {
+  std::uint64_t num_rows;
+  std::uint64_t num_features;
+  std::uint64_t num_labels;
+  std::int64_t line_number;
+};
+
+class Parser {
+ public:
+  Parser(std::string name, const SvmlightOptions& options)
+      : name_(std::move(name)), options_(options), X_(options.num_features) {
+    if (options.codec != nullptr) codec_ = *options.codec;
+  }
+
+  /// `text` ends, or is followed, by '\n'.
+  void parse(std::string_view text) {
+    const char* p = text.data();
+    end_ = p + text.size();
+    while (p < end_) p = parse_line(p) + 1;
+  }
+
+  std::size_t num_rows() const { return X_.num_rows(); }
+
+  Dataset finish(bool complete) {
+    if (complete) {
+      if (header_ && header_->num_rows != num_rows()) {
+        throw InvalidInput(concat(name_, ":", header_->line_number, ":1: the header says ",
+                                  header_->num_rows, " rows, but the file has ", num_rows()));
+      }
+      require(num_rows() > 0, name_, ": the file has no rows, but must have at least one");
+    }
+    return {std::move(X_), std::move(labels_), std::move(codec_)};
+  }
+
+ private:
+  /// Returns the line's '\n'.
+  const char* parse_line(const char* line) {
+    ++line_number_;
+    line_ = line;
+    const char* p = line;
+    if (*p == '\n') return p;
+    if (*p == '\r' && p[1] == '\n') return p + 1;
+    if (*p == '#') return skip_comment(p);
+    if (!header_ && num_rows() == 0) {
+      if (const char* rest = parse_header(p)) return rest;
+    }
+    row_labels_.clear();
+    columns_.clear();
+    values_.clear();
+    if (!is_blank(*p)) p = parse_labels(p);
+    p = parse_features(skip_query_id(p));
+    labels_.append(row_labels_);
+    X_.append_row(columns_, values_);
+    return p;
+  }
+
+  const char* skip_comment(const char* p) const {
+    const char* newline = std::find(p, end_, '\n');  // or end_, where there is one more
+    if (const void* nul = std::memchr(p, 0, static_cast<std::size_t>(newline - p))) {
+      line().fail(static_cast<const char*>(nul), "the comment has a NUL byte, but must be text");
+    }
+    return newline;
+  }
+
+  /// `rows features labels`: no row looks like that, because features have colons.
+  const char* parse_header(const char* p) {
+    std::array<std::string_view, 3> fields;
+    std::array<std::uint64_t, 3> numbers{};
+    for (std::size_t k = 0; k < fields.size(); ++k) {
+      while (k > 0 && is_blank(*p)) ++p;
+      const char* start = p;
+      while (is_digit(*p)) ++p;
+      if (p == start || !ends_token(*p)) return nullptr;
+      fields[k] = {start, static_cast<std::size_t>(p - start)};
+      numbers[k] = capped_number(fields[k]);
+    }
+    while (is_blank(*p)) ++p;
+    if (*p == '\r' && p[1] == '\n') ++p;
+    if (*p != '\n') return nullptr;
+    for (std::size_t k = 0; k < fields.size(); ++k) {
+      if (numbers[k] > kLargestIndex) {
+        line().fail(fields[k].data(), "the header's number of ",
+                    std::array{"rows", "features", "labels"}[k], " is ", fields[k],
+                    ", but must be at most ", kLargestIndex);
+      }
+    }
+    header_ = Header{numbers[0], numbers[1], numbers[2], line_number_};
+    const auto width = static_cast<std::uint32_t>(numbers[1]);
+    X_.set_num_columns(std::max(X_.num_columns(), width));
+    return p;
+  }
+
+  const char* parse_labels(const char* p) {
+    const char* start = p;
+    while (!ends_token(*p)) ++p;
+    std::string_view rest(start, static_cast<std::size_t>(p - start));
+    if (detail::looks_like_feature(rest)) {
+      line().fail(start, "label is ", quoted(rest),
+                  ", which is a feature; a row without labels must start with a blank");
+    }
+    for (;;) {
+      const std::size_t comma = rest.find(',');
+      add_label(rest.substr(0, comma));
+      if (comma == std::string_view::npos) return p;
+      rest.remove_prefix(comma + 1);
+    }
+  }
+
+  void add_label(std::string_view name) {
+    if (header_) {
+      if (!all_digits(name) || capped_number(name) >= header_->num_labels) {
+        line().fail(name.data(), "label is ", quoted(name), ", but must be a whole number below ",
+                    header_->num_labels, ", the header's number of labels");
+      }
+    }
+    if (const auto known = codec_.find(name)) {
+      row_labels_.push_back(*known);
+      return;
+    }
+    line().require_label(name);
+    if (options_.known_labels_only) {
+      line().fail(name.data(), "label is ", quoted(name), ", but must be one of the ",
+                  codec_.size(), " known labels");
+    }
+    row_labels_.push_back(codec_.add(name));
+  }
+
+  /// SVMlight's ranking files put `qid:number` before the features; it is not used.
+  const char* skip_query_id(const char* p) const {
+    const char* start = p;
+    while (is_blank(*start)) ++start;
+    if (std::strncmp(start, "qid:", 4) != 0) return p;
+    const char* number = start + 4;
+    const char* end = number;
+    while (is_digit(*end)) ++end;
+    if (end == number || !ends_token(*end)) {
+      line().fail(start, "query is ", quoted(token_at(start)), ", but must be qid:number");
+    }
+    return end;
+  }
+
+  /// Returns the line's '\n'.
+  const char* parse_features(const char* p) {
+    const std::uint64_t first = header_ ? 0 : 1;
+    const std::uint64_t limit = header_ ? header_->num_features : kLargestIndex + 1;
+    std::uint64_t smallest = first;  // that may follow
+    for (;;) {
+      while (is_blank(*p)) ++p;
+      if (*p == '\n') return p;
+      if (*p == '\r' && p[1] == '\n') return p + 1;
+      if (*p == '#') return skip_comment(p);
+      const char* token = p;
+      std::uint64_t index = 0;
+      while (is_digit(*p)) index = 10 * index + static_cast<std::uint64_t>(*p++ - '0');
+      const bool plain_index = p != token && p - token <= 10 && *p == ':';
+      float value = 0;
+      const char* end = plain_index ? detail::parse_float_fast(p + 1, value) : nullptr;
+      if (end == nullptr || !ends_token(*end) || index < smallest || index >= limit) {
+        end = parse_feature_slowly(token, value);
+      }
+      p = end;
+      columns_.push_back(static_cast<FeatureId>(index - first));
+      values_.push_back(value);
+      smallest = index + 1;
+    }
+  }
+
+  /// Returns the token's end, or says what is wrong with it. Sets the value only: the caller has
+  /// the index.
+  const char* parse_feature_slowly(const char* start, float& value) const {
+    const std::string_view token = token_at(start);
+    const std::size_t colon = token.find(':');
+    if (colon == std::string_view::npos || !all_digits(token.substr(0, colon))) {
+      line().fail(start, "feature is ", quoted(token), ", but must be index:value");
+    }
+    check_index(token.substr(0, colon));
+    const std::string_view index = token.substr(0, colon);
+    const std::string_view text = token.substr(colon + 1);
+    if (text.empty()) {
+      line().fail(text.data(), "value of feature ", index, " is missing, but must be a number");
+    }
+    const auto parsed = detail::parse_float(text);
+    if (parsed.fault != FloatFault::none) {
+      line().fail(text.data(), "value of feature ", index, " is ", quoted(text),
+                  parsed.fault == FloatFault::too_large ? ", but must fit a 32-bit float"
+                                                        : ", but must be a finite number");
+    }
+    value = parsed.value;
+    return token.data() + token.size();
+  }
+
+  void check_index(std::string_view text) const {
+    const std::uint64_t index = capped_number(text);
+    if (index > kLargestIndex || text.size() > 10) {
+      line().fail(text.data(), "feature index is ", quoted(text), ", but must be at most ",
+                  kLargestIndex);
+    }
+    if (header_ && index >= header_->num_features) {
+      line().fail(text.data(), "feature index is ", index, ", but must be below ",
+                  header_->num_features, ", the header's number of features");
+    }
+    if (!header_ && index == 0) {
+      line().fail(text.data(), "feature index is 0, but must be at least 1");
+    }
+    if (columns_.empty()) return;
+    const std::uint64_t before = columns_.back() + (header_ ? 0U : 1U);
+    if (index <= before) {
+      line().fail(text.data(), "feature index is ", index, " after ", before,
+                  ", but indices must increase");
+    }
+  }
+
+  static std::string_view token_at(const char* start) {
+    const char* end = start;
+    while (!is_blank(*end) && *end != '\n' && !(*end == '\r' && end[1] == '\n')) ++end;
+    return {start, static_cast<std::size_t>(end - start)};
+  }
+
+  Line line() const { return {name_, line_number_, {line_, 0}}; }
+
+  std::string name_;
+  const SvmlightOptions& options_;
+  std::optional<Header> header_;
+  const char* end_ = nullptr;  // of the block
+  const char* line_ = nullptr;
+  std::int64_t line_number_ = 0;
+  std::vector<LabelId> row_labels_;
+  std::vector<FeatureId> columns_;
+  std::vector<float> values_;
+  CsrMatrix X_;
+  LabelSets labels_;
+  LabelCodec codec_;
+};
+
+Dataset read(LineBlocks blocks, const SvmlightOptions& options, RunControl* control) {
+  Parser parser(blocks.name(), options);
+  while (blocks.next()) {
+    parser.parse(blocks.text());
+    Progress progress{.stage = "reading", .unit = "rows"};
+    progress.done = static_cast<std::int64_t>(parser.num_rows());
+    if (control != nullptr && !control->proceed(progress)) return parser.finish(false);
+  }
+  return parser.finish(true);
+}
+}  // namespace
+
+Dataset read_svmlight(const std::string& path, const SvmlightOptions& options,
+                      RunControl* control) {
+  return read(LineBlocks(open_file(path), path), options, control);
+}
+
+Dataset parse_svmlight(std::string_view bytes, const std::string& name,
+                       const SvmlightOptions& options, RunControl* control) {
+  return read(LineBlocks(open_memory(bytes, name), name), options, control);
+}
+
+}  // namespace margrove

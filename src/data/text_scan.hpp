@@ -1,0 +1,58 @@
+#pragma once
+// What the readers of text formats share: places in messages, quoting, label names.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "margrove/base/errors.hpp"
+
+namespace margrove::detail {
+
+inline constexpr std::size_t kMaxLabelBytes = 1024;
+
+inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+/// `token` in quotes, with control characters and stray bytes as \xNN, cut after 40 bytes.
+std::string quoted(std::string_view token);
+
+/// Why `name` cannot be a label ("has 2000 bytes, but ..."); empty if it can. A label is 1 to
+/// kMaxLabelBytes bytes of UTF-8 without blanks, control characters or commas, and does not start
+/// with '#', which starts comments.
+std::string label_fault(std::string_view name);
+
+/// "12:0.5": as a row's only label it would be read as a feature.
+bool looks_like_feature(std::string_view token);
+
+/// One line of a file being read; columns are bytes, counted from 1.
+struct Line {
+  std::string_view source;
+  std::int64_t number;
+  std::string_view text;  // without the line end
+
+  template <class... Parts>
+  [[noreturn]] void fail(const char* at, const Parts&... parts) const {
+    throw InvalidInput(concat(source, ":", number, ":", (at - text.data()) + 1, ": ", parts...));
+  }
+  /// The end of the text counts as the place of what is missing.
+  const char* end() const { return text.data() + text.size(); }
+  void require_label(std::string_view name) const {
+    const std::string fault = label_fault(name);
+    if (!fault.empty()) fail(name.data(), "label ", fault);
+  }
+};
+
+/// Calls visit(line) for every line of a block; `number` counts on. CR LF ends a line too.
+template <class Visit>
+void for_each_line(std::string_view source, std::string_view block, std::int64_t& number,
+                   const Visit& visit) {
+  while (!block.empty()) {
+    const std::size_t newline = block.find('\n');
+    std::string_view text = block.substr(0, newline);
+    block.remove_prefix(newline == std::string_view::npos ? block.size() : newline + 1);
+    if (text.ends_with('\r')) text.remove_suffix(1);
+    visit(Line{source, ++number, text});
+  }
+}
+
+}  // namespace margrove::detail

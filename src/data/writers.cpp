@@ -1,0 +1,128 @@
+#include "margrove/data/writers.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "margrove/base/atomic_file.hpp"
+#include "text_scan.hpp"
+
+namespace margrove {
+namespace {
+template <class Number>
+void append_number(std::string& text, Number number) {
+  std::array<char, 32> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  text.append(digits.data(), end);
+}
+
+void require_writable_labels(const std::string& path, const LabelCodec& codec) {
+  for (const auto& name : codec.names()) {
+    const std::string fault = detail::label_fault(name);
+    require(fault.empty(), path, ": label ", fault);
+  }
+}
+}  // namespace
+
+void append_labels(std::string& line, std::span<const LabelId> labels, const LabelCodec& codec) {
+  for (std::size_t k = 0; k < labels.size(); ++k) {
+    if (k > 0) line += ',';
+    line += codec.name(labels[k]);
+  }
+}
+
+void append_scored_labels(std::string& line, std::span<const ScoredLabel> labels,
+                          const LabelCodec& codec) {
+  for (std::size_t k = 0; k < labels.size(); ++k) {
+    if (k > 0) line += ' ';
+    line += codec.name(labels[k].label);
+    line += ':';
+    append_number(line, labels[k].score);
+  }
+}
+
+void write_svmlight(const std::string& path, const CsrView& X, const LabelSets& labels,
+                    const LabelCodec& codec) {
+  require(X.num_rows() == labels.num_rows(), path, ": ", X.num_rows(), " rows, but ",
+          labels.num_rows(), " label sets");
+  require_writable_labels(path, codec);
+  for (const auto& name : codec.names()) {
+    require(!detail::looks_like_feature(name), path, ": label is ", detail::quoted(name),
+            ", but must not look like a feature");
+  }
+  AtomicFile file(path);
+  std::string line;
+  for (std::size_t i = 0; i < X.num_rows(); ++i) {
+    line.clear();
+    append_labels(line, labels[i], codec);
+    const SparseRow row = X.row(i);
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      require(std::isfinite(row.values[k]), path, ": value[", i, ", ", row.columns[k],
+              "] is not a finite number");
+      line += ' ';
+      append_number(line, std::uint64_t{row.columns[k]} + 1);
+      line += ':';
+      append_number(line, row.values[k]);
+    }
+    if (line.empty()) line += ' ';  // an empty line would be no row
+    line += '\n';
+    file.write(line);
+  }
+  file.commit();
+}
+
+void write_hierarchy(const std::string& path, const Hierarchy& hierarchy) {
+  require_writable_labels(path, hierarchy.codec);
+  AtomicFile file(path);
+  for (const auto [parent, child] : hierarchy.edges) {
+    file.write(concat(hierarchy.codec.name(parent), " ", hierarchy.codec.name(child), "\n"));
+  }
+  file.commit();
+}
+
+void write_text(const std::string& path, const TextDataset& data) {
+  require(data.documents.size() == data.labels.num_rows(), path, ": ", data.documents.size(),
+          " documents, but ", data.labels.num_rows(), " label sets");
+  require_writable_labels(path, data.codec);
+  AtomicFile file(path);
+  std::string line;
+  for (std::size_t i = 0; i < data.documents.size(); ++i) {
+    require(data.documents[i].find_first_of("\r\n") == std::string::npos, path, ": document ", i,
+            " has a line end, but must be one line");
+    line.clear();
+    append_labels(line, data.labels[i], data.codec);
+    line += '\t';
+    line += data.documents[i];
+    line += '\n';
+    file.write(line);
+  }
+  file.commit();
+}
+
+void write_predictions(const std::string& path, const LabelSets& labels, const LabelCodec& codec) {
+  AtomicFile file(path);
+  std::string line;
+  for (std::size_t i = 0; i < labels.num_rows(); ++i) {
+    line.clear();
+    append_labels(line, labels[i], codec);
+    line += '\n';
+    file.write(line);
+  }
+  file.commit();
+}
+
+void write_scored_predictions(const std::string& path,
+                              std::span<const std::vector<ScoredLabel>> rows,
+                              const LabelCodec& codec) {
+  AtomicFile file(path);
+  std::string line;
+  for (const auto& row : rows) {
+    line.clear();
+    append_scored_labels(line, row, codec);
+    line += '\n';
+    file.write(line);
+  }
+  file.commit();
+}
+
+}  // namespace margrove

@@ -1,0 +1,83 @@
+#include "margrove/data/hierarchy_reader.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "files.hpp"
+
+namespace margrove {
+namespace {
+using ::testing::ElementsAre;
+using testing::message_of;
+using std::string_literals::operator""s;
+
+std::string error_of(std::string_view text) {
+  return message_of([&] { parse_hierarchy(text, "f"); });
+}
+
+TEST(HierarchyReader, reads_edges_with_their_lines) {
+  const Hierarchy h = parse_hierarchy("# a tree\nroot\tmammals\r\n\n root fish # aquatic\n", "f");
+  EXPECT_THAT(h.codec.names(), ElementsAre("root", "mammals", "fish"));
+  ASSERT_EQ(h.edges.size(), 2U);
+  EXPECT_EQ(h.edges[1].parent, 0U);
+  EXPECT_EQ(h.edges[1].child, 2U);
+  EXPECT_THAT(h.lines, ElementsAre(2, 4));
+  EXPECT_EQ(edge_location(h, 1), "f:4");
+}
+
+TEST(HierarchyReader, a_node_may_have_many_parents) {
+  EXPECT_EQ(parse_hierarchy("a b\na c\nb d\nc d\n", "f").edges.size(), 4U);
+}
+
+TEST(HierarchyReader, errors_say_where_and_what) {
+  EXPECT_EQ(error_of(""),
+            "f: the file has no edge, but must have at least one line 'parent child'");
+  EXPECT_EQ(error_of("a b\nc\n"), "f:2:2: the line has one field, but must be 'parent child'");
+  EXPECT_EQ(error_of("a b c d\n"),
+            "f:1:5: the line has a third field 'c', but must be 'parent child'");
+  EXPECT_EQ(error_of("a b\n a a\n"),
+            "f:2:4: node 'a' is its own parent, but must be another node's child");
+  EXPECT_EQ(error_of("a b\na c\n\n a b\n"),
+            "f:4:2: edge 'a' 'b' is on line 1 already, but must occur once");
+  EXPECT_EQ(error_of("a b\0\n"s),
+            "f:1:3: label is 'b\\x00', but must not contain blanks, commas or control characters");
+  EXPECT_EQ(error_of("a,b c\n"),
+            "f:1:1: label is 'a,b', but must not contain blanks, commas or control characters");
+  EXPECT_EQ(error_of("a \xC0\n"), "f:1:3: label is '\\xc0', but must be valid UTF-8");
+}
+
+TEST(HierarchyReader, a_cycle_throws_with_the_line_of_its_last_edge) {
+  EXPECT_EQ(error_of("r a\na b\nb a\n"),
+            "f:3: edge 'b' 'a' closes the cycle a > b > a, but no node may be its own ancestor");
+  EXPECT_EQ(error_of("c a\nr a\na b\nb c\nc d\nd e\n"),
+            "f:4: edge 'b' 'c' closes the cycle c > a > b > c, but no node may be its own "
+            "ancestor");
+}
+
+TEST(HierarchyReader, a_long_cycle_is_told_in_part) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += concat(i, " ", (i + 1) % 1000, "\n");
+  EXPECT_EQ(error_of(text),
+            "f:1000: edge '999' '0' closes the cycle 0 > 1 > 2 > 3 > 4 > 5 > 6 > 7 > 8 > 9 > ... "
+            "(1000 nodes), but no node may be its own ancestor");
+}
+
+TEST(HierarchyReader, a_hierarchy_from_elsewhere_is_told_by_names) {
+  Hierarchy h;
+  h.codec = LabelCodec({"a", "b"});
+  h.edges = {{0, 1}, {1, 0}};
+  EXPECT_EQ(message_of([&] { require_acyclic(h); }),
+            "hierarchy: edge 'b' 'a' closes the cycle a > b > a, but no node may be its own "
+            "ancestor");
+}
+
+TEST(HierarchyReader, reads_real_hierarchies) {
+  const auto path = testing::data_file("cellcycle-go/hierarchy.txt");
+  if (!path) GTEST_SKIP() << "skipped: no data";
+  const Hierarchy h = read_hierarchy(*path);
+  EXPECT_EQ(h.codec.size(), 4126U);
+  EXPECT_EQ(h.edges.size(), 5827U);
+}
+
+}  // namespace
+}  // namespace margrove

@@ -1,0 +1,116 @@
+#include "margrove/data/input_file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compression.hpp"
+#include "files.hpp"
+#include "margrove/base/random.hpp"
+
+namespace margrove {
+namespace {
+using testing::gzip;
+using testing::message_of;
+using testing::ScratchFolder;
+using testing::write_bytes;
+using testing::zstd;
+
+std::string read_all(ByteSource& source, std::size_t step) {
+  std::string all;
+  std::vector<char> part(step);
+  while (const std::size_t count = source.read(part)) all.append(part.data(), count);
+  return all;
+}
+std::string read_all(std::string_view bytes, std::size_t step = 1000) {
+  return read_all(*open_memory(bytes, "f"), step);
+}
+
+std::string some_text() {
+  Random random(1);
+  std::string text;
+  while (text.size() < 300000) text += concat(random.below(100), random.below(9) == 0 ? '\n' : ' ');
+  return text;
+}
+
+TEST(InputFile, gzip_and_zstd_equal_plain) {
+  const std::string text = some_text();
+  const ScratchFolder folder;
+  for (const auto& bytes : {text, gzip(text), zstd(text)}) {
+    write_bytes(folder / "f", bytes);
+    for (const std::size_t step : {1U, 7U, 4096U, 1U << 20U}) {
+      EXPECT_EQ(read_all(*open_file(folder / "f"), step), text);
+      EXPECT_EQ(read_all(bytes, step), text);
+    }
+  }
+}
+
+TEST(InputFile, members_and_frames_follow_each_other) {
+  EXPECT_EQ(read_all(gzip("one ") + gzip("") + gzip("two")), "one two");
+  EXPECT_EQ(read_all(zstd("one ") + zstd("") + zstd("two")), "one two");
+}
+
+TEST(InputFile, short_and_empty_files_are_plain) {
+  for (const std::string text : {"", "\x1f", "a", "\x28\xb5\x2f"}) EXPECT_EQ(read_all(text), text);
+}
+
+TEST(InputFile, every_truncation_of_a_compressed_stream_throws) {
+  const std::string text = some_text().substr(0, 3000);
+  const std::string as_gzip = gzip(text);
+  for (std::size_t size = 2; size < as_gzip.size(); ++size) {
+    EXPECT_EQ(message_of([&] { read_all(as_gzip.substr(0, size)); }),
+              "f: the gzip stream ends before it is complete");
+  }
+  const std::string as_zstd = zstd(text);
+  for (std::size_t size = 4; size < as_zstd.size(); ++size) {
+    EXPECT_EQ(message_of([&] { read_all(as_zstd.substr(0, size)); }),
+              "f: the zstd stream ends before it is complete");
+  }
+}
+
+TEST(InputFile, a_damaged_gzip_stream_throws) {
+  std::string bytes = gzip(some_text());
+  bytes[bytes.size() - 6] ^= 1;  // in the checksum
+  EXPECT_EQ(message_of([&] { read_all(bytes); }),
+            "f: the gzip stream is damaged: incorrect data check");
+  EXPECT_EQ(message_of([&] { read_all(gzip("a") + "tail"); }),
+            "f: the gzip stream is damaged: incorrect header check");
+}
+
+TEST(InputFile, a_damaged_zstd_stream_throws) {
+  EXPECT_EQ(message_of([&] { read_all(zstd("a") + "tail"); }),
+            "f: the zstd stream is damaged: Unknown frame descriptor");
+}
+
+TEST(InputFile, a_folder_throws_with_its_path) {
+  const ScratchFolder folder;
+  EXPECT_EQ(message_of([&] { open_file(folder.string()); }),
+            folder.string() + ": cannot read: Is a directory");
+}
+
+TEST(LineBlocks, blocks_are_whole_lines_and_make_up_the_file) {
+  std::string text = some_text();
+  text += std::string(3 << 20, 'x') + "\n";  // longer than a block
+  text += some_text() + "no line end";
+  for (const auto& bytes : {text, gzip(text)}) {
+    LineBlocks blocks(open_memory(bytes, "f"), "f");
+    std::string all;
+    while (blocks.next()) {
+      ASSERT_FALSE(blocks.text().empty());
+      EXPECT_EQ(*(blocks.text().data() + blocks.text().size()), '\n');
+      all += blocks.text();
+      if (all.size() < text.size()) {
+        ASSERT_EQ(all.back(), '\n');
+      }
+    }
+    EXPECT_TRUE(all == text);
+    EXPECT_EQ(blocks.num_bytes(), static_cast<std::int64_t>(text.size()));
+    EXPECT_FALSE(blocks.next());
+  }
+}
+
+TEST(LineBlocks, an_empty_file_has_no_block) {
+  EXPECT_FALSE(LineBlocks(open_memory("", "f"), "f").next());
+}
+
+}  // namespace
+}  // namespace margrove
