@@ -1,0 +1,114 @@
+#pragma once
+// Multi-label fields: f(x, y) = sum_k y_k <w_k, x> + sum_{k<l} theta_kl(y_k, y_l), theta free of x,
+// over all label sets, the empty one included. Maximisation is NP-hard: roof duality gives a bound
+// and fixes what it can, branch and bound does the rest, exactly unless it meets its limit.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "margrove/data/csr_matrix.hpp"
+#include "margrove/data/dataset.hpp"
+#include "margrove/oracle/criteria.hpp"
+#include "margrove/oracle/oracle.hpp"
+#include "margrove/oracle/roof_duality.hpp"
+
+namespace margrove {
+
+/// y_k for every label k, 0 or 1.
+using LabelVector = std::vector<std::uint8_t>;
+
+/// What roof duality leaves open is 1/2; `pairs` has the local polytope's value of each open pair
+/// through z = min(y_k, y_l) where the pair attracts and max(0, y_k + y_l - 1) where it repels.
+using HalfVector = std::vector<float>;
+
+struct FieldWorkspace {
+  std::vector<double> unary;         // K: score of y_k = 1 against y_k = 0, the rest 0
+  std::vector<double> interactions;  // K x K, symmetric
+  std::vector<double> scaled_unary, scaled_interactions;
+  double constant = 0.0;  // f of the empty set
+  RoofDual dual;
+};
+
+class FieldOracle {
+ public:
+  using Labelling = LabelVector;
+  using RelaxedLabelling = HalfVector;
+
+  /// Refers to its arguments. `truth` may be empty: then only decode() may be called.
+  FieldOracle(FieldWorkspace& workspace, std::span<const std::uint8_t> truth, Criteria criteria,
+              std::int64_t max_nodes);
+
+  Candidate<LabelVector> argmax(double w_m, double w_g) const;
+  Candidate<LabelVector> truth() const;
+  Candidate<LabelVector> evaluate(const LabelVector& y) const;
+  std::vector<Candidate<LabelVector>> k_best(double w_m, double w_g, int k) const;
+  std::optional<Candidate<LabelVector>> argmax_without(double w_m, double w_g,
+                                                       std::span<const LabelVector> banned) const;
+  /// Branch and bound on the Lagrangian of the two bounds.
+  std::optional<Candidate<LabelVector>> constrained_argmax(double w_m, double w_g,
+                                                           const SlopeBounds& bounds) const;
+  /// The optimum of the linear programming relaxation (all in halves).
+  Candidate<HalfVector> relaxed_argmax(double w_m, double w_g) const;
+  LabelVector decode() const;
+
+  /// False if some call met max_nodes: its answer then may not be the best.
+  bool is_exact() const { return is_exact_; }
+
+ private:
+  struct Linear {  // of one criterion: constant + sum_k per_label[k] y_k
+    double constant = 0.0;
+    std::vector<double> per_label;
+  };
+  void solve(double w_m, double w_g, double w_constant = 0.0) const;
+  LabelVector rounded() const;
+  template <class Better>
+  void search(const Better& visit, const std::function<double()>& threshold) const;
+  double score(std::span<const std::uint8_t> y) const;
+
+  FieldWorkspace& workspace_;
+  std::span<const std::uint8_t> truth_;
+  Linear part_m_, part_g_;  // of m beside the score, of g
+  std::int64_t max_nodes_;
+  double truth_score_ = 0.0;
+  mutable bool is_exact_ = true;
+};
+
+struct FieldOptions {
+  Criteria criteria = Criteria::hamming;
+  std::int64_t max_nodes = 20000;  // of one branch and bound
+};
+
+/// Weights: feature f's labels side by side from f K on, then theta_kl(0,0), (0,1), (1,0), (1,1) of
+/// the pairs k < l by rows.
+class FieldModel {
+ public:
+  using Labelling = LabelVector;
+  using Workspace = FieldWorkspace;
+
+  /// Refers to X and labels. Throws InvalidInput: sizes that do not match, a label out of range.
+  FieldModel(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
+             FieldOptions options = {});
+
+  std::size_t num_examples() const { return truth_.size(); }
+  std::size_t num_weights() const { return num_weights(X_.num_columns(), num_labels_); }
+  static std::size_t num_weights(std::size_t num_features, std::size_t num_labels) {
+    return num_features * num_labels + 2 * num_labels * (num_labels - 1);
+  }
+  FieldOracle oracle(std::size_t i, ScaledWeights w, FieldWorkspace& workspace) const;
+  void difference(std::size_t i, const LabelVector& y, SparseVector& difference) const;
+  const LabelVector& truth(std::size_t i) const { return truth_[i]; }
+
+ private:
+  CsrView X_;
+  std::uint32_t num_labels_;
+  FieldOptions options_;
+  std::vector<LabelVector> truth_;
+};
+
+/// Scores row x, whose columns beyond num_features are skipped, into the workspace.
+void score_field(const SparseRow& x, std::size_t num_features, std::uint32_t num_labels,
+                 ScaledWeights w, FieldWorkspace& workspace);
+
+}  // namespace margrove

@@ -1,0 +1,143 @@
+#pragma once
+// What every structured model must satisfy, checked against the list of all its labellings.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "margrove/base/random.hpp"
+#include "margrove/oracle/enumeration.hpp"
+#include "margrove/oracle/oracle.hpp"
+
+namespace margrove::testing {
+
+inline std::vector<float> random_weights(Random& random, std::size_t size, double spread = 1.0) {
+  std::vector<float> w(size);
+  for (float& x : w) x = static_cast<float>(spread * random.normal());
+  return w;
+}
+
+// All labellings placed in the plane by the model's own features and loss, not by its oracle:
+// m = <w, difference(y)> + constant.
+template <StructuredModel M>
+EnumerationOracle<typename M::Labelling> enumerate(const M& model, std::size_t i, ScaledWeights w,
+                                                   std::vector<typename M::Labelling> all,
+                                                   const auto& constant_and_loss) {
+  std::vector<Candidate<typename M::Labelling>> candidates;
+  std::size_t truth = all.size();
+  for (const auto& y : all) {
+    SparseVector difference;
+    model.difference(i, y, difference);
+    double m = 0;
+    for (std::size_t j = 0; j < difference.indices.size(); ++j) {
+      m += static_cast<double>(difference.values[j]) *
+           static_cast<double>(w.values[difference.indices[j]]) * w.scale;
+    }
+    auto sorted = difference.indices;
+    std::sort(sorted.begin(), sorted.end());
+    EXPECT_EQ(std::adjacent_find(sorted.begin(), sorted.end()), sorted.end()) << "repeated index";
+    const auto [constant, g] = constant_and_loss(y);
+    if (y == model.truth(i)) truth = candidates.size();
+    candidates.push_back({y, m + constant, g, constant});
+  }
+  EXPECT_LT(truth, all.size());
+  return {candidates, truth};
+}
+
+// The oracle's answers lie where enumeration's do, for every weight.
+template <class O, class Y>
+void expect_same_answers(const O& oracle, const EnumerationOracle<Y>& reference, Random& random) {
+  constexpr double kTolerance = 2e-5;
+  const auto value = [](double w_m, double w_g, const Candidate<Y>& c) {
+    return w_m * c.m + w_g * c.g;
+  };
+  const auto truth = oracle.truth();
+  EXPECT_NEAR(truth.m, reference.truth().m, kTolerance);
+  EXPECT_EQ(truth.g, reference.truth().g);
+  for (const auto& c : reference.labellings()) {
+    const auto same = oracle.evaluate(c.y);
+    EXPECT_NEAR(same.m, c.m, kTolerance);
+    EXPECT_EQ(same.g, c.g);
+    EXPECT_EQ(same.constant, c.constant);
+  }
+  for (const double lambda : {0.0, 1e-3, 0.1, 0.5, 1.0, 2.0, 10.0, 1e3, -1.0}) {
+    const double w_m = lambda < 0 ? 0.0 : 1.0, w_g = lambda < 0 ? 1.0 : lambda;
+    const auto expected = reference.argmax(w_m, w_g);
+    const auto found = oracle.argmax(w_m, w_g);
+    const double scale = kTolerance * (1 + std::abs(value(w_m, w_g, expected)));
+    EXPECT_NEAR(value(w_m, w_g, found), value(w_m, w_g, expected), scale) << "lambda " << lambda;
+    if (w_m == 0) {
+      EXPECT_NEAR(found.m, expected.m, kTolerance);
+    }
+    if constexpr (KBestOracle<O>) {
+      const int k = 1 + static_cast<int>(random.below(6));
+      const auto best = reference.k_best(w_m, w_g, k), got = oracle.k_best(w_m, w_g, k);
+      EXPECT_EQ(best.size(), got.size());
+      for (std::size_t j = 0; j < std::min(best.size(), got.size()); ++j) {
+        EXPECT_NEAR(value(w_m, w_g, got[j]), value(w_m, w_g, best[j]), scale) << "rank " << j;
+        for (std::size_t l = 0; l < j; ++l) EXPECT_NE(got[j].y, got[l].y);
+      }
+      if constexpr (BanListOracle<O>) {
+        std::vector<Y> banned;
+        for (const auto& c : got) banned.push_back(c.y);
+        const auto without = oracle.argmax_without(w_m, w_g, banned);
+        const auto without_expected = reference.argmax_without(w_m, w_g, banned);
+        EXPECT_EQ(without.has_value(), without_expected.has_value());
+        if (without && without_expected) {
+          EXPECT_NEAR(value(w_m, w_g, *without), value(w_m, w_g, *without_expected), scale);
+          EXPECT_EQ(std::find(banned.begin(), banned.end(), without->y), banned.end());
+        }
+      }
+    }
+    if constexpr (ConstrainedOracle<O>) {
+      SlopeBounds bounds;
+      if (random.below(3)) bounds.lower = std::exp(1.5 * random.normal());
+      if (random.below(3)) bounds.upper = bounds.lower + std::exp(1.5 * random.normal());
+      bounds.upper_strict = random.below(2);
+      const auto best = reference.constrained_argmax(w_m, w_g, bounds);
+      const auto got = oracle.constrained_argmax(w_m, w_g, bounds);
+      EXPECT_EQ(best.has_value(), got.has_value());
+      if (best && got) {
+        EXPECT_NEAR(value(w_m, w_g, *got), value(w_m, w_g, *best), scale);
+        EXPECT_TRUE(bounds.contain(1 + got->m, got->g));
+      }
+    }
+  }
+}
+
+// All vectors of `length` numbers below `base`.
+template <class T>
+std::vector<std::vector<T>> all_vectors(std::size_t length, T base) {
+  std::vector<std::vector<T>> all{{}};
+  for (std::size_t t = 0; t < length; ++t) {
+    std::vector<std::vector<T>> longer;
+    for (const auto& y : all) {
+      for (T k = 0; k < base; ++k) {
+        longer.push_back(y);
+        longer.back().push_back(k);
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+inline CsrMatrix random_rows(Random& random, std::size_t rows, std::uint32_t columns,
+                             double density = 0.6) {
+  CsrMatrix X(columns);
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::vector<FeatureId> indices;
+    std::vector<float> values;
+    for (FeatureId j = 0; j < columns; ++j) {
+      if (random.uniform() >= density) continue;
+      indices.push_back(j);
+      values.push_back(static_cast<float>(random.normal()));
+    }
+    X.append_row(indices, values);
+  }
+  return X;
+}
+
+}  // namespace margrove::testing
