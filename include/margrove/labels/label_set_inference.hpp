@@ -1,0 +1,83 @@
+#pragma once
+// The best label set of a multi-label hierarchy at given node scores.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "margrove/labels/label_graph.hpp"
+
+namespace margrove {
+
+/// Which step proved that an answer is the best one.
+enum class InferenceStage {
+  tree,              // dynamic programme: the hierarchy is a tree
+  reduction,         // nothing was left after merging and dropping nodes that cannot matter
+  closure,           // the closure bound (a minimum cut) was met at once
+  branch_and_bound,  // the closure bound was met after branching
+  ilp,               // the branch limit was reached: COIN-OR CBC on what the reductions left
+};
+inline constexpr std::size_t kNumInferenceStages = 5;
+std::string_view to_string(InferenceStage stage);
+
+struct BestLabelSet {
+  double score = 0;  // sum of the scores of the chosen nodes
+  InferenceStage stage = InferenceStage::tree;
+  std::int64_t num_branches = 0;
+};
+
+struct RelaxedLabelSet {
+  double score = 0;      // sum z_n r_n, an upper bound on the best label set's score
+  bool integral = true;  // z is a label set, which is then a best one
+};
+
+/// argmax over label sets y = union of A(l) over a non-empty set of leaves l of sum_{n in y} r_n:
+/// maximise sum z_n r_n subject to z_c <= z_p on edges, sum_c z_c >= z_n at inner nodes, and at
+/// least one leaf (docs/notation.md, "Most violating label set"). O(nodes) on trees; NP-hard on
+/// DAGs, where the answer is still exact. Immutable, shared by threads; one Workspace a thread.
+class LabelSetInference {
+ public:
+  /// Scratch space, warm after the first call: later calls do not allocate (`ilp` and the linear
+  /// programme excepted).
+  class Workspace {
+   public:
+    Workspace();
+    ~Workspace();
+    Workspace(Workspace&&) noexcept;
+    Workspace& operator=(Workspace&&) noexcept;
+
+   private:
+    friend class LabelSetInference;
+    struct Scratch;
+    std::unique_ptr<Scratch> scratch_;
+  };
+
+  /// Throws InvalidInput if the graph has no node. Keeps no reference to `graph`.
+  /// O(sum over nodes with several parents of |A(n)|).
+  explicit LabelSetInference(const LabelGraph& graph);
+  ~LabelSetInference();
+  LabelSetInference(LabelSetInference&&) noexcept;
+  LabelSetInference& operator=(LabelSetInference&&) noexcept;
+
+  std::uint32_t num_nodes() const;
+
+  /// The best label set's nodes in `nodes`, ascending; one finite score a node. Among children that
+  /// tie, the lowest; nodes that add nothing are left out where the constraints allow it.
+  /// branch_limit: branches before CBC takes over.
+  BestLabelSet best(std::span<const double> scores, Workspace& workspace,
+                    std::vector<NodeId>& nodes, std::int64_t branch_limit = 20000) const;
+
+  /// The linear relaxation 0 <= z <= 1 of the same problem, one z a node. On trees, and wherever
+  /// the closure bound settles the problem, z is a best label set. Otherwise a linear programme
+  /// (CLP).
+  RelaxedLabelSet relaxed(std::span<const double> scores, Workspace& workspace,
+                          std::span<double> z) const;
+
+ private:
+  class Impl;
+  std::unique_ptr<const Impl> impl_;
+};
+
+}  // namespace margrove

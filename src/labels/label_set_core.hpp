@@ -1,0 +1,81 @@
+#pragma once
+// What the reductions leave of a label-set problem, and the exact search on it.
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "max_closure.hpp"
+
+namespace margrove::detail {
+
+inline constexpr double kNoReserve = -std::numeric_limits<double>::infinity();
+inline constexpr std::uint32_t kNoNode = ~std::uint32_t{0};
+
+/// maximise  sum_k z_k weight_k + sum_{k not grounded} u_k reserve_k
+/// subject to  z_0 = 1,  z_c <= z_p for parents p of c,
+///             u_k + sum_{c child of k} z_c >= z_k for nodes k that are not grounded,
+/// z, u in {0, 1}. Nodes are numbered with parents before children; node 0 is above all others.
+/// reserve_k <= 0 is the price of completing k by nodes that serve nobody else; kNoReserve: none.
+struct LabelSetCore {
+  std::vector<double> weight, reserve;
+  std::vector<char> grounded;
+  std::vector<std::uint32_t> up_pointers, up_nodes;  // parents of k, node 0 left out
+  // Children of k that may complete it; only for nodes that are not grounded.
+  std::vector<std::uint32_t> child_pointers, child_nodes;
+  std::uint32_t size() const { return static_cast<std::uint32_t>(weight.size()); }
+  std::span<const std::uint32_t> parents(std::uint32_t k) const {
+    return std::span(up_nodes).subspan(up_pointers[k], up_pointers[k + 1] - up_pointers[k]);
+  }
+  std::span<const std::uint32_t> children(std::uint32_t k) const {
+    return std::span(child_nodes)
+        .subspan(child_pointers[k], child_pointers[k + 1] - child_pointers[k]);
+  }
+  void clear();
+};
+
+/// Branch and bound on a core, bounded by maximum closures.
+class LabelSetSearch {
+ public:
+  struct Outcome {
+    double value = 0;
+    std::int64_t num_branches = 0;  // 1: the first bound was met
+    bool proven = false;            // false: the limit was reached; the answer is feasible only
+  };
+  /// The core must outlive the calls of selected() and uses_reserve().
+  Outcome solve(const LabelSetCore& core, std::int64_t branch_limit);
+  bool selected(std::uint32_t k) const { return best_[k] != 0; }
+  /// Node k is selected and completed by its reserve.
+  bool uses_reserve(std::uint32_t k) const;
+
+ private:
+  enum Fix : char { kFree, kIn, kOut };
+
+  void branch();
+  bool bound(double& value);
+  void complete();
+  void ground(std::uint32_t k);
+  void add_with_ancestors(std::uint32_t k);
+  std::uint32_t branching_node() const;
+  bool fix_in(std::uint32_t k);
+  bool fix_out(std::uint32_t k);
+  void undo(std::size_t trail_size);
+  bool has_selected_child(std::span<const char> z, std::uint32_t k) const;
+
+  const LabelSetCore* core_ = nullptr;
+  std::int64_t branch_limit_ = 0, num_branches_ = 0;
+  bool gave_up_ = false;
+  double best_value_ = 0, tolerance_ = 0;
+  std::vector<char> fix_, best_, z_, active_, positive_below_;
+  std::vector<double> penalised_, shift_, down_;
+  std::vector<std::uint32_t> trail_, stack_, child_order_;
+  MaxClosure closure_;
+};
+
+/// The core by COIN-OR: values of z in [0, 1]. Integral: CBC; otherwise the linear relaxation by
+/// CLP. Throws Error if the solver gives no optimum.
+double solve_core_program(const LabelSetCore& core, bool integral, std::vector<double>& z,
+                          std::vector<double>& u);
+
+}  // namespace margrove::detail

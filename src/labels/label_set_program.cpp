@@ -1,0 +1,139 @@
+// The core as a linear or integer programme for COIN-OR.
+
+#include <coin/Cbc_C_Interface.h>
+#include <coin/Clp_C_Interface.h>
+
+#include <array>
+#include <cmath>
+#include <memory>
+
+#include "label_set_core.hpp"
+#include "margrove/base/errors.hpp"
+
+namespace margrove::detail {
+namespace {
+
+// Column-wise. Columns: z of every node, then u of the nodes with a reserve. Rows: z_c - z_p <= 0;
+// u_k + sum_c z_c - z_k >= 0; u_k - z_k <= 0; and, which fractions do not have for free, at least
+// one leaf: grounded nodes and reserves bring one each.
+struct Program {
+  std::vector<CoinBigIndex> starts{0};
+  std::vector<int> rows;
+  std::vector<double> values, cost, column_lower, column_upper, row_lower, row_upper;
+  std::vector<std::uint32_t> node_of_reserve;
+  int num_rows() const { return static_cast<int>(row_lower.size()); }
+  int num_columns() const { return static_cast<int>(cost.size()); }
+};
+
+struct Entry {
+  int row;
+  double value;
+};
+
+Program make_program(const LabelSetCore& core) {
+  Program p;
+  std::vector<std::vector<Entry>> columns(core.size());
+  std::vector<std::array<Entry, 3>> reserve_columns;
+  const auto add_row = [&](double lower, double upper) {
+    p.row_lower.push_back(lower);
+    p.row_upper.push_back(upper);
+    return p.num_rows() - 1;
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (std::uint32_t c = 0; c < core.size(); ++c) {
+    for (const auto parent : core.parents(c)) {
+      const int row = add_row(-infinity, 0);
+      columns[c].push_back({row, 1});
+      columns[parent].push_back({row, -1});
+    }
+  }
+  const int leaf_row = add_row(1, infinity);
+  for (std::uint32_t k = 0; k < core.size(); ++k) {
+    if (core.grounded[k]) {
+      columns[k].push_back({leaf_row, 1});
+      continue;
+    }
+    const int row = add_row(0, infinity);
+    columns[k].push_back({row, -1});
+    for (const auto c : core.children(k)) columns[c].push_back({row, 1});
+    if (core.reserve[k] == kNoReserve) continue;
+    p.node_of_reserve.push_back(k);
+    const int limit_row = add_row(-infinity, 0);
+    columns[k].push_back({limit_row, -1});
+    reserve_columns.push_back({Entry{row, 1}, Entry{limit_row, 1}, Entry{leaf_row, 1}});
+  }
+  const auto add_column = [&](std::span<const Entry> entries, double cost, double lower) {
+    for (const auto& entry : entries) {
+      p.rows.push_back(entry.row);
+      p.values.push_back(entry.value);
+    }
+    p.starts.push_back(static_cast<CoinBigIndex>(p.rows.size()));
+    p.cost.push_back(cost);
+    p.column_lower.push_back(lower);
+    p.column_upper.push_back(1);
+  };
+  for (std::uint32_t k = 0; k < core.size(); ++k) {
+    add_column(columns[k], core.weight[k], k == 0 ? 1.0 : 0.0);
+  }
+  for (std::size_t j = 0; j < reserve_columns.size(); ++j) {
+    add_column(reserve_columns[j], core.reserve[p.node_of_reserve[j]], 0.0);
+  }
+  return p;
+}
+
+std::vector<double> solve_lp(const Program& p) {
+  const std::unique_ptr<Clp_Simplex, decltype(&Clp_deleteModel)> model(Clp_newModel(),
+                                                                       &Clp_deleteModel);
+  Clp_setLogLevel(model.get(), 0);
+  Clp_loadProblem(model.get(), p.num_columns(), p.num_rows(), p.starts.data(), p.rows.data(),
+                  p.values.data(), p.column_lower.data(), p.column_upper.data(), p.cost.data(),
+                  p.row_lower.data(), p.row_upper.data());
+  Clp_setOptimizationDirection(model.get(), -1);
+  Clp_initialSolve(model.get());
+  require<Error>(Clp_isProvenOptimal(model.get()), "label sets: CLP ended with status ",
+                 Clp_status(model.get()), ", but the linear programme has an optimum");
+  const double* x = Clp_primalColumnSolution(model.get());
+  return {x, x + p.num_columns()};
+}
+
+std::vector<double> solve_ilp(const Program& p) {
+  const std::unique_ptr<Cbc_Model, decltype(&Cbc_deleteModel)> model(Cbc_newModel(),
+                                                                     &Cbc_deleteModel);
+  Cbc_setLogLevel(model.get(), 0);
+  Cbc_loadProblem(model.get(), p.num_columns(), p.num_rows(), p.starts.data(), p.rows.data(),
+                  p.values.data(), p.column_lower.data(), p.column_upper.data(), p.cost.data(),
+                  p.row_lower.data(), p.row_upper.data());
+  Cbc_setObjSense(model.get(), -1);
+  for (int j = 0; j < p.num_columns(); ++j) Cbc_setInteger(model.get(), j);
+  Cbc_setParameter(model.get(), "log", "0");
+  Cbc_setParameter(model.get(), "increment", "1e-12");
+  Cbc_setParameter(model.get(), "ratioGap", "0");
+  Cbc_setParameter(model.get(), "allowableGap", "0");
+  Cbc_solve(model.get());
+  require<Error>(Cbc_isProvenOptimal(model.get()), "label sets: CBC ended with status ",
+                 Cbc_status(model.get()), ", but the integer programme has an optimum");
+  const double* x = Cbc_getColSolution(model.get());
+  return {x, x + p.num_columns()};
+}
+
+}  // namespace
+
+double solve_core_program(const LabelSetCore& core, bool integral, std::vector<double>& z,
+                          std::vector<double>& u) {
+  const Program program = make_program(core);
+  std::vector<double> x = integral ? solve_ilp(program) : solve_lp(program);
+  for (double& value : x) {
+    const double nearest = value > 0.5 ? 1.0 : 0.0;
+    if (std::fabs(value - nearest) < 1e-9) value = nearest;
+  }
+  double objective = 0;
+  for (std::size_t j = 0; j < x.size(); ++j) objective += x[j] * program.cost[j];
+  z.assign(x.begin(), x.begin() + core.size());
+  u.assign(core.size(), 0.0);
+  for (std::size_t j = 0; j < program.node_of_reserve.size(); ++j) {
+    u[program.node_of_reserve[j]] = x[core.size() + j];
+  }
+  return objective;
+}
+
+}  // namespace margrove::detail

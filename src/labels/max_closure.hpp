@@ -1,0 +1,52 @@
+#pragma once
+// Maximum-weight upward-closed sets by maximum flow.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace margrove {
+
+/// max sum_{k in Y} weight_k over sets Y of active nodes that contain every active parent of their
+/// members. Minimum cut in the network source -> positive nodes, child -> parent without limit,
+/// negative nodes -> sink (Picard 1976), by Dinic's blocking flows. Keeps its memory between calls.
+class MaxClosure {
+ public:
+  /// Nodes are numbered with parents before children. parents of k:
+  /// up_nodes[up_pointers[k] .. up_pointers[k + 1]). The spans must stay valid for solve().
+  void set_graph(std::span<const std::uint32_t> up_pointers,
+                 std::span<const std::uint32_t> up_nodes);
+  std::span<const std::uint32_t> children(std::uint32_t k) const {
+    return std::span(down_nodes_)
+        .subspan(down_pointers_[k], down_pointers_[k + 1] - down_pointers_[k]);
+  }
+
+  /// The largest weight (0 for the empty set); afterwards selected() tells the smallest set that
+  /// has it.
+  double solve(std::span<const double> weight, std::span<const char> active);
+  bool selected(std::uint32_t k) const { return selected_[k] != 0; }
+
+ private:
+  void keep_what_positive_nodes_need(std::span<const double> weight, std::span<const char> active);
+  bool label_distances();
+  void augment_from(std::uint32_t source);
+  bool advance(std::uint32_t k);
+  void mark_selected();
+
+  struct Step {
+    std::uint32_t node;  // where the step starts
+    std::uint32_t edge;
+    bool upward;
+  };
+
+  std::uint32_t num_nodes_ = 0;
+  std::span<const std::uint32_t> up_pointers_, up_nodes_;
+  std::vector<std::uint32_t> down_pointers_, down_nodes_, down_edges_;
+  std::vector<char> active_, selected_;
+  std::vector<double> supply_, demand_, flow_;      // what is left at nodes; flow up each edge
+  std::vector<std::uint32_t> distance_, next_arc_;  // distance to open demand; 0: none
+  std::vector<std::uint32_t> queue_, sources_;
+  std::vector<Step> path_;
+};
+
+}  // namespace margrove

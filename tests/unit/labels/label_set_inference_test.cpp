@@ -1,0 +1,348 @@
+#include "margrove/labels/label_set_inference.hpp"
+
+#include <coin/Cbc_C_Interface.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "margrove/base/errors.hpp"
+#include "random_graphs.hpp"
+
+namespace margrove {
+namespace {
+
+using ::testing::ElementsAre;
+using Edges = std::vector<LabelEdge>;
+
+struct Answer {
+  double score = 0;
+  std::vector<NodeId> nodes;
+};
+
+// All unions of A(l) over non-empty sets of leaves; up to 20 leaves and 64 nodes.
+Answer brute_force(const LabelGraph& graph, std::span<const double> scores) {
+  const auto leaves = graph.leaves();
+  std::vector<std::uint64_t> above;
+  for (const NodeId l : leaves) {
+    std::uint64_t set = 0;
+    for (const NodeId n : graph.ancestors(l)) set |= std::uint64_t{1} << n;
+    above.push_back(set);
+  }
+  Answer best{-std::numeric_limits<double>::infinity(), {}};
+  for (std::uint64_t chosen = 1; chosen < (std::uint64_t{1} << leaves.size()); ++chosen) {
+    std::uint64_t set = 0;
+    for (std::size_t k = 0; k < leaves.size(); ++k) {
+      if ((chosen >> k) & 1U) set |= above[k];
+    }
+    double score = 0;
+    for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+      if ((set >> n) & 1U) score += scores[n];
+    }
+    if (score <= best.score) continue;
+    best = {score, {}};
+    for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+      if ((set >> n) & 1U) best.nodes.push_back(n);
+    }
+  }
+  return best;
+}
+
+// The whole problem, as it stands in the header, to CBC.
+double whole_ilp(const LabelGraph& graph, std::span<const double> scores) {
+  Cbc_Model* model = Cbc_newModel();
+  Cbc_setLogLevel(model, 0);
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    Cbc_addCol(model, concat('z', n).c_str(), 0, 1, scores[n], 1, 0, nullptr, nullptr);
+  }
+  const auto add_row = [&](std::vector<int> columns, std::vector<double> values, char sense,
+                           double right) {
+    Cbc_addRow(model, "r", static_cast<int>(columns.size()), columns.data(), values.data(), sense,
+               right);
+  };
+  std::vector<int> leaves;
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    std::vector<int> columns{static_cast<int>(n)};
+    std::vector<double> values{-1.0};
+    for (const NodeId c : graph.children(n)) {
+      add_row({static_cast<int>(c), static_cast<int>(n)}, {1.0, -1.0}, 'L', 0);
+      columns.push_back(static_cast<int>(c));
+      values.push_back(1.0);
+    }
+    if (graph.is_leaf(n))
+      leaves.push_back(static_cast<int>(n));
+    else
+      add_row(columns, values, 'G', 0);
+  }
+  add_row(leaves, std::vector<double>(leaves.size(), 1.0), 'G', 1);
+  Cbc_setObjSense(model, -1);
+  Cbc_setParameter(model, "log", "0");
+  Cbc_setParameter(model, "increment", "1e-9");
+  Cbc_setParameter(model, "ratioGap", "0");
+  Cbc_setParameter(model, "allowableGap", "0");
+  Cbc_solve(model);
+  EXPECT_TRUE(Cbc_isProvenOptimal(model));
+  const double* z = Cbc_getColSolution(model);
+  double value = 0;
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) value += z[n] * scores[n];
+  Cbc_deleteModel(model);
+  return value;
+}
+
+// A union of A(l), ascending, whose score is as reported.
+void expect_label_set(const LabelGraph& graph, std::span<const double> scores,
+                      const std::vector<NodeId>& nodes, double score) {
+  EXPECT_TRUE(std::is_sorted(nodes.begin(), nodes.end()));
+  std::vector<bool> chosen(graph.num_nodes(), false), closed(graph.num_nodes(), false);
+  double sum = 0;
+  for (const NodeId n : nodes) {
+    chosen[n] = true;
+    sum += scores[n];
+  }
+  bool any_leaf = false;
+  for (const NodeId l : graph.leaves()) {
+    if (!chosen[l]) continue;
+    any_leaf = true;
+    for (const NodeId n : graph.ancestors(l)) closed[n] = true;
+  }
+  EXPECT_TRUE(any_leaf);
+  EXPECT_EQ(chosen, closed);
+  EXPECT_NEAR(sum, score, 1e-9 * (1 + std::fabs(sum)));
+}
+
+enum class Scores { normal, integer, negative, optimistic, bottom_heavy };
+
+std::vector<double> random_scores(const LabelGraph& graph, Scores kind, Random& random) {
+  std::vector<double> scores(graph.num_nodes());
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    const double x = random.normal();
+    switch (kind) {
+      case Scores::normal:
+        scores[n] = x;
+        break;
+      case Scores::integer:
+        scores[n] = static_cast<double>(random.below(7)) - 3.0;
+        break;
+      case Scores::negative:
+        scores[n] = -std::fabs(x);
+        break;
+      case Scores::optimistic:
+        scores[n] = graph.is_leaf(n) ? -std::fabs(x) : x + 0.5;
+        break;
+      case Scores::bottom_heavy:
+        scores[n] = graph.is_leaf(n) ? 2 * x + 1 : x - 0.5;
+        break;
+    }
+  }
+  return scores;
+}
+constexpr std::array kAllScores{Scores::normal, Scores::integer, Scores::negative,
+                                Scores::optimistic, Scores::bottom_heavy};
+
+TEST(LabelSetInference, trees_by_hand) {
+  //    0        with scores
+  //   / \          0.5
+  //  1   2      -1     -0.2
+  // / \         2  0.5
+  const auto graph = LabelGraph::build(5, Edges{{0, 1}, {0, 2}, {1, 3}, {1, 4}});
+  const LabelSetInference inference(graph);
+  LabelSetInference::Workspace workspace;
+  std::vector<NodeId> nodes;
+  auto best = inference.best(std::array{0.5, -1.0, -0.2, 2.0, 0.5}, workspace, nodes);
+  EXPECT_THAT(nodes, ElementsAre(0, 1, 3, 4));
+  EXPECT_DOUBLE_EQ(best.score, 2.0);
+  EXPECT_EQ(best.stage, InferenceStage::tree);
+  best = inference.best(std::array{-5.0, -1.0, -0.2, 0.5, -0.5}, workspace, nodes);
+  EXPECT_THAT(nodes, ElementsAre(0, 2));
+  best = inference.best(std::array{-5.0, -1.0, -1.0, 0.0, 0.0}, workspace, nodes);
+  EXPECT_THAT(nodes, ElementsAre(0, 1, 3)) << "ties go to the lowest";
+}
+
+TEST(LabelSetInference, single_nodes_and_flat_sets) {
+  LabelSetInference::Workspace workspace;
+  std::vector<NodeId> nodes;
+  const LabelSetInference single(LabelGraph::flat(1));
+  EXPECT_DOUBLE_EQ(single.best(std::array{-3.0}, workspace, nodes).score, -3.0);
+  EXPECT_THAT(nodes, ElementsAre(0));
+  const LabelSetInference flat(LabelGraph::flat(3));
+  flat.best(std::array{-3.0, -1.0, -1.0}, workspace, nodes);
+  EXPECT_THAT(nodes, ElementsAre(1));
+  flat.best(std::array{3.0, -1.0, 1.0}, workspace, nodes);
+  EXPECT_THAT(nodes, ElementsAre(0, 2));
+}
+
+TEST(LabelSetInference, wrong_sizes_throw) {
+  const LabelSetInference inference(LabelGraph::flat(3));
+  LabelSetInference::Workspace workspace;
+  std::vector<NodeId> nodes;
+  std::vector<double> z(2);
+  const auto message = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const InvalidInput& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message([&] { inference.best(std::array{1.0}, workspace, nodes); }),
+            "label sets: scores has 1 entries, but must have one a node, 3");
+  EXPECT_EQ(message([&] {
+              inference.relaxed(std::array{1.0, 1.0, 1.0}, workspace, z);
+            }),
+            "label sets: z has 2 entries, but must have one a node, 3");
+  EXPECT_EQ(message([] { LabelSetInference empty(LabelGraph::flat(0)); }),
+            "label sets: the graph has 0 nodes, but must have at least 1");
+}
+
+TEST(LabelSetInference, random_trees_agree_with_brute_force) {
+  LabelSetInference::Workspace workspace;
+  std::vector<NodeId> nodes;
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto graph = testing::random_tree(1 + std::uint32_t(random.below(18)), 0.15, random);
+    const LabelSetInference inference(graph);
+    for (const auto kind : kAllScores) {
+      const auto scores = random_scores(graph, kind, random);
+      const auto result = inference.best(scores, workspace, nodes);
+      EXPECT_EQ(result.stage, InferenceStage::tree);
+      EXPECT_NEAR(result.score, brute_force(graph, scores).score, 1e-12);
+      expect_label_set(graph, scores, nodes, result.score);
+    }
+  }
+}
+
+TEST(LabelSetInference, every_dag_of_up_to_six_nodes_agrees_with_brute_force) {
+  LabelSetInference::Workspace workspace;
+  std::vector<NodeId> nodes;
+  Random random(7);
+  for (std::uint32_t num_nodes = 1; num_nodes <= 6; ++num_nodes) {
+    testing::for_each_dag(num_nodes, [&](const LabelGraph& graph) {
+      const LabelSetInference inference(graph);
+      for (const auto kind : kAllScores) {
+        const auto scores = random_scores(graph, kind, random);
+        const auto result = inference.best(scores, workspace, nodes);
+        ASSERT_NEAR(result.score, brute_force(graph, scores).score, 1e-12);
+        expect_label_set(graph, scores, nodes, result.score);
+      }
+    });
+  }
+}
+
+TEST(LabelSetInference, random_dags_agree_with_brute_force_at_every_stage) {
+  LabelSetInference::Workspace workspace;
+  std::vector<NodeId> nodes;
+  std::map<InferenceStage, int> settled;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto num_nodes = 7 + std::uint32_t(random.below(18));
+    const auto graph = testing::random_dag(num_nodes, 2 + std::uint32_t(random.below(3)), random);
+    if (graph.leaves().size() > 12) continue;
+    const LabelSetInference inference(graph);
+    const auto kind = kAllScores[random.below(kAllScores.size())];
+    const auto scores = random_scores(graph, kind, random);
+    const auto expected = brute_force(graph, scores);
+    const auto result = inference.best(scores, workspace, nodes);
+    ++settled[result.stage];
+    ASSERT_NEAR(result.score, expected.score, 1e-12);
+    expect_label_set(graph, scores, nodes, result.score);
+    if (kind != Scores::integer) {
+      EXPECT_EQ(nodes, expected.nodes);
+    }
+    if (seed % 20 != 0) continue;
+    const auto last_resort = inference.best(scores, workspace, nodes, 0);
+    ASSERT_NEAR(last_resort.score, expected.score, 1e-9);
+    expect_label_set(graph, scores, nodes, last_resort.score);
+  }
+  for (const auto stage :
+       {InferenceStage::reduction, InferenceStage::closure, InferenceStage::branch_and_bound}) {
+    EXPECT_GT(settled[stage], 30) << to_string(stage);
+  }
+}
+
+TEST(LabelSetInference, larger_dags_agree_with_an_integer_programme) {
+  LabelSetInference::Workspace workspace;
+  std::vector<NodeId> nodes;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto graph = testing::random_dag(150, 2, random);
+    const LabelSetInference inference(graph);
+    const auto kind = kAllScores[seed % kAllScores.size()];
+    auto scores = random_scores(graph, kind, random);
+    const auto result = inference.best(scores, workspace, nodes);
+    expect_label_set(graph, scores, nodes, result.score);
+    EXPECT_NEAR(result.score, whole_ilp(graph, scores), 1e-6);
+  }
+}
+
+TEST(LabelSetInference, the_relaxation_bounds_the_best_label_set_and_is_feasible) {
+  LabelSetInference::Workspace workspace;
+  std::vector<NodeId> nodes;
+  int fractional = 0, integral = 0;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto graph = testing::random_dag(7 + std::uint32_t(random.below(30)), 3, random);
+    const LabelSetInference inference(graph);
+    const auto scores = random_scores(graph, kAllScores[seed % kAllScores.size()], random);
+    const auto best = inference.best(scores, workspace, nodes);
+    std::vector<double> z(graph.num_nodes());
+    const auto relaxed = inference.relaxed(scores, workspace, z);
+    EXPECT_GE(relaxed.score, best.score - 1e-9);
+    if (relaxed.integral) {
+      EXPECT_NEAR(relaxed.score, best.score, 1e-9);
+    }
+    ++(relaxed.integral ? integral : fractional);
+    double leaf_sum = 0;
+    for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+      EXPECT_GE(z[n], -1e-9);
+      EXPECT_LE(z[n], 1 + 1e-9);
+      double below = 0;
+      for (const NodeId c : graph.children(n)) {
+        EXPECT_LE(z[c], z[n] + 1e-9);
+        below += z[c];
+      }
+      if (graph.is_leaf(n))
+        leaf_sum += z[n];
+      else
+        EXPECT_GE(below, z[n] - 1e-9);
+    }
+    EXPECT_GE(leaf_sum, 1 - 1e-9);
+  }
+  EXPECT_GT(fractional, 5);
+  EXPECT_GT(integral, 500);
+}
+
+TEST(LabelSetInference, renaming_the_nodes_renames_the_answer) {
+  LabelSetInference::Workspace workspace;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto graph = testing::random_dag(40, 2, random);
+    const auto scores = random_scores(graph, Scores::normal, random);
+    std::vector<NodeId> name(graph.num_nodes());
+    for (NodeId n = 0; n < graph.num_nodes(); ++n) name[n] = n;
+    random.shuffle(std::span(name));
+    Edges edges;
+    std::vector<double> renamed_scores(graph.num_nodes());
+    for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+      renamed_scores[name[n]] = scores[n];
+      for (const NodeId c : graph.children(n)) edges.push_back({name[n], name[c]});
+    }
+    std::vector<NodeId> nodes, renamed;
+    LabelSetInference(graph).best(scores, workspace, nodes);
+    LabelSetInference(LabelGraph::build(graph.num_nodes(), edges))
+        .best(renamed_scores, workspace, renamed);
+    for (NodeId& n : nodes) n = name[n];
+    std::sort(nodes.begin(), nodes.end());
+    EXPECT_EQ(nodes, renamed);
+  }
+}
+
+}  // namespace
+}  // namespace margrove
