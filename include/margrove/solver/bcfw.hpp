@@ -1,0 +1,473 @@
+#pragma once
+// Block-coordinate Frank-Wolfe for structured SVMs, one block an example.
+//
+//   primal  min_w  ||w||^2 / 2 + sum_i C_i max_y psi_i(y; w),
+//           psi_i(y; w) = s_iy <w, d_iy> + o_iy, 0 at the true labelling y_i,
+//   dual    max_a  sum_iy a_iy o_iy - ||w(a)||^2 / 2,   w(a) = - sum_iy a_iy s_iy d_iy,
+//           a_iy >= 0, sum_y a_iy = C_i,
+//
+// with d_iy = phi(x_i, y) - phi(x_i, y_i), s = slope and o = offset of the affine surrogate at the
+// task loss g(y). Algorithm 3 of [LacosteJulien2013], with the labellings found so far kept an
+// example (multi-plane cutting [Shah2015], pairwise steps [Osokin2016]): a block is solved over its
+// labellings in play, so that old corners lose their weight at once, and cheap passes over known
+// labellings go between those that ask the oracle.
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "margrove/base/errors.hpp"
+#include "margrove/base/executor.hpp"
+#include "margrove/base/options.hpp"
+#include "margrove/base/progress.hpp"
+#include "margrove/base/random.hpp"
+#include "margrove/loss/surrogate.hpp"
+#include "margrove/oracle/oracle.hpp"
+#include "margrove/search/search.hpp"
+#include "margrove/solver/simplex_block.hpp"
+#include "margrove/solver/structured_fit.hpp"
+
+namespace margrove {
+
+struct BcfwOptions {
+  double C = 1.0;
+  double tolerance = 1e-3;
+  int max_passes = 1000;
+  int cached_passes = 10;
+  int minibatch = 32;
+  bool pairwise = true;
+  bool averaging = false;
+  std::uint64_t seed = 0;
+
+  static auto fields() {
+    return std::tuple{
+        field("C", &BcfwOptions::C, positive, "loss weight"),
+        field("tolerance", &BcfwOptions::tolerance, positive,
+              "relative duality gap to stop at, (primal - dual) / primal"),
+        field("max_passes", &BcfwOptions::max_passes, at_least(1),
+              "passes over the examples that ask the oracle"),
+        field("cached_passes", &BcfwOptions::cached_passes, at_least(0),
+              "most passes over known labellings between two that ask the oracle; they end early "
+              "when they no longer pay"),
+        field("minibatch", &BcfwOptions::minibatch, at_least(1),
+              "examples whose oracles run at the same weights, in parallel; 1 where oracles cost "
+              "less than starting threads"),
+        field("pairwise", &BcfwOptions::pairwise,
+              "move weight between two labellings of a block until it is solved; false: one "
+              "Frank-Wolfe step towards the oracle's"),
+        field("averaging", &BcfwOptions::averaging,
+              "return the average of the iterates weighted by their number: worth while without "
+              "pairwise steps or a small gap; takes a second array of weights"),
+        field("seed", &BcfwOptions::seed, non_negative, "order of the examples"),
+    };
+  }
+};
+
+/// The labellings of one example that have, or lately had, weight in the dual.
+template <class Labelling>
+struct ActiveSet {
+  std::vector<Labelling> labellings;
+  std::vector<double> duals;              // a_iy; what is missing to C_i is the true labelling's
+  std::vector<double> slopes;             // s_iy
+  std::vector<double> offsets;            // o_iy
+  std::vector<std::uint8_t> idle;         // visits without weight
+  std::vector<SparseVector> differences;  // sorted; unused by models with implicit differences
+
+  std::size_t size() const { return labellings.size(); }
+};
+
+/// One solver run. Model, executor and control must outlive it. The steps are taken one after the
+/// other at fresh weights; only oracles run in parallel, so that threads change no bit.
+template <StructuredModel Model, AffineSurrogate Psi, class Search>
+class Bcfw {
+ public:
+  using Labelling = typename Model::Labelling;
+
+  /// example_weights: C_i = C * weight, >= 0; empty for all 1.
+  Bcfw(const Model& model, Psi psi, Search search, const BcfwOptions& options, Executor& executor,
+       RunControl& control, std::span<const double> example_weights = {})
+      : model_(model),
+        psi_(std::move(psi)),
+        options_(options),
+        executor_(executor),
+        control_(control),
+        budgets_(model.num_examples(), options.C),
+        active_(model.num_examples()),
+        caches_(model.num_examples()),
+        sleep_(model.num_examples(), 0),
+        nap_(model.num_examples(), 0),
+        gaps_(model.num_examples(), 0.0),
+        w_(model.num_weights(), 0.0F),
+        searches_(static_cast<std::size_t>(executor.size()), search),
+        workspaces_(static_cast<std::size_t>(executor.size())) {
+    validate(options);
+    require(example_weights.empty() || example_weights.size() == budgets_.size(),
+            "bcfw: ", example_weights.size(), " example weights, but must be one an example, ",
+            budgets_.size());
+    for (std::size_t i = 0; i < example_weights.size(); ++i) {
+      require(example_weights[i] >= 0 && std::isfinite(example_weights[i]),
+              "bcfw: weight of example ", i, " is ", example_weights[i],
+              ", but must be finite and >= 0");
+      budgets_[i] *= example_weights[i];
+    }
+  }
+
+  /// Starts from the dual variables of another run on the same examples with the same task losses,
+  /// times `scale`; what exceeds a budget is cut. The features may differ.
+  void warm_start(std::vector<ActiveSet<Labelling>> active, double scale = 1.0) {
+    require(active.size() == active_.size(), "bcfw: warm start of ", active.size(),
+            " examples, but must be ", active_.size());
+    active_ = std::move(active);
+    for (std::size_t i = 0; i < active_.size(); ++i) {
+      double total = 0.0;
+      for (double& dual : active_[i].duals) total += dual *= scale;
+      if (total <= budgets_[i]) continue;
+      for (double& dual : active_[i].duals) dual *= budgets_[i] / total;
+    }
+    rebuild_weights();
+  }
+
+  StructuredFit run() {
+    StructuredFit fit;
+    bool converged = false;
+    while (!converged && fit.passes < options_.max_passes) {
+      const double increase = oracle_pass(fit.passes);
+      ++fit.passes;
+      const double estimate = std::accumulate(gaps_.begin(), gaps_.end(), 0.0);
+      primal_estimate_ = dual_ + estimate;
+      Progress progress;
+      progress.stage = "bcfw";
+      progress.done = fit.passes;
+      progress.total = options_.max_passes;
+      progress.objective = primal_estimate_;
+      progress.relative_gap = relative(estimate, primal_estimate_);
+      if (!control_.proceed(progress)) break;
+      if (progress.relative_gap <= options_.tolerance) converged = certify(fit);
+      if (!converged) cached_passes(fit.passes, increase);
+    }
+    if (!converged) converged = certify(fit);
+    fit.oracle_calls = oracle_calls_;
+    fit.stop = converged ? Stop::converged
+                         : (control_.proceed() ? Stop::pass_limit : control_.stop_reason());
+    return fit;
+  }
+
+  std::span<const float> weights() const { return options_.averaging ? average_ : w_; }
+  std::vector<float> take_weights() { return std::move(options_.averaging ? average_ : w_); }
+  /// The dual variables, one set an example.
+  const std::vector<ActiveSet<Labelling>>& active() const { return active_; }
+  std::vector<ActiveSet<Labelling>> take_active() { return std::move(active_); }
+  /// The dual objective at the present variables, as tracked step by step.
+  double dual() const { return dual_; }
+
+ private:
+  using Found = SearchResult<Labelling>;
+  static constexpr bool kImplicit = ImplicitDifferences<Model>;
+  static constexpr std::uint8_t kMaxIdle = 5;      // visits without weight until dropped
+  static constexpr int kMaxNap = 8;                // passes that a solved example may sit out
+  static constexpr double kNapShare = 0.1;         // of the gap allowed an example
+  static constexpr double kBlockTolerance = 0.05;  // of a block's first violation
+  static constexpr double kWorthwhile = 0.1;       // of what the pass with oracles brought
+  static constexpr std::size_t kChunk = 1024;      // examples searched at once for the certificate
+
+  static double relative(double gap, double primal) { return gap <= 0 ? 0.0 : gap / primal; }
+
+  // One pass over the examples that are awake. Returns by how much the dual rose.
+  double oracle_pass(int pass) {
+    const double before = dual_;
+    const std::vector<std::uint32_t> order = awake(static_cast<std::uint64_t>(pass));
+    const auto batch_size = static_cast<std::size_t>(options_.minibatch);
+    std::vector<Found> found(batch_size);
+    for (std::size_t begin = 0; begin < order.size() && control_.proceed(); begin += batch_size) {
+      const std::span batch =
+          std::span(order).subspan(begin, std::min(batch_size, order.size() - begin));
+      if (batch_size == 1) {
+        visit(batch[0]);
+        continue;
+      }
+      search_all(batch, w_, found);
+      for (std::size_t k = 0; k < batch.size(); ++k) {
+        admit(batch[k], found[k].best);
+        load_margins(batch[k]);
+        solve_block(batch[k]);
+      }
+    }
+    return dual_ - before;
+  }
+
+  // search and step in one, where the oracle's scores serve both
+  void visit(std::size_t i) {
+    const auto oracle = model_.oracle(i, {w_, 1.0}, workspaces_[0]);
+    const Found found = searches_[0](oracle, psi_, caches_[i]);
+    oracle_calls_ += found.oracle_calls;
+    admit(i, found.best);
+    if constexpr (EvaluatingOracle<decltype(oracle)>) {
+      margins_.clear();
+      for (const Labelling& y : active_[i].labellings) {
+        const auto place = oracle.evaluate(y);
+        margins_.push_back(place.m - place.constant);
+      }
+    } else {
+      load_margins(i);
+    }
+    solve_block(i);
+  }
+
+  // Passes over known labellings, as long as one brings a fair share of what the oracle's did.
+  void cached_passes(int pass, double oracle_increase) {
+    for (int cached = 1; cached <= options_.cached_passes && control_.proceed(); ++cached) {
+      const double before = dual_;
+      const auto stream = (static_cast<std::uint64_t>(cached) << 32U) + static_cast<unsigned>(pass);
+      for (const std::uint32_t i : shuffled(stream)) {
+        if (active_[i].size() == 0 || sleep_[i] > 0) continue;
+        load_margins(i);
+        move_block(i);
+      }
+      if (dual_ - before < kWorthwhile * oracle_increase) break;
+    }
+  }
+
+  // found[k] = the search's answer for examples[k] under `weights`
+  void search_all(std::span<const std::uint32_t> examples, std::span<const float> weights,
+                  std::span<Found> found) {
+    executor_.for_each(examples.size(), [&](std::size_t k, int worker) {
+      const auto oracle = model_.oracle(examples[k], {weights, 1.0}, workspaces_[worker]);
+      found[k] = searches_[worker](oracle, psi_, caches_[examples[k]]);
+    });
+    for (std::size_t k = 0; k < examples.size(); ++k) oracle_calls_ += found[k].oracle_calls;
+  }
+
+  // Makes sure that the labelling has a place in the active set.
+  void admit(std::size_t i, const Candidate<Labelling>& candidate) {
+    ActiveSet<Labelling>& set = active_[i];
+    const auto& known = set.labellings;
+    if (candidate.y == model_.truth(i) ||
+        std::find(known.begin(), known.end(), candidate.y) != known.end()) {
+      return;
+    }
+    const double slope = psi_.slope(candidate.g);
+    set.labellings.push_back(candidate.y);
+    set.duals.push_back(0.0);
+    set.slopes.push_back(slope);
+    set.offsets.push_back(slope * candidate.constant + psi_.offset(candidate.g));
+    set.idle.push_back(0);
+    if constexpr (!kImplicit) {
+      set.differences.emplace_back();
+      model_.difference(i, candidate.y, set.differences.back());
+      sort_indices(set.differences.back());
+    }
+  }
+
+  void load_margins(std::size_t i) {
+    const ActiveSet<Labelling>& set = active_[i];
+    margins_.resize(set.size());
+    if constexpr (kImplicit) {
+      model_.margins(i, set.labellings, {w_, 1.0}, workspaces_[0], margins_);
+    } else {
+      for (std::size_t k = 0; k < set.size(); ++k) {
+        margins_[k] = dot({w_, 1.0}, set.differences[k]);
+      }
+    }
+  }
+
+  // Records the block's gap, solves it and lets the example sleep while it is solved.
+  void solve_block(std::size_t i) {
+    gaps_[i] = move_block(i);
+    const double share =
+        kNapShare * options_.tolerance * primal_estimate_ / static_cast<double>(active_.size());
+    nap_[i] = gaps_[i] <= share ? static_cast<std::uint8_t>(std::min(kMaxNap, 2 * nap_[i] + 1)) : 0;
+    sleep_[i] = nap_[i];
+  }
+
+  // Solves block i over its active set, given margins_, and moves the weights along. Returns the
+  // block's gap before that.
+  double move_block(std::size_t i) {
+    ActiveSet<Labelling>& set = active_[i];
+    const std::size_t size = set.size();
+    if (size == 0) return 0.0;
+    block_.budget = budgets_[i];
+    block_.duals = set.duals;
+    block_.rest =
+        std::max(0.0, block_.budget - std::accumulate(set.duals.begin(), set.duals.end(), 0.0));
+    block_.values.resize(size);
+    for (std::size_t k = 0; k < size; ++k) {
+      block_.values[k] = set.slopes[k] * margins_[k] + set.offsets[k];
+    }
+    const double gap = block_.gap();
+    if (gap > 0) {
+      load_products(i);
+      dual_ += options_.pairwise
+                   ? pairwise_steps(block_, kBlockTolerance, 10 * static_cast<int>(size))
+                   : frank_wolfe_step(block_);
+      for (std::size_t k = 0; k < size; ++k) {
+        margins_[k] = -set.slopes[k] * (block_.duals[k] - set.duals[k]);  // now the coefficients
+      }
+      move_weights(i, margins_);
+      set.duals = block_.duals;
+    }
+    drop_idle(set);
+    return gap;
+  }
+
+  void load_products(std::size_t i) {
+    const ActiveSet<Labelling>& set = active_[i];
+    const std::size_t size = set.size();
+    block_.Q.resize(size * size);
+    if constexpr (kImplicit) {
+      model_.difference_products(i, set.labellings, block_.Q);
+    } else {
+      for (std::size_t j = 0; j < size; ++j) {
+        for (std::size_t k = 0; k <= j; ++k) {
+          block_.Q[j * size + k] = block_.Q[k * size + j] =
+              dot(set.differences[j], set.differences[k]);
+        }
+      }
+    }
+    for (std::size_t j = 0; j < size; ++j) {
+      for (std::size_t k = 0; k < size; ++k)
+        block_.Q[j * size + k] *= set.slopes[j] * set.slopes[k];
+    }
+  }
+
+  // w += sum_k coefficients[k] d_ik. With u = sum_t t (t - 1) / 2 (w_t - w_{t-1}), the average
+  // 2 / (T (T + 1)) sum_t t w_t is w_T - 2 u / (T (T + 1)).
+  void move_weights(std::size_t i, std::span<double> coefficients) {
+    add_differences(i, coefficients, w_);
+    if (!options_.averaging) return;
+    ++steps_;
+    for (double& each : coefficients) each *= 0.5 * steps_ * (steps_ - 1);
+    late_.resize(w_.size(), 0.0F);
+    add_differences(i, coefficients, late_);
+  }
+
+  void add_differences(std::size_t i, std::span<const double> coefficients, std::span<float> w) {
+    const ActiveSet<Labelling>& set = active_[i];
+    if constexpr (kImplicit) {
+      model_.add_differences(i, set.labellings, coefficients, workspaces_[0], w);
+    } else {
+      for (std::size_t k = 0; k < set.size(); ++k) {
+        if (coefficients[k] != 0) add_scaled(coefficients[k], set.differences[k], w);
+      }
+    }
+  }
+
+  static void drop_idle(ActiveSet<Labelling>& set) {
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < set.size(); ++k) {
+      set.idle[k] = set.duals[k] > 0 ? 0 : static_cast<std::uint8_t>(set.idle[k] + 1);
+      if (set.idle[k] > kMaxIdle) continue;
+      if (kept != k) {
+        set.labellings[kept] = std::move(set.labellings[k]);
+        set.duals[kept] = set.duals[k];
+        set.slopes[kept] = set.slopes[k];
+        set.offsets[kept] = set.offsets[k];
+        set.idle[kept] = set.idle[k];
+        if constexpr (!kImplicit) set.differences[kept] = std::move(set.differences[k]);
+      }
+      ++kept;
+    }
+    if (kept == set.size()) return;
+    set.labellings.erase(set.labellings.begin() + static_cast<std::ptrdiff_t>(kept),
+                         set.labellings.end());
+    set.duals.resize(kept);
+    set.slopes.resize(kept);
+    set.offsets.resize(kept);
+    set.idle.resize(kept);
+    if constexpr (!kImplicit) set.differences.resize(kept);
+  }
+
+  // w = w(a), free of the rounding that many small steps leave, and the dual objective there.
+  void rebuild_weights() {
+    std::fill(w_.begin(), w_.end(), 0.0F);
+    dual_ = 0.0;
+    for (std::size_t i = 0; i < active_.size(); ++i) {
+      const ActiveSet<Labelling>& set = active_[i];
+      margins_.resize(set.size());
+      for (std::size_t k = 0; k < set.size(); ++k) {
+        margins_[k] = -set.slopes[k] * set.duals[k];
+        dual_ += set.offsets[k] * set.duals[k];
+      }
+      if (set.size() > 0) add_differences(i, margins_, w_);
+    }
+    dual_ -= 0.5 * squared_norm({w_, 1.0});
+  }
+
+  // Searches for all examples at the same weights; what is found joins the active sets. True if
+  // the gap is as small as asked.
+  bool certify(StructuredFit& fit) {
+    rebuild_weights();
+    if (options_.averaging) {
+      late_.resize(w_.size(), 0.0F);
+      average_.resize(w_.size());
+      const double factor = steps_ > 0 ? 2.0 / (steps_ * (steps_ + 1)) : 0.0;
+      for (std::size_t k = 0; k < w_.size(); ++k) {
+        average_[k] =
+            static_cast<float>(static_cast<double>(w_[k]) - factor * static_cast<double>(late_[k]));
+      }
+    }
+    const std::span<const float> weights = this->weights();
+    double loss = 0.0;
+    fit.certified = true;
+    std::vector<std::uint32_t> examples(active_.size());
+    std::iota(examples.begin(), examples.end(), 0U);
+    std::vector<Found> found(std::min(kChunk, examples.size()));
+    for (std::size_t begin = 0; begin < examples.size(); begin += kChunk) {
+      const std::span chunk = std::span<const std::uint32_t>(examples).subspan(
+          begin, std::min(kChunk, examples.size() - begin));
+      search_all(chunk, weights, found);
+      for (std::size_t k = 0; k < chunk.size(); ++k) {
+        loss += budgets_[chunk[k]] * found[k].value;
+        // Equal but for rounding when the search was exact.
+        if (found[k].upper_bound > found[k].value * (1 + 1e-9)) fit.certified = false;
+        admit(chunk[k], found[k].best);
+      }
+    }
+    fit.dual = dual_;
+    fit.primal = 0.5 * squared_norm({weights, 1.0}) + loss;
+    fit.relative_gap = relative(fit.primal - fit.dual, fit.primal);
+    std::fill(sleep_.begin(), sleep_.end(), std::uint8_t{0});
+    std::fill(nap_.begin(), nap_.end(), std::uint8_t{0});
+    return fit.relative_gap <= options_.tolerance;
+  }
+
+  std::vector<std::uint32_t> shuffled(std::uint64_t stream) const {
+    std::vector<std::uint32_t> order(active_.size());
+    std::iota(order.begin(), order.end(), 0U);
+    Random(options_.seed, stream).shuffle(std::span(order));
+    return order;
+  }
+
+  // Sleepers come one pass closer to waking up.
+  std::vector<std::uint32_t> awake(std::uint64_t stream) {
+    std::vector<std::uint32_t> order = shuffled(stream);
+    std::erase_if(order, [&](std::uint32_t i) { return sleep_[i] > 0 && sleep_[i]-- > 0; });
+    return order;
+  }
+
+  const Model& model_;
+  Psi psi_;
+  BcfwOptions options_;
+  Executor& executor_;
+  RunControl& control_;
+
+  std::vector<double> budgets_;  // C_i
+  std::vector<ActiveSet<Labelling>> active_;
+  std::vector<LabelCache<Labelling>> caches_;
+  std::vector<std::uint8_t> sleep_, nap_;  // passes left to sit out, and how many at the last time
+  std::vector<double> gaps_;               // block gaps when last looked at
+  std::vector<float> w_, late_, average_;
+  double steps_ = 0.0;
+  double dual_ = 0.0;
+  double primal_estimate_ = 0.0;
+  std::int64_t oracle_calls_ = 0;
+
+  std::vector<Search> searches_;                       // one a worker
+  std::vector<typename Model::Workspace> workspaces_;  // one a worker
+  SimplexBlock block_;
+  std::vector<double> margins_;
+};
+
+}  // namespace margrove

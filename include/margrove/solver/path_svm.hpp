@@ -1,0 +1,69 @@
+#pragma once
+// Hierarchical SVMs for single-label data, trained as structured SVMs over root-to-leaf paths:
+// hsvm (alpha = 1, Hamming loss), nhsvm (NHSVM), multi-class Crammer-Singer (alpha = 1 on leaves).
+//
+//   min  sum_n ||W_n||^2 / 2 + C sum_i c_i max_l [ f(x_i, l) - f(x_i, l_i) + loss(l, l_i) ],
+//   f(x, l) = sum over n in A(l) of sqrt(alpha_n) W_n · x.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "margrove/base/executor.hpp"
+#include "margrove/base/options.hpp"
+#include "margrove/base/progress.hpp"
+#include "margrove/data/csr_matrix.hpp"
+#include "margrove/data/weight_matrix.hpp"
+#include "margrove/labels/label_graph.hpp"
+#include "margrove/solver/structured_fit.hpp"
+
+namespace margrove {
+
+struct PathSvmOptions {
+  std::string task_loss = "normalized";
+  double C = 1.0;
+  std::string solver = "bcfw";
+  double tolerance = 1e-3;
+  int max_passes = 1000;
+  std::uint64_t seed = 0;
+
+  static auto fields() {
+    return std::tuple{
+        field(
+            "task_loss", &PathSvmOptions::task_loss, Choices{{"normalized", "hamming"}},
+            "what a wrong path costs: sqrt of the weight, or the number, of the nodes that are on "
+            "one of the two paths only"),
+        field("C", &PathSvmOptions::C, positive, "loss weight"),
+        field("solver", &PathSvmOptions::solver, Choices{{"bcfw"}},
+              "block-coordinate Frank-Wolfe with a duality gap"),
+        field("tolerance", &PathSvmOptions::tolerance, positive,
+              "bcfw: relative duality gap to stop at"),
+        field("max_passes", &PathSvmOptions::max_passes, at_least(1), "passes over the data"),
+        field("seed", &PathSvmOptions::seed, non_negative, "order of the examples"),
+    };
+  }
+};
+
+struct PathSvmResult {
+  WeightMatrix
+      weights;  // U_n = sqrt(alpha_n) W_n, X.num_columns() x nodes: f sums scores on a path
+  StructuredFit fit;
+};
+
+/// leaf_of_row[i]: the leaf of row i. One alpha >= 0 a node; nodes above all leaves and nodes with
+/// alpha 0 get no weights. row_weights: c_i >= 0, empty for all 1. Leaves without data are possible
+/// answers as any other. Throws InvalidInput on sizes, labels that are not leaves, weights < 0.
+/// Memory: see path_svm_bytes.
+PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
+                             const LabelGraph& graph, std::span<const double> alpha,
+                             const PathSvmOptions& options, Executor& executor, RunControl& control,
+                             std::span<const double> row_weights = {});
+
+/// What training will take, in bytes: mainly 4 bytes for each feature that occurs in X and each
+/// node with alpha > 0.
+std::size_t path_svm_bytes(const CsrView& X, const LabelGraph& graph,
+                           std::span<const double> alpha);
+
+}  // namespace margrove

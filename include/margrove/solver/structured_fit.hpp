@@ -1,0 +1,54 @@
+#pragma once
+// What the solvers of structured SVMs report and share.
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "margrove/base/progress.hpp"
+#include "margrove/oracle/oracle.hpp"
+
+namespace margrove {
+
+/// How a structured solver ended. NaN stands for "not known".
+struct StructuredFit {
+  double primal = std::numeric_limits<double>::quiet_NaN();  // of the weights returned
+  double dual = std::numeric_limits<double>::quiet_NaN();
+  double relative_gap = std::numeric_limits<double>::quiet_NaN();  // (primal - dual) / primal
+  bool certified = false;  // every search was exact: no weights do better than `dual`
+  int passes = 0;
+  std::int64_t oracle_calls = 0;
+  Stop stop = Stop::pass_limit;
+};
+
+/// Optional for a model: work with the differences phi(x_i, y) - phi(x_i, y_i) of several
+/// labellings without writing them down.
+template <class M>
+concept ImplicitDifferences =
+    StructuredModel<M> &&
+    requires(const M& model, std::size_t i, std::span<const typename M::Labelling> labellings,
+             ScaledWeights w, typename M::Workspace& workspace, std::span<double> out,
+             std::span<const double> coefficients, std::span<float> weights) {
+      // out[k] = <w, difference(k)>
+      { model.margins(i, labellings, w, workspace, out) } -> std::same_as<void>;
+      // out[j * size + k] = <difference(j), difference(k)>
+      { model.difference_products(i, labellings, out) } -> std::same_as<void>;
+      // weights += sum_k coefficients[k] difference(k)
+      {
+        model.add_differences(i, labellings, coefficients, workspace, weights)
+      } -> std::same_as<void>;
+    };
+
+/// Sorts by index, so that products are merges.
+void sort_indices(SparseVector& vector);
+/// <w, v>
+double dot(ScaledWeights w, const SparseVector& v);
+/// Both sorted.
+double dot(const SparseVector& a, const SparseVector& b);
+/// w += a v
+void add_scaled(double a, const SparseVector& v, std::span<float> w);
+/// ||w||^2, accumulated in double in fixed blocks.
+double squared_norm(ScaledWeights w);
+
+}  // namespace margrove

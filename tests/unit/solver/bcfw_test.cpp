@@ -1,0 +1,341 @@
+#include "margrove/solver/bcfw.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "margrove/oracle/path_oracle.hpp"
+#include "margrove/solver/path_svm.hpp"
+#include "tiny_hierarchies.hpp"
+
+namespace margrove {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+using testing::tiny_problem;
+using testing::TinyProblem;
+
+/// The same model with nothing but what every structured model must have.
+struct PlainPathModel {
+  using Labelling = NodeId;
+  using Workspace = PathModel::Workspace;
+  const PathModel& model;
+  std::size_t num_examples() const { return model.num_examples(); }
+  std::size_t num_weights() const { return model.num_weights(); }
+  NodeId truth(std::size_t i) const { return model.truth(i); }
+  PathModel::Oracle oracle(std::size_t i, ScaledWeights w, Workspace& workspace) const {
+    return model.oracle(i, w, workspace);
+  }
+  void difference(std::size_t i, NodeId leaf, SparseVector& out) const {
+    model.difference(i, leaf, out);
+  }
+};
+static_assert(ImplicitDifferences<PathModel>);
+static_assert(StructuredModel<PlainPathModel> && !ImplicitDifferences<PlainPathModel>);
+
+double optimum(const TinyProblem& p, TaskLoss kind, double C,
+               std::span<const double> row_weights = {}) {
+  const PathLoss loss(kind, p.graph, p.alpha);
+  std::vector<double> budgets(p.leaf_of_row.size(), C);
+  for (std::size_t i = 0; i < row_weights.size(); ++i) budgets[i] *= row_weights[i];
+  return testing::reference_path_optimum(p, budgets, loss, [](NodeId, NodeId) { return 1.0; });
+}
+
+template <class Model>
+StructuredFit fit(const Model& model, const BcfwOptions& options, Executor& executor,
+                  std::vector<float>* weights = nullptr) {
+  RunControl control;
+  Bcfw solver(model, MarginRescaling{}, MarginSearch{}, options, executor, control);
+  const StructuredFit result = solver.run();
+  if (weights != nullptr) *weights = solver.take_weights();
+  return result;
+}
+
+TEST(Bcfw, reaches_the_optimum_with_every_kind_of_step) {
+  Executor executor(1);
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const TinyProblem p =
+        tiny_problem(static_cast<std::uint32_t>(5 + seed), seed % 2 == 0 ? 0.0 : 0.4, 7, 4, seed);
+    for (const TaskLoss loss : {TaskLoss::hamming, TaskLoss::normalized}) {
+      const PathModel model(p.X, p.leaf_of_row, p.graph, p.alpha, loss);
+      const double best = optimum(p, loss, 0.7);
+      for (const int minibatch : {1, 3}) {
+        const BcfwOptions options{
+            .C = 0.7, .tolerance = 1e-6, .max_passes = 3000, .minibatch = minibatch};
+        for (const StructuredFit& found :
+             {fit(model, options, executor), fit(PlainPathModel{model}, options, executor)}) {
+          EXPECT_EQ(found.stop, Stop::converged) << "seed " << seed;
+          EXPECT_TRUE(found.certified);
+          EXPECT_NEAR(found.primal, best, 3e-6 * best) << "seed " << seed;
+          EXPECT_NEAR(found.dual, best, 3e-6 * best) << "seed " << seed;
+        }
+      }
+      for (const bool averaging : {false, true}) {
+        const BcfwOptions options{.C = 0.7,
+                                  .tolerance = 2e-2,
+                                  .max_passes = 20000,
+                                  .cached_passes = 0,
+                                  .pairwise = false,
+                                  .averaging = averaging};
+        const StructuredFit found = fit(model, options, executor);
+        EXPECT_EQ(found.stop, Stop::converged) << "seed " << seed << " averaging " << averaging;
+        EXPECT_GE(found.primal, best * (1 - 1e-6));
+        EXPECT_LE(found.dual, best * (1 + 1e-6));
+      }
+    }
+  }
+}
+
+TEST(Bcfw, dual_never_falls_and_primal_never_is_below_it) {
+  const TinyProblem p = tiny_problem(15, 0.2, 40, 10, 3);
+  const PathModel model(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::normalized);
+  Executor executor(1);
+  for (const bool pairwise : {true, false}) {
+    double last = 0.0;
+    for (int passes = 1; passes < 25; ++passes) {
+      const StructuredFit found =
+          fit(model, {.C = 2, .tolerance = 1e-12, .max_passes = passes, .pairwise = pairwise},
+              executor);
+      EXPECT_EQ(found.passes, passes);
+      EXPECT_EQ(found.stop, Stop::pass_limit);
+      EXPECT_GE(found.dual, last * (1 - 1e-6));
+      EXPECT_GE(found.primal, found.dual * (1 - 1e-6));
+      last = found.dual;
+    }
+  }
+}
+
+TEST(Bcfw, same_bits_on_1_2_and_5_threads) {
+  const TinyProblem p = tiny_problem(30, 0.2, 100, 12, 5);
+  const PathModel model(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::normalized);
+  Executor serial(1);
+  std::vector<float> expected;
+  const BcfwOptions options{.C = 1, .tolerance = 1e-3, .minibatch = 16};
+  fit(model, options, serial, &expected);
+  for (const int threads : {2, 5}) {
+    Executor executor(threads);
+    std::vector<float> weights;
+    fit(model, options, executor, &weights);
+    EXPECT_EQ(weights, expected);
+  }
+}
+
+TEST(Bcfw, warm_start_from_its_own_answer_converges_at_once) {
+  const TinyProblem p = tiny_problem(12, 0.0, 25, 5, 6);
+  const PathModel model(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::hamming);
+  Executor executor(1);
+  RunControl control;
+  const BcfwOptions options{.C = 1, .tolerance = 1e-4};
+  Bcfw first(model, MarginRescaling{}, MarginSearch{}, options, executor, control);
+  const StructuredFit cold = first.run();
+  Bcfw second(model, MarginRescaling{}, MarginSearch{}, options, executor, control);
+  second.warm_start(first.take_active());
+  const StructuredFit warm = second.run();
+  EXPECT_LE(warm.passes, 2);
+  EXPECT_GT(cold.passes, 2);
+  EXPECT_NEAR(warm.primal, cold.primal, 2e-4 * cold.primal);
+  // Scaled down to a smaller budget the dual variables stay feasible.
+  Bcfw third(model, MarginRescaling{}, MarginSearch{}, {.C = 0.3, .tolerance = 1e-5}, executor,
+             control);
+  third.warm_start(second.take_active(), 0.9);
+  const StructuredFit smaller = third.run();
+  EXPECT_NEAR(smaller.primal, optimum(p, TaskLoss::hamming, 0.3), 2e-5 * smaller.primal);
+}
+
+TEST(Bcfw, wrong_arguments_throw) {
+  const TinyProblem p = tiny_problem(5, 0.0, 3, 3, 1);
+  const PathModel model(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::hamming);
+  Executor executor(1);
+  RunControl control;
+  const auto make = [&](BcfwOptions options, std::vector<double> weights) {
+    Bcfw solver(model, MarginRescaling{}, MarginSearch{}, options, executor, control, weights);
+  };
+  EXPECT_THAT([&] { make({.C = -1}, {}); },
+              ThrowsMessage<InvalidOption>(HasSubstr("option C is -1")));
+  EXPECT_THAT(
+      [&] {
+        make({}, {1, 2});
+      },
+      ThrowsMessage<InvalidInput>(HasSubstr("2 example weights, but must be one an")));
+  EXPECT_THAT(
+      [&] {
+        make({}, {1, -2, 1});
+      },
+      ThrowsMessage<InvalidInput>(HasSubstr("weight of example 1 is -2")));
+  Bcfw solver(model, MarginRescaling{}, MarginSearch{}, {}, executor, control);
+  EXPECT_THAT([&] { solver.warm_start({}); },
+              ThrowsMessage<InvalidInput>(HasSubstr("warm start of 0 examples, but must be 3")));
+}
+
+TEST(SimplexBlock, pairwise_and_frank_wolfe_steps_find_the_same_optimum) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Random random(seed);
+    const std::size_t size = 1 + seed % 5;
+    std::vector<std::vector<double>> phi(size, std::vector<double>(3));
+    SimplexBlock block;
+    block.budget = block.rest = 1.5;
+    block.duals.assign(size, 0.0);
+    for (auto& each : phi) {
+      for (double& v : each) v = random.normal();
+      block.values.push_back(random.normal() + 1);
+    }
+    for (const auto& a : phi) {
+      for (const auto& b : phi) {
+        block.Q.push_back(a[0] * b[0] + a[1] * b[1] + a[2] * b[2]);
+      }
+    }
+    SimplexBlock other = block;
+    const double by_pairs = pairwise_steps(block, 1e-12, 10000);
+    double by_corners = 0.0;
+    for (int k = 0; k < 20000; ++k) {
+      const double rise = frank_wolfe_step(other);
+      EXPECT_GE(rise, 0.0);
+      by_corners += rise;
+    }
+    EXPECT_LE(block.gap(), 1e-9);
+    EXPECT_NEAR(by_pairs, by_corners, 1e-3 * (1 + by_pairs)) << "seed " << seed;
+    EXPECT_GE(by_pairs, by_corners - 1e-12);
+    double total = block.rest;
+    for (const double dual : block.duals) {
+      EXPECT_GE(dual, 0.0);
+      total += dual;
+    }
+    EXPECT_NEAR(total, 1.5, 1e-12);
+  }
+}
+
+// The path SVM --------------------------------------------------------------------------------
+
+PathSvmResult train(const TinyProblem& p, const PathSvmOptions& options, int threads = 1,
+                    std::span<const double> row_weights = {}) {
+  Executor executor(threads);
+  RunControl control;
+  return train_path_svm(p.X, p.leaf_of_row, p.graph, p.alpha, options, executor, control,
+                        row_weights);
+}
+
+std::vector<double> path_scores(const TinyProblem& p, const WeightMatrix& U, std::size_t i) {
+  std::vector<float> scores(U.num_nodes());
+  U.scores(p.X.row(i), scores);
+  std::vector<double> result;
+  for (const NodeId leaf : p.graph.leaves()) {
+    result.push_back(0.0);
+    for (const NodeId n : p.graph.ancestors(leaf)) result.back() += static_cast<double>(scores[n]);
+  }
+  return result;
+}
+
+TEST(PathSvm, row_weights_act_as_repeated_rows) {
+  const TinyProblem p = tiny_problem(9, 0.0, 6, 4, 11);
+  const std::vector<double> weights{1, 0, 2.5, 1, 3, 0.5};
+  const PathSvmResult result = train(p, {.tolerance = 1e-6, .max_passes = 5000}, 1, weights);
+  const double best = optimum(p, TaskLoss::normalized, 1.0, weights);
+  EXPECT_NEAR(result.fit.primal, best, 3e-6 * best);
+}
+
+TEST(PathSvm, leaves_only_at_C_is_crammer_singer_at_C_over_sqrt_two) {
+  TinyProblem tree = tiny_problem(14, 0.0, 30, 6, 12);
+  for (NodeId n = 0; n < tree.graph.num_nodes(); ++n) tree.alpha[n] = tree.graph.is_leaf(n);
+  TinyProblem flat = tree;  // Crammer-Singer: no hierarchy, every mistake costs 1
+  const auto leaves = tree.graph.leaves();
+  flat.graph = LabelGraph::flat(static_cast<std::uint32_t>(leaves.size()));
+  flat.alpha.assign(leaves.size(), 0.5);  // normalised loss 1; U = W / sqrt(2)
+  for (NodeId& leaf : flat.leaf_of_row) {
+    leaf = static_cast<NodeId>(std::find(leaves.begin(), leaves.end(), leaf) - leaves.begin());
+  }
+  // With alpha = 1/2, ||U||^2 / alpha = 2 ||U||^2: Crammer-Singer's objective times 2 at 2 C.
+  const double C = 0.8;
+  const PathSvmResult a = train(tree, {.C = C, .tolerance = 1e-7, .max_passes = 20000});
+  const PathSvmResult b =
+      train(flat, {.C = 2 * C / std::sqrt(2.0), .tolerance = 1e-7, .max_passes = 20000});
+  const double crammer_singer = b.fit.primal / 2;
+  EXPECT_NEAR(a.fit.primal, 2 * crammer_singer, 1e-6 * a.fit.primal);
+  for (std::size_t i = 0; i < tree.X.num_rows(); ++i) {
+    const auto with_tree = path_scores(tree, a.weights, i);
+    const auto without = path_scores(flat, b.weights, i);
+    for (std::size_t k = 1; k < with_tree.size(); ++k) {
+      EXPECT_NEAR(with_tree[k] - with_tree[0], std::sqrt(2.0) * (without[k] - without[0]), 5e-3);
+    }
+  }
+}
+
+TEST(PathSvm, a_tree_given_as_a_dag_gets_the_trees_answer) {
+  const TinyProblem tree = tiny_problem(12, 0.0, 30, 6, 13);
+  TinyProblem dag = tree;  // a second path of weight 0 to one leaf makes it a DAG
+  const NodeId extra = tree.graph.num_nodes();
+  const NodeId leaf = tree.graph.leaves()[0];
+  std::vector<LabelEdge> edges{{extra, leaf}};
+  for (NodeId n = 0; n < extra; ++n) {
+    for (const NodeId parent : tree.graph.parents(n)) edges.push_back({parent, n});
+  }
+  dag.graph = LabelGraph::build(extra + 1, edges);
+  dag.alpha.push_back(0.0);
+  ASSERT_FALSE(dag.graph.is_tree());
+  const PathSvmResult a = train(tree, {.tolerance = 1e-6, .max_passes = 5000});
+  const PathSvmResult b = train(dag, {.tolerance = 1e-6, .max_passes = 5000});
+  EXPECT_NEAR(a.fit.primal, b.fit.primal, 2e-6 * a.fit.primal);
+  for (std::size_t i = 0; i < tree.X.num_rows(); ++i) {
+    const auto x = path_scores(tree, a.weights, i), y = path_scores(dag, b.weights, i);
+    for (std::size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(x[k], y[k], 1e-2);
+  }
+}
+
+TEST(PathSvm, renaming_labels_renames_the_answer) {
+  const TinyProblem p = tiny_problem(12, 0.2, 30, 6, 14);
+  const NodeId size = p.graph.num_nodes();
+  std::vector<NodeId> name(size);
+  std::iota(name.begin(), name.end(), 0U);
+  Random(3).shuffle(std::span(name));
+  TinyProblem renamed = p;
+  std::vector<LabelEdge> edges;
+  for (NodeId n = 0; n < size; ++n) {
+    renamed.alpha[name[n]] = p.alpha[n];
+    for (const NodeId parent : p.graph.parents(n)) edges.push_back({name[parent], name[n]});
+  }
+  renamed.graph = LabelGraph::build(size, edges);
+  for (NodeId& leaf : renamed.leaf_of_row) leaf = name[leaf];
+  const PathSvmResult a = train(p, {.tolerance = 1e-6, .max_passes = 5000});
+  const PathSvmResult b = train(renamed, {.tolerance = 1e-6, .max_passes = 5000});
+  EXPECT_NEAR(a.fit.primal, b.fit.primal, 2e-6 * a.fit.primal);
+  for (FeatureId j = 0; j < p.X.num_columns(); ++j) {
+    for (NodeId n = 0; n < size; ++n) {
+      EXPECT_NEAR(a.weights.at(j, n), b.weights.at(j, name[n]), 5e-3);
+    }
+  }
+}
+
+TEST(PathSvm, one_leaf_or_no_rows_need_no_weights) {
+  TinyProblem p = tiny_problem(5, 0.0, 4, 3, 1);
+  const LabelEdge edges[] = {{0, 1}, {1, 2}};
+  p.graph = LabelGraph::build(3, edges);
+  p.alpha.assign(3, 1.0);
+  p.leaf_of_row.assign(4, 2);
+  EXPECT_EQ(train(p, {}).fit.primal, 0.0);
+  EXPECT_EQ(train(p, {}).fit.stop, Stop::converged);
+  p.X = CsrMatrix(3);
+  p.leaf_of_row.clear();
+  EXPECT_EQ(train(p, {}).fit.stop, Stop::converged);
+}
+
+TEST(PathSvm, stops_when_asked_and_says_so) {
+  const TinyProblem p = tiny_problem(12, 0.0, 30, 6, 14);
+  Executor executor(1);
+  int reports = 0;
+  RunControl control([&](const Progress& progress) {
+    EXPECT_EQ(progress.done, reports + 1);
+    return ++reports < 2;
+  });
+  const PathSvmResult result =
+      train_path_svm(p.X, p.leaf_of_row, p.graph, p.alpha, {.tolerance = 1e-12}, executor, control);
+  EXPECT_EQ(result.fit.stop, Stop::interrupted);
+  EXPECT_EQ(result.fit.passes, 2);
+}
+
+TEST(PathSvm, byte_estimate_covers_the_weights) {
+  const TinyProblem p = tiny_problem(12, 0.0, 30, 6, 14);
+  const PathModel model(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::normalized);
+  EXPECT_GE(path_svm_bytes(p.X, p.graph, p.alpha), model.num_bytes());
+}
+
+}  // namespace
+}  // namespace margrove
