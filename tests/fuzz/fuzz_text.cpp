@@ -1,0 +1,20 @@
+// Any bytes give documents of valid UTF-8 that tf-idf can weigh, or an error that names the file.
+#include "fuzzing.hpp"
+#include "margrove/data/text_reader.hpp"
+#include "margrove/data/tfidf.hpp"
+#include "margrove/data/utf8.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  using namespace margrove;
+  testing::expect_result_or_named_error([&] {
+    const TextDataset data = parse_text(testing::as_text(bytes, size), "f");
+    testing::check(data.documents.size() == data.labels.num_rows(), "every row has a label set");
+    const Preprocessing fitted = Preprocessing::fit_text(data.documents);
+    fitted.check();
+    for (const auto& word : fitted.vocabulary) {
+      testing::check(find_invalid_utf8(word) == std::string_view::npos, "words are UTF-8");
+    }
+    check_csr(fitted.apply(data.documents));
+  });
+  return 0;
+}

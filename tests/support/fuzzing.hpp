@@ -1,0 +1,35 @@
+#pragma once
+// What fuzz targets share.
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "margrove/base/errors.hpp"
+
+namespace margrove::testing {
+
+inline std::string_view as_text(const std::uint8_t* data, std::size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
+
+/// A broken promise: ends the process, so that the fuzzer keeps the input.
+inline void check(bool holds, const char* promise) {
+  if (holds) return;
+  std::fprintf(stderr, "broken: %s\n", promise);
+  std::abort();
+}
+
+/// Runs read(); an InvalidInput is fine if it names the source, anything else ends the process.
+template <class Read>
+void expect_result_or_named_error(const Read& read) {
+  try {
+    read();
+  } catch (const InvalidInput& error) {
+    check(std::string_view(error.what()).starts_with("f:"), "an error names its file");
+  }
+}
+
+}  // namespace margrove::testing
