@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "margrove/base/random.hpp"
+#include "margrove/data/csr_matrix.hpp"
 #include "margrove/oracle/enumeration.hpp"
 #include "margrove/oracle/oracle.hpp"
 
