@@ -1,0 +1,355 @@
+#include "margrove/kernel/beta_step.hpp"
+
+#include <Eigen/SparseCholesky>
+#include <Eigen/SparseCore>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "margrove/base/errors.hpp"
+
+namespace margrove {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kArmijo = 1e-4;
+
+void check(const BetaProblem& problem, std::span<const double> start) {
+  require(problem.path_terms.size() == problem.paths.size(),
+          "beta step: ", problem.path_terms.size(), " path terms, but must be ",
+          problem.paths.size());
+  require(problem.p.size() == problem.penalties.size(), "beta step: ", problem.p.size(),
+          " exponents p, but must be ", problem.penalties.size());
+  require(start.empty() || start.size() == problem.p.size(), "beta step: start has ", start.size(),
+          " values, but must have ", problem.p.size());
+  for (std::size_t m = 0; m < problem.path_terms.size(); ++m) {
+    require(problem.path_terms[m] >= 0 && std::isfinite(problem.path_terms[m]),
+            "beta step: path term ", m, " is ", problem.path_terms[m], ", but must be >= 0");
+  }
+  for (std::size_t v = 0; v < problem.p.size(); ++v) {
+    require(problem.p[v] > 0, "beta step: p[", v, "] is ", problem.p[v], ", but must be > 0");
+    require(problem.penalties[v] > 0, "beta step: penalty ", v, " is ", problem.penalties[v],
+            ", but must be > 0");
+  }
+}
+
+/// Nodes on some path with a_m > 0: the others get weight 0.
+std::vector<bool> alive_nodes(const BetaProblem& problem) {
+  std::vector<bool> alive(problem.p.size(), false);
+  for (std::size_t m = 0; m < problem.paths.size(); ++m) {
+    if (problem.path_terms[m] <= 0) continue;
+    for (const auto& factor : problem.paths[m].factors) alive[factor.product] = true;
+  }
+  return alive;
+}
+
+std::vector<double> first_beta(const BetaProblem& problem, const std::vector<bool>& alive,
+                               std::span<const double> start) {
+  std::vector<double> beta(problem.p.size(), 0.0);
+  for (std::size_t v = 0; v < beta.size(); ++v) {
+    if (alive[v]) beta[v] = start.empty() || start[v] <= 0 ? 1.0 : start[v];
+  }
+  return beta;
+}
+
+/// F, its gradient and Hessian in s = log beta over the alive nodes.
+class LogObjective {
+ public:
+  explicit LogObjective(const BetaProblem& problem, const std::vector<bool>& alive)
+      : problem_(problem), position_(alive.size(), 0) {
+    for (std::size_t v = 0; v < alive.size(); ++v) {
+      if (!alive[v]) continue;
+      position_[v] = static_cast<int>(nodes_.size());
+      nodes_.push_back(v);
+    }
+    for (std::size_t m = 0; m < problem.paths.size(); ++m) {
+      if (problem.path_terms[m] > 0) paths_.push_back({m, std::log(problem.path_terms[m])});
+    }
+  }
+
+  std::span<const std::size_t> nodes() const { return nodes_; }
+
+  double value(const Eigen::VectorXd& s) const {
+    double sum = 0;
+    for (const auto& path : paths_) sum += term(path, s);
+    for (std::size_t k = 0; k < nodes_.size(); ++k) sum += penalty(k, s);
+    return sum;
+  }
+
+  void derivatives(const Eigen::VectorXd& s, Eigen::VectorXd& gradient,
+                   Eigen::SparseMatrix<double>& hessian) {
+    gradient.setZero(s.size());
+    triplets_.clear();
+    for (const auto& path : paths_) {
+      const double value = term(path, s);
+      const auto& factors = problem_.paths[path.index].factors;
+      for (const auto& a : factors) {
+        gradient[position_[a.product]] -= a.exponent * value;
+        for (const auto& b : factors) {
+          if (position_[b.product] > position_[a.product]) continue;
+          triplets_.emplace_back(position_[a.product], position_[b.product],
+                                 a.exponent * b.exponent * value);
+        }
+      }
+    }
+    for (std::size_t k = 0; k < nodes_.size(); ++k) {
+      const double value = penalty(k, s);
+      const double p = problem_.p[nodes_[k]];
+      gradient[static_cast<int>(k)] += p * value;
+      triplets_.emplace_back(static_cast<int>(k), static_cast<int>(k), p * p * value);
+    }
+    hessian.setFromTriplets(triplets_.begin(), triplets_.end());
+  }
+
+ private:
+  struct Path {
+    std::size_t index;
+    double log_term;
+  };
+  double term(const Path& path, const Eigen::VectorXd& s) const {  // a_m / g_m
+    double exponent = path.log_term;
+    for (const auto& factor : problem_.paths[path.index].factors) {
+      exponent -= factor.exponent * s[position_[factor.product]];
+    }
+    return std::exp(exponent);
+  }
+  double penalty(std::size_t k, const Eigen::VectorXd& s) const {  // c_v beta_v^p
+    const std::size_t v = nodes_[k];
+    return problem_.penalties[v] * std::exp(problem_.p[v] * s[static_cast<int>(k)]);
+  }
+
+  const BetaProblem& problem_;
+  std::vector<int> position_;
+  std::vector<std::size_t> nodes_;
+  std::vector<Path> paths_;
+  std::vector<Eigen::Triplet<double>> triplets_;
+};
+
+/// One step of Newton's method with an Armijo line search. Far from the minimum the curvatures of
+/// the exponentials may differ by more than double's precision; then a multiple of the identity is
+/// added, which moves along the steep directions first.
+class NewtonStep {
+ public:
+  enum class Outcome { moved, at_minimum, failed };
+  explicit NewtonStep(int size) : gradient_(size), hessian_(size, size), identity_(size, size) {
+    identity_.setIdentity();
+  }
+
+  Outcome take(LogObjective& objective, Eigen::VectorXd& s, double& value, double tolerance) {
+    objective.derivatives(s, gradient_, hessian_);
+    const double steepest = hessian_.diagonal().maxCoeff();
+    for (double damping = 0; damping <= steepest;
+         damping = damping == 0 ? kLeastDamping * steepest : 100 * damping) {
+      if (!solve(damping)) continue;
+      const double slope = gradient_.dot(direction_);  // minus the squared Newton decrement
+      if (!(slope <= 0)) continue;
+      if (-slope <= tolerance * value) return Outcome::at_minimum;
+      for (double step = 1.0; step > kShortestStep; step /= 2) {
+        const double trial = objective.value(s + step * direction_);
+        if (!(trial <= value + kArmijo * step * slope)) continue;
+        if (!(trial < value)) return Outcome::at_minimum;  // no progress beyond rounding
+        s += step * direction_;
+        value = trial;
+        return Outcome::moved;
+      }
+    }
+    return gradient_.cwiseAbs().maxCoeff() <= kRoundingSlope * value ? Outcome::at_minimum
+                                                                     : Outcome::failed;
+  }
+
+ private:
+  static constexpr double kLeastDamping = 1e-12;  // of the largest curvature
+  static constexpr double kShortestStep = 1e-9;
+  static constexpr double kRoundingSlope = 1e-6;  // then the error of the value is of second order
+
+  bool solve(double damping) {
+    if (damping == 0) {
+      factor_.compute(hessian_);
+    } else {
+      const Eigen::SparseMatrix<double> damped = hessian_ + damping * identity_;
+      factor_.compute(damped);
+    }
+    if (factor_.info() != Eigen::Success) return false;
+    direction_ = factor_.solve(-gradient_);
+    return direction_.allFinite();
+  }
+
+  Eigen::VectorXd gradient_, direction_;
+  Eigen::SparseMatrix<double> hessian_, identity_;
+  Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>> factor_;
+};
+
+bool separable(const BetaProblem& problem) {
+  return std::all_of(problem.paths.begin(), problem.paths.end(),
+                     [](const NetworkPath& path) { return path.factors.size() == 1; });
+}
+
+BetaResult separable_minimum(const BetaProblem& problem) {
+  BetaResult result;
+  std::vector<double> terms(problem.p.size(), 0.0);
+  for (std::size_t m = 0; m < problem.paths.size(); ++m) {
+    terms[problem.paths[m].factors[0].product] += problem.path_terms[m];
+  }
+  result.beta.resize(terms.size());
+  for (std::size_t v = 0; v < terms.size(); ++v) {
+    const double p = problem.p[v];
+    result.beta[v] = std::pow(terms[v] / (p * problem.penalties[v]), 1 / (p + 1));
+  }
+  result.converged = true;
+  result.value = beta_objective(problem, result.beta);
+  return result;
+}
+
+/// dF/dbeta.
+std::vector<double> gradient_in_beta(const BetaProblem& problem, std::span<const double> beta) {
+  std::vector<double> gradient(beta.size(), 0.0);
+  for (std::size_t m = 0; m < problem.paths.size(); ++m) {
+    if (problem.path_terms[m] <= 0) continue;
+    const double term = problem.path_terms[m] / path_weight(problem.paths[m], beta);
+    for (const auto& factor : problem.paths[m].factors) {
+      gradient[factor.product] -= factor.exponent * term / beta[factor.product];
+    }
+  }
+  for (std::size_t v = 0; v < beta.size(); ++v) {
+    if (beta[v] > 0) {
+      gradient[v] += problem.penalties[v] * problem.p[v] * std::pow(beta[v], problem.p[v] - 1);
+    }
+  }
+  return gradient;
+}
+
+}  // namespace
+
+std::vector<double> node_penalties(std::span<const NetworkPath> paths, std::size_t num_products,
+                                   double lambda) {
+  std::vector<double> penalties(num_products, 0.0);
+  for (const auto& path : paths) {
+    for (const auto& factor : path.factors) {
+      penalties[factor.product] += lambda * path.count * factor.exponent;
+    }
+  }
+  return penalties;
+}
+
+double beta_objective(const BetaProblem& problem, std::span<const double> beta) {
+  double sum = 0;
+  for (std::size_t m = 0; m < problem.paths.size(); ++m) {
+    if (problem.path_terms[m] <= 0) continue;
+    const double weight = path_weight(problem.paths[m], beta);
+    if (weight <= 0) return kInfinity;
+    sum += problem.path_terms[m] / weight;
+  }
+  for (std::size_t v = 0; v < beta.size(); ++v) {
+    if (beta[v] > 0) sum += problem.penalties[v] * std::pow(beta[v], problem.p[v]);
+  }
+  return sum;
+}
+
+BetaResult beta_newton(const BetaProblem& problem, std::span<const double> start, double tolerance,
+                       int max_iterations) {
+  check(problem, start);
+  if (separable(problem)) return separable_minimum(problem);
+  const auto alive = alive_nodes(problem);
+  LogObjective objective(problem, alive);
+  const auto nodes = objective.nodes();
+  const auto size = static_cast<int>(nodes.size());
+  BetaResult result;
+  result.beta = first_beta(problem, alive, start);
+  Eigen::VectorXd s(size);
+  for (int k = 0; k < size; ++k) s[k] = std::log(result.beta[nodes[k]]);
+  NewtonStep newton(size);
+  double value = objective.value(s);
+  while (size > 0 && result.iterations < max_iterations) {
+    ++result.iterations;
+    const auto outcome = newton.take(objective, s, value, tolerance);
+    if (outcome == NewtonStep::Outcome::moved) continue;
+    result.converged = outcome == NewtonStep::Outcome::at_minimum;
+    break;
+  }
+  if (size == 0) result.converged = true;
+  for (int k = 0; k < size; ++k) result.beta[nodes[k]] = std::exp(s[k]);
+  result.value = beta_objective(problem, result.beta);
+  return result;
+}
+
+BetaResult beta_projected_gradient(const BetaProblem& problem, std::span<const double> start,
+                                   double tolerance, int max_iterations) {
+  check(problem, start);
+  BetaResult result;
+  result.beta = first_beta(problem, alive_nodes(problem), start);
+  auto& beta = result.beta;
+  const std::size_t size = beta.size();
+  double value = beta_objective(problem, beta);
+  double reference_value = value;
+  auto gradient = gradient_in_beta(problem, beta);
+  double first_step = 1e-3;
+  std::vector<double> trial(size);
+  while (result.iterations < max_iterations) {
+    ++result.iterations;
+    double step = first_step;
+    double trial_value = kInfinity;
+    for (; step > 1e-300; step /= 2) {
+      double slope = 0;
+      for (std::size_t v = 0; v < size; ++v) {  // [beta - step gradient]_+
+        trial[v] = beta[v] > 0 ? std::max(0.0, beta[v] - step * gradient[v]) : 0.0;
+        slope += gradient[v] * (trial[v] - beta[v]);
+      }
+      trial_value = beta_objective(problem, trial);
+      if (trial_value <= value + kArmijo * slope) break;
+    }
+    if (!(trial_value < value)) {
+      result.converged = true;
+      break;
+    }
+    const auto trial_gradient = gradient_in_beta(problem, trial);
+    double moved = 0;
+    double curvature = 0;
+    for (std::size_t v = 0; v < size; ++v) {
+      const double change = trial[v] - beta[v];
+      moved += change * change;
+      curvature += change * (trial_gradient[v] - gradient[v]);
+    }
+    first_step = curvature > 0 ? moved / curvature : 2 * step;
+    beta = trial;
+    gradient = trial_gradient;
+    value = trial_value;
+    if (result.iterations % 10 == 0) {
+      if (reference_value - value <= tolerance * value) {
+        result.converged = true;
+        break;
+      }
+      reference_value = value;
+    }
+  }
+  result.value = value;
+  return result;
+}
+
+BetaResult beta_cccp(const BetaProblem& problem, std::span<const double> start, double tolerance,
+                     int max_iterations) {
+  check(problem, start);
+  BetaResult result;
+  result.beta = first_beta(problem, alive_nodes(problem), start);
+  result.value = beta_objective(problem, result.beta);
+  while (result.iterations < max_iterations) {
+    ++result.iterations;
+    BetaProblem convex = problem;
+    for (std::size_t v = 0; v < convex.p.size(); ++v) {
+      if (convex.p[v] >= 1 || result.beta[v] <= 0) continue;
+      // tangent of c beta^p at the present beta
+      convex.penalties[v] *= convex.p[v] * std::pow(result.beta[v], convex.p[v] - 1);
+      convex.p[v] = 1;
+    }
+    result.beta = beta_projected_gradient(convex, result.beta).beta;
+    const double value = beta_objective(problem, result.beta);
+    const bool settled = result.value - value <= tolerance * value;
+    result.value = value;
+    if (settled) {
+      result.converged = true;
+      break;
+    }
+  }
+  return result;
+}
+
+}  // namespace margrove

@@ -1,0 +1,270 @@
+#include "margrove/kernel/gram.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "margrove/base/errors.hpp"
+#include "pairwise.hpp"
+
+namespace margrove {
+namespace {
+
+constexpr std::size_t kTile = SymmetricMatrix::kTile;
+constexpr std::size_t kRowsForMedian = 1000;
+
+/// The distance whose median is a kernel's unit of width.
+double distance(KernelType type, double quantity, const ViewRows& rows, std::size_t i,
+                std::size_t j) {
+  if (type != KernelType::gaussian) return quantity;
+  return std::sqrt(std::max(0.0, rows.squared_norm(i) + rows.squared_norm(j) - 2 * quantity));
+}
+
+/// Median over the pairs of at most kRowsForMedian evenly spaced rows; 1 if it is 0, so that
+/// constant columns give a kernel and not an error.
+double median_distance(KernelType type, const ViewRows& rows) {
+  const std::size_t count = std::min(rows.size(), kRowsForMedian);
+  std::vector<double> distances;
+  distances.reserve(count * count / 2);
+  std::vector<float> scratch;
+  double quantity = 0;
+  for (std::size_t a = 0; a < count; ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      const std::size_t i = a * rows.size() / count;
+      const std::size_t j = b * rows.size() / count;
+      pair_quantities(quantity_of(type), rows, i, rows, j, std::span(&quantity, 1), scratch);
+      distances.push_back(distance(type, quantity, rows, i, j));
+    }
+  }
+  if (distances.empty()) return 1.0;
+  const auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
+  std::nth_element(distances.begin(), middle, distances.end());
+  return *middle > 0 ? *middle : 1.0;
+}
+
+/// Kernels over the same columns whose values depend on the same quantity of a pair.
+struct Family {
+  std::vector<std::size_t> kernels;
+  const ViewRows* rows = nullptr;
+  PairQuantity quantity = PairQuantity::dot;
+};
+
+void fill_tiles(const Family& family, std::vector<GramMatrix>& grams, Executor& executor,
+                RunControl& control) {
+  const ViewRows& rows = *family.rows;
+  std::vector<std::vector<float>> scratch(executor.size());
+  executor.for_each(SymmetricMatrix::num_tiles(rows.size()), [&](std::size_t t, int worker) {
+    if (!control.proceed()) return;
+    const auto tile = SymmetricMatrix::tile_at(rows.size(), t);
+    std::vector<double> quantities(tile.num_columns);
+    for (std::size_t r = 0; r < tile.num_rows; ++r) {
+      pair_quantities(family.quantity, rows, tile.row + r, rows, tile.column, quantities,
+                      scratch[worker]);
+      for (const std::size_t k : family.kernels) {
+        kernel_row(grams[k].kernel, quantities, rows, tile.row + r, rows, tile.column,
+                   grams[k].K.values(t).subspan(r * tile.num_columns, tile.num_columns));
+      }
+    }
+  });
+}
+
+/// entry(i, j) of the tile, then its mirror image where the tile is not on the diagonal.
+template <class Visit>
+void visit_both_halves(const SymmetricMatrix& K, const Visit& visit) {
+  for (std::size_t t = 0; t < K.num_tiles(); ++t) {
+    const auto tile = K.tile(t);
+    const auto values = K.values(t);
+    for (std::size_t r = 0; r < tile.num_rows; ++r) {
+      for (std::size_t c = 0; c < tile.num_columns; ++c) {
+        const double value = values[r * tile.num_columns + c];
+        visit(tile.row + r, tile.column + c, value);
+        if (!tile.on_diagonal()) visit(tile.column + c, tile.row + r, value);
+      }
+    }
+  }
+}
+
+template <class Change>
+void change_entries(SymmetricMatrix& K, const Change& change) {
+  for (std::size_t t = 0; t < K.num_tiles(); ++t) {
+    const auto tile = K.tile(t);
+    const auto values = K.values(t);
+    for (std::size_t r = 0; r < tile.num_rows; ++r) {
+      for (std::size_t c = 0; c < tile.num_columns; ++c) {
+        float& value = values[r * tile.num_columns + c];
+        value =
+            static_cast<float>(change(tile.row + r, tile.column + c, static_cast<double>(value)));
+      }
+    }
+  }
+}
+
+double mean_diagonal(const SymmetricMatrix& K) {
+  double sum = 0;
+  for (std::size_t i = 0; i < K.size(); ++i) sum += static_cast<double>(K.at(i, i));
+  return sum / static_cast<double>(K.size());
+}
+
+/// K_ij - mean_i - mean_j + mean: inner products of features minus their mean.
+std::vector<double> centre(SymmetricMatrix& K) {
+  const auto n = static_cast<double>(K.size());
+  std::vector<double> means(K.size(), 0.0);
+  visit_both_halves(K, [&](std::size_t i, std::size_t, double value) { means[i] += value / n; });
+  double mean = 0;
+  for (const double each : means) mean += each / n;
+  change_entries(K, [&](std::size_t i, std::size_t j, double value) {
+    return value - means[i] - means[j] + mean;
+  });
+  return means;
+}
+
+void scale_diagonal(SymmetricMatrix& K) {
+  std::vector<double> inverse_lengths(K.size());
+  for (std::size_t i = 0; i < K.size(); ++i) {
+    const double own = K.at(i, i);
+    inverse_lengths[i] = own > 0 ? 1 / std::sqrt(own) : 0.0;
+  }
+  change_entries(K, [&](std::size_t i, std::size_t j, double value) {
+    return value * inverse_lengths[i] * inverse_lengths[j];
+  });
+}
+
+void centre_and_scale(GramMatrix& gram) {
+  const KernelSpec& spec = gram.kernel.spec;
+  std::vector<double> means;
+  if (spec.centred) means = centre(gram.K);
+  if (spec.scaling == KernelScaling::diagonal) scale_diagonal(gram.K);
+  if (spec.scaling == KernelScaling::trace) {
+    const double mean = mean_diagonal(gram.K);
+    require(mean > 0, "kernel ", spec.name, ": its trace over the training rows is ", mean,
+            ", but must be > 0 to be scaled by it; are its columns constant?");
+    gram.kernel.factor = 1 / mean;
+    change_entries(gram.K, [&](std::size_t, std::size_t, double value) { return value / mean; });
+  }
+  for (const double mean : means) {
+    gram.row_means.push_back(static_cast<float>(mean * gram.kernel.factor));
+  }
+}
+
+}  // namespace
+
+SymmetricMatrix::SymmetricMatrix(std::size_t size)
+    : size_(size), values_(num_bytes(size) / sizeof(float)) {}
+
+std::size_t SymmetricMatrix::num_tiles(std::size_t size) {
+  const std::size_t blocks = (size + kTile - 1) / kTile;
+  return blocks * (blocks + 1) / 2;
+}
+
+SymmetricMatrix::Tile SymmetricMatrix::tile_at(std::size_t size, std::size_t tile) {
+  // tile = I (I + 1) / 2 + J with J <= I
+  auto block_row =
+      static_cast<std::size_t>((std::sqrt(8.0 * static_cast<double>(tile) + 1.0) - 1.0) / 2.0);
+  while (block_row * (block_row + 1) / 2 > tile) --block_row;
+  while ((block_row + 1) * (block_row + 2) / 2 <= tile) ++block_row;
+  const std::size_t block_column = tile - block_row * (block_row + 1) / 2;
+  const std::size_t row = block_row * kTile;
+  const std::size_t column = block_column * kTile;
+  return {row, std::min(kTile, size - row), column, std::min(kTile, size - column)};
+}
+
+std::size_t SymmetricMatrix::num_bytes(std::size_t size) {
+  const std::size_t blocks = size / kTile;
+  const std::size_t rest = size % kTile;
+  return (blocks * (blocks + 1) / 2 * kTile * kTile + rest * (blocks * kTile + rest)) *
+         sizeof(float);
+}
+
+std::size_t SymmetricMatrix::offset(const Tile& tile) const {
+  const std::size_t block_row = tile.row / kTile;
+  return block_row * (block_row + 1) / 2 * kTile * kTile + tile.column * tile.num_rows;
+}
+
+std::span<float> SymmetricMatrix::values(std::size_t t) {
+  const Tile tile_t = tile(t);
+  return std::span(values_).subspan(offset(tile_t), tile_t.num_rows * tile_t.num_columns);
+}
+std::span<const float> SymmetricMatrix::values(std::size_t t) const {
+  const Tile tile_t = tile(t);
+  return std::span(values_).subspan(offset(tile_t), tile_t.num_rows * tile_t.num_columns);
+}
+
+float SymmetricMatrix::at(std::size_t i, std::size_t j) const {
+  if (i < j) std::swap(i, j);
+  const std::size_t block_row = i / kTile;
+  const std::size_t block_column = j / kTile;
+  const std::size_t t = block_row * (block_row + 1) / 2 + block_column;
+  const Tile tile_t = tile(t);
+  return values(t)[(i - tile_t.row) * tile_t.num_columns + (j - tile_t.column)];
+}
+
+std::size_t kernel_training_bytes(std::size_t num_rows, std::size_t num_kernels,
+                                  std::size_t num_machines, int num_workers) {
+  const std::size_t full = num_rows * num_rows * sizeof(float);
+  const std::size_t at_once = std::min(num_machines, static_cast<std::size_t>(num_workers));
+  // A shrunk machine copies at most 0.7 x 0.7 of the matrix, and two copies meet when it shrinks
+  // further: 0.49 + 0.24. Vectors: about 16 doubles a row and machine.
+  return num_kernels * SymmetricMatrix::num_bytes(num_rows) + full + at_once * (full / 4 * 3) +
+         num_machines * num_rows * 16 * sizeof(double);
+}
+
+void require_kernel_memory(std::size_t bytes, std::size_t limit_bytes) {
+  constexpr double kMegabyte = 1e6;
+  require(limit_bytes == 0 || bytes <= limit_bytes, "kernels: training needs about ",
+          std::ceil(static_cast<double>(bytes) / kMegabyte),
+          " MB, but must stay within the memory limit of ",
+          std::floor(static_cast<double>(limit_bytes) / kMegabyte),
+          " MB; take fewer kernels or rows, or raise the limit");
+}
+
+std::vector<GramMatrix> gram_matrices(std::span<const KernelSpec> kernels, const CsrView& X,
+                                      Executor& executor, RunControl& control) {
+  require(X.num_rows() > 0, "kernels: the number of rows is 0, but must be > 0");
+  std::vector<GramMatrix> grams(kernels.size());
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    check_kernel(kernels[k], X.num_columns());
+    grams[k].kernel.spec = kernels[k];
+    grams[k].K = SymmetricMatrix(X.num_rows());
+    if (kernels[k].type == KernelType::precomputed) {
+      auto table = std::make_shared<KernelTable>(read_kernel_table(kernels[k].file));
+      require(table->num_rows == table->num_columns, "kernel ", kernels[k].name, ": ",
+              kernels[k].file, " is ", table->num_rows, " x ", table->num_columns,
+              ", but must be square");
+      grams[k].kernel.table = std::move(table);
+    }
+  }
+  std::vector<bool> done(kernels.size(), false);
+  for (std::size_t first = 0; first < kernels.size(); ++first) {
+    if (done[first]) continue;
+    const auto& columns = kernels[first].columns;
+    const ViewRows rows(X, columns, ViewRows::worth_dense(X, columns));
+    Family family{{}, &rows, quantity_of(kernels[first].type)};
+    std::map<KernelType, double> medians;
+    for (std::size_t k = first; k < kernels.size(); ++k) {
+      if (done[k] || kernels[k].columns != columns ||
+          quantity_of(kernels[k].type) != family.quantity) {
+        continue;
+      }
+      done[k] = true;
+      family.kernels.push_back(k);
+      KernelSpec& spec = grams[k].kernel.spec;
+      if (spec.type == KernelType::chi2 || spec.type == KernelType::exponential_chi2 ||
+          spec.type == KernelType::intersection) {
+        rows.require_non_negative(spec.name);
+      }
+      if (has_width(spec.type) && spec.width_in_medians) {
+        if (!medians.contains(spec.type)) {
+          medians[spec.type] = median_distance(spec.type, rows);
+        }
+        spec.width *= medians[spec.type];
+        spec.width_in_medians = false;
+      }
+    }
+    fill_tiles(family, grams, executor, control);
+  }
+  if (!control.proceed()) return grams;
+  executor.for_each(grams.size(), [&](std::size_t k, int) { centre_and_scale(grams[k]); });
+  return grams;
+}
+
+}  // namespace margrove

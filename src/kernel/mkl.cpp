@@ -1,0 +1,353 @@
+#include "margrove/kernel/mkl.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "margrove/base/errors.hpp"
+#include "mkl_rules.hpp"
+
+namespace margrove {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr double kZero = -std::numeric_limits<double>::infinity();
+constexpr double kLongestStretch = 16.0;
+constexpr double kFinestSvmTolerance = 1e-9;
+constexpr double kMachinePart = 0.2;  // of the duality gap may be the machines'
+constexpr int kReopenTrials = 5;
+constexpr double kDyingFall = 0.02;  // of the logarithm in a round
+constexpr double kRounding = 1e-7;   // of the objective, from K in float32
+constexpr int kQuietRounds = 2;      // without a bound the objective's change decides
+constexpr int kQuietRoundsWithBound = 30;
+
+/// Weights and the machines that belong to them.
+struct Iterate {
+  std::vector<double> logs;
+  std::vector<SvmSolution> machines;
+  std::vector<double> q;  // of the paths with positive weight; of all after complete_q()
+  double primal = 0;
+  bool complete = false;
+};
+
+class Alternation {
+ public:
+  Alternation(const PathKernels& kernels, const WeightRule& rule, const ClassLabels& labels,
+              const MklControl& options, Executor& executor, RunControl& control)
+      : kernels_(kernels),
+        rule_(rule),
+        labels_(labels),
+        options_(options),
+        svm_(options.svm),
+        executor_(executor),
+        control_(control),
+        K_(kernels.num_rows() * kernels.num_rows()) {
+    // Machines looser than the gap asked for would hide it.
+    if (rule.has_bound()) {
+      svm_.tolerance = std::min(svm_.tolerance, options.gap_tolerance);
+    }
+  }
+
+  MklFit run() {
+    Iterate now;
+    now.logs = rule_.first();
+    evaluate(now, {});
+    MklFit fit;
+    double bound = kZero;
+    double stretch = 1.0;
+    double best = now.primal;
+    int quiet_rounds = 0;
+    fit.stop = Stop::pass_limit;
+    for (fit.rounds = 1;; ++fit.rounds) {
+      if (rule_.has_bound()) bound = std::max(bound, lower_bound(now));
+      fit.curve.push_back({fit.rounds, now.primal, rule_.has_bound() ? bound : kUnknown});
+      if (!report(fit.rounds, now.primal, bound)) {
+        fit.stop = control_.stop_reason();
+        break;
+      }
+      bool reopened = false;
+      if (gap_reached(now.primal, bound)) {
+        bound = full_bound(now);  // so far dropped paths were taken for useless
+        if (gap_reached(now.primal, bound)) {
+          drop_dying(now);
+          fit.stop = Stop::converged;
+          break;
+        }
+        reopened = reopen(now);
+      }
+      if (fit.rounds >= options_.max_rounds) break;
+      if (!reopened && !improve(now, best, stretch)) refine_machines(now);
+      quiet_rounds = best - now.primal > quiet_change() * now.primal ? 0 : quiet_rounds + 1;
+      best = std::min(best, now.primal);
+      if (quiet_rounds >= (rule_.has_bound() ? kQuietRoundsWithBound : kQuietRounds)) {
+        if (rule_.has_bound()) {
+          bound = full_bound(now);
+          if (reopen(now)) {
+            quiet_rounds = 0;
+            continue;
+          }
+        }
+        fit.stop = Stop::converged;
+        break;
+      }
+    }
+    return finished(std::move(fit), std::move(now));
+  }
+
+ private:
+  bool gap_reached(double primal, double bound) const {
+    return rule_.has_bound() && primal - bound <= options_.gap_tolerance * primal;
+  }
+
+  bool report(int round, double primal, double bound) {
+    Progress progress;
+    progress.stage = "mkl";
+    progress.done = round;
+    progress.total = options_.max_rounds;
+    progress.unit = "rounds";
+    progress.objective = primal;
+    if (rule_.has_bound() && std::isfinite(bound))
+      progress.relative_gap = (primal - bound) / primal;
+    return control_.proceed(progress);
+  }
+
+  /// Steps 1 and 2: machines, norms and objective for the iterate's weights.
+  void evaluate(Iterate& at, std::span<const SvmSolution> starts) {
+    const auto weights = rule_.path_weights(at.logs);
+    kernels_.combine(weights, executor_, K_);
+    at.machines = solve_one_vs_rest(K_, labels_.class_of, labels_.num_classes, svm_, executor_,
+                                    control_, starts);
+    at.primal = rule_.penalty(at.logs);
+    double machine_gap = 0;
+    for (const auto& machine : at.machines) {
+      at.primal += machine.primal;
+      machine_gap += machine.primal - machine.dual;
+    }
+    // The next ones must leave room for the weights within the gap asked for.
+    if (rule_.has_bound() && machine_gap > kMachinePart * options_.gap_tolerance * at.primal) {
+      svm_.tolerance = std::max(kFinestSvmTolerance, svm_.tolerance / 3);
+    }
+    std::vector<bool> wanted(weights.size());
+    for (std::size_t m = 0; m < weights.size(); ++m) wanted[m] = weights[m] > 0;
+    at.q.assign(weights.size(), 0.0);
+    quadratic_forms(at, wanted);
+    at.complete = std::all_of(wanted.begin(), wanted.end(), [](bool each) { return each; });
+  }
+
+  void quadratic_forms(Iterate& at, const std::vector<bool>& wanted) {
+    std::vector<std::span<const double>> u;
+    for (const auto& machine : at.machines) u.emplace_back(machine.u);
+    kernels_.quadratic_forms(u, wanted, executor_, at.q);
+  }
+
+  /// q of the paths that were dropped, too.
+  void complete_q(Iterate& at) {
+    const auto weights = rule_.path_weights(at.logs);
+    std::vector<bool> wanted(weights.size());
+    for (std::size_t m = 0; m < weights.size(); ++m) wanted[m] = weights[m] <= 0;
+    quadratic_forms(at, wanted);
+    at.complete = true;
+  }
+
+  double lower_bound(const Iterate& at) const {
+    double sum_alpha = 0;
+    for (const auto& machine : at.machines) sum_alpha += machine.sum_alpha;
+    return rule_.lower_bound(at.logs, sum_alpha, at.q);
+  }
+
+  /// The relative fall of the objective in a round that counts as none.
+  double quiet_change() const { return rule_.has_bound() ? 0.0 : options_.change_tolerance; }
+
+  /// The bound with all paths counted.
+  double full_bound(Iterate& at) {
+    if (!at.complete) complete_q(at);
+    return lower_bound(at);
+  }
+
+  /// Replaces `now` by an iterate that is better, or as good up to the rounding of K (the distance
+  /// to the optimum may still shrink while the objective does not show it); otherwise false.
+  bool improve(Iterate& now, double best, double& stretch) {
+    const auto target = rule_.improved(now.logs, now.q);
+    const double acceptable = best * (1 + kRounding);
+    for (;;) {
+      Iterate next;
+      next.logs = target;
+      if (stretch > 1) {
+        for (std::size_t v = 0; v < target.size(); ++v) {
+          if (target[v] != kZero) {
+            next.logs[v] = now.logs[v] + stretch * (target[v] - now.logs[v]);
+          }
+        }
+        rule_.restore(next.logs);
+      }
+      if (try_pruned(now, next)) return true;
+      evaluate(next, now.machines);
+      if (next.primal < now.primal || (stretch == 1 && next.primal <= acceptable)) {
+        const bool better = next.primal < now.primal;
+        now = std::move(next);
+        if (options_.stretch && better) stretch = std::min(kLongestStretch, 1.5 * stretch);
+        return true;
+      }
+      if (stretch == 1) return false;
+      stretch = stretch > 2 ? stretch / 2 : 1;
+    }
+  }
+
+  /// The same weights without the paths that hardly count, if there are any, provided that the
+  /// objective still falls.
+  bool try_pruned(Iterate& now, const Iterate& next) {
+    Iterate pruned;
+    pruned.logs = next.logs;
+    if (!prune(pruned.logs)) return false;
+    evaluate(pruned, now.machines);
+    if (!(pruned.primal < now.primal)) return false;
+    now = std::move(pruned);
+    return true;
+  }
+
+  bool prune(std::vector<double>& logs) const {
+    const auto weights = rule_.path_weights(logs);
+    double total = 0;
+    for (const double weight : weights) total += weight;
+    return rule_.drop(logs, weights, options_.prune_tolerance * total);
+  }
+
+  /// Weights on their way to zero when the others have settled are zero at the optimum: sets them
+  /// so where that does not raise the objective.
+  void drop_dying(Iterate& now) {
+    const auto target = rule_.improved(now.logs, now.q);
+    for (const double fall : {kDyingFall, 10 * kDyingFall}) {
+      Iterate dropped;
+      dropped.logs = now.logs;
+      bool any = false;
+      for (std::size_t v = 0; v < target.size(); ++v) {
+        if (!rule_.may_vanish(v) || !(target[v] < now.logs[v] - fall)) continue;
+        dropped.logs[v] = kZero;
+        any = true;
+      }
+      if (!any) return;
+      rule_.restore(dropped.logs);
+      evaluate(dropped, now.machines);
+      if (!(dropped.primal <= now.primal)) continue;
+      if (!gap_reached(dropped.primal, full_bound(dropped))) continue;
+      now = std::move(dropped);
+      return;
+    }
+  }
+
+  /// Dropped weights that the optimum wants back; true if the objective fell with them.
+  bool reopen(Iterate& now) {
+    Iterate opened;
+    opened.logs = now.logs;
+    if (!rule_.reopen(opened.logs, now.q)) return false;
+    for (int trial = 0; trial < kReopenTrials; ++trial) {
+      evaluate(opened, now.machines);
+      if (opened.primal < now.primal) {
+        now = std::move(opened);
+        return true;
+      }
+      for (std::size_t v = 0; v < opened.logs.size(); ++v) {
+        if (now.logs[v] == kZero && opened.logs[v] != kZero) opened.logs[v] -= std::log(10.0);
+      }
+      rule_.restore(opened.logs);
+    }
+    return false;
+  }
+
+  /// Solves the machines ten times finer, if they are not as fine as they can be.
+  void refine_machines(Iterate& now) {
+    if (svm_.tolerance <= kFinestSvmTolerance) return;
+    svm_.tolerance = std::max(kFinestSvmTolerance, svm_.tolerance / 10);
+    Iterate refined;
+    refined.logs = now.logs;
+    evaluate(refined, now.machines);
+    if (refined.primal <= now.primal) now = std::move(refined);
+  }
+
+  MklFit finished(MklFit fit, Iterate now) {
+    fit.primal = now.primal;
+    fit.dual = kUnknown;
+    fit.relative_gap = kUnknown;
+    if (rule_.has_bound() && control_.proceed()) {
+      fit.dual = full_bound(now);
+      fit.relative_gap = (fit.primal - fit.dual) / fit.primal;
+    }
+    fit.path_weights = rule_.path_weights(now.logs);
+    fit.weights.resize(now.logs.size());
+    for (std::size_t v = 0; v < now.logs.size(); ++v) fit.weights[v] = std::exp(now.logs[v]);
+    fit.machines = std::move(now.machines);
+    return fit;
+  }
+
+  const PathKernels& kernels_;
+  const WeightRule& rule_;
+  const ClassLabels& labels_;
+  const MklControl& options_;
+  SvmOptions svm_;
+  Executor& executor_;
+  RunControl& control_;
+  std::vector<float> K_;
+};
+
+std::vector<std::vector<std::uint32_t>> single_kernels(std::size_t num_kernels) {
+  std::vector<std::vector<std::uint32_t>> paths(num_kernels);
+  for (std::size_t k = 0; k < num_kernels; ++k) paths[k] = {static_cast<std::uint32_t>(k)};
+  return paths;
+}
+
+}  // namespace
+
+MklFit fit_network(std::span<const SymmetricMatrix* const> kernels,
+                   std::span<const NetworkPath> paths, std::span<const double> p, double lambda,
+                   const ClassLabels& labels, const MklControl& control_options, Executor& executor,
+                   RunControl& control) {
+  require<InvalidOption>(lambda > 0 && std::isfinite(lambda), "mkl: lambda is ", lambda,
+                         ", but must be > 0");
+  std::vector<std::vector<std::uint32_t>> lists;
+  for (const auto& path : paths) {
+    lists.push_back(path.kernels);
+    for (const auto& factor : path.factors) {
+      require(factor.product < p.size(), "mkl: a path holds product node ", factor.product,
+              ", but p has ", p.size(), " values");
+    }
+  }
+  for (std::size_t v = 0; v < p.size(); ++v) {
+    require<InvalidOption>(p[v] > 0 && std::isfinite(p[v]), "mkl: p[", v, "] is ", p[v],
+                           ", but must be > 0");
+  }
+  const PathKernels path_kernels(kernels, std::move(lists));
+  const NetworkRule rule(paths, p, lambda);
+  return Alternation(path_kernels, rule, labels, control_options, executor, control).run();
+}
+
+MklFit fit_lp(std::span<const SymmetricMatrix* const> kernels, double p, const ClassLabels& labels,
+              const MklControl& control_options, Executor& executor, RunControl& control) {
+  require<InvalidOption>(p >= 1 && std::isfinite(p), "mkl: p is ", p, ", but must be >= 1");
+  const PathKernels path_kernels(kernels, single_kernels(kernels.size()));
+  const LpRule rule(kernels.size(), p);
+  return Alternation(path_kernels, rule, labels, control_options, executor, control).run();
+}
+
+MklFit fit_average(std::span<const SymmetricMatrix* const> kernels, const ClassLabels& labels,
+                   const SvmOptions& options, Executor& executor, RunControl& control) {
+  const PathKernels path_kernels(kernels, single_kernels(kernels.size()));
+  MklFit fit;
+  fit.weights.assign(kernels.size(), 1.0 / static_cast<double>(kernels.size()));
+  fit.path_weights = fit.weights;
+  std::vector<float> K(path_kernels.num_rows() * path_kernels.num_rows());
+  path_kernels.combine(fit.weights, executor, K);
+  fit.machines =
+      solve_one_vs_rest(K, labels.class_of, labels.num_classes, options, executor, control);
+  for (const auto& machine : fit.machines) {
+    fit.primal += machine.primal;
+    fit.dual += machine.dual;
+    if (machine.stop != Stop::converged) fit.stop = machine.stop;
+  }
+  fit.relative_gap = (fit.primal - fit.dual) / fit.primal;
+  fit.rounds = 1;
+  fit.curve.push_back({1, fit.primal, fit.dual});
+  return fit;
+}
+
+}  // namespace margrove

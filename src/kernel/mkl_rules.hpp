@@ -1,0 +1,102 @@
+#pragma once
+// How kernel weights enter the objective: what mkl.cpp needs to know of a method.
+
+#include <span>
+#include <vector>
+
+#include "margrove/kernel/beta_step.hpp"
+#include "margrove/kernel/network.hpp"
+
+namespace margrove {
+
+/// Weights are kept as logarithms, one a variable; -infinity stands for a weight of zero.
+class WeightRule {
+ public:
+  virtual ~WeightRule() = default;
+  virtual std::size_t num_variables() const = 0;
+  virtual std::size_t num_paths() const = 0;
+  virtual std::vector<double> first() const = 0;
+  /// count_m g_m of every path.
+  virtual std::vector<double> path_weights(std::span<const double> logs) const = 0;
+  /// What the weights add to the objective.
+  virtual double penalty(std::span<const double> logs) const = 0;
+  /// The best weights for the norms ||w_m||^2 that q_m and the present weights give.
+  virtual std::vector<double> improved(std::span<const double> logs,
+                                       std::span<const double> q) const = 0;
+  /// Called after the logarithms were moved freely.
+  virtual void restore(std::vector<double>& logs) const = 0;
+  /// Zeroes the variables all of whose paths weigh less than `threshold`, where an optimum may have
+  /// zeros (p <= 1). False if there are none.
+  virtual bool drop(std::vector<double>& logs, std::span<const double> path_weights,
+                    double threshold) const = 0;
+
+  /// An optimum may have this variable at zero (p <= 1).
+  virtual bool may_vanish(std::size_t variable) const = 0;
+
+  virtual bool has_bound() const = 0;
+  /// A lower bound of the objective's minimum from one feasible alpha of all machines.
+  virtual double lower_bound(std::span<const double> logs, double sum_alpha,
+                             std::span<const double> q) const = 0;
+  /// Zero weights that would lower the objective if they were positive get a small one. False if
+  /// there are none.
+  virtual bool reopen(std::vector<double>& logs, std::span<const double> q) const = 0;
+};
+
+class NetworkRule final : public WeightRule {
+ public:
+  NetworkRule(std::span<const NetworkPath> paths, std::span<const double> p, double lambda);
+  std::size_t num_variables() const override { return p_.size(); }
+  std::size_t num_paths() const override { return paths_.size(); }
+  std::vector<double> first() const override;
+  std::vector<double> path_weights(std::span<const double> logs) const override;
+  double penalty(std::span<const double> logs) const override;
+  std::vector<double> improved(std::span<const double> logs,
+                               std::span<const double> q) const override;
+  void restore(std::vector<double>&) const override {}
+  bool drop(std::vector<double>& logs, std::span<const double> path_weights,
+            double threshold) const override;
+  bool may_vanish(std::size_t variable) const override { return p_[variable] <= 1; }
+  bool has_bound() const override;
+  double lower_bound(std::span<const double> logs, double sum_alpha,
+                     std::span<const double> q) const override;
+  bool reopen(std::vector<double>& logs, std::span<const double> q) const override;
+
+ private:
+  /// log g_m(e^logs).
+  double log_weight(std::size_t path, std::span<const double> logs) const;
+  /// Positive reference weights r: the present ones, and where these are zero the fixed point of
+  /// dH/dr = 0 for H = 1/2 sum g_m(r) q_m - sum c_v r_v^p, found by multiplicative steps.
+  std::vector<double> reference(std::span<const double> logs, std::span<const double> q) const;
+  /// d/dr_v of 1/2 sum_m count_m q_m g_m(r), at r = e^logs.
+  std::vector<double> slopes(std::span<const double> logs, std::span<const double> q) const;
+
+  std::span<const NetworkPath> paths_;
+  std::vector<double> p_;
+  std::vector<double> penalties_;  // lambda c_v
+};
+
+class LpRule final : public WeightRule {
+ public:
+  LpRule(std::size_t num_kernels, double p) : num_kernels_(num_kernels), p_(p) {}
+  std::size_t num_variables() const override { return num_kernels_; }
+  std::size_t num_paths() const override { return num_kernels_; }
+  std::vector<double> first() const override;
+  std::vector<double> path_weights(std::span<const double> logs) const override;
+  double penalty(std::span<const double>) const override { return 0; }
+  std::vector<double> improved(std::span<const double> logs,
+                               std::span<const double> q) const override;
+  void restore(std::vector<double>& logs) const override;
+  bool drop(std::vector<double>& logs, std::span<const double> path_weights,
+            double threshold) const override;
+  bool may_vanish(std::size_t) const override { return p_ <= 1; }
+  bool has_bound() const override { return true; }
+  double lower_bound(std::span<const double> logs, double sum_alpha,
+                     std::span<const double> q) const override;
+  bool reopen(std::vector<double>& logs, std::span<const double> q) const override;
+
+ private:
+  std::size_t num_kernels_;
+  double p_;
+};
+
+}  // namespace margrove
