@@ -16,7 +16,7 @@
 
 namespace margrove {
 namespace {
-constexpr std::size_t kBlockBytes = 1 << 20;
+constexpr std::size_t kLargestBlockBytes = 1 << 20;
 constexpr std::size_t kCompressedBlockBytes = 1 << 17;
 
 class FileBytes final : public ByteSource {
@@ -207,9 +207,10 @@ bool LineBlocks::next() {
     text_size_ = 0;
   }
   while (text_size_ == 0 && !at_end_) {
-    if (buffer_.size() < valid_size_ + kBlockBytes + 1) {
-      buffer_.resize(std::max(2 * valid_size_, valid_size_ + kBlockBytes) + 1);
+    if (buffer_.size() < valid_size_ + block_bytes_ + 1) {
+      buffer_.resize(std::max(2 * valid_size_, valid_size_ + block_bytes_) + 1);
     }
+    block_bytes_ = std::min(2 * block_bytes_, kLargestBlockBytes);
     const std::size_t room = buffer_.size() - 1 - valid_size_;
     const std::size_t count = source_->read(std::span(buffer_).subspan(valid_size_, room));
     const std::string_view fresh(buffer_.data() + valid_size_, count);
