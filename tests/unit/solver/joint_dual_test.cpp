@@ -136,9 +136,9 @@ INSTANTIATE_TEST_SUITE_P(
                                      Case{"forest", small_forest, false},
                                      Case{"multi_label_tree", small_tree, true}),
                      testing::Values(std::string("hinge"), std::string("squared-hinge"))),
-    [](const auto& info) {
-      return std::string(std::get<0>(info.param).name) +
-             (std::get<1>(info.param) == "hinge" ? "_hinge" : "_squared_hinge");
+    [](const auto& instance) {
+      return std::string(std::get<0>(instance.param).name) +
+             (std::get<1>(instance.param) == "hinge" ? "_hinge" : "_squared_hinge");
     });
 
 /// sum_m |v_m|^2 / (2 alpha_m) + C sum of hinge losses, from the returned weights alone.
