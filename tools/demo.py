@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Trains methods on a taxonomy with C chosen on held-out training data, and compares them.
+
+usage: tools/demo.py PROGRAM DATA_DIRECTORY [METHOD...]
+
+DATA_DIRECTORY has train.txt, test.txt and hierarchy.txt; models and predictions are written beside
+them. One table goes to standard output, then three explained predictions.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+HOLDOUT = "0.2"
+EXPLAINED_FEATURES = "3"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of the table: a method, its own options, the values of C to choose from."""
+
+    name: str
+    options: tuple[str, ...]
+    grid: str
+
+
+METHODS = [
+    Method("flat-svm", (), "0.3,1,3"),
+    Method("flat-lr", (), "3,10,30"),
+    Method("hsvm", ("--tolerance", "0.01"), "0.1,0.3,1"),
+    Method("nhsvm", ("--tolerance", "0.01"), "1,3,10"),
+]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the table says of one method."""
+
+    method: str
+    C: str
+    accuracy: float
+    macro_f1: float
+    hierarchical_f1: float
+    seconds: float
+    megabytes: float
+
+
+class Demo:
+    """One program on one data set."""
+
+    def __init__(self, program: Path, data: Path) -> None:
+        self.program = program
+        self.data = data
+
+    def run(self, verb: str, *arguments: str | Path) -> str:
+        """The verb's standard output; leaves with its message where it fails."""
+        command = [str(self.program), verb, *map(str, arguments)]
+        result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        if result.returncode != 0:
+            raise SystemExit(f"demo: exit code {result.returncode} of: {' '.join(command)}")
+        return result.stdout
+
+    def training(self, method: Method) -> list[str | Path]:
+        hierarchy = self.data / "hierarchy.txt"
+        return [
+            *("--method", method.name, "--text", "--hierarchy", hierarchy, "--quiet"),
+            *method.options,
+        ]
+
+    def model(self, method: Method) -> Path:
+        return self.data / f"{method.name}.model"
+
+    def best_C(self, method: Method) -> str:
+        """The value of C that `tune` marks with a star."""
+        printed = self.run(
+            "tune",
+            *self.training(method),
+            *("--holdout", HOLDOUT, "--grid", f"C={method.grid}"),
+            self.data / "train.txt",
+            self.model(method),
+        )
+        starred = [line for line in printed.splitlines() if line.endswith("*")]
+        return starred[0].split()[0]
+
+    def compare(self, method: Method) -> Row:
+        """Chooses C, trains with it on all rows, and measures."""
+        C = self.best_C(method)
+        printed = self.run(
+            "train",
+            *self.training(method),
+            *("--C", C),
+            self.data / "train.txt",
+            self.model(method),
+        )
+        seconds = next(
+            float(line.split("\t")[1])
+            for line in printed.splitlines()
+            if line.startswith("seconds\t")
+        )
+        metrics = json.loads(
+            self.run("evaluate", "--json", "--quiet", self.model(method), self.data / "test.txt")
+        )
+        return Row(
+            method.name,
+            C,
+            metrics["accuracy"],
+            metrics["macro_f1"],
+            metrics["hierarchical_f1"],
+            seconds,
+            self.model(method).stat().st_size / 1e6,
+        )
+
+    def rows_to_explain(self, method: Method) -> list[int]:
+        """From the middle of the test file: two rows that are predicted right and one that is not.
+
+        Rows count from 1.
+        """
+        predicted = self.run("predict", "--quiet", self.model(method), self.data / "test.txt")
+        truth = (self.data / "test.txt").read_text(encoding="utf-8").splitlines()
+        pairs = zip(truth, predicted.splitlines(), strict=True)
+        hits = [row.split("\t")[0] == label.strip() for row, label in pairs]
+        middle = range(len(hits) // 2, len(hits))
+        right = [i + 1 for i in middle if hits[i]][:2]
+        wrong = [i + 1 for i in middle if not hits[i]][:1]
+        return right + wrong
+
+    def explain(self, method: Method) -> str:
+        """The document, and why it gets its label."""
+        documents = (self.data / "test.txt").read_text(encoding="utf-8").splitlines()
+        parts = []
+        for row in self.rows_to_explain(method):
+            explanation = self.run(
+                "explain",
+                *("--quiet", "--row", str(row), "--features", EXPLAINED_FEATURES),
+                self.model(method),
+                self.data / "test.txt",
+            )
+            parts.append(f"{documents[row - 1].split(chr(9), 1)[1]}\n{explanation}")
+        return "\n".join(parts)
+
+
+def table(rows: list[Row]) -> str:
+    head = f"{'method':<14}{'C':>6}{'accuracy':>10}{'macro F1':>10}{'hier. F1':>10}"
+    lines = [head + f"{'train s':>9}{'model MB':>10}"]
+    lines += [
+        f"{r.method:<14}{r.C:>6}{r.accuracy:>10.4f}{r.macro_f1:>10.4f}{r.hierarchical_f1:>10.4f}"
+        f"{r.seconds:>9.1f}{r.megabytes:>10.1f}"
+        for r in rows
+    ]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    if len(sys.argv) < 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    demo = Demo(Path(sys.argv[1]), Path(sys.argv[2]))
+    wanted = sys.argv[3:]
+    unknown = set(wanted) - {method.name for method in METHODS}
+    if unknown:
+        raise SystemExit(f"demo: method is '{unknown.pop()}', but must be one of the table's")
+    methods = [method for method in METHODS if not wanted or method.name in wanted]
+    rows = []
+    for method in methods:
+        started = time.monotonic()
+        print(
+            f"demo: {method.name}: choosing C from {method.grid} ...", file=sys.stderr, flush=True
+        )
+        rows.append(demo.compare(method))
+        print(f"demo: {method.name}: {time.monotonic() - started:.0f} s", file=sys.stderr)
+    print(table(rows))
+    print(f"\nThree test documents, explained by {methods[-1].name}:\n")
+    print(demo.explain(methods[-1]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
