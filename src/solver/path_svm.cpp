@@ -17,9 +17,9 @@ BcfwOptions bcfw_options(const PathSvmOptions& options, const PathModel& model) 
   bcfw.tolerance = options.tolerance;
   bcfw.max_passes = options.max_passes;
   bcfw.seed = options.seed;
-  if (model.oracle_cost() < kCheapOracle) {
+  if (model.scorer().sweep_cost() < kCheapOracle) {
     bcfw.minibatch = 1;
-    bcfw.cached_passes = 0;  // no cheaper than the oracle
+    bcfw.cached_passes = 3;  // hardly cheaper than the oracle
   }
   return bcfw;
 }
@@ -36,7 +36,7 @@ PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_r
               control, row_weights);
   PathSvmResult result;
   result.fit = solver.run();
-  result.weights = model.node_weights({solver.weights(), 1.0}, X.num_columns());
+  result.weights = model.scorer().node_weights({solver.weights(), 1.0}, X.num_columns());
   return result;
 }
 

@@ -12,27 +12,25 @@
 #include "margrove/data/weight_matrix.hpp"
 #include "margrove/labels/label_graph.hpp"
 #include "margrove/loss/task_loss.hpp"
+#include "margrove/oracle/node_scorer.hpp"
 #include "margrove/oracle/oracle.hpp"
 
 namespace margrove {
 
-/// The weights W are feature-major: one row a feature that occurs in X, and in it one column a node
-/// whose weights can differ from 0, that is alpha_n > 0 and some leaf is not below n. All node
-/// scores of one example take one sweep over the rows of its features; the leaves' scores are then
-/// sums from the top down.
+/// All node scores of one example take one sweep (NodeScorer); the leaves' scores are then sums
+/// from the top down.
 class PathModel {
  public:
   using Labelling = NodeId;  // a leaf
 
   struct Workspace {
-    std::vector<float> node_scores;   // one a column; then scaled by sqrt(alpha)
-    std::vector<double> path_scores;  // one a node position
+    std::vector<float> node_scores;   // one a column
+    std::vector<double> path_scores;  // one a column, sums from the top
     std::vector<double> margins;      // one a leaf
     std::vector<double> values;       // one a leaf
     std::vector<double> losses;       // one a leaf, against losses_of
     NodeId losses_of = static_cast<NodeId>(-1);
-    std::vector<double> column_sums;  // one a column, 0 between uses
-    std::vector<std::uint32_t> columns;
+    NodeScorer::Scratch scratch;
   };
 
   /// A lambda-oracle that has seen all leaves: it can maximise anything.
@@ -70,8 +68,8 @@ class PathModel {
   PathModel(const CsrView& X, std::span<const NodeId> leaf_of_row, const LabelGraph& graph,
             std::span<const double> alpha, TaskLoss loss);
 
-  std::size_t num_examples() const { return X_.num_rows(); }
-  std::size_t num_weights() const { return features_.size() * stride_; }
+  std::size_t num_examples() const { return scorer_.num_rows(); }
+  std::size_t num_weights() const { return scorer_.num_weights(); }
   NodeId truth(std::size_t i) const { return leaf_of_row_[i]; }
   /// O(nonzeros x columns).
   Oracle oracle(std::size_t i, ScaledWeights w, Workspace& workspace) const;
@@ -88,19 +86,12 @@ class PathModel {
   void add_differences(std::size_t i, std::span<const NodeId> leaves,
                        std::span<const double> coefficients, Workspace& workspace,
                        std::span<float> w) const;
-  /// Multiplications of one call of oracle() for an example of average length.
-  double oracle_cost() const;
-
-  /// U_n = sqrt(alpha_n) W_n for every node of the graph and `num_features` features, sparse where
-  /// that is smaller: a leaf's score is then the plain sum over its path.
-  WeightMatrix node_weights(ScaledWeights w, std::uint32_t num_features) const;
-  /// ||W_n||^2 of every node.
-  std::vector<double> squared_norms(ScaledWeights w) const;
-  /// What a model of this size takes while it is trained: the weights, a copy of X, tables.
+  const NodeScorer& scorer() const { return scorer_; }
+  /// What a model of this size takes while it is trained: weights, a copy of X, tables.
   std::size_t num_bytes() const;
 
  private:
-  void place_columns(const LabelGraph& graph, std::span<const double> alpha);
+  void place_paths(const LabelGraph& graph);
   void path_sums(Workspace& workspace) const;
   std::span<const std::uint32_t> path(NodeId leaf) const {
     const std::uint32_t k = rank_[leaf];
@@ -108,24 +99,15 @@ class PathModel {
         .subspan(path_pointers_[k], path_pointers_[k + 1] - path_pointers_[k]);
   }
 
-  CsrMatrix X_;                      // columns are rows of W
-  std::vector<FeatureId> features_;  // row of W -> feature
-  std::vector<double> squared_norms_;
+  NodeScorer scorer_;
   std::vector<NodeId> leaf_of_row_;
   std::vector<NodeId> leaves_;
   std::vector<std::uint32_t> rank_;  // leaf -> its place in leaves_
-
-  std::uint32_t num_nodes_ = 0;
-  std::uint32_t num_columns_ = 0;
-  std::size_t stride_ = 0;              // columns, padded
-  std::vector<NodeId> node_of_column_;  // parents before children
-  std::vector<float> sqrt_alpha_;       // one a column
   bool is_tree_ = true;
-  std::vector<std::uint32_t> parent_column_;  // trees: nearest column above, num_columns_ for none
+  std::vector<std::uint32_t> parent_column_;  // trees: nearest column above, num_columns for none
   std::vector<std::uint32_t> leaf_column_;    // trees: the lowest column on the leaf's path
   std::vector<std::size_t> path_pointers_;    // of a leaf's rank: the columns on its path
   std::vector<std::uint32_t> path_columns_;
-
   PathLoss loss_;
   PathDistance alpha_distance_;
   std::vector<double> loss_table_;  // leaves x leaves, where small

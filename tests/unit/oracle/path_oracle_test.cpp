@@ -94,7 +94,7 @@ TEST_P(PathOracle, implicit_differences_equal_explicit_ones) {
 
 TEST_P(PathOracle, node_weights_score_paths_as_the_model_does) {
   const std::uint32_t features = problem_.X.num_columns() + 3;
-  const WeightMatrix U = model_.node_weights({w_, 1.0}, features);
+  const WeightMatrix U = model_.scorer().node_weights({w_, 1.0}, features);
   ASSERT_EQ(U.num_features(), features);
   ASSERT_EQ(U.num_nodes(), problem_.graph.num_nodes());
   std::vector<float> scores(U.num_nodes());
@@ -110,7 +110,7 @@ TEST_P(PathOracle, node_weights_score_paths_as_the_model_does) {
                   1e-4);
     }
   }
-  const std::vector<double> norms = model_.squared_norms({w_, 1.0});
+  const std::vector<double> norms = model_.scorer().squared_norms({w_, 1.0});
   for (NodeId n = 0; n < U.num_nodes(); ++n) {
     double norm = 0.0;
     for (FeatureId j = 0; j < features; ++j) norm += std::pow(static_cast<double>(U.at(j, n)), 2);
