@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "margrove/loss/normalized_difference.hpp"
 #include "margrove/oracle/path_oracle.hpp"
+#include "margrove/search/leaf_search.hpp"
 #include "margrove/solver/bcfw.hpp"
 
 namespace margrove {
@@ -24,6 +26,17 @@ BcfwOptions bcfw_options(const PathSvmOptions& options, const PathModel& model) 
   return bcfw;
 }
 
+template <class Psi, class Search>
+PathSvmResult train(const PathModel& model, Psi psi, Search search, const PathSvmOptions& options,
+                    std::uint32_t num_features, Executor& executor, RunControl& control,
+                    std::span<const double> row_weights) {
+  Bcfw solver(model, psi, search, bcfw_options(options, model), executor, control, row_weights);
+  PathSvmResult result;
+  result.fit = solver.run();
+  result.weights = model.scorer().node_weights({solver.weights(), 1.0}, num_features);
+  return result;
+}
+
 }  // namespace
 
 PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
@@ -31,13 +44,15 @@ PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_r
                              const PathSvmOptions& options, Executor& executor, RunControl& control,
                              std::span<const double> row_weights) {
   validate(options);
-  const PathModel model(X, leaf_of_row, graph, alpha, parse_task_loss(options.task_loss));
-  Bcfw solver(model, MarginRescaling{}, MarginSearch{}, bcfw_options(options, model), executor,
-              control, row_weights);
-  PathSvmResult result;
-  result.fit = solver.run();
-  result.weights = model.scorer().node_weights({solver.weights(), 1.0}, X.num_columns());
-  return result;
+  const bool by_margin = options.surrogate == "margin";
+  const TaskLoss loss = by_margin ? parse_task_loss(options.task_loss) : TaskLoss::normalized;
+  const PathModel model(X, leaf_of_row, graph, alpha, loss);
+  if (by_margin) {
+    return train(model, MarginRescaling{}, MarginSearch{}, options, X.num_columns(), executor,
+                 control, row_weights);
+  }
+  return train(model, NormalizedDifference{}, LeafSearch{}, options, X.num_columns(), executor,
+               control, row_weights);
 }
 
 std::size_t path_svm_bytes(const CsrView& X, const LabelGraph& graph,

@@ -9,6 +9,7 @@
 
 #include "margrove/base/random.hpp"
 #include "margrove/data/csr_matrix.hpp"
+#include "margrove/data/dataset.hpp"
 #include "margrove/labels/label_graph.hpp"
 
 namespace margrove::testing {
@@ -61,6 +62,35 @@ inline double brute_distance(const LabelGraph& graph, std::span<const double> we
   double sum = 0.0;
   for (const NodeId n : only) sum += weights[n];
   return sum;
+}
+
+/// One to three random leaves a row.
+inline LabelSets random_leaf_sets(const TinyProblem& p, std::uint64_t seed) {
+  Random random(seed, 5);
+  LabelSets sets;
+  for (std::size_t i = 0; i < p.leaf_of_row.size(); ++i) {
+    std::vector<LabelId> row;
+    for (std::uint64_t k = 0; k <= random.below(3); ++k) {
+      row.push_back(p.graph.leaves()[random.below(p.graph.leaves().size())]);
+    }
+    sets.append(row);
+  }
+  return sets;
+}
+
+/// Every union of A(l) over a non-empty set of leaves.
+inline std::vector<std::vector<NodeId>> all_label_sets(const LabelGraph& graph) {
+  std::vector<std::vector<NodeId>> result;
+  const auto leaves = graph.leaves();
+  for (std::size_t mask = 1; mask < (std::size_t{1} << leaves.size()); ++mask) {
+    std::set<NodeId> y;
+    for (std::size_t k = 0; k < leaves.size(); ++k) {
+      if ((mask >> k & 1U) == 0) continue;
+      for (const NodeId n : graph.ancestors(leaves[k])) y.insert(n);
+    }
+    result.emplace_back(y.begin(), y.end());
+  }
+  return result;
 }
 
 /// Euclidean projection onto {a >= 0, sum a = total}.
@@ -143,37 +173,57 @@ inline double reference_optimum(const std::vector<std::vector<std::vector<double
   return best;
 }
 
-/// The path SVM's optimum with features spelled out: node n, feature j at n * num_columns + j.
-/// loss(leaf, true leaf). `scale` divides difference (k, i), for normalised differences.
-template <class Loss, class Scale>
-double reference_path_optimum(const TinyProblem& p, std::span<const double> budgets,
-                              const Loss& loss, const Scale& slope) {
-  const auto leaves = p.graph.leaves();
+/// The structured SVM's optimum with features spelled out: node n, feature j at n * columns + j.
+/// labellings[i]: the node sets row i can have; truth[i] one of them.
+template <class Loss, class Slope>
+double reference_set_optimum(const TinyProblem& p,
+                             const std::vector<std::vector<NodeId>>& labellings,
+                             const std::vector<std::vector<NodeId>>& truth,
+                             std::span<const double> budgets, const Loss& loss,
+                             const Slope& slope) {
   const std::size_t d = p.X.num_columns();
   std::vector<std::vector<std::vector<double>>> difference;
   std::vector<std::vector<double>> offset;
-  for (std::size_t i = 0; i < p.leaf_of_row.size(); ++i) {
+  for (std::size_t i = 0; i < truth.size(); ++i) {
     difference.emplace_back();
     offset.emplace_back();
-    for (const NodeId leaf : leaves) {
+    for (const auto& y : labellings) {
       std::vector<double> phi(d * p.graph.num_nodes(), 0.0);
-      const double factor = leaf == p.leaf_of_row[i] ? 0.0 : slope(leaf, p.leaf_of_row[i]);
-      const auto add = [&](NodeId node_set, double sign) {
-        for (const NodeId n : p.graph.ancestors(node_set)) {
-          const SparseRow x = p.X.row(i);
+      const double factor = y == truth[i] ? 0.0 : slope(y, truth[i]);
+      const auto add = [&](const std::vector<NodeId>& nodes, double sign) {
+        const SparseRow x = p.X.row(i);
+        for (const NodeId n : nodes) {
           for (std::size_t k = 0; k < x.size(); ++k) {
             phi[n * d + x.columns[k]] +=
                 sign * factor * std::sqrt(p.alpha[n]) * static_cast<double>(x.values[k]);
           }
         }
       };
-      add(leaf, 1.0);
-      add(p.leaf_of_row[i], -1.0);
+      add(y, 1.0);
+      add(truth[i], -1.0);
       difference.back().push_back(phi);
-      offset.back().push_back(leaf == p.leaf_of_row[i] ? 0.0 : loss(leaf, p.leaf_of_row[i]));
+      offset.back().push_back(y == truth[i] ? 0.0 : loss(y, truth[i]));
     }
   }
   return reference_optimum(difference, offset, budgets);
+}
+
+/// The same for paths; loss and slope of (leaf, true leaf).
+template <class Loss, class Slope>
+double reference_path_optimum(const TinyProblem& p, std::span<const double> budgets,
+                              const Loss& loss, const Slope& slope) {
+  std::vector<std::vector<NodeId>> labellings, truth;
+  const auto leaf_of = [&](const std::vector<NodeId>& y) {
+    return *std::find_if(y.begin(), y.end(), [&](NodeId n) { return p.graph.is_leaf(n); });
+  };
+  for (const NodeId leaf : p.graph.leaves()) labellings.push_back(p.graph.ancestors(leaf));
+  for (const NodeId leaf : p.leaf_of_row) truth.push_back(p.graph.ancestors(leaf));
+  const auto by_leaf = [&](const auto& f) {
+    return [&](const std::vector<NodeId>& y, const std::vector<NodeId>& z) {
+      return f(leaf_of(y), leaf_of(z));
+    };
+  };
+  return reference_set_optimum(p, labellings, truth, budgets, by_leaf(loss), by_leaf(slope));
 }
 
 }  // namespace margrove::testing

@@ -3,7 +3,10 @@
 // hsvm (alpha = 1, Hamming loss), nhsvm (NHSVM), multi-class Crammer-Singer (alpha = 1 on leaves).
 //
 //   min  sum_n ||W_n||^2 / 2 + C sum_i c_i max_l [ f(x_i, l) - f(x_i, l_i) + loss(l, l_i) ],
-//   f(x, l) = sum over n in A(l) of sqrt(alpha_n) W_n · x.
+//   f(x, l) = sum over n in A(l) of sqrt(alpha_n) W_n · x,
+//
+// or with max(0, max_{l != l_i} 1 + (f(x_i, l) - f(x_i, l_i)) / g(l, l_i)), g the normalised task
+// loss (NHSVM, eq. 13).
 
 #include <cstdint>
 #include <memory>
@@ -23,6 +26,7 @@ namespace margrove {
 
 struct PathSvmOptions {
   std::string task_loss = "normalized";
+  std::string surrogate = "margin";
   double C = 1.0;
   std::string solver = "bcfw";
   double tolerance = 1e-3;
@@ -35,6 +39,9 @@ struct PathSvmOptions {
             "task_loss", &PathSvmOptions::task_loss, Choices{{"normalized", "hamming"}},
             "what a wrong path costs: sqrt of the weight, or the number, of the nodes that are on "
             "one of the two paths only"),
+        field("surrogate", &PathSvmOptions::surrogate, Choices{{"margin", "normalized-difference"}},
+              "margin: difference of scores plus task loss; normalized-difference: 1 plus the "
+              "difference of scores divided by the normalized task loss, whatever task_loss says"),
         field("C", &PathSvmOptions::C, positive, "loss weight"),
         field("solver", &PathSvmOptions::solver, Choices{{"bcfw"}},
               "block-coordinate Frank-Wolfe with a duality gap"),

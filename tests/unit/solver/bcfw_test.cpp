@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "margrove/oracle/label_set_oracle.hpp"
 #include "margrove/oracle/path_oracle.hpp"
+#include "margrove/solver/label_set_svm.hpp"
 #include "margrove/solver/path_svm.hpp"
 #include "tiny_hierarchies.hpp"
 
@@ -301,6 +303,73 @@ TEST(PathSvm, renaming_labels_renames_the_answer) {
     for (NodeId n = 0; n < size; ++n) {
       EXPECT_NEAR(a.weights.at(j, n), b.weights.at(j, name[n]), 5e-3);
     }
+  }
+}
+
+TEST(PathSvm, normalized_differences_reach_their_optimum) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    const TinyProblem p =
+        tiny_problem(static_cast<std::uint32_t>(4 + seed), seed % 2 == 0 ? 0.0 : 0.4, 7, 4, seed);
+    const PathLoss loss(TaskLoss::normalized, p.graph, p.alpha);
+    const std::vector<double> budgets(p.leaf_of_row.size(), 0.6);
+    const double best = testing::reference_path_optimum(
+        p, budgets, [](NodeId, NodeId) { return 1.0; },
+        [&](NodeId a, NodeId b) { return 1.0 / loss(a, b); });
+    const PathSvmResult result =
+        train(p, {.surrogate = "normalized-difference", .C = 0.6, .tolerance = 1e-6});
+    EXPECT_NEAR(result.fit.primal, best, 3e-6 * best) << "seed " << seed;
+    EXPECT_TRUE(result.fit.certified);
+  }
+}
+
+TEST(LabelSetSvm, reaches_the_optimum_over_all_label_sets) {
+  Executor executor(1);
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    const TinyProblem p =
+        tiny_problem(static_cast<std::uint32_t>(4 + seed), seed % 2 == 0 ? 0.0 : 0.4, 6, 4, seed);
+    const LabelSets leaves = testing::random_leaf_sets(p, seed);
+    const auto all = testing::all_label_sets(p.graph);
+    std::vector<std::vector<NodeId>> truth;
+    for (std::size_t i = 0; i < leaves.num_rows(); ++i) {
+      truth.push_back(*std::find_if(all.begin(), all.end(), [&](const auto& y) {
+        std::vector<NodeId> own;
+        std::copy_if(y.begin(), y.end(), std::back_inserter(own),
+                     [&](NodeId n) { return p.graph.is_leaf(n); });
+        return std::ranges::equal(own, leaves[i]);
+      }));
+    }
+    const auto loss = [&](const std::vector<NodeId>& y, const std::vector<NodeId>& z) {
+      std::vector<double> leaf(p.graph.num_nodes(), 0.0);
+      for (const NodeId n : p.graph.leaves()) leaf[n] = 1.0;
+      double sum = 0.0;
+      for (NodeId n = 0; n < p.graph.num_nodes(); ++n) {
+        sum += leaf[n] * (std::ranges::binary_search(y, n) != std::ranges::binary_search(z, n));
+      }
+      return sum;
+    };
+    const std::vector<double> budgets(truth.size(), 0.4);
+    const double best = testing::reference_set_optimum(
+        p, all, truth, budgets, loss, [](const auto&, const auto&) { return 1.0; });
+    RunControl control;
+    const PathSvmResult result = train_label_set_svm(
+        p.X, leaves, p.graph, p.alpha, {.C = 0.4, .tolerance = 1e-6}, executor, control);
+    EXPECT_EQ(result.fit.stop, Stop::converged);
+    EXPECT_NEAR(result.fit.primal, best, 3e-6 * best) << "seed " << seed;
+  }
+}
+
+TEST(LabelSetSvm, same_bits_on_1_2_and_5_threads) {
+  const TinyProblem p = tiny_problem(20, 0.3, 100, 12, 5);
+  const LabelSets leaves = testing::random_leaf_sets(p, 5);
+  WeightMatrix expected;
+  for (const int threads : {1, 2, 5}) {
+    Executor executor(threads);
+    RunControl control;
+    const WeightMatrix weights =
+        train_label_set_svm(p.X, leaves, p.graph, p.alpha, {}, executor, control).weights;
+    if (threads == 1) expected = weights;
+    ASSERT_EQ(weights.is_dense(), expected.is_dense());
+    EXPECT_TRUE(std::ranges::equal(weights.dense_values(), expected.dense_values()));
   }
 }
 

@@ -1,0 +1,44 @@
+#pragma once
+// Hierarchical SVMs for multi-label data, trained as structured SVMs over upward closed label sets.
+//
+//   min  sum_n ||W_n||^2 / 2 + C sum_i c_i max_y [ f(x_i, y) - f(x_i, y_i) + |L ∩ (y △ y_i)| ],
+//   f(x, y) = sum over n in y of sqrt(alpha_n) W_n · x,
+//
+// y over the unions of A(l) of non-empty sets of leaves, L the leaves.
+
+#include <cstdint>
+#include <span>
+
+#include "margrove/base/executor.hpp"
+#include "margrove/base/options.hpp"
+#include "margrove/base/progress.hpp"
+#include "margrove/data/dataset.hpp"
+#include "margrove/solver/path_svm.hpp"
+
+namespace margrove {
+
+struct LabelSetSvmOptions {
+  double C = 1.0;
+  double tolerance = 1e-3;
+  int max_passes = 1000;
+  std::uint64_t seed = 0;
+
+  static auto fields() {
+    return std::tuple{
+        field("C", &LabelSetSvmOptions::C, positive, "loss weight"),
+        field("tolerance", &LabelSetSvmOptions::tolerance, positive,
+              "relative duality gap to stop at"),
+        field("max_passes", &LabelSetSvmOptions::max_passes, at_least(1), "passes over the data"),
+        field("seed", &LabelSetSvmOptions::seed, non_negative, "order of the examples"),
+    };
+  }
+};
+
+/// leaves_of_row[i]: the leaves of row i, one or more. Otherwise as train_path_svm; memory too.
+/// Inference is exact on trees and DAGs, so the gap is certified.
+PathSvmResult train_label_set_svm(const CsrView& X, const LabelSets& leaves_of_row,
+                                  const LabelGraph& graph, std::span<const double> alpha,
+                                  const LabelSetSvmOptions& options, Executor& executor,
+                                  RunControl& control, std::span<const double> row_weights = {});
+
+}  // namespace margrove

@@ -1,0 +1,129 @@
+#include "margrove/oracle/label_set_oracle.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "margrove/base/errors.hpp"
+#include "margrove/solver/structured_fit.hpp"
+#include "tiny_hierarchies.hpp"
+
+namespace margrove {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+static_assert(ImplicitDifferences<LabelSetModel>);
+
+class LabelSetOracle : public ::testing::TestWithParam<std::uint64_t> {
+ protected:
+  testing::TinyProblem problem_ =
+      testing::tiny_problem(static_cast<std::uint32_t>(3 + GetParam() % 10),
+                            GetParam() % 2 == 0 ? 0.0 : 0.4, 5, 7, GetParam());
+  LabelSets leaves_ = testing::random_leaf_sets(problem_, GetParam());
+  LabelSetModel model_{problem_.X, leaves_, problem_.graph, problem_.alpha};
+  std::vector<std::vector<NodeId>> all_ = testing::all_label_sets(problem_.graph);
+  LabelSetModel::Workspace workspace_;
+  std::vector<float> w_ = [this] {
+    Random random(GetParam(), 9);
+    std::vector<float> w(model_.num_weights());
+    for (float& each : w) each = static_cast<float>(random.normal());
+    return w;
+  }();
+};
+
+TEST_P(LabelSetOracle, argmax_equals_enumeration_of_the_label_sets) {
+  for (std::size_t i = 0; i < model_.num_examples(); ++i) {
+    const auto oracle = model_.oracle(i, {w_, 0.5}, workspace_);
+    for (const auto& [w_m, w_g] : {std::pair{1.0, 1.0}, {0.0, 1.0}, {1.0, 0.0}, {0.3, 2.0}}) {
+      double best = -1e300;
+      for (const auto& y : all_) {
+        SparseVector difference;
+        model_.difference(i, y, difference);
+        double loss = 0.0;
+        for (const NodeId leaf : problem_.graph.leaves()) {
+          loss += std::binary_search(y.begin(), y.end(), leaf) !=
+                  std::ranges::binary_search(leaves_[i], leaf);
+        }
+        EXPECT_EQ(oracle.evaluate(y).g, loss);
+        EXPECT_NEAR(oracle.evaluate(y).m, dot({w_, 0.5}, difference), 1e-4);
+        best = std::max(best, w_m * oracle.evaluate(y).m + w_g * loss);
+      }
+      const auto found = oracle.argmax(w_m, w_g);
+      EXPECT_NEAR(w_m * found.m + w_g * found.g, best, 1e-9);
+    }
+    EXPECT_EQ(oracle.evaluate(oracle.truth().y).m, 0.0);
+    EXPECT_EQ(oracle.evaluate(oracle.truth().y).g, 0.0);
+  }
+}
+
+TEST_P(LabelSetOracle, implicit_differences_equal_explicit_ones) {
+  std::vector<std::vector<NodeId>> some(
+      all_.begin(), all_.begin() + std::min<std::ptrdiff_t>(6, std::ssize(all_)));
+  const std::size_t size = some.size();
+  std::vector<double> margins(size), products(size * size), coefficients;
+  Random random(GetParam(), 3);
+  for (std::size_t k = 0; k < size; ++k) coefficients.push_back(random.normal());
+  for (std::size_t i = 0; i < model_.num_examples(); ++i) {
+    model_.margins(i, some, {w_, 2.0}, workspace_, margins);
+    model_.difference_products(i, some, products);
+    std::vector<float> moved = w_, expected = w_;
+    model_.add_differences(i, some, coefficients, workspace_, moved);
+    for (std::size_t k = 0; k < size; ++k) {
+      SparseVector a;
+      model_.difference(i, some[k], a);
+      sort_indices(a);
+      EXPECT_NEAR(margins[k], 2 * dot({w_, 1.0}, a), 1e-4);
+      add_scaled(coefficients[k], a, expected);
+      for (std::size_t j = 0; j < size; ++j) {
+        SparseVector b;
+        model_.difference(i, some[j], b);
+        sort_indices(b);
+        EXPECT_NEAR(products[j * size + k], dot(a, b), 1e-4);
+      }
+    }
+    for (std::size_t c = 0; c < w_.size(); ++c) EXPECT_NEAR(moved[c], expected[c], 1e-4);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(seeds, LabelSetOracle, ::testing::Range<std::uint64_t>(0, 20));
+
+TEST(LabelSetModel, wrong_labels_throw) {
+  const LabelEdge edges[] = {{0, 1}, {0, 2}};
+  const LabelGraph graph = LabelGraph::build(3, edges);
+  CsrMatrix X(1);
+  X.append_row({}, {});
+  const std::vector<double> alpha(3, 1.0);
+  const auto make = [&](std::vector<std::vector<LabelId>> rows, std::vector<double> weights) {
+    LabelSets sets;
+    for (const auto& row : rows) sets.append(row);
+    LabelSetModel(X, sets, graph, weights);
+  };
+  EXPECT_THAT([&] { make({{}}, alpha); },
+              ThrowsMessage<InvalidInput>(HasSubstr("row 0 has no label, but must have one")));
+  EXPECT_THAT(
+      [&] {
+        make({{1, 0}}, alpha);
+      },
+      ThrowsMessage<InvalidInput>(HasSubstr("a label of row 0 is 0, but must be a leaf")));
+  EXPECT_THAT(
+      [&] {
+        make({{1}, {2}}, alpha);
+      },
+      ThrowsMessage<InvalidInput>(HasSubstr("2 label sets, but must be one a row of X, 1")));
+  EXPECT_THAT(
+      [&] {
+        make({{1}}, {1, 1});
+      },
+      ThrowsMessage<InvalidInput>(HasSubstr("2 node weights alpha, but must be 3")));
+  EXPECT_THAT(
+      [&] {
+        make({{1}}, {1, -1, 1});
+      },
+      ThrowsMessage<InvalidInput>(HasSubstr("alpha of node 1 is -1, but must be finite")));
+}
+
+}  // namespace
+}  // namespace margrove
