@@ -66,4 +66,69 @@ struct RecursiveFit {
 RecursiveFit train_joint_dual(const AdditiveProblem& problem, const JointDualOptions& options,
                               Executor& executor, RunControl& control);
 
+/// Pull between neighbours in an undirected graph of nodes (HR section 2.1):
+/// sum_edges weight/2 |w_a - w_b|^2 + sum_n anchor_n/2 |w_n|^2.
+struct PullGraph {
+  struct Edge {
+    NodeId a;
+    NodeId b;
+    double weight = 1.0;
+  };
+  std::uint32_t num_nodes = 0;
+  std::vector<Edge> edges;
+  std::vector<double> anchors;  // one a node, >= 0; a node without edges and anchor gets 1
+
+  /// Every parent edge pulls and the roots are anchored to zero: on a tree this is the additive
+  /// problem with alpha = 1.
+  static PullGraph of_hierarchy(const LabelGraph& graph);
+};
+
+struct PullProblem {
+  CsrView X;                          // with its intercept column
+  const LabelSets* labels = nullptr;  // node numbers, one set a row
+  const PullGraph* graph = nullptr;
+  std::span<const NodeId> targets;      // nodes with a classifier; the others follow neighbours
+  std::span<const double> row_weights;  // C_i = C * row_weights[i]; empty: all 1
+};
+
+struct AlternatingOptions {
+  std::string loss = "logistic";
+  double C = 1.0;
+  double tolerance = 1e-4;
+  int max_passes = 200;
+  std::uint64_t seed = 0;
+  static auto fields() {
+    return std::tuple{
+        field("loss", &AlternatingOptions::loss, Choices{{"hinge", "squared-hinge", "logistic"}},
+              "loss of each row's margin"),
+        field("C", &AlternatingOptions::C, positive, "weight of the loss against the regulariser"),
+        field("tolerance", &AlternatingOptions::tolerance, positive,
+              "relative change of the objective over one pass at which training ends"),
+        field("max_passes", &AlternatingOptions::max_passes, at_least(1),
+              "passes over all nodes, at most"),
+        field("seed", &AlternatingOptions::seed, at_least(0), "order of the coordinates"),
+    };
+  }
+};
+
+struct AlternatingFit {
+  WeightMatrix weights;
+  double primal = 0.0;
+  std::vector<double> objectives;  // after each pass; never increasing
+  int passes = 0;
+  Stop stop = Stop::converged;
+};
+
+/// Alternation between the classifiers, each solved with its neighbours held, and the nodes without
+/// loss, set in closed form (HR, algorithms 1 and 2). Returns v_m, as train_joint_dual(); the
+/// targets must be leaves with a weight of their own. Same bits for any executor size. Memory: two
+/// dense floats for each node and used column. Throws as train_joint_dual().
+AlternatingFit train_alternating(const AdditiveProblem& problem, const AlternatingOptions& options,
+                                 Executor& executor, RunControl& control);
+
+/// The same on an undirected graph; targets that are neighbours are solved one after the other
+/// (greedy colouring), all others at once. Returns w_n: a score needs no path sum.
+AlternatingFit train_alternating(const PullProblem& problem, const AlternatingOptions& options,
+                                 Executor& executor, RunControl& control);
+
 }  // namespace margrove

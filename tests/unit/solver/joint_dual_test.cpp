@@ -8,103 +8,12 @@
 #include "margrove/solver/binary_linear.hpp"
 #include "margrove/solver/one_vs_rest.hpp"
 #include "margrove/solver/recursive.hpp"
+#include "recursive_problems.hpp"
 
 namespace margrove {
 namespace {
 
-struct Instance {
-  CsrMatrix X;
-  LabelSets labels;
-  LabelGraph graph;
-  std::vector<NodeId> targets;
-  std::vector<double> alpha;
-  AdditiveProblem problem() const {
-    AdditiveProblem p;
-    p.X = X.view();
-    p.labels = &labels;
-    p.graph = &graph;
-    p.alpha = alpha;
-    p.targets = targets;
-    return p;
-  }
-};
-
-Instance random_instance(std::uint64_t seed, LabelGraph graph, std::size_t rows, bool multi_label) {
-  Random random(seed);
-  Instance made;
-  made.graph = std::move(graph);
-  made.targets.assign(made.graph.leaves().begin(), made.graph.leaves().end());
-  for (NodeId n = 0; n < made.graph.num_nodes(); ++n) {
-    made.alpha.push_back(0.5 + random.uniform());
-  }
-  made.X = CsrMatrix(7);
-  for (std::size_t i = 0; i < rows; ++i) {
-    std::vector<FeatureId> columns;
-    std::vector<float> values;
-    for (FeatureId j = 0; j < 6; ++j) {
-      if (random.uniform() < 0.6) {
-        columns.push_back(j);
-        values.push_back(static_cast<float>(random.normal()));
-      }
-    }
-    columns.push_back(6);
-    values.push_back(1.0F);
-    made.X.append_row(columns, values);
-    std::vector<LabelId> set{made.targets[random.below(made.targets.size())]};
-    if (multi_label) set.push_back(made.targets[random.below(made.targets.size())]);
-    made.labels.append(set);
-  }
-  return made;
-}
-
-LabelGraph small_tree() {
-  return LabelGraph::build(
-      8, std::vector<LabelEdge>{{0, 1}, {0, 2}, {1, 3}, {1, 4}, {2, 5}, {2, 6}, {2, 7}});
-}
-LabelGraph small_dag() {
-  return LabelGraph::build(
-      7, std::vector<LabelEdge>{{0, 1}, {0, 2}, {1, 3}, {1, 4}, {2, 4}, {2, 5}, {1, 6}, {2, 6}});
-}
-LabelGraph small_forest() {
-  return LabelGraph::build(6, std::vector<LabelEdge>{{0, 1}, {0, 2}, {3, 4}});  // 5 stands alone
-}
-
-/// The same problem as one binary classifier over (row, leaf) pairs, whose features are the row's,
-/// times sqrt(alpha_m), in the block of each node m on the leaf's path.
-double stacked_optimum(const Instance& instance, PointLossKind loss, double C) {
-  const auto sets = ancestor_sets(instance.graph);
-  const FeatureId d = instance.X.num_columns();
-  CsrMatrix stacked(d * instance.graph.num_nodes());
-  std::vector<std::uint32_t> positives;
-  for (std::size_t i = 0; i < instance.X.num_rows(); ++i) {
-    const SparseRow x = instance.X.row(i);
-    for (const NodeId t : instance.targets) {
-      std::vector<FeatureId> columns;
-      std::vector<float> values;
-      for (const NodeId m : sets[t]) {
-        for (std::size_t k = 0; k < x.size(); ++k) {
-          columns.push_back(m * d + x.columns[k]);
-          values.push_back(static_cast<float>(x.values[k] * std::sqrt(instance.alpha[m])));
-        }
-      }
-      const auto labels = instance.labels[i];
-      if (std::find(labels.begin(), labels.end(), t) != labels.end()) {
-        positives.push_back(static_cast<std::uint32_t>(stacked.num_rows()));
-      }
-      stacked.append_row(columns, values);
-    }
-  }
-  const auto norms = squared_norms(stacked);
-  BinaryProblem problem;
-  problem.X = stacked.view();
-  problem.squared_norms = norms;
-  problem.positives = positives;
-  problem.C = C;
-  BinaryState state;
-  RunControl control;
-  return solve_binary(problem, loss, {.tolerance = 1e-8, .max_passes = 100000}, state, control)
-      .primal;
-}
+using namespace testing_support;
 
 struct Case {
   const char* name;
