@@ -9,14 +9,25 @@
 
 namespace margrove::detail {
 
+// Rows that fill every column are plain arrays.
+double dense_dot(const float* x, const double* v, std::size_t size);
+void dense_add_scaled(double a, const float* x, double* v, std::size_t size);
+
 inline double dot(const SparseRow& x, std::span<const double> v) {
-  double sum = 0;
-  for (std::size_t k = 0; k < x.size(); ++k) sum += x.values[k] * v[x.columns[k]];
-  return sum;
+  if (x.size() == v.size()) return dense_dot(x.values.data(), v.data(), v.size());
+  // Four sums: one would wait for each addition.
+  double sums[4] = {};
+  std::size_t k = 0;
+  for (; k + 4 <= x.size(); k += 4) {
+    for (std::size_t m = 0; m < 4; ++m) sums[m] += x.values[k + m] * v[x.columns[k + m]];
+  }
+  for (; k < x.size(); ++k) sums[0] += x.values[k] * v[x.columns[k]];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 // v += a x
 inline void add_scaled(double a, const SparseRow& x, std::span<double> v) {
+  if (x.size() == v.size()) return dense_add_scaled(a, x.values.data(), v.data(), v.size());
   for (std::size_t k = 0; k < x.size(); ++k) v[x.columns[k]] += a * x.values[k];
 }
 

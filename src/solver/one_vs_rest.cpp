@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <utility>
 
+#include "block_solvers.hpp"
 #include "margrove/base/errors.hpp"
 
 namespace margrove {
@@ -68,24 +71,9 @@ void check_input(const CsrView& X, const LabelSets& labels, std::uint32_t num_la
   }
 }
 
-/// w_l, float32, without zeros.
-struct SparseVector {
-  std::vector<FeatureId> features;
-  std::vector<float> values;
-};
+using namespace detail;
 
-SparseVector to_sparse(std::span<const double> v) {
-  SparseVector sparse;
-  for (FeatureId j = 0; j < v.size(); ++j) {
-    const auto value = static_cast<float>(v[j]);
-    if (value == 0.0F) continue;
-    sparse.features.push_back(j);
-    sparse.values.push_back(value);
-  }
-  return sparse;
-}
-
-WeightMatrix assemble(std::uint32_t num_features, std::vector<SparseVector> columns) {
+WeightMatrix assemble(std::uint32_t num_features, std::vector<SparseWeights> columns) {
   const auto num_labels = static_cast<std::uint32_t>(columns.size());
   std::vector<std::int64_t> pointers(std::size_t{num_features} + 1, 0);
   for (const auto& column : columns) {
@@ -120,50 +108,218 @@ WeightMatrix assemble(std::uint32_t num_features, std::vector<SparseVector> colu
       CsrMatrix(num_labels, std::move(pointers), std::move(nodes), std::move(values)));
 }
 
-/// p_l.x_i for all rows.
-void prior_scores(const CsrView& X, const WeightMatrix& prior, std::uint32_t node,
-                  std::vector<double>& scores) {
-  std::vector<float> weights(X.num_columns());
-  for (FeatureId j = 0; j < weights.size(); ++j) weights[j] = prior.at(j, node);
-  scores.resize(X.num_rows());
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    const SparseRow x = X.row(i);
-    double sum = 0;
-    for (std::size_t k = 0; k < x.size(); ++k) {
-      sum += static_cast<double>(x.values[k]) * weights[x.columns[k]];
+/// X without its empty columns: text often uses a part of a larger vocabulary.
+class UsedColumns {
+ public:
+  explicit UsedColumns(const CsrView& X) : X_(X), compact_id_(X.num_columns(), kUnused) {
+    for (const FeatureId j : X.columns()) compact_id_[j] = 0;
+    for (FeatureId j = 0; j < compact_id_.size(); ++j) {
+      if (compact_id_[j] == kUnused) continue;
+      compact_id_[j] = static_cast<FeatureId>(used_.size());
+      used_.push_back(j);
     }
-    scores[i] = sum;
+    columns_.assign(X.columns().begin(), X.columns().end());
+    for (FeatureId& j : columns_) j = compact_id_[j];
   }
+  CsrView X() const {
+    return {static_cast<FeatureId>(used_.size()), X_.row_pointers(), columns_, X_.values()};
+  }
+  static constexpr FeatureId kUnused = std::numeric_limits<FeatureId>::max();
+  FeatureId compact_id(FeatureId original) const { return compact_id_[original]; }
+  FeatureId original_id(FeatureId compact) const { return used_[compact]; }
+
+ private:
+  CsrView X_;
+  std::vector<FeatureId> compact_id_;
+  std::vector<FeatureId> used_;
+  std::vector<FeatureId> columns_;
+};
+
+/// The value of the last column if every row has the same one, otherwise 0.
+double constant_column(const CsrView& X) {
+  double value = 0;
+  for (std::size_t i = 0; i < X.num_rows(); ++i) {
+    const SparseRow x = X.row(i);
+    if (x.size() == 0 || x.columns.back() + 1 != X.num_columns()) return 0;
+    if (i > 0 && x.values.back() != value) return 0;
+    value = x.values.back();
+  }
+  return value;
 }
 
-/// The warm start of one label.
-void start(const OneVsRestExtras& extras, std::uint32_t label, std::size_t num_rows,
-           BinaryState& state) {
-  state = {};
-  if (!extras.start_duals.empty()) {
-    state.a.assign(num_rows, 0.0);
-    const LabelDuals& duals = extras.start_duals[label];
-    for (std::size_t k = 0; k < duals.rows.size(); ++k) state.a[duals.rows[k]] = duals.values[k];
-  }
-  if (extras.start_weights != nullptr) {
-    state.v.resize(extras.start_weights->num_features());
-    for (FeatureId j = 0; j < state.v.size(); ++j) state.v[j] = extras.start_weights->at(j, label);
-  }
+/// Newton's method wants many passes over all rows, coordinate descent many over a few rows: it
+/// loses when the columns are few and full.
+bool prefers_newton(const CsrView& X, PointLossKind loss) {
+  if (loss == PointLossKind::logistic) return true;
+  const double area = static_cast<double>(X.num_rows()) * X.num_columns();
+  return loss == PointLossKind::squared_hinge &&
+         16 * std::size_t{X.num_columns()} <= X.num_rows() &&
+         static_cast<double>(X.num_nonzeros()) > 0.5 * area;
 }
 
-LabelDuals to_sparse_duals(std::span<const double> a) {
-  LabelDuals duals;
-  for (std::uint32_t i = 0; i < a.size(); ++i) {
-    if (a[i] <= 0) continue;
-    duals.rows.push_back(i);
-    duals.values.push_back(a[i]);
+/// Columns (nodes) of a weight matrix, read many times.
+class NodeReader {
+ public:
+  NodeReader(const WeightMatrix* W, const UsedColumns& used) : W_(W), used_(used) {
+    if (W_ != nullptr && !W_->is_dense()) by_node_ = transpose(W_->sparse_values());
   }
-  return duals;
+  explicit operator bool() const { return W_ != nullptr; }
+
+  /// weights[j].at[lane] = W[j][node]; the lane must be zero.
+  void read(std::uint32_t node, std::size_t lane, std::span<Lanes> weights) const {
+    if (!W_->is_dense()) {
+      const SparseRow w = by_node_.row(node);
+      for (std::size_t k = 0; k < w.size(); ++k) {
+        const FeatureId j = used_.compact_id(w.columns[k]);
+        if (j != UsedColumns::kUnused) weights[j].at[lane] = w.values[k];
+      }
+      return;
+    }
+    for (FeatureId j = 0; j < weights.size(); ++j) {
+      const std::size_t original = used_.original_id(j);
+      weights[j].at[lane] = W_->dense_values()[original * W_->num_nodes() + node];
+    }
+  }
+
+ private:
+  const WeightMatrix* W_;
+  const UsedColumns& used_;
+  CsrMatrix by_node_;
+};
+
+/// Labels in blocks of at most sixteen, those with the most rows first: the labels of a block then
+/// need about the same number of passes. At least eight blocks, if there are as many labels, keep
+/// several threads busy. Depends on the data only.
+std::vector<std::vector<std::uint32_t>> make_blocks(
+    const std::vector<std::vector<std::uint32_t>>& positives) {
+  std::vector<std::uint32_t> order(positives.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return positives[a].size() > positives[b].size();
+  });
+  const std::size_t width = std::clamp<std::size_t>((order.size() + 7) / 8, 1, kLanes);
+  std::vector<std::vector<std::uint32_t>> blocks;
+  for (std::size_t begin = 0; begin < order.size(); begin += width) {
+    const std::size_t end = std::min(order.size(), begin + width);
+    blocks.emplace_back(order.begin() + begin, order.begin() + end);
+  }
+  return blocks;
 }
 
-struct Scratch {
-  BinaryState state;
-  std::vector<double> prior_scores;
+/// One call of train_one_vs_rest().
+class Training {
+ public:
+  Training(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
+           const OneVsRestOptions& options, Executor& executor, RunControl& control,
+           const OneVsRestExtras& extras)
+      : extras_(extras),
+        control_(control),
+        used_(X),
+        num_columns_(X.num_columns()),
+        positives_(rows_by_label(labels, num_labels)),
+        norms_(margrove::squared_norms(X)),
+        costs_(X.num_rows(), static_cast<float>(options.C)),
+        prior_(extras.prior, used_),
+        start_weights_(extras.start_weights, used_),
+        outputs_(num_labels),
+        scratch_(static_cast<std::size_t>(executor.size())) {
+    for (std::size_t i = 0; i < extras.row_weights.size(); ++i) {
+      costs_[i] = static_cast<float>(options.C * extras.row_weights[i]);
+    }
+    problem_ = {.X = used_.X(),
+                .squared_norms = norms_,
+                .costs = costs_,
+                .loss = point_loss_from_string(options.loss),
+                .tolerance = options.tolerance,
+                .max_passes = options.max_passes,
+                .seed = options.seed};
+    if (!prior_ && !start_weights_) problem_.constant_column = constant_column(problem_.X);
+    use_newton_ = prefers_newton(problem_.X, problem_.loss);
+    const auto blocks = make_blocks(positives_);
+    executor.for_each(blocks.size(), [&](std::size_t index, int worker) {
+      train_block(blocks[index], scratch_[static_cast<std::size_t>(worker)]);
+    });
+  }
+
+  OneVsRestFit finish() {
+    OneVsRestFit fit;
+    fit.labels.reserve(outputs_.size());
+    std::vector<SparseWeights> weights;
+    for (LaneOutput& output : outputs_) {
+      fit.labels.push_back(output.fit);
+      fit.primal += output.fit.primal;
+      fit.dual += output.fit.dual;
+      fit.stop = std::max(fit.stop, output.fit.stop);
+      for (FeatureId& j : output.weights.features) j = used_.original_id(j);
+      weights.push_back(std::move(output.weights));
+      if (extras_.keep_duals) fit.duals.push_back(std::move(output.duals));
+    }
+    fit.weights = assemble(num_columns_, std::move(weights));
+    return fit;
+  }
+
+ private:
+  void train_block(const std::vector<std::uint32_t>& labels, BlockScratch& scratch) {
+    if (!control_.proceed()) {
+      for (const std::uint32_t label : labels) outputs_[label].fit.stop = control_.stop_reason();
+      return;
+    }
+    std::vector<LaneInput> inputs;
+    for (const std::uint32_t label : labels) {
+      inputs.push_back({label, positives_[label],
+                        extras_.start_duals.empty() ? nullptr : &extras_.start_duals[label]});
+    }
+    scratch.prior_scores.clear();
+    if (prior_) {
+      scratch.weights.assign(problem_.X.num_columns(), Lanes{});
+      for (std::size_t l = 0; l < labels.size(); ++l) {
+        prior_.read(extras_.prior_nodes.empty() ? labels[l] : extras_.prior_nodes[labels[l]], l,
+                    scratch.weights);
+      }
+      scratch.prior_scores.resize(problem_.X.num_rows());
+      score_rows(problem_.X, scratch.weights, {}, scratch.prior_scores);
+    }
+    scratch.weights.assign(problem_.X.num_columns(), Lanes{});
+    std::vector<LaneOutput> outputs(labels.size());
+    if (!use_newton_) {
+      solve_working_sets(problem_, inputs, scratch, control_, outputs);
+    } else {
+      if (start_weights_) {
+        for (std::size_t l = 0; l < labels.size(); ++l) {
+          start_weights_.read(labels[l], l, scratch.weights);
+        }
+      }
+      solve_newton(problem_, inputs, scratch, control_, outputs);
+    }
+    for (std::size_t l = 0; l < labels.size(); ++l) {
+      outputs_[labels[l]] = std::move(outputs[l]);
+      report(outputs_[labels[l]].fit);
+    }
+  }
+
+  void report(const BinaryFit& fit) {
+    Progress progress{.stage = "one-vs-rest", .unit = "labels"};
+    progress.done = ++done_;
+    progress.total = static_cast<std::int64_t>(outputs_.size());
+    progress.objective = fit.primal;
+    progress.relative_gap = fit.relative_gap();
+    control_.proceed(progress);
+  }
+
+  const OneVsRestExtras& extras_;
+  RunControl& control_;
+  UsedColumns used_;
+  std::uint32_t num_columns_;
+  std::vector<std::vector<std::uint32_t>> positives_;
+  std::vector<double> norms_;
+  std::vector<float> costs_;
+  NodeReader prior_;
+  NodeReader start_weights_;
+  BlockProblem problem_;
+  bool use_newton_ = false;
+  std::vector<LaneOutput> outputs_;
+  std::vector<BlockScratch> scratch_;
+  std::atomic<std::int64_t> done_ = 0;
 };
 
 }  // namespace
@@ -173,48 +329,7 @@ OneVsRestFit train_one_vs_rest(const CsrView& X, const LabelSets& labels, std::u
                                RunControl& control, const OneVsRestExtras& extras) {
   validate(options);
   check_input(X, labels, num_labels, extras);
-  const PointLossKind loss = point_loss_from_string(options.loss);
-  const std::vector<std::vector<std::uint32_t>> positives = rows_by_label(labels, num_labels);
-  const std::vector<double> norms = squared_norms(X);
-
-  OneVsRestFit fit;
-  fit.labels.resize(num_labels);
-  if (extras.keep_duals) fit.duals.resize(num_labels);
-  std::vector<SparseVector> weights(num_labels);
-  std::vector<Scratch> scratch(static_cast<std::size_t>(executor.size()));
-  std::atomic<std::int64_t> done = 0;
-
-  executor.for_each(num_labels, [&](std::size_t index, int worker) {
-    const auto label = static_cast<std::uint32_t>(index);
-    auto& [state, scores] = scratch[static_cast<std::size_t>(worker)];
-    BinaryProblem problem{X, norms, positives[label], options.C, extras.row_weights, {}};
-    if (extras.prior != nullptr) {
-      const std::uint32_t node = extras.prior_nodes.empty() ? label : extras.prior_nodes[label];
-      prior_scores(X, *extras.prior, node, scores);
-      problem.prior_scores = scores;
-    }
-    start(extras, label, X.num_rows(), state);
-    const BinaryOptions binary{options.tolerance, options.max_passes, options.seed + label};
-    fit.labels[label] = solve_binary(problem, loss, binary, state, control);
-    weights[label] = to_sparse(state.v);
-    if (extras.keep_duals && loss == PointLossKind::hinge) {
-      fit.duals[label] = to_sparse_duals(state.a);
-    }
-    Progress progress{.stage = "one-vs-rest", .unit = "labels"};
-    progress.done = ++done;
-    progress.total = num_labels;
-    progress.objective = fit.labels[label].primal;
-    progress.relative_gap = fit.labels[label].relative_gap();
-    control.proceed(progress);
-  });
-
-  fit.weights = assemble(X.num_columns(), std::move(weights));
-  for (const BinaryFit& label : fit.labels) {
-    fit.primal += label.primal;
-    fit.dual += label.dual;
-    fit.stop = std::max(fit.stop, label.stop);
-  }
-  return fit;
+  return Training(X, labels, num_labels, options, executor, control, extras).finish();
 }
 
 }  // namespace margrove

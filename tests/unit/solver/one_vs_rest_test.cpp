@@ -127,9 +127,9 @@ class OneVsRest : public testing::TestWithParam<std::tuple<std::string, int>> {
   Problem problem(std::uint64_t seed = 1) const {
     static constexpr Shape kShapes[] = {{400, 6, 5},
                                         {120, 300, 7, 0.05},
-                                        {200, 80, 21, 0.1, 3.0},
+                                        {150, 80, 19, 0.1, 3.0},
                                         {60, 1, 2},
-                                        {900, 60, 40, 0.08, 0.7}};
+                                        {250, 60, 24, 0.08, 0.7}};
     return random_problem(seed, kShapes[std::get<1>(GetParam())]);
   }
 };
@@ -153,7 +153,7 @@ TEST_P(OneVsRest, primal_is_the_objective_of_the_returned_weights) {
 TEST_P(OneVsRest, gap_bounds_the_distance_to_the_optimum) {
   const Problem p = problem();
   const OneVsRestFit rough = train(p, {.loss = loss(), .tolerance = 0.1});
-  const OneVsRestFit exact = train(p, {.loss = loss(), .tolerance = 1e-8, .max_passes = 100000});
+  const OneVsRestFit exact = train(p, {.loss = loss(), .tolerance = 1e-7, .max_passes = 100000});
   for (std::uint32_t l = 0; l < p.num_labels; ++l) {
     EXPECT_EQ(exact.labels[l].stop, Stop::converged);
     EXPECT_LE(exact.labels[l].relative_gap(), 1e-6);
@@ -245,12 +245,7 @@ TEST_P(OneVsRest, warm_start_at_the_answer_needs_few_passes) {
   const Problem p = problem();
   const OneVsRestOptions options{.loss = loss(), .tolerance = 1e-5, .max_passes = 100000};
   const OneVsRestFit cold = train(p, options, {.keep_duals = true});
-  OneVsRestExtras extras;
-  if (loss() == "hinge") {
-    extras.start_duals = cold.duals;
-  } else {
-    extras.start_weights = &cold.weights;
-  }
+  const OneVsRestExtras extras{.start_duals = cold.duals, .start_weights = &cold.weights};
   OneVsRestOptions looser = options;
   looser.tolerance = 3e-5;
   const OneVsRestFit warm = train(p, looser, extras);
