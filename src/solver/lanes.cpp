@@ -31,26 +31,6 @@ void score_rows_kernel(const std::int64_t* pointers, std::size_t num_rows, const
   }
 }
 
-// Sums of up to 64 rows in float32, then in float64.
-MARGROVE_MULTIVERSION
-void hinge_kernel(const Lanes* scores, const float* costs, std::size_t num_rows, bool squared,
-                  double* sums) {
-  for (std::size_t begin = 0; begin < num_rows; begin += 64) {
-    const std::size_t end = begin + 64 < num_rows ? begin + 64 : num_rows;
-    float part[kLanes] = {};
-    for (std::size_t i = begin; i < end; ++i) {
-      const float cost = costs[i];
-      const float* f = scores[i].at;
-#pragma omp simd
-      for (std::size_t l = 0; l < kLanes; ++l) {
-        const float violation = 1.0F + f[l] > 0.0F ? 1.0F + f[l] : 0.0F;
-        part[l] += cost * (squared ? violation * violation : violation);
-      }
-    }
-    for (std::size_t l = 0; l < kLanes; ++l) sums[l] += part[l];
-  }
-}
-
 MARGROVE_MULTIVERSION
 std::size_t rows_above_kernel(const Lanes* scores, std::size_t num_rows, const float* thresholds,
                               std::uint32_t* rows) {
@@ -96,6 +76,7 @@ inline float log_of_one_plus(float e) {
   return 2.0F * s * (p * z + 1.0F);
 }
 
+// Losses are summed in float32 over 64 rows, then in float64.
 MARGROVE_MULTIVERSION
 void linearise_logistic_kernel(const Lanes* scores, const float* costs, std::size_t num_rows,
                                Lanes* slopes, Lanes* curvatures, double* sums) {
@@ -299,24 +280,38 @@ void slope_kernel(std::size_t num_columns, const WideLanes* gradient, const Lane
   for (std::size_t l = 0; l < kLanes; ++l) sums[l] = part[l];
 }
 
+// Four rows at a time: H is read and written once for all of them.
+MARGROVE_MULTIVERSION
+void outer_kernel(const float* X, std::size_t d, const std::uint32_t* rows, const float* weights,
+                  std::size_t count, float* H) {
+  for (std::size_t k = 0; k < count; k += 4) {
+    const float* x[4];
+    float weight[4];
+    for (std::size_t m = 0; m < 4; ++m) {
+      const bool there = k + m < count;
+      x[m] = X + rows[there ? k + m : k] * d;
+      weight[m] = there ? weights[k + m] : 0.0F;
+    }
+    for (std::size_t i = 0; i < d; ++i) {
+      const float a = weight[0] * x[0][i];
+      const float b = weight[1] * x[1][i];
+      const float c = weight[2] * x[2][i];
+      const float e = weight[3] * x[3][i];
+      float* h = H + i * d;
+#pragma omp simd
+      for (std::size_t j = 0; j <= i; ++j) {
+        h[j] += (a * x[0][j] + b * x[1][j]) + (c * x[2][j] + e * x[3][j]);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void score_rows(const CsrView& X, std::span<const Lanes> W, std::span<const Lanes> start,
                 std::span<Lanes> scores) {
   score_rows_kernel(X.row_pointers().data(), X.num_rows(), X.columns().data(), X.values().data(),
                     W.data(), start.empty() ? nullptr : start.data(), scores.data());
-}
-
-LaneSums hinge_of_negatives(std::span<const Lanes> scores, std::span<const float> costs) {
-  LaneSums losses;
-  hinge_kernel(scores.data(), costs.data(), scores.size(), false, losses.at);
-  return losses;
-}
-
-LaneSums squared_hinge_of_negatives(std::span<const Lanes> scores, std::span<const float> costs) {
-  LaneSums losses;
-  hinge_kernel(scores.data(), costs.data(), scores.size(), true, losses.at);
-  return losses;
 }
 
 LaneSums linearise_squared_hinge(std::span<const Lanes> scores, std::span<const float> costs,
@@ -392,6 +387,12 @@ LaneSums slope_along(std::span<const WideLanes> gradient, const LaneSystem& syst
   LaneSums sums;
   slope_kernel(gradient.size(), gradient.data(), system.solution.data(), sums.at);
   return sums;
+}
+
+void add_outer_products(std::span<const float> X, std::size_t num_columns,
+                        std::span<const std::uint32_t> rows, std::span<const float> weights,
+                        std::span<float> H) {
+  outer_kernel(X.data(), num_columns, rows.data(), weights.data(), rows.size(), H.data());
 }
 
 void rows_above(std::span<const Lanes> scores, const Lanes& thresholds,

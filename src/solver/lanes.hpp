@@ -24,12 +24,9 @@ void score_rows(const CsrView& X, std::span<const Lanes> W, std::span<const Lane
 struct LaneSums {
   double at[kLanes] = {};
 };
-// sum_i C_i max(0, 1 + f_i) and sum_i C_i max(0, 1 + f_i)^2: the loss if every row had sign -1
-LaneSums hinge_of_negatives(std::span<const Lanes> scores, std::span<const float> costs);
-LaneSums squared_hinge_of_negatives(std::span<const Lanes> scores, std::span<const float> costs);
-
-/// The same, and the first two derivatives by f: slopes[i] = C_i l'(f), curvatures[i] = C_i l''(f)
-/// where l(f) is the loss of a row of sign -1. Logistic: log(1 + exp(f)) to 1e-6 relative.
+/// Returns sum_i l(f_i), the loss if every row had sign -1: l(f) = C_i max(0, 1 + f)^2 or
+/// C_i log(1 + exp(f)). Writes the first two derivatives: slopes[i] = l'(f_i), curvatures[i] =
+/// l''(f_i), to 1e-6 relative.
 LaneSums linearise_squared_hinge(std::span<const Lanes> scores, std::span<const float> costs,
                                  std::span<Lanes> slopes, std::span<Lanes> curvatures);
 LaneSums linearise_logistic(std::span<const Lanes> scores, std::span<const float> costs,
@@ -69,6 +66,11 @@ LaneSums move_along(std::span<const Lanes> W, const Lanes& lengths, const LaneSy
 LaneSums squared_norms(std::span<const Lanes> W);
 // g's
 LaneSums slope_along(std::span<const WideLanes> gradient, const LaneSystem& system);
+
+// H += sum over `rows` of weights[k] x x', lower triangle; X has `num_columns` full columns
+void add_outer_products(std::span<const float> X, std::size_t num_columns,
+                        std::span<const std::uint32_t> rows, std::span<const float> weights,
+                        std::span<float> H);
 
 // rows, ascending, where scores[row][lane] > thresholds[lane] for some lane
 void rows_above(std::span<const Lanes> scores, const Lanes& thresholds,

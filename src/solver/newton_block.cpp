@@ -6,9 +6,11 @@
 //
 // a is feasible in the dual, and by Fenchel's equality l(m) + l*(-a) = -a m the gap at (v, a) is
 // exactly 1/2 |g|^2: it costs nothing. Directions solve H d = -g by conjugate gradients
-// preconditioned by H's diagonal; steps are halved until Armijo's condition holds. Nocedal and
-// Wright (2006), algorithms 7.1 and 5.3. All labels share each pass over the rows.
+// preconditioned by H's diagonal, or by a Cholesky factor; steps are halved until Armijo's
+// condition holds. Nocedal and Wright (2006), algorithms 7.1 and 5.3. All labels share each pass
+// over the rows.
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,6 +22,7 @@ namespace {
 
 constexpr double kResidual = 0.05;  // of the systems, in the norm of H's inverse diagonal
 constexpr int kMostProducts = 50;   // a system
+constexpr std::size_t kMostFactorised = 400;
 constexpr double kArmijo = 1e-4;
 constexpr double kRounding = 2e-7;  // of the float32 scores, relative to the objective
 
@@ -54,7 +57,7 @@ class BlockNewton {
     for (;;) {
       compute_gradient();
       if (certify()) break;
-      const int products = solve_directions();
+      const int products = factorises() ? factorise_and_solve() : solve_directions();
       for (std::size_t l = 0; l < inputs_.size(); ++l) {
         if (!done_[l]) outputs_[l].fit.passes += products;
       }
@@ -83,18 +86,20 @@ class BlockNewton {
   }
 
   /// Slopes and curvatures at the scores; returns the objectives.
-  Sums linearise(const LaneSums& squared_weights, const std::vector<Lanes>& scores) {
+  Sums linearise(const LaneSums& squared_weights, std::vector<Lanes>& scores) {
+    const std::vector<float> own = hide_positives(scores);
     LaneSums losses;
     if constexpr (std::is_same_v<Loss, LogisticLoss>) {
       losses = linearise_logistic(scores, problem_.costs, slopes_, curvatures_);
     } else {
       losses = linearise_squared_hinge(scores, problem_.costs, slopes_, curvatures_);
     }
+    std::size_t k = 0;
     for (std::size_t l = 0; l < inputs_.size(); ++l) {
       for (const std::uint32_t i : inputs_[l].positives) {
-        const double f = scores[i].at[l];
+        const double f = scores[i].at[l] = own[k++];
         const double cost = problem_.costs[i];
-        losses.at[l] += cost * (Loss::value(f) - Loss::value(-f));
+        losses.at[l] += cost * Loss::value(f);
         slopes_[i].at[l] = static_cast<float>(cost * Loss::derivative(f));
         curvatures_[i].at[l] = static_cast<float>(cost * Loss::curvature(f));
       }
@@ -104,6 +109,19 @@ class BlockNewton {
       objectives[l] = 0.5 * squared_weights.at[l] + losses.at[l];
     }
     return objectives;
+  }
+
+  /// Sets the scores of rows of sign +1 to where the loss of a row of sign -1 is zero, so that the
+  /// sums over the negatives stay free of them. Returns what they were.
+  std::vector<float> hide_positives(std::vector<Lanes>& scores) const {
+    std::vector<float> own;
+    for (std::size_t l = 0; l < inputs_.size(); ++l) {
+      for (const std::uint32_t i : inputs_[l].positives) {
+        own.push_back(scores[i].at[l]);
+        scores[i].at[l] = -1000.0F;
+      }
+    }
+    return own;
   }
 
   void compute_gradient() {
@@ -137,6 +155,48 @@ class BlockNewton {
       all &= done_[l];
     }
     return all;
+  }
+
+  /// With few full columns and few rows of curvature H is cheaper to build than to multiply.
+  bool factorises() const {
+    return std::is_same_v<Loss, SquaredHingeLoss> && num_columns_ <= kMostFactorised &&
+           problem_.X.values().size() == problem_.X.num_rows() * num_columns_;
+  }
+
+  /// system_.solution = -H^-1 g for the labels that are not done, zero for the others.
+  int factorise_and_solve() {
+    std::fill(system_.solution.begin(), system_.solution.end(), Lanes{});
+    const auto d = static_cast<Eigen::Index>(num_columns_);
+    std::vector<std::uint32_t> rows;
+    std::vector<float> weights;
+    std::vector<float> H(num_columns_ * num_columns_);
+    Eigen::VectorXd g(d);
+    for (std::size_t l = 0; l < inputs_.size(); ++l) {
+      if (done_[l]) continue;
+      rows.clear();
+      weights.clear();
+      for (std::uint32_t i = 0; i < curvatures_.size(); ++i) {
+        if (curvatures_[i].at[l] == 0.0F) continue;
+        rows.push_back(i);
+        weights.push_back(curvatures_[i].at[l]);
+      }
+      std::fill(H.begin(), H.end(), 0.0F);
+      add_outer_products(problem_.X.values(), num_columns_, rows, weights, H);
+      // H is row-major.
+      Eigen::MatrixXd hessian =
+          Eigen::Map<const Eigen::MatrixXf>(H.data(), d, d).transpose().template cast<double>();
+      hessian.diagonal().array() += 1.0;
+      for (std::size_t j = 0; j < num_columns_; ++j) g[j] = gradient_[j].at[l];
+      const Eigen::VectorXd step = hessian.llt().solve(-g);
+      if (!step.allFinite()) {
+        stuck_[l] = true;
+        continue;
+      }
+      for (std::size_t j = 0; j < num_columns_; ++j) {
+        system_.solution[j].at[l] = static_cast<float>(step[j]);
+      }
+    }
+    return 1;
   }
 
   /// system_.solution ~ -H^-1 g for the labels that are not done, zero for the others.

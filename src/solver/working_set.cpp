@@ -144,15 +144,9 @@ class WorkingSets {
       thresholds.at[l] = open ? -1.0F : std::numeric_limits<float>::infinity();
     }
     rows_above(scratch_.scores, thresholds, scratch_.rows);
-    // One by one is exact; the sum over all rows, less the working set, is not.
-    const bool few = scratch_.rows.size() <= std::max(num_rows_ / 4, kSample);
-    const LaneSums losses = few        ? LaneSums{}
-                            : squared_ ? squared_hinge_of_negatives(scratch_.scores, problem_.costs)
-                                       : hinge_of_negatives(scratch_.scores, problem_.costs);
     for (std::size_t l = 0; l < lanes_.size(); ++l) {
       if (lanes_[l].done) continue;
-      const double outside = few ? loss_outside(l) : losses.at[l] - loss_of_members(l);
-      certify(l, std::max(0.0, outside));
+      certify(l, loss_outside(l));
     }
   }
 
@@ -182,14 +176,6 @@ class WorkingSets {
     for (const std::uint32_t i : scratch_.rows) {
       if ((scratch_.members[i] >> l & 1U) != 0) continue;
       loss += problem_.costs[i] * value(-double{scratch_.scores[i].at[l]});
-    }
-    return loss;
-  }
-  /// Of the working set, if every sign were -1.
-  double loss_of_members(std::size_t l) const {
-    double loss = 0;
-    for (const DualRow& row : lanes_[l].rows) {
-      loss += row.cost * value(-double{scratch_.scores[row.row].at[l]});
     }
     return loss;
   }

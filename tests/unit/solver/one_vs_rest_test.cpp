@@ -25,6 +25,7 @@ struct Shape {
   int labels;
   double density = 1.0;
   double labels_a_row = 1.0;
+  bool empty_rows = true;
 };
 
 /// Rows near one prototype a label, an intercept column at the end, some rows empty or repeated.
@@ -46,7 +47,7 @@ Problem random_problem(std::uint64_t seed, const Shape& shape) {
     }
     std::vector<FeatureId> columns;
     std::vector<float> values;
-    for (int j = 0; j < shape.columns && i % 17 != 5; ++j) {
+    for (int j = 0; j < shape.columns && !(shape.empty_rows && i % 17 == 5); ++j) {
       if (random.uniform() >= shape.density) continue;
       double value = random.normal();
       for (const LabelId l : set) value += prototypes[l][j];
@@ -119,23 +120,21 @@ bool same_bits(const OneVsRestFit& a, const OneVsRestFit& b) {
          std::bit_cast<std::uint64_t>(a.dual) == std::bit_cast<std::uint64_t>(b.dual);
 }
 
-/// Every loss on every shape: tall and dense, wide and sparse, multi-label, one feature.
+/// Every loss on every shape: tall, wide and sparse, multi-label, one feature, full columns.
 class OneVsRest : public testing::TestWithParam<std::tuple<std::string, int>> {
  protected:
   std::string loss() const { return std::get<0>(GetParam()); }
   PointLossKind kind() const { return point_loss_from_string(loss()); }
   Problem problem(std::uint64_t seed = 1) const {
-    static constexpr Shape kShapes[] = {{400, 6, 5},
-                                        {120, 300, 7, 0.05},
-                                        {150, 80, 19, 0.1, 3.0},
-                                        {60, 1, 2},
-                                        {250, 60, 24, 0.08, 0.7}};
+    static constexpr Shape kShapes[] = {
+        {400, 6, 5}, {120, 300, 7, 0.05},      {150, 80, 19, 0.1, 3.0},
+        {60, 1, 2},  {250, 60, 24, 0.08, 0.7}, {300, 9, 18, 1.0, 1.0, false}};
     return random_problem(seed, kShapes[std::get<1>(GetParam())]);
   }
 };
 INSTANTIATE_TEST_SUITE_P(Losses, OneVsRest,
                          testing::Combine(testing::Values("hinge", "squared-hinge", "logistic"),
-                                          testing::Range(0, 5)));
+                                          testing::Range(0, 6)));
 
 TEST_P(OneVsRest, primal_is_the_objective_of_the_returned_weights) {
   const Problem p = problem();
