@@ -19,6 +19,9 @@ std::string_view to_string(Stop stop) {
 RunControl::RunControl(ProgressCallback callback, double time_limit_seconds)
     : callback_(std::move(callback)), time_limit_seconds_(time_limit_seconds) {}
 
+RunControl::RunControl(RunControl& parent, ProgressCallback callback)
+    : parent_(&parent), callback_(std::move(callback)) {}
+
 double RunControl::seconds() const {
   return std::chrono::duration<double>(Clock::now() - start_).count();
 }
@@ -27,6 +30,10 @@ Stop RunControl::stop_reason() const { return stop_.load(std::memory_order_relax
 
 bool RunControl::check_clock() {
   if (stop_reason() != Stop::converged) return false;
+  if (parent_ != nullptr && !parent_->check_clock()) {
+    stop_.store(parent_->stop_reason(), std::memory_order_relaxed);
+    return false;
+  }
   if (seconds() >= time_limit_seconds_) {
     stop_.store(Stop::time_limit, std::memory_order_relaxed);
     return false;

@@ -3,18 +3,30 @@
 #include <functional>
 #include <map>
 
+#include "margrove/model/linear_predictor.hpp"
+#include "methods.hpp"
+
 namespace margrove {
 namespace {
 
-// Each is defined in a file of its own.
-const std::vector<Method> kMethods{};
+const std::vector<Method>& all_methods() {
+  static const std::vector<Method> all{
+      flat_svm(),
+      flat_lr(),
+      hsvm(),
+      nhsvm(),
+  };
+  return all;
+}
 
-using Loader = std::unique_ptr<Predictor> (*)(const TensorMap&);
-const std::map<std::string, Loader, std::less<>> kPredictors{};
+using Loader = std::unique_ptr<Predictor> (*)(const TensorMap&, std::uint32_t num_labels);
+const std::map<std::string, Loader, std::less<>> kPredictors{
+    {"linear", LinearPredictor::load},
+};
 
 }  // namespace
 
-const std::vector<Method>& methods() { return kMethods; }
+const std::vector<Method>& methods() { return all_methods(); }
 
 const Method& find_method(std::string_view name) {
   std::vector<std::string> known;
@@ -26,11 +38,12 @@ const Method& find_method(std::string_view name) {
       concat("method is '", name, "', but must be one of ", detail::join(known, ", ")));
 }
 
-std::unique_ptr<Predictor> load_predictor(const std::string& kind, const TensorMap& tensors) {
+std::unique_ptr<Predictor> load_predictor(const std::string& kind, const TensorMap& tensors,
+                                          std::uint32_t num_labels) {
   const auto found = kPredictors.find(kind);
   tensors.check(found != kPredictors.end(), "the model is of kind '", kind,
                 "', which this version of Margrove does not know");
-  return found->second(tensors);
+  return found->second(tensors, num_labels);
 }
 
 }  // namespace margrove

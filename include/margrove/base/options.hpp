@@ -92,7 +92,7 @@ class OptionTable {
   /// Refers to `options`, which must outlive the table.
   template <class Struct>
   explicit OptionTable(Struct& options) {
-    const Struct defaults{};
+    const Struct defaults = Struct();
     std::apply([&](const auto&... each) { (add(options, defaults, each), ...); }, Struct::fields());
   }
   /// Appends another struct's options; both must outlive the table. Names must not repeat.

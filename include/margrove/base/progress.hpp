@@ -38,11 +38,17 @@ class RunControl {
   explicit RunControl(ProgressCallback callback,
                       double time_limit_seconds = std::numeric_limits<double>::infinity());
 
+  /// Work inside other work: ends when `parent` does, and reports to a callback of its own.
+  /// `parent` must outlive it.
+  RunControl(RunControl& parent, ProgressCallback callback);
+
   /// Tells the callback; false when the work must end, and from then on always false. Calls of the
   /// callback are serialised.
   bool proceed(Progress progress);
   /// proceed() without a report: cheap enough for every few thousand steps.
   bool proceed();
+  /// Makes proceed() false from now on. From any thread or signal handler.
+  void interrupt() { stop_.store(Stop::interrupted, std::memory_order_relaxed); }
   /// Why proceed() was false: interrupted or time_limit; `converged` while it has not been.
   Stop stop_reason() const;
   double seconds() const;
@@ -51,6 +57,7 @@ class RunControl {
   bool check_clock();
 
   using Clock = std::chrono::steady_clock;
+  RunControl* parent_ = nullptr;
   ProgressCallback callback_;
   double time_limit_seconds_ = std::numeric_limits<double>::infinity();
   Clock::time_point start_ = Clock::now();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "margrove/data/label_codec.hpp"
+#include "margrove/data/tfidf.hpp"
 #include "margrove/labels/label_graph.hpp"
 #include "margrove/model/method.hpp"
 #include "margrove/model/predictor.hpp"
@@ -18,6 +19,8 @@ struct Model {
   LabelCodec labels;     // in natural order
   LabelGraph hierarchy;  // over the ids of `labels`; without edges where none was given
   bool has_hierarchy = false;
+  std::vector<std::uint32_t> training_rows;  // of each label
+  Preprocessing preprocessing;               // of rows, before the predictor sees them
   FitReport report;
   std::unique_ptr<Predictor> predictor;
 

@@ -8,7 +8,9 @@
 
 namespace margrove {
 
-/// Throws ModelFileError if no such kind is known or what `tensors` hold is not one.
-std::unique_ptr<Predictor> load_predictor(const std::string& kind, const TensorMap& tensors);
+/// The predictor that `tensors` hold, of a model with so many labels. Throws ModelFileError if no
+/// such kind is known or what `tensors` hold is not one.
+std::unique_ptr<Predictor> load_predictor(const std::string& kind, const TensorMap& tensors,
+                                          std::uint32_t num_labels);
 
 }  // namespace margrove

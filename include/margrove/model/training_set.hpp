@@ -16,6 +16,8 @@ class Examples {
  public:
   virtual ~Examples() = default;
   virtual std::size_t size() const = 0;
+  /// What Model::labels will be.
+  virtual const LabelCodec& codec() const = 0;
 };
 
 /// Rows, their labels and the structure of the labels, checked and preprocessed. Refers to arrays
@@ -25,7 +27,7 @@ struct TrainingSet {
   const LabelSets* labels = nullptr;      // ids of `codec`
   const LabelCodec* codec = nullptr;      // all labels of the hierarchy and of the data
   const LabelGraph* hierarchy = nullptr;  // over the ids of `codec`; null: none was given
-  std::span<const float> sample_weights;  // one a row, > 0; empty: all 1
+  std::span<const double> row_weights;    // of each row's loss, >= 0; empty: all 1
   const Examples* examples = nullptr;     // instead of X and labels
   std::string source = "training data";   // for messages
 };

@@ -93,6 +93,26 @@ TEST(RunControl, stops_for_good_once_the_callback_says_so) {
   EXPECT_EQ(control.stop_reason(), Stop::interrupted);
 }
 
+TEST(RunControl, interrupt_ends_work_without_a_report) {
+  RunControl control;
+  EXPECT_TRUE(control.proceed());
+  control.interrupt();
+  EXPECT_FALSE(control.proceed());
+  EXPECT_EQ(control.stop_reason(), Stop::interrupted);
+}
+
+TEST(RunControl, inner_work_ends_with_the_outer_and_not_the_reverse) {
+  RunControl outer;
+  RunControl first(outer, [](const Progress&) { return false; });
+  EXPECT_FALSE(first.proceed(Progress{}));
+  EXPECT_TRUE(outer.proceed());
+  RunControl second(outer, nullptr);
+  EXPECT_TRUE(second.proceed());
+  outer.interrupt();
+  EXPECT_FALSE(second.proceed());
+  EXPECT_EQ(second.stop_reason(), Stop::interrupted);
+}
+
 TEST(RunControl, stops_at_the_time_limit) {
   RunControl control(nullptr, 0.0);
   EXPECT_FALSE(control.proceed());

@@ -1,0 +1,55 @@
+#pragma once
+// Path-additive linear scores: score(x, l) = sum over the nodes n of A(l) of U_n.x. A flat model is
+// the case of a graph without edges (docs/notation.md; NHSVM, HR).
+
+#include <memory>
+#include <vector>
+
+#include "margrove/data/weight_matrix.hpp"
+#include "margrove/labels/label_graph.hpp"
+#include "margrove/model/decision.hpp"
+#include "margrove/model/predictor.hpp"
+
+namespace margrove {
+
+class LinearPredictor final : public RowPredictor {
+ public:
+  struct Parts {
+    /// U, one row a feature and after them one for the intercept if bias > 0; one column a node.
+    WeightMatrix weights;
+    double bias = 0;
+    LabelGraph graph;                    // over the nodes
+    std::vector<double> alpha;           // node weights already multiplied into U; empty: all 1
+    std::vector<LabelId> label_of_node;  // nodes may share a label (a spawned leaf and its parent)
+    /// Nodes whose labels may be predicted; their labels are distinct.
+    std::vector<NodeId> candidates;
+    std::uint32_t num_labels = 0;
+    Decision decision;
+  };
+
+  /// Throws InvalidInput where the parts do not agree. Weights are compacted.
+  explicit LinearPredictor(Parts parts);
+
+  std::string_view kind() const override { return "linear"; }
+  void save(TensorMap& out) const override;
+  static std::unique_ptr<Predictor> load(const TensorMap& tensors, std::uint32_t num_labels);
+  std::vector<Fact> facts() const override;
+
+  std::uint32_t num_features() const override;
+  std::uint32_t num_labels() const override { return parts_.num_labels; }
+  void scores(const CsrView& X, std::size_t begin, std::size_t end,
+              std::span<float> scores) const override;
+  LabelSets predict(const CsrView& X, Executor& executor) const override;
+  Explanation explain(const SparseRow& x, LabelId label, std::size_t num_strongest) const override;
+
+  const Parts& parts() const { return parts_; }
+
+ private:
+  struct Scratch;
+  void score_row(const SparseRow& x, std::span<float> scores, Scratch& scratch) const;
+
+  Parts parts_;
+  AncestorSets ancestors_;  // of DAGs only
+};
+
+}  // namespace margrove

@@ -1,0 +1,60 @@
+#pragma once
+// What the linear methods share on their way from a TrainingSet to a LinearPredictor.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "margrove/labels/label_graph.hpp"
+#include "margrove/model/linear_predictor.hpp"
+#include "margrove/model/method.hpp"
+#include "margrove/solver/structured_fit.hpp"
+
+namespace margrove {
+
+/// The labels that occur in the data, ascending, and the rows' sets in positions of that list.
+struct OccurringLabels {
+  std::vector<LabelId> labels;
+  LabelSets sets;
+};
+OccurringLabels occurring_labels(const LabelSets& sets, std::size_t num_labels);
+
+/// Rows for a method that needs one leaf a row: a leaf is spawned below inner nodes that carry
+/// data, rows without a label are left out.
+struct LeafRows {
+  LeafLabelled tree;                  // nodes of the hierarchy, then spawned leaves
+  std::vector<std::uint32_t> kept;    // rows with a label
+  std::vector<NodeId> leaf_of_row;    // of the kept rows
+  std::vector<NodeId> candidates;     // leaves with data, ascending
+  std::vector<std::string> warnings;  // how many rows were left out
+};
+/// Without a hierarchy the graph has no edges. Throws InvalidInput naming method, row and labels if
+/// a row has two, and if no row has one.
+LeafRows leaf_rows(const TrainingSet& data, std::string_view method);
+
+/// Without the nodes above all leaves: they cancel in losses of score differences, and the node
+/// weights are those of the graph without them (docs/notation.md).
+LeafRows without_common_roots(LeafRows rows);
+
+/// X of the kept rows (all of them: X itself) with the intercept appended.
+CsrMatrix kept_rows_with_intercept(const CsrView& X, const std::vector<std::uint32_t>& kept,
+                                   double bias);
+
+/// row_weights of the kept rows; empty stays empty.
+std::vector<double> kept_weights(std::span<const double> row_weights,
+                                 const std::vector<std::uint32_t>& kept);
+
+/// As a predictor of the leaves with data.
+LinearPredictor::Parts path_parts(const LeafRows& rows, WeightMatrix weights, double bias,
+                                  std::uint32_t num_labels);
+
+FitReport to_report(const StructuredFit& fit);
+
+/// Rows of a seeded hold-out: a fifth of them, at least one on either side if there are two.
+struct HoldOut {
+  std::vector<std::uint32_t> training, validation;  // ascending
+};
+HoldOut hold_out(std::size_t num_rows, std::uint64_t seed);
+
+}  // namespace margrove

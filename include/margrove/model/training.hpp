@@ -1,0 +1,81 @@
+#pragma once
+// From rows as read to a trained model: what every front end does, in the same order.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "margrove/data/dataset.hpp"
+#include "margrove/data/text_reader.hpp"
+#include "margrove/data/tfidf.hpp"
+#include "margrove/model/model.hpp"
+
+namespace margrove {
+
+/// Rows before preprocessing: numbers or documents.
+struct RawRows {
+  CsrMatrix X;                         // unless is_text
+  std::vector<std::string> documents;  // if is_text
+  bool is_text = false;
+  LabelSets labels;
+  LabelCodec codec;
+  std::string source;  // for messages
+  std::size_t num_rows() const { return labels.num_rows(); }
+};
+/// Reads `label<TAB>text` lines if is_text, SVMlight otherwise. With a codec, labels get its ids,
+/// and if known_labels_only others are errors with line and column.
+RawRows read_rows(const std::string& path, bool is_text, const LabelCodec* codec = nullptr,
+                  bool known_labels_only = false, RunControl* control = nullptr);
+RawRows select_rows(const RawRows& raw, std::span<const std::uint32_t> rows);
+
+/// What is done to rows before training; at most one of the first three.
+struct PreprocessingOptions {
+  bool text = false;
+  bool tfidf = false;
+  bool normalize = false;
+  int min_document_frequency = 1;
+  bool sublinear_tf = true;
+  static auto fields() {
+    return std::tuple{
+        field("text", &PreprocessingOptions::text,
+              "rows are lines label<TAB>text; words become tf-idf features"),
+        field("tfidf", &PreprocessingOptions::tfidf,
+              "rows hold counts, which become tf-idf features"),
+        field("normalize", &PreprocessingOptions::normalize, "scale rows to unit L2 norm"),
+        field("min_document_frequency", &PreprocessingOptions::min_document_frequency, at_least(1),
+              "text, tfidf: words in fewer training rows than this are dropped"),
+        field("sublinear_tf", &PreprocessingOptions::sublinear_tf,
+              "text, tfidf: weigh a word that occurs t times by 1 + ln t instead of t"),
+    };
+  }
+};
+/// Throws InvalidOption if two kinds are asked for.
+Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options);
+/// Throws InvalidInput if `raw` holds numbers and the preprocessing takes texts, or the reverse.
+CsrMatrix preprocess(const Preprocessing& preprocessing, const RawRows& raw);
+
+/// Everything a TrainingSet refers to.
+struct PreparedRows {
+  Preprocessing preprocessing;
+  CsrMatrix X;
+  LabelledRows labelled;
+  std::vector<double> row_weights;
+  std::string source;
+  /// Valid while this object stays where it is.
+  TrainingSet training_set() const;
+};
+/// Fits and applies the preprocessing and numbers the labels. Throws as label_rows().
+PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
+                          const PreprocessingOptions& options);
+
+/// Throws InvalidInput naming estimate and limit if the run would take more than the limit (in
+/// units of 10^9 bytes; 0: none) beside the data that are already in memory.
+void require_memory(const MethodRun& run, const TrainingSet& data, double limit_gigabytes);
+
+/// Trains and puts the model together. Throws InvalidOption if the method needs a hierarchy and
+/// there is none. `run` belongs to `method`.
+Model train_model(const Method& method, MethodRun& run, const TrainingSet& data,
+                  const Preprocessing& preprocessing, Executor& executor, RunControl& control);
+
+}  // namespace margrove

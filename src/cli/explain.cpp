@@ -1,0 +1,97 @@
+// margrove explain
+
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "margrove/data/writers.hpp"
+#include "margrove/io/model_file.hpp"
+#include "model_arguments.hpp"
+#include "verbs.hpp"
+
+namespace margrove::cli {
+namespace {
+
+/// A word of the vocabulary, or the feature's number as data files write it.
+std::string feature_name(const Model& model, FeatureId feature) {
+  if (feature == model.rows().num_features()) return "(intercept)";
+  const auto& words = model.preprocessing.vocabulary;
+  return feature < words.size() ? words[feature] : fmt::format("feature {}", feature + 1);
+}
+
+void print(const Model& model, const Explanation& explanation) {
+  std::cout << fmt::format("label {}: score {:.6g}\n", model.labels.name(explanation.label),
+                           explanation.score);
+  for (const auto& node : explanation.nodes) {
+    std::cout << fmt::format("  {}{}: {:+.6g}\n", model.labels.name(node.label),
+                             node.is_spawned ? " (itself)" : "", node.score);
+    for (const auto& part : node.strongest) {
+      std::cout << fmt::format("    {:+.6g}  {} = {:.6g}, weight {:+.6g}\n", part.score,
+                               feature_name(model, part.feature), part.value, part.weight);
+    }
+  }
+}
+
+class Explain final : public Command {
+ public:
+  explicit Explain(CLI::App& app) {
+    arguments_.declare(app);
+    app.add_option("--row", row_, "number of the row, from 1")
+        ->required()
+        ->type_name("I")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--label", label_, "explain this label's score instead of the prediction")
+        ->type_name("LABEL");
+    app.add_option("--features", num_features_, "strongest features to show for each node")
+        ->type_name("N")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+  }
+
+  int run() override {
+    const Model model = load_model(arguments_.model_path);
+    CommandControl control(arguments_.quiet);
+    const RawRows raw = read_for(model, arguments_.data_path, control);
+    require<InvalidOption>(row_ <= raw.num_rows(), "option row is ", row_,
+                           ", but the data have only ", raw.num_rows(), " rows");
+    const auto row = static_cast<std::uint32_t>(row_ - 1);
+    const RawRows one = select_rows(raw, std::span(&row, 1));
+    const CsrMatrix X = preprocess(model.preprocessing, one);
+    Executor executor(1);
+    const LabelSets predicted = model.rows().predict(X, executor);
+
+    std::string line = "row " + std::to_string(row_) + ": predicted ";
+    append_labels(line, predicted[0], model.labels);
+    line += "; labels in the data: ";
+    append_labels(line, one.labels[0], one.codec);
+    std::cout << line << "\n";
+    std::vector<LabelId> explained(predicted[0].begin(), predicted[0].end());
+    if (!label_.empty()) {
+      const auto id = model.labels.find(label_);
+      require<InvalidOption>(id.has_value(), "option label is '", label_,
+                             "', but must be a label of the model");
+      explained = {*id};
+    }
+    for (const LabelId label : explained) {
+      print(model, model.rows().explain(X.row(0), label, static_cast<std::size_t>(num_features_)));
+    }
+    return kOk;
+  }
+
+ private:
+  ModelArguments arguments_;
+  std::uint64_t row_ = 0;
+  std::string label_;
+  int num_features_ = 5;
+};
+
+}  // namespace
+
+Verb explain_verb() {
+  return {"explain", "why a row gets its labels: nodes and their strongest features",
+          [](CLI::App& app, const std::vector<std::string>&) -> std::unique_ptr<Command> {
+            return std::make_unique<Explain>(app);
+          }};
+}
+
+}  // namespace margrove::cli

@@ -1,0 +1,102 @@
+// margrove hierarchy
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "margrove/data/hierarchy_reader.hpp"
+#include "margrove/labels/node_weights.hpp"
+#include "margrove/model/training_set.hpp"
+#include "verbs.hpp"
+
+namespace margrove::cli {
+namespace {
+
+void print_shape(const LabelGraph& graph) {
+  std::uint32_t depth = 0;
+  std::size_t most_children = 0, most_parents = 0, inner = 0, child_edges = 0;
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    depth = std::max(depth, graph.depth(n));
+    most_children = std::max(most_children, graph.children(n).size());
+    most_parents = std::max(most_parents, graph.parents(n).size());
+    if (!graph.is_leaf(n)) {
+      ++inner;
+      child_edges += graph.children(n).size();
+    }
+  }
+  double leaf_depths = 0;
+  for (const NodeId leaf : graph.leaves()) leaf_depths += graph.depth(leaf);
+  const auto print = [](std::string_view name, auto value) {
+    std::cout << fmt::format("{:<26} {}\n", name, value);
+  };
+  const auto per = [](double sum, std::size_t count) {
+    return fmt::format("{:.2f}", count > 0 ? sum / static_cast<double>(count) : 0.0);
+  };
+  print("shape", graph.is_tree() ? (graph.roots().size() == 1 ? "tree" : "forest") : "graph");
+  print("nodes", graph.num_nodes());
+  print("edges", graph.num_edges());
+  print("roots", graph.roots().size());
+  print("leaves", graph.leaves().size());
+  print("depth", depth);
+  print("mean depth of leaves", per(leaf_depths, graph.leaves().size()));
+  print("mean children", per(static_cast<double>(child_edges), inner));
+  print("most children", most_children);
+  print("most parents", most_parents);
+}
+
+/// kept[n] is the label of node n of the graph.
+void print_weights(const LabelGraph& graph, const std::vector<NodeId>& kept,
+                   const LabelCodec& codec, const NodeWeights& weights) {
+  std::cout << "\nnode\tdepth\talpha\n";
+  for (const NodeId n : graph.topological_order()) {
+    std::cout << fmt::format("{}\t{}\t{}\n", codec.name(kept[n]), graph.depth(n), weights.alpha[n]);
+  }
+  std::cout << "\nleaf\tpath_sum\n";
+  const std::vector<double> sums = path_sums(graph, weights.alpha);
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    std::cout << fmt::format("{}\t{}\n", codec.name(kept[graph.leaves()[k]]), sums[k]);
+  }
+}
+
+class ShowHierarchy final : public Command {
+ public:
+  explicit ShowHierarchy(CLI::App& app) {
+    app.add_option("FILE", path_, "lines `parent child`")->required()->type_name("");
+    app.add_option("--alpha", alpha_,
+                   "also print node weights and path sums by a rule: uniform, leaves, power:RHO, "
+                   "directional, maxmin, relaxed:T")
+        ->type_name("RULE");
+    options_.declare(app, "Node weights");
+  }
+
+  int run() override {
+    const Hierarchy hierarchy = read_hierarchy(path_);
+    const LabelledRows labelled = label_rows({}, {}, &hierarchy, path_);
+    print_shape(labelled.hierarchy);
+    if (alpha_.empty()) return kOk;
+    CommandControl control(false);
+    // As hsvm and nhsvm train: nodes above all leaves have no weight.
+    const auto [graph, kept] = without_common_roots(labelled.hierarchy);
+    const NodeWeights weights =
+        node_weights(graph, NodeWeightRule::parse(alpha_), options_.parse(), &control.run());
+    control.leave_if_interrupted();
+    print_weights(graph, kept, labelled.codec, weights);
+    return kOk;
+  }
+
+ private:
+  std::string path_, alpha_;
+  BoundOptions<NodeWeightOptions> options_;
+};
+
+}  // namespace
+
+Verb hierarchy_verb() {
+  return {"hierarchy", "shape of a label hierarchy, node weights and path sums",
+          [](CLI::App& app, const std::vector<std::string>&) -> std::unique_ptr<Command> {
+            return std::make_unique<ShowHierarchy>(app);
+          }};
+}
+
+}  // namespace margrove::cli

@@ -1,0 +1,79 @@
+// margrove info
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+
+#include "margrove/io/model_file.hpp"
+#include "margrove/model/tensor_parts.hpp"
+#include "verbs.hpp"
+
+namespace margrove::cli {
+namespace {
+
+std::vector<Fact> facts_of(const Model& model) {
+  std::vector<Fact> facts{{"method", model.method},
+                          {"kind", std::string(model.predictor->kind())},
+                          {"format version", concat(kModelFormatVersion)}};
+  for (const auto& [name, value] : model.options) facts.push_back({"option " + name, value});
+  facts.push_back({"labels", concat(model.labels.size())});
+  facts.push_back({"labels with training rows",
+                   concat(std::count_if(model.training_rows.begin(), model.training_rows.end(),
+                                        [](std::uint32_t rows) { return rows > 0; }))});
+  if (model.has_hierarchy) {
+    const LabelGraph& graph = model.hierarchy;
+    facts.push_back(
+        {"hierarchy", concat(graph.is_tree() ? "tree" : "graph", " of ", graph.num_nodes(),
+                             " nodes and ", graph.num_edges(), " edges")});
+  } else {
+    facts.push_back({"hierarchy", "none"});
+  }
+  facts.push_back({"preprocessing", std::string(to_string(model.preprocessing.kind))});
+  if (!model.preprocessing.vocabulary.empty()) {
+    facts.push_back({"vocabulary", concat(model.preprocessing.vocabulary.size(), " words")});
+  }
+  const FitReport& report = model.report;
+  facts.push_back({"stop", std::string(to_string(report.stop))});
+  facts.push_back({"passes", concat(report.passes)});
+  const auto add_if_known = [&](const char* name, double value) {
+    if (std::isfinite(value)) facts.push_back({name, concat(value)});
+  };
+  add_if_known("objective", report.primal);
+  add_if_known("dual", report.dual);
+  add_if_known("relative gap", report.relative_gap);
+  return facts;
+}
+
+class Info final : public Command {
+ public:
+  explicit Info(CLI::App& app) {
+    app.add_option("MODEL", path_, "file that train wrote")->required()->type_name("");
+  }
+
+  int run() override {
+    const Model model = load_model(path_);
+    std::vector<Fact> facts = facts_of(model);
+    const std::vector<Fact> of_kind = model.predictor->facts();
+    facts.insert(facts.end(), of_kind.begin(), of_kind.end());
+    facts.push_back({"file bytes", concat(std::filesystem::file_size(path_))});
+    for (const auto& [name, value] : facts) std::cout << fmt::format("{:<26} {}\n", name, value);
+    return kOk;
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+Verb info_verb() {
+  return {"info", "what a model file holds",
+          [](CLI::App& app, const std::vector<std::string>&) -> std::unique_ptr<Command> {
+            return std::make_unique<Info>(app);
+          }};
+}
+
+}  // namespace margrove::cli

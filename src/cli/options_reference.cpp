@@ -1,0 +1,64 @@
+#include "options_reference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+
+namespace margrove::cli {
+namespace {
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '|') result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+void print_table(const std::vector<OptionInfo>& infos) {
+  std::cout << "| Option | Value | Default | |\n|---|---|---|---|\n";
+  for (const OptionInfo& info : infos) {
+    std::string dashed = info.name;
+    std::replace(dashed.begin(), dashed.end(), '_', '-');
+    const std::string value =
+        info.range.empty() ? info.type : (info.type == "integer" ? "integer " : "") + info.range;
+    std::cout << fmt::format("| `--{}` | {} | `{}` | {} |\n", dashed, escaped(value),
+                             info.default_value, escaped(info.help));
+  }
+  std::cout << "\n";
+}
+
+template <class Struct>
+std::vector<OptionInfo> infos_of() {
+  Struct options;
+  return OptionTable(options).list();
+}
+
+}  // namespace
+
+bool asks_for_reference(const std::vector<std::string>& arguments) {
+  return std::find(arguments.begin(), arguments.end(), "--options-reference") != arguments.end();
+}
+
+OptionsReference::OptionsReference(CLI::App& app) { app.add_flag("--options-reference"); }
+
+int OptionsReference::run() {
+  std::cout << "# Options\n\n"
+               "Made by `margrove train --options-reference`; a test keeps this page and the "
+               "program alike.\nIn C++ and Python names have underscores instead of dashes. "
+               "Switches take no value on the\ncommand line; `--name=false` turns one off.\n\n";
+  for (const Method& method : methods()) {
+    std::cout << fmt::format("## {}\n\n{}{}.\n\n", method.name, method.summary,
+                             method.needs_hierarchy ? "; needs `--hierarchy`" : "");
+    print_table(method.start()->options().list());
+  }
+  std::cout << "## Preprocessing (kept in the model)\n\n";
+  print_table(infos_of<PreprocessingOptions>());
+  std::cout << "## Run\n\n";
+  print_table(infos_of<RunOptions>());
+  return kOk;
+}
+
+}  // namespace margrove::cli

@@ -1,0 +1,48 @@
+// margrove train
+
+#include <iostream>
+
+#include "options_reference.hpp"
+#include "training.hpp"
+#include "verbs.hpp"
+
+namespace margrove::cli {
+namespace {
+
+class Train final : public Command {
+ public:
+  void declare(CLI::App& app, const std::vector<std::string>& arguments) {
+    arguments_.declare(app, arguments);
+  }
+
+  int run() override {
+    const RunOptions& options = arguments_.run_options();
+    const auto method_run = arguments_.start();
+    CommandControl control(options.quiet, options.time_limit_seconds);
+    Executor executor(options.threads);
+    auto [hierarchy, raw] = arguments_.read(control);
+    const PreparedRows prepared =
+        prepare_rows(std::move(raw), hierarchy ? &*hierarchy : nullptr, arguments_.preprocessing());
+    const Model model =
+        train_with_reports(arguments_.method(), *method_run, options, prepared, executor, control);
+    save_and_print(model, arguments_.model_path(), control);
+    return kOk;
+  }
+
+ private:
+  TrainingArguments arguments_;
+};
+
+}  // namespace
+
+Verb train_verb() {
+  return {"train", "train a model and write it to a file",
+          [](CLI::App& app, const std::vector<std::string>& arguments) -> std::unique_ptr<Command> {
+            if (asks_for_reference(arguments)) return std::make_unique<OptionsReference>(app);
+            auto command = std::make_unique<Train>();
+            command->declare(app, arguments);
+            return command;
+          }};
+}
+
+}  // namespace margrove::cli

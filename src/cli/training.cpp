@@ -1,0 +1,91 @@
+#include "training.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+
+#include "margrove/io/model_file.hpp"
+
+namespace margrove::cli {
+
+void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& arguments) {
+  app.add_option("--method", method_name_, "what to train")->required()->type_name("NAME");
+  app.add_option("--hierarchy", hierarchy_path_, "file of lines `parent child`")->type_name("FILE");
+  app.add_option("TRAIN", data_path_, "rows to train on")->required()->type_name("");
+  app.add_option("MODEL", model_path_, "file to write")->required()->type_name("");
+  if (const auto name = method_argument(arguments)) {
+    method_ = &find_method(*name);
+    method_options_.declare(app, method_->start()->options().list(), "Options of " + *name);
+  } else {
+    app.footer(list_of_methods());
+  }
+  preprocessing_.declare(app, "Preprocessing (kept in the model)");
+  run_.declare(app, "Run");
+}
+
+TrainingArguments::Data TrainingArguments::read(CommandControl& control) {
+  Data data;
+  const LabelCodec* codec = nullptr;
+  if (!hierarchy_path_.empty()) {
+    data.hierarchy = read_hierarchy(hierarchy_path_);
+    codec = &data.hierarchy->codec;
+  }
+  data.raw = read_rows(data_path_, preprocessing().text, codec, codec != nullptr, &control.run());
+  control.leave_if_interrupted();
+  require(control.run().proceed(), data_path_,
+          ": the time limit ended reading; nothing is trained");
+  return data;
+}
+
+std::unique_ptr<MethodRun> TrainingArguments::start(const OptionValues& more) const {
+  require<InvalidOption>(!method_->needs_hierarchy || !hierarchy_path_.empty(), "method ",
+                         method_->name, " needs a hierarchy: give --hierarchy FILE");
+  OptionValues values = method_options();
+  values.insert(values.end(), more.begin(), more.end());
+  auto run = method_->start();
+  set_options(run->options(), values);
+  return run;
+}
+
+Model train_with_reports(const Method& method, MethodRun& method_run, const RunOptions& run,
+                         const PreparedRows& prepared, Executor& executor,
+                         CommandControl& control) {
+  const TrainingSet data = prepared.training_set();
+  if (!run.quiet) {
+    fmt::print(stderr, "{} rows, {} features, {} labels; training takes about {:.2f} GB\n",
+               data.X.num_rows(), data.X.num_columns(), data.codec->size(),
+               static_cast<double>(method_run.memory_estimate(data)) / 1e9);
+  }
+  require_memory(method_run, data, run.memory_limit);
+  Model model =
+      train_model(method, method_run, data, prepared.preprocessing, executor, control.run());
+  control.leave_if_interrupted();
+  for (const std::string& message : model.report.warnings) warn(message);
+  if (model.report.stop == Stop::time_limit) {
+    warn("the time limit ended training; the model has the best weights so far");
+  } else if (model.report.stop == Stop::pass_limit) {
+    warn("max_passes ended training before the tolerance was reached");
+  }
+  return model;
+}
+
+void save_and_print(const Model& model, const std::string& path, CommandControl& control) {
+  save_model(model, path);
+  std::cout << fmt::format("method\t{}\n", model.method);
+  const FitReport& report = model.report;
+  std::cout << fmt::format("stop\t{}\npasses\t{}\n", to_string(report.stop), report.passes);
+  const auto print_if_known = [](std::string_view name, double value) {
+    if (std::isfinite(value)) std::cout << fmt::format("{}\t{}\n", name, value);
+  };
+  print_if_known("objective", report.primal);
+  print_if_known("dual", report.dual);
+  print_if_known("relative_gap", report.relative_gap);
+  std::cout << fmt::format("seconds\t{:.2f}\n", control.run().seconds());
+  if (std::filesystem::is_regular_file(path)) {
+    std::cout << fmt::format("model_bytes\t{}\n", std::filesystem::file_size(path));
+  }
+}
+
+}  // namespace margrove::cli

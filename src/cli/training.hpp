@@ -1,0 +1,47 @@
+#pragma once
+// What train and tune share: a method by name, its options, the data, the run.
+
+#include "command.hpp"
+#include "margrove/data/hierarchy_reader.hpp"
+#include "margrove/model/model.hpp"
+
+namespace margrove::cli {
+
+/// The arguments `--method M [options] TRAIN MODEL`.
+class TrainingArguments {
+ public:
+  void declare(CLI::App& app, const std::vector<std::string>& arguments);
+
+  struct Data {
+    std::optional<Hierarchy> hierarchy;
+    RawRows raw;
+    const Hierarchy* hierarchy_or_null() const { return hierarchy ? &*hierarchy : nullptr; }
+  };
+  /// Reads hierarchy and rows. Throws InterruptedByUser.
+  Data read(CommandControl& control);
+
+  const Method& method() const { return *method_; }
+  /// The method with the options that were given and `more`. Throws InvalidOption.
+  std::unique_ptr<MethodRun> start(const OptionValues& more = {}) const;
+  OptionValues method_options() const { return method_options_.values(); }
+  const PreprocessingOptions& preprocessing() { return preprocessing_.parse(); }
+  const RunOptions& run_options() { return run_.parse(); }
+  const std::string& model_path() const { return model_path_; }
+
+ private:
+  const Method* method_ = nullptr;
+  std::string method_name_, hierarchy_path_, data_path_, model_path_;
+  GivenOptions method_options_;
+  BoundOptions<PreprocessingOptions> preprocessing_;
+  BoundOptions<RunOptions> run_;
+};
+
+/// Trains, after the estimate of memory was shown and checked, and shows the warnings. Throws
+/// InterruptedByUser; a time limit gives the model so far.
+Model train_with_reports(const Method& method, MethodRun& method_run, const RunOptions& run,
+                         const PreparedRows& prepared, Executor& executor, CommandControl& control);
+
+/// Writes the model, and what it is to stdout.
+void save_and_print(const Model& model, const std::string& path, CommandControl& control);
+
+}  // namespace margrove::cli

@@ -1,0 +1,114 @@
+// margrove tune
+
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "margrove/eval/tuning.hpp"
+#include "training.hpp"
+#include "verbs.hpp"
+
+namespace margrove::cli {
+namespace {
+
+struct TuneOptions {
+  int folds = 0;
+  double holdout = 0;
+  std::string metric = "micro_f1";
+  std::uint64_t split_seed = 0;
+  static auto fields() {
+    return std::tuple{
+        field("folds", &TuneOptions::folds, at_least(0),
+              "parts of a cross-validation; 0: 3 unless holdout is given"),
+        field("holdout", &TuneOptions::holdout, between(0, 1),
+              "instead of folds: share of each label's rows to measure on"),
+        field("metric", &TuneOptions::metric, Choices{}, "what to maximise, as evaluate names it"),
+        field("split_seed", &TuneOptions::split_seed, at_least(0), "seed of the split of the rows"),
+    };
+  }
+};
+
+constexpr int kDefaultFolds = 3;
+
+std::vector<Split> make_splits(const LabelSets& labels, const TuneOptions& options) {
+  require<InvalidOption>(options.folds == 0 || options.holdout == 0,
+                         "options folds and holdout are both given, but only one can be used");
+  if (options.holdout > 0) {
+    return {stratified_hold_out(labels, options.holdout, options.split_seed)};
+  }
+  return stratified_folds(labels, options.folds == 0 ? kDefaultFolds : options.folds,
+                          options.split_seed);
+}
+
+void print_grid(const TuningResult& result, std::string_view metric) {
+  for (const auto& [name, value] : result.points.front().values) std::cout << name << "\t";
+  std::cout << metric << "\n";
+  for (std::size_t p = 0; p < result.points.size(); ++p) {
+    const GridPoint& point = result.points[p];
+    for (const auto& [name, value] : point.values) std::cout << value << "\t";
+    std::cout << fmt::format("{:.4f}", point.mean);
+    if (point.scores.size() > 1) {
+      std::cout << " (";
+      for (std::size_t s = 0; s < point.scores.size(); ++s) {
+        std::cout << fmt::format("{}{:.4f}", s == 0 ? "" : " ", point.scores[s]);
+      }
+      std::cout << ")";
+    }
+    std::cout << (p == result.best ? " *\n" : "\n");
+  }
+}
+
+class Tune final : public Command {
+ public:
+  Tune(CLI::App& app, const std::vector<std::string>& arguments) {
+    arguments_.declare(app, arguments);
+    app.add_option("--grid", grid_, "values to try, as C=0.1,1,10; again for another option")
+        ->required()
+        ->type_name("NAME=VALUES")
+        ->allow_extra_args(false);
+    tuning_.declare(app, "Tuning");
+  }
+
+  int run() override {
+    const std::vector<OptionValues> grid = parse_grid(grid_);
+    for (const OptionValues& point : grid) arguments_.start(point);  // wrong options show at once
+    const TuneOptions& tuning = tuning_.parse();
+    const RunOptions& options = arguments_.run_options();
+    CommandControl control(options.quiet, options.time_limit_seconds);
+    Executor executor(options.threads);
+    TrainingArguments::Data data = arguments_.read(control);
+    const std::vector<Split> splits = make_splits(data.raw.labels, tuning);
+    const OptionValues fixed = arguments_.method_options();
+    const TuningResult result =
+        tune(arguments_.method(), fixed, grid, data.raw, data.hierarchy_or_null(),
+             arguments_.preprocessing(), splits, tuning.metric, executor, control.run());
+    control.leave_if_interrupted();
+    require(result.stop == Stop::converged, "tune: the time limit ended the search before all ",
+            grid.size() * splits.size(), " runs were done");
+    print_grid(result, tuning.metric);
+
+    const auto winner = arguments_.start(result.points[result.best].values);
+    const PreparedRows prepared =
+        prepare_rows(std::move(data.raw), data.hierarchy_or_null(), arguments_.preprocessing());
+    const Model model =
+        train_with_reports(arguments_.method(), *winner, options, prepared, executor, control);
+    save_and_print(model, arguments_.model_path(), control);
+    return kOk;
+  }
+
+ private:
+  TrainingArguments arguments_;
+  BoundOptions<TuneOptions> tuning_;
+  std::vector<std::string> grid_;
+};
+
+}  // namespace
+
+Verb tune_verb() {
+  return {"tune", "choose options on the training data, then train with the best",
+          [](CLI::App& app, const std::vector<std::string>& arguments) -> std::unique_ptr<Command> {
+            return std::make_unique<Tune>(app, arguments);
+          }};
+}
+
+}  // namespace margrove::cli

@@ -1,0 +1,16 @@
+#pragma once
+// One line a verb here and one in verbs.cpp; each is defined in the file of its name.
+
+#include "command.hpp"
+
+namespace margrove::cli {
+
+Verb train_verb();
+Verb predict_verb();
+Verb evaluate_verb();
+Verb tune_verb();
+Verb info_verb();
+Verb explain_verb();
+Verb hierarchy_verb();
+
+}  // namespace margrove::cli

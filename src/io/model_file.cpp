@@ -1,0 +1,133 @@
+#include "margrove/io/model_file.hpp"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "margrove/io/safetensors.hpp"
+#include "margrove/model/registry.hpp"
+#include "margrove/model/tensor_parts.hpp"
+
+namespace margrove {
+namespace {
+
+const std::string kOptionPrefix = "option.";
+constexpr std::array kStops{Stop::converged, Stop::pass_limit, Stop::time_limit, Stop::interrupted};
+
+// The report --------------------------------------------------------------------------------------
+
+void save_number_if_known(TensorMap& out, const std::string& key, double value) {
+  if (std::isfinite(value)) out.put_number(key, value);
+}
+
+double load_number_if_known(const TensorMap& tensors, const std::string& key) {
+  return tensors.has_text(key) ? tensors.number(key) : std::numeric_limits<double>::quiet_NaN();
+}
+
+void save_report(TensorMap& out, const FitReport& report) {
+  out.put_text("fit.stop", std::string(to_string(report.stop)));
+  out.put_text("fit.passes", concat(report.passes));
+  save_number_if_known(out, "fit.primal", report.primal);
+  save_number_if_known(out, "fit.dual", report.dual);
+  save_number_if_known(out, "fit.relative_gap", report.relative_gap);
+  std::vector<double> curve;
+  for (const auto& [pass, primal, dual] : report.curve) {
+    curve.insert(curve.end(), {static_cast<double>(pass), primal, dual});
+  }
+  out.put<double>("fit.curve", curve, {report.curve.size(), 3});
+}
+
+FitReport load_report(const TensorMap& tensors) {
+  FitReport report;
+  const std::string& stop = tensors.text("fit.stop");
+  bool known = false;
+  for (const Stop candidate : kStops) {
+    if (stop != to_string(candidate)) continue;
+    report.stop = candidate;
+    known = true;
+  }
+  tensors.check(known, "metadata fit.stop is '", stop, "', which is not known");
+  const std::uint64_t passes = tensors.whole_number("fit.passes");
+  tensors.check(passes <= std::numeric_limits<int>::max(), "metadata fit.passes is ", passes,
+                ", which is too large");
+  report.passes = static_cast<int>(passes);
+  report.primal = load_number_if_known(tensors, "fit.primal");
+  report.dual = load_number_if_known(tensors, "fit.dual");
+  report.relative_gap = load_number_if_known(tensors, "fit.relative_gap");
+  const auto curve = tensors.get_matrix<double>("fit.curve", TensorMap::kAnySize, 3);
+  for (std::size_t k = 0; k < curve.size(); k += 3) {
+    tensors.check(curve[k] >= 0 && curve[k] <= std::numeric_limits<int>::max(),
+                  "tensor fit.curve holds a pass that is not a number >= 0");
+    report.curve.push_back({static_cast<int>(curve[k]), curve[k + 1], curve[k + 2]});
+  }
+  return report;
+}
+
+// The whole ---------------------------------------------------------------------------------------
+
+TensorMap to_tensors(const Model& model) {
+  TensorMap out;
+  out.put_text("format", "margrove");
+  out.put_text("format_version", concat(kModelFormatVersion));
+  out.put_text("method", model.method);
+  out.put_text("kind", std::string(model.predictor->kind()));
+  for (const auto& [name, value] : model.options) out.put_text(kOptionPrefix + name, value);
+  out.put_strings("labels", model.labels.names());
+  out.put_view<std::uint32_t>("labels.training_rows", model.training_rows);
+  if (model.has_hierarchy) save_graph(out, "hierarchy", model.hierarchy);
+  save_preprocessing(out, model.preprocessing);
+  save_report(out, model.report);
+  model.predictor->save(out);
+  return out;
+}
+
+Model from_tensors(const TensorMap& tensors) {
+  tensors.check(tensors.has_text("format") && tensors.text("format") == "margrove",
+                "this is not a model of Margrove: metadata format is missing or another one");
+  const std::uint64_t version = tensors.whole_number("format_version");
+  tensors.check(version >= 1 && version <= kModelFormatVersion, "the file has format version ",
+                version, ", but this program reads versions up to ", kModelFormatVersion,
+                "; use a newer program");
+  Model model;
+  model.method = tensors.text("method");
+  for (const auto& [key, value] : tensors.metadata()) {
+    if (key.starts_with(kOptionPrefix)) {
+      model.options.emplace_back(key.substr(kOptionPrefix.size()), value);
+    }
+  }
+  model.labels = LabelCodec(tensors.get_strings("labels"));
+  const auto num_labels = static_cast<std::uint32_t>(model.labels.size());
+  model.training_rows = tensors.get<std::uint32_t>("labels.training_rows", num_labels);
+  model.has_hierarchy = tensors.has("hierarchy.edges");
+  model.hierarchy = model.has_hierarchy ? load_graph(tensors, "hierarchy", num_labels)
+                                        : LabelGraph::flat(num_labels);
+  model.preprocessing = load_preprocessing(tensors);
+  model.report = load_report(tensors);
+  model.predictor = load_predictor(tensors.text("kind"), tensors, num_labels);
+  return model;
+}
+
+/// What the parts of a model reject is, here, the file's fault.
+Model checked_model(const TensorMap& tensors) {
+  try {
+    return from_tensors(tensors);
+  } catch (const InvalidInput& error) {
+    tensors.fail(error.what());
+  }
+}
+
+}  // namespace
+
+void save_model(const Model& model, const std::string& path) {
+  write_safetensors(to_tensors(model), path);
+}
+
+std::string serialize_model(const Model& model) { return serialize_safetensors(to_tensors(model)); }
+
+Model load_model(const std::string& path) { return checked_model(read_safetensors(path)); }
+
+Model parse_model(std::span<const std::byte> bytes, const std::string& source) {
+  return checked_model(parse_safetensors(bytes, source));
+}
+
+}  // namespace margrove

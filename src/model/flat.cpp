@@ -1,0 +1,239 @@
+// flat-svm and flat-lr: the baselines that know no hierarchy. One linear classifier a label that
+// occurs in the data, or all of them together (Crammer-Singer).
+
+#include <algorithm>
+#include <cmath>
+
+#include "margrove/model/linear_training.hpp"
+#include "margrove/solver/one_vs_rest.hpp"
+#include "margrove/solver/path_svm.hpp"
+#include "methods.hpp"
+
+namespace margrove {
+namespace {
+
+struct FlatOptions : CommonOptions {
+  double tolerance = 1e-3;
+  int max_passes = 1000;
+  std::string threshold = "tuned";
+  static auto fields() {
+    return std::tuple_cat(
+        CommonOptions::fields(),
+        std::tuple{
+            field("tolerance", &FlatOptions::tolerance, positive,
+                  "relative duality gap at which training stops"),
+            field("max_passes", &FlatOptions::max_passes, at_least(1),
+                  "passes over the rows, at most"),
+            field(
+                "threshold", &FlatOptions::threshold, Choices{{"tuned", "zero"}},
+                "rows with several labels get those whose score exceeds a threshold: the one with "
+                "the best micro-F1 on a held-out fifth of the rows, or 0"),
+        });
+  }
+};
+
+struct FlatSvmOptions : FlatOptions {
+  std::string loss = "hinge";
+  std::string multiclass = "ovr";
+  static auto fields() {
+    return std::tuple_cat(
+        FlatOptions::fields(),
+        std::tuple{
+            field("loss", &FlatSvmOptions::loss, Choices{{"hinge", "squared-hinge"}},
+                  "loss of each row's margin (crammer-singer: hinge)"),
+            field(
+                "multiclass", &FlatSvmOptions::multiclass, Choices{{"ovr", "crammer-singer"}},
+                "each label against the rest, or all labels in one problem (rows with one label)"),
+        });
+  }
+};
+
+// One-vs-rest
+// --------------------------------------------------------------------------------------
+
+OneVsRestFit fit_one_vs_rest(const CsrView& X, const LabelSets& sets, std::size_t num_labels,
+                             std::span<const double> row_weights, const FlatOptions& options,
+                             const std::string& loss, Executor& executor, RunControl& control) {
+  const OneVsRestOptions solver{.loss = loss,
+                                .C = options.loss_weight(),
+                                .tolerance = options.tolerance,
+                                .max_passes = options.max_passes,
+                                .seed = options.seed};
+  OneVsRestExtras extras;
+  extras.row_weights = row_weights;
+  return train_one_vs_rest(X, sets, static_cast<std::uint32_t>(num_labels), solver, executor,
+                           control, extras);
+}
+
+FitReport to_report(const OneVsRestFit& fit) {
+  FitReport report;
+  report.stop = fit.stop;
+  for (const BinaryFit& label : fit.labels) report.passes = std::max(report.passes, label.passes);
+  report.primal = fit.primal;
+  report.dual = fit.dual;
+  report.relative_gap = fit.relative_gap();
+  return report;
+}
+
+LinearPredictor::Parts flat_parts(const std::vector<LabelId>& labels, WeightMatrix weights,
+                                  double bias, std::uint32_t num_labels) {
+  LinearPredictor::Parts parts;
+  parts.weights = std::move(weights);
+  parts.bias = bias;
+  parts.graph = LabelGraph::flat(static_cast<std::uint32_t>(labels.size()));
+  parts.label_of_node = labels;
+  for (NodeId n = 0; n < labels.size(); ++n) parts.candidates.push_back(n);
+  parts.num_labels = num_labels;
+  return parts;
+}
+
+/// How a row's labels are chosen: the best one where all rows have one, otherwise by a threshold;
+/// the best label comes along in any case if no training row is without labels.
+Decision flat_decision(const CsrView& X, const OccurringLabels& occurring,
+                       std::span<const double> row_weights, const FlatOptions& options,
+                       const std::string& loss, Executor& executor, RunControl& control) {
+  const LabelSets& sets = occurring.sets;
+  if (sets.single_label()) return {};
+  std::size_t largest = 0;
+  bool any_empty = false;
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
+    largest = std::max(largest, sets[i].size());
+    any_empty |= sets[i].empty();
+  }
+  Decision decision{Decision::Kind::threshold, {0.0F}, !any_empty};
+  const HoldOut parts = hold_out(X.num_rows(), options.seed);
+  if (options.threshold == "zero" || parts.validation.empty()) return decision;
+
+  const std::vector<double> weights = kept_weights(row_weights, parts.training);
+  const auto num_labels = static_cast<std::uint32_t>(occurring.labels.size());
+  OneVsRestFit fit =
+      fit_one_vs_rest(select_rows(X, parts.training), select_rows(sets, parts.training), num_labels,
+                      weights, options, loss, executor, control);
+  std::vector<LabelId> identity;
+  for (LabelId l = 0; l < num_labels; ++l) identity.push_back(l);
+  const LinearPredictor predictor(flat_parts(identity, std::move(fit.weights), 0, num_labels));
+  // Labels far down a row's ranking are never let in: a few times the largest set will do.
+  const std::size_t ranked = std::max<std::size_t>(20, 4 * largest);
+  const RankedLabels top = predictor.top(select_rows(X, parts.validation), ranked, executor);
+  decision.thresholds = {
+      tune_threshold(top, select_rows(sets, parts.validation), decision.at_least_one).threshold};
+  return decision;
+}
+
+TrainResult train_ovr(const FlatOptions& options, const std::string& loss, const TrainingSet& data,
+                      Executor& executor, RunControl& control) {
+  const CsrMatrix X = with_intercept(data.X, options.bias);
+  const OccurringLabels occurring = occurring_labels(*data.labels, data.codec->size());
+  require(!occurring.labels.empty(), data.source, ": no row has a label");
+  Decision decision =
+      flat_decision(X, occurring, data.row_weights, options, loss, executor, control);
+  OneVsRestFit fit = fit_one_vs_rest(X, occurring.sets, occurring.labels.size(), data.row_weights,
+                                     options, loss, executor, control);
+  TrainResult result;
+  result.report = to_report(fit);
+  auto parts = flat_parts(occurring.labels, std::move(fit.weights), options.bias,
+                          static_cast<std::uint32_t>(data.codec->size()));
+  parts.decision = std::move(decision);
+  result.predictor = std::make_unique<LinearPredictor>(std::move(parts));
+  return result;
+}
+
+/// Weights per label: hinge's support vectors touch few features beyond those of the label's own
+/// rows (a few times as many), the smooth losses touch all that occur. Twice, while they are put
+/// together.
+std::uint64_t ovr_memory(const std::string& loss, const TrainingSet& data) {
+  constexpr double kSpread = 6;
+  std::vector<double> own(data.codec->size(), 0.0);
+  for (std::size_t i = 0; i < data.labels->num_rows(); ++i) {
+    for (const LabelId label : (*data.labels)[i]) {
+      own[label] += static_cast<double>(data.X.row(i).size());
+    }
+  }
+  const double features = data.X.num_columns() + 1.0;
+  double nonzeros = 0, labels = 0;
+  for (const double size : own) {
+    if (size == 0) continue;
+    ++labels;
+    nonzeros += loss == "hinge" ? std::min(features, kSpread * size) : features;
+  }
+  const double sparse = 8 * nonzeros, dense = 4 * features * labels;
+  const double rows = 12.0 * static_cast<double>(data.X.num_nonzeros()) +
+                      40.0 * static_cast<double>(data.X.num_rows());
+  return static_cast<std::uint64_t>(sparse + std::min(sparse, dense) + rows + 16 * features);
+}
+
+// Crammer-Singer: the structured SVM whose paths are single nodes ---------------------------------
+
+/// min 1/2 |U|^2 + C sum_i max_l [U_l.x_i - U_{l_i}.x_i + 1{l != l_i}]. With weights alpha = 1/2 on
+/// nodes that are all roots and leaves, NHSVM has the loss sqrt(1/2 + 1/2) = 1 and, as U = W
+/// sqrt(1/2), the regulariser 1/2 |W|^2 = |U|^2: twice this objective if its C is twice as large.
+constexpr double kRootWeight = 0.5;
+
+TrainResult train_crammer_singer(const FlatSvmOptions& options, const TrainingSet& data,
+                                 Executor& executor, RunControl& control) {
+  require<InvalidOption>(options.loss == "hinge", "option loss is ", options.loss,
+                         ", but must be hinge where multiclass is crammer-singer");
+  TrainingSet flat = data;  // whatever the hierarchy is, labels compete as equals
+  flat.hierarchy = nullptr;
+  const LeafRows rows = leaf_rows(flat, "flat-svm with crammer-singer");
+  const OccurringLabels occurring =
+      occurring_labels(select_rows(*data.labels, rows.kept), data.codec->size());
+  std::vector<NodeId> label_of_row;
+  for (std::size_t i = 0; i < rows.kept.size(); ++i) label_of_row.push_back(occurring.sets[i][0]);
+  const auto num_nodes = static_cast<std::uint32_t>(occurring.labels.size());
+  const std::vector<double> alpha(num_nodes, kRootWeight);
+  const PathSvmOptions solver{.task_loss = "normalized",
+                              .C = options.loss_weight() / kRootWeight,
+                              .solver = "bcfw",
+                              .tolerance = options.tolerance,
+                              .max_passes = options.max_passes,
+                              .seed = options.seed};
+  PathSvmResult fit = train_path_svm(kept_rows_with_intercept(data.X, rows.kept, options.bias),
+                                     label_of_row, LabelGraph::flat(num_nodes), alpha, solver,
+                                     executor, control, kept_weights(data.row_weights, rows.kept));
+  TrainResult result;
+  result.report = to_report(fit.fit);
+  result.report.primal *= kRootWeight;
+  result.report.dual *= kRootWeight;
+  result.report.warnings = rows.warnings;
+  result.predictor = std::make_unique<LinearPredictor>(
+      flat_parts(occurring.labels, std::move(fit.weights), options.bias,
+                 static_cast<std::uint32_t>(data.codec->size())));
+  return result;
+}
+
+// The methods -------------------------------------------------------------------------------------
+
+TrainResult train_flat_svm(const FlatSvmOptions& options, const TrainingSet& data,
+                           Executor& executor, RunControl& control) {
+  if (options.multiclass == "crammer-singer") {
+    return train_crammer_singer(options, data, executor, control);
+  }
+  return train_ovr(options, options.loss, data, executor, control);
+}
+
+std::uint64_t flat_svm_memory(const FlatSvmOptions& options, const TrainingSet& data) {
+  if (options.multiclass == "ovr") return ovr_memory(options.loss, data);
+  const OccurringLabels occurring = occurring_labels(*data.labels, data.codec->size());
+  const auto num_nodes = static_cast<std::uint32_t>(occurring.labels.size());
+  return path_svm_bytes(data.X, LabelGraph::flat(num_nodes),
+                        std::vector<double>(num_nodes, kRootWeight));
+}
+
+}  // namespace
+
+Method flat_svm() {
+  return make_method<FlatSvmOptions>("flat-svm",
+                                     "linear support vector machines without the hierarchy",
+                                     train_flat_svm, flat_svm_memory);
+}
+
+Method flat_lr() {
+  return make_method<FlatOptions>(
+      "flat-lr", "logistic regression, each label against the rest, without the hierarchy",
+      [](const FlatOptions& options, const TrainingSet& data, Executor& executor,
+         RunControl& control) { return train_ovr(options, "logistic", data, executor, control); },
+      [](const FlatOptions&, const TrainingSet& data) { return ovr_memory("logistic", data); });
+}
+
+}  // namespace margrove

@@ -1,0 +1,221 @@
+#include "margrove/model/linear_predictor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "margrove/model/tensor_parts.hpp"
+
+namespace margrove {
+namespace {
+
+const std::string kPrefix = "linear";
+
+std::uint32_t num_nodes(const LinearPredictor::Parts& parts) { return parts.graph.num_nodes(); }
+
+void check_parts(const LinearPredictor::Parts& parts) {
+  const std::uint32_t nodes = num_nodes(parts);
+  require(parts.weights.num_nodes() == nodes && parts.label_of_node.size() == nodes,
+          "linear model: weights have ", parts.weights.num_nodes(), " nodes and label_of_node has ",
+          parts.label_of_node.size(), ", but the graph has ", nodes);
+  require(parts.alpha.empty() || parts.alpha.size() == nodes, "linear model: alpha has ",
+          parts.alpha.size(), " entries, but the graph has ", nodes, " nodes");
+  require(parts.bias >= 0 && std::isfinite(parts.bias), "linear model: bias is ", parts.bias,
+          ", but must be >= 0");
+  require(parts.bias == 0 || parts.weights.num_features() > 0,
+          "linear model: the weights of the intercept are missing");
+  for (const LabelId label : parts.label_of_node) {
+    require(label < parts.num_labels, "linear model: a node has label ", label,
+            ", but there are only ", parts.num_labels);
+  }
+  require(!parts.candidates.empty(), "linear model: there is no label to predict");
+  std::vector<bool> seen(parts.num_labels, false);
+  for (const NodeId n : parts.candidates) {
+    require(n < nodes, "linear model: candidate is node ", n, ", but there are only ", nodes);
+    const LabelId label = parts.label_of_node[n];
+    require(!seen[label], "linear model: label ", label, " is predicted by two nodes");
+    seen[label] = true;
+  }
+  const auto& decision = parts.decision;
+  require(decision.kind == Decision::Kind::argmax || decision.thresholds.size() == 1 ||
+              decision.thresholds.size() == parts.num_labels,
+          "linear model: there are ", decision.thresholds.size(),
+          " thresholds, but must be 1 or one a label");
+}
+
+}  // namespace
+
+struct LinearPredictor::Scratch {
+  std::vector<FeatureId> columns;
+  std::vector<float> values;
+  std::vector<float> node_scores;
+};
+
+LinearPredictor::LinearPredictor(Parts parts) : parts_(std::move(parts)) {
+  check_parts(parts_);
+  parts_.weights = parts_.weights.compacted();
+  if (!parts_.graph.is_tree()) ancestors_ = ancestor_sets(parts_.graph);
+}
+
+std::uint32_t LinearPredictor::num_features() const {
+  return parts_.weights.num_features() - (parts_.bias > 0 ? 1 : 0);
+}
+
+void LinearPredictor::score_row(const SparseRow& x, std::span<float> scores,
+                                Scratch& scratch) const {
+  const auto known = static_cast<std::size_t>(
+      std::lower_bound(x.columns.begin(), x.columns.end(), num_features()) - x.columns.begin());
+  scratch.columns.assign(x.columns.begin(), x.columns.begin() + static_cast<std::ptrdiff_t>(known));
+  scratch.values.assign(x.values.begin(), x.values.begin() + static_cast<std::ptrdiff_t>(known));
+  if (parts_.bias > 0) {
+    scratch.columns.push_back(num_features());
+    scratch.values.push_back(static_cast<float>(parts_.bias));
+  }
+  auto& node_scores = scratch.node_scores;
+  node_scores.resize(num_nodes(parts_));
+  parts_.weights.scores({scratch.columns, scratch.values}, node_scores);
+
+  std::fill(scores.begin(), scores.end(), -std::numeric_limits<float>::infinity());
+  const LabelGraph& graph = parts_.graph;
+  if (graph.is_tree()) {  // score of a path: its parent's, passed down, and its own
+    if (graph.num_edges() > 0) {
+      for (const NodeId n : graph.topological_order()) {
+        if (!graph.is_root(n)) node_scores[n] += node_scores[graph.parents(n).front()];
+      }
+    }
+    for (const NodeId n : parts_.candidates) scores[parts_.label_of_node[n]] = node_scores[n];
+    return;
+  }
+  for (const NodeId n : parts_.candidates) {
+    float sum = 0;
+    for (const NodeId a : ancestors_[n]) sum += node_scores[a];
+    scores[parts_.label_of_node[n]] = sum;
+  }
+}
+
+void LinearPredictor::scores(const CsrView& X, std::size_t begin, std::size_t end,
+                             std::span<float> scores) const {
+  Scratch scratch;
+  for (std::size_t i = begin; i < end; ++i) {
+    score_row(X.row(i), scores.subspan((i - begin) * num_labels(), num_labels()), scratch);
+  }
+}
+
+LabelSets LinearPredictor::predict(const CsrView& X, Executor& executor) const {
+  struct Block {  // the sets of a few rows one after the other
+    std::vector<LabelId> labels;
+    std::vector<std::size_t> ends;
+  };
+  const std::size_t grain = rows_per_block();
+  std::vector<Block> blocks((X.num_rows() + grain - 1) / grain);
+  executor.for_ranges(X.num_rows(), grain, [&](std::size_t begin, std::size_t end, int) {
+    Block& block = blocks[begin / grain];
+    Scratch scratch;
+    std::vector<float> row_scores(num_labels());
+    std::vector<LabelId> set;
+    for (std::size_t i = begin; i < end; ++i) {
+      score_row(X.row(i), row_scores, scratch);
+      parts_.decision.choose(row_scores, set);
+      block.labels.insert(block.labels.end(), set.begin(), set.end());
+      block.ends.push_back(block.labels.size());
+    }
+  });
+  LabelSets all;
+  for (const Block& block : blocks) {
+    std::size_t begin = 0;
+    for (const std::size_t end : block.ends) {
+      all.append(std::span(block.labels).subspan(begin, end - begin));
+      begin = end;
+    }
+  }
+  return all;
+}
+
+Explanation LinearPredictor::explain(const SparseRow& x, LabelId label,
+                                     std::size_t num_strongest) const {
+  const auto found = std::find_if(parts_.candidates.begin(), parts_.candidates.end(),
+                                  [&](NodeId n) { return parts_.label_of_node[n] == label; });
+  require(found != parts_.candidates.end(), "explain: label ", label, " is never predicted");
+  std::vector<NodeId> path = parts_.graph.ancestors(*found);
+  std::stable_sort(path.begin(), path.end(), [&](NodeId a, NodeId b) {
+    return parts_.graph.depth(a) < parts_.graph.depth(b);
+  });
+  Explanation explanation{label, 0, {}};
+  for (const NodeId n : path) {
+    Explanation::Node node{parts_.label_of_node[n], false, 0, {}};
+    for (const NodeId parent : parts_.graph.parents(n)) {
+      node.is_spawned |= parts_.label_of_node[parent] == node.label;
+    }
+    const auto add = [&](FeatureId feature, float value) {
+      const float weight = parts_.weights.at(feature, n);
+      if (weight == 0) return;
+      const double score = static_cast<double>(value) * weight;
+      node.strongest.push_back({feature, value, weight, score});
+      node.score += score;
+    };
+    for (std::size_t k = 0; k < x.size() && x.columns[k] < num_features(); ++k) {
+      add(x.columns[k], x.values[k]);
+    }
+    if (parts_.bias > 0) add(num_features(), static_cast<float>(parts_.bias));
+    std::stable_sort(
+        node.strongest.begin(), node.strongest.end(),
+        [](const auto& a, const auto& b) { return std::abs(a.score) > std::abs(b.score); });
+    if (node.strongest.size() > num_strongest) node.strongest.resize(num_strongest);
+    explanation.score += node.score;
+    explanation.nodes.push_back(std::move(node));
+  }
+  return explanation;
+}
+
+std::vector<Fact> LinearPredictor::facts() const {
+  const WeightMatrix& w = parts_.weights;
+  const double cells = static_cast<double>(w.num_features()) * w.num_nodes();
+  std::vector<Fact> facts{
+      {"features", concat(num_features())},
+      {"bias", concat(parts_.bias)},
+      {"nodes", concat(w.num_nodes())},
+      {"candidate labels", concat(parts_.candidates.size())},
+      {"weights", w.is_dense() ? "dense" : "sparse"},
+      {"nonzero weights", concat(w.num_nonzeros())},
+      {"weight density", concat(cells > 0 ? static_cast<double>(w.num_nonzeros()) / cells : 0.0)},
+      {"weight bytes", concat(w.num_bytes())},
+      {"decision", std::string(to_string(parts_.decision.kind))},
+  };
+  if (parts_.decision.thresholds.size() == 1) {
+    facts.push_back({"threshold", concat(parts_.decision.thresholds.front())});
+  }
+  return facts;
+}
+
+void LinearPredictor::save(TensorMap& out) const {
+  save_weights(out, kPrefix + ".weights", parts_.weights);
+  save_graph(out, kPrefix + ".graph", parts_.graph);
+  out.put_number(kPrefix + ".bias", parts_.bias);
+  out.put_view<LabelId>(kPrefix + ".label_of_node", parts_.label_of_node);
+  out.put_view<NodeId>(kPrefix + ".candidates", parts_.candidates);
+  if (!parts_.alpha.empty()) out.put_view<double>(kPrefix + ".alpha", parts_.alpha);
+  parts_.decision.save(out, kPrefix);
+}
+
+std::unique_ptr<Predictor> LinearPredictor::load(const TensorMap& tensors,
+                                                 std::uint32_t num_labels) {
+  Parts parts;
+  parts.num_labels = num_labels;
+  parts.label_of_node = tensors.get<LabelId>(kPrefix + ".label_of_node");
+  const auto nodes = parts.label_of_node.size();
+  parts.graph = load_graph(tensors, kPrefix + ".graph", nodes);
+  parts.weights = load_weights(tensors, kPrefix + ".weights", nodes);
+  parts.bias = tensors.number(kPrefix + ".bias");
+  parts.candidates = tensors.get<NodeId>(kPrefix + ".candidates");
+  if (tensors.has(kPrefix + ".alpha")) {
+    parts.alpha = tensors.get<double>(kPrefix + ".alpha", nodes);
+    for (const double a : parts.alpha) {
+      tensors.check(a >= 0 && std::isfinite(a), "tensor ", kPrefix, ".alpha must not be negative");
+    }
+  }
+  parts.decision = Decision::load(tensors, kPrefix, num_labels);
+  return std::make_unique<LinearPredictor>(std::move(parts));
+}
+
+}  // namespace margrove

@@ -1,0 +1,13 @@
+#pragma once
+// The methods' own files export these to registry.cpp.
+
+#include "margrove/model/method.hpp"
+
+namespace margrove {
+
+Method flat_svm();
+Method flat_lr();
+Method hsvm();
+Method nhsvm();
+
+}  // namespace margrove

@@ -1,0 +1,98 @@
+// hsvm and nhsvm: structured SVMs over root-to-leaf paths (NHSVM, sections 3 and 4).
+
+#include "margrove/labels/node_weights.hpp"
+#include "margrove/model/linear_training.hpp"
+#include "margrove/solver/path_svm.hpp"
+#include "methods.hpp"
+
+namespace margrove {
+namespace {
+
+struct HsvmOptions : CommonOptions {
+  std::string alpha = "uniform";
+  std::string solver = "bcfw";
+  double tolerance = 1e-3;
+  int max_passes = 1000;
+  static auto fields() {
+    return std::tuple_cat(
+        CommonOptions::fields(),
+        std::tuple{
+            field("alpha", &HsvmOptions::alpha, Choices{},
+                  "rule of the node weights: uniform, leaves, power:RHO, directional, maxmin, "
+                  "relaxed:T"),
+            field("solver", &HsvmOptions::solver, Choices{{"bcfw", "sgd"}},
+                  "block-coordinate Frank-Wolfe with a duality gap, or averaged stochastic "
+                  "subgradients"),
+            field("tolerance", &HsvmOptions::tolerance, positive,
+                  "bcfw: relative duality gap at which training stops"),
+            field("max_passes", &HsvmOptions::max_passes, at_least(1),
+                  "passes over the rows, at most"),
+        });
+  }
+};
+
+struct NhsvmOptions : HsvmOptions {
+  NhsvmOptions() { alpha = "power:2"; }
+};
+
+NodeWeights weights_of(const HsvmOptions& options, const LabelGraph& graph, RunControl* control) {
+  return node_weights(graph, NodeWeightRule::parse(options.alpha), {}, control);
+}
+
+TrainResult train(const HsvmOptions& options, std::string_view method, const std::string& task_loss,
+                  const TrainingSet& data, Executor& executor, RunControl& control) {
+  const LeafRows rows = without_common_roots(leaf_rows(data, method));
+  const NodeWeights weights = weights_of(options, rows.tree.graph, &control);
+  const PathSvmOptions solver{.task_loss = task_loss,
+                              .C = options.loss_weight(),
+                              .solver = options.solver,
+                              .tolerance = options.tolerance,
+                              .max_passes = options.max_passes,
+                              .seed = options.seed};
+  PathSvmResult fit = train_path_svm(kept_rows_with_intercept(data.X, rows.kept, options.bias),
+                                     rows.leaf_of_row, rows.tree.graph, weights.alpha, solver,
+                                     executor, control, kept_weights(data.row_weights, rows.kept));
+  TrainResult result;
+  result.report = to_report(fit.fit);
+  result.report.warnings = rows.warnings;
+  auto parts = path_parts(rows, std::move(fit.weights), options.bias,
+                          static_cast<std::uint32_t>(data.codec->size()));
+  parts.alpha = weights.alpha;
+  result.predictor = std::make_unique<LinearPredictor>(std::move(parts));
+  return result;
+}
+
+std::uint64_t memory(const HsvmOptions& options, const TrainingSet& data) {
+  const LeafRows rows = without_common_roots(leaf_rows(data, "hsvm"));
+  const NodeWeights weights = weights_of(options, rows.tree.graph, nullptr);
+  return path_svm_bytes(data.X, rows.tree.graph, weights.alpha) +
+         12 * static_cast<std::uint64_t>(data.X.num_nonzeros());  // X with the intercept
+}
+
+}  // namespace
+
+Method hsvm() {
+  Method method = make_method<HsvmOptions>(
+      "hsvm", "hierarchical SVM: a structured SVM over paths with Hamming loss",
+      [](const HsvmOptions& options, const TrainingSet& data, Executor& executor,
+         RunControl& control) {
+        return train(options, "hsvm", "hamming", data, executor, control);
+      },
+      memory);
+  method.needs_hierarchy = true;
+  return method;
+}
+
+Method nhsvm() {
+  Method method = make_method<NhsvmOptions>(
+      "nhsvm", "normalized hierarchical SVM: paths of equal weight, normalized loss",
+      [](const NhsvmOptions& options, const TrainingSet& data, Executor& executor,
+         RunControl& control) {
+        return train(options, "nhsvm", "normalized", data, executor, control);
+      },
+      memory);
+  method.needs_hierarchy = true;
+  return method;
+}
+
+}  // namespace margrove

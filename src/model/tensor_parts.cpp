@@ -1,0 +1,139 @@
+#include "margrove/model/tensor_parts.hpp"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace margrove {
+namespace {
+
+std::uint32_t checked_extent(const TensorMap& tensors, const std::string& name,
+                             std::uint64_t extent) {
+  tensors.check(extent <= std::numeric_limits<std::uint32_t>::max(), "tensor ", name, " has ",
+                extent, " rows or columns, but may have at most 2^32 - 1");
+  return static_cast<std::uint32_t>(extent);
+}
+
+void check_finite(const TensorMap& tensors, const std::string& name,
+                  const std::vector<float>& values) {
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    tensors.check(std::isfinite(values[k]), "tensor ", name, ": value ", k,
+                  " must be a finite number");
+  }
+}
+
+}  // namespace
+
+void save_weights(TensorMap& out, const std::string& name, const WeightMatrix& weights) {
+  if (weights.is_dense()) {
+    out.put_view<float>(name + ".dense", weights.dense_values(),
+                        {weights.num_features(), weights.num_nodes()});
+    return;
+  }
+  const CsrView by_feature = weights.sparse_values();
+  out.put_view<std::int64_t>(name + ".row_pointers", by_feature.row_pointers());
+  out.put_view<FeatureId>(name + ".columns", by_feature.columns());
+  out.put_view<float>(name + ".values", by_feature.values());
+}
+
+WeightMatrix load_weights(const TensorMap& tensors, const std::string& name,
+                          std::uint64_t num_nodes) {
+  const std::uint32_t nodes = checked_extent(tensors, name, num_nodes);
+  if (const std::string dense = name + ".dense"; tensors.has(dense)) {
+    auto values = tensors.get_matrix<float>(dense, TensorMap::kAnySize, num_nodes);
+    check_finite(tensors, dense, values);
+    const auto features = checked_extent(tensors, dense, tensors.shape(dense).front());
+    return WeightMatrix::dense(features, nodes, std::move(values));
+  }
+  auto row_pointers = tensors.get<std::int64_t>(name + ".row_pointers");
+  auto columns = tensors.get<FeatureId>(name + ".columns");
+  auto values = tensors.get<float>(name + ".values", columns.size());
+  tensors.check(!row_pointers.empty(), "tensor ", name, ".row_pointers must not be empty");
+  checked_extent(tensors, name, row_pointers.size() - 1);
+  return WeightMatrix::sparse(
+      CsrMatrix(nodes, std::move(row_pointers), std::move(columns), std::move(values)));
+}
+
+std::vector<LabelEdge> edges_of(const LabelGraph& graph) {
+  std::vector<LabelEdge> edges;
+  edges.reserve(graph.num_edges());
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    for (const NodeId parent : graph.parents(n)) edges.push_back({parent, n});
+  }
+  return edges;
+}
+
+void save_graph(TensorMap& out, const std::string& name, const LabelGraph& graph) {
+  std::vector<NodeId> pairs;
+  pairs.reserve(2 * graph.num_edges());
+  for (const auto& [parent, child] : edges_of(graph)) {
+    pairs.push_back(parent);
+    pairs.push_back(child);
+  }
+  out.put<NodeId>(name + ".edges", pairs, {graph.num_edges(), 2});
+}
+
+LabelGraph load_graph(const TensorMap& tensors, const std::string& name, std::uint64_t num_nodes) {
+  const auto pairs = tensors.get_matrix<NodeId>(name + ".edges", TensorMap::kAnySize, 2);
+  std::vector<LabelEdge> edges;
+  edges.reserve(pairs.size() / 2);
+  for (std::size_t k = 0; k < pairs.size(); k += 2) edges.push_back({pairs[k], pairs[k + 1]});
+  return LabelGraph::build(checked_extent(tensors, name, num_nodes), edges);
+}
+
+namespace {
+
+struct NamedKind {
+  Preprocessing::Kind kind;
+  std::string_view name;
+};
+constexpr std::array kPreprocessingKinds{
+    NamedKind{Preprocessing::Kind::none, "none"},
+    NamedKind{Preprocessing::Kind::text_tfidf, "text-tfidf"},
+    NamedKind{Preprocessing::Kind::count_tfidf, "count-tfidf"},
+    NamedKind{Preprocessing::Kind::normalize, "normalize"},
+};
+
+}  // namespace
+
+std::string_view to_string(Preprocessing::Kind kind) {
+  return kPreprocessingKinds[static_cast<std::size_t>(kind)].name;
+}
+
+void save_preprocessing(TensorMap& out, const Preprocessing& preprocessing) {
+  const Preprocessing::Kind kind = preprocessing.kind;
+  out.put_text("preprocessing.kind", std::string(to_string(kind)));
+  if (kind == Preprocessing::Kind::none || kind == Preprocessing::Kind::normalize) return;
+  out.put_text("preprocessing.sublinear_tf", preprocessing.sublinear_tf ? "true" : "false");
+  out.put_view<float>("preprocessing.idf", preprocessing.idf);
+  if (kind == Preprocessing::Kind::text_tfidf) {
+    out.put_strings("preprocessing.vocabulary", preprocessing.vocabulary);
+  }
+}
+
+Preprocessing load_preprocessing(const TensorMap& tensors) {
+  const std::string& name = tensors.text("preprocessing.kind");
+  Preprocessing preprocessing;
+  bool known = false;
+  for (const NamedKind& candidate : kPreprocessingKinds) {
+    if (name != candidate.name) continue;
+    preprocessing.kind = candidate.kind;
+    known = true;
+  }
+  tensors.check(known, "metadata preprocessing.kind is '", name, "', which is not known");
+  if (tensors.has_text("preprocessing.sublinear_tf")) {
+    const std::string& sublinear = tensors.text("preprocessing.sublinear_tf");
+    tensors.check(sublinear == "true" || sublinear == "false",
+                  "metadata preprocessing.sublinear_tf is '", sublinear,
+                  "', but must be true or false");
+    preprocessing.sublinear_tf = sublinear == "true";
+    preprocessing.idf = tensors.get<float>("preprocessing.idf");
+  }
+  if (preprocessing.kind == Preprocessing::Kind::text_tfidf) {
+    preprocessing.vocabulary = tensors.get_strings("preprocessing.vocabulary");
+  }
+  preprocessing.check();
+  return preprocessing;
+}
+
+}  // namespace margrove

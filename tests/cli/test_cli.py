@@ -1,0 +1,465 @@
+"""The program from outside: every verb, every exit code, its help texts and its messages.
+
+Needs only the standard library; MARGROVE names the program. MARGROVE_UPDATE_GOLDEN=1 rewrites
+tests/golden/help and docs/options.md instead of comparing.
+"""
+
+import json
+import os
+import pathlib
+import random
+import resource
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MARGROVE = os.environ.get("MARGROVE", str(ROOT / "build" / "margrove"))
+UPDATE = os.environ.get("MARGROVE_UPDATE_GOLDEN") == "1"
+METHODS = ["flat-svm", "flat-lr", "hsvm", "nhsvm"]
+VERBS = ["train", "predict", "evaluate", "tune", "info", "explain", "hierarchy"]
+
+HIERARCHY = "all a\nall b\na a1\na a2\nb b1\nb b2\nb b3\n"
+
+
+def rows(count, seed, labels=("a1", "a2", "b1", "b2")):
+    """Rows whose label can be read off the signs of the first two features."""
+    rng = random.Random(seed)
+    lines = []
+    for _ in range(count):
+        k = rng.randrange(4)
+        x = [1.0 if k < 2 else -1.0, 1.0 if k % 2 == 0 else -1.0, 0.0]
+        values = [v + rng.gauss(0, 0.3) for v in x]
+        features = " ".join(f"{j + 1}:{v:.4f}" for j, v in enumerate(values))
+        lines.append(f"{labels[k]} {features}\n")
+    return "".join(lines)
+
+
+class CliTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+        self.write("tree", HIERARCHY)
+        self.write("train", rows(120, 1))
+        self.write("test", rows(60, 2))
+
+    def path(self, name):
+        return os.path.join(self.directory.name, name)
+
+    def write(self, name, text):
+        pathlib.Path(self.path(name)).write_text(text, encoding="utf-8")
+
+    def read(self, name):
+        return pathlib.Path(self.path(name)).read_bytes()
+
+    def run_program(self, *arguments, code=0, **options):
+        """Runs in the test's directory, checks the exit code, returns stdout and stderr."""
+        done = subprocess.run(
+            [MARGROVE, *arguments],
+            cwd=self.directory.name,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            **options,
+        )
+        self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout}{done.stderr}")
+        return done.stdout, done.stderr
+
+    def train(self, *options, method="nhsvm", model="model", data="train"):
+        return self.run_program(
+            "train", "--method", method, "--hierarchy", "tree", *options, data, model
+        )
+
+    def assert_fails(self, code, message, *arguments, **options):
+        out, err = self.run_program(*arguments, code=code, **options)
+        self.assertIn(message, err)
+        self.assertEqual(out, "")
+
+
+class Help(CliTest):
+    def compare(self, name, text):
+        golden = ROOT / "tests" / "golden" / "help" / f"{name}.txt"
+        if UPDATE:
+            golden.parent.mkdir(parents=True, exist_ok=True)
+            golden.write_text(text, encoding="utf-8")
+        self.assertEqual(text, golden.read_text(encoding="utf-8"), name)
+
+    def test_of_the_program_and_every_verb_is_as_agreed(self):
+        self.compare("margrove", self.run_program("--help")[0])
+        for verb in VERBS:
+            self.compare(verb, self.run_program(verb, "--help")[0])
+
+    def test_of_every_method_is_as_agreed(self):
+        for method in METHODS:
+            self.compare(
+                f"train-{method}", self.run_program("train", "--method", method, "--help")[0]
+            )
+
+    def test_options_page_is_what_the_tables_say(self):
+        page = ROOT / "docs" / "options.md"
+        text = self.run_program("train", "--options-reference")[0]
+        if UPDATE:
+            page.write_text(text, encoding="utf-8")
+        self.assertEqual(text, page.read_text(encoding="utf-8"))
+
+    def test_version(self):
+        self.assertRegex(self.run_program("--version")[0], r"^margrove \d+\.\d+\.\d+\n$")
+
+
+class EndToEnd(CliTest):
+    def test_every_method_learns_the_tree(self):
+        for method in METHODS:
+            out, _ = self.train(method=method)
+            self.assertIn(f"method\t{method}\n", out)
+            result = json.loads(self.run_program("evaluate", "model", "test", "--json")[0])
+            self.assertEqual(result["examples"], 60)
+            self.assertGreater(result["accuracy"], 0.9, method)
+
+    def test_json_has_the_agreed_names_within_0_and_1(self):
+        self.train()
+        result = json.loads(self.run_program("evaluate", "model", "test", "--json")[0])
+        names = ["examples", "accuracy", "jaccard", "instance_f1", "micro_f1", "macro_f1"]
+        names += [f"hierarchical_{m}" for m in ("precision", "recall", "f1")] + ["hamming_loss"]
+        self.assertCountEqual(result, names)
+        for name in names[1:]:
+            self.assertTrue(0 <= result[name] <= 1, name)
+
+    def test_evaluate_agrees_with_predict(self):
+        self.train()
+        predicted = self.run_program("predict", "model", "test")[0].split("\n")[:-1]
+        truth = [line.split()[0] for line in self.read("test").decode().splitlines()]
+        hits = sum(p == t for p, t in zip(predicted, truth, strict=True)) / len(truth)
+        result = json.loads(self.run_program("evaluate", "model", "test", "--json")[0])
+        self.assertEqual(result["accuracy"], hits)
+        lines = self.run_program("evaluate", "model", "test")[0]
+        self.assertIn(f"accuracy                 {hits:.4f}", lines)
+
+    def test_output_file_has_what_stdout_has(self):
+        self.train()
+        out, _ = self.run_program("predict", "model", "test")
+        nothing, _ = self.run_program("predict", "model", "test", "--output", "predicted")
+        self.assertEqual(nothing, "")
+        self.assertEqual(self.read("predicted").decode(), out)
+
+    def test_top_and_scores_agree_with_the_prediction(self):
+        self.train()
+        best = self.run_program("predict", "model", "test")[0].splitlines()
+        top = self.run_program("predict", "model", "test", "--top", "3")[0].splitlines()
+        scored = self.run_program("predict", "model", "test", "--scores")[0].splitlines()
+        both = self.run_program("predict", "model", "test", "--top", "2", "--scores")[0]
+        for i, line in enumerate(both.splitlines()):
+            pairs = [(p.rsplit(":", 1)[0], float(p.rsplit(":", 1)[1])) for p in line.split(" ")]
+            self.assertEqual(pairs[0][0], best[i])
+            self.assertEqual(top[i].split(",")[:2], [label for label, _ in pairs])
+            self.assertGreaterEqual(pairs[0][1], pairs[1][1])
+            self.assertEqual(scored[i], line.split(" ")[0])
+
+    def test_same_model_file_on_any_number_of_threads(self):
+        for method in METHODS:
+            self.train("--threads", "1", method=method, model="one")
+            for threads in ("2", "5"):
+                self.train("--threads", threads, method=method, model="many")
+                self.assertEqual(self.read("one"), self.read("many"), method)
+
+    def test_flat_methods_need_no_hierarchy(self):
+        self.run_program("train", "--method", "flat-svm", "train", "model")
+        self.assertIn("hierarchy                  none", self.run_program("info", "model")[0])
+
+    def test_info_names_options_sizes_and_training(self):
+        self.train("--C", "0.25")
+        out, _ = self.run_program("info", "model")
+        for line in (
+            "method                     nhsvm",
+            "option C                   0.25",
+            "option alpha               power:2",
+            "labels                     8",
+            "labels with training rows  4",
+            "hierarchy                  tree of 8 nodes and 7 edges",
+            "stop                       converged",
+            "features                   3",
+            f"file bytes                 {len(self.read('model'))}",
+        ):
+            self.assertIn(line + "\n", out)
+
+    def test_explanation_shows_the_path_and_adds_up(self):
+        self.train()
+        out, _ = self.run_program(
+            "explain", "model", "test", "--row", "2", "--label", "b1", "--features", "9"
+        )
+        lines = out.splitlines()
+        self.assertTrue(lines[0].startswith("row 2: predicted "))
+        self.assertTrue(lines[1].startswith("label b1: score "))
+        nodes = [line for line in lines if line.startswith("  ") and line[2] != " "]
+        self.assertEqual([n.split(":")[0].strip() for n in nodes], ["b", "b1"])
+        total = float(lines[1].rsplit(" ", 1)[1])
+        self.assertAlmostEqual(sum(float(n.rsplit(" ", 1)[1]) for n in nodes), total, places=4)
+        self.assertIn("(intercept) = 1", out)
+        self.assertIn("feature 1 = ", out)
+
+    def test_text_is_learned_and_explained_in_words(self):
+        self.write(
+            "texts",
+            "fruit\tred apple\nfruit\tgreen apple tree\ncar\tfast car\ncar\tred car engine\n" * 3,
+        )
+        self.run_program("train", "--method", "flat-svm", "--text", "texts", "model")
+        self.write("new", "\tan apple\n\tthe engine\n")
+        self.assertEqual(self.run_program("predict", "model", "new")[0], "fruit\ncar\n")
+        out, _ = self.run_program("explain", "model", "new", "--row", "1")
+        self.assertIn("apple = ", out)
+        self.assertIn("vocabulary", self.run_program("info", "model")[0])
+
+    def test_rows_with_several_labels_get_sets(self):
+        lines = "x 1:1\ny 2:1\nx,y 1:1 2:1\n 3:1\n" * 10
+        self.write("multi", lines)
+        self.run_program("train", "--method", "flat-svm", "--C", "10", "multi", "model")
+        out, _ = self.run_program("predict", "model", "multi")
+        self.assertEqual(out, "x\ny\nx,y\n\n" * 10)
+
+    def test_hierarchy_shows_shape_weights_and_path_sums(self):
+        out, _ = self.run_program("hierarchy", "tree", "--alpha", "power:2")
+        self.assertIn("nodes                      8\n", out)
+        self.assertIn("leaves                     5\n", out)
+        sums = out.split("leaf\tpath_sum\n")[1].splitlines()
+        self.assertEqual(len(sums), 5)
+        for line in sums:
+            self.assertAlmostEqual(float(line.split("\t")[1]), 1, places=12)
+        self.assertNotIn("path_sum", self.run_program("hierarchy", "tree")[0])
+
+    def test_tune_prints_the_grid_and_keeps_the_winner(self):
+        out, _ = self.run_program(
+            "tune", "--method", "flat-svm", "--grid", "C=0.01,1", "--grid", "bias=0,1",
+            "--folds", "3", "train", "model",
+        )  # fmt: skip
+        lines = out.splitlines()
+        self.assertEqual(lines[0], "C\tbias\tmicro_f1")
+        self.assertEqual([line.split("\t")[0] for line in lines[1:5]], ["0.01", "0.01", "1", "1"])
+        winner = [line for line in lines[1:5] if line.endswith(" *")]
+        self.assertEqual(len(winner), 1)
+        means = [float(line.split("\t")[2].split()[0]) for line in lines[1:5]]
+        self.assertEqual(float(winner[0].split("\t")[2].split()[0]), max(means))
+        C, bias = winner[0].split("\t")[:2]
+        info, _ = self.run_program("info", "model")
+        self.assertIn(f"option C                   {C}\n", info)
+        self.assertIn(f"option bias                {bias}\n", info)
+
+    def test_tune_does_not_depend_on_threads_and_hold_out_works(self):
+        outs = []
+        for threads in ("1", "3"):
+            out, _ = self.run_program(
+                "tune", "--method", "nhsvm", "--hierarchy", "tree", "--grid", "C=0.01,1",
+                "--holdout", "0.3", "--threads", threads, "train", "model" + threads,
+            )  # fmt: skip
+            outs.append([line for line in out.splitlines() if not line.startswith("seconds")])
+        self.assertEqual(outs[0], outs[1])
+        self.assertEqual(self.read("model1"), self.read("model3"))
+
+    def test_time_limit_gives_a_model_and_a_warning(self):
+        self.write("hard", rows(2000, 3))
+        out, err = self.train(
+            "--time-limit-seconds", "0.3", "--tolerance", "1e-12", "--max-passes", "100000000",
+            "--C", "1e6", data="hard",
+        )  # fmt: skip
+        self.assertIn("stop\ttime_limit\n", out)
+        self.assertIn("the time limit ended training", err)
+        self.run_program("evaluate", "model", "test")
+
+    def test_quiet_prints_nothing_on_stderr_and_results_on_stdout(self):
+        out, err = self.train("--quiet")
+        self.assertEqual(err, "")
+        self.assertIn("objective\t", out)
+
+
+class GoldenModels(CliTest):
+    """Files of every format version must keep loading and predicting what they did."""
+
+    FOLDER = ROOT / "tests" / "golden" / "models"
+    TRAINED_WITH = {
+        "v1-nhsvm": ["--method", "nhsvm", "--hierarchy", "tree", "train"],
+        "v1-multilabel-text": ["--method", "flat-svm", "--text", "--C", "10", "texts"],
+        "v1-counts": ["--method", "flat-lr", "--tfidf", "counts"],
+    }
+
+    def setUp(self):
+        super().setUp()
+        documents = ["red apple", "green apple tree", "fast car", "red car engine", "pear", "tree"]
+        sets = ["fruit", "fruit", "car", "car", "fruit", "fruit,plant"]
+        lines = [f"{s}\t{d}\n" for s, d in zip(sets, documents, strict=True)]
+        self.write("texts", "".join(lines * 3))
+        self.write("counts", "x 1:3 2:1\ny 2:2 3:5\nx 1:1\nz 4:1\n" * 4)
+
+    def test_of_version_1_predict_as_ever(self):
+        for name, arguments in self.TRAINED_WITH.items():
+            path, expected = self.FOLDER / name, self.FOLDER / f"{name}.expected"
+            data = "test" if arguments[-1] == "train" else arguments[-1]
+            if UPDATE and not path.exists():
+                self.FOLDER.mkdir(parents=True, exist_ok=True)
+                self.run_program("train", *arguments, str(path))
+                out, _ = self.run_program("predict", str(path), data, "--top", "2", "--scores")
+                expected.write_text(out, encoding="utf-8")
+            out, _ = self.run_program("predict", str(path), data, "--top", "2", "--scores")
+            wanted = expected.read_text(encoding="utf-8")
+            self.assertEqual(len(out.split()), len(wanted.split()))
+            for got, want in zip(out.split(), wanted.split(), strict=True):
+                self.assertEqual(got.rsplit(":", 1)[0], want.rsplit(":", 1)[0], name)
+                self.assertAlmostEqual(
+                    float(got.rsplit(":", 1)[1]), float(want.rsplit(":", 1)[1]), places=5
+                )
+
+
+class ExitCodes(CliTest):
+    def test_2_for_wrong_usage(self):
+        start = ["train", "--method", "nhsvm", "--hierarchy", "tree"]
+        for message, arguments in [
+            ("subcommand is required", []),
+            ("--unknown", ["info", "--unknown", "x"]),
+            ("MODEL is required", ["info"]),
+            ("--method is required", ["train", "train", "model"]),
+            ("method is 'svm', but must be one of", ["train", "--method", "svm", "train", "m"]),
+            ("option C is 'x', but must be a number", [*start, "--C", "x", "train", "m"]),
+            ("option C is 0, but must be > 0", [*start, "--C", "0", "train", "m"]),
+            ("option C is nan", [*start, "--C", "nan", "train", "m"]),
+            ("options C and lambda are both given",
+             [*start, "--C", "1", "--lambda", "1", "train", "m"]),
+            ("option bias is -1, but must be >= 0", [*start, "--bias", "-1", "train", "m"]),
+            ("option seed is 'y', but must be a whole number",
+             [*start, "--seed", "y", "train", "m"]),
+            ("option max_passes is 0", [*start, "--max-passes", "0", "train", "m"]),
+            ("option tolerance is 0", [*start, "--tolerance", "0", "train", "m"]),
+            ("option solver is 'magic'", [*start, "--solver", "magic", "train", "m"]),
+            ("gold", [*start, "--alpha", "gold", "train", "m"]),
+            ("option threads is -1", [*start, "--threads", "-1", "train", "m"]),
+            ("option memory_limit is -1", [*start, "--memory-limit", "-1", "train", "m"]),
+            ("option time_limit_seconds is 'soon'",
+             [*start, "--time-limit-seconds", "soon", "train", "m"]),
+            ("more than one is given", [*start, "--tfidf", "--normalize", "train", "m"]),
+            ("option loss is 'cubic'",
+             ["train", "--method", "flat-svm", "--loss", "cubic", "train", "m"]),
+            ("option multiclass is 'ava'",
+             ["train", "--method", "flat-svm", "--multiclass", "ava", "train", "m"]),
+            ("option threshold is 'high'",
+             ["train", "--method", "flat-lr", "--threshold", "high", "train", "m"]),
+            ("--loss", [*start, "--loss", "hinge", "train", "m"]),
+            ("needs a hierarchy: give --hierarchy FILE",
+             ["train", "--method", "nhsvm", "train", "m"]),
+            ("--grid is required", ["tune", *start[1:], "train", "m"]),
+            ("option grid is 'C'", ["tune", *start[1:], "--grid", "C", "train", "m"]),
+            ("unknown option Q", ["tune", *start[1:], "--grid", "Q=1", "train", "m"]),
+            ("option C is given twice",
+             ["tune", *start[1:], "--grid", "C=1", "--C", "2", "train", "m"]),
+            ("option folds is 1", ["tune", *start[1:], "--grid", "C=1", "--folds", "1",
+                                   "train", "m"]),
+            ("folds and holdout are both given",
+             ["tune", *start[1:], "--grid", "C=1", "--folds", "2", "--holdout", "0.1",
+              "train", "m"]),
+            ("option holdout is 2", ["tune", *start[1:], "--grid", "C=1", "--holdout", "2",
+                                     "train", "m"]),
+            ("metric is 'joy'", ["tune", *start[1:], "--grid", "C=1", "--metric", "joy",
+                                 "train", "m"]),
+            ("--top", ["predict", "m", "train", "--top", "0"]),
+            ("--threads", ["predict", "m", "train", "--threads", "-2"]),
+            ("silver", ["hierarchy", "tree", "--alpha", "silver"]),
+        ]:  # fmt: skip
+            with self.subTest(arguments=arguments):
+                _, err = self.run_program(*arguments, code=2)
+                self.assertIn(message, err)
+        self.assertFalse(os.path.exists(self.path("m")))
+
+    def test_2_for_rows_and_labels_that_are_not_there(self):
+        self.train()
+        self.assert_fails(2, "--row", "explain", "model", "test", "--row", "0")
+        self.assert_fails(
+            2, "option row is 61, but the data have only 60", "explain", "model", "test",
+            "--row", "61", "--quiet",
+        )  # fmt: skip
+        self.run_program("explain", "model", "test", "--row", "1", "--label", "zebra", code=2)
+
+    def test_3_for_bad_input(self):
+        self.train()
+        self.write("broken", "a1 1:1 2:x\n")
+        self.write("stranger", "a1 1:1\nb1 1:2\nzebra 1:1\n")
+        self.write("cycle", "a b\nb a\n")
+        self.write("two", "a1,b1 1:1\n")
+        flat = ["train", "--method", "flat-svm", "--quiet"]
+        tree = ["train", "--method", "nhsvm", "--quiet", "--hierarchy"]
+        for message, arguments in [
+            ("missing", [*flat, "missing", "m"]),
+            ("broken:1:", [*flat, "broken", "m"]),
+            ("stranger:3:1", [*tree, "tree", "stranger", "m"]),
+            ("cycle:2", [*tree, "cycle", "train", "m"]),
+            ("two: row 1 has 2 labels", [*tree, "tree", "two", "m"]),
+            ("no/such/folder", [*flat, "train", "no/such/folder/m"]),
+            ("broken:1:", ["evaluate", "model", "broken"]),
+            ("must not take more than 1e-09 GB", [*flat, "--memory-limit", "1e-9", "train", "m"]),
+            ("missing", ["hierarchy", "missing"]),
+        ]:
+            with self.subTest(arguments=arguments):
+                _, err = self.run_program(*arguments, code=3)
+                self.assertIn(message, err)
+        self.assertFalse(os.path.exists(self.path("m")))
+
+    def test_4_for_bad_model_files(self):
+        self.train()
+        model = self.read("model")
+        pathlib.Path(self.path("short")).write_bytes(model[:-1])
+        for verb in (["info"], ["predict"], ["evaluate"], ["explain", "--row", "1"]):
+            data = [] if verb == ["info"] else ["test"]
+            for name in ("missing", "short", "train"):
+                with self.subTest(verb=verb, name=name):
+                    _, err = self.run_program(*verb, name, *data, code=4)
+                    self.assertIn(f"margrove: {name}: ", err)
+
+    def test_1_when_memory_runs_out(self):
+        self.write("wide", "a 1:1\nb 2000000000:1\n")
+        limit = 1 << 30
+        _, err = self.run_program(
+            "train", "--method", "flat-svm", "--threads", "1", "wide", "model", code=1,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+        )  # fmt: skip
+        self.assertIn("out of memory", err)
+        self.assertFalse(os.path.exists(self.path("model")))
+
+    def test_130_when_interrupted_and_nothing_is_written(self):
+        self.write("hard", rows(3000, 3))
+        before = sorted(os.listdir(self.directory.name))
+        running = subprocess.Popen(
+            [MARGROVE, "train", "--method", "nhsvm", "--hierarchy", "tree", "--tolerance", "1e-14",
+             "--max-passes", "100000000", "--C", "1e6", "hard", "model"],
+            cwd=self.directory.name,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )  # fmt: skip
+        line = running.stderr.readline()
+        while "training takes about" not in line:
+            line = running.stderr.readline()
+            self.assertNotEqual(line, "")
+        time.sleep(0.2)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 130, err)
+        self.assertIn("interrupted; nothing was written", err)
+        self.assertEqual(out, "")
+        self.assertEqual(sorted(os.listdir(self.directory.name)), before)
+
+
+class Messages(CliTest):
+    def test_labels_the_model_does_not_know_are_counted_not_fatal(self):
+        self.train()
+        self.write("mixed", "a1 1:1\nzebra 1:1\nlion 1:1\nzebra 2:1\n")
+        _, err = self.run_program("evaluate", "model", "mixed")
+        self.assertIn("3 rows have labels that the model does not know (2 of them)", err)
+
+    def test_rows_without_label_are_left_out_with_a_count(self):
+        self.write("gaps", rows(40, 1) + " 1:1\n 2:1\n")
+        _, err = self.train(data="gaps")
+        self.assertIn("2 of 42 rows have no label and were left out", err)
+
+    def test_estimate_of_memory_comes_before_training(self):
+        _, err = self.train()
+        self.assertIn("120 rows, 3 features, 8 labels; training takes about", err)
+
+
+if __name__ == "__main__":
+    unittest.main()

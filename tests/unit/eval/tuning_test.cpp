@@ -1,0 +1,214 @@
+#include "margrove/eval/tuning.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "margrove/base/random.hpp"
+
+namespace margrove {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// 90 rows of label 0, 10 of label 1, 1 of label 2.
+LabelSets uneven_labels() {
+  LabelSets labels;
+  for (int i = 0; i < 101; ++i) {
+    labels.append(std::vector<LabelId>{i < 90 ? 0u : i < 100 ? 1u : 2u});
+  }
+  return labels;
+}
+
+RawRows noisy_rows(std::size_t num_rows) {
+  Random random(1);
+  RawRows raw;
+  raw.source = "toy";
+  raw.codec = LabelCodec({"p", "q"});
+  raw.X = CsrMatrix(3);
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    const auto label = static_cast<LabelId>(random.below(2));
+    const auto noise = [&] { return static_cast<float>(random.normal()); };
+    raw.X.append_row(std::vector<FeatureId>{0, 1, 2},
+                     std::vector<float>{label == 0 ? 1 + noise() : -1 + noise(), noise(), noise()});
+    raw.labels.append(std::vector<LabelId>{label});
+  }
+  return raw;
+}
+
+template <class Error = InvalidOption, class Function>
+std::string message_of(Function function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(StratifiedFolds, validate_every_row_once_and_share_every_label_evenly) {
+  const LabelSets labels = uneven_labels();
+  const auto folds = stratified_folds(labels, 4, 7);
+  ASSERT_EQ(folds.size(), 4u);
+  std::vector<int> validated(101, 0);
+  std::map<LabelId, std::pair<int, int>> range;  // label -> fewest, most rows in a fold
+  for (const Split& fold : folds) {
+    EXPECT_EQ(fold.training.size() + fold.validation.size(), 101u);
+    EXPECT_TRUE(std::is_sorted(fold.validation.begin(), fold.validation.end()));
+    std::map<LabelId, int> counts{{0, 0}, {1, 0}, {2, 0}};
+    for (const std::uint32_t i : fold.validation) {
+      ++validated[i];
+      ++counts[labels[i][0]];
+    }
+    for (const auto& [label, count] : counts) {
+      auto& [fewest, most] = range.try_emplace(label, count, count).first->second;
+      fewest = std::min(fewest, count);
+      most = std::max(most, count);
+    }
+  }
+  EXPECT_THAT(validated, ::testing::Each(1));
+  for (const auto& [label, counts] : range) EXPECT_LE(counts.second - counts.first, 1) << label;
+}
+
+TEST(StratifiedFolds, depend_on_the_seed_only) {
+  const LabelSets labels = uneven_labels();
+  EXPECT_EQ(stratified_folds(labels, 3, 1)[0].validation,
+            stratified_folds(labels, 3, 1)[0].validation);
+  EXPECT_NE(stratified_folds(labels, 3, 1)[0].validation,
+            stratified_folds(labels, 3, 2)[0].validation);
+}
+
+TEST(StratifiedFolds, wrong_numbers_throw) {
+  EXPECT_THAT(message_of([] { stratified_folds(uneven_labels(), 1, 0); }),
+              HasSubstr("option folds is 1, but must be in [2, 101]"));
+  EXPECT_THAT(message_of([] { stratified_folds(uneven_labels(), 102, 0); }),
+              HasSubstr("option folds is 102"));
+}
+
+TEST(StratifiedHoldOut, takes_the_share_of_each_label_and_leaves_single_rows) {
+  const LabelSets labels = uneven_labels();
+  const Split split = stratified_hold_out(labels, 0.2, 3);
+  std::map<LabelId, int> counts;
+  for (const std::uint32_t i : split.validation) ++counts[labels[i][0]];
+  EXPECT_EQ(counts[0], 18);
+  EXPECT_EQ(counts[1], 2);
+  EXPECT_EQ(counts[2], 0);
+  EXPECT_EQ(split.training.size(), 81u);
+  EXPECT_THAT(message_of([&] { stratified_hold_out(labels, 1.0, 3); }),
+              HasSubstr("option holdout is 1, but must be between 0 and 1"));
+  LabelSets single;
+  single.append(std::vector<LabelId>{0});
+  EXPECT_THAT(message_of<InvalidInput>([&] { stratified_hold_out(single, 0.5, 3); }),
+              HasSubstr("no label has enough rows"));
+}
+
+TEST(ParseGrid, gives_all_combinations_last_name_fastest) {
+  const std::vector<std::string> texts{"C=0.1,1", "max-passes=5,6"};
+  const auto grid = parse_grid(texts);
+  ASSERT_EQ(grid.size(), 4u);
+  EXPECT_THAT(grid[1],
+              ElementsAre(std::pair("C", "0.1"), std::pair(std::string("max_passes"), "6")));
+  EXPECT_THAT(grid[2][0].second, "1");
+}
+
+TEST(ParseGrid, wrong_texts_throw) {
+  const auto error = [](std::vector<std::string> texts) {
+    return message_of([&] { parse_grid(texts); });
+  };
+  for (const char* text : {"C", "=1", "C="}) {
+    EXPECT_THAT(error({text}), HasSubstr("but must be name=value,value"));
+  }
+  EXPECT_THAT(error({"C=1,,2"}), HasSubstr("a value is empty"));
+  EXPECT_THAT(error({"C=1,"}), HasSubstr("a value is empty"));
+  EXPECT_THAT(error({"C=1", "C=2"}), HasSubstr("gives C twice"));
+}
+
+TuningResult tune_toy(Executor& executor, RunControl& control,
+                      std::string_view metric = "accuracy") {
+  const RawRows raw = noisy_rows(60);
+  const std::vector<std::string> texts{"C=1e-6,0.1,10"};
+  return tune(find_method("flat-svm"), {{"bias", "0"}}, parse_grid(texts), raw, nullptr, {},
+              stratified_folds(raw.labels, 3, 0), metric, executor, control);
+}
+
+TEST(Tune, picks_the_best_mean_and_does_not_depend_on_threads) {
+  Executor one(1);
+  RunControl control;
+  const TuningResult expected = tune_toy(one, control);
+  ASSERT_EQ(expected.points.size(), 3u);
+  for (const GridPoint& point : expected.points) {
+    EXPECT_LE(point.mean, expected.points[expected.best].mean);
+    ASSERT_EQ(point.scores.size(), 3u);
+    EXPECT_NEAR(point.mean, (point.scores[0] + point.scores[1] + point.scores[2]) / 3, 1e-12);
+  }
+  for (const int threads : {2, 5}) {
+    Executor executor(threads);
+    const TuningResult result = tune_toy(executor, control);
+    EXPECT_EQ(result.best, expected.best);
+    for (std::size_t p = 0; p < 3; ++p) {
+      EXPECT_EQ(result.points[p].scores, expected.points[p].scores);
+    }
+  }
+}
+
+TEST(Tune, of_equal_means_the_first_wins) {
+  const RawRows raw = noisy_rows(30);
+  const std::vector<std::string> texts{"seed=1,2,3"};
+  Executor executor(1);
+  RunControl control;
+  const TuningResult result =
+      tune(find_method("flat-svm"), {{"tolerance", "1e-8"}}, parse_grid(texts), raw, nullptr, {},
+           stratified_folds(raw.labels, 2, 0), "accuracy", executor, control);
+  EXPECT_EQ(result.best, 0u);
+}
+
+TEST(Tune, wrong_options_and_metrics_throw_before_training) {
+  Executor executor(1);
+  RunControl control([](const Progress&) -> bool { throw std::logic_error("work was started"); });
+  EXPECT_THAT(message_of([&] { tune_toy(executor, control, "beauty"); }),
+              HasSubstr("metric is 'beauty', but must be one of accuracy"));
+  const RawRows raw = noisy_rows(30);
+  const std::vector<std::string> texts{"colour=red"};
+  EXPECT_THAT(message_of([&] {
+                tune(find_method("flat-svm"), {}, parse_grid(texts), raw, nullptr, {},
+                     stratified_folds(raw.labels, 2, 0), "accuracy", executor, control);
+              }),
+              HasSubstr("unknown option colour"));
+}
+
+TEST(Tune, an_interrupt_ends_it_with_that_stop) {
+  Executor executor(1);
+  int reports = 0;
+  RunControl control([&](const Progress&) { return ++reports < 3; });
+  EXPECT_EQ(tune_toy(executor, control).stop, Stop::interrupted);
+}
+
+TEST(EvaluateModel, labels_the_model_does_not_know_are_counted_misses) {
+  const RawRows raw = noisy_rows(60);
+  const PreparedRows prepared = prepare_rows(raw, nullptr, {});
+  const Method& method = find_method("flat-svm");
+  const auto run = method.start();
+  Executor executor(1);
+  RunControl control;
+  const Model model =
+      train_model(method, *run, prepared.training_set(), prepared.preprocessing, executor, control);
+  const double before = evaluate_model(model, raw, executor).metrics.accuracy;
+  RawRows strange = raw;
+  const LabelId unknown = strange.codec.add("r");
+  LabelSets labels;
+  for (std::size_t i = 0; i < raw.num_rows(); ++i) {
+    labels.append(std::vector<LabelId>{i < 6 ? unknown : raw.labels[i][0]});
+  }
+  strange.labels = labels;
+  const Evaluation evaluation = evaluate_model(model, strange, executor);
+  EXPECT_EQ(evaluation.num_unknown_labels, 1u);
+  EXPECT_EQ(evaluation.num_rows_with_unknown, 6u);
+  EXPECT_LT(evaluation.metrics.accuracy, before);
+  EXPECT_EQ(evaluation.metrics.examples, 60);
+}
+
+}  // namespace
+}  // namespace margrove

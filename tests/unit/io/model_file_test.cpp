@@ -1,0 +1,164 @@
+#include "margrove/io/model_file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "margrove/io/safetensors.hpp"
+#include "small_models.hpp"
+
+namespace margrove {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::small_model;
+using testing::small_rows;
+
+Model parse(const std::string& bytes) {
+  return parse_model(std::as_bytes(std::span(bytes)), "small.model");
+}
+
+/// Exercises all of a model, so that a damaged one that was let through shows itself.
+std::vector<float> use(const Model& model) {
+  const RowPredictor& rows = model.rows();
+  Executor executor(1);
+  const CsrMatrix X = small_rows();
+  std::vector<float> scores(X.num_rows() * rows.num_labels());
+  rows.scores(X, 0, X.num_rows(), scores);
+  const LabelSets sets = rows.predict(X, executor);
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
+    for (const LabelId label : sets[i]) {
+      EXPECT_LT(label, model.labels.size());
+      rows.explain(X.row(i), label, 2);
+    }
+  }
+  rows.facts();
+  return scores;
+}
+
+TEST(ModelFile, round_trip_keeps_everything_bit_for_bit) {
+  const Model model = small_model();
+  const auto path = std::filesystem::temp_directory_path() / "margrove_model_file_test";
+  save_model(model, path);
+  const Model read = load_model(path);
+  std::filesystem::remove(path);
+  EXPECT_EQ(read.method, model.method);
+  EXPECT_EQ(read.options, model.options);
+  EXPECT_TRUE(std::ranges::equal(read.labels.names(), model.labels.names()));
+  EXPECT_TRUE(read.has_hierarchy);
+  EXPECT_EQ(read.hierarchy.num_edges(), 2u);
+  EXPECT_EQ(read.training_rows, model.training_rows);
+  EXPECT_EQ(read.report.stop, Stop::pass_limit);
+  EXPECT_EQ(read.report.passes, 12);
+  EXPECT_EQ(read.report.primal, 3.25);
+  EXPECT_EQ(read.report.dual, 3.0);
+  ASSERT_EQ(read.report.curve.size(), 2u);
+  EXPECT_EQ(read.report.curve[1].primal, 3.25);
+  EXPECT_EQ(use(read), use(model));
+  EXPECT_EQ(serialize_model(read), serialize_model(model));
+}
+
+TEST(ModelFile, sparse_weights_thresholds_and_no_hierarchy_round_trip) {
+  LinearPredictor::Parts parts = testing::small_tree_parts();
+  std::vector<float> values(400, 0.0F);
+  values[5] = 1.5F;
+  parts.weights = WeightMatrix::dense(100, 4, values);
+  parts.alpha.clear();
+  parts.decision = {Decision::Kind::threshold, {0.1F, 0.2F, 0.3F, 0.4F}, true};
+  Model model = small_model(parts);
+  model.has_hierarchy = false;
+  model.hierarchy = LabelGraph::flat(4);
+  model.report = {};
+  const Model read = parse(serialize_model(model));
+  const auto& linear = dynamic_cast<const LinearPredictor&>(*read.predictor);
+  EXPECT_FALSE(linear.parts().weights.is_dense());
+  EXPECT_EQ(linear.parts().decision.thresholds, parts.decision.thresholds);
+  EXPECT_TRUE(linear.parts().decision.at_least_one);
+  EXPECT_FALSE(read.has_hierarchy);
+  EXPECT_TRUE(std::isnan(read.report.primal));
+  EXPECT_EQ(use(read), use(model));
+}
+
+TEST(ModelFile, every_truncation_throws_model_file_error) {
+  const std::string bytes = serialize_model(small_model());
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_THROW(parse(bytes.substr(0, size)), ModelFileError) << size << " bytes";
+  }
+}
+
+TEST(ModelFile, every_changed_byte_gives_a_model_that_works_or_model_file_error) {
+  const std::string bytes = serialize_model(small_model());
+  std::size_t refused = 0;
+  for (std::size_t k = 0; k < bytes.size(); ++k) {
+    for (const int change : {1, 2, 4, 8, 16, 32, 64, 128, 255}) {
+      std::string damaged = bytes;
+      damaged[k] = static_cast<char>(damaged[k] ^ change);
+      try {
+        use(parse(damaged));
+      } catch (const ModelFileError&) {
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(refused, bytes.size());  // the header alone is most of such a small file
+}
+
+/// The error after `change` was made to the tensors of a good file.
+template <class Change>
+std::string error_after(Change change) {
+  const std::string bytes = serialize_model(small_model());
+  TensorMap tensors = parse_safetensors(std::as_bytes(std::span(bytes)), "good");
+  change(tensors);
+  try {
+    parse(serialize_safetensors(tensors));
+  } catch (const ModelFileError& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(ModelFile, every_way_to_be_wrong_is_named_with_the_path) {
+  EXPECT_EQ(error_after([](TensorMap&) {}), "nothing was thrown");
+  EXPECT_THAT(error_after([](TensorMap& t) { t.put_text("format", "other"); }),
+              HasSubstr("small.model: this is not a model of Margrove"));
+  EXPECT_THAT(error_after([](TensorMap& t) { t.put_text("format_version", "2"); }),
+              HasSubstr("format version 2, but this program reads versions up to 1"));
+  EXPECT_THAT(error_after([](TensorMap& t) { t.put_text("kind", "quantum"); }),
+              HasSubstr("kind 'quantum'"));
+  EXPECT_THAT(error_after([](TensorMap& t) { t.put_text("fit.stop", "bored"); }),
+              HasSubstr("fit.stop is 'bored'"));
+  EXPECT_THAT(error_after([](TensorMap& t) { t.put_text("fit.passes", "99999999999"); }),
+              HasSubstr("too large"));
+  EXPECT_THAT(error_after([](TensorMap& t) { t.put_text("fit.primal", "nan"); }),
+              HasSubstr("fit.primal is 'nan'"));
+  EXPECT_THAT(error_after([](TensorMap& t) { t.put_text("linear.decision", "coin"); }),
+              HasSubstr("linear.decision is 'coin'"));
+  EXPECT_THAT(error_after([](TensorMap& t) {
+                t.put_strings("labels", std::vector<std::string>{"a", "a", "b", "c"});
+              }),
+              HasSubstr("small.model: "));
+  EXPECT_THAT(error_after([](TensorMap& t) {
+                t.put<std::uint32_t>("linear.candidates", std::vector<std::uint32_t>{9});
+              }),
+              HasSubstr("candidate is node 9"));
+  EXPECT_THAT(
+      error_after([](TensorMap& t) {
+        t.put<std::uint32_t>("linear.graph.edges", std::vector<std::uint32_t>{0, 1, 1, 0}, {2, 2});
+      }),
+      HasSubstr("small.model: "));
+  EXPECT_THAT(error_after([](TensorMap& t) {
+                std::vector<float> values(16, 0.0F);
+                values[3] = std::numeric_limits<float>::quiet_NaN();
+                t.put<float>("linear.weights.dense", values, {4, 4});
+              }),
+              HasSubstr("tensor linear.weights.dense: value 3 must be a finite number"));
+  EXPECT_THAT(error_after([](TensorMap& t) {
+                t.put<double>("linear.alpha", std::vector<double>{1, 1, 1, -1});
+              }),
+              HasSubstr("linear.alpha must not be negative"));
+}
+
+}  // namespace
+}  // namespace margrove

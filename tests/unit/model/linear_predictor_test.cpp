@@ -1,0 +1,180 @@
+#include "margrove/model/linear_predictor.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "small_models.hpp"
+
+namespace margrove {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::small_rows;
+using testing::small_tree_parts;
+
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+std::vector<float> scores_of_row(const RowPredictor& predictor, const CsrView& X, std::size_t i) {
+  std::vector<float> scores(predictor.num_labels());
+  predictor.scores(X, i, i + 1, scores);
+  return scores;
+}
+
+template <class Function>
+std::string message_of(Function function) {
+  try {
+    function();
+  } catch (const InvalidInput& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(LinearPredictor, scores_are_path_sums_with_the_intercept_and_without_unknown_features) {
+  const LinearPredictor predictor(small_tree_parts());
+  const CsrMatrix X = small_rows();
+  EXPECT_EQ(predictor.num_features(), 3u);
+  EXPECT_THAT(scores_of_row(predictor, X, 0), ElementsAre(kNever, 2 + 4 + 2, 2, -2));
+  EXPECT_THAT(scores_of_row(predictor, X, 1), ElementsAre(kNever, 2, 3, 0));
+  EXPECT_THAT(scores_of_row(predictor, X, 2), ElementsAre(kNever, 3 - 3 + 2, 3, 6));
+  EXPECT_THAT(scores_of_row(predictor, X, 3), ElementsAre(kNever, 2, 0, 0));
+}
+
+TEST(LinearPredictor, predicts_the_best_candidate_and_ties_go_to_the_lowest) {
+  LinearPredictor::Parts parts = small_tree_parts();
+  const CsrMatrix X = small_rows();
+  Executor executor(1);
+  const LabelSets sets = LinearPredictor(parts).predict(X, executor);
+  ASSERT_EQ(sets.num_rows(), 4u);
+  EXPECT_THAT(sets[0], ElementsAre(1));
+  EXPECT_THAT(sets[1], ElementsAre(2));
+  EXPECT_THAT(sets[2], ElementsAre(3));
+  EXPECT_THAT(sets[3], ElementsAre(1));
+  parts.bias = 0;  // the last row of the weights is then an ordinary feature
+  EXPECT_THAT(LinearPredictor(parts).predict(X, executor)[3], ElementsAre(1));
+}
+
+TEST(LinearPredictor, on_a_dag_every_ancestor_counts_once) {
+  LinearPredictor::Parts parts;
+  parts.weights = WeightMatrix::dense(1, 4, {1, 10, 100, 1000});
+  const std::vector<LabelEdge> diamond{{0, 1}, {0, 2}, {1, 3}, {2, 3}};
+  parts.graph = LabelGraph::build(4, diamond);
+  parts.label_of_node = {0, 1, 2, 3};
+  parts.candidates = {3};
+  parts.num_labels = 4;
+  const LinearPredictor predictor(parts);
+  CsrMatrix X(1);
+  X.append_row(std::vector<FeatureId>{0}, std::vector<float>{1});
+  EXPECT_EQ(scores_of_row(predictor, X, 0)[3], 1111.0F);
+  EXPECT_EQ(predictor.explain(X.row(0), 3, 1).score, 1111.0);
+}
+
+TEST(LinearPredictor, top_is_sorted_and_leaves_out_labels_never_predicted) {
+  const LinearPredictor predictor(small_tree_parts());
+  Executor executor(1);
+  const RankedLabels top = predictor.top(small_rows(), 2, executor);
+  EXPECT_THAT(top.pointers, ElementsAre(0, 2, 4, 6, 8));
+  EXPECT_THAT(top.labels, ElementsAre(1, 2, 2, 1, 3, 2, 1, 2));
+  EXPECT_EQ(predictor.top(small_rows(), 9, executor).pointers.back(), 12u);
+}
+
+TEST(LinearPredictor, explanation_adds_up_to_the_score_node_by_node) {
+  const LinearPredictor predictor(small_tree_parts());
+  const CsrMatrix X = small_rows();
+  const Explanation cat = predictor.explain(X.row(0), 1, 5);
+  EXPECT_EQ(cat.score, 8.0);
+  ASSERT_EQ(cat.nodes.size(), 2u);
+  EXPECT_EQ(cat.nodes[0].label, 0u);
+  EXPECT_EQ(cat.nodes[0].score, 2.0);
+  EXPECT_EQ(cat.nodes[1].score, 6.0);
+  ASSERT_EQ(cat.nodes[1].strongest.size(), 2u);
+  EXPECT_EQ(cat.nodes[1].strongest[0].feature, 0u);
+  EXPECT_EQ(cat.nodes[1].strongest[0].score, 4.0);
+  EXPECT_EQ(cat.nodes[1].strongest[1].feature, predictor.num_features());
+  EXPECT_EQ(predictor.explain(X.row(0), 1, 1).nodes[1].strongest.size(), 1u);
+  EXPECT_THAT(message_of([&] { predictor.explain(X.row(0), 0, 1); }),
+              HasSubstr("label 0 is never predicted"));
+}
+
+TEST(LinearPredictor, a_spawned_leaf_stands_for_its_label) {
+  LinearPredictor::Parts parts;
+  parts.weights = WeightMatrix::dense(1, 3, {1, 1, 5});
+  const std::vector<LabelEdge> edges{{0, 1}, {0, 2}};  // node 2: the leaf of label 0 itself
+  parts.graph = LabelGraph::build(3, edges);
+  parts.label_of_node = {0, 1, 0};
+  parts.candidates = {1, 2};
+  parts.num_labels = 2;
+  const LinearPredictor predictor(parts);
+  CsrMatrix X(1);
+  X.append_row(std::vector<FeatureId>{0}, std::vector<float>{1});
+  Executor executor(1);
+  EXPECT_THAT(predictor.predict(X, executor)[0], ElementsAre(0));
+  const Explanation explanation = predictor.explain(X.row(0), 0, 1);
+  EXPECT_FALSE(explanation.nodes[0].is_spawned);
+  EXPECT_TRUE(explanation.nodes[1].is_spawned);
+}
+
+TEST(LinearPredictor, dense_and_sparse_storage_agree) {
+  LinearPredictor::Parts parts = small_tree_parts();
+  constexpr std::uint32_t kFeatures = 64;
+  std::vector<float> values(kFeatures * 4, 0.0F);
+  for (std::size_t j = 0; j < kFeatures; ++j) values[j * 4 + j % 4] = static_cast<float>(j);
+  parts.bias = 0;
+  parts.weights = WeightMatrix::dense(kFeatures, 4, values);
+  const LinearPredictor predictor(parts);
+  EXPECT_FALSE(predictor.parts().weights.is_dense());
+  CsrMatrix X(kFeatures);
+  X.append_row(std::vector<FeatureId>{1, 4, 7}, std::vector<float>{1, 2, 3});
+  EXPECT_THAT(scores_of_row(predictor, X, 0), ElementsAre(kNever, 8 + 1, 8, 21));
+}
+
+TEST(LinearPredictor, any_number_of_threads_gives_the_same_bits) {
+  const LinearPredictor predictor(small_tree_parts());
+  CsrMatrix X(3);
+  for (std::size_t i = 0; i < 1000; ++i) {
+    X.append_row(std::vector<FeatureId>{0, 1, 2},
+                 std::vector<float>{0.1F * static_cast<float>(i), 30, 0.01F});
+  }
+  Executor one(1);
+  const RankedLabels expected = predictor.top(X, 3, one);
+  for (const int threads : {2, 5}) {
+    Executor executor(threads);
+    const RankedLabels top = predictor.top(X, 3, executor);
+    EXPECT_EQ(top.labels, expected.labels);
+    EXPECT_EQ(top.scores, expected.scores);
+    const LabelSets sets = predictor.predict(X, executor);
+    ASSERT_EQ(sets.num_rows(), 1000u);
+    for (std::size_t i = 0; i < 1000; ++i) EXPECT_EQ(sets[i][0], expected.labels[3 * i]);
+  }
+}
+
+TEST(LinearPredictor, parts_that_disagree_are_refused_with_their_name) {
+  const auto broken = [](auto change) {
+    LinearPredictor::Parts parts = small_tree_parts();
+    change(parts);
+    return message_of([&] { LinearPredictor{parts}; });
+  };
+  EXPECT_THAT(broken([](auto& p) { p.label_of_node.pop_back(); }),
+              HasSubstr("label_of_node has 3"));
+  EXPECT_THAT(broken([](auto& p) { p.alpha.pop_back(); }), HasSubstr("alpha has 3 entries"));
+  EXPECT_THAT(broken([](auto& p) { p.bias = -1; }), HasSubstr("bias is -1"));
+  EXPECT_THAT(broken([](auto& p) { p.label_of_node[0] = 4; }), HasSubstr("a node has label 4"));
+  EXPECT_THAT(broken([](auto& p) { p.candidates.clear(); }), HasSubstr("no label to predict"));
+  EXPECT_THAT(broken([](auto& p) { p.candidates[0] = 4; }), HasSubstr("candidate is node 4"));
+  EXPECT_THAT(broken([](auto& p) {
+                p.candidates = {1, 1};
+              }),
+              HasSubstr("label 1 is predicted by two nodes"));
+  EXPECT_THAT(broken([](auto& p) {
+                p.decision = {Decision::Kind::threshold, {0, 0}, false};
+              }),
+              HasSubstr("there are 2 thresholds"));
+  EXPECT_THAT(broken([](auto& p) { p.weights = WeightMatrix::dense(0, 4); }),
+              HasSubstr("weights of the intercept are missing"));
+}
+
+}  // namespace
+}  // namespace margrove
