@@ -20,16 +20,33 @@ class Train final : public Command {
     const auto method_run = arguments_.start();
     CommandControl control(options.quiet, options.time_limit_seconds);
     Executor executor(options.threads);
-    auto [hierarchy, raw] = arguments_.read(control);
-    const PreparedRows prepared =
-        prepare_rows(std::move(raw), hierarchy ? &*hierarchy : nullptr, arguments_.preprocessing());
-    const Model model =
-        train_with_reports(arguments_.method(), *method_run, options, prepared, executor, control);
+    const Method& method = arguments_.method();
+    const Model model = method.read_examples ? train_examples(*method_run, executor, control)
+                                             : train_rows(*method_run, executor, control);
     save_and_print(model, arguments_.model_path(), control);
     return kOk;
   }
 
  private:
+  Model train_rows(MethodRun& run, Executor& executor, CommandControl& control) {
+    auto [hierarchy, raw] = arguments_.read(control);
+    const PreparedRows prepared =
+        prepare_rows(std::move(raw), hierarchy ? &*hierarchy : nullptr, arguments_.preprocessing());
+    return train_with_reports(arguments_.method(), run, arguments_.run_options(),
+                              prepared.training_set(), prepared.preprocessing, executor, control);
+  }
+
+  /// Of methods with a file format of their own.
+  Model train_examples(MethodRun& run, Executor& executor, CommandControl& control) {
+    const auto examples =
+        arguments_.method().read_examples({arguments_.data_path()}, run.options());
+    TrainingSet data;
+    data.examples = examples.get();
+    data.source = arguments_.data_path();
+    return train_with_reports(arguments_.method(), run, arguments_.run_options(), data, {},
+                              executor, control);
+  }
+
   TrainingArguments arguments_;
 };
 

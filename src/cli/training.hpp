@@ -26,6 +26,7 @@ class TrainingArguments {
   OptionValues method_options() const { return method_options_.values(); }
   const PreprocessingOptions& preprocessing() { return preprocessing_.parse(); }
   const RunOptions& run_options() { return run_.parse(); }
+  const std::string& data_path() const { return data_path_; }
   const std::string& model_path() const { return model_path_; }
 
  private:
@@ -39,7 +40,8 @@ class TrainingArguments {
 /// Trains, after the estimate of memory was shown and checked, and shows the warnings. Throws
 /// InterruptedByUser; a time limit gives the model so far.
 Model train_with_reports(const Method& method, MethodRun& method_run, const RunOptions& run,
-                         const PreparedRows& prepared, Executor& executor, CommandControl& control);
+                         const TrainingSet& data, const Preprocessing& preprocessing,
+                         Executor& executor, CommandControl& control);
 
 /// Writes the model, and what it is to stdout.
 void save_and_print(const Model& model, const std::string& path, CommandControl& control);

@@ -72,6 +72,8 @@ class Tune final : public Command {
   int run() override {
     const std::vector<OptionValues> grid = parse_grid(grid_);
     for (const OptionValues& point : grid) arguments_.start(point);  // wrong options show at once
+    require<InvalidOption>(!arguments_.method().read_examples, "tune: method ",
+                           arguments_.method().name, " does not take rows, but tune needs them");
     const TuneOptions& tuning = tuning_.parse();
     const RunOptions& options = arguments_.run_options();
     CommandControl control(options.quiet, options.time_limit_seconds);
@@ -91,7 +93,8 @@ class Tune final : public Command {
     const PreparedRows prepared =
         prepare_rows(std::move(data.raw), data.hierarchy_or_null(), arguments_.preprocessing());
     const Model model =
-        train_with_reports(arguments_.method(), *winner, options, prepared, executor, control);
+        train_with_reports(arguments_.method(), *winner, options, prepared.training_set(),
+                           prepared.preprocessing, executor, control);
     save_and_print(model, arguments_.model_path(), control);
     return kOk;
   }

@@ -10,7 +10,7 @@ namespace {
 
 struct HsvmOptions : CommonOptions {
   std::string alpha = "uniform";
-  std::string solver = "bcfw";
+  bool merge_duplicates = false;
   double tolerance = 1e-3;
   int max_passes = 1000;
   static auto fields() {
@@ -20,11 +20,11 @@ struct HsvmOptions : CommonOptions {
             field("alpha", &HsvmOptions::alpha, Choices{},
                   "rule of the node weights: uniform, leaves, power:RHO, directional, maxmin, "
                   "relaxed:T"),
-            field("solver", &HsvmOptions::solver, Choices{{"bcfw", "sgd"}},
-                  "block-coordinate Frank-Wolfe with a duality gap, or averaged stochastic "
-                  "subgradients"),
+            field("merge_duplicates", &HsvmOptions::merge_duplicates,
+                  "weigh the hierarchy whose nodes with the same leaves below them are merged, and "
+                  "split each weight evenly over the copies"),
             field("tolerance", &HsvmOptions::tolerance, positive,
-                  "bcfw: relative duality gap at which training stops"),
+                  "relative duality gap at which training stops"),
             field("max_passes", &HsvmOptions::max_passes, at_least(1),
                   "passes over the rows, at most"),
         });
@@ -32,20 +32,31 @@ struct HsvmOptions : CommonOptions {
 };
 
 struct NhsvmOptions : HsvmOptions {
+  std::string surrogate = "margin";
   NhsvmOptions() { alpha = "power:2"; }
+  static auto fields() {
+    return std::tuple_cat(
+        HsvmOptions::fields(),
+        std::tuple{field("surrogate", &NhsvmOptions::surrogate,
+                         Choices{{"margin", "normalized-difference"}},
+                         "margin: score difference plus path loss; normalized-difference: 1 plus "
+                         "the score difference divided by the path loss")});
+  }
 };
 
 NodeWeights weights_of(const HsvmOptions& options, const LabelGraph& graph, RunControl* control) {
-  return node_weights(graph, NodeWeightRule::parse(options.alpha), {}, control);
+  return node_weights(graph, NodeWeightRule::parse(options.alpha),
+                      {.merge_duplicates = options.merge_duplicates}, control);
 }
 
 TrainResult train(const HsvmOptions& options, std::string_view method, const std::string& task_loss,
-                  const TrainingSet& data, Executor& executor, RunControl& control) {
+                  const std::string& surrogate, const TrainingSet& data, Executor& executor,
+                  RunControl& control) {
   const LeafRows rows = without_common_roots(leaf_rows(data, method));
   const NodeWeights weights = weights_of(options, rows.tree.graph, &control);
   const PathSvmOptions solver{.task_loss = task_loss,
+                              .surrogate = surrogate,
                               .C = options.loss_weight(),
-                              .solver = options.solver,
                               .tolerance = options.tolerance,
                               .max_passes = options.max_passes,
                               .seed = options.seed};
@@ -76,7 +87,7 @@ Method hsvm() {
       "hsvm", "hierarchical SVM: a structured SVM over paths with Hamming loss",
       [](const HsvmOptions& options, const TrainingSet& data, Executor& executor,
          RunControl& control) {
-        return train(options, "hsvm", "hamming", data, executor, control);
+        return train(options, "hsvm", "hamming", "margin", data, executor, control);
       },
       memory);
   method.needs_hierarchy = true;
@@ -88,7 +99,7 @@ Method nhsvm() {
       "nhsvm", "normalized hierarchical SVM: paths of equal weight, normalized loss",
       [](const NhsvmOptions& options, const TrainingSet& data, Executor& executor,
          RunControl& control) {
-        return train(options, "nhsvm", "normalized", data, executor, control);
+        return train(options, "nhsvm", "normalized", options.surrogate, data, executor, control);
       },
       memory);
   method.needs_hierarchy = true;

@@ -327,7 +327,7 @@ class ExitCodes(CliTest):
              [*start, "--seed", "y", "train", "m"]),
             ("option max_passes is 0", [*start, "--max-passes", "0", "train", "m"]),
             ("option tolerance is 0", [*start, "--tolerance", "0", "train", "m"]),
-            ("option solver is 'magic'", [*start, "--solver", "magic", "train", "m"]),
+            ("option surrogate is 'magic'", [*start, "--surrogate", "magic", "train", "m"]),
             ("gold", [*start, "--alpha", "gold", "train", "m"]),
             ("option threads is -1", [*start, "--threads", "-1", "train", "m"]),
             ("option memory_limit is -1", [*start, "--memory-limit", "-1", "train", "m"]),

@@ -100,6 +100,8 @@ const std::vector<Case> kCases{
     {"flat-lr", {}},
     {"hsvm", {}},
     {"nhsvm", {}},
+    {"nhsvm", {{"surrogate", "normalized-difference"}}},
+    {"nhsvm", {{"merge_duplicates", "true"}}},
 };
 
 TEST(Methods, separate_groups_and_keep_labels_without_data) {
