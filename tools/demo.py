@@ -28,10 +28,10 @@ class Method:
 
 
 METHODS = [
-    Method("flat-svm", (), "0.3,1,3"),
-    Method("flat-lr", (), "3,10,30"),
-    Method("hsvm", ("--tolerance", "0.01"), "0.1,0.3,1"),
-    Method("nhsvm", ("--tolerance", "0.01"), "1,3,10"),
+    Method("flat-svm", ("--tolerance", "0.02"), "0.3,1,3"),
+    Method("flat-lr", ("--tolerance", "0.02"), "3,10,30"),
+    Method("hsvm", ("--tolerance", "0.05"), "1,3,10"),
+    Method("nhsvm", ("--tolerance", "0.05"), "3,10,30"),
 ]
 
 

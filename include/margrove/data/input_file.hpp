@@ -43,9 +43,9 @@ class LineBlocks {
   std::string name_;
   std::vector<char> buffer_;
   std::size_t block_bytes_ = 1024;  // grows, so that small files take little memory
-  std::size_t text_size_ = 0;   // the block
-  std::size_t valid_size_ = 0;  // the block and the start of the line after it
-  char after_text_ = '\n';      // what the closing '\n' stands in for
+  std::size_t text_size_ = 0;       // the block
+  std::size_t valid_size_ = 0;      // the block and the start of the line after it
+  char after_text_ = '\n';          // what the closing '\n' stands in for
   bool at_end_ = false;
   std::int64_t num_bytes_ = 0;
 };
