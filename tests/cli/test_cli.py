@@ -4,6 +4,8 @@ Needs only the standard library; MARGROVE names the program. MARGROVE_UPDATE_GOL
 tests/golden/help and docs/options.md instead of comparing.
 """
 
+# ruff: noqa: PT009 - unittest, so that it runs with nothing installed
+
 import json
 import os
 import pathlib
@@ -14,6 +16,8 @@ import subprocess
 import tempfile
 import time
 import unittest
+from collections.abc import Callable
+from typing import ClassVar
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MARGROVE = os.environ.get("MARGROVE", str(ROOT / "build" / "margrove"))
@@ -24,8 +28,9 @@ VERBS = ["train", "predict", "evaluate", "tune", "info", "explain", "hierarchy"]
 HIERARCHY = "all a\nall b\na a1\na a2\nb b1\nb b2\nb b3\n"
 
 
-def rows(count, seed, labels=("a1", "a2", "b1", "b2")):
+def rows(count: int, seed: int) -> str:
     """Rows whose label can be read off the signs of the first two features."""
+    labels = ("a1", "a2", "b1", "b2")
     rng = random.Random(seed)
     lines = []
     for _ in range(count):
@@ -38,23 +43,25 @@ def rows(count, seed, labels=("a1", "a2", "b1", "b2")):
 
 
 class CliTest(unittest.TestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         self.directory = tempfile.TemporaryDirectory()
         self.addCleanup(self.directory.cleanup)
         self.write("tree", HIERARCHY)
         self.write("train", rows(120, 1))
         self.write("test", rows(60, 2))
 
-    def path(self, name):
+    def path(self, name: str) -> str:
         return os.path.join(self.directory.name, name)
 
-    def write(self, name, text):
+    def write(self, name: str, text: str) -> None:
         pathlib.Path(self.path(name)).write_text(text, encoding="utf-8")
 
-    def read(self, name):
+    def read(self, name: str) -> bytes:
         return pathlib.Path(self.path(name)).read_bytes()
 
-    def run_program(self, *arguments, code=0, **options):
+    def run_program(
+        self, *arguments: str, code: int = 0, preexec_fn: Callable[[], None] | None = None
+    ) -> tuple[str, str]:
         """Runs in the test's directory, checks the exit code, returns stdout and stderr."""
         done = subprocess.run(
             [MARGROVE, *arguments],
@@ -62,54 +69,57 @@ class CliTest(unittest.TestCase):
             capture_output=True,
             text=True,
             timeout=100,
-            **options,
+            check=False,
+            preexec_fn=preexec_fn,
         )
         self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout}{done.stderr}")
         return done.stdout, done.stderr
 
-    def train(self, *options, method="nhsvm", model="model", data="train"):
+    def train(
+        self, *options: str, method: str = "nhsvm", model: str = "model", data: str = "train"
+    ) -> tuple[str, str]:
         return self.run_program(
             "train", "--method", method, "--hierarchy", "tree", *options, data, model
         )
 
-    def assert_fails(self, code, message, *arguments, **options):
-        out, err = self.run_program(*arguments, code=code, **options)
+    def assert_fails(self, code: int, message: str, *arguments: str) -> None:
+        out, err = self.run_program(*arguments, code=code)
         self.assertIn(message, err)
         self.assertEqual(out, "")
 
 
 class Help(CliTest):
-    def compare(self, name, text):
+    def compare(self, name: str, text: str) -> None:
         golden = ROOT / "tests" / "golden" / "help" / f"{name}.txt"
         if UPDATE:
             golden.parent.mkdir(parents=True, exist_ok=True)
             golden.write_text(text, encoding="utf-8")
         self.assertEqual(text, golden.read_text(encoding="utf-8"), name)
 
-    def test_of_the_program_and_every_verb_is_as_agreed(self):
+    def test_of_the_program_and_every_verb_is_as_agreed(self) -> None:
         self.compare("margrove", self.run_program("--help")[0])
         for verb in VERBS:
             self.compare(verb, self.run_program(verb, "--help")[0])
 
-    def test_of_every_method_is_as_agreed(self):
+    def test_of_every_method_is_as_agreed(self) -> None:
         for method in METHODS:
             self.compare(
                 f"train-{method}", self.run_program("train", "--method", method, "--help")[0]
             )
 
-    def test_options_page_is_what_the_tables_say(self):
+    def test_options_page_is_what_the_tables_say(self) -> None:
         page = ROOT / "docs" / "options.md"
         text = self.run_program("train", "--options-reference")[0]
         if UPDATE:
             page.write_text(text, encoding="utf-8")
         self.assertEqual(text, page.read_text(encoding="utf-8"))
 
-    def test_version(self):
+    def test_version(self) -> None:
         self.assertRegex(self.run_program("--version")[0], r"^margrove \d+\.\d+\.\d+\n$")
 
 
 class EndToEnd(CliTest):
-    def test_every_method_learns_the_tree(self):
+    def test_every_method_learns_the_tree(self) -> None:
         for method in METHODS:
             out, _ = self.train(method=method)
             self.assertIn(f"method\t{method}\n", out)
@@ -117,7 +127,7 @@ class EndToEnd(CliTest):
             self.assertEqual(result["examples"], 60)
             self.assertGreater(result["accuracy"], 0.9, method)
 
-    def test_json_has_the_agreed_names_within_0_and_1(self):
+    def test_json_has_the_agreed_names_within_0_and_1(self) -> None:
         self.train()
         result = json.loads(self.run_program("evaluate", "model", "test", "--json")[0])
         names = ["examples", "accuracy", "jaccard", "instance_f1", "micro_f1", "macro_f1"]
@@ -126,7 +136,7 @@ class EndToEnd(CliTest):
         for name in names[1:]:
             self.assertTrue(0 <= result[name] <= 1, name)
 
-    def test_evaluate_agrees_with_predict(self):
+    def test_evaluate_agrees_with_predict(self) -> None:
         self.train()
         predicted = self.run_program("predict", "model", "test")[0].split("\n")[:-1]
         truth = [line.split()[0] for line in self.read("test").decode().splitlines()]
@@ -136,14 +146,14 @@ class EndToEnd(CliTest):
         lines = self.run_program("evaluate", "model", "test")[0]
         self.assertIn(f"accuracy                 {hits:.4f}", lines)
 
-    def test_output_file_has_what_stdout_has(self):
+    def test_output_file_has_what_stdout_has(self) -> None:
         self.train()
         out, _ = self.run_program("predict", "model", "test")
         nothing, _ = self.run_program("predict", "model", "test", "--output", "predicted")
         self.assertEqual(nothing, "")
         self.assertEqual(self.read("predicted").decode(), out)
 
-    def test_top_and_scores_agree_with_the_prediction(self):
+    def test_top_and_scores_agree_with_the_prediction(self) -> None:
         self.train()
         best = self.run_program("predict", "model", "test")[0].splitlines()
         top = self.run_program("predict", "model", "test", "--top", "3")[0].splitlines()
@@ -156,18 +166,18 @@ class EndToEnd(CliTest):
             self.assertGreaterEqual(pairs[0][1], pairs[1][1])
             self.assertEqual(scored[i], line.split(" ")[0])
 
-    def test_same_model_file_on_any_number_of_threads(self):
+    def test_same_model_file_on_any_number_of_threads(self) -> None:
         for method in METHODS:
             self.train("--threads", "1", method=method, model="one")
             for threads in ("2", "5"):
                 self.train("--threads", threads, method=method, model="many")
                 self.assertEqual(self.read("one"), self.read("many"), method)
 
-    def test_flat_methods_need_no_hierarchy(self):
+    def test_flat_methods_need_no_hierarchy(self) -> None:
         self.run_program("train", "--method", "flat-svm", "train", "model")
         self.assertIn("hierarchy                  none", self.run_program("info", "model")[0])
 
-    def test_info_names_options_sizes_and_training(self):
+    def test_info_names_options_sizes_and_training(self) -> None:
         self.train("--C", "0.25")
         out, _ = self.run_program("info", "model")
         for line in (
@@ -183,7 +193,7 @@ class EndToEnd(CliTest):
         ):
             self.assertIn(line + "\n", out)
 
-    def test_explanation_shows_the_path_and_adds_up(self):
+    def test_explanation_shows_the_path_and_adds_up(self) -> None:
         self.train()
         out, _ = self.run_program(
             "explain", "model", "test", "--row", "2", "--label", "b1", "--features", "9"
@@ -198,7 +208,7 @@ class EndToEnd(CliTest):
         self.assertIn("(intercept) = 1", out)
         self.assertIn("feature 1 = ", out)
 
-    def test_text_is_learned_and_explained_in_words(self):
+    def test_text_is_learned_and_explained_in_words(self) -> None:
         self.write(
             "texts",
             "fruit\tred apple\nfruit\tgreen apple tree\ncar\tfast car\ncar\tred car engine\n" * 3,
@@ -210,14 +220,14 @@ class EndToEnd(CliTest):
         self.assertIn("apple = ", out)
         self.assertIn("vocabulary", self.run_program("info", "model")[0])
 
-    def test_rows_with_several_labels_get_sets(self):
+    def test_rows_with_several_labels_get_sets(self) -> None:
         lines = "x 1:1\ny 2:1\nx,y 1:1 2:1\n 3:1\n" * 10
         self.write("multi", lines)
         self.run_program("train", "--method", "flat-svm", "--C", "10", "multi", "model")
         out, _ = self.run_program("predict", "model", "multi")
         self.assertEqual(out, "x\ny\nx,y\n\n" * 10)
 
-    def test_hierarchy_shows_shape_weights_and_path_sums(self):
+    def test_hierarchy_shows_shape_weights_and_path_sums(self) -> None:
         out, _ = self.run_program("hierarchy", "tree", "--alpha", "power:2")
         self.assertIn("nodes                      8\n", out)
         self.assertIn("leaves                     5\n", out)
@@ -227,7 +237,7 @@ class EndToEnd(CliTest):
             self.assertAlmostEqual(float(line.split("\t")[1]), 1, places=12)
         self.assertNotIn("path_sum", self.run_program("hierarchy", "tree")[0])
 
-    def test_tune_prints_the_grid_and_keeps_the_winner(self):
+    def test_tune_prints_the_grid_and_keeps_the_winner(self) -> None:
         out, _ = self.run_program(
             "tune", "--method", "flat-svm", "--grid", "C=0.01,1", "--grid", "bias=0,1",
             "--folds", "3", "train", "model",
@@ -244,7 +254,7 @@ class EndToEnd(CliTest):
         self.assertIn(f"option C                   {C}\n", info)
         self.assertIn(f"option bias                {bias}\n", info)
 
-    def test_tune_does_not_depend_on_threads_and_hold_out_works(self):
+    def test_tune_does_not_depend_on_threads_and_hold_out_works(self) -> None:
         outs = []
         for threads in ("1", "3"):
             out, _ = self.run_program(
@@ -255,7 +265,7 @@ class EndToEnd(CliTest):
         self.assertEqual(outs[0], outs[1])
         self.assertEqual(self.read("model1"), self.read("model3"))
 
-    def test_time_limit_gives_a_model_and_a_warning(self):
+    def test_time_limit_gives_a_model_and_a_warning(self) -> None:
         self.write("hard", rows(2000, 3))
         out, err = self.train(
             "--time-limit-seconds", "0.3", "--tolerance", "1e-12", "--max-passes", "100000000",
@@ -265,7 +275,7 @@ class EndToEnd(CliTest):
         self.assertIn("the time limit ended training", err)
         self.run_program("evaluate", "model", "test")
 
-    def test_quiet_prints_nothing_on_stderr_and_results_on_stdout(self):
+    def test_quiet_prints_nothing_on_stderr_and_results_on_stdout(self) -> None:
         out, err = self.train("--quiet")
         self.assertEqual(err, "")
         self.assertIn("objective\t", out)
@@ -275,13 +285,13 @@ class GoldenModels(CliTest):
     """Files of every format version must keep loading and predicting what they did."""
 
     FOLDER = ROOT / "tests" / "golden" / "models"
-    TRAINED_WITH = {
+    TRAINED_WITH: ClassVar[dict[str, list[str]]] = {
         "v1-nhsvm": ["--method", "nhsvm", "--hierarchy", "tree", "train"],
         "v1-multilabel-text": ["--method", "flat-svm", "--text", "--C", "10", "texts"],
         "v1-counts": ["--method", "flat-lr", "--tfidf", "counts"],
     }
 
-    def setUp(self):
+    def setUp(self) -> None:
         super().setUp()
         documents = ["red apple", "green apple tree", "fast car", "red car engine", "pear", "tree"]
         sets = ["fruit", "fruit", "car", "car", "fruit", "fruit,plant"]
@@ -289,7 +299,7 @@ class GoldenModels(CliTest):
         self.write("texts", "".join(lines * 3))
         self.write("counts", "x 1:3 2:1\ny 2:2 3:5\nx 1:1\nz 4:1\n" * 4)
 
-    def test_of_version_1_predict_as_ever(self):
+    def test_of_version_1_predict_as_ever(self) -> None:
         for name, arguments in self.TRAINED_WITH.items():
             path, expected = self.FOLDER / name, self.FOLDER / f"{name}.expected"
             data = "test" if arguments[-1] == "train" else arguments[-1]
@@ -309,7 +319,7 @@ class GoldenModels(CliTest):
 
 
 class ExitCodes(CliTest):
-    def test_2_for_wrong_usage(self):
+    def test_2_for_wrong_usage(self) -> None:
         start = ["train", "--method", "nhsvm", "--hierarchy", "tree"]
         for message, arguments in [
             ("subcommand is required", []),
@@ -366,7 +376,7 @@ class ExitCodes(CliTest):
                 self.assertIn(message, err)
         self.assertFalse(os.path.exists(self.path("m")))
 
-    def test_2_for_rows_and_labels_that_are_not_there(self):
+    def test_2_for_rows_and_labels_that_are_not_there(self) -> None:
         self.train()
         self.assert_fails(2, "--row", "explain", "model", "test", "--row", "0")
         self.assert_fails(
@@ -375,7 +385,7 @@ class ExitCodes(CliTest):
         )  # fmt: skip
         self.run_program("explain", "model", "test", "--row", "1", "--label", "zebra", code=2)
 
-    def test_3_for_bad_input(self):
+    def test_3_for_bad_input(self) -> None:
         self.train()
         self.write("broken", "a1 1:1 2:x\n")
         self.write("stranger", "a1 1:1\nb1 1:2\nzebra 1:1\n")
@@ -399,7 +409,7 @@ class ExitCodes(CliTest):
                 self.assertIn(message, err)
         self.assertFalse(os.path.exists(self.path("m")))
 
-    def test_4_for_bad_model_files(self):
+    def test_4_for_bad_model_files(self) -> None:
         self.train()
         model = self.read("model")
         pathlib.Path(self.path("short")).write_bytes(model[:-1])
@@ -410,7 +420,7 @@ class ExitCodes(CliTest):
                     _, err = self.run_program(*verb, name, *data, code=4)
                     self.assertIn(f"margrove: {name}: ", err)
 
-    def test_1_when_memory_runs_out(self):
+    def test_1_when_memory_runs_out(self) -> None:
         self.write("wide", "a 1:1\nb 2000000000:1\n")
         limit = 1 << 30
         _, err = self.run_program(
@@ -420,7 +430,7 @@ class ExitCodes(CliTest):
         self.assertIn("out of memory", err)
         self.assertFalse(os.path.exists(self.path("model")))
 
-    def test_130_when_interrupted_and_nothing_is_written(self):
+    def test_130_when_interrupted_and_nothing_is_written(self) -> None:
         self.write("hard", rows(3000, 3))
         before = sorted(os.listdir(self.directory.name))
         running = subprocess.Popen(
@@ -431,6 +441,7 @@ class ExitCodes(CliTest):
             stderr=subprocess.PIPE,
             text=True,
         )  # fmt: skip
+        assert running.stderr is not None
         line = running.stderr.readline()
         while "training takes about" not in line:
             line = running.stderr.readline()
@@ -445,18 +456,18 @@ class ExitCodes(CliTest):
 
 
 class Messages(CliTest):
-    def test_labels_the_model_does_not_know_are_counted_not_fatal(self):
+    def test_labels_the_model_does_not_know_are_counted_not_fatal(self) -> None:
         self.train()
         self.write("mixed", "a1 1:1\nzebra 1:1\nlion 1:1\nzebra 2:1\n")
         _, err = self.run_program("evaluate", "model", "mixed")
         self.assertIn("3 rows have labels that the model does not know (2 of them)", err)
 
-    def test_rows_without_label_are_left_out_with_a_count(self):
+    def test_rows_without_label_are_left_out_with_a_count(self) -> None:
         self.write("gaps", rows(40, 1) + " 1:1\n 2:1\n")
         _, err = self.train(data="gaps")
         self.assertIn("2 of 42 rows have no label and were left out", err)
 
-    def test_estimate_of_memory_comes_before_training(self):
+    def test_estimate_of_memory_comes_before_training(self) -> None:
         _, err = self.train()
         self.assertIn("120 rows, 3 features, 8 labels; training takes about", err)
 
