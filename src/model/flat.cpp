@@ -87,46 +87,22 @@ LinearPredictor::Parts flat_parts(const std::vector<LabelId>& labels, WeightMatr
   return parts;
 }
 
-/// How a row's labels are chosen: the best one where all rows have one, otherwise by a threshold;
-/// the best label comes along in any case if no training row is without labels.
-Decision flat_decision(const CsrView& X, const OccurringLabels& occurring,
-                       std::span<const double> row_weights, const FlatOptions& options,
-                       const std::string& loss, Executor& executor, RunControl& control) {
-  const LabelSets& sets = occurring.sets;
-  if (sets.single_label()) return {};
-  std::size_t largest = 0;
-  bool any_empty = false;
-  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
-    largest = std::max(largest, sets[i].size());
-    any_empty |= sets[i].empty();
-  }
-  Decision decision{Decision::Kind::threshold, {0.0F}, !any_empty};
-  const HoldOut parts = hold_out(X.num_rows(), options.seed);
-  if (options.threshold == "zero" || parts.validation.empty()) return decision;
-
-  const std::vector<double> weights = kept_weights(row_weights, parts.training);
-  const auto num_labels = static_cast<std::uint32_t>(occurring.labels.size());
-  OneVsRestFit fit =
-      fit_one_vs_rest(select_rows(X, parts.training), select_rows(sets, parts.training), num_labels,
-                      weights, options, loss, executor, control);
-  std::vector<LabelId> identity;
-  for (LabelId l = 0; l < num_labels; ++l) identity.push_back(l);
-  const LinearPredictor predictor(flat_parts(identity, std::move(fit.weights), 0, num_labels));
-  // Labels far down a row's ranking are never let in: a few times the largest set will do.
-  const std::size_t ranked = std::max<std::size_t>(20, 4 * largest);
-  const RankedLabels top = predictor.top(select_rows(X, parts.validation), ranked, executor);
-  decision.thresholds = {
-      tune_threshold(top, select_rows(sets, parts.validation), decision.at_least_one).threshold};
-  return decision;
-}
-
 TrainResult train_ovr(const FlatOptions& options, const std::string& loss, const TrainingSet& data,
                       Executor& executor, RunControl& control) {
   const CsrMatrix X = with_intercept(data.X, options.bias);
   const OccurringLabels occurring = occurring_labels(*data.labels, data.codec->size());
   require(!occurring.labels.empty(), data.source, ": no row has a label");
-  Decision decision =
-      flat_decision(X, occurring, data.row_weights, options, loss, executor, control);
+  std::vector<LabelId> identity;
+  for (LabelId l = 0; l < occurring.labels.size(); ++l) identity.push_back(l);
+  const auto fit_part = [&](const std::vector<std::uint32_t>& rows) {
+    OneVsRestFit part =
+        fit_one_vs_rest(select_rows(X, rows), select_rows(occurring.sets, rows), identity.size(),
+                        kept_weights(data.row_weights, rows), options, loss, executor, control);
+    return LinearPredictor(flat_parts(identity, std::move(part.weights), 0,
+                                      static_cast<std::uint32_t>(identity.size())));
+  };
+  Decision decision = multi_label_decision(
+      X, occurring.sets, identity, options.threshold == "tuned", options.seed, fit_part, executor);
   OneVsRestFit fit = fit_one_vs_rest(X, occurring.sets, occurring.labels.size(), data.row_weights,
                                      options, loss, executor, control);
   TrainResult result;

@@ -28,34 +28,52 @@ OccurringLabels occurring_labels(const LabelSets& sets, std::size_t num_labels) 
   return occurring;
 }
 
-LeafRows leaf_rows(const TrainingSet& data, std::string_view method) {
+LeafSets leaf_sets(const TrainingSet& data) {
   const LabelSets& sets = *data.labels;
   const auto num_labels = static_cast<std::uint32_t>(data.codec->size());
-  LeafRows rows;
+  LeafSets leaves;
   std::vector<bool> carries_data(num_labels, false);
   for (std::size_t i = 0; i < sets.num_rows(); ++i) {
-    const auto set = sets[i];
-    if (set.empty()) continue;
-    require(set.size() == 1, data.source, ": row ", i + 1, " has ", set.size(), " labels, '",
-            data.codec->name(set[0]), "' among them, but method ", method, " needs one a row");
-    rows.kept.push_back(static_cast<std::uint32_t>(i));
-    carries_data[set[0]] = true;
+    if (sets[i].empty()) continue;
+    leaves.kept.push_back(static_cast<std::uint32_t>(i));
+    for (const LabelId label : sets[i]) carries_data[label] = true;
   }
-  require(!rows.kept.empty(), data.source, ": no row has a label, but method ", method,
-          " needs one a row");
-  if (const std::size_t skipped = sets.num_rows() - rows.kept.size(); skipped > 0) {
-    rows.warnings.push_back(concat(data.source, ": ", skipped, " of ", sets.num_rows(),
-                                   " rows have no label and were left out"));
+  require(!leaves.kept.empty(), data.source, ": no row has a label");
+  if (const std::size_t skipped = sets.num_rows() - leaves.kept.size(); skipped > 0) {
+    leaves.warnings.push_back(concat(data.source, ": ", skipped, " of ", sets.num_rows(),
+                                     " rows have no label and were left out"));
   }
-  rows.tree = spawn_leaves(
+  leaves.tree = spawn_leaves(
       data.hierarchy != nullptr ? *data.hierarchy : LabelGraph::flat(num_labels), carries_data);
-  for (const std::uint32_t i : rows.kept) {
-    rows.leaf_of_row.push_back(rows.tree.leaf_of_label[sets[i][0]]);
+  std::vector<LabelId> set;
+  for (const std::uint32_t i : leaves.kept) {
+    set.clear();
+    for (const LabelId label : sets[i]) set.push_back(leaves.tree.leaf_of_label[label]);
+    leaves.sets.append(set);
   }
   for (LabelId label = 0; label < num_labels; ++label) {
-    if (carries_data[label]) rows.candidates.push_back(rows.tree.leaf_of_label[label]);
+    if (carries_data[label]) leaves.candidates.push_back(leaves.tree.leaf_of_label[label]);
   }
-  std::sort(rows.candidates.begin(), rows.candidates.end());
+  std::sort(leaves.candidates.begin(), leaves.candidates.end());
+  return leaves;
+}
+
+LeafRows leaf_rows(const TrainingSet& data, std::string_view method) {
+  const LabelSets& sets = *data.labels;
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
+    require(sets[i].size() <= 1, data.source, ": row ", i + 1, " has ", sets[i].size(),
+            " labels, '", sets[i].empty() ? "" : data.codec->name(sets[i][0]),
+            "' among them, but method ", method, " needs one a row");
+  }
+  LeafSets leaves = leaf_sets(data);
+  LeafRows rows;
+  for (std::size_t i = 0; i < leaves.kept.size(); ++i) {
+    rows.leaf_of_row.push_back(leaves.sets[i][0]);
+  }
+  rows.tree = std::move(leaves.tree);
+  rows.kept = std::move(leaves.kept);
+  rows.candidates = std::move(leaves.candidates);
+  rows.warnings = std::move(leaves.warnings);
   return rows;
 }
 
@@ -122,6 +140,35 @@ HoldOut hold_out(std::size_t num_rows, std::uint64_t seed) {
   std::sort(parts.training.begin(), parts.training.end());
   std::sort(parts.validation.begin(), parts.validation.end());
   return parts;
+}
+
+Decision multi_label_decision(const CsrView& X, const LabelSets& sets,
+                              std::span<const LabelId> label_of_node, bool tuned,
+                              std::uint64_t seed, const FitRows& fit, Executor& executor) {
+  if (sets.single_label()) return {};
+  std::size_t largest = 0;
+  bool any_empty = false;
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
+    largest = std::max(largest, sets[i].size());
+    any_empty |= sets[i].empty();
+  }
+  Decision decision{Decision::Kind::threshold, {0.0F}, !any_empty};
+  const HoldOut parts = hold_out(X.num_rows(), seed);
+  if (!tuned || parts.validation.empty()) return decision;
+
+  const LinearPredictor predictor = fit(parts.training);
+  // Labels far down a row's ranking are never let in: a few times the largest set will do.
+  const std::size_t ranked = std::max<std::size_t>(20, 4 * largest);
+  const RankedLabels top = predictor.top(select_rows(X, parts.validation), ranked, executor);
+  LabelSets truth;
+  std::vector<LabelId> set;
+  for (const std::uint32_t i : parts.validation) {
+    set.clear();
+    for (const LabelId node : sets[i]) set.push_back(label_of_node[node]);
+    truth.append(set);
+  }
+  decision.thresholds = {tune_threshold(top, truth, decision.at_least_one).threshold};
+  return decision;
 }
 
 }  // namespace margrove

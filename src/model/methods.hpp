@@ -9,5 +9,7 @@ Method flat_svm();
 Method flat_lr();
 Method hsvm();
 Method nhsvm();
+Method hr_svm();
+Method hr_lr();
 
 }  // namespace margrove

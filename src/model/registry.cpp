@@ -11,10 +11,7 @@ namespace {
 
 const std::vector<Method>& all_methods() {
   static const std::vector<Method> all{
-      flat_svm(),
-      flat_lr(),
-      hsvm(),
-      nhsvm(),
+      flat_svm(), flat_lr(), hsvm(), nhsvm(), hr_svm(), hr_lr(),
   };
   return all;
 }

@@ -2,6 +2,7 @@
 // What the linear methods share on their way from a TrainingSet to a LinearPredictor.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,19 @@ struct OccurringLabels {
 };
 OccurringLabels occurring_labels(const LabelSets& sets, std::size_t num_labels);
 
-/// Rows for a method that needs one leaf a row: a leaf is spawned below inner nodes that carry
-/// data, rows without a label are left out.
+/// Rows for a method whose labels are leaves: a leaf is spawned below inner nodes that carry data,
+/// rows without a label are left out.
+struct LeafSets {
+  LeafLabelled tree;                  // nodes of the hierarchy, then spawned leaves
+  std::vector<std::uint32_t> kept;    // rows with a label
+  LabelSets sets;                     // leaves of the kept rows
+  std::vector<NodeId> candidates;     // leaves with data, ascending
+  std::vector<std::string> warnings;  // how many rows were left out
+};
+/// Without a hierarchy the graph has no edges. Throws InvalidInput if no row has a label.
+LeafSets leaf_sets(const TrainingSet& data);
+
+/// The same where every row must have one label.
 struct LeafRows {
   LeafLabelled tree;                  // nodes of the hierarchy, then spawned leaves
   std::vector<std::uint32_t> kept;    // rows with a label
@@ -29,8 +41,7 @@ struct LeafRows {
   std::vector<NodeId> candidates;     // leaves with data, ascending
   std::vector<std::string> warnings;  // how many rows were left out
 };
-/// Without a hierarchy the graph has no edges. Throws InvalidInput naming method, row and labels if
-/// a row has two, and if no row has one.
+/// Throws InvalidInput as leaf_sets(), and naming method, row and label if a row has two.
 LeafRows leaf_rows(const TrainingSet& data, std::string_view method);
 
 /// Without the nodes above all leaves: they cancel in losses of score differences, and the node
@@ -56,5 +67,15 @@ struct HoldOut {
   std::vector<std::uint32_t> training, validation;  // ascending
 };
 HoldOut hold_out(std::size_t num_rows, std::uint64_t seed);
+
+/// Trains on the given rows of X (intercept included) and predicts labels for such rows.
+using FitRows = std::function<LinearPredictor(const std::vector<std::uint32_t>& rows)>;
+
+/// How a row's labels are chosen: the best one where all rows have one, otherwise by a threshold,
+/// 0 or tuned on a hold-out; the best label comes along in any case if no row is without labels.
+/// `sets` holds nodes of the predictor; label_of_node says which label each stands for.
+Decision multi_label_decision(const CsrView& X, const LabelSets& sets,
+                              std::span<const LabelId> label_of_node, bool tuned,
+                              std::uint64_t seed, const FitRows& fit, Executor& executor);
 
 }  // namespace margrove

@@ -1,0 +1,233 @@
+// hr-svm and hr-lr: one classifier a leaf, pulled towards its relatives in the hierarchy (HR).
+
+#include <algorithm>
+
+#include "margrove/labels/node_weights.hpp"
+#include "margrove/model/linear_training.hpp"
+#include "margrove/solver/recursive.hpp"
+#include "methods.hpp"
+
+namespace margrove {
+namespace {
+
+struct HrOptions : CommonOptions {
+  std::string alpha = "uniform";
+  std::string dag = "additive";
+  double tolerance = 1e-3;
+  int max_passes = 1000;
+  std::string threshold = "tuned";
+  static auto fields() {
+    return std::tuple_cat(
+        CommonOptions::fields(),
+        std::tuple{
+            field(
+                "alpha", &HrOptions::alpha, Choices{},
+                "rule of the node weights: uniform (the paper's), leaves, power:RHO, directional, "
+                "maxmin, relaxed:T"),
+            field("dag", &HrOptions::dag, Choices{{"additive", "graph"}},
+                  "nodes with several parents: a leaf is the sum over all its ancestors, or every "
+                  "parent edge pulls; the same on trees"),
+            field("tolerance", &HrOptions::tolerance, positive,
+                  "joint: relative duality gap at which training stops; alternating: relative "
+                  "change of the objective"),
+            field("max_passes", &HrOptions::max_passes, at_least(1),
+                  "passes over all labels, at most"),
+            field("threshold", &HrOptions::threshold, Choices{{"tuned", "zero"}},
+                  "rows with several labels get those whose score exceeds a threshold: the one "
+                  "with the best micro-F1 on a held-out fifth of the rows, or 0"),
+        });
+  }
+};
+
+struct HrSvmOptions : HrOptions {
+  std::string loss = "hinge";
+  std::string solver = "joint";
+  static auto fields() {
+    return std::tuple_cat(
+        HrOptions::fields(),
+        std::tuple{
+            field("loss", &HrSvmOptions::loss, Choices{{"hinge", "squared-hinge"}},
+                  "loss of each row's margin"),
+            field("solver", &HrSvmOptions::solver, Choices{{"joint", "alternating"}},
+                  "dual coordinate descent over all leaves at once with a duality gap, or the "
+                  "paper's alternation between nodes"),
+        });
+  }
+};
+
+/// What the two methods' options come down to.
+struct Plan {
+  const HrOptions& options;
+  std::string loss;
+  bool joint;
+};
+
+struct Fit {
+  WeightMatrix weights;  // of the nodes of `graph`
+  LabelGraph graph;      // along which scores add up
+  std::vector<double> alpha;
+  FitReport report;
+};
+
+NodeWeights weights_of(const HrOptions& options, const LabelGraph& graph, RunControl* control) {
+  return node_weights(graph, NodeWeightRule::parse(options.alpha), {}, control);
+}
+
+Fit fit_along_edges(const Plan& plan, const CsrView& X, const LabelSets& sets,
+                    std::span<const double> row_weights, const LeafSets& leaves, Executor& executor,
+                    RunControl& control) {
+  require<InvalidOption>(plan.options.alpha == "uniform", "option alpha is ", plan.options.alpha,
+                         ", but must be uniform where dag is graph");
+  const PullGraph pull = PullGraph::of_hierarchy(leaves.tree.graph);
+  PullProblem problem{.X = X,
+                      .labels = &sets,
+                      .graph = &pull,
+                      .targets = leaves.candidates,
+                      .row_weights = row_weights};
+  AlternatingFit fit = train_alternating(problem,
+                                         {.loss = plan.loss,
+                                          .C = plan.options.loss_weight(),
+                                          .tolerance = plan.options.tolerance,
+                                          .max_passes = plan.options.max_passes,
+                                          .seed = plan.options.seed},
+                                         executor, control);
+  Fit result;
+  result.weights = std::move(fit.weights);
+  result.graph = LabelGraph::flat(leaves.tree.graph.num_nodes());
+  result.report.stop = fit.stop;
+  result.report.passes = fit.passes;
+  result.report.primal = fit.primal;
+  return result;
+}
+
+Fit fit_along_paths(const Plan& plan, const CsrView& X, const LabelSets& sets,
+                    std::span<const double> row_weights, const LeafSets& leaves, Executor& executor,
+                    RunControl& control) {
+  Fit result;
+  result.graph = leaves.tree.graph;
+  result.alpha = weights_of(plan.options, result.graph, &control).alpha;
+  AdditiveProblem problem{.X = X,
+                          .labels = &sets,
+                          .graph = &leaves.tree.graph,
+                          .alpha = result.alpha,
+                          .targets = leaves.candidates,
+                          .row_weights = row_weights};
+  if (plan.joint) {
+    RecursiveFit fit = train_joint_dual(problem,
+                                        {.loss = plan.loss,
+                                         .C = plan.options.loss_weight(),
+                                         .tolerance = plan.options.tolerance,
+                                         .max_passes = plan.options.max_passes,
+                                         .seed = plan.options.seed},
+                                        executor, control);
+    result.weights = std::move(fit.weights);
+    result.report = {.stop = fit.stop,
+                     .passes = fit.passes,
+                     .primal = fit.primal,
+                     .dual = fit.dual,
+                     .relative_gap = fit.relative_gap(),
+                     .curve = {},
+                     .warnings = {}};
+    return result;
+  }
+  AlternatingFit fit = train_alternating(problem,
+                                         {.loss = plan.loss,
+                                          .C = plan.options.loss_weight(),
+                                          .tolerance = plan.options.tolerance,
+                                          .max_passes = plan.options.max_passes,
+                                          .seed = plan.options.seed},
+                                         executor, control);
+  result.weights = std::move(fit.weights);
+  result.report.stop = fit.stop;
+  result.report.passes = fit.passes;
+  result.report.primal = fit.primal;
+  return result;
+}
+
+Fit fit_rows(const Plan& plan, const CsrView& X, const LabelSets& sets,
+             std::span<const double> row_weights, const LeafSets& leaves, Executor& executor,
+             RunControl& control) {
+  const bool along_edges = plan.options.dag == "graph" && !leaves.tree.graph.is_tree();
+  return along_edges ? fit_along_edges(plan, X, sets, row_weights, leaves, executor, control)
+                     : fit_along_paths(plan, X, sets, row_weights, leaves, executor, control);
+}
+
+LinearPredictor::Parts parts_of(Fit fit, const LeafSets& leaves, double bias,
+                                std::uint32_t num_labels) {
+  LinearPredictor::Parts parts;
+  parts.weights = std::move(fit.weights);
+  parts.bias = bias;
+  parts.graph = std::move(fit.graph);
+  parts.alpha = std::move(fit.alpha);
+  parts.label_of_node = leaves.tree.label_of_node;
+  parts.candidates = leaves.candidates;
+  parts.num_labels = num_labels;
+  return parts;
+}
+
+TrainResult train(const Plan& plan, const TrainingSet& data, Executor& executor,
+                  RunControl& control) {
+  const LeafSets leaves = leaf_sets(data);
+  const CsrMatrix X = kept_rows_with_intercept(data.X, leaves.kept, plan.options.bias);
+  const std::vector<double> row_weights = kept_weights(data.row_weights, leaves.kept);
+  const auto num_labels = static_cast<std::uint32_t>(data.codec->size());
+
+  const auto fit_part = [&](const std::vector<std::uint32_t>& rows) {
+    Fit fit = fit_rows(plan, select_rows(X, rows), select_rows(leaves.sets, rows),
+                       kept_weights(row_weights, rows), leaves, executor, control);
+    return LinearPredictor(parts_of(std::move(fit), leaves, 0, num_labels));
+  };
+  Decision decision = multi_label_decision(X, leaves.sets, leaves.tree.label_of_node,
+                                           plan.options.threshold == "tuned", plan.options.seed,
+                                           fit_part, executor);
+  Fit fit = fit_rows(plan, X, leaves.sets, row_weights, leaves, executor, control);
+  TrainResult result;
+  result.report = fit.report;
+  result.report.warnings = leaves.warnings;
+  auto parts = parts_of(std::move(fit), leaves, plan.options.bias, num_labels);
+  parts.decision = std::move(decision);
+  result.predictor = std::make_unique<LinearPredictor>(std::move(parts));
+  return result;
+}
+
+/// The nodes' vectors over the columns (twice: while trained, and feature-major), or for the joint
+/// solver those of the inner nodes only; and the rows.
+std::uint64_t memory(const TrainingSet& data, bool joint) {
+  const LeafSets leaves = leaf_sets(data);
+  const LabelGraph& graph = leaves.tree.graph;
+  const std::uint64_t inner = graph.num_nodes() - graph.leaves().size();
+  const std::uint64_t vector = 4 * (static_cast<std::uint64_t>(data.X.num_columns()) + 1);
+  const std::uint64_t trained = joint ? inner : 2 * static_cast<std::uint64_t>(graph.num_nodes());
+  return vector * (trained + graph.num_nodes()) +
+         24 * static_cast<std::uint64_t>(data.X.num_nonzeros());
+}
+
+}  // namespace
+
+Method hr_svm() {
+  Method method = make_method<HrSvmOptions>(
+      "hr-svm", "recursive regularisation: one-vs-rest machines pulled towards their relatives",
+      [](const HrSvmOptions& options, const TrainingSet& data, Executor& executor,
+         RunControl& control) {
+        return train({options, options.loss, options.solver == "joint"}, data, executor, control);
+      },
+      [](const HrSvmOptions& options, const TrainingSet& data) {
+        return memory(data, options.solver == "joint");
+      });
+  method.needs_hierarchy = true;
+  return method;
+}
+
+Method hr_lr() {
+  Method method = make_method<HrOptions>(
+      "hr-lr", "recursive regularisation with logistic regression at the leaves",
+      [](const HrOptions& options, const TrainingSet& data, Executor& executor,
+         RunControl& control) {
+        return train({options, "logistic", false}, data, executor, control);
+      },
+      [](const HrOptions&, const TrainingSet& data) { return memory(data, false); });
+  method.needs_hierarchy = true;
+  return method;
+}
+
+}  // namespace margrove
