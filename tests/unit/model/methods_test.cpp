@@ -102,6 +102,8 @@ const std::vector<Case> kCases{
     {"nhsvm", {}},
     {"nhsvm", {{"surrogate", "normalized-difference"}}},
     {"nhsvm", {{"merge_duplicates", "true"}}},
+    {"hr-svm", {}},
+    {"hr-svm", {{"loss", "squared-hinge"}, {"alpha", "power:2"}}},
 };
 
 TEST(Methods, separate_groups_and_keep_labels_without_data) {
@@ -337,6 +339,68 @@ TEST(MultiLabel, same_file_on_any_number_of_threads) {
     EXPECT_EQ(serialize_model(train("flat-svm", {}, multi_label_rows(90, true), nullptr, threads)),
               expected);
   }
+}
+
+// Recursive regularisation
+// ------------------------------------------------------------------------------------
+
+/// x and y below u, y and z below v.
+Hierarchy overlapping_groups() {
+  Hierarchy hierarchy;
+  hierarchy.source = "dag.txt";
+  const auto edge = [&](const char* parent, const char* child) {
+    const LabelId p = hierarchy.codec.add(parent);
+    hierarchy.edges.push_back({p, hierarchy.codec.add(child)});
+  };
+  edge("root", "u");
+  edge("root", "v");
+  edge("u", "x");
+  edge("u", "y");
+  edge("v", "y");
+  edge("v", "z");
+  return hierarchy;
+}
+
+TEST(Recursive, both_solvers_of_hr_svm_end_at_the_same_objective) {
+  const Hierarchy hierarchy = groups();
+  const auto primal = [&](const char* solver, const char* tolerance) {
+    return train("hr-svm", {{"solver", solver}, {"tolerance", tolerance}}, grouped_rows(200, 1),
+                 &hierarchy)
+        .report.primal;
+  };
+  const double joint = primal("joint", "1e-6");
+  EXPECT_NEAR(primal("alternating", "1e-9"), joint, 1e-4 * joint);
+}
+
+TEST(Recursive, hr_lr_separates_groups_and_writes_the_same_file_on_any_number_of_threads) {
+  const Hierarchy hierarchy = groups();
+  const Model model = train("hr-lr", {}, grouped_rows(200, 1), &hierarchy);
+  EXPECT_GT(accuracy(model, grouped_rows(200, 2)), 0.95);
+  const std::string expected = serialize_model(model);
+  for (const int threads : {2, 5}) {
+    EXPECT_EQ(serialize_model(train("hr-lr", {}, grouped_rows(200, 1), &hierarchy, threads)),
+              expected);
+  }
+}
+
+TEST(Recursive, several_labels_on_a_dag_are_recovered_along_paths_and_along_edges) {
+  const Hierarchy hierarchy = overlapping_groups();
+  const RawRows raw = multi_label_rows(200, false);
+  for (const char* name : {"hr-svm", "hr-lr"}) {
+    for (const char* dag : {"additive", "graph"}) {
+      const Model model = train(name, {{"C", "100"}, {"dag", dag}}, raw, &hierarchy);
+      EXPECT_EQ(accuracy(model, raw), 1.0) << name << " " << dag;
+    }
+  }
+}
+
+TEST(Recursive, node_weights_do_not_go_with_pulls_along_edges) {
+  const Hierarchy hierarchy = overlapping_groups();
+  EXPECT_EQ(message_of<InvalidOption>([&] {
+              train("hr-svm", {{"dag", "graph"}, {"alpha", "maxmin"}}, multi_label_rows(30, false),
+                    &hierarchy);
+            }),
+            "option alpha is maxmin, but must be uniform where dag is graph");
 }
 
 // Preprocessing
