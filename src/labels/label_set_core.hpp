@@ -44,7 +44,9 @@ class LabelSetSearch {
     bool proven = false;            // false: the limit was reached; the answer is feasible only
   };
   /// The core must outlive the calls of selected() and uses_reserve().
-  Outcome solve(const LabelSetCore& core, std::int64_t branch_limit);
+  /// multipliers: of the needs-a-child constraints, one a node, to start from; may be empty.
+  Outcome solve(const LabelSetCore& core, std::int64_t branch_limit,
+                std::span<const double> multipliers = {});
   bool selected(std::uint32_t k) const { return best_[k] != 0; }
   /// Node k is selected and completed by its reserve.
   bool uses_reserve(std::uint32_t k) const;
@@ -54,8 +56,15 @@ class LabelSetSearch {
 
   void branch();
   bool bound(double& value);
-  void complete();
-  void ground(std::uint32_t k);
+  bool penalise();
+  void take_closure();
+  void tighten(double& value);
+  double raise_shift(std::uint32_t k, double amount);
+  double absorb(std::uint32_t c, double amount);
+  void complete_by_weights();
+  void complete_by_reduced_costs();
+  void ground(std::uint32_t k, std::span<const double> worth);
+  void keep_if_best();
   void add_with_ancestors(std::uint32_t k);
   std::uint32_t branching_node() const;
   bool fix_in(std::uint32_t k);
@@ -68,14 +77,17 @@ class LabelSetSearch {
   bool gave_up_ = false;
   double best_value_ = 0, tolerance_ = 0;
   std::vector<char> fix_, best_, z_, active_, positive_below_;
-  std::vector<double> penalised_, shift_, down_;
+  std::vector<double> penalised_, shift_, saved_shift_, down_, reduced_;
   std::vector<std::uint32_t> trail_, stack_, child_order_;
   MaxClosure closure_;
 };
 
-/// The core by COIN-OR: values of z in [0, 1]. Integral: CBC; otherwise the linear relaxation by
-/// CLP. Throws Error if the solver gives no optimum.
-double solve_core_program(const LabelSetCore& core, bool integral, std::vector<double>& z,
-                          std::vector<double>& u);
+/// The core by COIN-OR. Both throw Error if the solver gives no optimum.
+struct CoreSolution {
+  std::vector<double> z, u;         // one a node, in [0, 1]
+  std::vector<double> multipliers;  // of the needs-a-child constraints (relaxation only)
+};
+void solve_core_relaxation(const LabelSetCore& core, CoreSolution& solution);  // CLP
+void solve_core_exactly(const LabelSetCore& core, CoreSolution& solution);     // CBC
 
 }  // namespace margrove::detail

@@ -29,6 +29,8 @@ std::string_view to_string(InferenceStage stage) {
       return "closure";
     case InferenceStage::branch_and_bound:
       return "branch-and-bound";
+    case InferenceStage::multipliers:
+      return "multipliers";
     case InferenceStage::ilp:
       return "ilp";
   }
@@ -52,7 +54,8 @@ struct LabelSetInference::Workspace::Scratch {
   detail::LabelSetCore core;
   std::vector<Index> node_of_core;
   detail::LabelSetSearch search;
-  std::vector<double> z, u;
+  detail::CoreSolution program;
+  std::vector<double> loaded_score;
 };
 
 LabelSetInference::Workspace::Workspace() : scratch_(std::make_unique<Scratch>()) {}
@@ -78,9 +81,11 @@ class LabelSetInference::Impl {
   /// True if nothing is left for a core: the root is terminal.
   bool reduce(Scratch& s) const;
   void build_core(Scratch& s) const;
+  /// s.selected of the core's nodes.
+  BestLabelSet search_core(Scratch& s, std::int64_t branch_limit) const;
   /// s.selected of the core's nodes, from the search.
   void take_from_search(Scratch& s) const;
-  /// s.selected of the core's nodes, from s.z and s.u; rounds.
+  /// s.selected of the core's nodes, from s.program; rounds.
   void take_from_program(Scratch& s) const;
   /// Selected nodes decide their followers and reserves.
   void expand(Scratch& s) const;
@@ -240,10 +245,10 @@ bool LabelSetInference::Impl::reduce(Scratch& s) const {
   s.fate.resize(size());
   s.grounded.resize(size());
   s.terminal.resize(size());
-  s.u.assign(s.score.begin(), s.score.end());  // the scores before the sweep
+  s.loaded_score.assign(s.score.begin(), s.score.end());
   sweep(s);
   while (!s.terminal[0] && drop_useless(s)) {
-    s.score.assign(s.u.begin(), s.u.end());
+    s.score.assign(s.loaded_score.begin(), s.loaded_score.end());
     sweep(s);
   }
   return s.terminal[0] != 0;
@@ -339,6 +344,29 @@ void LabelSetInference::Impl::build_core(Scratch& s) const {
   }
 }
 
+BestLabelSet LabelSetInference::Impl::search_core(Scratch& s, std::int64_t branch_limit) const {
+  constexpr std::int64_t kBranchesBeforeMultipliers = 64;
+  BestLabelSet result;
+  auto outcome = s.search.solve(s.core, std::min(branch_limit, kBranchesBeforeMultipliers));
+  result.num_branches = outcome.num_branches;
+  result.stage =
+      outcome.num_branches == 1 ? InferenceStage::closure : InferenceStage::branch_and_bound;
+  if (!outcome.proven && branch_limit > outcome.num_branches) {
+    result.stage = InferenceStage::multipliers;
+    detail::solve_core_relaxation(s.core, s.program);
+    outcome = s.search.solve(s.core, branch_limit, s.program.multipliers);
+    result.num_branches += outcome.num_branches;
+  }
+  if (outcome.proven) {
+    take_from_search(s);
+  } else {
+    result.stage = InferenceStage::ilp;
+    detail::solve_core_exactly(s.core, s.program);
+    take_from_program(s);
+  }
+  return result;
+}
+
 void LabelSetInference::Impl::take_from_search(Scratch& s) const {
   for (Index k = 0; k < s.core.size(); ++k) {
     const Index node = s.node_of_core[k];
@@ -350,8 +378,8 @@ void LabelSetInference::Impl::take_from_search(Scratch& s) const {
 void LabelSetInference::Impl::take_from_program(Scratch& s) const {
   for (Index k = 0; k < s.core.size(); ++k) {
     const Index node = s.node_of_core[k];
-    s.selected[node] = s.z[k] > 0.5;
-    if (s.u[k] > 0.5) s.selected[s.reserve_child[node]] = 1;
+    s.selected[node] = s.program.z[k] > 0.5;
+    if (s.program.u[k] > 0.5) s.selected[s.reserve_child[node]] = 1;
   }
 }
 
@@ -378,8 +406,8 @@ bool LabelSetInference::Impl::spread_fractions(Scratch& s, std::span<double> z) 
   s.reserve.assign(size(), 0.0);  // the fractions, by compact node
   for (Index k = 0; k < s.core.size(); ++k) {
     const Index node = s.node_of_core[k];
-    s.reserve[node] = s.z[k];
-    if (s.u[k] > 0) s.reserve[s.reserve_child[node]] = s.u[k];
+    s.reserve[node] = s.program.z[k];
+    if (s.program.u[k] > 0) s.reserve[s.reserve_child[node]] = s.program.u[k];
   }
   for (Index k = 1; k < size(); ++k) {
     if (s.fate[k] == Fate::follows) s.reserve[k] = s.reserve[parents(k)[0]];
@@ -417,17 +445,7 @@ BestLabelSet LabelSetInference::best(std::span<const double> scores, Workspace& 
     impl_->expand(s);
   } else {
     impl_->build_core(s);
-    const auto outcome = s.search.solve(s.core, branch_limit);
-    result.num_branches = outcome.num_branches;
-    result.stage =
-        outcome.num_branches == 1 ? InferenceStage::closure : InferenceStage::branch_and_bound;
-    if (outcome.proven) {
-      impl_->take_from_search(s);
-    } else {
-      result.stage = InferenceStage::ilp;
-      detail::solve_core_program(s.core, true, s.z, s.u);
-      impl_->take_from_program(s);
-    }
+    result = impl_->search_core(s, branch_limit);
     impl_->expand(s);
   }
   result.score = impl_->collect(scores, s, nodes);
@@ -456,7 +474,7 @@ RelaxedLabelSet LabelSetInference::relaxed(std::span<const double> scores, Works
       impl_->expand(s);
     } else {
       from_selected = false;
-      detail::solve_core_program(s.core, false, s.z, s.u);
+      detail::solve_core_relaxation(s.core, s.program);
       result.integral = impl_->spread_fractions(s, z);
     }
   }

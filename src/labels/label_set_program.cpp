@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "label_set_core.hpp"
 #include "margrove/base/errors.hpp"
@@ -21,6 +22,7 @@ struct Program {
   std::vector<int> rows;
   std::vector<double> values, cost, column_lower, column_upper, row_lower, row_upper;
   std::vector<std::uint32_t> node_of_reserve;
+  std::vector<std::pair<std::uint32_t, int>> need_rows;  // node, row
   int num_rows() const { return static_cast<int>(row_lower.size()); }
   int num_columns() const { return static_cast<int>(cost.size()); }
 };
@@ -54,6 +56,7 @@ Program make_program(const LabelSetCore& core) {
       continue;
     }
     const int row = add_row(0, infinity);
+    p.need_rows.emplace_back(k, row);
     columns[k].push_back({row, -1});
     for (const auto c : core.children(k)) columns[c].push_back({row, 1});
     if (core.reserve[k] == kNoReserve) continue;
@@ -81,7 +84,7 @@ Program make_program(const LabelSetCore& core) {
   return p;
 }
 
-std::vector<double> solve_lp(const Program& p) {
+std::vector<double> solve_lp(const Program& p, std::vector<double>& row_duals) {
   const std::unique_ptr<Clp_Simplex, decltype(&Clp_deleteModel)> model(Clp_newModel(),
                                                                        &Clp_deleteModel);
   Clp_setLogLevel(model.get(), 0);
@@ -92,6 +95,8 @@ std::vector<double> solve_lp(const Program& p) {
   Clp_initialSolve(model.get());
   require<Error>(Clp_isProvenOptimal(model.get()), "label sets: CLP ended with status ",
                  Clp_status(model.get()), ", but the linear programme has an optimum");
+  const double* duals = Clp_dualRowSolution(model.get());
+  row_duals.assign(duals, duals + p.num_rows());
   const double* x = Clp_primalColumnSolution(model.get());
   return {x, x + p.num_columns()};
 }
@@ -116,24 +121,34 @@ std::vector<double> solve_ilp(const Program& p) {
   return {x, x + p.num_columns()};
 }
 
-}  // namespace
-
-double solve_core_program(const LabelSetCore& core, bool integral, std::vector<double>& z,
-                          std::vector<double>& u) {
-  const Program program = make_program(core);
-  std::vector<double> x = integral ? solve_ilp(program) : solve_lp(program);
+void unpack(const LabelSetCore& core, const Program& program, std::vector<double> x,
+            CoreSolution& solution) {
   for (double& value : x) {
     const double nearest = value > 0.5 ? 1.0 : 0.0;
     if (std::fabs(value - nearest) < 1e-9) value = nearest;
   }
-  double objective = 0;
-  for (std::size_t j = 0; j < x.size(); ++j) objective += x[j] * program.cost[j];
-  z.assign(x.begin(), x.begin() + core.size());
-  u.assign(core.size(), 0.0);
+  solution.z.assign(x.begin(), x.begin() + core.size());
+  solution.u.assign(core.size(), 0.0);
   for (std::size_t j = 0; j < program.node_of_reserve.size(); ++j) {
-    u[program.node_of_reserve[j]] = x[core.size() + j];
+    solution.u[program.node_of_reserve[j]] = x[core.size() + j];
   }
-  return objective;
+}
+
+}  // namespace
+
+void solve_core_relaxation(const LabelSetCore& core, CoreSolution& solution) {
+  const Program program = make_program(core);
+  std::vector<double> row_duals;
+  unpack(core, program, solve_lp(program, row_duals), solution);
+  solution.multipliers.assign(core.size(), 0.0);
+  for (const auto& [k, row] : program.need_rows) {
+    solution.multipliers[k] = std::fabs(row_duals[static_cast<std::size_t>(row)]);
+  }
+}
+
+void solve_core_exactly(const LabelSetCore& core, CoreSolution& solution) {
+  const Program program = make_program(core);
+  unpack(core, program, solve_ilp(program), solution);
 }
 
 }  // namespace margrove::detail

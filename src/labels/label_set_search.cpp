@@ -1,7 +1,7 @@
 // Branch and bound for label sets. The bound drops the constraint that a node needs a child: what
-// is left is a maximum closure. Two things make up for it: nodes all of whose children are
-// worthless pay for the cheapest of them beforehand (the multiplier shift_k of that constraint),
-// and branching decides which child completes a node.
+// is left is a maximum closure. The multipliers shift_k of the dropped constraints make up for it:
+// they lower the weight of k and raise those of its children, and grow by dual ascent on the flow.
+// Branching decides which child completes a node.
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,8 @@ void LabelSetCore::clear() {
   child_nodes.clear();
 }
 
-LabelSetSearch::Outcome LabelSetSearch::solve(const LabelSetCore& core, std::int64_t branch_limit) {
+LabelSetSearch::Outcome LabelSetSearch::solve(const LabelSetCore& core, std::int64_t branch_limit,
+                                              std::span<const double> multipliers) {
   core_ = &core;
   branch_limit_ = branch_limit;
   num_branches_ = 0;
@@ -32,6 +33,11 @@ LabelSetSearch::Outcome LabelSetSearch::solve(const LabelSetCore& core, std::int
   best_value_ = -std::numeric_limits<double>::infinity();
   best_.assign(core.size(), 0);
   fix_.assign(core.size(), kFree);
+  shift_.assign(core.size(), 0.0);
+  for (std::size_t k = 0; k < multipliers.size(); ++k) {
+    shift_[k] = std::clamp(multipliers[k], 0.0, -core.reserve[k]);
+  }
+  z_.assign(core.size(), 0);
   trail_.clear();
   child_order_.clear();
   // What completing k is worth at most along one path, other parents ignored: only a guide.
@@ -64,10 +70,22 @@ void LabelSetSearch::branch() {
     return;
   }
   double upper = 0;
-  if (!bound(upper) || upper <= best_value_ + tolerance_) return;
-  const std::uint32_t k = branching_node();
-  complete();
-  if (upper <= best_value_ + tolerance_ || k == kNoNode) return;
+  if (!bound(upper)) return;
+  complete_by_weights();
+  if (upper <= best_value_ + tolerance_) return;
+  if (num_branches_ == 1) closure_.solve(penalised_, active_, true);
+  take_closure();
+  tighten(upper);
+  std::uint32_t k = upper <= best_value_ + tolerance_ ? kNoNode : branching_node();
+  complete_by_reduced_costs();
+  if (upper <= best_value_ + tolerance_) return;
+  if (k == kNoNode) {
+    // A label set below the bound: part of the multipliers was lost on the way. Count again.
+    if (!bound(upper)) return;
+    k = branching_node();
+    complete_by_weights();
+    if (upper <= best_value_ + tolerance_ || k == kNoNode) return;
+  }
 
   // The first child that completes k is c_1, or c_2 but not c_1, ..., or k is not completed by any
   // child: left out or on its reserve.
@@ -77,7 +95,9 @@ void LabelSetSearch::branch() {
   }
   const std::size_t order_end = child_order_.size();
   std::sort(child_order_.begin() + static_cast<std::ptrdiff_t>(order_begin), child_order_.end(),
-            [&](auto a, auto b) { return down_[a] != down_[b] ? down_[a] > down_[b] : a < b; });
+            [&](auto a, auto b) {
+              return reduced_[a] != reduced_[b] ? reduced_[a] > reduced_[b] : a < b;
+            });
   bool possible = true;
   for (std::size_t place = order_begin; place < order_end && possible; ++place) {
     const std::uint32_t c = child_order_[place];
@@ -94,11 +114,43 @@ void LabelSetSearch::branch() {
 // An upper bound at the present fixings, and in z_ the closure that attains it; false when the
 // fixings contradict each other.
 bool LabelSetSearch::bound(double& value) {
+  if (!penalise()) return false;
+  value = closure_.solve(penalised_, active_, num_branches_ > 1);
+  double fixed = 0;
+  for (std::uint32_t k = 0; k < core_->size(); ++k) {
+    if (fix_[k] == kIn) fixed += penalised_[k];
+  }
+  value += fixed;
+  take_closure();
+  return true;
+}
+
+void LabelSetSearch::take_closure() {
+  for (std::uint32_t k = 0; k < core_->size(); ++k) {
+    z_[k] = fix_[k] == kIn || closure_.selected(k);
+  }
+}
+
+// Weights less the multipliers: those of former bounds where they still apply, and more where all
+// children of a node are worthless. active_: the free nodes that are still possible.
+bool LabelSetSearch::penalise() {
   const auto& core = *core_;
   penalised_.assign(core.weight.begin(), core.weight.end());
-  shift_.assign(core.size(), 0.0);
   positive_below_.assign(core.size(), 0);
   active_.assign(core.size(), 0);
+  for (std::uint32_t k = 0; k < core.size(); ++k) {
+    if (shift_[k] == 0) continue;
+    const auto children = core.children(k);
+    const bool is_met = fix_[k] == kOut || std::any_of(children.begin(), children.end(),
+                                                       [&](auto c) { return fix_[c] == kIn; });
+    if (is_met ||
+        std::all_of(children.begin(), children.end(), [&](auto c) { return fix_[c] == kOut; })) {
+      shift_[k] = 0;
+      continue;
+    }
+    penalised_[k] -= shift_[k];
+    for (const auto c : children) penalised_[c] += shift_[k];
+  }
   for (std::uint32_t k = core.size(); k-- > 0;) {
     if (fix_[k] == kOut) continue;
     active_[k] = fix_[k] == kFree;
@@ -119,10 +171,11 @@ bool LabelSetSearch::bound(double& value) {
       continue;
     }
     if (!completed && !has_open_child) {
-      penalised_[k] += core.reserve[k];
+      penalised_[k] += core.reserve[k] + shift_[k];
+      shift_[k] = 0;
     } else if (!completed && worthless) {
-      const double shift = std::min(-core.reserve[k], cheapest);
-      shift_[k] = shift;
+      const double shift = std::min(-core.reserve[k] - shift_[k], cheapest);
+      shift_[k] += shift;
       penalised_[k] -= shift;
       for (const auto c : core.children(k)) penalised_[c] += shift;
     }
@@ -137,13 +190,76 @@ bool LabelSetSearch::bound(double& value) {
       if (active_[k] && fix_[p] != kIn && !active_[p]) active_[k] = 0;
     }
   }
-  value = closure_.solve(penalised_, active_);
-  z_.assign(core.size(), 0);
-  for (std::uint32_t k = 0; k < core.size(); ++k) {
-    if (fix_[k] == kIn) value += penalised_[k];
-    z_[k] = fix_[k] == kIn || closure_.selected(k);
-  }
   return true;
+}
+
+// Dual ascent: raises the multipliers of selected nodes that have no child, as long as the closure
+// bound falls by as much and the children can take it without being worth selecting.
+void LabelSetSearch::tighten(double& value) {
+  const auto& core = *core_;
+  constexpr int kMostRounds = 20;
+  for (int round = 0; round < kMostRounds && value > best_value_ + tolerance_; ++round) {
+    double gained = 0;
+    for (std::uint32_t k = core.size(); k-- > 0;) {
+      if (!z_[k] || core.grounded[k] || has_selected_child(z_, k)) continue;
+      gained += raise_shift(k, -core.reserve[k] - shift_[k]);
+    }
+    value -= gained;
+    closure_.mark_selected();
+    take_closure();
+    if (gained <= 0.02 * (value - best_value_) || gained <= tolerance_) break;
+  }
+}
+
+// Returns by how much the bound fell.
+double LabelSetSearch::raise_shift(std::uint32_t k, double amount) {
+  const auto& core = *core_;
+  bool has_open_child = false;
+  for (const auto c : core.children(k)) {
+    if (fix_[c] == kIn) return 0;
+    has_open_child = has_open_child || active_[c];
+  }
+  if (!has_open_child || amount <= tolerance_) return 0;
+  closure_.save();
+  saved_shift_ = shift_;
+  amount = std::min(amount, 1e13 * tolerance_);  // no reserve: any finite price will do
+  double step = fix_[k] == kIn ? amount : closure_.pull(k, amount);
+  for (int attempt = 0; attempt < 2 && step > tolerance_; ++attempt) {
+    double taken = step;
+    for (const auto c : core.children(k)) {
+      if (active_[c]) taken = std::min(taken, absorb(c, taken));
+    }
+    if (taken == step) {
+      shift_[k] += step;
+      return step;
+    }
+    closure_.restore();
+    shift_ = saved_shift_;
+    step = fix_[k] == kIn ? taken : closure_.pull(k, taken);
+  }
+  closure_.restore();
+  shift_ = saved_shift_;
+  return 0;
+}
+
+// How much the weight of c can rise without raising the bound: what the flow takes, and what c can
+// hand on to its own children. Some of what children take may be lost on the way, which weakens the
+// bound but keeps it valid.
+double LabelSetSearch::absorb(std::uint32_t c, double amount) {
+  const auto& core = *core_;
+  const double taken = closure_.push(c, amount);
+  if (taken == amount || core.grounded[c]) return taken;
+  double rest = std::min(amount - taken, -core.reserve[c] - shift_[c]);
+  bool has_open_child = false;
+  for (const auto d : core.children(c)) {
+    if (fix_[d] == kIn) return taken;
+    if (!active_[d] || rest <= tolerance_) continue;
+    has_open_child = true;
+    rest = std::min(rest, absorb(d, rest));
+  }
+  if (!has_open_child || rest <= tolerance_) return taken;
+  shift_[c] += rest;
+  return rest == amount - taken ? amount : taken + rest;
 }
 
 // The selected node whose missing child costs most; then one whose multiplier is not met tightly.
@@ -175,7 +291,7 @@ std::uint32_t LabelSetSearch::branching_node() const {
 
 // Turns z_ into a feasible label set, bottom-up: a node without a child is completed the cheapest
 // way, or left out where that is worth more.
-void LabelSetSearch::complete() {
+void LabelSetSearch::complete_by_weights() {
   const auto& core = *core_;
   for (std::uint32_t k = core.size(); k-- > 0;) {
     if (!z_[k] || core.grounded[k] || has_selected_child(z_, k)) continue;
@@ -186,9 +302,35 @@ void LabelSetSearch::complete() {
     if (k != 0 && fix_[k] != kIn && core.weight[k] + completion <= 0) {
       z_[k] = 0;
     } else {
-      ground(k);
+      ground(k, down_);
     }
   }
+  keep_if_best();
+}
+
+// The same by what the multipliers and the flow leave of the weights: along a best label set that
+// meets the bound these reduced costs are 0.
+void LabelSetSearch::complete_by_reduced_costs() {
+  const auto& core = *core_;
+  reduced_.assign(core.size(), 0.0);
+  for (std::uint32_t k = core.size(); k-- > 0;) {
+    double completion = 0;
+    if (!core.grounded[k]) {
+      completion = core.reserve[k] + shift_[k];
+      for (const auto c : core.children(k)) {
+        if (fix_[c] != kOut) completion = std::max(completion, reduced_[c]);
+      }
+    }
+    reduced_[k] = completion - (active_[k] ? closure_.missing(k) : 0.0);
+  }
+  for (std::uint32_t k = core.size(); k-- > 0;) {
+    if (z_[k] && !core.grounded[k] && !has_selected_child(z_, k)) ground(k, reduced_);
+  }
+  keep_if_best();
+}
+
+void LabelSetSearch::keep_if_best() {
+  const auto& core = *core_;
   double value = 0;
   for (std::uint32_t k = 0; k < core.size(); ++k) {
     if (!z_[k]) continue;
@@ -202,23 +344,26 @@ void LabelSetSearch::complete() {
 }
 
 // Follows the most promising children until one is grounded.
-void LabelSetSearch::ground(std::uint32_t k) {
+void LabelSetSearch::ground(std::uint32_t k, std::span<const double> worth) {
   const auto& core = *core_;
+  const bool reduced = worth.data() == reduced_.data();
   while (!core.grounded[k] && !has_selected_child(z_, k)) {
     std::uint32_t best_child = kNoNode;
-    double best_worth = core.reserve[k];
+    double best_worth = core.reserve[k] + (reduced ? shift_[k] : 0.0);
     for (const auto c : core.children(k)) {
       if (fix_[c] == kOut) continue;  // so that a closure which meets the bound stays as it is
-      double worth = down_[c];
+      double child_worth = worth[c];
       for (const auto p : core.parents(c)) {
-        if (!z_[p]) worth += std::min(core.weight[p], 0.0);
+        if (z_[p]) continue;
+        child_worth += reduced ? -closure_.missing(p) : std::min(core.weight[p], 0.0);
       }
-      if (worth > best_worth) {
-        best_worth = worth;
+      if (child_worth > best_worth) {
+        best_worth = child_worth;
         best_child = c;
       }
     }
     if (best_child == kNoNode) return;
+    if (reduced) closure_.add_forced(best_child, z_);
     add_with_ancestors(best_child);
     k = best_child;
   }

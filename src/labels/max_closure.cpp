@@ -25,8 +25,13 @@ void MaxClosure::set_graph(std::span<const std::uint32_t> up_pointers,
   down_pointers_.pop_back();
 }
 
-double MaxClosure::solve(std::span<const double> weight, std::span<const char> active) {
-  keep_what_positive_nodes_need(weight, active);
+double MaxClosure::solve(std::span<const double> weight, std::span<const char> active,
+                         bool keep_all) {
+  if (keep_all) {
+    active_.assign(active.begin(), active.end());
+  } else {
+    keep_what_positive_nodes_need(weight, active);
+  }
   supply_.assign(num_nodes_, 0.0);
   demand_.assign(num_nodes_, 0.0);
   flow_.assign(up_nodes_.size(), 0.0);
@@ -139,22 +144,111 @@ void MaxClosure::augment_from(std::uint32_t source) {
 
 void MaxClosure::mark_selected() {
   selected_.assign(num_nodes_, 0);
-  queue_.clear();
-  const auto reach = [&](std::uint32_t k) {
-    if (!active_[k] || selected_[k]) return;
-    selected_[k] = 1;
-    queue_.push_back(k);
-  };
   for (const auto k : sources_) {
-    if (supply_[k] > 0) reach(k);
+    if (supply_[k] > 0) add_forced(k, selected_);
   }
+}
+
+void MaxClosure::add_forced(std::uint32_t k, std::span<char> z) {
+  queue_.clear();
+  const auto reach = [&](std::uint32_t m) {
+    if (!active_[m] || z[m]) return;
+    z[m] = 1;
+    queue_.push_back(m);
+  };
+  reach(k);
   for (std::size_t head = 0; head < queue_.size(); ++head) {
-    const std::uint32_t k = queue_[head];
-    for (std::uint32_t e = up_pointers_[k]; e < up_pointers_[k + 1]; ++e) reach(up_nodes_[e]);
-    for (std::uint32_t place = down_pointers_[k]; place < down_pointers_[k + 1]; ++place) {
+    const std::uint32_t m = queue_[head];
+    for (std::uint32_t e = up_pointers_[m]; e < up_pointers_[m + 1]; ++e) reach(up_nodes_[e]);
+    for (std::uint32_t place = down_pointers_[m]; place < down_pointers_[m + 1]; ++place) {
       if (flow_[down_edges_[place]] > 0) reach(down_nodes_[place]);
     }
   }
+}
+
+// Breadth-first along residual arcs, `upward` from a node with something to give to one with open
+// demand, otherwise backwards to one with supply. Leaves the path in path_, in flow order.
+bool MaxClosure::find_path(std::uint32_t from, bool upward) {
+  seen_.resize(num_nodes_, 0);
+  came_by_.resize(num_nodes_);
+  if (++stamp_ == 0) {
+    std::fill(seen_.begin(), seen_.end(), 0U);
+    stamp_ = 1;
+  }
+  queue_.assign(1, from);
+  next_arc_.resize(num_nodes_);  // here: the node that a node was reached from
+  seen_[from] = stamp_;
+  const auto reach = [&](std::uint32_t at, std::uint32_t k, std::uint32_t edge) {
+    if (!active_[k] || seen_[k] == stamp_) return;
+    seen_[k] = stamp_;
+    next_arc_[k] = at;
+    came_by_[k] = edge;
+    queue_.push_back(k);
+  };
+  for (std::size_t head = 0; head < queue_.size(); ++head) {
+    const std::uint32_t k = queue_[head];
+    if ((upward ? demand_[k] : supply_[k]) > 0) {
+      path_.clear();
+      for (std::uint32_t at = k; at != from; at = next_arc_[at]) {
+        const bool rises = up_nodes_[came_by_[at]] == (upward ? at : next_arc_[at]);
+        path_.push_back({at, came_by_[at], rises});
+      }
+      queue_.assign(1, k);
+      return true;
+    }
+    for (std::uint32_t e = up_pointers_[k]; e < up_pointers_[k + 1]; ++e) {
+      if (upward || flow_[e] > 0) reach(k, up_nodes_[e], e);
+    }
+    for (std::uint32_t place = down_pointers_[k]; place < down_pointers_[k + 1]; ++place) {
+      if (!upward || flow_[down_edges_[place]] > 0) {
+        reach(k, down_nodes_[place], down_edges_[place]);
+      }
+    }
+  }
+  return false;
+}
+
+double MaxClosure::push(std::uint32_t k, double amount) {
+  if (!active_[k]) return amount;
+  double left = amount;
+  while (left > 0 && find_path(k, true)) {
+    const std::uint32_t sink = queue_.front();
+    double step = std::min(left, demand_[sink]);
+    for (const auto& s : path_) {
+      if (!s.upward) step = std::min(step, flow_[s.edge]);
+    }
+    for (const auto& s : path_) flow_[s.edge] += s.upward ? step : -step;
+    demand_[sink] -= step;
+    left -= step;
+  }
+  return amount - left;
+}
+
+double MaxClosure::pull(std::uint32_t k, double amount) {
+  double left = amount;
+  while (left > 0 && find_path(k, false)) {
+    const std::uint32_t source = queue_.front();
+    double step = std::min(left, supply_[source]);
+    for (const auto& s : path_) {
+      if (!s.upward) step = std::min(step, flow_[s.edge]);
+    }
+    for (const auto& s : path_) flow_[s.edge] += s.upward ? step : -step;
+    supply_[source] -= step;
+    left -= step;
+  }
+  return amount - left;
+}
+
+void MaxClosure::save() {
+  saved_supply_ = supply_;
+  saved_demand_ = demand_;
+  saved_flow_ = flow_;
+}
+
+void MaxClosure::restore() {
+  supply_ = saved_supply_;
+  demand_ = saved_demand_;
+  flow_ = saved_flow_;
 }
 
 }  // namespace margrove

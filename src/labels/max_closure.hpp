@@ -22,16 +22,33 @@ class MaxClosure {
   }
 
   /// The largest weight (0 for the empty set); afterwards selected() tells the smallest set that
-  /// has it.
-  double solve(std::span<const double> weight, std::span<const char> active);
+  /// has it. keep_all: nodes without a positive node below them take part, for push() to use.
+  double solve(std::span<const double> weight, std::span<const char> active, bool keep_all);
   bool selected(std::uint32_t k) const { return selected_[k] != 0; }
+
+  // Small changes of weights after solve(), which keep the flow maximal.
+  /// Lowers the weight of k while that lowers the optimum, by `amount` at most; returns by how
+  /// much.
+  double pull(std::uint32_t k, double amount);
+  /// Raises the weight of k while that leaves the optimum alone, by `amount` at most; returns by
+  /// how much.
+  double push(std::uint32_t k, double amount);
+  /// What adding k alone would cost beyond the optimum.
+  double missing(std::uint32_t k) const { return demand_[k]; }
+  /// Adds to z what a best set that contains k must or may well contain besides: k, its active
+  /// parents, and the children that already pay for it, and theirs.
+  void add_forced(std::uint32_t k, std::span<char> z);
+  /// Updates selected().
+  void mark_selected();
+  void save();
+  void restore();
 
  private:
   void keep_what_positive_nodes_need(std::span<const double> weight, std::span<const char> active);
+  bool find_path(std::uint32_t from, bool upward);
   bool label_distances();
   void augment_from(std::uint32_t source);
   bool advance(std::uint32_t k);
-  void mark_selected();
 
   struct Step {
     std::uint32_t node;  // where the step starts
@@ -43,6 +60,9 @@ class MaxClosure {
   std::span<const std::uint32_t> up_pointers_, up_nodes_;
   std::vector<std::uint32_t> down_pointers_, down_nodes_, down_edges_;
   std::vector<char> active_, selected_;
+  std::vector<double> saved_supply_, saved_demand_, saved_flow_;
+  std::vector<std::uint32_t> seen_, came_by_;  // find_path(): stamps, and the edge a node came by
+  std::uint32_t stamp_ = 0;
   std::vector<double> supply_, demand_, flow_;      // what is left at nodes; flow up each edge
   std::vector<std::uint32_t> distance_, next_arc_;  // distance to open demand; 0: none
   std::vector<std::uint32_t> queue_, sources_;

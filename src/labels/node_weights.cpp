@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "margrove/base/errors.hpp"
+#include "weight_program.hpp"
 
 namespace margrove {
 namespace {
@@ -154,6 +155,7 @@ NodeWeights node_weights(const LabelGraph& graph, const NodeWeightRule& rule,
     return result;
   }
   NodeWeights result;
+  detail::WeightProgram program;
   switch (rule.kind) {
     case Kind::uniform:
       result.alpha.assign(graph.num_nodes(), 1.0);
@@ -166,23 +168,24 @@ NodeWeights node_weights(const LabelGraph& graph, const NodeWeightRule& rule,
       result.alpha = maxmin(graph);
       return result;
     case Kind::power:
-      if (graph.is_tree()) {
-        result.alpha = power_on_tree(graph, rule.parameter);
-        return result;
-      }
-      break;
     case Kind::relaxed:
+      // On trees all multipliers of the path sums are positive: the upper limit never binds.
+      program.rho = rule.kind == Kind::power ? rule.parameter : 2.0;
+      program.longest = rule.kind == Kind::relaxed ? rule.parameter : 1.0;
       if (graph.is_tree()) {
-        // All multipliers of the path sums are positive: the upper limit never binds.
-        result.alpha = power_on_tree(graph, 2.0);
+        result.alpha = power_on_tree(graph, program.rho);
         return result;
       }
       break;
     case Kind::directional:
+      program.directional = true;
       break;
   }
-  throw InvalidOption(
-      concat("node weights: rule is ", rule.to_text(), ", which is not available on this graph"));
+  RunControl unlimited;
+  auto solution =
+      detail::solve_weight_program(graph, program, options.kkt_tolerance, options.max_newton_steps,
+                                   control ? *control : unlimited);
+  return {std::move(solution.alpha), solution.kkt_residual, solution.iterations, solution.stop};
 }
 
 std::vector<double> path_sums(const LabelGraph& graph, std::span<const double> alpha) {

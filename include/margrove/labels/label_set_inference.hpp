@@ -17,9 +17,10 @@ enum class InferenceStage {
   reduction,         // nothing was left after merging and dropping nodes that cannot matter
   closure,           // the closure bound (a minimum cut) was met at once
   branch_and_bound,  // the closure bound was met after branching
+  multipliers,       // the same, once a linear programme (CLP) had given better multipliers
   ilp,               // the branch limit was reached: COIN-OR CBC on what the reductions left
 };
-inline constexpr std::size_t kNumInferenceStages = 5;
+inline constexpr std::size_t kNumInferenceStages = 6;
 std::string_view to_string(InferenceStage stage);
 
 struct BestLabelSet {
@@ -35,12 +36,12 @@ struct RelaxedLabelSet {
 
 /// argmax over label sets y = union of A(l) over a non-empty set of leaves l of sum_{n in y} r_n:
 /// maximise sum z_n r_n subject to z_c <= z_p on edges, sum_c z_c >= z_n at inner nodes, and at
-/// least one leaf (docs/notation.md, "Most violating label set"). O(nodes) on trees; NP-hard on
+/// least one leaf (docs/notation.md, "How label sets are found"). O(nodes) on trees; NP-hard on
 /// DAGs, where the answer is still exact. Immutable, shared by threads; one Workspace a thread.
 class LabelSetInference {
  public:
-  /// Scratch space, warm after the first call: later calls do not allocate (`ilp` and the linear
-  /// programme excepted).
+  /// Scratch space, warm after the first call: later calls do not allocate (`multipliers`,
+  /// `ilp` and relaxed() excepted).
   class Workspace {
    public:
     Workspace();

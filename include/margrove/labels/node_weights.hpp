@@ -31,7 +31,7 @@ struct NodeWeightRule {
 
 struct NodeWeightOptions {
   bool merge_duplicates = false;
-  double kkt_tolerance = 1e-10;
+  double kkt_tolerance = 1e-9;
   int max_newton_steps = 1000;
 
   static auto fields() {

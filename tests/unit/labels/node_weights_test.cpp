@@ -133,6 +133,114 @@ TEST(NodeWeights, power_moves_to_the_top_as_rho_falls) {
   EXPECT_NEAR(node_weights(graph, {Kind::power, 1.01}).alpha[0], 1.0, 1e-12);
 }
 
+// The referee's weights for all rules that are convex programmes.
+Eigen::VectorXd referee(const LabelGraph& graph, double rho, double longest, bool directional) {
+  const Eigen::MatrixXd paths = path_matrix(graph);
+  const Eigen::Index n = paths.cols(), leaves = paths.rows();
+  std::vector<Eigen::RowVectorXd> rows;
+  std::vector<double> low;
+  const auto add = [&](const Eigen::RowVectorXd& row, double right) {
+    rows.push_back(row);
+    low.push_back(right);
+  };
+  for (Eigen::Index k = 0; k < n; ++k) add(Eigen::RowVectorXd::Unit(n, k), 0);
+  if (longest > 1) {
+    for (Eigen::Index l = 0; l < leaves; ++l) {
+      add(paths.row(l), 1);
+      add(-paths.row(l), -longest);
+    }
+  }
+  for (NodeId p = 0; directional && p < graph.num_nodes(); ++p) {
+    for (const NodeId c : graph.children(p)) {
+      add(Eigen::RowVectorXd::Unit(n, c) - Eigen::RowVectorXd::Unit(n, p), 0);
+    }
+  }
+  testing::PowerProgram program{rho, paths, Eigen::VectorXd::Ones(leaves), {}, {}};
+  if (longest > 1) {
+    program.A.resize(0, n);
+    program.b.resize(0);
+  }
+  program.G.resize(Eigen::Index(rows.size()), n);
+  program.h.resize(Eigen::Index(rows.size()));
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    program.G.row(Eigen::Index(k)) = rows[k];
+    program.h[Eigen::Index(k)] = low[k];
+  }
+  return testing::solve_interior_point(program, Eigen::VectorXd::Constant(n, 0.5));
+}
+
+TEST(NodeWeights, programmes_on_dags_agree_with_an_interior_point_method) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto graph = testing::random_dag(2 + std::uint32_t(random.below(25)), 3, random);
+    struct Case {
+      NodeWeightRule rule;
+      Eigen::VectorXd expected;
+    };
+    for (const auto& [rule, expected] :
+         {Case{{Kind::power, 2.0}, referee(graph, 2, 1, false)},
+          Case{{Kind::power, 1.5}, referee(graph, 1.5, 1, false)},
+          Case{{Kind::power, 1.2}, referee(graph, 1.2, 1, false)},
+          Case{{Kind::power, 3.0}, referee(graph, 3, 1, false)},
+          Case{{Kind::relaxed, 1.5}, referee(graph, 2, 1.5, false)},
+          Case{{Kind::relaxed, 1.1}, referee(graph, 2, 1.1, false)},
+          Case{{Kind::directional, 0}, referee(graph, 2, 1, true)}}) {
+      SCOPED_TRACE(rule.to_text());
+      const auto weights = node_weights(graph, rule);
+      EXPECT_EQ(weights.stop, Stop::converged) << weights.kkt_residual;
+      EXPECT_LE(weights.kkt_residual, 1e-9);
+      const double longest = rule.kind == Kind::relaxed ? rule.parameter : 1.0;
+      for (const double sum : path_sums(graph, weights.alpha)) {
+        EXPECT_GE(sum, 1 - 1e-9);
+        EXPECT_LE(sum, longest + 1e-9);
+      }
+      // Where a weight is 0 the referee stops a little above it, the more so for large RHO.
+      const double tolerance = rule.parameter > 2 ? 1e-4 : 1e-6;
+      for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+        EXPECT_NEAR(weights.alpha[n], expected[n], tolerance);
+        EXPECT_GE(weights.alpha[n], 0.0);
+        for (const NodeId p : graph.parents(n)) {
+          if (rule.kind == Kind::directional) {
+            EXPECT_GE(weights.alpha[n], weights.alpha[p] - 1e-9);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(NodeWeights, directional_on_trees_agrees_with_an_interior_point_method) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto graph = testing::random_tree(2 + std::uint32_t(random.below(25)), 0.1, random);
+    const auto weights = node_weights(graph, {Kind::directional, 0});
+    const auto expected = referee(graph, 2, 1, true);
+    EXPECT_LE(weights.kkt_residual, 1e-9);
+    for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+      EXPECT_NEAR(weights.alpha[n], expected[n], 1e-6);
+    }
+  }
+}
+
+TEST(NodeWeights, a_relaxed_tree_is_power_2) {
+  Random random(3);
+  const auto graph = testing::random_tree(25, 0.1, random);
+  const auto alpha = node_weights(graph, {Kind::relaxed, 1.5}).alpha;
+  const auto expected = referee(graph, 2, 1.5, false);
+  for (NodeId n = 0; n < 25; ++n) EXPECT_NEAR(alpha[n], expected[n], 1e-6);
+}
+
+TEST(NodeWeights, an_interrupt_stops_the_solver) {
+  Random random(4);
+  const auto graph = testing::random_dag(200, 3, random);
+  RunControl control([](const Progress& progress) { return progress.done < 2; });
+  const auto weights = node_weights(graph, {Kind::directional, 0}, {}, &control);
+  EXPECT_EQ(weights.stop, Stop::interrupted);
+  EXPECT_EQ(weights.alpha.size(), 200U);
+}
+
 // Lexicographic max-min straight from its definition: raise the smallest free weight as far as a
 // linear bound allows, by brute force over the order in which paths fill up.
 std::vector<double> filled_step_by_step(const LabelGraph& graph) {
