@@ -1,0 +1,128 @@
+#include "margrove/kernel/kernel_machine.hpp"
+
+#include <algorithm>
+
+#include "margrove/base/errors.hpp"
+
+namespace margrove {
+namespace {
+
+constexpr std::size_t kBytesPerBlock = 64'000'000;  // of kernel values at once
+
+CsrView rows_of(const CsrView& X, std::size_t begin, std::size_t end, std::uint32_t num_columns) {
+  return {num_columns, X.row_pointers().subspan(begin, end - begin + 1), X.columns(), X.values()};
+}
+
+}  // namespace
+
+std::vector<double> KernelMachine::scores(const CsrView& X, Executor& executor) const {
+  const std::size_t num_support = support.num_rows();
+  std::vector<double> result(X.num_rows() * num_machines());
+  for (std::size_t i = 0; i < X.num_rows(); ++i) {
+    std::copy(biases.begin(), biases.end(),
+              result.begin() + static_cast<std::ptrdiff_t>(i * num_machines()));
+  }
+  if (num_support == 0 || paths.empty()) return result;
+  const std::size_t bytes_a_row = kernels.size() * num_support * sizeof(float);
+  const std::size_t block = std::max<std::size_t>(1, kBytesPerBlock / bytes_a_row);
+  for (std::size_t begin = 0; begin < X.num_rows(); begin += block) {
+    const std::size_t end = std::min(X.num_rows(), begin + block);
+    const auto values =
+        cross_kernels(kernels, rows_of(X, begin, end, support.num_columns()), support, executor);
+    executor.for_each(end - begin, [&](std::size_t r, int) {
+      std::vector<double> combined(num_support, 0.0);
+      for (std::size_t m = 0; m < paths.size(); ++m) {
+        for (std::size_t i = 0; i < num_support; ++i) {
+          double product = weights[m];
+          for (const std::uint32_t k : paths[m]) {
+            product *= static_cast<double>(values[k][r * num_support + i]);
+          }
+          combined[i] += product;
+        }
+      }
+      for (std::size_t c = 0; c < num_machines(); ++c) {
+        double sum = 0;
+        for (std::size_t i = 0; i < num_support; ++i) sum += u[c * num_support + i] * combined[i];
+        result[(begin + r) * num_machines() + c] += sum;
+      }
+    });
+  }
+  return result;
+}
+
+void check_centred_kernels(std::span<const KernelSpec> kernels,
+                           std::span<const std::vector<std::uint32_t>> paths) {
+  for (const auto& path : paths) {
+    for (const std::uint32_t k : path) {
+      require(path.size() == 1 || !kernels[k].centred, "kernel ", kernels[k].name,
+              ": is centred and multiplied with other kernels, but must be only one of them");
+    }
+  }
+}
+
+KernelMachine make_kernel_machine(std::span<const GramMatrix> grams,
+                                  std::span<const std::vector<std::uint32_t>> paths,
+                                  const MklFit& fit, const CsrView& X) {
+  KernelMachine machine;
+  std::vector<std::uint32_t> new_number(grams.size(), 0);
+  std::vector<bool> used(grams.size(), false);
+  for (std::size_t m = 0; m < paths.size(); ++m) {
+    if (fit.path_weights[m] <= 0) continue;
+    machine.weights.push_back(fit.path_weights[m]);
+    machine.paths.push_back(paths[m]);
+    for (const std::uint32_t k : paths[m]) used[k] = true;
+  }
+  for (std::size_t k = 0; k < grams.size(); ++k) {
+    if (!used[k]) continue;
+    new_number[k] = static_cast<std::uint32_t>(machine.kernels.size());
+    machine.kernels.push_back(grams[k].kernel);
+    auto& columns = machine.kernels.back().spec.columns;
+    if (columns.empty() && X.num_columns() > 0) columns = {{0, X.num_columns()}};
+  }
+  for (const auto& each : fit.machines) machine.biases.push_back(each.bias);
+  for (std::size_t m = 0; m < machine.paths.size(); ++m) {
+    for (std::uint32_t& k : machine.paths[m]) {
+      const auto& means = grams[k].row_means;
+      require(means.empty() || machine.paths[m].size() == 1, "kernel ", grams[k].kernel.spec.name,
+              ": is centred and multiplied with other kernels, but must be only one of them");
+      // sum_i u_i (K_i. - mean_i) with sum u = 0: the machine of the uncentred kernel, less a
+      // constant.
+      for (std::size_t c = 0; c < fit.machines.size() && !means.empty(); ++c) {
+        double shift = 0;
+        for (std::size_t i = 0; i < means.size(); ++i) {
+          shift += fit.machines[c].u[i] * static_cast<double>(means[i]);
+        }
+        machine.biases[c] -= machine.weights[m] * shift;
+      }
+      k = new_number[k];
+    }
+  }
+  std::vector<std::uint32_t> support_rows;
+  for (std::uint32_t i = 0; i < X.num_rows(); ++i) {
+    if (std::any_of(fit.machines.begin(), fit.machines.end(),
+                    [i](const SvmSolution& each) { return each.u[i] != 0; })) {
+      support_rows.push_back(i);
+    }
+  }
+  machine.support = select_rows(X, support_rows);
+  machine.support.set_num_columns(X.num_columns());
+  for (const auto& each : fit.machines) {
+    for (const std::uint32_t i : support_rows) machine.u.push_back(each.u[i]);
+  }
+  return machine;
+}
+
+std::vector<std::uint32_t> predicted_classes(std::span<const double> scores,
+                                             std::size_t num_machines) {
+  std::vector<std::uint32_t> classes;
+  for (std::size_t begin = 0; begin < scores.size(); begin += num_machines) {
+    const auto row = scores.subspan(begin, num_machines);
+    classes.push_back(
+        num_machines == 1
+            ? (row[0] > 0 ? 1U : 0U)
+            : static_cast<std::uint32_t>(std::max_element(row.begin(), row.end()) - row.begin()));
+  }
+  return classes;
+}
+
+}  // namespace margrove

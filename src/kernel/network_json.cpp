@@ -1,0 +1,439 @@
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "margrove/base/errors.hpp"
+#include "margrove/kernel/network.hpp"
+
+namespace margrove {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Node = NetworkBuilder::Node;
+
+constexpr int kDeepest = 500;  // recursion must not overrun the stack
+
+/// "1-20,25" -> ranges from 0, the end excluded.
+std::vector<ColumnRange> parse_columns(const std::string& text, const std::string& where) {
+  std::vector<ColumnRange> ranges;
+  std::stringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) {
+    unsigned long first = 0;
+    unsigned long last = 0;
+    char rest = 0;
+    const int found = std::sscanf(part.c_str(), " %lu - %lu %c", &first, &last, &rest);
+    if (found == 1) last = first;
+    require(found >= 1 && found <= 2 && part.find_first_not_of(" 0123456789-") == std::string::npos,
+            where, ": columns are '", part, "', but must be like 3 or 1-20");
+    require(first >= 1 && first <= last && last <= 0xFFFFFFFEUL, where, ": columns ", part,
+            " must count from 1 and not fall");
+    ranges.push_back({static_cast<FeatureId>(first - 1), static_cast<FeatureId>(last)});
+  }
+  require(!ranges.empty(), where, ": columns are empty, but must be like 3 or 1-20");
+  return ranges;
+}
+
+std::string format_columns(const std::vector<ColumnRange>& ranges) {
+  std::string text;
+  for (const auto& range : ranges) {
+    if (!text.empty()) text += ',';
+    text +=
+        range.end == range.begin + 1 ? concat(range.end) : concat(range.begin + 1, '-', range.end);
+  }
+  return text;
+}
+
+/// Turns one JSON text into calls of the builder.
+class Reader {
+ public:
+  Reader(std::string source, std::uint32_t num_columns)
+      : source_(std::move(source)), num_columns_(num_columns) {}
+
+  SumProductNetwork read(const std::string& text, std::span<const NamedView> views) {
+    Json json;
+    try {
+      json = Json::parse(text);
+    } catch (const Json::parse_error& error) {
+      throw InvalidInput(concat(source_, ": not JSON: ", error.what()));
+    }
+    allow(json, "the network",
+          {"views", "kernels", "nodes", "root", "shape", "p", "degree", "groups", "use"});
+    for (const auto& view : views) views_[view.name] = view.columns;
+    for (const auto& [name, value] : entries(json, "views")) {
+      views_[name] =
+          parse_columns(string_of(value, concat("view '", name, "'")), where("view '", name, "'"));
+    }
+    for (const auto& [name, value] : entries(json, "kernels")) {
+      require(families_.emplace(name, read_family(name, value)).second,
+              where("kernel '", name, "'"), ": is there twice");
+    }
+    if (json.contains("nodes")) nodes_ = json["nodes"];
+    if (json.contains("shape")) {
+      read_shape(json);
+    } else {
+      require(json.contains("root"), source_,
+              ": has neither 'root' nor 'shape', but must have one");
+      node(json["root"], "root");
+      require_all_used();
+    }
+    try {
+      const auto network = builder_.build();
+      for (const auto& spec : network.kernels()) check_kernel(spec, num_columns_);
+      return network;
+    } catch (const InvalidInput& error) {
+      throw InvalidInput(concat(source_, ": ", error.what()));
+    }
+  }
+
+ private:
+  template <class... Parts>
+  std::string where(const Parts&... parts) const {
+    return concat(source_, ": ", parts...);
+  }
+
+  void allow(const Json& json, const std::string& what, const std::set<std::string>& keys) const {
+    require(json.is_object(), where(what), " is not an object {...}, but must be");
+    for (const auto& [key, value] : json.items()) {
+      require(keys.contains(key), where(what), " has the key '", key, "', which is not known here");
+    }
+  }
+
+  Json entries_of(const Json& json, const std::string& key) const {
+    if (!json.contains(key)) return Json::object();
+    require(json[key].is_object(), where("'", key, "'"), " is not an object {...}, but must be");
+    return json[key];
+  }
+  std::vector<std::pair<std::string, Json>> entries(const Json& json,
+                                                    const std::string& key) const {
+    std::vector<std::pair<std::string, Json>> result;
+    const Json object = entries_of(json, key);
+    for (const auto& [name, value] : object.items()) result.emplace_back(name, value);
+    return result;
+  }
+
+  std::string string_of(const Json& json, const std::string& what) const {
+    require(json.is_string(), where(what), " is ", json.dump(), ", but must be a text");
+    return json.get<std::string>();
+  }
+  double number_of(const Json& json, const std::string& what) const {
+    require(json.is_number(), where(what), " is ", json.dump(), ", but must be a number");
+    return json.get<double>();
+  }
+  std::optional<double> p_of(const Json& json, const std::string& what) const {
+    if (!json.contains("p")) return {};
+    return number_of(json["p"], concat("p of ", what));
+  }
+
+  /// 0.5, "median" or "0.5 median".
+  void read_width(const Json& json, const std::string& what, KernelSpec& spec) const {
+    if (json.is_number()) {
+      spec.width = json.get<double>();
+      spec.width_in_medians = false;
+      return;
+    }
+    const std::string text = string_of(json, concat("width of ", what));
+    std::stringstream stream(text);
+    spec.width = 1;
+    if (text != "median") stream >> spec.width;
+    std::string unit;
+    std::string rest;
+    if (!stream.fail()) stream >> unit;
+    require(unit == "median" && !(stream >> rest), where("width of ", what), " is '", text,
+            "', but must be a number, 'median' or like '0.5 median'");
+    spec.width_in_medians = true;
+  }
+
+  KernelSpec read_kernel(const std::string& name, const Json& json) const {
+    const std::string what = concat("kernel '", name, "'");
+    allow(json, what,
+          {"type", "width", "widths", "degree", "degrees", "slope", "offset", "scaling", "centred",
+           "columns", "view", "each_column", "file"});
+    KernelSpec spec;
+    spec.name = name;
+    require(json.contains("type"), where(what), " has no type");
+    try {
+      spec.type = kernel_type(string_of(json["type"], concat("type of ", what)));
+      if (json.contains("scaling")) spec.scaling = kernel_scaling(string_of(json["scaling"], what));
+    } catch (const InvalidInput& error) {
+      throw InvalidInput(concat(where(what), ": ", error.what()));
+    }
+    if (spec.type == KernelType::precomputed && !json.contains("scaling"))
+      spec.scaling = KernelScaling::none;
+    if (json.contains("width")) read_width(json["width"], what, spec);
+    if (json.contains("degree")) spec.degree = degree_of(json["degree"], what);
+    if (json.contains("slope")) spec.slope = number_of(json["slope"], concat("slope of ", what));
+    if (json.contains("offset"))
+      spec.offset = number_of(json["offset"], concat("offset of ", what));
+    if (json.contains("file")) spec.file = string_of(json["file"], concat("file of ", what));
+    if (json.contains("centred")) {
+      require(json["centred"].is_boolean(), where("centred of ", what), " must be true or false");
+      spec.centred = json["centred"].get<bool>();
+    }
+    require(!(json.contains("columns") && json.contains("view")), where(what),
+            " has both columns and a view, but must have one of them");
+    if (json.contains("columns")) {
+      spec.columns =
+          parse_columns(string_of(json["columns"], concat("columns of ", what)), where(what));
+    }
+    if (json.contains("view")) {
+      const std::string view = string_of(json["view"], concat("view of ", what));
+      const auto found = views_.find(view);
+      require(found != views_.end(), where(what), " is over the view '", view,
+              "', which is not there");
+      spec.columns = found->second;
+    }
+    return spec;
+  }
+
+  int degree_of(const Json& json, const std::string& what) const {
+    require(json.is_number_integer(), where("degree of ", what), " is ", json.dump(),
+            ", but must be a whole number");
+    const auto degree = json.get<std::int64_t>();
+    require(degree >= 1 && degree <= 64, where("degree of ", what), " is ", degree,
+            ", but must be from 1 to 64");
+    return static_cast<int>(degree);
+  }
+
+  /// One kernel, or one for each width, degree and column that are listed.
+  std::vector<KernelSpec> read_family(const std::string& name, const Json& json) const {
+    std::vector<KernelSpec> family{read_kernel(name, json)};
+    const auto multiply = [&](const auto& values, const auto& change) {
+      std::vector<KernelSpec> longer;
+      for (const auto& spec : family) {
+        for (const auto& value : values) {
+          longer.push_back(spec);
+          change(longer.back(), value);
+        }
+      }
+      family = std::move(longer);
+    };
+    for (const std::string key : {"widths", "degrees"}) {
+      if (!json.contains(key)) continue;
+      require(json[key].is_array() && !json[key].empty(), where(key, " of kernel '", name, "'"),
+              " is not a list [...] of values, but must be");
+      multiply(json[key], [&](KernelSpec& spec, const Json& value) {
+        spec.name += concat("/", value.is_string() ? value.get<std::string>() : value.dump());
+        if (key == "widths") {
+          read_width(value, concat("kernel '", name, "'"), spec);
+        } else {
+          spec.degree = degree_of(value, concat("kernel '", name, "'"));
+        }
+      });
+    }
+    if (json.contains("each_column") && json["each_column"] == true) {
+      std::vector<FeatureId> columns;
+      auto ranges = family[0].columns;
+      if (ranges.empty()) ranges = {{0, num_columns_}};
+      for (const auto& range : ranges) {
+        require(range.end <= num_columns_, where("kernel '", name, "'"), ": columns ",
+                range.begin + 1, "-", range.end, " must lie within 1-", num_columns_);
+        for (FeatureId j = range.begin; j < range.end; ++j) columns.push_back(j);
+      }
+      multiply(columns, [](KernelSpec& spec, FeatureId column) {
+        spec.name += concat("/x", column + 1);
+        spec.columns = {{column, column + 1}};
+      });
+    }
+    return family;
+  }
+
+  Node kernel_node(const KernelSpec& spec) {
+    const auto found = made_kernels_.find(spec.name);
+    if (found != made_kernels_.end()) return found->second;
+    return made_kernels_[spec.name] = builder_.kernel(spec);
+  }
+
+  /// A child of a sum or product: a name, or a node written in place. Families become many.
+  std::vector<Node> child(const Json& json, const std::string& parent, bool of_sum) {
+    if (!json.is_string()) return {node(json, concat("a child of ", parent))};
+    const auto name = json.get<std::string>();
+    const auto family = families_.find(name);
+    if (family != families_.end()) {
+      used_kernels_.insert(name);
+      require(of_sum || family->second.size() == 1, where(parent), " multiplies the family '", name,
+              "' of ", family->second.size(), " kernels, but only sums may hold a family");
+      std::vector<Node> nodes;
+      for (const auto& spec : family->second) nodes.push_back(kernel_node(spec));
+      return nodes;
+    }
+    return {named_node(name, parent)};
+  }
+
+  Node named_node(const std::string& name, const std::string& parent) {
+    const auto done = made_nodes_.find(name);
+    if (done != made_nodes_.end()) return done->second;
+    require(nodes_.is_object() && nodes_.contains(name), where(parent), " names '", name,
+            "', which is neither a kernel nor a node");
+    require(open_.insert(name).second, where("node '", name, "'"),
+            " is below itself, but a network must have no cycle");
+    const Node made = node(nodes_[name], concat("node '", name, "'"), name);
+    open_.erase(name);
+    return made_nodes_[name] = made;
+  }
+
+  Node node(const Json& json, const std::string& what, const std::string& given_name = "") {
+    if (json.is_string()) return named_node(json.get<std::string>(), what);
+    allow(json, what, {"sum", "product", "name", "p"});
+    require(json.contains("sum") != json.contains("product"), where(what),
+            " must have either 'sum' or 'product'");
+    require(++depth_ <= kDeepest, where(what), " is nested more than ", kDeepest, " deep");
+    const bool is_sum = json.contains("sum");
+    require(!(is_sum && json.contains("p")), where(what),
+            " is a sum and has p, but only products have weights");
+    const Json& list = is_sum ? json["sum"] : json["product"];
+    require(list.is_array(), where(what), ": its children are not a list [...], but must be");
+    std::vector<Node> children;
+    for (const auto& each : list) {
+      for (const Node made : child(each, what, is_sum)) children.push_back(made);
+    }
+    --depth_;
+    std::string name =
+        json.contains("name") ? string_of(json["name"], concat("name of ", what)) : given_name;
+    return is_sum ? builder_.sum(std::move(children), std::move(name))
+                  : builder_.product(std::move(children), std::move(name), p_of(json, what));
+  }
+
+  std::vector<KernelSpec> specs_of(const Json& list, const std::string& what) const {
+    require(list.is_array(), where(what), " is not a list [...] of kernels, but must be");
+    std::vector<KernelSpec> specs;
+    for (const auto& each : list) {
+      const auto found = families_.find(string_of(each, what));
+      require(found != families_.end(), where(what), " names '", each.get<std::string>(),
+              "', which is not a kernel");
+      specs.insert(specs.end(), found->second.begin(), found->second.end());
+    }
+    return specs;
+  }
+
+  /// The helpers of network.hpp by name; 'use' lists kernels, all of them if it is not there.
+  void read_shape(const Json& json) {
+    const auto shape = string_of(json["shape"], "shape");
+    require(!json.contains("root") && !json.contains("nodes"), source_,
+            ": has a shape, so it must not have 'root' or 'nodes'");
+    const auto p = p_of(json, "the shape");
+    std::vector<KernelSpec> specs;
+    if (json.contains("use")) {
+      specs = specs_of(json["use"], "'use'");
+    } else {
+      for (const auto& [name, value] : entries(json, "kernels")) {
+        specs.insert(specs.end(), families_[name].begin(), families_[name].end());
+      }
+    }
+    if (shape == "one-layer") {
+      add_one_layer(specs, p);
+    } else if (shape == "groups") {
+      std::vector<Node> top;
+      for (const auto& [name, list] : entries(json, "groups")) {
+        std::vector<Node> products;
+        for (const auto& spec : specs_of(list, concat("group '", name, "'"))) {
+          products.push_back(builder_.product({kernel_node(spec)}, {}, p));
+        }
+        top.push_back(builder_.product({builder_.sum(std::move(products))}, name, p));
+      }
+      builder_.sum(std::move(top), "root");
+    } else if (shape == "polynomial") {
+      require(json.contains("degree"), source_, ": the shape polynomial has no degree, but must");
+      const int degree = degree_of(json["degree"], "the shape");
+      const Node all = add_one_layer(specs, p, "kernels");
+      std::vector<Node> powers;
+      for (int d = 1; d <= degree; ++d) {
+        powers.push_back(builder_.product(std::vector<Node>(static_cast<std::size_t>(d), all),
+                                          concat("power", d), p));
+      }
+      builder_.sum(std::move(powers), "root");
+    } else {
+      throw InvalidInput(
+          where("shape is '", shape, "', but must be one of one-layer, groups, polynomial"));
+    }
+  }
+
+  Node add_one_layer(const std::vector<KernelSpec>& specs, std::optional<double> p,
+                     const std::string& name = "root") {
+    std::vector<Node> products;
+    for (const auto& spec : specs) products.push_back(builder_.product({kernel_node(spec)}, {}, p));
+    return builder_.sum(std::move(products), name);
+  }
+
+  void require_all_used() const {
+    for (const auto& [name, family] : families_) {
+      require(used_kernels_.contains(name), where("kernel '", name, "'"),
+              " is not below the root, but must be");
+    }
+    if (!nodes_.is_object()) return;
+    for (const auto& [name, value] : nodes_.items()) {
+      require(made_nodes_.contains(name), where("node '", name, "'"),
+              " is not below the root, but must be");
+    }
+  }
+
+  std::string source_;
+  std::uint32_t num_columns_;
+  NetworkBuilder builder_;
+  std::map<std::string, std::vector<ColumnRange>> views_;
+  std::map<std::string, std::vector<KernelSpec>> families_;
+  Json nodes_ = Json::object();
+  std::map<std::string, Node> made_kernels_, made_nodes_;
+  std::set<std::string> used_kernels_, open_;
+  int depth_ = 0;
+};
+
+Json kernel_json(const KernelSpec& spec) {
+  Json json;
+  json["type"] = to_string(spec.type);
+  if (has_width(spec.type)) {
+    if (spec.width_in_medians) {
+      json["width"] = concat(spec.width, " median");
+    } else {
+      json["width"] = spec.width;
+    }
+  }
+  if (spec.type == KernelType::polynomial) {
+    json["degree"] = spec.degree;
+    json["slope"] = spec.slope;
+    json["offset"] = spec.offset;
+  }
+  json["scaling"] = to_string(spec.scaling);
+  if (spec.centred) json["centred"] = true;
+  if (!spec.columns.empty()) json["columns"] = format_columns(spec.columns);
+  if (!spec.file.empty()) json["file"] = spec.file;
+  return json;
+}
+
+}  // namespace
+
+SumProductNetwork parse_network(const std::string& json, const std::string& source,
+                                std::uint32_t num_columns, std::span<const NamedView> views) {
+  return Reader(source, num_columns).read(json, views);
+}
+
+SumProductNetwork read_network(const std::string& path, std::uint32_t num_columns,
+                               std::span<const NamedView> views) {
+  std::ifstream file(path);
+  require(file.good(), "network file ", path, ": cannot be read");
+  std::stringstream text;
+  text << file.rdbuf();
+  return parse_network(text.str(), path, num_columns, views);
+}
+
+std::string format_network(const SumProductNetwork& network) {
+  Json json;
+  json["kernels"] = Json::object();
+  json["nodes"] = Json::object();
+  for (const auto& spec : network.kernels()) json["kernels"][spec.name] = kernel_json(spec);
+  for (const auto& node : network.nodes()) {
+    if (node.kind == SumProductNetwork::Kind::kernel) continue;
+    Json children = Json::array();
+    for (const auto child : node.children) children.push_back(network.nodes()[child].name);
+    Json written;
+    written[node.kind == SumProductNetwork::Kind::sum ? "sum" : "product"] = std::move(children);
+    if (node.p) written["p"] = *node.p;
+    json["nodes"][node.name] = std::move(written);
+  }
+  json["root"] = network.nodes()[network.root()].name;
+  return json.dump(1);
+}
+
+}  // namespace margrove

@@ -1,0 +1,229 @@
+#include "margrove/model/kernel_predictor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "margrove/base/errors.hpp"
+#include "margrove/kernel/network_drawing.hpp"
+
+namespace margrove {
+namespace {
+
+CsrView rows_of(const CsrView& X, std::size_t begin, std::size_t end) {
+  return {X.num_columns(), X.row_pointers().subspan(begin, end - begin + 1), X.columns(),
+          X.values()};
+}
+
+std::vector<std::uint64_t> flat_lists(const std::vector<std::vector<std::uint32_t>>& lists,
+                                      std::vector<std::uint32_t>& items) {
+  std::vector<std::uint64_t> pointers{0};
+  for (const auto& list : lists) {
+    items.insert(items.end(), list.begin(), list.end());
+    pointers.push_back(items.size());
+  }
+  return pointers;
+}
+
+void save_support(const CsrMatrix& support, TensorMap& out) {
+  const CsrView view = support.view();
+  out.put_view("kernel.support.row_pointers", view.row_pointers());
+  out.put_view("kernel.support.columns", view.columns());
+  out.put_view("kernel.support.values", view.values());
+  out.put_text("kernel.num_features", concat(support.num_columns()));
+}
+
+CsrMatrix load_support(const TensorMap& in) {
+  const auto num_features = in.whole_number("kernel.num_features");
+  in.check(num_features < 0xFFFFFFFFULL, "kernel.num_features is ", num_features,
+           ", but must fit into 32 bits");
+  try {
+    return {static_cast<std::uint32_t>(num_features),
+            in.get<std::int64_t>("kernel.support.row_pointers"),
+            in.get<FeatureId>("kernel.support.columns"), in.get<float>("kernel.support.values")};
+  } catch (const InvalidInput& error) {
+    in.fail(concat("kernel.support: ", error.what()));
+  }
+}
+
+std::vector<std::vector<std::uint32_t>> load_lists(const TensorMap& in, std::size_t num_kernels) {
+  const auto pointers = in.get<std::uint64_t>("kernel.paths.pointers");
+  const auto items = in.get<std::uint32_t>("kernel.paths.kernels");
+  in.check(!pointers.empty() && pointers.front() == 0 && pointers.back() == items.size(),
+           "kernel.paths.pointers must run from 0 to ", items.size());
+  std::vector<std::vector<std::uint32_t>> lists;
+  for (std::size_t m = 0; m + 1 < pointers.size(); ++m) {
+    in.check(pointers[m] < pointers[m + 1] && pointers[m + 1] <= items.size(),
+             "kernel.paths.pointers[", m + 1, "] is ", pointers[m + 1],
+             ", but pointers must ascend");
+    lists.emplace_back(items.begin() + static_cast<std::ptrdiff_t>(pointers[m]),
+                       items.begin() + static_cast<std::ptrdiff_t>(pointers[m + 1]));
+    for (const auto k : lists.back()) {
+      in.check(k < num_kernels, "kernel.paths.kernels holds ", k, ", but must stay below ",
+               num_kernels);
+    }
+  }
+  return lists;
+}
+
+void check_finite(const TensorMap& in, std::string_view name, const std::vector<double>& values,
+                  double lowest) {
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    in.check(std::isfinite(values[k]) && values[k] >= lowest, name, "[", k, "] is ", values[k],
+             ", but must be a number", lowest == 0 ? " >= 0" : "");
+  }
+}
+
+}  // namespace
+
+KernelPredictor::KernelPredictor(Parts parts) : parts_(std::move(parts)) {}
+
+void KernelPredictor::save(TensorMap& out) const {
+  const KernelMachine& machine = parts_.machine;
+  save_support(machine.support, out);
+  out.put_text("kernel.network", format_network(parts_.network));
+  out.put_text("kernel.num_labels", concat(parts_.num_labels));
+  std::vector<std::string> names;
+  for (const auto v : parts_.network.products()) names.push_back(parts_.network.nodes()[v].name);
+  out.put_strings("kernel.products", names);
+  out.put_view<double>("kernel.beta", parts_.beta);
+  // Kernels with the numbers that fitting gave them.
+  std::vector<std::string> kernel_names;
+  std::vector<double> widths, factors;
+  for (const auto& kernel : machine.kernels) {
+    kernel_names.push_back(kernel.spec.name);
+    widths.push_back(kernel.spec.width);
+    factors.push_back(kernel.factor);
+  }
+  out.put_strings("kernel.names", kernel_names);
+  out.put<double>("kernel.widths", widths);
+  out.put<double>("kernel.factors", factors);
+  std::vector<std::uint32_t> items;
+  const auto pointers = flat_lists(machine.paths, items);
+  out.put<std::uint64_t>("kernel.paths.pointers", pointers);
+  out.put<std::uint32_t>("kernel.paths.kernels", items);
+  out.put_view<double>("kernel.paths.weights", machine.weights);
+  out.put_view<double>("kernel.u", machine.u, {machine.num_machines(), machine.support.num_rows()});
+  out.put_view<double>("kernel.biases", machine.biases);
+  out.put_view<LabelId>("kernel.label_of_class", parts_.label_of_class);
+}
+
+std::unique_ptr<Predictor> KernelPredictor::load(const TensorMap& in) {
+  Parts parts;
+  KernelMachine& machine = parts.machine;
+  machine.support = load_support(in);
+  try {
+    parts.network =
+        parse_network(in.text("kernel.network"), "kernel.network", machine.support.num_columns());
+  } catch (const InvalidInput& error) {
+    in.fail(error.what());
+  }
+  // Reading may number the product nodes in another order: their names say which is which.
+  const auto names = in.get_strings("kernel.products");
+  const auto beta = in.get<double>("kernel.beta", names.size());
+  check_finite(in, "kernel.beta", beta, 0);
+  in.check(names.size() == parts.network.num_products(), "kernel.products has ", names.size(),
+           " names, but must have ", parts.network.num_products());
+  std::map<std::string, double> beta_of;
+  for (std::size_t v = 0; v < names.size(); ++v) beta_of[names[v]] = beta[v];
+  for (const auto v : parts.network.products()) {
+    const auto found = beta_of.find(parts.network.nodes()[v].name);
+    in.check(found != beta_of.end(), "kernel.products lacks '", parts.network.nodes()[v].name, "'");
+    parts.beta.push_back(found->second);
+  }
+  const auto kernel_names = in.get_strings("kernel.names");
+  const auto widths = in.get<double>("kernel.widths", kernel_names.size());
+  const auto factors = in.get<double>("kernel.factors", kernel_names.size());
+  check_finite(in, "kernel.widths", widths, 0);
+  check_finite(in, "kernel.factors", factors, 0);
+  for (std::size_t k = 0; k < kernel_names.size(); ++k) {
+    const auto specs = parts.network.kernels();
+    const auto spec = std::find_if(specs.begin(), specs.end(), [&](const KernelSpec& each) {
+      return each.name == kernel_names[k];
+    });
+    in.check(spec != specs.end(), "kernel.names[", k, "] is '", kernel_names[k],
+             "', which is not in the network");
+    FittedKernel kernel{*spec, factors[k], nullptr};
+    kernel.spec.width = widths[k];
+    in.check(!has_width(kernel.spec.type) || widths[k] > 0, "kernel.widths[", k, "] must be > 0");
+    kernel.spec.width_in_medians = false;
+    if (kernel.spec.columns.empty() && machine.support.num_columns() > 0) {
+      kernel.spec.columns = {{0, machine.support.num_columns()}};
+    }
+    if (kernel.spec.type == KernelType::precomputed) {
+      kernel.table = std::make_shared<KernelTable>(read_kernel_table(kernel.spec.file));
+    }
+    machine.kernels.push_back(std::move(kernel));
+  }
+  machine.paths = load_lists(in, machine.kernels.size());
+  machine.weights = in.get<double>("kernel.paths.weights", machine.paths.size());
+  machine.biases = in.get<double>("kernel.biases");
+  machine.u = in.get_matrix<double>("kernel.u", machine.biases.size(), machine.support.num_rows());
+  check_finite(in, "kernel.paths.weights", machine.weights, 0);
+  check_finite(in, "kernel.biases", machine.biases, -std::numeric_limits<double>::infinity());
+  check_finite(in, "kernel.u", machine.u, -std::numeric_limits<double>::infinity());
+  const auto num_labels = in.whole_number("kernel.num_labels");
+  in.check(num_labels < 0xFFFFFFFFULL, "kernel.num_labels is ", num_labels, ", but must be less");
+  parts.num_labels = static_cast<std::uint32_t>(num_labels);
+  parts.label_of_class = in.get<LabelId>("kernel.label_of_class");
+  const std::size_t classes = parts.label_of_class.size();
+  in.check(classes >= 2 && machine.num_machines() == (classes == 2 ? 1 : classes),
+           "kernel.biases has ", machine.num_machines(), " values for ", classes, " classes");
+  for (std::size_t c = 0; c < classes; ++c) {
+    in.check(parts.label_of_class[c] < num_labels &&
+                 (c == 0 || parts.label_of_class[c - 1] < parts.label_of_class[c]),
+             "kernel.label_of_class[", c, "] is ", parts.label_of_class[c],
+             ", but must ascend and stay below ", num_labels);
+  }
+  return std::make_unique<KernelPredictor>(std::move(parts));
+}
+
+std::vector<Fact> KernelPredictor::facts() const {
+  std::size_t with_weight = 0;
+  for (const double each : parts_.beta) with_weight += each > 0 ? 1 : 0;
+  std::vector<Fact> facts{
+      {"classes", concat(parts_.label_of_class.size())},
+      {"support vectors", concat(parts_.machine.support.num_rows())},
+      {"kernels in use",
+       concat(parts_.machine.kernels.size(), " of ", parts_.network.kernels().size())},
+      {"paths in use", concat(parts_.machine.paths.size())},
+      {"product nodes with weight", concat(with_weight, " of ", parts_.beta.size())}};
+  for (const auto& line : lines()) facts.push_back({"network", line});
+  return facts;
+}
+
+void KernelPredictor::scores(const CsrView& X, std::size_t begin, std::size_t end,
+                             std::span<float> scores) const {
+  Executor serial(1);
+  const auto values = parts_.machine.scores(rows_of(X, begin, end), serial);
+  const std::size_t machines = parts_.machine.num_machines();
+  std::fill(scores.begin(), scores.end(), -std::numeric_limits<float>::infinity());
+  for (std::size_t r = 0; r < end - begin; ++r) {
+    const auto row = scores.subspan(r * parts_.num_labels, parts_.num_labels);
+    for (std::size_t c = 0; c < parts_.label_of_class.size(); ++c) {
+      const double value =
+          machines == 1 ? (c == 1 ? values[r] : -values[r]) : values[r * machines + c];
+      row[parts_.label_of_class[c]] = static_cast<float>(value);
+    }
+  }
+}
+
+LabelSets KernelPredictor::predict(const CsrView& X, Executor& executor) const {
+  const auto classes =
+      predicted_classes(parts_.machine.scores(X, executor), parts_.machine.num_machines());
+  LabelSets result;
+  for (const auto c : classes) {
+    const LabelId label = parts_.label_of_class[c];
+    result.append(std::span(&label, 1));
+  }
+  return result;
+}
+
+std::vector<std::string> KernelPredictor::lines() const {
+  return network_lines(parts_.network, parts_.beta);
+}
+std::string KernelPredictor::dot() const { return network_dot(parts_.network, parts_.beta); }
+std::string KernelPredictor::svg() const { return network_svg(parts_.network, parts_.beta); }
+
+}  // namespace margrove
