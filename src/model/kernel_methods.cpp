@@ -1,5 +1,3 @@
-#include "kernel_methods.hpp"
-
 #include <algorithm>
 #include <limits>
 #include <sstream>
@@ -7,6 +5,7 @@
 #include "margrove/base/errors.hpp"
 #include "margrove/kernel/mkl.hpp"
 #include "margrove/model/kernel_predictor.hpp"
+#include "methods.hpp"
 
 namespace margrove {
 namespace {
@@ -96,7 +95,6 @@ struct Classes {
 Classes classes_of(const TrainingSet& data, std::string_view method) {
   require(data.labels != nullptr && data.codec != nullptr, method,
           ": the training data have no labels, but must");
-  require(data.sample_weights.empty(), method, ": sample weights are given, but must not be");
   Classes classes;
   for (std::size_t i = 0; i < data.labels->num_rows(); ++i) {
     const auto labels = (*data.labels)[i];

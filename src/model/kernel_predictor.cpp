@@ -83,7 +83,6 @@ void KernelPredictor::save(TensorMap& out) const {
   const KernelMachine& machine = parts_.machine;
   save_support(machine.support, out);
   out.put_text("kernel.network", format_network(parts_.network));
-  out.put_text("kernel.num_labels", concat(parts_.num_labels));
   std::vector<std::string> names;
   for (const auto v : parts_.network.products()) names.push_back(parts_.network.nodes()[v].name);
   out.put_strings("kernel.products", names);
@@ -109,7 +108,7 @@ void KernelPredictor::save(TensorMap& out) const {
   out.put_view<LabelId>("kernel.label_of_class", parts_.label_of_class);
 }
 
-std::unique_ptr<Predictor> KernelPredictor::load(const TensorMap& in) {
+std::unique_ptr<Predictor> KernelPredictor::load(const TensorMap& in, std::uint32_t num_labels) {
   Parts parts;
   KernelMachine& machine = parts.machine;
   machine.support = load_support(in);
@@ -163,9 +162,7 @@ std::unique_ptr<Predictor> KernelPredictor::load(const TensorMap& in) {
   check_finite(in, "kernel.paths.weights", machine.weights, 0);
   check_finite(in, "kernel.biases", machine.biases, -std::numeric_limits<double>::infinity());
   check_finite(in, "kernel.u", machine.u, -std::numeric_limits<double>::infinity());
-  const auto num_labels = in.whole_number("kernel.num_labels");
-  in.check(num_labels < 0xFFFFFFFFULL, "kernel.num_labels is ", num_labels, ", but must be less");
-  parts.num_labels = static_cast<std::uint32_t>(num_labels);
+  parts.num_labels = num_labels;
   parts.label_of_class = in.get<LabelId>("kernel.label_of_class");
   const std::size_t classes = parts.label_of_class.size();
   in.check(classes >= 2 && machine.num_machines() == (classes == 2 ? 1 : classes),

@@ -11,5 +11,9 @@ Method hsvm();
 Method nhsvm();
 Method hr_svm();
 Method hr_lr();
+Method spn_mkl();
+Method lp_mkl();
+Method simple_mkl();
+Method average_mkl();
 
 }  // namespace margrove

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 
+#include "margrove/model/kernel_predictor.hpp"
 #include "margrove/model/linear_predictor.hpp"
 #include "methods.hpp"
 
@@ -11,7 +12,8 @@ namespace {
 
 const std::vector<Method>& all_methods() {
   static const std::vector<Method> all{
-      flat_svm(), flat_lr(), hsvm(), nhsvm(), hr_svm(), hr_lr(),
+      flat_svm(), flat_lr(), hsvm(),   nhsvm(),      hr_svm(),
+      hr_lr(),    spn_mkl(), lp_mkl(), simple_mkl(), average_mkl(),
   };
   return all;
 }
@@ -19,6 +21,7 @@ const std::vector<Method>& all_methods() {
 using Loader = std::unique_ptr<Predictor> (*)(const TensorMap&, std::uint32_t num_labels);
 const std::map<std::string, Loader, std::less<>> kPredictors{
     {"linear", LinearPredictor::load},
+    {"kernel", KernelPredictor::load},
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 // one machine for each class against the rest (one for two classes), norms and losses summed over
 // the machines. Convex for p >= 1.
 //
-// l_p [Kloft], l_1 [SimpleMKL]: over single kernels, with d >= 0, ||d||_p <= 1,
+// l_p [Kloft2011], l_1 [Rakotomamonjy2008]: over single kernels, with d >= 0, ||d||_p <= 1,
 //   min_{d, w, b}  sum_m ||w_m||^2 / (2 d_m) + C sum_i hinge_i.
 //
 // Both alternate [SPN, Algorithm 1]: (1) the machines of K = sum_m weight_m K_m by their dual;

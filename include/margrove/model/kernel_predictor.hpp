@@ -24,7 +24,7 @@ class KernelPredictor final : public RowPredictor {
     std::uint32_t num_labels = 0;
   };
   explicit KernelPredictor(Parts parts);
-  static std::unique_ptr<Predictor> load(const TensorMap& tensors);
+  static std::unique_ptr<Predictor> load(const TensorMap& tensors, std::uint32_t num_labels);
 
   std::string_view kind() const override { return "kernel"; }
   void save(TensorMap& out) const override;

@@ -154,7 +154,8 @@ TEST(NetworkJson, wrong_texts_throw_with_source_and_place) {
   EXPECT_THAT(message_of(with_root(R"({"product": ["a"]})")), HasSubstr("is not a sum"));
   EXPECT_THAT(message_of(with_root(R"({"sum": [{"sum": ["a"]}]})")),
               HasSubstr("layers must alternate"));
-  EXPECT_THAT(message_of(with_root(R"({"sum": ["a", {"product": []}]})")), HasSubstr("has no children"));
+  EXPECT_THAT(message_of(with_root(R"({"sum": ["a", {"product": []}]})")),
+              HasSubstr("has no children"));
   EXPECT_THAT(message_of(with_root(R"({"sum": [{"product": ["a"], "p": "x"}]})")),
               HasSubstr("must be a number"));
   EXPECT_THAT(

@@ -102,7 +102,7 @@ TEST_F(NetworkFile, saved_models_predict_the_same_bits) {
   const auto result = train("spn-mkl", data, with(kProducts));
   TensorMap tensors;
   result.predictor->save(tensors);
-  const auto loaded = load_predictor("kernel", tensors);
+  const auto loaded = load_predictor("kernel", tensors, 4);
   const auto& again = dynamic_cast<const RowPredictor&>(*loaded);
   std::vector<float> before(90 * 4), after(90 * 4);
   rows_of(result).scores(data.X, 0, 90, before);
@@ -124,7 +124,7 @@ TEST_F(NetworkFile, damaged_models_throw_with_the_tensor) {
     result.predictor->save(tensors);
     damage(tensors);
     try {
-      load_predictor("kernel", tensors);
+      load_predictor("kernel", tensors, 4);
     } catch (const ModelFileError& error) {
       return std::string(error.what());
     }
