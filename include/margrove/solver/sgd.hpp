@@ -1,0 +1,213 @@
+#pragma once
+// Stochastic subgradient descent for structured SVMs with any bi-criteria surrogate.
+//
+//   min_w  ||w||^2 / 2 + C sum_i max_y psi_i(y; w)
+//
+// Pegasos [ShalevShwartz2011] on the objective divided by C N, lambda = 1 / (C N): at step t, for
+// an example i with most violating labelling y,
+//   w <- (1 - 1/(t + t0)) w - d psi/d m * (phi(x_i, y) - phi(x_i, y_i)) / (lambda (t + t0)),
+// so that w_t = -S_t / (lambda (t + t0)), S the sum of the subgradients: shrinking costs nothing.
+// t0 = warm_up passes' worth of steps keeps the first ones at size C instead of C N. The average
+// weighs w_t by t + t0 [LacosteJulien2012].
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "margrove/base/errors.hpp"
+#include "margrove/base/executor.hpp"
+#include "margrove/base/options.hpp"
+#include "margrove/base/progress.hpp"
+#include "margrove/base/random.hpp"
+#include "margrove/loss/surrogate.hpp"
+#include "margrove/oracle/oracle.hpp"
+#include "margrove/search/search.hpp"
+#include "margrove/solver/structured_fit.hpp"
+
+namespace margrove {
+
+struct SgdOptions {
+  double C = 1.0;
+  int max_passes = 20;
+  double warm_up = 1.0;
+  bool averaging = true;
+  int minibatch = 1;
+  std::uint64_t seed = 0;
+
+  static auto fields() {
+    return std::tuple{
+        field("C", &SgdOptions::C, positive, "loss weight"),
+        field("max_passes", &SgdOptions::max_passes, at_least(1), "passes over the examples"),
+        field("warm_up", &SgdOptions::warm_up, non_negative,
+              "passes by which the step size's clock runs ahead; 0: Pegasos's first steps"),
+        field("averaging", &SgdOptions::averaging,
+              "return the average of the iterates, later ones weighing more"),
+        field("minibatch", &SgdOptions::minibatch, at_least(1),
+              "examples whose oracles run at the same weights, in parallel"),
+        field("seed", &SgdOptions::seed, non_negative, "order of the examples"),
+    };
+  }
+};
+
+/// One solver run. Model, executor and control must outlive it. Oracles of a minibatch run in
+/// parallel, steps are taken in order: threads change no bit.
+template <StructuredModel Model, Surrogate Psi, class Search>
+class Sgd {
+ public:
+  using Labelling = typename Model::Labelling;
+
+  Sgd(const Model& model, Psi psi, Search search, const SgdOptions& options, Executor& executor,
+      RunControl& control)
+      : model_(model),
+        psi_(std::move(psi)),
+        options_(options),
+        executor_(executor),
+        control_(control),
+        sum_(model.num_weights(), 0.0F),
+        caches_(model.num_examples()),
+        searches_(static_cast<std::size_t>(executor.size()), search),
+        workspaces_(static_cast<std::size_t>(executor.size())) {
+    validate(options);
+    require(model.num_examples() > 0, "sgd: there are no examples, but there must be one");
+    lambda_ = 1.0 / (options.C * static_cast<double>(model.num_examples()));
+    offset_ = options.warm_up * static_cast<double>(model.num_examples());
+    if (options.averaging) weighted_sum_.resize(sum_.size(), 0.0F);
+  }
+
+  /// All passes. `primal` is left to objective().
+  StructuredFit run() {
+    StructuredFit fit;
+    while (fit.passes < options_.max_passes) {
+      const double loss = one_pass();
+      ++fit.passes;
+      Progress progress;
+      progress.stage = "sgd";
+      progress.done = fit.passes;
+      progress.total = options_.max_passes;
+      progress.objective = 0.5 * squared_norm(present()) + options_.C * loss;
+      if (!control_.proceed(progress)) break;
+    }
+    fit.oracle_calls = oracle_calls_;
+    fit.stop = fit.passes < options_.max_passes ? control_.stop_reason() : Stop::pass_limit;
+    return fit;
+  }
+
+  /// One pass over the examples. Returns the sum of the losses met on the way.
+  double one_pass() {
+    std::vector<std::uint32_t> order(model_.num_examples());
+    std::iota(order.begin(), order.end(), 0U);
+    Random(options_.seed, passes_++).shuffle(std::span(order));
+    const auto batch_size = static_cast<std::size_t>(options_.minibatch);
+    std::vector<SearchResult<Labelling>> found;
+    double loss = 0.0;
+    for (std::size_t begin = 0; begin < order.size() && control_.proceed(); begin += batch_size) {
+      const std::size_t size = std::min(batch_size, order.size() - begin);
+      search_all(std::span(order).subspan(begin, size), present(), found);
+      for (std::size_t k = 0; k < size; ++k) {
+        loss += found[k].value;
+        step(order[begin + k], found[k]);
+      }
+    }
+    return loss;
+  }
+
+  /// The weights a run returns: averaged if asked for.
+  std::vector<float> weights() const {
+    std::vector<float> w(sum_.size());
+    if (steps_ == 0.0) return w;
+    if (!options_.averaging) {
+      const double scale = present().scale;
+      for (std::size_t k = 0; k < w.size(); ++k) {
+        w[k] = static_cast<float>(scale * static_cast<double>(sum_[k]));
+      }
+      return w;
+    }
+    // sum_t (t + t0) w_t = -1/lambda sum_t S_t = -1/lambda sum_s (T + 1 - s) g_s
+    const double total = 0.5 * steps_ * (steps_ + 1.0) + offset_ * steps_;
+    for (std::size_t k = 0; k < w.size(); ++k) {
+      const double sum_of_sums =
+          (steps_ + 1.0) * static_cast<double>(sum_[k]) - static_cast<double>(weighted_sum_[k]);
+      w[k] = static_cast<float>(-sum_of_sums / (lambda_ * total));
+    }
+    return w;
+  }
+
+  std::int64_t oracle_calls() const { return oracle_calls_; }
+
+ private:
+  ScaledWeights present() const {
+    return {sum_, steps_ > 0.0 ? -1.0 / (lambda_ * (steps_ + offset_)) : 0.0};
+  }
+
+  void search_all(std::span<const std::uint32_t> examples, ScaledWeights w,
+                  std::vector<SearchResult<Labelling>>& found) {
+    found.resize(std::max(found.size(), examples.size()));
+    const auto one = [&](std::size_t k, int worker) {
+      const auto oracle = model_.oracle(examples[k], w, workspaces_[worker]);
+      found[k] = searches_[worker](oracle, psi_, caches_[examples[k]]);
+    };
+    if (examples.size() == 1) {
+      one(0, 0);
+    } else {
+      executor_.for_each(examples.size(), one);
+    }
+    for (std::size_t k = 0; k < examples.size(); ++k) oracle_calls_ += found[k].oracle_calls;
+  }
+
+  void step(std::size_t i, const SearchResult<Labelling>& found) {
+    steps_ += 1.0;
+    if (!(found.value > 0.0)) return;  // y_i: no subgradient
+    const double slope = psi_.derivative_m(found.best.m, found.best.g);
+    if (slope == 0.0) return;
+    difference_.clear();
+    model_.difference(i, found.best.y, difference_);
+    add_scaled(slope, difference_, sum_);
+    if (options_.averaging) add_scaled(steps_ * slope, difference_, weighted_sum_);
+  }
+
+  const Model& model_;
+  Psi psi_;
+  SgdOptions options_;
+  Executor& executor_;
+  RunControl& control_;
+
+  double lambda_ = 0.0, offset_ = 0.0, steps_ = 0.0;
+  std::uint64_t passes_ = 0;
+  std::int64_t oracle_calls_ = 0;
+  std::vector<float> sum_, weighted_sum_;  // of g_s, of s g_s
+  SparseVector difference_;
+  std::vector<LabelCache<Labelling>> caches_;
+  std::vector<Search> searches_;
+  std::vector<typename Model::Workspace> workspaces_;
+};
+
+/// ||w||^2 / 2 + C sum_i max_y psi at given weights, by one search an example.
+struct StructuredObjective {
+  double value;        // with what the searches found: a lower bound on the true objective
+  double upper_bound;  // with what they certify
+  std::int64_t oracle_calls;
+};
+template <StructuredModel Model, Surrogate Psi, class Search>
+StructuredObjective structured_objective(const Model& model, const Psi& psi, const Search& search,
+                                         double C, ScaledWeights w, Executor& executor) {
+  std::vector<typename Model::Workspace> workspaces(static_cast<std::size_t>(executor.size()));
+  std::vector<Search> searches(static_cast<std::size_t>(executor.size()), search);
+  std::vector<double> bounds(model.num_examples());
+  std::vector<std::int64_t> calls(model.num_examples());
+  const double loss = executor.ordered_sum(model.num_examples(), [&](std::size_t i, int worker) {
+    LabelCache<typename Model::Labelling> cache;
+    const auto found = searches[worker](model.oracle(i, w, workspaces[worker]), psi, cache);
+    bounds[i] = found.upper_bound;
+    calls[i] = found.oracle_calls;
+    return found.value;
+  });
+  const double regulariser = 0.5 * squared_norm(w);
+  return {regulariser + C * loss,
+          regulariser + C * std::accumulate(bounds.begin(), bounds.end(), 0.0),
+          std::accumulate(calls.begin(), calls.end(), std::int64_t{0})};
+}
+
+}  // namespace margrove
