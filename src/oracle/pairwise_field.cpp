@@ -1,6 +1,7 @@
 #include "margrove/oracle/pairwise_field.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -19,16 +20,16 @@ bool is_lower(const LabelVector& a, const LabelVector& b) {
 }  // namespace
 
 FieldOracle::FieldOracle(FieldWorkspace& workspace, std::span<const std::uint8_t> truth,
-                         Criteria criteria, std::int64_t max_nodes)
-    : workspace_(workspace), truth_(truth), max_nodes_(max_nodes) {
+                         const FieldOptions& options)
+    : workspace_(workspace), truth_(truth), options_(options) {
   const std::size_t K = workspace.unary.size();
   part_m_.per_label.assign(K, 0.0);
   part_g_.per_label.assign(K, 0.0);
   if (truth.empty()) return;
   for (std::size_t k = 0; k < K; ++k) {
     const bool is_in = truth[k] != 0;
-    const PartCriteria zero = part_criteria(criteria, false, is_in, !is_in);
-    const PartCriteria one = part_criteria(criteria, true, is_in, is_in);
+    const PartCriteria zero = part_criteria(options.criteria, false, is_in, !is_in);
+    const PartCriteria one = part_criteria(options.criteria, true, is_in, is_in);
     part_m_.constant += zero.constant;
     part_g_.constant += zero.g;
     part_m_.per_label[k] = one.constant - zero.constant;
@@ -81,7 +82,7 @@ void FieldOracle::solve(double w_m, double w_g, double w_constant) const {
 // Calls visit(y) for every labelling that may exceed threshold().
 template <class Visit>
 void FieldOracle::search(const Visit& visit, const std::function<double()>& threshold) const {
-  const bool complete = branch(workspace_.dual, max_nodes_, threshold,
+  const bool complete = branch(workspace_.dual, options_.max_nodes, threshold,
                                [&](const LabelVector& y, double) { visit(y); });
   is_exact_ = is_exact_ && complete;
 }
@@ -160,15 +161,61 @@ std::optional<Candidate<LabelVector>> FieldOracle::argmax_without(
   return std::nullopt;
 }
 
+// m and g of every label set: that of S and k, k above all of S, from that of S.
+void FieldOracle::tabulate() const {
+  auto& w = workspace_;
+  const std::size_t K = w.unary.size(), size = std::size_t{1} << K;
+  w.table_m.resize(size);
+  w.table_g.resize(size);
+  w.table_m[0] = w.constant - truth_score_ + part_m_.constant;
+  w.table_g[0] = part_g_.constant;
+  std::vector<double> pairs(size / 2 + 1);
+  for (std::size_t k = 0; k < K; ++k) {
+    const std::size_t half = std::size_t{1} << k;
+    const double unary = w.unary[k] + part_m_.per_label[k];
+    pairs[0] = 0.0;
+    for (std::size_t set = 0; set < half; ++set) {
+      if (set > 0) {
+        const auto lowest = static_cast<std::size_t>(std::countr_zero(set));
+        pairs[set] = pairs[set & (set - 1)] + w.interactions[k * K + lowest];
+      }
+      w.table_m[half + set] = w.table_m[set] + unary + pairs[set];
+      w.table_g[half + set] = w.table_g[set] + part_g_.per_label[k];
+    }
+  }
+}
+
+std::optional<Candidate<LabelVector>> FieldOracle::constrained_by_table(
+    double w_m, double w_g, const SlopeBounds& bounds) const {
+  const auto& w = workspace_;
+  const std::size_t K = w.unary.size();
+  if (w.table_m.empty()) tabulate();
+  double best = bounds.floor;
+  std::size_t best_set = w.table_m.size();
+  for (std::size_t set = 0; set < w.table_m.size(); ++set) {
+    const double value = w_m * w.table_m[set] + w_g * w.table_g[set];
+    if (value <= best || !bounds.contain(1.0 + w.table_m[set], w.table_g[set])) continue;
+    best = value;
+    best_set = set;
+  }
+  if (best_set == w.table_m.size()) return std::nullopt;
+  LabelVector y(K);
+  for (std::size_t k = 0; k < K; ++k) y[k] = (best_set >> k) & 1U;
+  return evaluate(y);
+}
+
 // max w_m m + w_g g with a = g - lower h >= 0 and b = upper h - g >= 0, h = 1 + m. For multipliers
 // mu >= 0 of the bound that the free optimum violates, the Lagrangian w_m m + w_g g + mu a (or b)
 // is again a weighted sum of m and g; mu minimises its maximum roughly, and branch and bound visits
 // whatever its value does not rule out.
 std::optional<Candidate<LabelVector>> FieldOracle::constrained_argmax(
     double w_m, double w_g, const SlopeBounds& bounds) const {
+  if (workspace_.unary.size() <= options_.max_tabulated) {
+    return constrained_by_table(w_m, w_g, bounds);
+  }
   const bool has_upper = std::isfinite(bounds.upper);
   std::optional<Candidate<LabelVector>> best;
-  double best_value = kNothing;
+  double best_value = bounds.floor;
   const auto visit = [&](const LabelVector& y) {
     auto c = evaluate(y);
     const double value = w_m * c.m + w_g * c.g;
@@ -277,6 +324,7 @@ FieldModel::FieldModel(const CsrView& X, const LabelSets& labels, std::uint32_t 
 void score_field(const SparseRow& x, std::size_t num_features, std::uint32_t num_labels,
                  ScaledWeights w, FieldWorkspace& workspace) {
   const std::size_t K = num_labels;
+  workspace.table_m.clear();
   workspace.unary.assign(K, 0.0);
   for (std::size_t j = 0; j < x.size() && x.columns[j] < num_features; ++j) {
     const double value = w.scale * static_cast<double>(x.values[j]);
@@ -305,7 +353,7 @@ void score_field(const SparseRow& x, std::size_t num_features, std::uint32_t num
 
 FieldOracle FieldModel::oracle(std::size_t i, ScaledWeights w, FieldWorkspace& workspace) const {
   score_field(X_.row(i), X_.num_columns(), num_labels_, w, workspace);
-  return {workspace, truth_[i], options_.criteria, options_.max_nodes};
+  return {workspace, truth_[i], options_};
 }
 
 void FieldModel::difference(std::size_t i, const LabelVector& y, SparseVector& difference) const {

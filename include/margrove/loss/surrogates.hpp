@@ -155,4 +155,50 @@ inline bool needs_f1_criteria(const AnySurrogate& surrogate) {
   return std::holds_alternative<MicroF1>(surrogate);
 }
 
+/// A surrogate chosen at run time, so that solvers are compiled once for all of them.
+class DynamicSurrogate {
+ public:
+  explicit DynamicSurrogate(AnySurrogate surrogate) : any_(surrogate) {}
+
+  double value(double m, double g) const {
+    return std::visit([&](const auto& psi) { return psi.value(m, g); }, any_);
+  }
+  double derivative_m(double m, double g) const {
+    return std::visit([&](const auto& psi) { return psi.derivative_m(m, g); }, any_);
+  }
+  double derivative_g(double m, double g) const {
+    return std::visit([&](const auto& psi) { return psi.derivative_g(m, g); }, any_);
+  }
+  /// Only if is_affine(); otherwise 0.
+  double slope(double g) const {
+    return std::visit(
+        [&](const auto& psi) {
+          if constexpr (requires { psi.slope(g); }) return psi.slope(g);
+          return 0.0;
+        },
+        any_);
+  }
+  double offset(double g) const {
+    return std::visit(
+        [&](const auto& psi) {
+          if constexpr (requires { psi.offset(g); }) return psi.offset(g);
+          return 0.0;
+        },
+        any_);
+  }
+  bool is_affine() const {
+    return std::visit([](const auto& psi) { return AffineSurrogate<std::decay_t<decltype(psi)>>; },
+                      any_);
+  }
+  /// In the margin violation, so that cutting planes may be used.
+  bool is_convex() const { return !std::holds_alternative<ProbLoss>(any_); }
+  Ascent ascent_at_truth() const {
+    return std::visit([](const auto& psi) { return margrove::ascent_at_truth(psi); }, any_);
+  }
+  const AnySurrogate& any() const { return any_; }
+
+ private:
+  AnySurrogate any_;
+};
+
 }  // namespace margrove

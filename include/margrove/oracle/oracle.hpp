@@ -63,6 +63,8 @@ struct SlopeBounds {
   double upper = std::numeric_limits<double>::infinity();
   bool lower_strict = true;
   bool upper_strict = false;
+  /// What does not exceed it in w_m m + w_g g is of no use: an oracle may leave it out.
+  double floor = -std::numeric_limits<double>::infinity();
 
   bool contain(double h, double g) const {
     return h > 0 && g > 0 && (lower_strict ? lower * h < g : lower * h <= g) &&
@@ -71,7 +73,8 @@ struct SlopeBounds {
   }
 };
 
-/// Optional: argmax over the labellings within the bounds, exact; none if there is none.
+/// Optional: argmax over the labellings within the bounds, exact; none if there is
+/// none above the floor.
 template <class O>
 concept ConstrainedOracle =
     Oracle<O> && requires(const O& oracle, double w_m, double w_g, const SlopeBounds& bounds) {

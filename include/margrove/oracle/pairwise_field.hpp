@@ -27,8 +27,15 @@ struct FieldWorkspace {
   std::vector<double> unary;         // K: score of y_k = 1 against y_k = 0, the rest 0
   std::vector<double> interactions;  // K x K, symmetric
   std::vector<double> scaled_unary, scaled_interactions;
-  double constant = 0.0;  // f of the empty set
+  double constant = 0.0;                 // f of the empty set
+  std::vector<double> table_m, table_g;  // of all label sets, bit k for label k; lazily
   RoofDual dual;
+};
+
+struct FieldOptions {
+  Criteria criteria = Criteria::hamming;
+  std::int64_t max_nodes = 20000;  // of one branch and bound
+  std::size_t max_tabulated = 16;  // labels up to which slope bounds are met by listing all sets
 };
 
 class FieldOracle {
@@ -37,8 +44,8 @@ class FieldOracle {
   using RelaxedLabelling = HalfVector;
 
   /// Refers to its arguments. `truth` may be empty: then only decode() may be called.
-  FieldOracle(FieldWorkspace& workspace, std::span<const std::uint8_t> truth, Criteria criteria,
-              std::int64_t max_nodes);
+  FieldOracle(FieldWorkspace& workspace, std::span<const std::uint8_t> truth,
+              const FieldOptions& options);
 
   Candidate<LabelVector> argmax(double w_m, double w_g) const;
   Candidate<LabelVector> truth() const;
@@ -46,7 +53,8 @@ class FieldOracle {
   std::vector<Candidate<LabelVector>> k_best(double w_m, double w_g, int k) const;
   std::optional<Candidate<LabelVector>> argmax_without(double w_m, double w_g,
                                                        std::span<const LabelVector> banned) const;
-  /// Branch and bound on the Lagrangian of the two bounds.
+  /// All sets listed once an oracle, up to options.max_tabulated labels; beyond that branch and
+  /// bound on the Lagrangian of the two bounds.
   std::optional<Candidate<LabelVector>> constrained_argmax(double w_m, double w_g,
                                                            const SlopeBounds& bounds) const;
   /// The optimum of the linear programming relaxation (all in halves).
@@ -63,6 +71,9 @@ class FieldOracle {
   };
   void solve(double w_m, double w_g, double w_constant = 0.0) const;
   LabelVector rounded() const;
+  void tabulate() const;
+  std::optional<Candidate<LabelVector>> constrained_by_table(double w_m, double w_g,
+                                                             const SlopeBounds& bounds) const;
   template <class Better>
   void search(const Better& visit, const std::function<double()>& threshold) const;
   double score(std::span<const std::uint8_t> y) const;
@@ -70,14 +81,9 @@ class FieldOracle {
   FieldWorkspace& workspace_;
   std::span<const std::uint8_t> truth_;
   Linear part_m_, part_g_;  // of m beside the score, of g
-  std::int64_t max_nodes_;
+  FieldOptions options_;
   double truth_score_ = 0.0;
   mutable bool is_exact_ = true;
-};
-
-struct FieldOptions {
-  Criteria criteria = Criteria::hamming;
-  std::int64_t max_nodes = 20000;  // of one branch and bound
 };
 
 /// Weights: feature f's labels side by side from f K on, then theta_kl(0,0), (0,1), (1,0), (1,1) of

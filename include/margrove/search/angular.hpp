@@ -57,7 +57,9 @@ struct AngularSearch {
                                 ? 1.0 / std::sqrt(angle.slopes.upper * angle.slopes.lower)
                                 : start.lambda;
       ++result.oracle_calls;
-      const auto y = oracle.constrained_argmax(1.0, lambda, angle.slopes);
+      SlopeBounds slopes = angle.slopes;
+      slopes.floor = floor_for(result.value, lambda, slopes) - 1.0;  // m, not h
+      const auto y = oracle.constrained_argmax(1.0, lambda, slopes);
       if (!y) continue;
       offer(*y);
       split(angle, 1.0 + y->m, y->g, lambda, queue);
@@ -101,6 +103,12 @@ struct AngularSearch {
     const double slope = std::clamp(1.0 / lambda, lower, upper);
     const double h = K / (1.0 + lambda * slope);
     return h * h * slope;
+  }
+
+  // The K up to which bound_between(K) does not exceed `value`.
+  static double floor_for(double value, double lambda, const SlopeBounds& slopes) {
+    const double slope = std::clamp(1.0 / lambda, slopes.lower, slopes.upper);
+    return (1.0 + lambda * slope) * std::sqrt(value / slope);
   }
 
   // What is better than (h, g) lies between the slopes of z = (h, g) and z' = (lambda g, h/lambda);

@@ -72,7 +72,7 @@ ChainOptimum chain_optimum(const std::vector<PlanePoint>& chain, const S& psi) {
   }
   const PlanePoint& p = chain[k];
   Ascent ascent = ascent_at_truth(psi);
-  if (p.g != 0.0 && (p.value > 0.0 || std::same_as<S, MicroF1>)) {
+  if (p.g < 0.0 || (p.g > 0.0 && p.value > 0.0)) {  // g < 0: Micro-F1's plane
     ascent = {psi.derivative_m(p.m, p.g), psi.derivative_g(p.m, p.g)};
   }
   const double scale = ascent.w_m + ascent.w_g;

@@ -154,11 +154,11 @@ struct BisectingSearch {
       const auto y = queries.ask(lambda);
       const double h = 1.0 + y.m, K = h + lambda * y.g;
       // Lemma 3; without a positive product the line alone bounds h and g.
-      const bool positive = h > 0 && y.g > 0;
-      h_low = std::max(h_low, positive ? std::min(h, lambda * y.g) : 0.0);
-      h_high = std::min(h_high, positive ? std::max(h, lambda * y.g) : K);
-      g_low = std::max(g_low, positive ? std::min(y.g, h / lambda) : 0.0);
-      g_high = std::min(g_high, positive ? std::max(y.g, h / lambda) : K / lambda);
+      const bool has_product = h > 0 && y.g > 0;
+      h_low = std::max(h_low, has_product ? std::min(h, lambda * y.g) : 0.0);
+      h_high = std::min(h_high, has_product ? std::max(h, lambda * y.g) : K);
+      g_low = std::max(g_low, has_product ? std::min(y.g, h / lambda) : 0.0);
+      g_high = std::min(g_high, has_product ? std::max(y.g, h / lambda) : K / lambda);
       if (y.g <= h / lambda) {  // Lemma 4: larger lambda, larger g
         lambda_low = lambda;
         y_low = y.y;

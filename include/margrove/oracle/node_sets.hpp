@@ -1,0 +1,76 @@
+#pragma once
+// Label sets of a hierarchy: f(x, y) = sum over the nodes n of y of <w_n, x>, y the union of the
+// ancestors of some leaves, task loss the number of nodes in which two sets differ. Exact on trees
+// (O(nodes)) and on DAGs (labels/label_set_inference.hpp).
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "margrove/data/csr_matrix.hpp"
+#include "margrove/labels/label_graph.hpp"
+#include "margrove/labels/label_set_inference.hpp"
+#include "margrove/oracle/oracle.hpp"
+
+namespace margrove {
+
+/// Ascending, closed upward.
+using NodeSet = std::vector<NodeId>;
+
+struct NodeSetWorkspace {
+  std::vector<double> scores;  // one a node
+  std::vector<double> weighted;
+  LabelSetInference::Workspace inference;
+};
+
+class NodeSetOracle {
+ public:
+  using Labelling = NodeSet;
+
+  /// Refers to its arguments.
+  NodeSetOracle(NodeSetWorkspace& workspace, const LabelSetInference& inference,
+                const NodeSet& truth);
+
+  Candidate<NodeSet> argmax(double w_m, double w_g) const;
+  Candidate<NodeSet> truth() const { return {truth_, 0.0, 0.0}; }
+  Candidate<NodeSet> evaluate(const NodeSet& y) const;
+
+ private:
+  double score(const NodeSet& y) const;
+
+  NodeSetWorkspace& workspace_;
+  const LabelSetInference& inference_;
+  const NodeSet& truth_;
+  double truth_score_;
+};
+
+/// Weights: feature f's nodes side by side from f M on, M the number of nodes.
+class NodeSetModel {
+ public:
+  using Labelling = NodeSet;
+  using Workspace = NodeSetWorkspace;
+
+  /// Refers to X and graph. Row i carries the leaves labels[i] (not empty); throws InvalidInput
+  /// naming the row otherwise.
+  NodeSetModel(const CsrView& X, std::span<const std::vector<NodeId>> leaves,
+               const LabelGraph& graph);
+
+  std::size_t num_examples() const { return truth_.size(); }
+  std::size_t num_weights() const { return X_.num_columns() * std::size_t{num_nodes_}; }
+  NodeSetOracle oracle(std::size_t i, ScaledWeights w, NodeSetWorkspace& workspace) const;
+  void difference(std::size_t i, const NodeSet& y, SparseVector& difference) const;
+  const NodeSet& truth(std::size_t i) const { return truth_[i]; }
+  const LabelSetInference& inference() const { return inference_; }
+
+ private:
+  CsrView X_;
+  std::uint32_t num_nodes_;
+  LabelSetInference inference_;
+  std::vector<NodeSet> truth_;
+};
+
+/// The scores of all nodes into the workspace; columns beyond num_features are skipped.
+void score_node_set(const SparseRow& x, std::size_t num_features, std::uint32_t num_nodes,
+                    ScaledWeights w, NodeSetWorkspace& workspace);
+
+}  // namespace margrove

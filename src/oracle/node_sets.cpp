@@ -1,0 +1,101 @@
+#include "margrove/oracle/node_sets.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "margrove/base/errors.hpp"
+
+namespace margrove {
+
+NodeSetOracle::NodeSetOracle(NodeSetWorkspace& workspace, const LabelSetInference& inference,
+                             const NodeSet& truth)
+    : workspace_(workspace), inference_(inference), truth_(truth), truth_score_(score(truth)) {}
+
+double NodeSetOracle::score(const NodeSet& y) const {
+  double sum = 0.0;
+  for (const NodeId n : y) sum += workspace_.scores[n];
+  return sum;
+}
+
+Candidate<NodeSet> NodeSetOracle::evaluate(const NodeSet& y) const {
+  std::vector<NodeId> common;
+  std::set_intersection(y.begin(), y.end(), truth_.begin(), truth_.end(),
+                        std::back_inserter(common));
+  const double loss =
+      static_cast<double>(y.size() + truth_.size()) - 2.0 * static_cast<double>(common.size());
+  return {y, score(y) - truth_score_, loss};
+}
+
+// A weight of 0 becomes one so small that it only decides ties; losses are whole numbers.
+Candidate<NodeSet> NodeSetOracle::argmax(double w_m, double w_g) const {
+  auto& w = workspace_;
+  if (w_m == 0.0) {
+    double total = 1.0;
+    for (const double s : w.scores) total += std::abs(s);
+    w_m = w_g / (4.0 * total);
+  }
+  if (w_g == 0.0) w_g = 1e-10 * w_m;
+  w.weighted.resize(w.scores.size());
+  for (std::size_t n = 0; n < w.scores.size(); ++n) w.weighted[n] = w_m * w.scores[n] + w_g;
+  for (const NodeId n : truth_) w.weighted[n] -= 2.0 * w_g;
+  NodeSet y;
+  inference_.best(w.weighted, w.inference, y);
+  return evaluate(y);
+}
+
+NodeSetModel::NodeSetModel(const CsrView& X, std::span<const std::vector<NodeId>> leaves,
+                           const LabelGraph& graph)
+    : X_(X), num_nodes_(graph.num_nodes()), inference_(graph) {
+  require(leaves.size() == X.num_rows(), "node-set model: there are ", leaves.size(),
+          " label sets, but ", X.num_rows(), " rows; there must be one a row");
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    require(!leaves[i].empty(), "node-set model: row ", i,
+            " has no label, but must have at least one leaf");
+    NodeSet y;
+    for (const NodeId leaf : leaves[i]) {
+      require(leaf < num_nodes_ && graph.is_leaf(leaf), "node-set model: a label of row ", i,
+              " is ", leaf, ", but must be a leaf");
+      const auto above = graph.ancestors(leaf);
+      y.insert(y.end(), above.begin(), above.end());
+    }
+    std::sort(y.begin(), y.end());
+    y.erase(std::unique(y.begin(), y.end()), y.end());
+    truth_.push_back(std::move(y));
+  }
+}
+
+void score_node_set(const SparseRow& x, std::size_t num_features, std::uint32_t num_nodes,
+                    ScaledWeights w, NodeSetWorkspace& workspace) {
+  workspace.scores.assign(num_nodes, 0.0);
+  for (std::size_t j = 0; j < x.size() && x.columns[j] < num_features; ++j) {
+    const double value = w.scale * static_cast<double>(x.values[j]);
+    const float* weights = &w.values[x.columns[j] * std::size_t{num_nodes}];
+    for (std::uint32_t n = 0; n < num_nodes; ++n) {
+      workspace.scores[n] += value * static_cast<double>(weights[n]);
+    }
+  }
+}
+
+NodeSetOracle NodeSetModel::oracle(std::size_t i, ScaledWeights w,
+                                   NodeSetWorkspace& workspace) const {
+  score_node_set(X_.row(i), X_.num_columns(), num_nodes_, w, workspace);
+  return {workspace, inference_, truth_[i]};
+}
+
+void NodeSetModel::difference(std::size_t i, const NodeSet& y, SparseVector& difference) const {
+  const SparseRow x = X_.row(i);
+  const NodeSet& truth = truth_[i];
+  const auto add = [&](NodeId n, float sign) {
+    for (std::size_t j = 0; j < x.size(); ++j) {
+      difference.add(x.columns[j] * std::uint64_t{num_nodes_} + n, sign * x.values[j]);
+    }
+  };
+  for (const NodeId n : y) {
+    if (!std::binary_search(truth.begin(), truth.end(), n)) add(n, 1.0F);
+  }
+  for (const NodeId n : truth) {
+    if (!std::binary_search(y.begin(), y.end(), n)) add(n, -1.0F);
+  }
+}
+
+}  // namespace margrove

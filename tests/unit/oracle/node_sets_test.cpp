@@ -1,0 +1,87 @@
+#include "margrove/oracle/node_sets.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "margrove/base/errors.hpp"
+#include "model_checks.hpp"
+
+namespace margrove {
+namespace {
+
+static_assert(StructuredModel<NodeSetModel> && EvaluatingOracle<NodeSetOracle>);
+
+// Every union of A(l) over a non-empty set of leaves.
+std::vector<NodeSet> all_sets(const LabelGraph& graph) {
+  const auto leaves = graph.leaves();
+  std::set<NodeSet> sets;
+  for (std::size_t bits = 1; bits < (std::size_t{1} << leaves.size()); ++bits) {
+    std::set<NodeId> nodes;
+    for (std::size_t k = 0; k < leaves.size(); ++k) {
+      if (!((bits >> k) & 1U)) continue;
+      for (const NodeId n : graph.ancestors(leaves[k])) nodes.insert(n);
+    }
+    sets.insert(NodeSet(nodes.begin(), nodes.end()));
+  }
+  return {sets.begin(), sets.end()};
+}
+
+TEST(NodeSets, equal_enumeration_for_every_lambda_on_trees_and_dags) {
+  Random random(1);
+  for (int round = 0; round < 40; ++round) {
+    SCOPED_TRACE(round);
+    const auto size = static_cast<std::uint32_t>(2 + random.below(6));
+    std::vector<LabelEdge> edges;
+    for (NodeId n = 1; n < size; ++n) {
+      const auto parent = static_cast<NodeId>(random.below(n));
+      edges.push_back({parent, n});
+      const auto second = static_cast<NodeId>(random.below(n));
+      if (round % 2 && second != parent) edges.push_back({second, n});
+    }
+    const LabelGraph graph = LabelGraph::build(size, edges);
+    const CsrMatrix X = testing::random_rows(random, 1, 4);
+    std::vector<NodeId> leaves;
+    for (const NodeId leaf : graph.leaves()) {
+      if (leaves.empty() || random.below(2)) leaves.push_back(leaf);
+    }
+    const std::vector<std::vector<NodeId>> labels{leaves};
+    const NodeSetModel model(X, labels, graph);
+    const auto w = testing::random_weights(random, model.num_weights(), round % 5 ? 1.0 : 0.0);
+    NodeSetWorkspace workspace;
+    const NodeSet truth = model.truth(0);
+    const auto reference =
+        testing::enumerate(model, 0, {w}, all_sets(graph), [&](const NodeSet& y) {
+          double wrong = 0;
+          for (NodeId n = 0; n < size; ++n) {
+            wrong += std::binary_search(y.begin(), y.end(), n) !=
+                     std::binary_search(truth.begin(), truth.end(), n);
+          }
+          return std::pair(0.0, wrong);
+        });
+    testing::expect_same_answers(model.oracle(0, {w}, workspace), reference, random);
+  }
+}
+
+TEST(NodeSets, rows_without_a_leaf_throw) {
+  Random random(2);
+  const CsrMatrix X = testing::random_rows(random, 1, 2);
+  const std::vector<LabelEdge> edges{{0, 1}};
+  const LabelGraph graph = LabelGraph::build(2, edges);
+  const auto message_of = [&](const std::vector<std::vector<NodeId>>& labels) {
+    try {
+      NodeSetModel(X, labels, graph);
+    } catch (const InvalidInput& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing thrown");
+  };
+  EXPECT_EQ(message_of({}),
+            "node-set model: there are 0 label sets, but 1 rows; there must be one a row");
+  EXPECT_EQ(message_of({{}}),
+            "node-set model: row 0 has no label, but must have at least one leaf");
+  EXPECT_EQ(message_of({{0}}), "node-set model: a label of row 0 is 0, but must be a leaf");
+}
+
+}  // namespace
+}  // namespace margrove
