@@ -1,0 +1,52 @@
+#pragma once
+// How good predicted tags and trees are.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace margrove {
+
+/// A chunk of a sentence: tokens [begin, end) of one type.
+struct Span {
+  std::size_t begin, end;
+  std::string type;
+  auto operator<=>(const Span&) const = default;
+};
+
+/// The chunks of IOB1, IOB2, IOE and IOBES tags ("B-PER", "I-PER", "O", ...), read as the CoNLL
+/// evaluation script does: a chunk begins at B, S and [, where the type changes, and after what
+/// ends one (E, S, ], O). A tag without a dash is its own type; "O" and "_" are outside.
+std::vector<Span> spans_of(std::span<const std::string_view> tags);
+
+/// Whether all tags but the outside ones look like PREFIX-TYPE with a one-letter prefix of
+/// B, I, E, S, and there is one such tag: then spans mean something.
+bool are_span_tags(std::span<const std::string> tags);
+
+/// Counts over sentences; add() one after the other.
+class SequenceScores {
+ public:
+  /// Both of one length.
+  void add(std::span<const std::string_view> truth, std::span<const std::string_view> predicted);
+
+  std::int64_t tokens = 0, correct_tokens = 0, sentences = 0, correct_sentences = 0;
+  std::int64_t true_spans = 0, predicted_spans = 0, correct_spans = 0;
+
+  // Quotients 0/0 are 0.
+  double token_accuracy() const;
+  double sentence_accuracy() const;
+  double span_precision() const;
+  double span_recall() const;
+  double span_f1() const;
+};
+
+/// Heads and relations of words, punctuation included.
+struct AttachmentScores {
+  std::int64_t words = 0, correct_heads = 0, correct_labelled = 0;
+  double unlabelled() const;  // UAS
+  double labelled() const;    // LAS
+};
+
+}  // namespace margrove
