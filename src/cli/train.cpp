@@ -21,8 +21,11 @@ class Train final : public Command {
     CommandControl control(options.quiet, options.time_limit_seconds);
     Executor executor(options.threads);
     const Method& method = arguments_.method();
-    const Model model = method.read_examples ? train_examples(*method_run, executor, control)
-                                             : train_rows(*method_run, executor, control);
+    const auto examples =
+        method.read_examples ? method.read_examples({arguments_.data_path()}, method_run->options())
+                             : nullptr;
+    const Model model = examples ? train_examples(*examples, *method_run, executor, control)
+                                 : train_rows(*method_run, executor, control);
     save_and_print(model, arguments_.model_path(), control);
     return kOk;
   }
@@ -37,11 +40,10 @@ class Train final : public Command {
   }
 
   /// Of methods with a file format of their own.
-  Model train_examples(MethodRun& run, Executor& executor, CommandControl& control) {
-    const auto examples =
-        arguments_.method().read_examples({arguments_.data_path()}, run.options());
+  Model train_examples(const Examples& examples, MethodRun& run, Executor& executor,
+                       CommandControl& control) {
     TrainingSet data;
-    data.examples = examples.get();
+    data.examples = &examples;
     data.source = arguments_.data_path();
     return train_with_reports(arguments_.method(), run, arguments_.run_options(), data, {},
                               executor, control);

@@ -15,5 +15,6 @@ Method spn_mkl();
 Method lp_mkl();
 Method simple_mkl();
 Method average_mkl();
+Method structured();
 
 }  // namespace margrove

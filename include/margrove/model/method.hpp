@@ -98,7 +98,8 @@ struct Method {
   std::string summary;                                // one line
   std::function<std::unique_ptr<MethodRun>()> start;  // options at their defaults
   bool needs_hierarchy = false;
-  /// Set for methods whose examples are not rows: reads them from files of their own format.
+  /// Set for methods whose examples are not rows: reads them from files of their own format. Null
+  /// where the method with these options takes rows after all.
   std::function<std::unique_ptr<Examples>(const std::vector<std::string>& paths,
                                           const OptionTable& options)>
       read_examples;

@@ -1,0 +1,12 @@
+#include "structured_training.hpp"
+
+namespace margrove {
+
+StructuredWeights fit_node_sets(const CsrView& X, std::span<const std::vector<NodeId>> leaves,
+                                const LabelGraph& graph, const StructuredOptions& options,
+                                Executor& executor, RunControl& control) {
+  require_hamming(options);
+  return fit_structured(NodeSetModel(X, leaves, graph), options, executor, control);
+}
+
+}  // namespace margrove

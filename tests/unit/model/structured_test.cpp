@@ -1,0 +1,163 @@
+// --method structured from examples to a model that was saved and read back.
+#include "margrove/model/structured.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "margrove/base/errors.hpp"
+#include "margrove/model/registry.hpp"
+#include "margrove/model/structured_predictors.hpp"
+
+namespace margrove {
+namespace {
+
+class TemporaryFile {
+ public:
+  TemporaryFile(const std::string& name, const std::string& text)
+      : path_((std::filesystem::temp_directory_path() / name).string()) {
+    std::ofstream(path_) << text;
+  }
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::unique_ptr<Predictor> reloaded(const Predictor& predictor, std::uint32_t num_labels) {
+  TensorMap tensors;
+  predictor.save(tensors);
+  return load_predictor(std::string(predictor.kind()), tensors, num_labels);
+}
+
+std::unique_ptr<Predictor> train(const OptionValues& values, const std::string& path,
+                                 std::uint32_t& num_labels) {
+  const Method& method = find_method("structured");
+  const auto run = method.start();
+  set_options(run->options(), values);
+  const auto examples = method.read_examples({path}, run->options());
+  TrainingSet data;
+  data.examples = examples.get();
+  Executor executor(1);
+  RunControl control;
+  auto result = run->train(data, executor, control);
+  num_labels = static_cast<std::uint32_t>(examples->codec().size());
+  return std::move(result.predictor);
+}
+
+double value_of(const std::vector<NamedValue>& values, const std::string& name) {
+  for (const auto& v : values) {
+    if (v.name == name) return v.value;
+  }
+  ADD_FAILURE() << "no " << name;
+  return -1;
+}
+
+constexpr const char* kSentences =
+    "Anna B-PER\nsees O\nRome B-LOC\n\nBob B-PER\nleft O\nParis B-LOC\n\nthey O\nsee O\n"
+    "Anna B-PER\n\n";
+
+TEST(Structured, chains_fit_their_training_data_with_every_surrogate_and_survive_a_round_trip) {
+  const TemporaryFile file("margrove_structured_chain.conll", kSentences);
+  for (const auto* surrogate : {"margin", "slack", "beta:0.5", "log", "prob", "micro-f1"}) {
+    std::uint32_t num_labels = 0;
+    const auto predictor = train({{"surrogate", surrogate}, {"C", "10"}}, file.path(), num_labels);
+    const auto again = reloaded(*predictor, num_labels);
+    const auto& chain = dynamic_cast<const FilePredictor&>(*again);
+    Executor executor(2);
+    RunControl control;
+    const auto values = chain.evaluate_file(file.path(), executor, control);
+    EXPECT_EQ(value_of(values, "token_accuracy"), 1.0) << surrogate;
+    EXPECT_EQ(value_of(values, "span_f1"), 1.0) << surrogate;
+    EXPECT_EQ(chain.predict_file(file.path(), executor, control),
+              "B-PER\nO\nB-LOC\n\nB-PER\nO\nB-LOC\n\nO\nO\nB-PER\n\n");
+  }
+}
+
+TEST(Structured, solvers_and_searches_that_do_not_fit_throw) {
+  const TemporaryFile file("margrove_structured_errors.conll", kSentences);
+  std::uint32_t num_labels = 0;
+  const auto message_of = [&](const OptionValues& values) {
+    try {
+      train(values, file.path(), num_labels);
+    } catch (const InvalidOption& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing thrown");
+  };
+  EXPECT_EQ(message_of({{"surrogate", "prob"}, {"solver", "bcfw"}}),
+            "option solver is 'bcfw', but surrogate prob is not affine in the margin; use sgd");
+  EXPECT_EQ(
+      message_of({{"surrogate", "prob"}, {"solver", "one-slack"}}),
+      "option solver is 'one-slack', but surrogate prob is not convex in the margin; use sgd");
+  EXPECT_EQ(message_of({{"surrogate", "prob"}, {"search", "angular"}}),
+            "option search is 'angular', which serves slack rescaling only, but surrogate is prob");
+  EXPECT_EQ(message_of({{"surrogate", "slack"}, {"search", "margin"}}),
+            "option search is 'margin', but surrogate slack needs convex-hull");
+  EXPECT_EQ(message_of({{"surrogate", "slack"}, {"search", "angular"}}),
+            "option search is 'angular', but this model has no oracle with bounds on the slope; "
+            "use convex-hull or bisecting");
+  EXPECT_EQ(message_of({{"surrogate", "slack"}, {"search", "sarawagi"}}),
+            "option search is 'sarawagi', which needs the slacks of solver cutting-plane, but "
+            "solver is bcfw");
+}
+
+TEST(Structured, parsers_find_simple_trees_again) {
+  std::string text;
+  for (const auto* words : {"dogs bark", "cats sleep"}) {
+    const std::string line(words);
+    const auto blank = line.find(' ');
+    text += "1\t" + line.substr(0, blank) + "\t_\tNOUN\tN\t_\t2\tnsubj\t_\t_\n2\t" +
+            line.substr(blank + 1) + "\t_\tVERB\tV\t_\t0\troot\t_\t_\n\n";
+  }
+  const TemporaryFile file("margrove_structured_trees.conllu", text);
+  std::uint32_t num_labels = 0;
+  const auto predictor =
+      train({{"model", "dependency"}, {"hash_bits", "12"}}, file.path(), num_labels);
+  const auto again = reloaded(*predictor, num_labels);
+  const auto& parser = dynamic_cast<const FilePredictor&>(*again);
+  Executor executor(1);
+  RunControl control;
+  const auto values = parser.evaluate_file(file.path(), executor, control);
+  EXPECT_EQ(value_of(values, "uas"), 1.0);
+  EXPECT_EQ(value_of(values, "las"), 1.0);
+  EXPECT_EQ(parser.predict_file(file.path(), executor, control),
+            "2\tnsubj\n0\troot\n\n2\tnsubj\n0\troot\n\n");
+}
+
+TEST(Structured, fields_and_hierarchies_train_on_rows) {
+  CsrMatrix X(3);
+  LabelSets labels;
+  for (LabelId l = 0; l < 3; ++l) {
+    for (int copy = 0; copy < 3; ++copy) {
+      X.append_row(std::vector<FeatureId>{l}, std::vector<float>{1.0F});
+      labels.append(std::vector<LabelId>{l});
+    }
+  }
+  const LabelCodec codec({"a", "b", "c"});
+  TrainingSet data;
+  data.X = X;
+  data.labels = &labels;
+  data.codec = &codec;
+  for (const auto* model : {"multilabel-field", "hierarchy"}) {
+    const Method& method = find_method("structured");
+    const auto run = method.start();
+    set_options(run->options(), {{"model", model}, {"surrogate", "slack"}, {"C", "10"}});
+    EXPECT_EQ(method.read_examples({"rows.svm"}, run->options()), nullptr);
+    Executor executor(1);
+    RunControl control;
+    const auto result = run->train(data, executor, control);
+    const auto again = reloaded(*result.predictor, 3);
+    const auto& rows = dynamic_cast<const RowPredictor&>(*again);
+    const LabelSets predicted = rows.predict(X, executor);
+    for (std::size_t i = 0; i < X.num_rows(); ++i) {
+      ASSERT_EQ(predicted[i].size(), 1U) << model;
+      EXPECT_EQ(predicted[i][0], labels[i][0]) << model;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace margrove
