@@ -23,9 +23,9 @@ endif
 CTEST := ctest --output-on-failure --timeout 120 -j$(JOBS)
 PYTEST := timeout 600 $(PYTHON) -m pytest -q -p no:cacheprovider
 
-# $(call build,PRESET): configure and build everything of a preset.
+# $(call build,PRESET,OPTIONS): configure and build everything of a preset.
 define build
-cmake --preset $(1) $(LAUNCHER) >build-$(1).log || { cat build-$(1).log; exit 1; }; \
+cmake --preset $(1) $(LAUNCHER) $(2) >build-$(1).log || { cat build-$(1).log; exit 1; }; \
 rm -f build-$(1).log; \
 ninja -C $(if $(filter release,$(1)),build,build-$(1)) -j$(JOBS) --quiet
 endef
@@ -42,12 +42,18 @@ setup: ## install what is missing
 build: setup ## the program build/margrove and the library
 	@$(call build,release)
 
+# Built over the library of `make build`; .venv then sees the package as it stands in the tree.
+.PHONY: python
+python: setup ## the Python package margrove, for .venv
+	@$(call build,release,-DMARGROVE_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON))
+	@echo "$(CURDIR)/build/python" >$$($(PYTHON) -c 'import site; print(site.getsitepackages()[0])')/margrove.pth
+
 .PHONY: demo
 demo: build ## train and compare methods on the nouns of WordNet
 	@tools/demo
 
 .PHONY: test
-test: build ## unit, property and Python tests
+test: python ## unit, property and Python tests
 	@cd build && ulimit -v 16000000 && $(CTEST)
 	@$(PYTEST) tests/python
 
@@ -55,7 +61,7 @@ test: build ## unit, property and Python tests
 check: lint check-asan check-tsan check-fuzz check-docs ## sanitizers, fuzzers, lint, documented commands
 
 .PHONY: lint
-lint: build ## format, clang-tidy, ruff, mypy, shellcheck, include direction
+lint: python ## format, clang-tidy, ruff, mypy, shellcheck, include direction
 	@tools/lint
 
 .PHONY: check-asan
@@ -77,7 +83,7 @@ check-fuzz: setup ## every fuzz target for FUZZ_SECONDS (30)
 	@tools/run_fuzzers build-fuzz
 
 .PHONY: check-docs
-check-docs: build ## run the commands in README.md and docs/ that are marked for it
+check-docs: python ## run the commands in README.md and docs/ that are marked for it
 	@$(PYTHON) tools/check_docs.py
 
 .PHONY: format

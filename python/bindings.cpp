@@ -1,0 +1,403 @@
+// The extension module margrove._core: converts arguments and results and releases the GIL.
+// Everything else is in the library or in the package's Python files.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "margrove/base/errors.hpp"
+#include "margrove/base/executor.hpp"
+#include "margrove/data/hierarchy_reader.hpp"
+#include "margrove/io/model_file.hpp"
+#include "margrove/model/registry.hpp"
+#include "margrove/model/tensor_parts.hpp"
+#include "margrove/model/training.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace margrove::python {
+namespace {
+
+// Arrays ------------------------------------------------------------------------------------------
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+/// (columns, row pointers, column of each value, values), as in scipy.sparse.csr_array. Columns
+/// come signed, as SciPy has them; check_csr refuses those that are out of range.
+using Csr = std::tuple<std::uint32_t, Vector<std::int64_t>, Vector<std::int32_t>, Vector<float>>;
+/// (row pointers, labels)
+using Sets = std::tuple<Vector<std::int64_t>, Vector<std::uint32_t>>;
+/// (names of the nodes, (parent, child) a row)
+using Edges = std::tuple<std::vector<std::string>, Matrix<std::uint32_t>>;
+
+template <class T>
+std::span<const T> span_of(const Vector<T>& array) {
+  return {array.data(), array.size()};
+}
+
+/// No copy: valid while the arrays are.
+CsrView view_of(const Csr& X) {
+  const auto& [num_columns, row_pointers, columns, values] = X;
+  const auto* ids = reinterpret_cast<const FeatureId*>(columns.data());
+  const CsrView view(num_columns, span_of(row_pointers), {ids, columns.size()}, span_of(values));
+  check_csr(view);
+  return view;
+}
+
+/// Hands a vector's memory to NumPy.
+template <class T>
+nb::object to_numpy(std::vector<T> values, std::vector<std::size_t> shape) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), shape.size(), shape.data(), owner));
+}
+template <class T>
+nb::object to_numpy(std::vector<T> values) {
+  const std::size_t size = values.size();
+  return to_numpy(std::move(values), {size});
+}
+
+nb::tuple to_python(const CsrMatrix& X) {
+  const CsrView view = X.view();
+  const auto copy = [](const auto& span) {
+    return to_numpy(std::vector(span.begin(), span.end()));
+  };
+  std::vector<std::int32_t> columns(view.columns().begin(), view.columns().end());
+  return nb::make_tuple(view.num_columns(), copy(view.row_pointers()), to_numpy(std::move(columns)),
+                        copy(view.values()));
+}
+
+nb::tuple to_python(const LabelSets& sets) {
+  std::vector<std::int64_t> pointers{0};
+  std::vector<LabelId> labels;
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
+    labels.insert(labels.end(), sets[i].begin(), sets[i].end());
+    pointers.push_back(static_cast<std::int64_t>(labels.size()));
+  }
+  return nb::make_tuple(to_numpy(std::move(pointers)), to_numpy(std::move(labels)));
+}
+
+nb::object edges_to_numpy(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges) {
+  std::vector<std::uint32_t> flat;
+  for (const auto& [parent, child] : edges) {
+    flat.push_back(parent);
+    flat.push_back(child);
+  }
+  return to_numpy(std::move(flat), {edges.size(), 2});
+}
+
+LabelSets sets_of(const Sets& python) {
+  const auto& [pointers, labels] = python;
+  LabelSets sets;
+  for (std::size_t i = 0; i + 1 < pointers.size(); ++i) {
+    const std::int64_t begin = pointers(i), end = pointers(i + 1);
+    require(0 <= begin && begin <= end && static_cast<std::size_t>(end) <= labels.size(),
+            "label pointers: row ", i, " is [", begin, ", ", end, "), but must lie in [0, ",
+            labels.size(), "]");
+    sets.append(span_of(labels).subspan(static_cast<std::size_t>(begin),
+                                        static_cast<std::size_t>(end - begin)));
+  }
+  return sets;
+}
+
+Hierarchy hierarchy_of(const Edges& python) {
+  const auto& [names, edges] = python;
+  Hierarchy hierarchy;
+  hierarchy.codec = LabelCodec(names);
+  hierarchy.source = "hierarchy";
+  for (std::size_t e = 0; e < edges.shape(0); ++e) {
+    require(edges(e, 0) < names.size() && edges(e, 1) < names.size(), "hierarchy: edge ", e,
+            " leaves the ", names.size(), " nodes");
+    hierarchy.edges.push_back({edges(e, 0), edges(e, 1)});
+  }
+  require_acyclic(hierarchy);
+  return hierarchy;
+}
+
+// Progress and Ctrl-C -----------------------------------------------------------------------------
+
+/// Reports to a Python callable, and looks whether a signal handler wants to raise. The first
+/// exception stops the work and is kept for rethrow().
+class Reporter {
+ public:
+  explicit Reporter(nb::object callback) : callback_(std::move(callback)) {}
+
+  bool operator()(const Progress& p) {
+    const nb::gil_scoped_acquire gil;
+    try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (!callback_.is_none()) {
+        callback_("stage"_a = std::string(p.stage), "done"_a = p.done, "total"_a = p.total,
+                  "unit"_a = std::string(p.unit), "objective"_a = p.objective,
+                  "relative_gap"_a = p.relative_gap, "seconds"_a = p.seconds);
+      }
+    } catch (...) {
+      error_ = std::current_exception();
+      return false;
+    }
+    return true;
+  }
+
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  nb::object callback_;
+  std::exception_ptr error_;
+};
+
+// Training ----------------------------------------------------------------------------------------
+
+Model train(const std::string& method_name, const std::map<std::string, std::string>& options,
+            const Csr& X, const Sets& labels, const std::vector<std::string>& names,
+            const std::optional<Edges>& hierarchy, const std::optional<Vector<double>>& row_weights,
+            int threads, std::optional<double> time_limit_seconds,
+            std::optional<double> memory_limit, nb::object callback) {
+  const CsrView view = view_of(X);
+  const Method& method = find_method(method_name);
+  const auto run = method.start();
+  set_options(run->options(), OptionValues(options.begin(), options.end()));
+  Reporter reporter(std::move(callback));
+  std::optional<Model> model;
+  {
+    const nb::gil_scoped_release released;
+    std::optional<Hierarchy> graph;
+    if (hierarchy) graph = hierarchy_of(*hierarchy);
+    const LabelledRows rows =
+        label_rows(sets_of(labels), LabelCodec(names), graph ? &*graph : nullptr, "y");
+    require(rows.labels.num_rows() == view.num_rows(), "y: it has ", rows.labels.num_rows(),
+            " rows, but must have ", view.num_rows(), " as X");
+    TrainingSet data{.X = view, .labels = &rows.labels, .codec = &rows.codec, .source = "X"};
+    if (rows.has_hierarchy) data.hierarchy = &rows.hierarchy;
+    if (row_weights) {
+      require(row_weights->size() == view.num_rows(), "sample_weight: it has ", row_weights->size(),
+              " values, but must have ", view.num_rows(), " as X has rows");
+      data.row_weights = span_of(*row_weights);
+    }
+    require_memory(*run, data, memory_limit.value_or(0));
+    Executor executor(threads);
+    RunControl control(std::ref(reporter),
+                       time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
+    model = train_model(method, *run, data, {}, executor, control);
+  }
+  reporter.rethrow();
+  return std::move(*model);
+}
+
+// What a model does -------------------------------------------------------------------------------
+
+nb::tuple predict(const Model& model, const Csr& X, int threads) {
+  const CsrView view = view_of(X);
+  LabelSets sets;
+  {
+    const nb::gil_scoped_release released;
+    Executor executor(threads);
+    sets = model.rows().predict(view, executor);
+  }
+  return to_python(sets);
+}
+
+constexpr std::size_t kRowsPerTask = 64;
+
+nb::object scores(const Model& model, const Csr& X, int threads) {
+  const CsrView view = view_of(X);
+  const RowPredictor& predictor = model.rows();
+  const std::size_t num_labels = predictor.num_labels();
+  std::vector<float> all(view.num_rows() * num_labels);
+  {
+    const nb::gil_scoped_release released;
+    Executor executor(threads);
+    executor.for_ranges(
+        view.num_rows(), kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
+          predictor.scores(view, begin, end,
+                           std::span(all).subspan(begin * num_labels, (end - begin) * num_labels));
+        });
+  }
+  return to_numpy(std::move(all), {view.num_rows(), num_labels});
+}
+
+nb::tuple top(const Model& model, const Csr& X, std::size_t k, int threads) {
+  const CsrView view = view_of(X);
+  RankedLabels ranked;
+  {
+    const nb::gil_scoped_release released;
+    Executor executor(threads);
+    ranked = model.rows().top(view, k, executor);
+  }
+  std::vector<std::int64_t> pointers(ranked.pointers.begin(), ranked.pointers.end());
+  return nb::make_tuple(to_numpy(std::move(pointers)), to_numpy(std::move(ranked.labels)),
+                        to_numpy(std::move(ranked.scores)));
+}
+
+/// (label, score, [(label, is spawned, score, [(feature, value, weight, score)])])
+nb::tuple explain(const Model& model, const Csr& X, std::size_t row, const std::string& label,
+                  std::size_t num_features) {
+  const CsrView view = view_of(X);
+  require(row < view.num_rows(), "row is ", row, ", but X has only ", view.num_rows());
+  const auto id = model.labels.find(label);
+  require(id.has_value(), "label is '", label, "', but must be a label of the model");
+  const Explanation explanation = model.rows().explain(view.row(row), *id, num_features);
+  nb::list nodes;
+  for (const auto& node : explanation.nodes) {
+    nb::list strongest;
+    for (const auto& part : node.strongest) {
+      strongest.append(nb::make_tuple(part.feature, part.value, part.weight, part.score));
+    }
+    nodes.append(
+        nb::make_tuple(model.labels.name(node.label), node.is_spawned, node.score, strongest));
+  }
+  return nb::make_tuple(model.labels.name(explanation.label), explanation.score, nodes);
+}
+
+nb::dict report(const Model& model) {
+  const FitReport& r = model.report;
+  nb::list curve;
+  for (const auto& point : r.curve) {
+    curve.append(nb::make_tuple(point.pass, point.primal, point.dual));
+  }
+  nb::dict result;
+  result["stop"] = std::string(to_string(r.stop));
+  result["passes"] = r.passes;
+  result["primal"] = r.primal;
+  result["dual"] = r.dual;
+  result["relative_gap"] = r.relative_gap;
+  result["curve"] = curve;
+  result["warnings"] = r.warnings;
+  return result;
+}
+
+nb::object model_edges(const Model& model) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+  for (const LabelEdge& edge : edges_of(model.hierarchy)) {
+    edges.emplace_back(edge.parent, edge.child);
+  }
+  return edges_to_numpy(edges);
+}
+
+nb::bytes to_bytes(const Model& model) {
+  const std::string bytes = serialize_model(model);
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+Model from_bytes(const nb::bytes& bytes) {
+  return parse_model({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()},
+                     "model in memory");
+}
+
+/// [(name, summary, needs a hierarchy, [(option, type, default, range, help)])]
+nb::list list_methods() {
+  nb::list list;
+  for (const Method& method : methods()) {
+    nb::list options;
+    for (const OptionInfo& option : method.start()->options().list()) {
+      options.append(nb::make_tuple(option.name, option.type, option.default_value, option.range,
+                                    option.help));
+    }
+    list.append(nb::make_tuple(method.name, method.summary, method.needs_hierarchy, options));
+  }
+  return list;
+}
+
+nb::tuple read_hierarchy_file(const std::string& path) {
+  const Hierarchy hierarchy = read_hierarchy(path);
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+  for (const auto& [parent, child] : hierarchy.edges) edges.emplace_back(parent, child);
+  const auto names = hierarchy.codec.names();
+  return nb::make_tuple(std::vector(names.begin(), names.end()), edges_to_numpy(edges));
+}
+
+}  // namespace
+}  // namespace margrove::python
+
+NB_MODULE(_core, m) {
+  using margrove::Model;
+  namespace py = margrove::python;
+
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const margrove::InvalidInput& e) {
+      PyErr_SetString(PyExc_ValueError, e.what());
+    }
+  });
+  nb::exception<margrove::ModelFileError>(m, "ModelFileError", PyExc_ValueError);
+
+  m.attr("__version__") = MARGROVE_VERSION;
+  m.def("methods", &py::list_methods);
+  m.def("read_hierarchy", &py::read_hierarchy_file, "path"_a);
+  m.def("train", &py::train, "method"_a, "options"_a, "X"_a.noconvert(), "labels"_a.noconvert(),
+        "names"_a, "hierarchy"_a.noconvert().none(), "row_weights"_a.noconvert().none(),
+        "threads"_a, "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none());
+
+  nb::class_<Model>(m, "Model")
+      .def_static(
+          "load", [](const std::string& path) { return margrove::load_model(path); }, "path"_a)
+      .def("save", &margrove::save_model, "path"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def("__getstate__", &py::to_bytes)
+      .def("__setstate__",
+           [](Model& model, const nb::bytes& bytes) { new (&model) Model(py::from_bytes(bytes)); })
+      .def_ro("method", &Model::method)
+      .def_prop_ro("options",
+                   [](const Model& model) {
+                     return std::map<std::string, std::string>(model.options.begin(),
+                                                               model.options.end());
+                   })
+      .def_prop_ro("labels",
+                   [](const Model& model) {
+                     const auto names = model.labels.names();
+                     return std::vector<std::string>(names.begin(), names.end());
+                   })
+      .def_ro("has_hierarchy", &Model::has_hierarchy)
+      .def_prop_ro("edges", &py::model_edges)
+      .def_prop_ro("training_rows",
+                   [](const Model& model) { return py::to_numpy(model.training_rows); })
+      .def_prop_ro("report", &py::report)
+      .def_prop_ro("facts",
+                   [](const Model& model) {
+                     std::vector<std::pair<std::string, std::string>> facts;
+                     for (const auto& [name, value] : model.predictor->facts()) {
+                       facts.emplace_back(name, value);
+                     }
+                     return facts;
+                   })
+      .def_prop_ro("num_features", [](const Model& model) { return model.rows().num_features(); })
+      .def_prop_ro("preprocessing",
+                   [](const Model& model) {
+                     return std::string(margrove::to_string(model.preprocessing.kind));
+                   })
+      .def_prop_ro("vocabulary", [](const Model& model) { return model.preprocessing.vocabulary; })
+      .def("preprocess_texts",
+           [](const Model& model, const std::vector<std::string>& documents) {
+             return py::to_python(model.preprocessing.apply(documents));
+           })
+      .def("preprocess_rows",
+           [](const Model& model, const py::Csr& X) {
+             return py::to_python(model.preprocessing.apply(py::view_of(X)));
+           })
+      .def("predict", &py::predict, "X"_a.noconvert(), "threads"_a)
+      .def("scores", &py::scores, "X"_a.noconvert(), "threads"_a)
+      .def("top", &py::top, "X"_a.noconvert(), "k"_a, "threads"_a)
+      .def("explain", &py::explain, "X"_a.noconvert(), "row"_a, "label"_a, "num_features"_a);
+}

@@ -1,0 +1,52 @@
+"""Large-margin classification when the labels have a known structure.
+
+Estimators follow scikit-learn's conventions; their models are the files of the `margrove` program.
+Names are loaded when they are first used, so that importing the package costs little.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from margrove._core import ModelFileError, __version__
+
+if TYPE_CHECKING:
+    from margrove.classifiers import (
+        HSVC,
+        NHSVC,
+        Classifier,
+        FlatLogisticRegression,
+        FlatSVC,
+        load,
+    )
+    from margrove.explanation import Contribution, Explanation, NodeScore
+    from margrove.hierarchy import Hierarchy
+
+__all__ = [
+    "HSVC",
+    "NHSVC",
+    "Classifier",
+    "Contribution",
+    "Explanation",
+    "FlatLogisticRegression",
+    "FlatSVC",
+    "Hierarchy",
+    "ModelFileError",
+    "NodeScore",
+    "__version__",
+    "load",
+]
+
+_HOMES = {"Hierarchy": "hierarchy", "Contribution": "explanation", "Explanation": "explanation"}
+_HOMES["NodeScore"] = "explanation"
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'margrove' has no attribute {name!r}")
+    value = getattr(import_module(f"margrove.{_HOMES.get(name, 'classifiers')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,45 @@
+"""How training reports itself."""
+
+import math
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+
+class Bar:
+    """A tqdm bar fed by progress reports; a new one for each stage of the work."""
+
+    def __init__(self) -> None:
+        try:
+            from tqdm.auto import tqdm
+        except ImportError as error:
+            raise ImportError("progress=True needs the package tqdm: pip install tqdm") from error
+        self._make = tqdm
+        self._stage = ""
+        self._bar: Any = None
+
+    def __enter__(self) -> "Bar":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def __call__(self, **report: Any) -> None:
+        if self._bar is None or report["stage"] != self._stage:
+            self.__exit__(None, None, None)
+            self._stage = report["stage"]
+            total = report["total"] or None
+            self._bar = self._make(desc=self._stage, total=total, unit=f" {report['unit']}")
+        self._bar.n = report["done"]
+        if not math.isnan(report["relative_gap"]):
+            self._bar.set_postfix(gap=f"{report['relative_gap']:.2e}", refresh=False)
+        self._bar.refresh()
+
+
+Progress = bool | Callable[..., object]

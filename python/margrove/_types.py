@@ -1,0 +1,13 @@
+"""The shapes in which arrays cross to the extension."""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+# (columns, row pointers, column of each value, values)
+Csr: TypeAlias = tuple[int, NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]
+# (row pointers, labels)
+Sets: TypeAlias = tuple[NDArray[np.int64], NDArray[np.uint32]]
+# (names of the nodes, (parent, child) a row)
+Edges: TypeAlias = tuple[list[str], NDArray[np.uint32]]

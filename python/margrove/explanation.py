@@ -1,0 +1,44 @@
+"""Why a row gets a label: its score taken apart."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """A feature's part in a node's score: `score` is `value * weight`."""
+
+    feature: str | int  # a word, a column's name or its number; "(intercept)"
+    value: float
+    weight: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class NodeScore:
+    """One node on the way to the label; `itself` marks the stand-in of an inner label."""
+
+    label: Any
+    itself: bool
+    score: float
+    strongest: tuple[Contribution, ...]  # by the size of their scores
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A label's score, which is the sum of its nodes' scores, from the root down."""
+
+    label: Any
+    score: float
+    nodes: tuple[NodeScore, ...]
+
+    def __str__(self) -> str:
+        lines = [f"label {self.label}: score {self.score:.6g}"]
+        for node in self.nodes:
+            lines.append(f"  {node.label}{' (itself)' * node.itself}: {node.score:+.6g}")
+            lines += [
+                f"    {part.score:+.6g}  {part.feature} = {part.value:.6g},"
+                f" weight {part.weight:+.6g}"
+                for part in node.strongest
+            ]
+        return "\n".join(lines)

@@ -1,0 +1,125 @@
+"""The forms in which a hierarchy of labels may be given."""
+
+import math
+import os
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from margrove import _core
+from margrove._types import Edges
+
+Pair = tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """Nodes and (parent, child) edges: a tree, a forest or a directed acyclic graph."""
+
+    nodes: tuple[Any, ...]
+    edges: tuple[Pair, ...]
+
+    @classmethod
+    def of(cls, given: Any) -> "Hierarchy":
+        """From any of
+
+        - a file's path: lines `parent child`;
+        - an edge list: pairs (parent, child), also an array of two columns;
+        - a dict: child -> parent (None for roots), or parent -> list, tuple or set of children;
+        - a networkx DiGraph whose edges point from parents to children;
+        - a pandas or Polars frame of paths: a row is a path from a root, one column a level,
+          missing or empty cells below its end.
+
+        Raises ValueError for anything else. Cycles are found when training starts.
+        """
+        if isinstance(given, Hierarchy):
+            return given
+        if isinstance(given, str | os.PathLike):
+            names, edges = _core.read_hierarchy(os.fspath(given))
+            return cls(tuple(names), tuple((names[p], names[c]) for p, c in edges))
+        if isinstance(given, Mapping):
+            return cls._from_pairs(_pairs_of_mapping(given))
+        if hasattr(given, "is_directed"):
+            if not given.is_directed():
+                raise ValueError("hierarchy: the graph is undirected, but must be a DiGraph")
+            return cls._from_pairs(given.edges(), given.nodes())
+        if hasattr(given, "columns"):
+            rows = given.iter_rows() if hasattr(given, "iter_rows") else given.to_numpy()
+            return cls._from_pairs(_pairs_of_paths(rows))
+        if isinstance(given, Iterable):
+            return cls._from_pairs(_checked_pairs(given))
+        raise ValueError(
+            f"hierarchy: it is a {type(given).__name__}, but must be a path, an edge list, a dict, "
+            "a DiGraph or a frame of paths"
+        )
+
+    @classmethod
+    def _from_pairs(cls, pairs: Iterable[Pair], nodes: Iterable[Any] = ()) -> "Hierarchy":
+        """Pairs that only name a root have None for a parent; repeated pairs count once."""
+        edges: dict[Pair, None] = {}
+        seen: dict[Hashable, None] = dict.fromkeys(map(_plain, nodes))
+        for pair in pairs:
+            parent, child = map(_plain, pair)
+            for node in (parent, child):
+                if not _missing(node):
+                    seen.setdefault(node)
+            if not _missing(parent):
+                edges.setdefault((parent, child))
+        return cls(tuple(seen), tuple(edges))
+
+    def parents(self) -> dict[Any, list[Any]]:
+        """The parents of every node."""
+        above: dict[Any, list[Any]] = {node: [] for node in self.nodes}
+        for parent, child in self.edges:
+            above[child].append(parent)
+        return above
+
+    def to_core(self) -> Edges:
+        """Names and numbers, as the extension takes them."""
+        number = {node: i for i, node in enumerate(self.nodes)}
+        edges = np.array([(number[p], number[c]) for p, c in self.edges], dtype=np.uint32)
+        return [str(node) for node in self.nodes], edges.reshape(-1, 2)
+
+
+def _plain(value: Any) -> Any:
+    """Python's own value of a NumPy scalar, so that 3 and np.int64(3) are printed alike."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _missing(value: Any) -> bool:
+    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+
+
+def _checked_pairs(given: Iterable[Any]) -> Iterator[Pair]:
+    for number, edge in enumerate(given):
+        if isinstance(edge, str) or not hasattr(edge, "__len__") or len(edge) != 2:
+            raise ValueError(
+                f"hierarchy: edge {number} is {edge!r}, but must be a pair (parent, child)"
+            )
+        if any(_missing(_plain(node)) for node in edge):
+            raise ValueError(f"hierarchy: edge {number} is {edge!r}, but must name two nodes")
+        yield edge[0], edge[1]
+
+
+def _pairs_of_mapping(given: Mapping[Any, Any]) -> Iterator[Pair]:
+    for key, value in given.items():
+        if isinstance(value, list | tuple | set | frozenset):
+            yield None, key
+            for child in value:
+                yield key, child
+        else:
+            yield value, key
+
+
+def _pairs_of_paths(rows: Iterable[Iterable[Any]]) -> Iterator[Pair]:
+    for number, row in enumerate(rows):
+        cells = [_plain(cell) for cell in row]
+        path = [cell for cell in cells if not _missing(cell)]
+        if path != cells[: len(path)]:
+            raise ValueError(f"hierarchy: row {number} is {cells}, but must be a path without gaps")
+        if path:
+            yield None, path[0]
+            yield from pairwise(path)

@@ -1,0 +1,354 @@
+"""The estimators of the Python package."""
+
+import inspect
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from margrove import (
+    HSVC,
+    NHSVC,
+    Classifier,
+    FlatLogisticRegression,
+    FlatSVC,
+    ModelFileError,
+    _core,
+    classifiers,
+    load,
+)
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+PROGRAM = Path(__file__).resolve().parents[2] / "build" / "margrove"
+ESTIMATORS: list[type[Classifier]] = [FlatSVC, FlatLogisticRegression, HSVC, NHSVC]
+EDGES = [("animal", "dog"), ("animal", "cat"), ("plant", "oak"), ("plant", "rose")]
+LEAVES = np.array(["cat", "dog", "oak", "rose"])
+
+
+def rows(count: int = 80, seed: int = 0) -> tuple[sp.csr_array, NDArray[Any]]:
+    """Sparse rows of quarters, which text files hold exactly, that tell their label."""
+    random = np.random.default_rng(seed)
+    labels = np.arange(count) % 4
+    X = random.integers(-2, 3, size=(count, 12)) * (random.random((count, 12)) < 0.5) / 4
+    X[np.arange(count), labels] += 2
+    X[np.arange(count), 4 + labels // 2] += 1
+    return sp.csr_array(X.astype(np.float32)), LEAVES[labels]
+
+
+def write_svmlight(path: Path, X: sp.csr_array, y: NDArray[Any]) -> None:
+    """Read back exactly: the values are multiples of 1/4."""
+    lines = []
+    for i, label in enumerate(y):
+        cells = range(X.indptr[i], X.indptr[i + 1])
+        pairs = " ".join(f"{X.indices[k] + 1}:{float(X.data[k])!r}" for k in cells)
+        lines.append(f"{label} {pairs}\n")
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+def run_program(*arguments: Any) -> str:
+    done = subprocess.run(
+        [str(PROGRAM), *map(str, arguments)], check=True, capture_output=True, text=True
+    )
+    return done.stdout
+
+
+# scikit-learn's conventions -----------------------------------------------------------------------
+
+
+def expected_failures(estimator: Any) -> dict[str, str]:
+    """Weights are those of the objective, but its minimum is found to a tolerance."""
+    reason = "a row of weight 2 and the row twice have one minimum, reached from two sides"
+    return {
+        "check_sample_weight_equivalence_on_dense_data": reason,
+        "check_sample_weight_equivalence_on_sparse_data": reason,
+    }
+
+
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [made() for made in ESTIMATORS], expected_failed_checks=expected_failures
+)
+def test_scikit_learn_check(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize("made", ESTIMATORS)
+def test_parameters_and_defaults_are_those_of_the_registry(made: type[Classifier]) -> None:
+    _, _, _, options = next(m for m in _core.methods() if m[0] == made._method)
+    ours = {
+        name.rstrip("_"): classifiers._option_text(value)
+        for name, value in made._defaults().items()
+    }
+    types = {"number": float, "integer": int, "switch": bool}
+    assert set(ours) == {name for name, *_ in options}
+    for name, kind, default, _, _ in options:
+        convert = types.get(kind, str)
+        assert convert(ours[name]) == convert(default), name
+
+
+def test_estimators_keep_every_parameter_of_init() -> None:
+    for made in ESTIMATORS:
+        names = [name for name in inspect.signature(made.__init__).parameters if name != "self"]
+        assert sorted(made().get_params()) == sorted(names)
+        assert set(classifiers._RUN_PARAMETERS) <= set(names)
+
+
+def test_the_stub_names_what_the_extension_has() -> None:
+    stub = (Path(classifiers.__file__).parent / "_core.pyi").read_text(encoding="utf-8")
+    for name in vars(_core):
+        assert name.startswith("__") or f" {name}(" in stub or f"class {name}" in stub, name
+    for name in vars(_core.Model):
+        assert name.startswith("__") or f" {name}(" in stub, name
+
+
+@pytest.mark.parametrize("made", ESTIMATORS)
+def test_works_in_pipeline_and_grid_search(made: type[Classifier]) -> None:
+    X, y = rows()
+    search = GridSearchCV(
+        make_pipeline(MaxAbsScaler(), made(hierarchy=EDGES)),
+        {made.__name__.lower() + "__C": [0.1, 1.0]},
+        cv=2,
+    )
+    assert search.fit(X, y).score(*rows(seed=1)) > 0.9
+
+
+def test_importing_the_package_does_not_import_scikit_learn() -> None:
+    code = "import sys, margrove; sys.exit('sklearn' in sys.modules or 'scipy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# Files, pickles, the program ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("made", ESTIMATORS)
+def test_program_and_package_train_the_same_bytes_and_score_alike(
+    made: type[Classifier], tmp_path: Path
+) -> None:
+    X, y = rows()
+    write_svmlight(tmp_path / "rows.txt", X, y)
+    (tmp_path / "tree.txt").write_text("".join(f"{p} {c}\n" for p, c in EDGES), encoding="utf-8")
+    run_program(
+        *("train", "--quiet", "--method", made._method, "--hierarchy", tmp_path / "tree.txt"),
+        *("--C", 0.5, tmp_path / "rows.txt", tmp_path / "program.model"),
+    )
+    ours = made(C=0.5, hierarchy=EDGES).fit(X, y)
+    ours.save(tmp_path / "package.model")
+    assert (tmp_path / "package.model").read_bytes() == (tmp_path / "program.model").read_bytes()
+
+    loaded = load(tmp_path / "program.model")
+    assert isinstance(loaded, made)
+    assert loaded.C == 0.5
+    np.testing.assert_array_equal(loaded.decision_function(X), ours.decision_function(X))
+    predicted = run_program("predict", "--quiet", tmp_path / "package.model", tmp_path / "rows.txt")
+    assert predicted.split() == ours.predict(X).tolist()
+
+    lines = run_program(
+        *("predict", "--quiet", "--scores", "--top", 4),
+        *(tmp_path / "package.model", tmp_path / "rows.txt"),
+    ).splitlines()
+    labels, scores = ours.top_k(X, 4)
+    for i, line in enumerate(lines):
+        pairs = [pair.rsplit(":", 1) for pair in line.split()]
+        assert [label for label, _ in pairs] == labels[i].tolist()
+        printed = np.array([score for _, score in pairs], dtype=np.float32)
+        np.testing.assert_array_equal(printed, scores[i])
+
+
+@pytest.mark.parametrize("made", ESTIMATORS)
+def test_pickling_and_threads_change_nothing(made: type[Classifier]) -> None:
+    X, y = rows()
+    one = made(hierarchy=EDGES).fit(X, y)
+    again = pickle.loads(pickle.dumps(one))
+    two = clone(one).set_params(threads=2).fit(X, y)
+    for other in (again, two):
+        np.testing.assert_array_equal(other.decision_function(X), one.decision_function(X))
+    assert two.model_.__getstate__() == one.model_.__getstate__()
+
+
+def test_a_file_without_a_model_is_a_model_file_error(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"no model")
+    with pytest.raises(ModelFileError, match=r"x"):
+        load(tmp_path / "x")
+
+
+def test_loading_another_methods_model_names_its_method(tmp_path: Path) -> None:
+    FlatSVC().fit(*rows()).save(tmp_path / "flat")
+    with pytest.raises(ValueError, match="its method is flat-svm, but must be one that NHSVC"):
+        NHSVC.load(tmp_path / "flat")
+
+
+# Data ---------------------------------------------------------------------------------------------
+
+
+def test_canonical_csr_of_float32_is_not_copied() -> None:
+    X, _ = rows()
+    X.indptr = X.indptr.astype(np.int64)
+    X.indices = X.indices.astype(np.int32)
+    _, pointers, columns, values = classifiers._csr(X)
+    assert pointers is X.indptr
+    assert columns is X.indices
+    assert values is X.data
+
+
+def test_the_extension_refuses_what_it_would_have_to_copy() -> None:
+    model = FlatSVC().fit(*rows()).model_
+    columns, pointers, indices, values = classifiers._csr(rows()[0])
+    with pytest.raises(TypeError):
+        model.predict((columns, pointers, indices, values.astype(np.float64)), 1)
+    with pytest.raises(TypeError):
+        model.predict((columns, pointers, indices.astype(np.int64), values), 1)
+    indices[3] = -1
+    with pytest.raises(ValueError, match="column"):
+        model.predict((columns, pointers, indices, values), 1)
+
+
+@pytest.mark.parametrize("convert", [sp.csr_array.toarray, sp.csc_array, sp.coo_array])
+def test_other_matrices_give_the_scores_of_csr(convert: Any) -> None:
+    X, y = rows()
+    expected = NHSVC(hierarchy=EDGES).fit(X, y).decision_function(X)
+    other = NHSVC(hierarchy=EDGES).fit(convert(X.astype(np.float64)), y)
+    np.testing.assert_array_equal(other.decision_function(convert(X)), expected)
+
+
+def test_weights_of_zero_leave_rows_out() -> None:
+    X, y = rows()
+    wrong = np.where(np.arange(80) < 40, y, "oak")
+    weights = (np.arange(80) < 40).astype(float)
+    for made in ESTIMATORS:
+        fitted = made(tolerance=1e-6).fit(X, wrong, sample_weight=weights)
+        assert fitted.score(X, y) > 0.9
+        assert made().fit(X, wrong).score(X, y) < 0.9
+
+
+def several(form: str) -> Any:
+    """Rows of labels 0 to 3 with the label two further on every third row."""
+    matrix = np.zeros((80, 4), dtype=int)
+    matrix[np.arange(80), np.arange(80) % 4] = 1
+    matrix[np.arange(0, 80, 3), (np.arange(0, 80, 3) + 2) % 4] = 1
+    if form == "sets":
+        return [set(np.flatnonzero(row).tolist()) for row in matrix]
+    return sp.csr_matrix(matrix) if form == "sparse" else matrix
+
+
+@pytest.mark.parametrize("made", [FlatSVC, FlatLogisticRegression])
+def test_several_labels_come_back_in_the_form_they_were_given(made: type[Classifier]) -> None:
+    X = sp.hstack([sp.csr_array(several("indicator").astype(np.float32)), rows()[0]], format="csr")
+    dense = made(C=10).fit(X, several("indicator"))
+    sparse = made(C=10).fit(X, several("sparse"))
+    sets = made(C=10).fit(X, several("sets"))
+    matrix = dense.predict(X)
+    assert isinstance(matrix, np.ndarray)
+    assert sp.issparse(sparse.predict(X))
+    np.testing.assert_array_equal(sparse.predict(X).toarray(), matrix)
+    assert sets.predict(X) == [set(np.flatnonzero(row).tolist()) for row in matrix]
+    assert dense.decision_function(X).shape == (80, 4)
+    for fitted, form in ((dense, "indicator"), (sparse, "sparse"), (sets, "sets")):
+        assert fitted.score(X, several(form)) > 0.9
+
+
+def test_labels_keep_their_type() -> None:
+    X, y = rows()
+    for labels in (np.array([3, 5, 10, 20]), np.array([1.0, 2.0, 3.0, 10.0]), LEAVES):
+        named = labels[np.searchsorted(LEAVES, y)]
+        predicted = FlatSVC().fit(X, named).predict(X)
+        assert predicted.dtype == named.dtype
+        np.testing.assert_array_equal(predicted, named)
+
+
+@pytest.mark.filterwarnings("error")
+def test_wrong_values_name_the_option() -> None:
+    X, y = rows()
+    with pytest.raises(ValueError, match="option C is -1, but must be > 0"):
+        FlatSVC(C=-1).fit(X, y)
+    with pytest.raises(ValueError, match="option loss is 'huge', but must be one of hinge"):
+        FlatSVC(loss="huge").fit(X, y)
+    with pytest.raises(ValueError, match="lambda"):
+        FlatSVC(C=2, lambda_=0.5).fit(X, y)
+    with pytest.raises(ValueError, match="label is 'oak', but must be a node of the hierarchy"):
+        NHSVC(hierarchy=[("animal", "dog"), ("animal", "cat")]).fit(X, y)
+
+
+def test_lambda_is_half_of_one_over_C() -> None:
+    X, y = rows()
+    a, b = NHSVC(C=2.0).fit(X, y), NHSVC(lambda_=0.25).fit(X, y)
+    np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
+
+
+# Long work ----------------------------------------------------------------------------------------
+
+
+def hard_rows() -> tuple[NDArray[Any], NDArray[Any]]:
+    random = np.random.default_rng(0)
+    return random.normal(size=(400, 40)), random.integers(0, 30, size=400)
+
+
+def test_progress_is_reported_and_its_errors_end_training() -> None:
+    reports: list[dict[str, Any]] = []
+    NHSVC(progress=lambda **report: reports.append(report)).fit(*rows())
+    assert reports
+    assert reports[-1]["stage"]
+    assert all(report["seconds"] >= 0 for report in reports)
+
+    def fail(**report: Any) -> None:
+        raise RuntimeError(f"enough of {report['stage']}")
+
+    with pytest.raises(RuntimeError, match="enough of"):
+        NHSVC(progress=fail).fit(*rows())
+
+
+def test_ctrl_c_ends_training() -> None:
+    main = threading.main_thread().ident
+    assert main is not None
+    done = threading.Event()
+
+    def press(**_: Any) -> None:
+        if not done.is_set():
+            done.set()
+            signal.pthread_kill(main, signal.SIGINT)
+
+    estimator = HSVC(tolerance=1e-12, C=100, max_passes=10**6, progress=press)
+    estimator.set_params(time_limit_seconds=60)  # if Ctrl-C were lost, this would only warn
+    with pytest.raises(KeyboardInterrupt):
+        estimator.fit(*hard_rows())
+
+
+def test_a_time_limit_returns_the_best_model_so_far_and_warns() -> None:
+    estimator = HSVC(tolerance=1e-12, C=100, max_passes=1_000_000, time_limit_seconds=0.2)
+    with pytest.warns(ConvergenceWarning, match="time limit"):
+        estimator.fit(*hard_rows())
+    assert estimator.report_["stop"] == "time_limit"
+    assert estimator.predict(hard_rows()[0]).shape == (400,)
+
+
+def test_other_threads_run_during_training() -> None:
+    ticks = 0
+    stop = threading.Event()
+
+    def tick() -> None:
+        nonlocal ticks
+        while not stop.wait(0.005):
+            ticks += 1
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    with pytest.warns(ConvergenceWarning):
+        HSVC(tolerance=1e-12, C=100, max_passes=1_000_000, time_limit_seconds=0.5).fit(*hard_rows())
+    stop.set()
+    thread.join()
+    assert ticks > 5
+
+
+def test_more_memory_than_allowed_is_refused_before_training() -> None:
+    with pytest.raises(ValueError, match="must not take more than 1e-06 GB"):
+        FlatSVC(memory_limit=1e-6).fit(*rows())

@@ -1,0 +1,159 @@
+"""Hierarchies in all their forms, and what estimators say of them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from margrove import HSVC, NHSVC, FlatSVC, Hierarchy
+
+EDGES = [("root", "a"), ("root", "b"), ("a", "a1"), ("a", "a2")]
+
+
+class Frame:
+    """What pandas' frames have of a frame."""
+
+    def __init__(self, cells: list[list[Any]]) -> None:
+        self.cells = np.array(cells, dtype=object)
+        self.columns = range(self.cells.shape[1])
+
+    def to_numpy(self) -> Any:
+        return self.cells
+
+
+class Graph:
+    """What networkx' graphs have of a graph."""
+
+    def __init__(self, directed: bool = True) -> None:
+        self.directed = directed
+
+    def is_directed(self) -> bool:
+        return self.directed
+
+    def edges(self) -> list[tuple[str, str]]:
+        return EDGES
+
+    def nodes(self) -> list[str]:
+        return ["root", "a", "b", "a1", "a2", "lonely"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        EDGES,
+        np.array(EDGES),
+        {"root": None, "a": "root", "b": "root", "a1": "a", "a2": "a"},
+        {"root": ["a", "b"], "a": ("a1", "a2")},
+        Frame([["root", "a", "a1"], ["root", "a", "a2"], ["root", "b", None]]),
+        Frame([["root", "b", float("nan")], ["root", "a", "a2"], ["root", "a", "a1"]]),
+        Graph(),
+    ],
+    ids=["pairs", "array", "parents", "children", "paths", "gaps", "graph"],
+)
+def test_every_form_gives_the_same_edges(given: Any) -> None:
+    assert set(Hierarchy.of(given).edges) == set(EDGES)
+
+
+def test_a_file_gives_its_edges(tmp_path: Path) -> None:
+    path = tmp_path / "tree.txt"
+    path.write_text("".join(f"{p} {c}\n" for p, c in EDGES), encoding="utf-8")
+    assert set(Hierarchy.of(path).edges) == set(EDGES)
+    assert set(Hierarchy.of(str(path)).edges) == set(EDGES)
+    path.write_text("root\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"tree\.txt:1"):
+        Hierarchy.of(path)
+
+
+def test_networkx_and_pandas_are_understood() -> None:
+    networkx = pytest.importorskip("networkx")
+    pandas = pytest.importorskip("pandas")
+    assert set(Hierarchy.of(networkx.DiGraph(EDGES)).edges) == set(EDGES)
+    frame = pandas.DataFrame([["root", "a", "a1"], ["root", "a", "a2"], ["root", "b", None]])
+    assert set(Hierarchy.of(frame).edges) == set(EDGES)
+
+
+def test_nodes_without_edges_are_kept() -> None:
+    assert "lonely" in Hierarchy.of(Graph()).nodes
+    assert Hierarchy.of({"one": []}).nodes == ("one",)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (5, "hierarchy: it is a int, but must be"),
+        ([("a", "b"), ("c",)], r"edge 1 is \('c',\), but must be a pair"),
+        ([("a", None)], "must name two nodes"),
+        (Graph(directed=False), "undirected"),
+        (Frame([["a", None, "b"]]), "row 0 is .* must be a path without gaps"),
+    ],
+)
+def test_what_is_no_hierarchy_is_named(given: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Hierarchy.of(given)
+
+
+def test_a_cycle_is_named() -> None:
+    X, y = np.eye(4), ["a", "b", "c", "a"]
+    with pytest.raises(ValueError, match="cycle"):
+        NHSVC(hierarchy=[("a", "b"), ("b", "c"), ("c", "a")]).fit(X, y)
+
+
+def labelled(names: list[Any], copies: int = 5) -> tuple[sp.csr_array, list[Any]]:
+    X = sp.csr_array(np.tile(np.eye(len(names), dtype=np.float32), (copies, 1)))
+    return X, names * copies
+
+
+def test_paths_lead_from_the_root_to_the_label() -> None:
+    X, y = labelled(["a1", "a2", "b"])
+    model = NHSVC(hierarchy=EDGES, C=10).fit(X, y)
+    assert model.predict_paths(X[:3]) == [["root", "a", "a1"], ["root", "a", "a2"], ["root", "b"]]
+    assert FlatSVC().fit(X, y).predict_paths(X[:1]) == [["a1"]]
+
+
+def test_paths_in_a_dag_hold_all_ancestors_once() -> None:
+    edges = [("r", "p"), ("r", "q"), ("p", "both"), ("q", "both"), ("q", "other")]
+    X, y = labelled(["both", "other"])
+    path = HSVC(hierarchy=edges, C=10).fit(X, y).predict_paths(X[:1])[0]
+    assert path[0] == "r"
+    assert path[-1] == "both"
+    assert sorted(path) == ["both", "p", "q", "r"]
+
+
+def test_numbers_as_labels_match_the_hierarchys_numbers() -> None:
+    X, y = labelled([11, 12, 20])
+    model = NHSVC(hierarchy=[(1, 11), (1, 12), (2, 20)], C=10).fit(X, np.array(y))
+    assert model.predict_paths(X[:3]) == [[1, 11], [1, 12], [2, 20]]
+
+
+def test_rows_labelled_with_inner_nodes_are_predicted_there() -> None:
+    X, y = labelled(["a", "a1", "b"])
+    model = NHSVC(hierarchy=EDGES, C=100).fit(X, y)
+    assert model.predict(X[:3]).tolist() == ["a", "a1", "b"]
+
+
+def test_explanations_add_up_to_the_score() -> None:
+    X, y = labelled(["a1", "a2", "b"])
+    model = NHSVC(hierarchy=EDGES, C=10).fit(X, y)
+    for i, explanation in enumerate(model.explain(X[:3], num_features=10)):
+        assert explanation.label == y[i]
+        score = model.decision_function(X[:3])[i][model.classes_.tolist().index(y[i])]
+        assert explanation.score == pytest.approx(score, rel=1e-5)
+        assert sum(node.score for node in explanation.nodes) == pytest.approx(score, rel=1e-5)
+        for node in explanation.nodes:
+            parts = sum(part.score for part in node.strongest)
+            assert parts == pytest.approx(node.score, abs=1e-6)
+        features = {part.feature for node in explanation.nodes for part in node.strongest}
+        assert features == {i, "(intercept)"}
+    assert model.explain(X[:2], label="b")[1].label == "b"
+    assert str(model.explain(X[:1])[0]).startswith("label a1: score ")
+    with pytest.raises(ValueError, match="label is 'nobody', but must be a label of the model"):
+        model.explain(X[:1], label="nobody")
+
+
+def test_top_k_is_cut_to_the_labels_with_data() -> None:
+    X, y = labelled(["a1", "a2", "b"])
+    labels, scores = NHSVC(hierarchy=EDGES, C=10).fit(X, y).top_k(X[:2], 7)
+    assert labels.shape == scores.shape == (2, 3)
+    assert labels[:, 0].tolist() == ["a1", "a2"]
+    assert (np.diff(scores) <= 0).all()
