@@ -19,8 +19,8 @@ from margrove import (
     FlatLogisticRegression,
     FlatSVC,
     ModelFileError,
+    _base,
     _core,
-    classifiers,
     load,
 )
 from numpy.typing import NDArray
@@ -86,10 +86,7 @@ def test_scikit_learn_check(estimator: Any, check: Any) -> None:
 @pytest.mark.parametrize("made", ESTIMATORS)
 def test_parameters_and_defaults_are_those_of_the_registry(made: type[Classifier]) -> None:
     _, _, _, options = next(m for m in _core.methods() if m[0] == made._method)
-    ours = {
-        name.rstrip("_"): classifiers._option_text(value)
-        for name, value in made._defaults().items()
-    }
+    ours = {name.rstrip("_"): _base._option_text(value) for name, value in made._defaults().items()}
     types = {"number": float, "integer": int, "switch": bool}
     assert set(ours) == {name for name, *_ in options}
     for name, kind, default, _, _ in options:
@@ -101,11 +98,11 @@ def test_estimators_keep_every_parameter_of_init() -> None:
     for made in ESTIMATORS:
         names = [name for name in inspect.signature(made.__init__).parameters if name != "self"]
         assert sorted(made().get_params()) == sorted(names)
-        assert set(classifiers._RUN_PARAMETERS) <= set(names)
+        assert set(_base._RUN_PARAMETERS) <= set(names)
 
 
 def test_the_stub_names_what_the_extension_has() -> None:
-    stub = (Path(classifiers.__file__).parent / "_core.pyi").read_text(encoding="utf-8")
+    stub = (Path(_base.__file__).parent / "_core.pyi").read_text(encoding="utf-8")
     for name in vars(_core):
         assert name.startswith("__") or f" {name}(" in stub or f"class {name}" in stub, name
     for name in vars(_core.Model):
@@ -195,7 +192,7 @@ def test_canonical_csr_of_float32_is_not_copied() -> None:
     X, _ = rows()
     X.indptr = X.indptr.astype(np.int64)
     X.indices = X.indices.astype(np.int32)
-    _, pointers, columns, values = classifiers._csr(X)
+    _, pointers, columns, values = _base._csr(X)
     assert pointers is X.indptr
     assert columns is X.indices
     assert values is X.data
@@ -203,7 +200,7 @@ def test_canonical_csr_of_float32_is_not_copied() -> None:
 
 def test_the_extension_refuses_what_it_would_have_to_copy() -> None:
     model = FlatSVC().fit(*rows()).model_
-    columns, pointers, indices, values = classifiers._csr(rows()[0])
+    columns, pointers, indices, values = _base._csr(rows()[0])
     with pytest.raises(TypeError):
         model.predict((columns, pointers, indices, values.astype(np.float64)), 1)
     with pytest.raises(TypeError):
@@ -352,3 +349,8 @@ def test_other_threads_run_during_training() -> None:
 def test_more_memory_than_allowed_is_refused_before_training() -> None:
     with pytest.raises(ValueError, match="must not take more than 1e-06 GB"):
         FlatSVC(memory_limit=1e-6).fit(*rows())
+
+
+def test_the_progress_bar_shows_the_stage(capsys: pytest.CaptureFixture[str]) -> None:
+    FlatSVC(progress=True).fit(*rows())
+    assert "one-vs-rest: 100%" in capsys.readouterr().err

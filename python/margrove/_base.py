@@ -1,0 +1,422 @@
+"""What all estimators share: training, prediction and files around the registry of methods."""
+
+import contextlib
+import inspect
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from itertools import pairwise, repeat
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score
+from sklearn.utils import Tags
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from margrove import _core
+from margrove._labels import (
+    Targets,
+    classes_of_names,
+    read_targets,
+    write_targets,
+)
+from margrove._progress import Bar, Progress
+from margrove._types import Csr, Sets
+from margrove.explanation import Contribution, Explanation, NodeScore
+from margrove.hierarchy import Hierarchy
+
+Self = TypeVar("Self", bound="Classifier")
+
+# Parameters of every estimator that are not options of its method.
+_RUN_PARAMETERS = ("hierarchy", "threads", "time_limit_seconds", "memory_limit", "progress")
+
+
+class Classifier(ClassifierMixin, BaseEstimator):
+    """What all estimators do. A subclass names its method and lists the method's options.
+
+    Attributes after `fit`: `classes_`, `n_features_in_`, `feature_names_in_` (of frames),
+    `hierarchy_` (None without one), `report_` (how training ended: stop, passes, primal, dual,
+    relative_gap, curve) and `model_`, the model itself.
+    """
+
+    _method: ClassVar[str]
+    _several_labels: ClassVar[bool] = False
+    _of_method: ClassVar[dict[str, type["Classifier"]]] = {}
+
+    # What __init__ of every subclass sets, beside its method's own options.
+    hierarchy: Any
+    threads: int
+    time_limit_seconds: float | None
+    memory_limit: float | None
+    progress: Progress
+
+    # What fit sets.
+    classes_: NDArray[Any]
+    hierarchy_: Hierarchy | None
+    model_: _core.Model
+    n_features_in_: int
+    report_: dict[str, Any]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        Classifier._of_method[cls._method] = cls
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = self._several_labels
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")  # by default any name with a final _ counts: lambda_ too
+
+    # Training -------------------------------------------------------------------------------------
+
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Trains on rows X and their labels y.
+
+        X: dense or sparse; CSR of float32 with 32-bit columns is used without a copy. y: one label
+        a row or, where the method takes several, a 0/1 matrix (dense or sparse) or a sequence of
+        sets. sample_weight: of each row's loss, >= 0. Raises ValueError for wrong data or options.
+        """
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        targets, X = self._check(X, y)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        hierarchy = None if self.hierarchy is None else Hierarchy.of(self.hierarchy)
+        model = self._train(_csr(X), targets, hierarchy, weights)
+        self._adopt(model, targets.form, targets.classes, hierarchy)
+        self._warn()
+        return self
+
+    def _check(self, X: Any, y: Any) -> tuple[Targets, Any]:
+        checks = {"accept_sparse": "csr", "dtype": np.float32}
+        targets = read_targets(y) if _is_plural(y) else None
+        if targets is not None and targets.form != "single":
+            X = validate_data(self, X, **checks)
+            if X.shape[0] != targets.num_rows:
+                check_consistent_length(X, y)
+            return targets, X
+        X, y = validate_data(self, X, y, **checks)
+        return read_targets(y), X
+
+    def _train(
+        self,
+        X: Csr,
+        targets: Targets,
+        hierarchy: Hierarchy | None,
+        weights: NDArray[np.float64] | None,
+    ) -> _core.Model:
+        names = [str(label) for label in targets.classes]
+        graph = None if hierarchy is None else hierarchy.to_core()
+        if graph is None and _needs_hierarchy(self._method):
+            # Labels that are all roots: the method is then its own special case without structure.
+            graph = names, np.empty((0, 2), dtype=np.uint32)
+        with contextlib.ExitStack() as stack:
+            callback: Callable[..., object] | None = None
+            if callable(self.progress):
+                callback = self.progress
+            elif self.progress:
+                callback = stack.enter_context(Bar())
+            return _core.train(
+                self._method,
+                self._options(),
+                X,
+                targets.to_core(),
+                names,
+                graph,
+                weights,
+                self.threads,
+                self.time_limit_seconds,
+                self.memory_limit,
+                callback,
+            )
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        """The options of the method, under the names of __init__."""
+        parameters = inspect.signature(cls.__init__).parameters.values()
+        return {
+            p.name: p.default
+            for p in parameters
+            if p.name != "self" and p.name not in _RUN_PARAMETERS
+        }
+
+    def _options(self) -> dict[str, str]:
+        """As text; C is left out where lambda is given instead of it."""
+        defaults = self._defaults()
+        values = {name: getattr(self, name) for name in defaults}
+        if values["lambda_"] == 0:
+            del values["lambda_"]
+        elif values["C"] == defaults["C"]:
+            del values["C"]
+        return {name.rstrip("_"): _option_text(value) for name, value in values.items()}
+
+    def _adopt(
+        self,
+        model: _core.Model,
+        form: str,
+        classes: NDArray[Any],
+        hierarchy: Hierarchy | None,
+    ) -> None:
+        """Takes over a trained model whose labels are the names of `classes` and of the nodes."""
+        self.model_ = model
+        self.classes_ = classes
+        self.hierarchy_ = hierarchy
+        self.report_ = model.report
+        self._form = form
+        label_of_name = {name: label for label, name in enumerate(model.labels)}
+        self._label_of_class = np.array(
+            [label_of_name[str(label)] for label in classes], dtype=np.int64
+        )
+        self._class_of_label = np.full(len(label_of_name), -1, dtype=np.int64)
+        self._class_of_label[self._label_of_class] = np.arange(len(classes))
+
+    def _warn(self) -> None:
+        for message in self.report_["warnings"]:
+            warnings.warn(message, UserWarning, stacklevel=3)
+        reasons = {
+            "pass_limit": "max_passes ended training before the tolerance was reached",
+            "time_limit": "the time limit ended training; the model has the best weights so far",
+        }
+        if self.report_["stop"] in reasons:
+            warnings.warn(reasons[self.report_["stop"]], ConvergenceWarning, stacklevel=3)
+
+    # Prediction -----------------------------------------------------------------------------------
+
+    def _rows(self, X: Any) -> Csr:
+        """X checked against the model, and preprocessed as the model says."""
+        check_is_fitted(self)
+        if self.model_.preprocessing == "text-tfidf":
+            return self.model_.preprocess_texts(list(X))
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
+        rows = _csr(X)
+        return rows if self.model_.preprocessing == "none" else self.model_.preprocess_rows(rows)
+
+    def _classes(self, labels: NDArray[np.uint32]) -> NDArray[np.int64]:
+        positions: NDArray[np.int64] = self._class_of_label[labels]
+        return positions
+
+    def predict(self, X: Any) -> Any:
+        """The label of each row, or its labels in the form in which `fit` had them."""
+        pointers, labels = self.model_predict(X)
+        positions = self._classes(labels)
+        known = positions >= 0  # without inner nodes that are no class of the training data
+        counts = np.concatenate([[0], np.cumsum(known)])
+        chosen = positions[known].astype(np.uint32)
+        return write_targets(self._form, self.classes_, (counts[pointers], chosen))  # type: ignore[arg-type]
+
+    def model_predict(self, X: Any) -> Sets:
+        """Row pointers and the model's own numbers of the labels, as its file has them."""
+        rows = self._rows(X)
+        return self.model_.predict(rows, self.threads)
+
+    def decision_function(self, X: Any) -> NDArray[np.float32]:
+        """The score of each class, a column each; of two classes, the second's less the first's.
+
+        Labels that are never predicted have -inf.
+        """
+        rows = self._rows(X)
+        scores = self.model_.scores(rows, self.threads)[:, self._label_of_class]
+        if self._form == "single" and len(self.classes_) == 2:
+            difference: NDArray[np.float32] = scores[:, 1] - scores[:, 0]
+            return difference
+        return scores
+
+    def top_k(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[np.float32]]:
+        """The k best labels of each row, best first, and their scores: two arrays of k columns.
+
+        k is cut to the number of labels that can be predicted.
+        """
+        if k < 1:
+            raise ValueError(f"k is {k}, but must be >= 1")
+        rows = self._rows(X)
+        pointers, labels, scores = self.model_.top(rows, k, self.threads)
+        shape = (len(pointers) - 1, int(pointers[1]) if len(pointers) > 1 else 0)
+        return self.classes_[self._classes(labels)].reshape(shape), scores.reshape(shape)
+
+    def predict_paths(self, X: Any) -> list[list[Any]]:
+        """Of each row, the nodes from the root down to its label, the label last.
+
+        In a DAG these are all ancestors of the label, parents before children; for rows with
+        several labels, those of all labels. Without a hierarchy the labels alone.
+        """
+        sets = self.predict(X)
+        if self._form == "single":
+            sets = [[label] for label in sets.tolist()]
+        elif self._form != "sets":
+            rows = sp.csr_array(sets)
+            sets = [
+                self.classes_[rows.indices[begin:end]].tolist()
+                for begin, end in pairwise(rows.indptr)
+            ]
+        paths = _Paths(self.hierarchy_)
+        return [paths.of(labels) for labels in sets]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose labels are all right."""
+        predicted = self.predict(X)
+        if self._form != "sets":
+            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        right = [set(a) == b for a, b in zip(y, predicted, strict=True)]
+        return float(np.average(right, weights=sample_weight))
+
+    def explain(self, X: Any, label: Any = None, *, num_features: int = 5) -> list[Explanation]:
+        """The score of each row's best label (or of `label`) as a sum over nodes and features."""
+        rows = self._rows(X)
+        _, labels, _ = self.model_.top(rows, 1, self.threads)
+        names = self.model_.labels
+        best = (names[number] for number in labels) if label is None else repeat(str(label))
+        return [
+            self._explanation(self.model_.explain(rows, row, name, num_features))
+            for row, name in zip(range(len(rows[1]) - 1), best, strict=False)
+        ]
+
+    def _explanation(self, parts: Any) -> Explanation:
+        name, score, nodes = parts
+        own = {str(node): node for node in (self.hierarchy_.nodes if self.hierarchy_ else ())}
+        own |= {str(label): label for label in self.classes_.tolist()}
+        return Explanation(
+            own[name],
+            score,
+            tuple(
+                NodeScore(
+                    own[node],
+                    itself,
+                    node_score,
+                    tuple(Contribution(self._feature(j), *rest) for j, *rest in strongest),
+                )
+                for node, itself, node_score, strongest in nodes
+            ),
+        )
+
+    def _feature(self, number: int) -> str | int:
+        if number == self.model_.num_features:
+            return "(intercept)"
+        names = getattr(self, "feature_names_in_", self.model_.vocabulary)
+        return str(names[number]) if number < len(names) else number
+
+    # Files ----------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model as `margrove train` does; `margrove predict` takes it."""
+        check_is_fitted(self)
+        self.model_.save(os.fspath(path))
+
+    @classmethod
+    def load(cls: type[Self], path: str | os.PathLike[str]) -> Self:
+        """A fitted estimator from a model file, whoever wrote it.
+
+        Labels are whole numbers if all of the model's are, otherwise strings. Raises
+        ModelFileError for a file that holds no model, ValueError for one of another method.
+        """
+        model = _core.Model.load(os.fspath(path))
+        made = cls._of_method.get(model.method)
+        if made is None or not issubclass(made, cls):
+            raise ValueError(
+                f"{os.fspath(path)}: its method is {model.method}, but must be one that "
+                f"{cls.__name__} can load"
+            )
+        defaults = made._defaults()
+        estimator = made(
+            **{
+                name: _option_value(model.options[name.rstrip("_")], default)
+                for name, default in defaults.items()
+            }
+        )
+        nodes = classes_of_names(model.labels)
+        hierarchy = None
+        if model.has_hierarchy:
+            plain = nodes.tolist()
+            edges = tuple((plain[p], plain[c]) for p, c in model.edges.tolist())
+            hierarchy = Hierarchy(tuple(plain), edges)
+            estimator.hierarchy = hierarchy
+        several = dict(model.facts).get("decision") == "threshold"
+        classes = nodes[model.training_rows > 0]
+        estimator._adopt(model, "sets" if several else "single", classes, hierarchy)
+        estimator.n_features_in_ = model.num_features
+        return estimator
+
+
+def load(path: str | os.PathLike[str]) -> Classifier:
+    """A fitted estimator of whatever method the model file holds: see Classifier.load."""
+    return Classifier.load(path)
+
+
+class _Paths:
+    """Ancestors of labels, parents before children."""
+
+    def __init__(self, hierarchy: Hierarchy | None) -> None:
+        self._parents = {} if hierarchy is None else hierarchy.parents()
+        self._known: dict[Any, list[Any]] = {}
+
+    def of(self, labels: Sequence[Any]) -> list[Any]:
+        found: dict[Any, None] = {}
+        for label in labels:
+            found.update(dict.fromkeys(self._above(label)))
+        return list(found)
+
+    def _above(self, label: Any) -> list[Any]:
+        if label not in self._known:
+            above: dict[Any, None] = {}
+            for parent in self._parents.get(label, ()):
+                above.update(dict.fromkeys(self._above(parent)))
+            self._known[label] = [*above, label]
+        return self._known[label]
+
+
+def _is_plural(y: Any) -> bool:
+    """Whether y may hold more than one label a row; y itself is checked later."""
+    if sp.issparse(y) or (hasattr(y, "ndim") and y.ndim == 2 and y.shape[1] > 1):
+        return True
+    if isinstance(y, list | tuple) or np.dtype(object) is getattr(y, "dtype", None):
+        return any(isinstance(row, set | frozenset | list | tuple | np.ndarray) for row in y)
+    return False
+
+
+def _csr(X: Any) -> Csr:
+    """The arrays of a checked float32 matrix; those of a canonical CSR matrix as they are."""
+    rows = X if sp.issparse(X) else sp.csr_array(X)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    if rows.shape[1] > np.iinfo(np.int32).max:
+        raise ValueError(f"X: it has {rows.shape[1]} columns, but must have fewer than 2**31")
+    return (
+        rows.shape[1],
+        rows.indptr.astype(np.int64, copy=False),
+        rows.indices.astype(np.int32, copy=False),
+        rows.data,
+    )
+
+
+def _needs_hierarchy(method: str) -> bool:
+    return next(needs for name, _, needs, _ in _core.methods() if name == method)
+
+
+def _option_text(value: Any) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _option_value(text: str, default: Any) -> Any:
+    if isinstance(default, bool):
+        return text == "true"
+    return type(default)(text)
