@@ -93,32 +93,48 @@ void PathDistance::from(NodeId b, std::span<double> distances) const {
 }
 
 std::string_view to_string(TaskLoss loss) {
-  return loss == TaskLoss::hamming ? "hamming" : "normalized";
+  switch (loss) {
+    case TaskLoss::hamming:
+      return "hamming";
+    case TaskLoss::normalized:
+      return "normalized";
+    case TaskLoss::zero_one:
+      return "zero-one";
+  }
+  return "unknown";
 }
 
 TaskLoss parse_task_loss(std::string_view name) {
-  if (name == "hamming") return TaskLoss::hamming;
-  require<InvalidOption>(name == "normalized", "task loss is '", name,
-                         "', but must be hamming or normalized");
-  return TaskLoss::normalized;
+  for (const TaskLoss loss : {TaskLoss::hamming, TaskLoss::normalized, TaskLoss::zero_one}) {
+    if (name == to_string(loss)) return loss;
+  }
+  throw InvalidOption(
+      concat("task loss is '", name, "', but must be hamming, normalized or zero-one"));
 }
 
 PathLoss::PathLoss(TaskLoss kind, const LabelGraph& graph, std::span<const double> alpha)
     : kind_(kind),
-      distance_(graph, kind == TaskLoss::hamming
-                           ? std::vector<double>(graph.num_nodes(), 1.0)
-                           : std::vector<double>(alpha.begin(), alpha.end())) {}
+      distance_(graph, kind == TaskLoss::normalized
+                           ? std::vector<double>(alpha.begin(), alpha.end())
+                           : std::vector<double>(graph.num_nodes(), 1.0)) {}
 
-double PathLoss::operator()(NodeId a, NodeId b) const {
-  const double distance = distance_(a, b);
-  return kind_ == TaskLoss::hamming ? distance : std::sqrt(distance);
+double PathLoss::loss_of(double distance) const {
+  switch (kind_) {
+    case TaskLoss::normalized:
+      return std::sqrt(distance);
+    case TaskLoss::zero_one:
+      return distance > 0 ? 1.0 : 0.0;
+    case TaskLoss::hamming:
+      break;
+  }
+  return distance;
 }
+
+double PathLoss::operator()(NodeId a, NodeId b) const { return loss_of(distance_(a, b)); }
 
 void PathLoss::from(NodeId b, std::span<double> losses) const {
   distance_.from(b, losses);
-  if (kind_ == TaskLoss::normalized) {
-    for (double& loss : losses) loss = std::sqrt(loss);
-  }
+  for (double& loss : losses) loss = loss_of(loss);
 }
 
 }  // namespace margrove

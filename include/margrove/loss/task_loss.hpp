@@ -46,6 +46,7 @@ class PathDistance {
 enum class TaskLoss {
   hamming,     // |y △ y'|
   normalized,  // sqrt(sum of alpha over y △ y')
+  zero_one,    // 1 if y differs from y'
 };
 std::string_view to_string(TaskLoss loss);
 /// Throws InvalidOption naming the known ones.
@@ -60,6 +61,8 @@ class PathLoss {
   void from(NodeId b, std::span<double> losses) const;
 
  private:
+  double loss_of(double distance) const;
+
   TaskLoss kind_;
   PathDistance distance_;
 };

@@ -35,10 +35,10 @@ struct PathSvmOptions {
 
   static auto fields() {
     return std::tuple{
-        field(
-            "task_loss", &PathSvmOptions::task_loss, Choices{{"normalized", "hamming"}},
-            "what a wrong path costs: sqrt of the weight, or the number, of the nodes that are on "
-            "one of the two paths only"),
+        field("task_loss", &PathSvmOptions::task_loss,
+              Choices{{"normalized", "hamming", "zero-one"}},
+              "what a wrong path costs: sqrt of the weight, or the number, of the nodes that are "
+              "on one of the two paths only, or 1"),
         field("surrogate", &PathSvmOptions::surrogate, Choices{{"margin", "normalized-difference"}},
               "margin: difference of scores plus task loss; normalized-difference: 1 plus the "
               "difference of scores divided by the normalized task loss, whatever task_loss says"),

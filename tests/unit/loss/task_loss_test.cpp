@@ -66,6 +66,9 @@ TEST(PathLoss, hamming_counts_nodes_whatever_alpha) {
   EXPECT_EQ(hamming(3, 4), 2);
   EXPECT_DOUBLE_EQ(normalized(1, 3), std::sqrt(1.5));
   EXPECT_EQ(normalized(4, 4), 0);
+  const PathLoss zero_one(TaskLoss::zero_one, graph, alpha);
+  EXPECT_EQ(zero_one(1, 3), 1);
+  EXPECT_EQ(zero_one(3, 3), 0);
 }
 
 TEST(PathLoss, leaves_only_weights_make_every_mistake_cost_sqrt_two) {
@@ -82,11 +85,12 @@ TEST(PathLoss, leaves_only_weights_make_every_mistake_cost_sqrt_two) {
 }
 
 TEST(TaskLoss, names_parse_back_and_others_throw) {
-  for (const TaskLoss loss : {TaskLoss::hamming, TaskLoss::normalized}) {
+  for (const TaskLoss loss : {TaskLoss::hamming, TaskLoss::normalized, TaskLoss::zero_one}) {
     EXPECT_EQ(parse_task_loss(to_string(loss)), loss);
   }
-  EXPECT_THAT([] { parse_task_loss("zero-one"); },
-              ThrowsMessage<InvalidOption>(HasSubstr("'zero-one', but must be hamming or")));
+  EXPECT_THAT([] { parse_task_loss("hinge"); },
+              ThrowsMessage<InvalidOption>(
+                  HasSubstr("'hinge', but must be hamming, normalized or zero-one")));
 }
 
 }  // namespace
