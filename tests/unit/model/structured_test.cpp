@@ -63,7 +63,10 @@ TEST(Structured, chains_fit_their_training_data_with_every_surrogate_and_survive
   const TemporaryFile file("margrove_structured_chain.conll", kSentences);
   for (const auto* surrogate : {"margin", "slack", "beta:0.5", "log", "prob", "micro-f1"}) {
     std::uint32_t num_labels = 0;
-    const auto predictor = train({{"surrogate", surrogate}, {"C", "10"}}, file.path(), num_labels);
+    // ProbLoss saturates and is not convex: long first steps would leave a sentence where its
+    // gradient vanishes.
+    const std::string C = std::string(surrogate) == "prob" ? "1" : "10";
+    const auto predictor = train({{"surrogate", surrogate}, {"C", C}}, file.path(), num_labels);
     const auto again = reloaded(*predictor, num_labels);
     const auto& chain = dynamic_cast<const FilePredictor&>(*again);
     Executor executor(2);
