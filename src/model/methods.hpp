@@ -9,6 +9,7 @@ Method flat_svm();
 Method flat_lr();
 Method hsvm();
 Method nhsvm();
+Method shared_svm();
 Method hr_svm();
 Method hr_lr();
 Method spn_mkl();

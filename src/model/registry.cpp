@@ -13,8 +13,8 @@ namespace {
 
 const std::vector<Method>& all_methods() {
   static const std::vector<Method> all{
-      flat_svm(), flat_lr(), hsvm(),       nhsvm(),       hr_svm(),     hr_lr(),
-      spn_mkl(),  lp_mkl(),  simple_mkl(), average_mkl(), structured(),
+      flat_svm(), flat_lr(), hsvm(),   nhsvm(),      shared_svm(),  hr_svm(),
+      hr_lr(),    spn_mkl(), lp_mkl(), simple_mkl(), average_mkl(), structured(),
   };
   return all;
 }

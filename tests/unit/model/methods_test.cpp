@@ -102,6 +102,7 @@ const std::vector<Case> kCases{
     {"nhsvm", {}},
     {"nhsvm", {{"surrogate", "normalized-difference"}}},
     {"nhsvm", {{"merge_duplicates", "true"}}},
+    {"shared-svm", {}},
     {"hr-svm", {}},
     {"hr-svm", {{"loss", "squared-hinge"}, {"alpha", "power:2"}}},
 };

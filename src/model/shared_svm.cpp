@@ -1,0 +1,72 @@
+// shared-svm: the structured SVM over paths whose node weights are learned (NHSVM, section 6).
+
+#include "margrove/model/linear_training.hpp"
+#include "margrove/solver/path_svm.hpp"
+#include "margrove/solver/shared_norm_svm.hpp"
+#include "methods.hpp"
+
+namespace margrove {
+namespace {
+
+struct SharedSvmOptions : CommonOptions {
+  std::string task_loss = "zero-one";
+  double tolerance = 1e-3;
+  int max_rounds = 200;
+  int max_passes = 1000;
+  static auto fields() {
+    return std::tuple_cat(
+        CommonOptions::fields(),
+        std::tuple{
+            field(
+                "task_loss", &SharedSvmOptions::task_loss, Choices{{"zero-one", "hamming"}},
+                "what a wrong path costs: 1, or the number of nodes on one of the two paths only"),
+            field("tolerance", &SharedSvmOptions::tolerance, positive,
+                  "relative duality gap of the joint problem at which training stops"),
+            field("max_rounds", &SharedSvmOptions::max_rounds, at_least(1),
+                  "changes of the node weights, at most"),
+            field("max_passes", &SharedSvmOptions::max_passes, at_least(1),
+                  "passes over the rows for one choice of node weights, at most"),
+        });
+  }
+};
+
+TrainResult train(const SharedSvmOptions& options, const TrainingSet& data, Executor& executor,
+                  RunControl& control) {
+  const LeafRows rows = without_common_roots(leaf_rows(data, "shared-svm"));
+  const SharedNormSvmOptions solver{.task_loss = options.task_loss,
+                                    .C = options.loss_weight(),
+                                    .tolerance = options.tolerance,
+                                    .max_rounds = options.max_rounds,
+                                    .max_passes = options.max_passes,
+                                    .seed = options.seed};
+  SharedNormSvmResult fit = train_shared_norm_svm(
+      kept_rows_with_intercept(data.X, rows.kept, options.bias), rows.leaf_of_row, rows.tree.graph,
+      solver, executor, control, kept_weights(data.row_weights, rows.kept));
+  TrainResult result;
+  result.report = to_report(fit.fit);
+  result.report.warnings = rows.warnings;
+  auto parts = path_parts(rows, std::move(fit.weights), options.bias,
+                          static_cast<std::uint32_t>(data.codec->size()));
+  parts.alpha = std::move(fit.alpha);
+  result.predictor = std::make_unique<LinearPredictor>(std::move(parts));
+  return result;
+}
+
+std::uint64_t memory(const SharedSvmOptions&, const TrainingSet& data) {
+  const LeafRows rows = without_common_roots(leaf_rows(data, "shared-svm"));
+  const std::vector<double> alpha(rows.tree.graph.num_nodes(), 1.0);
+  return 2 * path_svm_bytes(data.X, rows.tree.graph, alpha) +
+         12 * static_cast<std::uint64_t>(data.X.num_nonzeros());  // X with the intercept
+}
+
+}  // namespace
+
+Method shared_svm() {
+  Method method = make_method<SharedSvmOptions>(
+      "shared-svm", "structured SVM with shared norm: node weights learned with the classifiers",
+      train, memory);
+  method.needs_hierarchy = true;
+  return method;
+}
+
+}  // namespace margrove
