@@ -4,7 +4,6 @@
 //
 //   bench_mkl_tables DATA_FOLDER REPETITIONS NAME...      NAME: uci-sonar, ..., mfeat
 //   bench_mkl_tables --libsvm N OUT_FOLDER                one machine, for bench/svm_vs_libsvm.py
-//   bench_mkl_tables --peers DATA_FOLDER OUT_FOLDER       one run, for bench/mkl_vs_peers.py
 
 #include <fmt/core.h>
 #include <sys/resource.h>
@@ -409,40 +408,12 @@ void against_libsvm(std::size_t n, const std::string& folder) {
   }
 }
 
-/// The first sonar and pima splits: our methods' times, and the data for the peers.
-void against_peers(const std::string& folder, const std::string& out) {
-  for (const std::string name : {"uci-sonar", "uci-pima"}) {
-    const auto table = read_table(folder, name);
-    const auto split = make_split(table, 0.7, 0);
-    const auto all = kernel_groups(table, split.train);
-    const auto grams = matrices_of(all, split);
-    std::ofstream kernels(out + "/" + name + ".kernels.f32", std::ios::binary);
-    for (const auto& gram : grams) {
-      const std::size_t n = gram.K.size();
-      std::vector<float> full(n * n);
-      for (std::size_t i = 0; i < n; ++i) {
-        for (std::size_t j = 0; j < n; ++j) full[i * n + j] = gram.K.at(i, j);
-      }
-      kernels.write(reinterpret_cast<const char*>(full.data()),
-                    static_cast<std::streamsize>(full.size() * sizeof(float)));
-    }
-    std::ofstream labels(out + "/" + name + ".labels.txt");
-    for (const auto each : split.train_class) labels << each << "\n";
-    for (const auto& method : kMethods) {
-      const auto o = run(method, grams, all, false, split, 2, 1.0);
-      fmt::print("{} {} {} {:.4f} {}\n", name, method, grams.size(), o.seconds, o.rounds);
-    }
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.size() == 3 && arguments[0] == "--libsvm") {
     against_libsvm(std::stoul(arguments[1]), arguments[2]);
-  } else if (arguments.size() == 3 && arguments[0] == "--peers") {
-    against_peers(arguments[1], arguments[2]);
   } else if (arguments.size() >= 3) {
     tables(arguments[0], std::stoi(arguments[1]), {arguments.begin() + 2, arguments.end()});
   } else {

@@ -23,7 +23,7 @@
 #include "margrove/base/options.hpp"
 #include "margrove/data/conll_reader.hpp"
 #include "margrove/data/svmlight_reader.hpp"
-#include "margrove/eval/sequence_metrics.hpp"
+#include "margrove/loss/sequence_metrics.hpp"
 #include "margrove/model/structured.hpp"
 #include "margrove/model/token_features.hpp"
 

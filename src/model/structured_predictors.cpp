@@ -6,7 +6,7 @@
 
 #include "margrove/base/errors.hpp"
 #include "margrove/data/conll_reader.hpp"
-#include "margrove/eval/sequence_metrics.hpp"
+#include "margrove/loss/sequence_metrics.hpp"
 
 namespace margrove {
 namespace {

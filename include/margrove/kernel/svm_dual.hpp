@@ -8,8 +8,8 @@
 // intercept b, which is not regularised. Written in u, the labels leave the quadratic form: the
 // gradient of the negated dual is G = Ku - y.
 //
-// Sequential minimal optimisation [FanChenLin2005]: the pair (i, j) is the most violating i and the j
-// with the largest second-order gain; variables at a bound that cannot move are set aside
+// Sequential minimal optimisation [FanChenLin2005]: the pair (i, j) is the most violating i and the
+// j with the largest second-order gain; variables at a bound that cannot move are set aside
 // (shrinking), and what remains is copied into a smaller matrix so that rows stay contiguous.
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "margrove/eval/sequence_metrics.hpp"
+#include "margrove/loss/sequence_metrics.hpp"
 
 #include <gtest/gtest.h>
 
