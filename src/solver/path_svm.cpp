@@ -6,6 +6,7 @@
 #include "margrove/oracle/path_oracle.hpp"
 #include "margrove/search/leaf_search.hpp"
 #include "margrove/solver/bcfw.hpp"
+#include "margrove/solver/sgd.hpp"
 
 namespace margrove {
 namespace {
@@ -30,8 +31,23 @@ template <class Psi, class Search>
 PathSvmResult train(const PathModel& model, Psi psi, Search search, const PathSvmOptions& options,
                     std::uint32_t num_features, Executor& executor, RunControl& control,
                     std::span<const double> row_weights) {
-  Bcfw solver(model, psi, search, bcfw_options(options, model), executor, control, row_weights);
   PathSvmResult result;
+  if (options.solver == "sgd" && model.num_examples() > 0) {
+    SgdOptions sgd;
+    sgd.C = options.C;
+    sgd.max_passes = options.max_passes;
+    sgd.seed = options.seed;
+    Sgd solver(model, psi, search, sgd, executor, control, row_weights);
+    result.fit = solver.run();
+    const std::vector<float> w = solver.weights();
+    const StructuredObjective objective =
+        structured_objective(model, psi, search, options.C, {w, 1.0}, executor, row_weights);
+    result.fit.primal = objective.value;
+    result.fit.oracle_calls += objective.oracle_calls;
+    result.weights = model.scorer().node_weights({w, 1.0}, num_features);
+    return result;
+  }
+  Bcfw solver(model, psi, search, bcfw_options(options, model), executor, control, row_weights);
   result.fit = solver.run();
   result.weights = model.scorer().node_weights({solver.weights(), 1.0}, num_features);
   return result;

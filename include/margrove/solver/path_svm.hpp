@@ -43,8 +43,10 @@ struct PathSvmOptions {
               "margin: difference of scores plus task loss; normalized-difference: 1 plus the "
               "difference of scores divided by the normalized task loss, whatever task_loss says"),
         field("C", &PathSvmOptions::C, positive, "loss weight"),
-        field("solver", &PathSvmOptions::solver, Choices{{"bcfw"}},
-              "block-coordinate Frank-Wolfe with a duality gap"),
+        field(
+            "solver", &PathSvmOptions::solver, Choices{{"bcfw", "sgd"}},
+            "block-coordinate Frank-Wolfe with a duality gap, or averaged stochastic subgradients, "
+            "which make max_passes passes"),
         field("tolerance", &PathSvmOptions::tolerance, positive,
               "bcfw: relative duality gap to stop at"),
         field("max_passes", &PathSvmOptions::max_passes, at_least(1), "passes over the data"),

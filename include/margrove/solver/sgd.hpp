@@ -52,6 +52,13 @@ struct SgdOptions {
   }
 };
 
+/// Where a run has come to: enough to go on from there.
+struct SgdState {
+  std::vector<float> sum, weighted_sum;  // of the subgradients g_s, of s g_s
+  double steps = 0.0;
+  std::uint64_t passes = 0;
+};
+
 /// One solver run. Model, executor and control must outlive it. Oracles of a minibatch run in
 /// parallel, steps are taken in order: threads change no bit.
 template <StructuredModel Model, Surrogate Psi, class Search>
@@ -59,19 +66,24 @@ class Sgd {
  public:
   using Labelling = typename Model::Labelling;
 
+  /// example_weights: factors >= 0 of the examples' losses; empty for all 1.
   Sgd(const Model& model, Psi psi, Search search, const SgdOptions& options, Executor& executor,
-      RunControl& control)
+      RunControl& control, std::span<const double> example_weights = {})
       : model_(model),
         psi_(std::move(psi)),
         options_(options),
         executor_(executor),
         control_(control),
+        example_weights_(example_weights.begin(), example_weights.end()),
         sum_(model.num_weights(), 0.0F),
         caches_(model.num_examples()),
         searches_(static_cast<std::size_t>(executor.size()), search),
         workspaces_(static_cast<std::size_t>(executor.size())) {
     validate(options);
     require(model.num_examples() > 0, "sgd: there are no examples, but there must be one");
+    require(example_weights.empty() || example_weights.size() == model.num_examples(),
+            "sgd: ", example_weights.size(), " example weights, but must be one an example, ",
+            model.num_examples());
     lambda_ = 1.0 / (options.C * static_cast<double>(model.num_examples()));
     offset_ = options.warm_up * static_cast<double>(model.num_examples());
     if (options.averaging) weighted_sum_.resize(sum_.size(), 0.0F);
@@ -107,7 +119,8 @@ class Sgd {
       const std::size_t size = std::min(batch_size, order.size() - begin);
       search_all(std::span(order).subspan(begin, size), present(), found);
       for (std::size_t k = 0; k < size; ++k) {
-        loss += found[k].value;
+        loss +=
+            (example_weights_.empty() ? 1.0 : example_weights_[order[begin + k]]) * found[k].value;
         step(order[begin + k], found[k]);
       }
     }
@@ -137,6 +150,17 @@ class Sgd {
 
   std::int64_t oracle_calls() const { return oracle_calls_; }
 
+  SgdState state() const { return {sum_, weighted_sum_, steps_, passes_}; }
+  /// Goes on from a run with the same model and options; the examples may be others.
+  void resume(SgdState state) {
+    require(state.sum.size() == sum_.size() && state.weighted_sum.size() == weighted_sum_.size(),
+            "sgd: state of ", state.sum.size(), " weights, but must be ", sum_.size());
+    sum_ = std::move(state.sum);
+    weighted_sum_ = std::move(state.weighted_sum);
+    steps_ = state.steps;
+    passes_ = state.passes;
+  }
+
  private:
   ScaledWeights present() const {
     return {sum_, steps_ > 0.0 ? -1.0 / (lambda_ * (steps_ + offset_)) : 0.0};
@@ -160,12 +184,21 @@ class Sgd {
   void step(std::size_t i, const SearchResult<Labelling>& found) {
     steps_ += 1.0;
     if (!(found.value > 0.0)) return;  // y_i: no subgradient
-    const double slope = psi_.derivative_m(found.best.m, found.best.g);
+    const double weight = example_weights_.empty() ? 1.0 : example_weights_[i];
+    const double slope = weight * psi_.derivative_m(found.best.m, found.best.g);
     if (slope == 0.0) return;
-    difference_.clear();
-    model_.difference(i, found.best.y, difference_);
-    add_scaled(slope, difference_, sum_);
-    if (options_.averaging) add_scaled(steps_ * slope, difference_, weighted_sum_);
+    add_difference(i, found.best.y, slope, sum_);
+    if (options_.averaging) add_difference(i, found.best.y, steps_ * slope, weighted_sum_);
+  }
+
+  void add_difference(std::size_t i, const Labelling& y, double factor, std::span<float> w) {
+    if constexpr (ImplicitDifferences<Model>) {
+      model_.add_differences(i, {&y, 1}, {&factor, 1}, workspaces_[0], w);
+    } else {
+      difference_.clear();
+      model_.difference(i, y, difference_);
+      add_scaled(factor, difference_, w);
+    }
   }
 
   const Model& model_;
@@ -177,6 +210,7 @@ class Sgd {
   double lambda_ = 0.0, offset_ = 0.0, steps_ = 0.0;
   std::uint64_t passes_ = 0;
   std::int64_t oracle_calls_ = 0;
+  std::vector<double> example_weights_;
   std::vector<float> sum_, weighted_sum_;  // of g_s, of s g_s
   SparseVector difference_;
   std::vector<LabelCache<Labelling>> caches_;
@@ -192,7 +226,8 @@ struct StructuredObjective {
 };
 template <StructuredModel Model, Surrogate Psi, class Search>
 StructuredObjective structured_objective(const Model& model, const Psi& psi, const Search& search,
-                                         double C, ScaledWeights w, Executor& executor) {
+                                         double C, ScaledWeights w, Executor& executor,
+                                         std::span<const double> example_weights = {}) {
   std::vector<typename Model::Workspace> workspaces(static_cast<std::size_t>(executor.size()));
   std::vector<Search> searches(static_cast<std::size_t>(executor.size()), search);
   std::vector<double> bounds(model.num_examples());
@@ -200,9 +235,10 @@ StructuredObjective structured_objective(const Model& model, const Psi& psi, con
   const double loss = executor.ordered_sum(model.num_examples(), [&](std::size_t i, int worker) {
     LabelCache<typename Model::Labelling> cache;
     const auto found = searches[worker](model.oracle(i, w, workspaces[worker]), psi, cache);
-    bounds[i] = found.upper_bound;
+    const double weight = example_weights.empty() ? 1.0 : example_weights[i];
+    bounds[i] = weight * found.upper_bound;
     calls[i] = found.oracle_calls;
-    return found.value;
+    return weight * found.value;
   });
   const double regulariser = 0.5 * squared_norm(w);
   return {regulariser + C * loss,

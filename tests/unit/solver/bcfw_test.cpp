@@ -7,6 +7,7 @@
 #include "margrove/oracle/path_oracle.hpp"
 #include "margrove/solver/label_set_svm.hpp"
 #include "margrove/solver/path_svm.hpp"
+#include "margrove/solver/sgd.hpp"
 #include "tiny_hierarchies.hpp"
 
 namespace margrove {
@@ -320,6 +321,42 @@ TEST(PathSvm, normalized_differences_reach_their_optimum) {
     EXPECT_NEAR(result.fit.primal, best, 3e-6 * best) << "seed " << seed;
     EXPECT_TRUE(result.fit.certified);
   }
+}
+
+TEST(PathSvm, sgd_and_bcfw_agree_on_the_objective) {
+  const TinyProblem p = tiny_problem(12, 0.2, 60, 6, 21);
+  const std::vector<double> weights(60, 1.5);
+  for (const char* surrogate : {"margin", "normalized-difference"}) {
+    const PathSvmResult exact =
+        train(p, {.surrogate = surrogate, .C = 0.2, .tolerance = 1e-5}, 1, weights);
+    const PathSvmResult sgd = train(
+        p, {.surrogate = surrogate, .C = 0.2, .solver = "sgd", .max_passes = 300}, 1, weights);
+    EXPECT_EQ(sgd.fit.passes, 300);
+    EXPECT_GE(sgd.fit.primal, exact.fit.dual);
+    EXPECT_LE(sgd.fit.primal, 1.01 * exact.fit.primal) << surrogate;
+  }
+}
+
+TEST(Sgd, resumed_run_equals_one_in_one_piece) {
+  const TinyProblem p = tiny_problem(12, 0.2, 40, 6, 22);
+  const PathModel model(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::normalized);
+  Executor executor(1);
+  RunControl control;
+  Sgd whole(model, MarginRescaling{}, MarginSearch{}, {.max_passes = 6}, executor, control);
+  whole.run();
+  Sgd first(model, MarginRescaling{}, MarginSearch{}, {.max_passes = 2}, executor, control);
+  first.run();
+  Sgd second(model, MarginRescaling{}, MarginSearch{}, {.max_passes = 4}, executor, control);
+  second.resume(first.state());
+  second.run();
+  EXPECT_EQ(whole.weights(), second.weights());
+  EXPECT_THAT([&] { second.resume({}); },
+              ThrowsMessage<InvalidInput>(HasSubstr("state of 0 weights, but must be")));
+  EXPECT_THAT(([&] {
+                Sgd(model, MarginRescaling{}, MarginSearch{}, {}, executor, control,
+                    std::vector<double>{1});
+              }),
+              ThrowsMessage<InvalidInput>(HasSubstr("1 example weights, but must be one an")));
 }
 
 TEST(LabelSetSvm, reaches_the_optimum_over_all_label_sets) {
