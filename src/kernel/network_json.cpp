@@ -80,7 +80,7 @@ class Reader {
       require_all_used();
     }
     try {
-      const auto network = builder_.build();
+      auto network = builder_.build();
       for (const auto& spec : network.kernels()) check_kernel(spec, num_columns_);
       return network;
     } catch (const InvalidInput& error) {

@@ -43,7 +43,6 @@ class DualNewton {
   double high(std::size_t i) const { return i < num_leaves_ ? program_.longest : kInfinity; }
   bool has_kink(std::size_t i) const { return low(i) < high(i); }
 
-  const LabelGraph& graph_;
   WeightProgram program_;
   double q_;
   PathOperator paths_;
@@ -55,8 +54,7 @@ class DualNewton {
 };
 
 DualNewton::DualNewton(const LabelGraph& graph, const WeightProgram& program)
-    : graph_(graph),
-      program_(program),
+    : program_(program),
       q_(program.rho / (program.rho - 1)),
       paths_(graph),
       num_leaves_(graph.leaves().size()) {
