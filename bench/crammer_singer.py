@@ -13,6 +13,7 @@ import resource
 import subprocess
 import tempfile
 import time
+from typing import Any
 
 import numpy as np
 from liblinear.liblinearutil import train
@@ -25,7 +26,7 @@ def cpu_of_children() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def liblinear(X, y, C: float) -> tuple[float, float]:
+def liblinear(X: Any, y: Any, C: float) -> tuple[float, float]:
     start = time.process_time()
     model = train(y, X, f"-s 4 -c {C} -B 1 -q")
     seconds = time.process_time() - start
@@ -40,7 +41,9 @@ def liblinear(X, y, C: float) -> tuple[float, float]:
     return seconds, 0.5 * (W**2).sum() + C * loss
 
 
-def margrove(program: str, train_file: pathlib.Path, C: float, tolerance: float):
+def margrove(
+    program: str, train_file: pathlib.Path, C: float, tolerance: float
+) -> tuple[float, float, float]:
     with tempfile.TemporaryDirectory() as directory:
         start = cpu_of_children()
         command = [program, "train", "--method", "flat-svm", "--multiclass", "crammer-singer"]
