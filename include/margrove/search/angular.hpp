@@ -98,16 +98,21 @@ struct AngularSearch {
     return {H / G, {phi / (H * H), G * G / phi, true, false}};
   }
 
+  // The slope nearest to 1/lambda; of an angle that rounding has closed, its upper end.
+  static double nearest_slope(double lambda, double lower, double upper) {
+    return std::min(std::max(1.0 / lambda, lower), upper);
+  }
+
   // The largest h g on the line h + lambda g = K between two slopes.
   static double bound_between(double K, double lambda, double lower, double upper) {
-    const double slope = std::clamp(1.0 / lambda, lower, upper);
+    const double slope = nearest_slope(lambda, lower, upper);
     const double h = K / (1.0 + lambda * slope);
     return h * h * slope;
   }
 
   // The K up to which bound_between(K) does not exceed `value`.
   static double floor_for(double value, double lambda, const SlopeBounds& slopes) {
-    const double slope = std::clamp(1.0 / lambda, slopes.lower, slopes.upper);
+    const double slope = nearest_slope(lambda, slopes.lower, slopes.upper);
     return (1.0 + lambda * slope) * std::sqrt(value / slope);
   }
 

@@ -94,7 +94,8 @@ TEST(Mkl, objective_never_rises_and_the_bound_stays_below) {
           for (std::size_t k = 1; k < result.curve.size(); ++k) {
             EXPECT_LE(result.curve[k].primal, result.curve[k - 1].primal * (1 + 2e-7));
           }
-          EXPECT_LE(result.primal, result.curve.back().primal);
+          // The kernel is rounded to float32, so that a value is known to about 1e-7 only.
+          EXPECT_LE(result.primal, result.curve.back().primal * (1 + 2e-7));
           if (p >= 1) {
             EXPECT_LE(result.dual, result.primal);
           } else {
