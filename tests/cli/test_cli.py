@@ -420,6 +420,9 @@ class ExitCodes(CliTest):
                     _, err = self.run_program(*verb, name, *data, code=4)
                     self.assertIn(f"margrove: {name}: ", err)
 
+    @unittest.skipIf(
+        os.environ.get("MARGROVE_SANITIZED"), "a sanitizer's shadow memory exceeds any limit"
+    )
     def test_1_when_memory_runs_out(self) -> None:
         self.write("wide", "a 1:1\nb 2000000000:1\n")
         limit = 1 << 30
