@@ -10,7 +10,6 @@
 namespace margrove {
 namespace {
 
-constexpr std::size_t kTile = SymmetricMatrix::kTile;
 constexpr std::size_t kRowsForMedian = 1000;
 
 /// The distance whose median is a kernel's unit of width.

@@ -11,7 +11,7 @@ LabelCodec codec_in_order(const LabelCodec& codec) {
   std::vector<std::string> names;
   names.reserve(codec.size());
   for (const LabelId id : natural_order(codec)) names.push_back(codec.name(id));
-  return LabelCodec(std::move(names));
+  return LabelCodec(names);
 }
 
 LabelGraph graph_of(const Hierarchy& hierarchy, const LabelCodec& codec) {
