@@ -4,8 +4,8 @@ namespace margrove::cli {
 
 const std::vector<Verb>& verbs() {
   static const std::vector<Verb> all{
-      train_verb(), predict_verb(), evaluate_verb(),  tune_verb(),
-      info_verb(),  explain_verb(), hierarchy_verb(),
+      train_verb(), predict_verb(), evaluate_verb(), tune_verb(),
+      info_verb(),  explain_verb(), compare_verb(),  hierarchy_verb(),
   };
   return all;
 }

@@ -11,6 +11,7 @@ Verb evaluate_verb();
 Verb tune_verb();
 Verb info_verb();
 Verb explain_verb();
+Verb compare_verb();
 Verb hierarchy_verb();
 
 }  // namespace margrove::cli

@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MARGROVE = os.environ.get("MARGROVE", str(ROOT / "build" / "margrove"))
 UPDATE = os.environ.get("MARGROVE_UPDATE_GOLDEN") == "1"
 METHODS = ["flat-svm", "flat-lr", "hsvm", "nhsvm", "shared-svm", "hr-svm", "hr-lr"]
-VERBS = ["train", "predict", "evaluate", "tune", "info", "explain", "hierarchy"]
+VERBS = ["train", "predict", "evaluate", "tune", "info", "explain", "compare", "hierarchy"]
 
 HIERARCHY = "all a\nall b\na a1\na a2\nb b1\nb b2\nb b3\n"
 
@@ -237,6 +237,29 @@ class EndToEnd(CliTest):
             self.assertAlmostEqual(float(line.split("\t")[1]), 1, places=12)
         self.assertNotIn("path_sum", self.run_program("hierarchy", "tree")[0])
 
+    def test_compare_counts_wins_and_gives_both_tests(self) -> None:
+        labels = [line.split()[0] for line in self.read("test").decode().splitlines()]
+        self.write("right", "".join(f"{label}\n" for label in labels))
+        wrong = ["nowhere"] * 8 + labels[8:]
+        self.write("wrong", "".join(f"{label}\n" for label in wrong))
+        tests = json.loads(self.run_program("compare", "test", "right", "wrong", "--json")[0])
+        sign, wilcoxon = tests["micro_sign_test"], tests["macro_wilcoxon"]
+        # Each wrong row misses a label and has one that is not there.
+        self.assertEqual((sign["first_better"], sign["second_better"]), (16, 0))
+        self.assertAlmostEqual(sign["p_value"], 2 * 0.5**16)
+        self.assertEqual(wilcoxon["first_better"], len(set(labels[:8])))
+        self.assertEqual(wilcoxon["second_better"], 0)
+        lines = self.run_program("compare", "test", "wrong", "right")[0].splitlines()
+        self.assertEqual(lines[1].split(), ["micro_sign_test", "0", "16", "0", "3.05e-05"])
+        self.assertEqual(lines[2].split()[:3], ["macro_wilcoxon", "0", str(len(set(labels[:8])))])
+
+    def test_compare_takes_what_predict_wrote_for_documents(self) -> None:
+        self.write("texts", "fruit\tred apple\ncar\tfast car\n" * 3)
+        self.run_program("train", "--method", "flat-svm", "--text", "texts", "model")
+        self.run_program("predict", "model", "texts", "--output", "predicted")
+        tests = self.run_program("compare", "--text", "--json", "texts", "predicted", "predicted")
+        self.assertEqual(json.loads(tests[0])["micro_sign_test"]["p_value"], 1)
+
     def test_tune_prints_the_grid_and_keeps_the_winner(self) -> None:
         out, _ = self.run_program(
             "tune", "--method", "flat-svm", "--grid", "C=0.01,1", "--grid", "bias=0,1",
@@ -391,6 +414,8 @@ class ExitCodes(CliTest):
         self.write("stranger", "a1 1:1\nb1 1:2\nzebra 1:1\n")
         self.write("cycle", "a b\nb a\n")
         self.write("two", "a1,b1 1:1\n")
+        self.write("sets", "a1\n" * 60)
+        self.write("gap", "a1\nb1,,b2\n")
         flat = ["train", "--method", "flat-svm", "--quiet"]
         tree = ["train", "--method", "nhsvm", "--quiet", "--hierarchy"]
         for message, arguments in [
@@ -403,6 +428,12 @@ class ExitCodes(CliTest):
             ("broken:1:", ["evaluate", "model", "broken"]),
             ("must not take more than 1e-09 GB", [*flat, "--memory-limit", "1e-9", "train", "m"]),
             ("missing", ["hierarchy", "missing"]),
+            ("missing", ["compare", "test", "sets", "missing"]),
+            ("gap:2:4: label is empty", ["compare", "test", "sets", "gap"]),
+            (
+                "sets: the file has 60 rows, but must have 120 like train",
+                ["compare", "train", "sets", "sets"],
+            ),
         ]:
             with self.subTest(arguments=arguments):
                 _, err = self.run_program(*arguments, code=3)
