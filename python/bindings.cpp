@@ -206,6 +206,21 @@ Model train(const std::string& method_name, const std::map<std::string, std::str
   return std::move(*model);
 }
 
+/// (rows, their weights) or None: see margrove::merge_equal_rows.
+nb::object merge_equal_rows(const Csr& X, const Sets& labels,
+                            const std::optional<Vector<double>>& row_weights) {
+  const CsrView view = view_of(X);
+  std::optional<MergedRows> merged;
+  {
+    const nb::gil_scoped_release released;
+    merged = margrove::merge_equal_rows(
+        view, sets_of(labels), row_weights ? span_of(*row_weights) : std::span<const double>{});
+  }
+  if (!merged) return nb::none();
+  return nb::make_tuple(to_numpy(std::move(merged->rows)),
+                        to_numpy(std::move(merged->row_weights)));
+}
+
 // What a model does -------------------------------------------------------------------------------
 
 nb::tuple predict(const Model& model, const Csr& X, int threads) {
@@ -347,6 +362,8 @@ NB_MODULE(_core, m) {
   m.attr("__version__") = MARGROVE_VERSION;
   m.def("methods", &py::list_methods);
   m.def("read_hierarchy", &py::read_hierarchy_file, "path"_a);
+  m.def("merge_equal_rows", &py::merge_equal_rows, "X"_a.noconvert(), "labels"_a.noconvert(),
+        "row_weights"_a.noconvert().none());
   m.def("train", &py::train, "method"_a, "options"_a, "X"_a.noconvert(), "labels"_a.noconvert(),
         "names"_a, "hierarchy"_a.noconvert().none(), "row_weights"_a.noconvert().none(),
         "threads"_a, "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none());

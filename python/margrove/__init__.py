@@ -11,17 +11,21 @@ from margrove._core import ModelFileError, __version__
 
 if TYPE_CHECKING:
     from margrove.classifiers import (
+        HRSVC,
         HSVC,
         NHSVC,
         Classifier,
         FlatLogisticRegression,
         FlatSVC,
+        HRLogisticRegression,
+        SharedSVC,
         load,
     )
     from margrove.explanation import Contribution, Explanation, NodeScore
     from margrove.hierarchy import Hierarchy
 
 __all__ = [
+    "HRSVC",
     "HSVC",
     "NHSVC",
     "Classifier",
@@ -29,9 +33,11 @@ __all__ = [
     "Explanation",
     "FlatLogisticRegression",
     "FlatSVC",
+    "HRLogisticRegression",
     "Hierarchy",
     "ModelFileError",
     "NodeScore",
+    "SharedSVC",
     "__version__",
     "load",
 ]

@@ -50,6 +50,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     _method: ClassVar[str]
     _several_labels: ClassVar[bool] = False
+    _weighs_rows: ClassVar[bool] = True  # whether the method knows row weights
     _of_method: ClassVar[dict[str, type["Classifier"]]] = {}
 
     # What __init__ of every subclass sets, beside its method's own options.
@@ -86,7 +87,9 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
         X: dense or sparse; CSR of float32 with 32-bit columns is used without a copy. y: one label
         a row or, where the method takes several, a 0/1 matrix (dense or sparse) or a sequence of
-        sets. sample_weight: of each row's loss, >= 0. Raises ValueError for wrong data or options.
+        sets. sample_weight: of each row's loss, >= 0; rows of weight 0 are left out, and a row of
+        weight 2 is, bit for bit, the row twice: equal rows are trained as one with the sum of their
+        weights. Raises ValueError for wrong data or options.
         """
         if y is None:
             raise ValueError(
@@ -100,7 +103,10 @@ class Classifier(ClassifierMixin, BaseEstimator):
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
         hierarchy = None if self.hierarchy is None else Hierarchy.of(self.hierarchy)
-        model = self._train(_csr(X), targets, hierarchy, weights)
+        rows, sets = _csr(X), targets.to_core()
+        if self._weighs_rows:
+            rows, sets, weights = _merged(rows, sets, weights)
+        model = self._train(rows, sets, targets.classes, hierarchy, weights)
         self._adopt(model, targets.form, targets.classes, hierarchy)
         self._warn()
         return self
@@ -119,11 +125,12 @@ class Classifier(ClassifierMixin, BaseEstimator):
     def _train(
         self,
         X: Csr,
-        targets: Targets,
+        labels: Sets,
+        classes: NDArray[Any],
         hierarchy: Hierarchy | None,
         weights: NDArray[np.float64] | None,
     ) -> _core.Model:
-        names = [str(label) for label in targets.classes]
+        names = [str(label) for label in classes]
         graph = None if hierarchy is None else hierarchy.to_core()
         if graph is None and _needs_hierarchy(self._method):
             # Labels that are all roots: the method is then its own special case without structure.
@@ -138,7 +145,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
                 self._method,
                 self._options(),
                 X,
-                targets.to_core(),
+                labels,
                 names,
                 graph,
                 weights,
@@ -162,8 +169,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
         """As text; C is left out where lambda is given instead of it."""
         defaults = self._defaults()
         values = {name: getattr(self, name) for name in defaults}
-        if values["lambda_"] == 0:
-            del values["lambda_"]
+        if values.get("lambda_", 0) == 0:
+            values.pop("lambda_", None)
         elif values["C"] == defaults["C"]:
             del values["C"]
         return {name.rstrip("_"): _option_text(value) for name, value in values.items()}
@@ -404,6 +411,24 @@ def _csr(X: Any) -> Csr:
         rows.indices.astype(np.int32, copy=False),
         rows.data,
     )
+
+
+def _merged(
+    X: Csr, labels: Sets, weights: NDArray[np.float64] | None
+) -> tuple[Csr, Sets, NDArray[np.float64] | None]:
+    """Equal rows as one row with the sum of their weights, where there are any or weights."""
+    merged = _core.merge_equal_rows(X, labels, weights)
+    if merged is None:
+        return X, labels, weights
+    rows, weights = merged
+    num_columns, pointers, columns, values = X
+    selected = sp.csr_array((values, columns, pointers), shape=(len(pointers) - 1, num_columns))
+    pointers, positions = labels
+    lengths = np.diff(pointers)[rows]
+    first = pointers[rows]
+    new_pointers = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    places = np.arange(new_pointers[-1]) + np.repeat(first - new_pointers[:-1], lengths)
+    return _csr(selected[rows]), (new_pointers, positions[places]), weights
 
 
 def _needs_hierarchy(method: str) -> bool:

@@ -55,6 +55,9 @@ class Model:
 
 def methods() -> list[tuple[str, str, bool, list[tuple[str, str, str, str, str]]]]: ...
 def read_hierarchy(path: str) -> Edges: ...
+def merge_equal_rows(
+    X: Csr, labels: Sets, row_weights: NDArray[np.float64] | None
+) -> tuple[NDArray[np.uint32], NDArray[np.float64]] | None: ...
 def train(
     method: str,
     options: Mapping[str, str],

@@ -1,7 +1,6 @@
-"""The estimators: one class a method of the registry, with its options and their defaults.
+"""The estimators: one class a method of the registry, with its options and defaults.
 
-To add one, write its class here, name it in __init__.py and in docs/python.md, and add it to the
-list in tests/python/test_estimators.py, which compares the options with the registry's.
+Written by tools/make_estimators.py: change that, or the options' tables, and run it.
 """
 
 from typing import Any
@@ -9,7 +8,17 @@ from typing import Any
 from margrove._base import Classifier, load
 from margrove._progress import Progress
 
-__all__ = ["HSVC", "NHSVC", "Classifier", "FlatLogisticRegression", "FlatSVC", "load"]
+__all__ = [
+    "HRSVC",
+    "HSVC",
+    "NHSVC",
+    "Classifier",
+    "FlatLogisticRegression",
+    "FlatSVC",
+    "HRLogisticRegression",
+    "SharedSVC",
+    "load",
+]
 
 
 class FlatSVC(Classifier):
@@ -17,6 +26,39 @@ class FlatSVC(Classifier):
 
     One machine a label (`multiclass="ovr"`), or all labels in one problem ("crammer-singer"). Rows
     may have several labels.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
+    lambda_ : float, default 0.0
+        regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
+    bias : float, default 1.0
+        value of the appended constant feature, regularised like the others; 0: none [>= 0]
+    seed : int, default 0
+        seed of the random order of visits [>= 0]
+    tolerance : float, default 0.001
+        relative duality gap at which training stops [> 0]
+    max_passes : int, default 1000
+        passes over the rows, at most [>= 1]
+    threshold : str, default "tuned"
+        rows with several labels get those whose score exceeds a threshold: the one with the best
+        micro-F1 on a held-out fifth of the rows, or 0 [tuned | zero]
+    loss : str, default "hinge"
+        loss of each row's margin (crammer-singer: hinge) [hinge | squared-hinge]
+    multiclass : str, default "ovr"
+        each label against the rest, or all labels in one problem (rows with one label) [ovr |
+        crammer-singer]
+    hierarchy : Any, default None
+        the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+    threads : int, default 1
+        threads to use, 0: one for each core; the result does not depend on it
+    time_limit_seconds : float | None, default None
+        end training after so long, with the best weights so far and a ConvergenceWarning
+    memory_limit : float | None, default None
+        refuse to train if the estimate exceeds so many GB (10^9 bytes)
+    progress : Progress, default False
+        True for a tqdm bar, or a function that gets each report by keyword
     """
 
     _method = "flat-svm"
@@ -29,7 +71,7 @@ class FlatSVC(Classifier):
         lambda_: float = 0.0,
         bias: float = 1.0,
         seed: int = 0,
-        tolerance: float = 1e-3,
+        tolerance: float = 0.001,
         max_passes: int = 1000,
         threshold: str = "tuned",
         loss: str = "hinge",
@@ -57,7 +99,38 @@ class FlatSVC(Classifier):
 
 
 class FlatLogisticRegression(Classifier):
-    """Logistic regression, each label against the rest. Rows may have several labels."""
+    """Logistic regression, each label against the rest.
+
+    Rows may have several labels.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
+    lambda_ : float, default 0.0
+        regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
+    bias : float, default 1.0
+        value of the appended constant feature, regularised like the others; 0: none [>= 0]
+    seed : int, default 0
+        seed of the random order of visits [>= 0]
+    tolerance : float, default 0.001
+        relative duality gap at which training stops [> 0]
+    max_passes : int, default 1000
+        passes over the rows, at most [>= 1]
+    threshold : str, default "tuned"
+        rows with several labels get those whose score exceeds a threshold: the one with the best
+        micro-F1 on a held-out fifth of the rows, or 0 [tuned | zero]
+    hierarchy : Any, default None
+        the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+    threads : int, default 1
+        threads to use, 0: one for each core; the result does not depend on it
+    time_limit_seconds : float | None, default None
+        end training after so long, with the best weights so far and a ConvergenceWarning
+    memory_limit : float | None, default None
+        refuse to train if the estimate exceeds so many GB (10^9 bytes)
+    progress : Progress, default False
+        True for a tqdm bar, or a function that gets each report by keyword
+    """
 
     _method = "flat-lr"
     _several_labels = True
@@ -69,7 +142,7 @@ class FlatLogisticRegression(Classifier):
         lambda_: float = 0.0,
         bias: float = 1.0,
         seed: int = 0,
-        tolerance: float = 1e-3,
+        tolerance: float = 0.001,
         max_passes: int = 1000,
         threshold: str = "tuned",
         hierarchy: Any = None,
@@ -96,6 +169,36 @@ class HSVC(Classifier):
     """Hierarchical SVM: a structured SVM over paths with Hamming loss (HSVM in [NHSVM]).
 
     Without a hierarchy all labels are roots.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
+    lambda_ : float, default 0.0
+        regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
+    bias : float, default 1.0
+        value of the appended constant feature, regularised like the others; 0: none [>= 0]
+    seed : int, default 0
+        seed of the random order of visits [>= 0]
+    alpha : str, default "uniform"
+        rule of the node weights: uniform, leaves, power:RHO, directional, maxmin, relaxed:T
+    merge_duplicates : bool, default False
+        weigh the hierarchy whose nodes with the same leaves below them are merged, and split each
+        weight evenly over the copies [true | false]
+    tolerance : float, default 0.001
+        relative duality gap at which training stops [> 0]
+    max_passes : int, default 1000
+        passes over the rows, at most [>= 1]
+    hierarchy : Any, default None
+        the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+    threads : int, default 1
+        threads to use, 0: one for each core; the result does not depend on it
+    time_limit_seconds : float | None, default None
+        end training after so long, with the best weights so far and a ConvergenceWarning
+    memory_limit : float | None, default None
+        refuse to train if the estimate exceeds so many GB (10^9 bytes)
+    progress : Progress, default False
+        True for a tqdm bar, or a function that gets each report by keyword
     """
 
     _method = "hsvm"
@@ -109,7 +212,7 @@ class HSVC(Classifier):
         seed: int = 0,
         alpha: str = "uniform",
         merge_duplicates: bool = False,
-        tolerance: float = 1e-3,
+        tolerance: float = 0.001,
         max_passes: int = 1000,
         hierarchy: Any = None,
         threads: int = 1,
@@ -136,6 +239,39 @@ class NHSVC(Classifier):
     """Normalized hierarchical SVM: paths of equal weight, normalized loss ([NHSVM]).
 
     Without a hierarchy all labels are roots.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
+    lambda_ : float, default 0.0
+        regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
+    bias : float, default 1.0
+        value of the appended constant feature, regularised like the others; 0: none [>= 0]
+    seed : int, default 0
+        seed of the random order of visits [>= 0]
+    alpha : str, default "power:2"
+        rule of the node weights: uniform, leaves, power:RHO, directional, maxmin, relaxed:T
+    merge_duplicates : bool, default False
+        weigh the hierarchy whose nodes with the same leaves below them are merged, and split each
+        weight evenly over the copies [true | false]
+    tolerance : float, default 0.001
+        relative duality gap at which training stops [> 0]
+    max_passes : int, default 1000
+        passes over the rows, at most [>= 1]
+    surrogate : str, default "margin"
+        margin: score difference plus path loss; normalized-difference: 1 plus the score difference
+        divided by the path loss [margin | normalized-difference]
+    hierarchy : Any, default None
+        the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+    threads : int, default 1
+        threads to use, 0: one for each core; the result does not depend on it
+    time_limit_seconds : float | None, default None
+        end training after so long, with the best weights so far and a ConvergenceWarning
+    memory_limit : float | None, default None
+        refuse to train if the estimate exceeds so many GB (10^9 bytes)
+    progress : Progress, default False
+        True for a tqdm bar, or a function that gets each report by keyword
     """
 
     _method = "nhsvm"
@@ -149,7 +285,7 @@ class NHSVC(Classifier):
         seed: int = 0,
         alpha: str = "power:2",
         merge_duplicates: bool = False,
-        tolerance: float = 1e-3,
+        tolerance: float = 0.001,
         max_passes: int = 1000,
         surrogate: str = "margin",
         hierarchy: Any = None,
@@ -167,6 +303,241 @@ class NHSVC(Classifier):
         self.tolerance = tolerance
         self.max_passes = max_passes
         self.surrogate = surrogate
+        self.hierarchy = hierarchy
+        self.threads = threads
+        self.time_limit_seconds = time_limit_seconds
+        self.memory_limit = memory_limit
+        self.progress = progress
+
+
+class SharedSVC(Classifier):
+    """Hierarchical SVM whose node weights are learned: the shared norm of [NHSVM].
+
+    Without a hierarchy all labels are roots.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
+    lambda_ : float, default 0.0
+        regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
+    bias : float, default 1.0
+        value of the appended constant feature, regularised like the others; 0: none [>= 0]
+    seed : int, default 0
+        seed of the random order of visits [>= 0]
+    task_loss : str, default "zero-one"
+        what a wrong path costs: 1, or the number of nodes on one of the two paths only [zero-one |
+        hamming]
+    tolerance : float, default 0.001
+        relative duality gap of the joint problem at which training stops [> 0]
+    max_rounds : int, default 200
+        changes of the node weights, at most [>= 1]
+    max_passes : int, default 1000
+        passes over the rows for one choice of node weights, at most [>= 1]
+    hierarchy : Any, default None
+        the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+    threads : int, default 1
+        threads to use, 0: one for each core; the result does not depend on it
+    time_limit_seconds : float | None, default None
+        end training after so long, with the best weights so far and a ConvergenceWarning
+    memory_limit : float | None, default None
+        refuse to train if the estimate exceeds so many GB (10^9 bytes)
+    progress : Progress, default False
+        True for a tqdm bar, or a function that gets each report by keyword
+    """
+
+    _method = "shared-svm"
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        lambda_: float = 0.0,
+        bias: float = 1.0,
+        seed: int = 0,
+        task_loss: str = "zero-one",
+        tolerance: float = 0.001,
+        max_rounds: int = 200,
+        max_passes: int = 1000,
+        hierarchy: Any = None,
+        threads: int = 1,
+        time_limit_seconds: float | None = None,
+        memory_limit: float | None = None,
+        progress: Progress = False,
+    ) -> None:
+        self.C = C
+        self.lambda_ = lambda_
+        self.bias = bias
+        self.seed = seed
+        self.task_loss = task_loss
+        self.tolerance = tolerance
+        self.max_rounds = max_rounds
+        self.max_passes = max_passes
+        self.hierarchy = hierarchy
+        self.threads = threads
+        self.time_limit_seconds = time_limit_seconds
+        self.memory_limit = memory_limit
+        self.progress = progress
+
+
+class HRSVC(Classifier):
+    """SVMs of the leaves, pulled towards their relatives in the hierarchy (HR-SVM in [HR]).
+
+    Without a hierarchy it is FlatSVC. Rows may have several labels.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
+    lambda_ : float, default 0.0
+        regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
+    bias : float, default 1.0
+        value of the appended constant feature, regularised like the others; 0: none [>= 0]
+    seed : int, default 0
+        seed of the random order of visits [>= 0]
+    alpha : str, default "uniform"
+        rule of the node weights: uniform (the paper's), leaves, power:RHO, directional, maxmin,
+        relaxed:T
+    dag : str, default "additive"
+        nodes with several parents: a leaf is the sum over all its ancestors, or every parent edge
+        pulls; the same on trees [additive | graph]
+    tolerance : float, default 0.001
+        joint: relative duality gap at which training stops; alternating: relative change of the
+        objective [> 0]
+    max_passes : int, default 1000
+        passes over all labels, at most [>= 1]
+    threshold : str, default "tuned"
+        rows with several labels get those whose score exceeds a threshold: the one with the best
+        micro-F1 on a held-out fifth of the rows, or 0 [tuned | zero]
+    loss : str, default "hinge"
+        loss of each row's margin [hinge | squared-hinge]
+    solver : str, default "joint"
+        dual coordinate descent over all leaves at once with a duality gap, or the paper's
+        alternation between nodes [joint | alternating]
+    hierarchy : Any, default None
+        the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+    threads : int, default 1
+        threads to use, 0: one for each core; the result does not depend on it
+    time_limit_seconds : float | None, default None
+        end training after so long, with the best weights so far and a ConvergenceWarning
+    memory_limit : float | None, default None
+        refuse to train if the estimate exceeds so many GB (10^9 bytes)
+    progress : Progress, default False
+        True for a tqdm bar, or a function that gets each report by keyword
+    """
+
+    _method = "hr-svm"
+    _several_labels = True
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        lambda_: float = 0.0,
+        bias: float = 1.0,
+        seed: int = 0,
+        alpha: str = "uniform",
+        dag: str = "additive",
+        tolerance: float = 0.001,
+        max_passes: int = 1000,
+        threshold: str = "tuned",
+        loss: str = "hinge",
+        solver: str = "joint",
+        hierarchy: Any = None,
+        threads: int = 1,
+        time_limit_seconds: float | None = None,
+        memory_limit: float | None = None,
+        progress: Progress = False,
+    ) -> None:
+        self.C = C
+        self.lambda_ = lambda_
+        self.bias = bias
+        self.seed = seed
+        self.alpha = alpha
+        self.dag = dag
+        self.tolerance = tolerance
+        self.max_passes = max_passes
+        self.threshold = threshold
+        self.loss = loss
+        self.solver = solver
+        self.hierarchy = hierarchy
+        self.threads = threads
+        self.time_limit_seconds = time_limit_seconds
+        self.memory_limit = memory_limit
+        self.progress = progress
+
+
+class HRLogisticRegression(Classifier):
+    """Logistic regressions of the leaves, pulled towards their relatives (HR-LR in [HR]).
+
+    Without a hierarchy it is FlatLogisticRegression. Rows may have several labels.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
+    lambda_ : float, default 0.0
+        regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
+    bias : float, default 1.0
+        value of the appended constant feature, regularised like the others; 0: none [>= 0]
+    seed : int, default 0
+        seed of the random order of visits [>= 0]
+    alpha : str, default "uniform"
+        rule of the node weights: uniform (the paper's), leaves, power:RHO, directional, maxmin,
+        relaxed:T
+    dag : str, default "additive"
+        nodes with several parents: a leaf is the sum over all its ancestors, or every parent edge
+        pulls; the same on trees [additive | graph]
+    tolerance : float, default 0.001
+        joint: relative duality gap at which training stops; alternating: relative change of the
+        objective [> 0]
+    max_passes : int, default 1000
+        passes over all labels, at most [>= 1]
+    threshold : str, default "tuned"
+        rows with several labels get those whose score exceeds a threshold: the one with the best
+        micro-F1 on a held-out fifth of the rows, or 0 [tuned | zero]
+    hierarchy : Any, default None
+        the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+    threads : int, default 1
+        threads to use, 0: one for each core; the result does not depend on it
+    time_limit_seconds : float | None, default None
+        end training after so long, with the best weights so far and a ConvergenceWarning
+    memory_limit : float | None, default None
+        refuse to train if the estimate exceeds so many GB (10^9 bytes)
+    progress : Progress, default False
+        True for a tqdm bar, or a function that gets each report by keyword
+    """
+
+    _method = "hr-lr"
+    _several_labels = True
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        lambda_: float = 0.0,
+        bias: float = 1.0,
+        seed: int = 0,
+        alpha: str = "uniform",
+        dag: str = "additive",
+        tolerance: float = 0.001,
+        max_passes: int = 1000,
+        threshold: str = "tuned",
+        hierarchy: Any = None,
+        threads: int = 1,
+        time_limit_seconds: float | None = None,
+        memory_limit: float | None = None,
+        progress: Progress = False,
+    ) -> None:
+        self.C = C
+        self.lambda_ = lambda_
+        self.bias = bias
+        self.seed = seed
+        self.alpha = alpha
+        self.dag = dag
+        self.tolerance = tolerance
+        self.max_passes = max_passes
+        self.threshold = threshold
         self.hierarchy = hierarchy
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds

@@ -1,6 +1,9 @@
 #include "margrove/model/training_set.hpp"
 
-#include <optional>
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
 
 #include "margrove/base/errors.hpp"
 
@@ -24,7 +27,82 @@ LabelGraph graph_of(const Hierarchy& hierarchy, const LabelCodec& codec) {
   return LabelGraph::build(static_cast<std::uint32_t>(codec.size()), edges);
 }
 
+/// splitmix64's mixing of a word into a hash.
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
+  std::uint64_t z = hash + word + 0x9e3779b97f4a7c15ULL;
+  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31U);
+}
+
+std::uint64_t hash_of(const SparseRow& x, std::span<const LabelId> labels) {
+  std::uint64_t hash = labels.size();
+  for (const LabelId label : labels) hash = mixed(hash, label);
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const auto value = std::bit_cast<std::uint32_t>(x.values[k] + 0.0F);  // -0 is 0
+    hash = mixed(hash, (std::uint64_t{x.columns[k]} << 32U) | value);
+  }
+  return hash;
+}
+
+/// Rows with their labels, by hash and then by content.
+class RowOrder {
+ public:
+  RowOrder(const CsrView& X, const LabelSets& labels)
+      : X_(X), labels_(labels), hashes_(X.num_rows()) {
+    for (std::size_t i = 0; i < hashes_.size(); ++i) hashes_[i] = hash_of(X.row(i), labels[i]);
+  }
+  bool operator()(std::uint32_t a, std::uint32_t b) const {
+    if (hashes_[a] != hashes_[b]) return hashes_[a] < hashes_[b];
+    const SparseRow x = X_.row(a), y = X_.row(b);
+    if (const auto order = compare(labels_[a], labels_[b]); order != 0) return order < 0;
+    if (const auto order = compare(x.columns, y.columns); order != 0) return order < 0;
+    return compare(x.values, y.values) < 0;
+  }
+
+ private:
+  template <class Range>
+  static int compare(const Range& a, const Range& b) {
+    if (std::ranges::lexicographical_compare(a, b)) return -1;
+    return std::ranges::lexicographical_compare(b, a) ? 1 : 0;
+  }
+  const CsrView& X_;
+  const LabelSets& labels_;
+  std::vector<std::uint64_t> hashes_;
+};
+
 }  // namespace
+
+std::optional<MergedRows> merge_equal_rows(const CsrView& X, const LabelSets& labels,
+                                           std::span<const double> row_weights) {
+  require(labels.num_rows() == X.num_rows(), "merge_equal_rows: there are ", labels.num_rows(),
+          " label sets, but must be ", X.num_rows());
+  require(row_weights.empty() || row_weights.size() == X.num_rows(), "row weights: there are ",
+          row_weights.size(), ", but must be ", X.num_rows());
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t i = 0; i < X.num_rows(); ++i) {
+    if (!row_weights.empty()) {
+      require(row_weights[i] >= 0 && std::isfinite(row_weights[i]), "row weights: that of row ", i,
+              " is ", row_weights[i], ", but must be a number >= 0");
+    }
+    if (row_weights.empty() || row_weights[i] > 0) order.push_back(i);
+  }
+  require(!order.empty() || X.num_rows() == 0, "row weights: all are 0, but one must be > 0");
+  const RowOrder less(X, labels);
+  std::sort(order.begin(), order.end(), less);
+  MergedRows merged;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const double weight = row_weights.empty() ? 1.0 : row_weights[order[k]];
+    if (k > 0 && !less(order[k - 1], order[k])) {
+      merged.row_weights.back() += weight;
+    } else {
+      merged.rows.push_back(order[k]);
+      merged.row_weights.push_back(weight);
+    }
+  }
+  if (row_weights.empty() && merged.rows.size() == X.num_rows()) return std::nullopt;
+  return merged;
+}
 
 LabelledRows label_rows(const LabelSets& labels, const LabelCodec& codec,
                         const Hierarchy* hierarchy, const std::string& source) {

@@ -13,12 +13,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from margrove import (
+    HRSVC,
     HSVC,
     NHSVC,
     Classifier,
     FlatLogisticRegression,
     FlatSVC,
+    HRLogisticRegression,
     ModelFileError,
+    SharedSVC,
     _base,
     _core,
     load,
@@ -31,8 +34,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tools import make_estimators
+
 PROGRAM = Path(__file__).resolve().parents[2] / "build" / "margrove"
-ESTIMATORS: list[type[Classifier]] = [FlatSVC, FlatLogisticRegression, HSVC, NHSVC]
+ESTIMATORS: list[type[Classifier]] = [
+    FlatSVC,
+    FlatLogisticRegression,
+    HSVC,
+    NHSVC,
+    SharedSVC,
+    HRSVC,
+    HRLogisticRegression,
+]
 EDGES = [("animal", "dog"), ("animal", "cat"), ("plant", "oak"), ("plant", "rose")]
 LEAVES = np.array(["cat", "dog", "oak", "rose"])
 
@@ -67,20 +80,13 @@ def run_program(*arguments: Any) -> str:
 # scikit-learn's conventions -----------------------------------------------------------------------
 
 
-def expected_failures(estimator: Any) -> dict[str, str]:
-    """Weights are those of the objective, but its minimum is found to a tolerance."""
-    reason = "a row of weight 2 and the row twice have one minimum, reached from two sides"
-    return {
-        "check_sample_weight_equivalence_on_dense_data": reason,
-        "check_sample_weight_equivalence_on_sparse_data": reason,
-    }
-
-
-@parametrize_with_checks(  # type: ignore[untyped-decorator]
-    [made() for made in ESTIMATORS], expected_failed_checks=expected_failures
-)
+@parametrize_with_checks([made() for made in ESTIMATORS])  # type: ignore[untyped-decorator]
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+def test_classes_are_as_their_generator_writes_them() -> None:
+    assert make_estimators.file_text() == make_estimators.FILE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("made", ESTIMATORS)
@@ -218,6 +224,24 @@ def test_other_matrices_give_the_scores_of_csr(convert: Any) -> None:
     np.testing.assert_array_equal(other.decision_function(convert(X)), expected)
 
 
+@pytest.mark.parametrize("made", ESTIMATORS)
+def test_weights_are_repetitions_bit_for_bit(made: type[Classifier]) -> None:
+    X, y = rows(40)
+    weights = np.random.default_rng(1).integers(0, 4, size=40)
+    order = np.random.default_rng(2).permutation(40)
+    weighted = made().fit(X[order], y[order], sample_weight=weights[order])
+    repeated = made().fit(X[np.repeat(np.arange(40), weights)], np.repeat(y, weights))
+    np.testing.assert_array_equal(weighted.decision_function(X), repeated.decision_function(X))
+    plain = made().fit(X, y)
+    assert (plain.decision_function(X) != repeated.decision_function(X)).any()
+
+
+def test_weights_that_are_all_zero_are_refused() -> None:
+    X, y = rows()
+    with pytest.raises(ValueError, match="row weights: all are 0, but one must be > 0"):
+        HSVC().fit(X, y, sample_weight=np.zeros(80))
+
+
 def test_weights_of_zero_leave_rows_out() -> None:
     X, y = rows()
     wrong = np.where(np.arange(80) < 40, y, "oak")
@@ -238,7 +262,7 @@ def several(form: str) -> Any:
     return sp.csr_matrix(matrix) if form == "sparse" else matrix
 
 
-@pytest.mark.parametrize("made", [FlatSVC, FlatLogisticRegression])
+@pytest.mark.parametrize("made", [FlatSVC, FlatLogisticRegression, HRSVC, HRLogisticRegression])
 def test_several_labels_come_back_in_the_form_they_were_given(made: type[Classifier]) -> None:
     X = sp.hstack([sp.csr_array(several("indicator").astype(np.float32)), rows()[0]], format="csr")
     dense = made(C=10).fit(X, several("indicator"))

@@ -2,6 +2,7 @@
 // What a method is trained on.
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,6 +47,18 @@ struct LabelledRows {
 /// labels of `data` are not changed. O(labels log labels + rows).
 LabelledRows label_rows(const LabelSets& labels, const LabelCodec& codec,
                         const Hierarchy* hierarchy, const std::string& source);
+
+/// Rows whose features and labels are the same, as one row with the sum of their weights.
+struct MergedRows {
+  std::vector<std::uint32_t> rows;  // one of each group, in an order that the content decides
+  std::vector<double> row_weights;  // of these
+};
+/// Rows of weight 0 are left out, so that a row of weight 2 and the row twice are the same data,
+/// bit for bit, in whatever order the rows come. Nothing if there are no weights and no equal rows:
+/// then the data stay as they are. Throws InvalidInput if all weights are 0 or one is not a number
+/// >= 0. O(nonzeros + rows log rows).
+std::optional<MergedRows> merge_equal_rows(const CsrView& X, const LabelSets& labels,
+                                           std::span<const double> row_weights);
 
 /// The same labels in the numbers of another codec, for evaluation: a label that `target` does not
 /// know gets a number from target.size() on, the same for each occurrence, and is counted.

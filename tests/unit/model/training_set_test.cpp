@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "margrove/base/errors.hpp"
 
 namespace margrove {
@@ -55,6 +57,61 @@ TEST(LabelRows, a_label_outside_the_hierarchy_throws_with_label_and_row) {
     EXPECT_THAT(error.what(), HasSubstr("train.svm: row 2: label is 'fish', but must be a node of "
                                         "the hierarchy animals.txt"));
   }
+}
+
+/// Rows 0, 2 and 4 are the same row; row 3 has its features and another label.
+struct Repeated {
+  std::vector<std::int64_t> pointers{0, 1, 2, 3, 4, 5};
+  std::vector<FeatureId> columns{2, 1, 2, 2, 2};
+  std::vector<float> values{0.5F, -0.0F, 0.5F, 0.5F, 0.5F};
+  CsrView X{3, pointers, columns, values};
+  LabelSets labels = sets_of({{7}, {7}, {7}, {8}, {7}});
+};
+
+TEST(MergeEqualRows, equal_rows_become_one_with_their_number_for_a_weight) {
+  const Repeated data;
+  const auto merged = merge_equal_rows(data.X, data.labels, {});
+  ASSERT_TRUE(merged.has_value());
+  std::map<std::uint32_t, double> weight_of_row;
+  for (std::size_t k = 0; k < merged->rows.size(); ++k) {
+    weight_of_row[merged->rows[k] % 4 == 0 ? 2 : merged->rows[k]] = merged->row_weights[k];
+  }
+  EXPECT_EQ(weight_of_row, (std::map<std::uint32_t, double>{{1, 1.0}, {2, 3.0}, {3, 1.0}}));
+}
+
+TEST(MergeEqualRows, order_and_weights_depend_on_the_content_only) {
+  Repeated a, b;
+  std::swap(b.columns[1], b.columns[3]);  // rows 1 and 3 change places
+  std::swap(b.values[1], b.values[3]);
+  b.labels = sets_of({{7}, {8}, {7}, {7}, {7}});
+  const auto merged_a = merge_equal_rows(a.X, a.labels, std::vector{1.0, 2.0, 0.5, 4.0, 0.0});
+  const auto merged_b = merge_equal_rows(b.X, b.labels, std::vector{0.0, 4.0, 0.5, 2.0, 1.0});
+  EXPECT_EQ(merged_a->row_weights, merged_b->row_weights);
+  ASSERT_EQ(merged_a->rows.size(), merged_b->rows.size());
+  for (std::size_t k = 0; k < merged_a->rows.size(); ++k) {
+    EXPECT_THAT(a.labels[merged_a->rows[k]], ElementsAre(b.labels[merged_b->rows[k]].front()));
+  }
+}
+
+TEST(MergeEqualRows, without_weights_and_repetitions_there_is_nothing_to_merge) {
+  Repeated data;
+  data.labels = sets_of({{0}, {1}, {2}, {3}, {4}});
+  EXPECT_FALSE(merge_equal_rows(data.X, data.labels, {}).has_value());
+}
+
+TEST(MergeEqualRows, wrong_weights_throw) {
+  const Repeated data;
+  const auto message = [&](std::vector<double> weights) -> std::string {
+    try {
+      merge_equal_rows(data.X, data.labels, weights);
+    } catch (const InvalidInput& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(message({0, 0, 0, 0, 0}), HasSubstr("all are 0, but one must be > 0"));
+  EXPECT_THAT(message({1, 1, -1, 1, 1}), HasSubstr("row 2 is -1, but must be a number >= 0"));
+  EXPECT_THAT(message({1}), HasSubstr("there are 1, but must be 5"));
 }
 
 TEST(TranslateLabels, unknown_labels_get_numbers_after_the_known_and_are_counted) {

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""Writes python/margrove/classifiers.py: one class a method, with the options the registry lists.
+
+Names, defaults, ranges and help of the options stand in the C++ tables only; what is Python's own
+(names of the classes, what they say of themselves, parameters of a run) stands here. A test keeps
+the file and the registry alike.
+
+usage: PYTHONPATH=build/python tools/make_estimators.py [--check]
+"""
+
+import sys
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+from margrove import _core
+
+FILE = Path(__file__).resolve().parent.parent / "python/margrove/classifiers.py"
+WIDTH = 100
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """A class: `about` is its docstring before the parameters."""
+
+    name: str
+    method: str
+    several_labels: bool  # whether rows may have more than one
+    about: str
+
+
+ESTIMATORS = [
+    Estimator(
+        "FlatSVC",
+        "flat-svm",
+        True,
+        "Linear support vector machines that know no hierarchy.\n\n"
+        'One machine a label (`multiclass="ovr"`), or all labels in one problem '
+        '("crammer-singer"). Rows may have several labels.',
+    ),
+    Estimator(
+        "FlatLogisticRegression",
+        "flat-lr",
+        True,
+        "Logistic regression, each label against the rest.\n\nRows may have several labels.",
+    ),
+    Estimator(
+        "HSVC",
+        "hsvm",
+        False,
+        "Hierarchical SVM: a structured SVM over paths with Hamming loss (HSVM in [NHSVM]).\n\n"
+        "Without a hierarchy all labels are roots.",
+    ),
+    Estimator(
+        "NHSVC",
+        "nhsvm",
+        False,
+        "Normalized hierarchical SVM: paths of equal weight, normalized loss ([NHSVM]).\n\n"
+        "Without a hierarchy all labels are roots.",
+    ),
+    Estimator(
+        "SharedSVC",
+        "shared-svm",
+        False,
+        "Hierarchical SVM whose node weights are learned: the shared norm of [NHSVM].\n\n"
+        "Without a hierarchy all labels are roots.",
+    ),
+    Estimator(
+        "HRSVC",
+        "hr-svm",
+        True,
+        "SVMs of the leaves, pulled towards their relatives in the hierarchy (HR-SVM in [HR]).\n\n"
+        "Without a hierarchy it is FlatSVC. Rows may have several labels.",
+    ),
+    Estimator(
+        "HRLogisticRegression",
+        "hr-lr",
+        True,
+        "Logistic regressions of the leaves, pulled towards their relatives (HR-LR in [HR]).\n\n"
+        "Without a hierarchy it is FlatLogisticRegression. Rows may have several labels.",
+    ),
+]
+
+# What every class has beside its options: declaration, annotation of the default, help.
+RUN_PARAMETERS = [
+    (
+        "hierarchy: Any = None",
+        "the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none",
+    ),
+    ("threads: int = 1", "threads to use, 0: one for each core; the result does not depend on it"),
+    (
+        "time_limit_seconds: float | None = None",
+        "end training after so long, with the best weights so far and a ConvergenceWarning",
+    ),
+    (
+        "memory_limit: float | None = None",
+        "refuse to train if the estimate exceeds so many GB (10^9 bytes)",
+    ),
+    (
+        "progress: Progress = False",
+        "True for a tqdm bar, or a function that gets each report by keyword",
+    ),
+]
+
+HEADER = '''"""The estimators: one class a method of the registry, with its options and defaults.
+
+Written by tools/make_estimators.py: change that, or the options' tables, and run it.
+"""
+
+from typing import Any
+
+from margrove._base import Classifier, load
+from margrove._progress import Progress
+
+__all__ = [
+{names}
+]
+'''
+
+
+def declaration(option: tuple[str, str, str, str, str]) -> str:
+    """`name: type = default` of an option of the registry; keywords get a final underscore."""
+    name, kind, default, _, _ = option
+    name = "lambda_" if name == "lambda" else name
+    if kind == "number":
+        return f"{name}: float = {float(default)!r}"
+    if kind == "integer":
+        return f"{name}: int = {int(default)}"
+    if kind == "switch":
+        return f"{name}: bool = {default == 'true'}"
+    return f'{name}: str = "{default}"'
+
+
+def wrapped(text: str, indent: str) -> str:
+    """Paragraphs broken at WIDTH."""
+    fill = textwrap.TextWrapper(
+        WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    ).fill
+    return "\n".join(map(fill, text.split("\n")))
+
+
+def class_text(estimator: Estimator) -> str:
+    """The class as ruff formats it."""
+    options = next(options for name, _, _, options in _core.methods() if name == estimator.method)
+    parameters = [
+        (declaration(option), f"{option[4]} [{option[3]}]" if option[3] else option[4])
+        for option in options
+    ] + RUN_PARAMETERS
+    lines = [f"class {estimator.name}(Classifier):"]
+    lines += [wrapped(f'"""{estimator.about}', "    "), "", "    Parameters", "    ----------"]
+    for head, about in parameters:
+        name, rest = head.split(": ", 1)
+        kind, default = rest.split(" = ")
+        lines += [f"    {name} : {kind}, default {default}", wrapped(about, " " * 8)]
+    lines += ['    """', "", f'    _method = "{estimator.method}"']
+    lines += ["    _several_labels = True"] * estimator.several_labels
+    lines += ["", "    def __init__("]
+    lines += ["        self,", "        *,"]
+    lines += [f"        {head}," for head, _ in parameters]
+    lines += ["    ) -> None:"]
+    names = [head.split(":")[0] for head, _ in parameters]
+    lines += [f"        self.{name} = {name}" for name in names]
+    return "\n".join(lines) + "\n"
+
+
+def file_text() -> str:
+    """All of classifiers.py."""
+    exported = sorted(
+        {"Classifier", "load"} | {e.name for e in ESTIMATORS},
+        key=lambda name: (name != name.upper(), name == name.lower(), name),
+    )
+    text = HEADER.format(names="\n".join(f'    "{name}",' for name in exported))
+    return text + "".join("\n\n" + class_text(estimator) for estimator in ESTIMATORS)
+
+
+def main() -> int:
+    """Writes the file, or with --check only says whether it is as it would be written."""
+    text = file_text()
+    if "--check" in sys.argv[1:]:
+        return 0 if FILE.read_text(encoding="utf-8") == text else 1
+    FILE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
