@@ -236,12 +236,6 @@ def test_weights_are_repetitions_bit_for_bit(made: type[Classifier]) -> None:
     assert (plain.decision_function(X) != repeated.decision_function(X)).any()
 
 
-def test_weights_that_are_all_zero_are_refused() -> None:
-    X, y = rows()
-    with pytest.raises(ValueError, match="row weights: all are 0, but one must be > 0"):
-        HSVC().fit(X, y, sample_weight=np.zeros(80))
-
-
 def test_weights_of_zero_leave_rows_out() -> None:
     X, y = rows()
     wrong = np.where(np.arange(80) < 40, y, "oak")
