@@ -74,7 +74,7 @@ THREADED := [Tt]hread|Executor|RunControl|[Pp]arallel|[Cc]oncurrent
 
 .PHONY: check-tsan
 check-tsan: setup ## the tests of threaded code under the thread sanitizer
-	@$(call build,tsan)
+	@$(call build,tsan,-DMARGROVE_CLI=OFF '-DMARGROVE_TESTS_MATCHING=$(THREADED)')
 	@cd build-tsan && $(CTEST) --no-tests=error -R '$(THREADED)'
 
 .PHONY: check-fuzz

@@ -37,7 +37,7 @@ struct Factors {
 // M = P S Q^T with M = diag(mu)^1/2 U diag(nu)^1/2: A = diag(mu)^-1/2 P S^1/2, W likewise.
 Factors factor(const Matrix& U, const Vector& mu, const Vector& nu) {
   const Matrix M = mu.cwiseSqrt().asDiagonal() * U * nu.cwiseSqrt().asDiagonal();
-  const Eigen::BDCSVD<Matrix> svd(M, Eigen::ComputeThinU | Eigen::ComputeThinV);
+  const Eigen::JacobiSVD<Matrix> svd(M, Eigen::ComputeThinU | Eigen::ComputeThinV);
   const Vector root = svd.singularValues().cwiseSqrt();
   const auto inverse_root = [](const Vector& v) -> Vector {
     return v.unaryExpr([](double x) { return x > 0 ? 1.0 / std::sqrt(x) : 0.0; });
@@ -65,7 +65,7 @@ double frobenius_norm(const DenseView& U) { return to_matrix(U).norm(); }
 double trace_norm(const DenseView& U) {
   const Matrix M = to_matrix(U);
   if (M.size() == 0) return 0;
-  return Eigen::BDCSVD<Matrix>(M).singularValues().sum();
+  return Eigen::JacobiSVD<Matrix>(M).singularValues().sum();
 }
 
 NormBounds shared_norm(const DenseView& view, const SharedNormOptions& options) {

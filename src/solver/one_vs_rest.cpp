@@ -121,7 +121,7 @@ class UsedColumns {
     columns_.assign(X.columns().begin(), X.columns().end());
     for (FeatureId& j : columns_) j = compact_id_[j];
   }
-  CsrView X() const {
+  CsrView view() const {
     return {static_cast<FeatureId>(used_.size()), X_.row_pointers(), columns_, X_.values()};
   }
   static constexpr FeatureId kUnused = std::numeric_limits<FeatureId>::max();
@@ -226,7 +226,7 @@ class Training {
     for (std::size_t i = 0; i < extras.row_weights.size(); ++i) {
       costs_[i] = static_cast<float>(options.C * extras.row_weights[i]);
     }
-    problem_ = {.X = used_.X(),
+    problem_ = {.X = used_.view(),
                 .squared_norms = norms_,
                 .costs = costs_,
                 .loss = point_loss_from_string(options.loss),
