@@ -25,7 +25,11 @@
 #include "margrove/base/errors.hpp"
 #include "margrove/base/executor.hpp"
 #include "margrove/data/hierarchy_reader.hpp"
+#include "margrove/eval/held_out.hpp"
+#include "margrove/eval/report.hpp"
+#include "margrove/io/liblinear_model.hpp"
 #include "margrove/io/model_file.hpp"
+#include "margrove/model/linear_predictor.hpp"
 #include "margrove/model/registry.hpp"
 #include "margrove/model/tensor_parts.hpp"
 #include "margrove/model/training.hpp"
@@ -174,7 +178,7 @@ Model train(const std::string& method_name, const std::map<std::string, std::str
             const Csr& X, const Sets& labels, const std::vector<std::string>& names,
             const std::optional<Edges>& hierarchy, const std::optional<Vector<double>>& row_weights,
             int threads, std::optional<double> time_limit_seconds,
-            std::optional<double> memory_limit, nb::object callback) {
+            std::optional<double> memory_limit, double calibration, nb::object callback) {
   const CsrView view = view_of(X);
   const Method& method = find_method(method_name);
   const auto run = method.start();
@@ -201,6 +205,9 @@ Model train(const std::string& method_name, const std::map<std::string, std::str
     RunControl control(std::ref(reporter),
                        time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
     model = train_model(method, *run, data, {}, executor, control);
+    if (calibration > 0) {
+      model->calibration = calibrate_held_out(method, *run, data, calibration, executor, control);
+    }
   }
   reporter.rethrow();
   return std::move(*model);
@@ -264,6 +271,109 @@ nb::tuple top(const Model& model, const Csr& X, std::size_t k, int threads) {
   std::vector<std::int64_t> pointers(ranked.pointers.begin(), ranked.pointers.end());
   return nb::make_tuple(to_numpy(std::move(pointers)), to_numpy(std::move(ranked.labels)),
                         to_numpy(std::move(ranked.scores)));
+}
+
+/// Rows of p(ends at label | x), or of p(ends at or below node | x).
+nb::object probabilities(const Model& model, const Csr& X, bool of_nodes, int threads) {
+  const CsrView view = view_of(X);
+  const std::size_t num_labels = model.labels.size();
+  std::vector<double> all(view.num_rows() * num_labels);
+  {
+    const nb::gil_scoped_release released;
+    const HierarchyProbabilities hierarchy(model.hierarchy);
+    const double temperature = model.calibration ? model.calibration->temperature : 1.0;
+    Executor executor(threads);
+    executor.for_ranges(
+        view.num_rows(), kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
+          std::vector<float> row_scores(num_labels);
+          std::vector<double> of_labels(num_labels);
+          for (std::size_t i = begin; i < end; ++i) {
+            const auto row = std::span(all).subspan(i * num_labels, num_labels);
+            model.rows().scores(view, i, i + 1, row_scores);
+            softmax(row_scores, temperature, of_nodes ? std::span<double>(of_labels) : row);
+            if (of_nodes) hierarchy.of_nodes(of_labels, row);
+          }
+        });
+  }
+  return to_numpy(std::move(all), {view.num_rows(), num_labels});
+}
+
+/// The label of each row by HierarchyProbabilities::confident().
+nb::object confident(const Model& model, const Csr& X, double min_confidence, int threads) {
+  const CsrView view = view_of(X);
+  const std::size_t num_labels = model.labels.size();
+  std::vector<LabelId> chosen(view.num_rows());
+  {
+    const nb::gil_scoped_release released;
+    const HierarchyProbabilities hierarchy(model.hierarchy);
+    const double temperature = model.calibration ? model.calibration->temperature : 1.0;
+    Executor executor(threads);
+    executor.for_ranges(view.num_rows(), kRowsPerTask,
+                        [&](std::size_t begin, std::size_t end, int) {
+                          std::vector<float> row_scores(num_labels);
+                          std::vector<double> of_labels(num_labels), of_nodes(num_labels);
+                          for (std::size_t i = begin; i < end; ++i) {
+                            model.rows().scores(view, i, i + 1, row_scores);
+                            softmax(row_scores, temperature, of_labels);
+                            hierarchy.of_nodes(of_labels, of_nodes);
+                            chosen[i] = hierarchy.confident(of_labels, of_nodes, min_confidence);
+                          }
+                        });
+  }
+  return to_numpy(std::move(chosen));
+}
+
+void calibrate(Model& model, const Csr& X, const Sets& labels, int threads) {
+  const CsrView view = view_of(X);
+  const LabelSets truth = sets_of(labels);
+  const nb::gil_scoped_release released;
+  Executor executor(threads);
+  model.calibration = fit_calibration(model.rows(), view, truth, executor);
+}
+
+std::string report_page(const Model& model, const Csr& X, const Sets& labels,
+                        const std::string& title, int num_examples,
+                        const std::vector<std::string>& feature_names, int threads) {
+  const CsrView view = view_of(X);
+  const LabelSets truth = sets_of(labels);
+  const nb::gil_scoped_release released;
+  ReportOptions options{.title = title, .num_examples = num_examples};
+  if (!feature_names.empty()) {
+    options.feature_name = [&](FeatureId feature) {
+      return feature < feature_names.size() ? feature_names[feature] : concat(feature);
+    };
+  }
+  Executor executor(threads);
+  return report_html(model, view, truth, options, executor);
+}
+
+/// None or (temperature, rows, error, error at temperature 1).
+nb::object calibration_of(const Model& model) {
+  if (!model.calibration) return nb::none();
+  const Calibration& c = *model.calibration;
+  return nb::make_tuple(c.temperature, c.num_rows, c.error, c.error_before);
+}
+
+/// (columns, row pointers, columns of the weights, weights) of U with one row a feature, the bias,
+/// the edges between nodes, the label of each node, the nodes that may be predicted, whether the
+/// best of them is (instead of all above a threshold).
+nb::tuple linear_parts(const Model& model) {
+  const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
+  require(linear != nullptr, "the model is of method ", model.method, ", but must be linear");
+  const LinearPredictor::Parts& parts = linear->parts();
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+  for (const LabelEdge& edge : edges_of(parts.graph)) edges.emplace_back(edge.parent, edge.child);
+  nb::object weights;
+  if (parts.weights.is_dense()) {
+    const auto values = parts.weights.dense_values();
+    weights = to_numpy(std::vector(values.begin(), values.end()),
+                       {parts.weights.num_features(), parts.weights.num_nodes()});
+  } else {
+    weights = to_python(parts.weights.sparse_values());
+  }
+  return nb::make_tuple(
+      weights, parts.bias, edges_to_numpy(edges), to_numpy(std::vector(parts.label_of_node)),
+      to_numpy(std::vector(parts.candidates)), parts.decision.kind == Decision::Kind::argmax);
 }
 
 /// (label, score, [(label, is spawned, score, [(feature, value, weight, score)])])
@@ -366,7 +476,9 @@ NB_MODULE(_core, m) {
         "row_weights"_a.noconvert().none());
   m.def("train", &py::train, "method"_a, "options"_a, "X"_a.noconvert(), "labels"_a.noconvert(),
         "names"_a, "hierarchy"_a.noconvert().none(), "row_weights"_a.noconvert().none(),
-        "threads"_a, "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none());
+        "threads"_a, "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "calibration"_a,
+        "callback"_a.none());
+  m.def("import_liblinear", &margrove::import_liblinear, "path"_a);
 
   nb::class_<Model>(m, "Model")
       .def_static(
@@ -413,6 +525,14 @@ NB_MODULE(_core, m) {
            [](const Model& model, const py::Csr& X) {
              return py::to_python(model.preprocessing.apply(py::view_of(X)));
            })
+      .def("export_liblinear", &margrove::export_liblinear, "path"_a)
+      .def_prop_ro("calibration", &py::calibration_of)
+      .def_prop_ro("linear_parts", &py::linear_parts)
+      .def("calibrate", &py::calibrate, "X"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)
+      .def("probabilities", &py::probabilities, "X"_a.noconvert(), "of_nodes"_a, "threads"_a)
+      .def("confident", &py::confident, "X"_a.noconvert(), "min_confidence"_a, "threads"_a)
+      .def("report_page", &py::report_page, "X"_a.noconvert(), "labels"_a.noconvert(), "title"_a,
+           "num_examples"_a, "feature_names"_a, "threads"_a)
       .def("predict", &py::predict, "X"_a.noconvert(), "threads"_a)
       .def("scores", &py::scores, "X"_a.noconvert(), "threads"_a)
       .def("top", &py::top, "X"_a.noconvert(), "k"_a, "threads"_a)

@@ -87,6 +87,11 @@ RUN_PARAMETERS = [
         "hierarchy: Any = None",
         "the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none",
     ),
+    (
+        "calibration: float = 0.0",
+        "share of the rows held out to fit the temperature of probabilities, which trains twice; "
+        "0: none",
+    ),
     ("threads: int = 1", "threads to use, 0: one for each core; the result does not depend on it"),
     (
         "time_limit_seconds: float | None = None",
@@ -109,7 +114,7 @@ Written by tools/make_estimators.py: change that, or the options' tables, and ru
 
 from typing import Any
 
-from margrove._base import Classifier, load
+from margrove._base import Classifier, load, load_liblinear
 from margrove._progress import Progress
 
 __all__ = [
@@ -154,6 +159,7 @@ def class_text(estimator: Estimator) -> str:
         lines += [f"    {name} : {kind}, default {default}", wrapped(about, " " * 8)]
     lines += ['    """', "", f'    _method = "{estimator.method}"']
     lines += ["    _several_labels = True"] * estimator.several_labels
+    lines += ["    _logistic = True"] * estimator.method.endswith("-lr")
     lines += ["", "    def __init__("]
     lines += ["        self,", "        *,"]
     lines += [f"        {head}," for head, _ in parameters]
@@ -166,7 +172,7 @@ def class_text(estimator: Estimator) -> str:
 def file_text() -> str:
     """All of classifiers.py."""
     exported = sorted(
-        {"Classifier", "load"} | {e.name for e in ESTIMATORS},
+        {"Classifier", "load", "load_liblinear"} | {e.name for e in ESTIMATORS},
         key=lambda name: (name != name.upper(), name == name.lower(), name),
     )
     text = HEADER.format(names="\n".join(f'    "{name}",' for name in exported))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from margrove._core import ModelFileError, __version__
 
 if TYPE_CHECKING:
+    from margrove._probabilities import Calibration
     from margrove.classifiers import (
         HRSVC,
         HSVC,
@@ -20,14 +21,17 @@ if TYPE_CHECKING:
         HRLogisticRegression,
         SharedSVC,
         load,
+        load_liblinear,
     )
     from margrove.explanation import Contribution, Explanation, NodeScore
     from margrove.hierarchy import Hierarchy
+    from margrove.page import report
 
 __all__ = [
     "HRSVC",
     "HSVC",
     "NHSVC",
+    "Calibration",
     "Classifier",
     "Contribution",
     "Explanation",
@@ -40,10 +44,12 @@ __all__ = [
     "SharedSVC",
     "__version__",
     "load",
+    "load_liblinear",
+    "report",
 ]
 
 _HOMES = {"Hierarchy": "hierarchy", "Contribution": "explanation", "Explanation": "explanation"}
-_HOMES["NodeScore"] = "explanation"
+_HOMES |= {"NodeScore": "explanation", "Calibration": "_probabilities", "report": "page"}
 
 
 def __getattr__(name: str) -> Any:

@@ -25,10 +25,13 @@ from sklearn.utils.validation import (
 from margrove import _core
 from margrove._labels import (
     Targets,
+    array_of,
     classes_of_names,
     read_targets,
+    write_paths,
     write_targets,
 )
+from margrove._probabilities import Probabilistic
 from margrove._progress import Bar, Progress
 from margrove._types import Csr, Sets
 from margrove.explanation import Contribution, Explanation, NodeScore
@@ -37,10 +40,17 @@ from margrove.hierarchy import Hierarchy
 Self = TypeVar("Self", bound="Classifier")
 
 # Parameters of every estimator that are not options of its method.
-_RUN_PARAMETERS = ("hierarchy", "threads", "time_limit_seconds", "memory_limit", "progress")
+_RUN_PARAMETERS = (
+    "hierarchy",
+    "calibration",
+    "threads",
+    "time_limit_seconds",
+    "memory_limit",
+    "progress",
+)
 
 
-class Classifier(ClassifierMixin, BaseEstimator):
+class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
     """What all estimators do. A subclass names its method and lists the method's options.
 
     Attributes after `fit`: `classes_`, `n_features_in_`, `feature_names_in_` (of frames),
@@ -55,6 +65,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     # What __init__ of every subclass sets, beside its method's own options.
     hierarchy: Any
+    calibration: float
     threads: int
     time_limit_seconds: float | None
     memory_limit: float | None
@@ -102,12 +113,14 @@ class Classifier(ClassifierMixin, BaseEstimator):
             weights = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-        hierarchy = None if self.hierarchy is None else Hierarchy.of(self.hierarchy)
+        if not 0 <= self.calibration < 1:
+            raise ValueError(f"calibration is {self.calibration}, but must be in [0, 1)")
+        hierarchy = targets.hierarchy(None if self.hierarchy is None else self.hierarchy)
         rows, sets = _csr(X), targets.to_core()
         if self._weighs_rows:
             rows, sets, weights = _merged(rows, sets, weights)
         model = self._train(rows, sets, targets.classes, hierarchy, weights)
-        self._adopt(model, targets.form, targets.classes, hierarchy)
+        self._adopt(model, targets.form, targets.classes, hierarchy, targets.path_width)
         self._warn()
         return self
 
@@ -152,6 +165,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
                 self.threads,
                 self.time_limit_seconds,
                 self.memory_limit,
+                self.calibration,
                 callback,
             )
 
@@ -181,6 +195,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         form: str,
         classes: NDArray[Any],
         hierarchy: Hierarchy | None,
+        path_width: int | None = None,
     ) -> None:
         """Takes over a trained model whose labels are the names of `classes` and of the nodes."""
         self.model_ = model
@@ -188,10 +203,14 @@ class Classifier(ClassifierMixin, BaseEstimator):
         self.hierarchy_ = hierarchy
         self.report_ = model.report
         self._form = form
+        self._path_width = path_width
         label_of_name = {name: label for label, name in enumerate(model.labels)}
         self._label_of_class = np.array(
             [label_of_name[str(label)] for label in classes], dtype=np.int64
         )
+        own = {str(node): node for node in (hierarchy.nodes if hierarchy else ())}
+        own |= {str(label): label for label in classes.tolist()}
+        self._node_of_label = array_of([own.get(name, name) for name in model.labels])
         self._class_of_label = np.full(len(label_of_name), -1, dtype=np.int64)
         self._class_of_label[self._label_of_class] = np.arange(len(classes))
 
@@ -220,14 +239,40 @@ class Classifier(ClassifierMixin, BaseEstimator):
         positions: NDArray[np.int64] = self._class_of_label[labels]
         return positions
 
-    def predict(self, X: Any) -> Any:
-        """The label of each row, or its labels in the form in which `fit` had them."""
+    def predict(
+        self, X: Any, *, stop: str = "leaf", min_confidence: float = 0.5, cost: Any = None
+    ) -> Any:
+        """The label of each row, or its labels in the form in which `fit` had them.
+
+        stop="inner": the most specific node, on the way down the most probable ones, whose
+        probability is at least min_confidence; if no root has it, the most probable root.
+        cost: the label (with stop="inner" the node) of the least expected cost instead: a matrix
+        with a row for each of `classes_`, what is true, and a column for each of `classes_` (or
+        `nodes_`), what is said; "path" counts the nodes on one of the two paths only. Both need
+        probabilities.
+        """
+        check_is_fitted(self)
+        if stop not in ("leaf", "inner"):
+            raise ValueError(f"stop is {stop!r}, but must be 'leaf' or 'inner'")
+        if cost is not None:
+            return self._in_form(self._cheapest(X, cost, stop))
+        if stop == "inner":
+            return self._in_form(self._confident(X, min_confidence))
         pointers, labels = self.model_predict(X)
         positions = self._classes(labels)
         known = positions >= 0  # without inner nodes that are no class of the training data
         counts = np.concatenate([[0], np.cumsum(known)])
         chosen = positions[known].astype(np.uint32)
+        if self._form == "paths":
+            return self._in_form(self.classes_[chosen])
         return write_targets(self._form, self.classes_, (counts[pointers], chosen))  # type: ignore[arg-type]
+
+    def _in_form(self, labels: NDArray[Any]) -> Any:
+        """One label a row in the form of `fit`: itself, or its path."""
+        if self._form != "paths":
+            return labels
+        paths = _Paths(self.hierarchy_)
+        return write_paths([paths.of([label]) for label in labels.tolist()], self._path_width)
 
     def model_predict(self, X: Any) -> Sets:
         """Row pointers and the model's own numbers of the labels, as its file has them."""
@@ -241,7 +286,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         """
         rows = self._rows(X)
         scores = self.model_.scores(rows, self.threads)[:, self._label_of_class]
-        if self._form == "single" and len(self.classes_) == 2:
+        if self._form in ("single", "paths") and len(self.classes_) == 2:
             difference: NDArray[np.float32] = scores[:, 1] - scores[:, 0]
             return difference
         return scores
@@ -258,13 +303,16 @@ class Classifier(ClassifierMixin, BaseEstimator):
         shape = (len(pointers) - 1, int(pointers[1]) if len(pointers) > 1 else 0)
         return self.classes_[self._classes(labels)].reshape(shape), scores.reshape(shape)
 
-    def predict_paths(self, X: Any) -> list[list[Any]]:
+    def predict_paths(self, X: Any, **how: Any) -> list[list[Any]]:
         """Of each row, the nodes from the root down to its label, the label last.
 
-        In a DAG these are all ancestors of the label, parents before children; for rows with
-        several labels, those of all labels. Without a hierarchy the labels alone.
+        `how` is handed to `predict`. In a DAG these are all ancestors of the label, parents before
+        children; for rows with several labels, those of all labels. Without a hierarchy the labels
+        alone.
         """
-        sets = self.predict(X)
+        sets = self.predict(X, **how)
+        if self._form == "paths":
+            return [[label for label in path if label != ""] for path in sets]
         if self._form == "single":
             sets = [[label] for label in sets.tolist()]
         elif self._form != "sets":
@@ -279,6 +327,11 @@ class Classifier(ClassifierMixin, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows whose labels are all right."""
         predicted = self.predict(X)
+        if self._form == "paths":
+            truth = read_targets(y)
+            best = self.classes_[self._classes(self.model_predict(X)[1])]
+            right = truth.classes[truth.positions] == best
+            return float(np.average(right, weights=sample_weight))
         if self._form != "sets":
             return float(accuracy_score(y, predicted, sample_weight=sample_weight))
         right = [set(a) == b for a, b in zip(y, predicted, strict=True)]
@@ -297,8 +350,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def _explanation(self, parts: Any) -> Explanation:
         name, score, nodes = parts
-        own = {str(node): node for node in (self.hierarchy_.nodes if self.hierarchy_ else ())}
-        own |= {str(label): label for label in self.classes_.tolist()}
+        own = dict(zip(self.model_.labels, self._node_of_label.tolist(), strict=True))
         return Explanation(
             own[name],
             score,
@@ -319,12 +371,36 @@ class Classifier(ClassifierMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", self.model_.vocabulary)
         return str(names[number]) if number < len(names) else number
 
+    def _sets_of(self, X: Any, y: Any) -> tuple[Csr, Sets]:
+        """Rows and their labels in the model's numbers; unknown labels get numbers beyond them."""
+        targets = read_targets(y)
+        number = {name: label for label, name in enumerate(self.model_.labels)}
+        of_class = np.array(
+            [number.get(str(label), len(number) + k) for k, label in enumerate(targets.classes)],
+            dtype=np.uint32,
+        )
+        rows = self._rows(X)
+        if len(rows[1]) - 1 != targets.num_rows:
+            check_consistent_length(X, y)
+        return rows, (targets.pointers, of_class[targets.positions])
+
     # Files ----------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model as `margrove train` does; `margrove predict` takes it."""
         check_is_fitted(self)
         self.model_.save(os.fspath(path))
+
+    def export_liblinear(self, path: str | os.PathLike[str]) -> None:
+        """Writes a flat model of numbered classes for LIBLINEAR's programs."""
+        check_is_fitted(self)
+        self.model_.export_liblinear(os.fspath(path))
+
+    def to_onnx(self) -> Any:
+        """The model as an onnx.ModelProto: see margrove.onnx."""
+        from margrove.onnx import to_onnx
+
+        return to_onnx(self)
 
     @classmethod
     def load(cls: type[Self], path: str | os.PathLike[str]) -> Self:
@@ -333,11 +409,14 @@ class Classifier(ClassifierMixin, BaseEstimator):
         Labels are whole numbers if all of the model's are, otherwise strings. Raises
         ModelFileError for a file that holds no model, ValueError for one of another method.
         """
-        model = _core.Model.load(os.fspath(path))
+        return cls._of_model(_core.Model.load(os.fspath(path)), os.fspath(path))
+
+    @classmethod
+    def _of_model(cls: type[Self], model: _core.Model, source: str) -> Self:
         made = cls._of_method.get(model.method)
         if made is None or not issubclass(made, cls):
             raise ValueError(
-                f"{os.fspath(path)}: its method is {model.method}, but must be one that "
+                f"{source}: its method is {model.method}, but must be one that "
                 f"{cls.__name__} can load"
             )
         defaults = made._defaults()
@@ -366,6 +445,11 @@ def load(path: str | os.PathLike[str]) -> Classifier:
     return Classifier.load(path)
 
 
+def load_liblinear(path: str | os.PathLike[str]) -> Classifier:
+    """A fitted FlatSVC or FlatLogisticRegression from a classifier that LIBLINEAR wrote."""
+    return Classifier._of_model(_core.import_liblinear(os.fspath(path)), os.fspath(path))
+
+
 class _Paths:
     """Ancestors of labels, parents before children."""
 
@@ -390,7 +474,7 @@ class _Paths:
 
 def _is_plural(y: Any) -> bool:
     """Whether y may hold more than one label a row; y itself is checked later."""
-    if sp.issparse(y) or (hasattr(y, "ndim") and y.ndim == 2 and y.shape[1] > 1):
+    if sp.issparse(y) or (getattr(y, "ndim", 0) == 2 and y.shape[1] > 1):
         return True
     if isinstance(y, list | tuple) or np.dtype(object) is getattr(y, "dtype", None):
         return any(isinstance(row, set | frozenset | list | tuple | np.ndarray) for row in y)

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from margrove._types import Sets
+from margrove.hierarchy import Hierarchy, pairs_of_paths
 
 # How the labels of a row are given and returned: one label; a row of a dense or sparse 0/1 matrix;
-# a set.
-Form = Literal["single", "indicator", "sparse", "sets"]
+# a set; a path from a root down to the label.
+Form = Literal["single", "indicator", "sparse", "sets", "paths"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,24 @@ class Targets:
     classes: NDArray[Any]
     pointers: NDArray[np.int64]
     positions: NDArray[np.uint32]
+    edges: tuple[tuple[Any, Any], ...] = ()  # of paths
+    path_width: int | None = None  # of paths that are rows of an array
+
+    def hierarchy(self, given: Any) -> Hierarchy | None:
+        """The hierarchy that is given, which paths must follow; without one, that of the paths."""
+        if self.form != "paths":
+            return None if given is None else Hierarchy.of(given)
+        if given is None:
+            return Hierarchy.of_pairs(self.edges)
+        hierarchy = Hierarchy.of(given)
+        known = {(str(p), str(c)) for p, c in hierarchy.edges}
+        for parent, child in self.edges:
+            if parent is not None and (str(parent), str(child)) not in known:
+                raise ValueError(
+                    f"y: a path goes from {parent!r} to {child!r}, which must be an edge of the "
+                    "hierarchy"
+                )
+        return hierarchy
 
     def to_core(self) -> Sets:
         """As the extension takes them."""
@@ -57,10 +76,15 @@ def classes_of(labels: Any) -> NDArray[Any]:
         ordered = sorted(labels)
     except TypeError:
         ordered = sorted(labels, key=lambda label: (type(label).__name__, str(label)))
-    if len({type(label) for label in ordered}) <= 1:
-        return np.array(ordered)
-    array = np.empty(len(ordered), dtype=object)
-    array[:] = ordered
+    return array_of(ordered)
+
+
+def array_of(labels: list[Any]) -> NDArray[Any]:
+    """As an array with the labels' type, or of objects where they have several."""
+    if len({type(label) for label in labels}) <= 1:
+        return np.array(labels)
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
     return array
 
 
@@ -73,8 +97,48 @@ def _from_sets(y: Sequence[Any]) -> Targets:
     return Targets("sets", classes, np.cumsum(sizes), np.array(flat, dtype=np.uint32))
 
 
+def _are_paths(y: Any) -> bool:
+    """Whether the rows of y are paths: tuples, or the rows of an array or frame of texts."""
+    if isinstance(y, list | tuple):
+        if not len(y) or not all(isinstance(row, tuple) for row in y):
+            return False
+        return any(isinstance(cell, str) or cell not in (0, 1) for row in y for cell in row)
+    if hasattr(y, "columns") and hasattr(y, "to_numpy"):
+        y = y.to_numpy()
+    if not isinstance(y, np.ndarray) or y.ndim != 2 or y.shape[1] < 2:
+        return False
+    return y.dtype.kind in "UST" or (
+        y.dtype == object and any(isinstance(cell, str) for cell in y[0])
+    )
+
+
+def _from_paths(y: Any) -> Targets:
+    width = None if isinstance(y, list | tuple) else y.shape[1]
+    rows = y.to_numpy() if hasattr(y, "to_numpy") else y
+    paths: list[list[Any]] = []
+    edges = dict.fromkeys(pairs_of_paths(rows, "y", paths))
+    empty = next((number for number, path in enumerate(paths) if not path), None)
+    if empty is not None:
+        raise ValueError(f"y: row {empty} is empty, but must be a path")
+    classes = classes_of({path[-1] for path in paths})
+    position = {label: i for i, label in enumerate(classes.tolist())}
+    positions = np.array([position[path[-1]] for path in paths], dtype=np.uint32)
+    pointers = np.arange(len(paths) + 1, dtype=np.int64)
+    return Targets("paths", classes, pointers, positions, tuple(edges), width)
+
+
+def write_paths(paths: list[list[Any]], width: int | None) -> Any:
+    """Paths as tuples, or as rows of an array that short ones fill up with empty texts."""
+    if width is None:
+        return [tuple(path) for path in paths]
+    width = max([width, *map(len, paths)])
+    return np.array([path + [""] * (width - len(path)) for path in paths], dtype=object)
+
+
 def read_targets(y: Any) -> Targets:
     """Raises ValueError for targets that are not classes."""
+    if _are_paths(y):
+        return _from_paths(y)
     if _are_sets(y):
         return _from_sets(y)
     check_classification_targets(y)

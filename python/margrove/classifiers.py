@@ -5,7 +5,7 @@ Written by tools/make_estimators.py: change that, or the options' tables, and ru
 
 from typing import Any
 
-from margrove._base import Classifier, load
+from margrove._base import Classifier, load, load_liblinear
 from margrove._progress import Progress
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "HRLogisticRegression",
     "SharedSVC",
     "load",
+    "load_liblinear",
 ]
 
 
@@ -51,6 +52,9 @@ class FlatSVC(Classifier):
         crammer-singer]
     hierarchy : Any, default None
         the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+    calibration : float, default 0.0
+        share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
+        none
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -77,6 +81,7 @@ class FlatSVC(Classifier):
         loss: str = "hinge",
         multiclass: str = "ovr",
         hierarchy: Any = None,
+        calibration: float = 0.0,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -92,6 +97,7 @@ class FlatSVC(Classifier):
         self.loss = loss
         self.multiclass = multiclass
         self.hierarchy = hierarchy
+        self.calibration = calibration
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -122,6 +128,9 @@ class FlatLogisticRegression(Classifier):
         micro-F1 on a held-out fifth of the rows, or 0 [tuned | zero]
     hierarchy : Any, default None
         the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+    calibration : float, default 0.0
+        share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
+        none
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -134,6 +143,7 @@ class FlatLogisticRegression(Classifier):
 
     _method = "flat-lr"
     _several_labels = True
+    _logistic = True
 
     def __init__(
         self,
@@ -146,6 +156,7 @@ class FlatLogisticRegression(Classifier):
         max_passes: int = 1000,
         threshold: str = "tuned",
         hierarchy: Any = None,
+        calibration: float = 0.0,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -159,6 +170,7 @@ class FlatLogisticRegression(Classifier):
         self.max_passes = max_passes
         self.threshold = threshold
         self.hierarchy = hierarchy
+        self.calibration = calibration
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -191,6 +203,9 @@ class HSVC(Classifier):
         passes over the rows, at most [>= 1]
     hierarchy : Any, default None
         the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+    calibration : float, default 0.0
+        share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
+        none
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -215,6 +230,7 @@ class HSVC(Classifier):
         tolerance: float = 0.001,
         max_passes: int = 1000,
         hierarchy: Any = None,
+        calibration: float = 0.0,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -229,6 +245,7 @@ class HSVC(Classifier):
         self.tolerance = tolerance
         self.max_passes = max_passes
         self.hierarchy = hierarchy
+        self.calibration = calibration
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -264,6 +281,9 @@ class NHSVC(Classifier):
         divided by the path loss [margin | normalized-difference]
     hierarchy : Any, default None
         the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+    calibration : float, default 0.0
+        share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
+        none
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -289,6 +309,7 @@ class NHSVC(Classifier):
         max_passes: int = 1000,
         surrogate: str = "margin",
         hierarchy: Any = None,
+        calibration: float = 0.0,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -304,6 +325,7 @@ class NHSVC(Classifier):
         self.max_passes = max_passes
         self.surrogate = surrogate
         self.hierarchy = hierarchy
+        self.calibration = calibration
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -336,6 +358,9 @@ class SharedSVC(Classifier):
         passes over the rows for one choice of node weights, at most [>= 1]
     hierarchy : Any, default None
         the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+    calibration : float, default 0.0
+        share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
+        none
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -360,6 +385,7 @@ class SharedSVC(Classifier):
         max_rounds: int = 200,
         max_passes: int = 1000,
         hierarchy: Any = None,
+        calibration: float = 0.0,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -374,6 +400,7 @@ class SharedSVC(Classifier):
         self.max_rounds = max_rounds
         self.max_passes = max_passes
         self.hierarchy = hierarchy
+        self.calibration = calibration
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -416,6 +443,9 @@ class HRSVC(Classifier):
         alternation between nodes [joint | alternating]
     hierarchy : Any, default None
         the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+    calibration : float, default 0.0
+        share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
+        none
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -444,6 +474,7 @@ class HRSVC(Classifier):
         loss: str = "hinge",
         solver: str = "joint",
         hierarchy: Any = None,
+        calibration: float = 0.0,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -461,6 +492,7 @@ class HRSVC(Classifier):
         self.loss = loss
         self.solver = solver
         self.hierarchy = hierarchy
+        self.calibration = calibration
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -498,6 +530,9 @@ class HRLogisticRegression(Classifier):
         micro-F1 on a held-out fifth of the rows, or 0 [tuned | zero]
     hierarchy : Any, default None
         the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+    calibration : float, default 0.0
+        share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
+        none
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -510,6 +545,7 @@ class HRLogisticRegression(Classifier):
 
     _method = "hr-lr"
     _several_labels = True
+    _logistic = True
 
     def __init__(
         self,
@@ -524,6 +560,7 @@ class HRLogisticRegression(Classifier):
         max_passes: int = 1000,
         threshold: str = "tuned",
         hierarchy: Any = None,
+        calibration: float = 0.0,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -539,6 +576,7 @@ class HRLogisticRegression(Classifier):
         self.max_passes = max_passes
         self.threshold = threshold
         self.hierarchy = hierarchy
+        self.calibration = calibration
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit

@@ -41,23 +41,23 @@ class Hierarchy:
             names, edges = _core.read_hierarchy(os.fspath(given))
             return cls(tuple(names), tuple((names[p], names[c]) for p, c in edges))
         if isinstance(given, Mapping):
-            return cls._from_pairs(_pairs_of_mapping(given))
+            return cls.of_pairs(_pairs_of_mapping(given))
         if hasattr(given, "is_directed"):
             if not given.is_directed():
                 raise ValueError("hierarchy: the graph is undirected, but must be a DiGraph")
-            return cls._from_pairs(given.edges(), given.nodes())
+            return cls.of_pairs(given.edges(), given.nodes())
         if hasattr(given, "columns"):
             rows = given.iter_rows() if hasattr(given, "iter_rows") else given.to_numpy()
-            return cls._from_pairs(_pairs_of_paths(rows))
+            return cls.of_pairs(pairs_of_paths(rows))
         if isinstance(given, Iterable):
-            return cls._from_pairs(_checked_pairs(given))
+            return cls.of_pairs(_checked_pairs(given))
         raise ValueError(
             f"hierarchy: it is a {type(given).__name__}, but must be a path, an edge list, a dict, "
             "a DiGraph or a frame of paths"
         )
 
     @classmethod
-    def _from_pairs(cls, pairs: Iterable[Pair], nodes: Iterable[Any] = ()) -> "Hierarchy":
+    def of_pairs(cls, pairs: Iterable[Pair], nodes: Iterable[Any] = ()) -> "Hierarchy":
         """Pairs that only name a root have None for a parent; repeated pairs count once."""
         edges: dict[Pair, None] = {}
         seen: dict[Hashable, None] = dict.fromkeys(map(_plain, nodes))
@@ -114,12 +114,18 @@ def _pairs_of_mapping(given: Mapping[Any, Any]) -> Iterator[Pair]:
             yield value, key
 
 
-def _pairs_of_paths(rows: Iterable[Iterable[Any]]) -> Iterator[Pair]:
+def pairs_of_paths(
+    rows: Iterable[Iterable[Any]], source: str = "hierarchy", paths: list[list[Any]] | None = None
+) -> Iterator[Pair]:
+    """The pairs (parent, child) of paths with missing or empty cells below their ends; a root's
+    parent is None. The paths themselves are appended to `paths`."""
     for number, row in enumerate(rows):
         cells = [_plain(cell) for cell in row]
         path = [cell for cell in cells if not _missing(cell)]
         if path != cells[: len(path)]:
-            raise ValueError(f"hierarchy: row {number} is {cells}, but must be a path without gaps")
+            raise ValueError(f"{source}: row {number} is {cells}, but must be a path without gaps")
+        if paths is not None:
+            paths.append(path)
         if path:
             yield None, path[0]
             yield from pairwise(path)

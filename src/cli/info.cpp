@@ -44,6 +44,12 @@ std::vector<Fact> facts_of(const Model& model) {
   add_if_known("objective", report.primal);
   add_if_known("dual", report.dual);
   add_if_known("relative gap", report.relative_gap);
+  if (model.calibration) {
+    add_if_known("temperature", model.calibration->temperature);
+    facts.push_back({"calibration rows", concat(model.calibration->num_rows)});
+    add_if_known("calibration error", model.calibration->error);
+    add_if_known("calibration error at temperature 1", model.calibration->error_before);
+  }
   return facts;
 }
 

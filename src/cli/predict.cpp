@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <set>
 
 #include "margrove/data/writers.hpp"
 #include "margrove/io/model_file.hpp"
+#include "margrove/model/linear_predictor.hpp"
 #include "model_arguments.hpp"
 #include "verbs.hpp"
 
@@ -13,6 +17,24 @@ namespace margrove::cli {
 namespace {
 
 constexpr std::size_t kRowsAtOnce = 8192;  // between two looks at Ctrl-C
+
+/// Throws InvalidInput unless the model gives each row one label.
+void require_probabilities(const Model& model) {
+  const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
+  require(linear != nullptr && linear->parts().decision.kind == Decision::Kind::argmax,
+          "probabilities: the model gives label sets, but must give each row one label");
+}
+
+/// The labels and all above them, each once, parents before children.
+std::vector<LabelId> with_ancestors(const LabelGraph& hierarchy, std::span<const LabelId> labels) {
+  std::set<std::pair<std::uint32_t, LabelId>> closed;
+  for (const LabelId label : labels) {
+    for (const NodeId n : hierarchy.ancestors(label)) closed.insert({hierarchy.depth(n), n});
+  }
+  std::vector<LabelId> all;
+  for (const auto& [depth, n] : closed) all.push_back(n);
+  return all;
+}
 
 class Predict final : public Command {
  public:
@@ -22,7 +44,18 @@ class Predict final : public Command {
     app.add_option("--top", top_, "the K best labels of each row, best first, instead of its set")
         ->type_name("K")
         ->check(CLI::PositiveNumber);
-    app.add_flag("--scores", scores_, "write label:score, separated by blanks");
+    auto* scores = app.add_flag("--scores", scores_, "write label:score, separated by blanks");
+    app.add_flag("--probabilities", probabilities_, "write label:probability, separated by blanks")
+        ->excludes(scores);
+    auto* confidence =
+        app.add_option("--min-confidence", min_confidence_,
+                       "the most specific label, inner ones included, whose probability is at "
+                       "least P, or else the most probable root")
+            ->type_name("P")
+            ->check(CLI::Range(0.0, 1.0));
+    app.add_flag("--paths", paths_, "write all labels above a row's labels too, parents first")
+        ->excludes(scores);
+    confidence->excludes("--top")->excludes(scores);
   }
 
   int run() override {
@@ -43,6 +76,11 @@ class Predict final : public Command {
  private:
   void predict_rows(const Model& model, Executor& executor, CommandControl& control,
                     std::string& lines) const {
+    std::optional<HierarchyProbabilities> hierarchy;
+    if (probabilities_ || min_confidence_ >= 0) {
+      require_probabilities(model);
+      hierarchy.emplace(model.hierarchy);
+    }
     const CsrMatrix X =
         preprocess(model.preprocessing, read_for(model, arguments_.data_path, control));
     for (std::size_t begin = 0; begin < X.num_rows(); begin += kRowsAtOnce) {
@@ -50,7 +88,9 @@ class Predict final : public Command {
       std::vector<std::uint32_t> rows(end - begin);
       std::iota(rows.begin(), rows.end(), static_cast<std::uint32_t>(begin));
       const CsrMatrix block = select_rows(X, rows);
-      if (top_ > 0) {
+      if (hierarchy) {
+        append_probable(model, *hierarchy, block, lines);
+      } else if (top_ > 0) {
         append_top(model, block, executor, lines);
       } else {
         append_sets(model, block, executor, lines);
@@ -72,7 +112,40 @@ class Predict final : public Command {
         ranked.push_back({top.labels[k], top.scores[k]});
         labels.push_back(top.labels[k]);
       }
-      append_line(lines, labels, ranked, model.labels);
+      append_line(lines, labels, ranked, model);
+    }
+  }
+
+  /// Labels chosen by their probabilities, or with them.
+  void append_probable(const Model& model, const HierarchyProbabilities& hierarchy,
+                       const CsrView& X, std::string& lines) const {
+    std::vector<double> of_labels(model.labels.size()), of_nodes(model.labels.size());
+    std::vector<float> scores(model.labels.size());
+    std::vector<LabelId> ranked(model.labels.size());
+    for (std::size_t i = 0; i < X.num_rows(); ++i) {
+      model.rows().scores(X, i, i + 1, scores);
+      softmax(scores, model.calibration ? model.calibration->temperature : 1.0, of_labels);
+      std::vector<LabelId> labels;
+      if (min_confidence_ >= 0) {
+        hierarchy.of_nodes(of_labels, of_nodes);
+        labels = {hierarchy.confident(of_labels, of_nodes, min_confidence_)};
+      } else {
+        const auto k = std::min<std::size_t>(std::max(top_, 1), ranked.size());
+        std::iota(ranked.begin(), ranked.end(), LabelId{0});
+        std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(k),
+                          ranked.end(), [&](LabelId a, LabelId b) {
+                            return scores[a] > scores[b] || (scores[a] == scores[b] && a < b);
+                          });
+        for (std::size_t r = 0; r < k && std::isfinite(scores[ranked[r]]); ++r) {
+          labels.push_back(ranked[r]);
+        }
+        of_nodes = of_labels;
+      }
+      std::vector<ScoredLabel> scored;
+      for (const LabelId label : labels) {
+        scored.push_back({label, static_cast<float>(of_nodes[label])});
+      }
+      append_line(lines, labels, scored, model);
     }
   }
 
@@ -87,16 +160,18 @@ class Predict final : public Command {
         predictor.scores(X, i, i + 1, scores);
         for (const LabelId label : sets[i]) scored.push_back({label, scores[label]});
       }
-      append_line(lines, sets[i], scored, model.labels);
+      append_line(lines, sets[i], scored, model);
     }
   }
 
   void append_line(std::string& lines, std::span<const LabelId> labels,
-                   std::span<const ScoredLabel> scored, const LabelCodec& codec) const {
-    if (scores_) {
-      append_scored_labels(lines, scored, codec);
+                   std::span<const ScoredLabel> scored, const Model& model) const {
+    if (scores_ || probabilities_) {
+      append_scored_labels(lines, scored, model.labels);
+    } else if (paths_) {
+      append_labels(lines, with_ancestors(model.hierarchy, labels), model.labels);
     } else {
-      append_labels(lines, labels, codec);
+      append_labels(lines, labels, model.labels);
     }
     lines += '\n';
   }
@@ -104,7 +179,8 @@ class Predict final : public Command {
   ModelArguments arguments_;
   std::string output_;
   int top_ = 0;
-  bool scores_ = false;
+  double min_confidence_ = -1;  // not asked for
+  bool scores_ = false, probabilities_ = false, paths_ = false;
 };
 
 }  // namespace

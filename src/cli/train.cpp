@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "margrove/eval/held_out.hpp"
 #include "options_reference.hpp"
 #include "training.hpp"
 #include "verbs.hpp"
@@ -13,6 +14,13 @@ class Train final : public Command {
  public:
   void declare(CLI::App& app, const std::vector<std::string>& arguments) {
     arguments_.declare(app, arguments);
+    app.add_option("--calibration", calibration_,
+                   "share of the rows held out to fit the temperature of probabilities: trains "
+                   "twice; 0: none")
+        ->type_name("SHARE")
+        ->group("Probabilities (kept in the model)")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 0.9));
   }
 
   int run() override {
@@ -35,8 +43,15 @@ class Train final : public Command {
     auto [hierarchy, raw] = arguments_.read(control);
     const PreparedRows prepared =
         prepare_rows(std::move(raw), hierarchy ? &*hierarchy : nullptr, arguments_.preprocessing());
-    return train_with_reports(arguments_.method(), run, arguments_.run_options(),
-                              prepared.training_set(), prepared.preprocessing, executor, control);
+    const TrainingSet data = prepared.training_set();
+    Model model = train_with_reports(arguments_.method(), run, arguments_.run_options(), data,
+                                     prepared.preprocessing, executor, control);
+    if (calibration_ > 0) {
+      model.calibration =
+          calibrate_held_out(arguments_.method(), run, data, calibration_, executor, control.run());
+      control.leave_if_interrupted();
+    }
+    return model;
   }
 
   /// Of methods with a file format of their own.
@@ -50,6 +65,7 @@ class Train final : public Command {
   }
 
   TrainingArguments arguments_;
+  double calibration_ = 0;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
-// One line a verb here and one in verbs.cpp; each is defined in the file of its name.
+// One line a verb here and one in verbs.cpp; each is defined in the file of its name
+// (export and import in convert.cpp).
 
 #include "command.hpp"
 
@@ -13,5 +14,8 @@ Verb info_verb();
 Verb explain_verb();
 Verb compare_verb();
 Verb hierarchy_verb();
+Verb report_verb();
+Verb export_verb();
+Verb import_verb();
 
 }  // namespace margrove::cli

@@ -63,6 +63,30 @@ FitReport load_report(const TensorMap& tensors) {
   return report;
 }
 
+// Calibration ------------------------------------------------------------------------------------
+
+void save_calibration(TensorMap& out, const Calibration& calibration) {
+  out.put_number("calibration.temperature", calibration.temperature);
+  out.put_text("calibration.num_rows", concat(calibration.num_rows));
+  out.put_number("calibration.error", calibration.error);
+  out.put_number("calibration.error_before", calibration.error_before);
+}
+
+std::optional<Calibration> load_calibration(const TensorMap& tensors) {
+  if (!tensors.has_text("calibration.temperature")) return std::nullopt;
+  Calibration calibration;
+  calibration.temperature = tensors.number("calibration.temperature");
+  tensors.check(calibration.temperature > 0, "metadata calibration.temperature is ",
+                calibration.temperature, ", but must be > 0");
+  const std::uint64_t rows = tensors.whole_number("calibration.num_rows");
+  tensors.check(rows <= std::numeric_limits<std::uint32_t>::max(),
+                "metadata calibration.num_rows is ", rows, ", which is too large");
+  calibration.num_rows = static_cast<std::int64_t>(rows);
+  calibration.error = tensors.number("calibration.error");
+  calibration.error_before = tensors.number("calibration.error_before");
+  return calibration;
+}
+
 // The whole ---------------------------------------------------------------------------------------
 
 TensorMap to_tensors(const Model& model) {
@@ -77,6 +101,7 @@ TensorMap to_tensors(const Model& model) {
   if (model.has_hierarchy) save_graph(out, "hierarchy", model.hierarchy);
   save_preprocessing(out, model.preprocessing);
   save_report(out, model.report);
+  if (model.calibration) save_calibration(out, *model.calibration);
   model.predictor->save(out);
   return out;
 }
@@ -103,6 +128,7 @@ Model from_tensors(const TensorMap& tensors) {
                                         : LabelGraph::flat(num_labels);
   model.preprocessing = load_preprocessing(tensors);
   model.report = load_report(tensors);
+  model.calibration = load_calibration(tensors);
   model.predictor = load_predictor(tensors.text("kind"), tensors, num_labels);
   return model;
 }

@@ -34,7 +34,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tools import make_estimators
+from tools import make_api_reference, make_estimators
 
 PROGRAM = Path(__file__).resolve().parents[2] / "build" / "margrove"
 ESTIMATORS: list[type[Classifier]] = [
@@ -98,6 +98,10 @@ def test_parameters_and_defaults_are_those_of_the_registry(made: type[Classifier
     for name, kind, default, _, _ in options:
         convert = types.get(kind, str)
         assert convert(ours[name]) == convert(default), name
+
+
+def test_reference_is_as_its_generator_writes_it() -> None:
+    assert make_api_reference.page() == make_api_reference.FILE.read_text(encoding="utf-8")
 
 
 def test_estimators_keep_every_parameter_of_init() -> None:

@@ -73,6 +73,13 @@ def test_networkx_and_pandas_are_understood() -> None:
     assert set(Hierarchy.of(frame).edges) == set(EDGES)
 
 
+def test_polars_frames_of_paths_are_understood() -> None:
+    polars = pytest.importorskip("polars")
+    rows = [["root", "a", "a1"], ["root", "a", "a2"], ["root", "b", None]]
+    frame = polars.DataFrame(rows, schema=["top", "middle", "bottom"], orient="row")
+    assert set(Hierarchy.of(frame).edges) == set(EDGES)
+
+
 def test_nodes_without_edges_are_kept() -> None:
     assert "lonely" in Hierarchy.of(Graph()).nodes
     assert Hierarchy.of({"one": []}).nodes == ("one",)

@@ -2,12 +2,14 @@
 // A trained model: what all kinds have in common, around the predictor.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "margrove/data/label_codec.hpp"
 #include "margrove/data/tfidf.hpp"
 #include "margrove/labels/label_graph.hpp"
+#include "margrove/model/calibration.hpp"
 #include "margrove/model/method.hpp"
 #include "margrove/model/predictor.hpp"
 
@@ -22,6 +24,7 @@ struct Model {
   std::vector<std::uint32_t> training_rows;  // of each label
   Preprocessing preprocessing;               // of rows, before the predictor sees them
   FitReport report;
+  std::optional<Calibration> calibration;  // of probabilities, if it was asked for
   std::unique_ptr<Predictor> predictor;
 
   /// The predictor of rows. Throws InvalidInput for a model of another kind.

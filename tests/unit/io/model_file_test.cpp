@@ -58,6 +58,29 @@ TEST(ModelFile, round_trip_keeps_everything_bit_for_bit) {
   EXPECT_EQ(read.report.curve[1].primal, 3.25);
   EXPECT_EQ(use(read), use(model));
   EXPECT_EQ(serialize_model(read), serialize_model(model));
+  EXPECT_FALSE(read.calibration.has_value());
+}
+
+TEST(ModelFile, keeps_the_calibration) {
+  Model model = small_model();
+  model.calibration = Calibration{0.375, 120, 0.02, 0.25};
+  const Model read = parse(serialize_model(model));
+  ASSERT_TRUE(read.calibration.has_value());
+  EXPECT_EQ(read.calibration->temperature, 0.375);
+  EXPECT_EQ(read.calibration->num_rows, 120);
+  EXPECT_EQ(read.calibration->error, 0.02);
+  EXPECT_EQ(read.calibration->error_before, 0.25);
+}
+
+TEST(ModelFile, a_temperature_that_is_not_positive_throws) {
+  Model model = small_model();
+  model.calibration = Calibration{0, 120, 0.02, 0.25};
+  try {
+    parse(serialize_model(model));
+    FAIL();
+  } catch (const ModelFileError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("calibration.temperature is 0, but must be > 0"));
+  }
 }
 
 TEST(ModelFile, sparse_weights_thresholds_and_no_hierarchy_round_trip) {

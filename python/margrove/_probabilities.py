@@ -1,0 +1,158 @@
+"""Probabilities of labels and nodes, and predictions that use them."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from margrove import _core
+from margrove._types import Csr, Sets
+from margrove.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How scores become probabilities: softmax of score / temperature, fitted on held-out rows."""
+
+    temperature: float
+    num_rows: int
+    error: float  # expected calibration error, each half with the temperature of the other half
+    error_before: float  # with temperature 1
+
+
+def _gives_probabilities(estimator: "Probabilistic") -> bool:
+    if estimator._logistic or estimator.calibration > 0 or estimator.calibration_ is not None:
+        return True
+    raise AttributeError(
+        f"{type(estimator).__name__} gives no probabilities: set calibration to the share of rows "
+        "to hold out for it, for example 0.2, or call calibrate() with other rows"
+    )
+
+
+class Probabilistic:
+    """What estimators that give each row one label do with probabilities."""
+
+    _logistic: ClassVar[bool] = False  # scores are log odds: probabilities without calibration
+
+    if TYPE_CHECKING:
+        calibration: float
+        threads: int
+        classes_: NDArray[Any]
+        hierarchy_: Hierarchy | None
+        model_: _core.Model
+        _form: str
+        _label_of_class: NDArray[np.int64]
+        _node_of_label: NDArray[Any]
+
+        def _rows(self, X: Any) -> Csr: ...
+        def _sets_of(self, X: Any, y: Any) -> tuple[Csr, Sets]: ...
+
+    @property
+    def calibration_(self) -> Calibration | None:
+        """The calibration of a fitted model; None without one."""
+        found = self.model_.calibration if hasattr(self, "model_") else None
+        return None if found is None else Calibration(*found)
+
+    def calibrate(self, X: Any, y: Any) -> "Probabilistic":
+        """Fits the temperature on rows that `fit` did not see; `calibration_` says how well."""
+        check_is_fitted(self)
+        rows, sets = self._sets_of(X, y)
+        self.model_.calibrate(rows, sets, self.threads)
+        return self
+
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of each class, a column each.
+
+        They sum to one, unless rows have several labels: then (logistic regression only) each
+        label has its own.
+        """
+        rows = self._rows(X)
+        if self._form in ("single", "paths"):
+            probabilities = self.model_.probabilities(rows, False, self.threads)
+            return probabilities[:, self._label_of_class]
+        if not self._logistic:
+            raise ValueError("predict_proba: rows have several labels, but must have one")
+        scores = self.model_.scores(rows, self.threads)[:, self._label_of_class]
+        independent: NDArray[np.float64] = 0.5 * (1 + np.tanh(scores.astype(np.float64) / 2))
+        return independent
+
+    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
+    def predict_node_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of ending at or below each node, a column for each of `nodes_`.
+
+        On a tree the nodes of one depth, and ending above it, have probabilities that sum to one,
+        however uneven the depths of the leaves are.
+        """
+        self._check_one_label("predict_node_proba")
+        return self.model_.probabilities(self._rows(X), True, self.threads)
+
+    @property
+    def nodes_(self) -> NDArray[Any]:
+        """All labels of the hierarchy and the data, inner nodes too, in the model's order."""
+        return self._node_of_label
+
+    def _check_one_label(self, what: str) -> None:
+        if self._form not in ("single", "paths"):
+            raise ValueError(f"{what}: rows have several labels, but must have one")
+
+    def _confident(self, X: Any, min_confidence: float) -> NDArray[Any]:
+        """The deepest nodes that are probable enough."""
+        self._check_one_label("stop='inner'")
+        if not 0 <= min_confidence <= 1:
+            raise ValueError(f"min_confidence is {min_confidence}, but must be in [0, 1]")
+        _gives_probabilities(self)
+        chosen = self.model_.confident(self._rows(X), min_confidence, self.threads)
+        nodes: NDArray[Any] = self._node_of_label[chosen]
+        return nodes
+
+    def _cheapest(self, X: Any, cost: Any, stop: str) -> NDArray[Any]:
+        """The labels, or nodes, of the least expected cost."""
+        self._check_one_label("cost")
+        _gives_probabilities(self)
+        choices = self._label_of_class if stop == "leaf" else np.arange(len(self._node_of_label))
+        if isinstance(cost, str):
+            if cost != "path":
+                raise ValueError(f"cost is {cost!r}, but must be 'path' or a matrix")
+            expected = self._path_costs(X)[:, choices]
+        else:
+            matrix = np.asarray(cost, dtype=np.float64)
+            shape = (len(self.classes_), len(choices))
+            if matrix.shape != shape:
+                names = "classes_" if stop == "leaf" else "nodes_"
+                raise ValueError(
+                    f"cost has the shape {matrix.shape}, but must have {shape}: a row for each of "
+                    f"classes_, what is true, and a column for each of {names}, what is said"
+                )
+            expected = self.predict_proba(X) @ matrix
+        cheapest: NDArray[Any] = self._node_of_label[choices[np.argmin(expected, axis=1)]]
+        return cheapest
+
+    def _path_costs(self, X: Any) -> NDArray[np.float64]:
+        """The expected number of nodes on one of the two paths only, for each node said.
+
+        E|A(y) - A(n)| + E|A(n) - A(y)| = sum_m p_m + |A(n)| - 2 sum over m in A(n) of p_m.
+        """
+        probabilities = self.model_.probabilities(self._rows(X), True, self.threads)
+        above = _ancestor_matrix(len(self._node_of_label), self.model_.edges)
+        sizes = np.asarray(above.sum(axis=1)).ravel()
+        total = probabilities.sum(axis=1, keepdims=True)
+        costs: NDArray[np.float64] = total + sizes - 2 * (above @ probabilities.T).T
+        return costs
+
+
+def _ancestor_matrix(num_nodes: int, edges: NDArray[np.uint32]) -> sp.csr_array:
+    """Row n has a 1 for each node of A(n)."""
+    ones = np.ones(len(edges))
+    up = sp.csr_array((ones, (edges[:, 1], edges[:, 0])), shape=(num_nodes, num_nodes))
+    closed = sp.eye_array(num_nodes, format="csr")
+    step = up
+    while step.nnz:  # once for each level
+        closed = closed + step
+        step = step @ up
+    closed.data[:] = 1
+    return closed

@@ -1,0 +1,52 @@
+// margrove export, margrove import
+
+#include "margrove/io/liblinear_model.hpp"
+#include "margrove/io/model_file.hpp"
+#include "verbs.hpp"
+
+namespace margrove::cli {
+namespace {
+
+/// Two files, the first read and the second written.
+class Convert final : public Command {
+ public:
+  Convert(CLI::App& app, bool exports) : exports_(exports) {
+    app.add_option(exports ? "MODEL" : "FILE", from_,
+                   exports ? "file that train wrote" : "model in the other format")
+        ->required()
+        ->type_name("");
+    app.add_option(exports ? "FILE" : "MODEL", to_, "file to write")->required()->type_name("");
+    app.add_option("--format", format_, "the other format")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"liblinear"}));
+  }
+
+  int run() override {
+    if (exports_) {
+      export_liblinear(load_model(from_), to_);
+    } else {
+      save_model(import_liblinear(from_), to_);
+    }
+    return kOk;
+  }
+
+ private:
+  bool exports_;
+  std::string from_, to_, format_ = "liblinear";
+};
+
+Verb convert_verb(bool exports) {
+  return {exports ? "export" : "import",
+          exports ? "write a flat model for LIBLINEAR's programs"
+                  : "make a model of one that LIBLINEAR wrote",
+          [exports](CLI::App& app, const std::vector<std::string>&) -> std::unique_ptr<Command> {
+            return std::make_unique<Convert>(app, exports);
+          }};
+}
+
+}  // namespace
+
+Verb export_verb() { return convert_verb(true); }
+Verb import_verb() { return convert_verb(false); }
+
+}  // namespace margrove::cli

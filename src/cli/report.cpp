@@ -1,0 +1,53 @@
+// margrove report
+
+#include "margrove/eval/report.hpp"
+
+#include "margrove/io/model_file.hpp"
+#include "margrove/model/training_set.hpp"
+#include "model_arguments.hpp"
+#include "verbs.hpp"
+
+namespace margrove::cli {
+namespace {
+
+class Report final : public Command {
+ public:
+  explicit Report(CLI::App& app) {
+    arguments_.declare(app);
+    app.add_option("--output", output_, "page to write")->required()->type_name("FILE");
+    app.add_option("--title", options_.title, "heading of the page")->capture_default_str();
+    app.add_option("--examples", options_.num_examples, "explained rows, half of them wrong")
+        ->type_name("N")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+  }
+
+  int run() override {
+    const Model model = load_model(arguments_.model_path);
+    CommandControl control(arguments_.quiet);
+    Executor executor(arguments_.threads);
+    const RawRows raw = read_for(model, arguments_.data_path, control);
+    const CsrMatrix X = preprocess(model.preprocessing, raw);
+    const TranslatedLabels truth = translate_labels(raw.labels, raw.codec, model.labels);
+    const std::string page = report_html(model, X, truth.labels, options_, executor);
+    control.leave_if_interrupted();
+    write_result(output_, page);
+    return kOk;
+  }
+
+ private:
+  ModelArguments arguments_;
+  std::string output_;
+  ReportOptions options_;
+};
+
+}  // namespace
+
+Verb report_verb() {
+  return {"report", "one page of HTML: what a model does on labelled rows",
+          [](CLI::App& app, const std::vector<std::string>&) -> std::unique_ptr<Command> {
+            return std::make_unique<Report>(app);
+          }};
+}
+
+}  // namespace margrove::cli

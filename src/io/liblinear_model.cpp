@@ -1,0 +1,286 @@
+#include "margrove/io/liblinear_model.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "margrove/base/atomic_file.hpp"
+#include "margrove/data/input_file.hpp"
+#include "margrove/model/linear_predictor.hpp"
+#include "margrove/model/registry.hpp"
+
+namespace margrove {
+namespace {
+
+/// LIBLINEAR's names of the classifiers, and the method and options that stand for them here.
+struct SolverType {
+  std::string_view name;
+  std::string_view method;
+  OptionValues options;
+};
+const std::array<SolverType, 8>& solver_types() {
+  static const std::array<SolverType, 8> all{{
+      {"L2R_L1LOSS_SVC_DUAL", "flat-svm", {{"loss", "hinge"}}},
+      {"L2R_L2LOSS_SVC_DUAL", "flat-svm", {{"loss", "squared-hinge"}}},
+      {"MCSVM_CS", "flat-svm", {{"multiclass", "crammer-singer"}}},
+      {"L2R_LR_DUAL", "flat-lr", {}},
+      {"L2R_LR", "flat-lr", {}},
+      {"L1R_LR", "flat-lr", {}},
+      {"L2R_L2LOSS_SVC", "flat-svm", {{"loss", "squared-hinge"}}},
+      {"L1R_L2LOSS_SVC", "flat-svm", {{"loss", "squared-hinge"}}},
+  }};
+  return all;
+}
+
+// Export ------------------------------------------------------------------------------------------
+
+std::string_view solver_type_of(const Model& model) {
+  const auto value = [&](std::string_view name) -> std::string {
+    for (const auto& [option, text] : model.options) {
+      if (option == name) return text;
+    }
+    return "";
+  };
+  if (model.method == "flat-lr") return "L2R_LR_DUAL";
+  if (value("multiclass") == "crammer-singer") return "MCSVM_CS";
+  return value("loss") == "squared-hinge" ? "L2R_L2LOSS_SVC_DUAL" : "L2R_L1LOSS_SVC_DUAL";
+}
+
+void append_number(std::string& text, float value) {
+  std::array<char, 32> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  text.append(digits.data(), end);
+}
+
+const LinearPredictor& flat_predictor_of(const Model& model) {
+  const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
+  require(linear != nullptr && linear->parts().graph.num_edges() == 0,
+          "export to LIBLINEAR: the model is of method ", model.method,
+          ", but must be a flat linear one");
+  require(linear->parts().decision.kind == Decision::Kind::argmax,
+          "export to LIBLINEAR: the model gives label sets, but must give each row one label");
+  return *linear;
+}
+
+int number_of(const std::string& label) {
+  int number = 0;
+  const char* end = label.data() + label.size();
+  const auto [at, error] = std::from_chars(label.data(), end, number);
+  require(error == std::errc() && at == end, "export to LIBLINEAR: label is '", label,
+          "', but must be a whole number; number the labels before training");
+  return number;
+}
+
+}  // namespace
+
+void export_liblinear(const Model& model, const std::string& path) {
+  const LinearPredictor& predictor = flat_predictor_of(model);
+  const LinearPredictor::Parts& parts = predictor.parts();
+  const std::string_view solver = solver_type_of(model);
+  const std::size_t num_classes = parts.candidates.size();
+  const bool difference = num_classes == 2 && solver != "MCSVM_CS";
+
+  std::string head = concat("solver_type ", solver, "\nnr_class ", num_classes, "\nlabel");
+  for (const NodeId n : parts.candidates) {
+    head += concat(" ", number_of(model.labels.name(parts.label_of_node[n])));
+  }
+  head += concat("\nnr_feature ", predictor.num_features(), "\nbias ",
+                 parts.bias > 0 ? parts.bias : -1.0, "\nw\n");
+  AtomicFile file(path);
+  file.write(head);
+  std::string line;
+  for (FeatureId j = 0; j < parts.weights.num_features(); ++j) {
+    line.clear();
+    const auto weight = [&](std::size_t c) { return parts.weights.at(j, parts.candidates[c]); };
+    for (std::size_t c = 0; c < (difference ? 1 : num_classes); ++c) {
+      append_number(line, difference ? weight(0) - weight(1) : weight(c));
+      line += ' ';
+    }
+    line += '\n';
+    file.write(line);
+  }
+  file.commit();
+}
+
+// Import ------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Lines of the file one by one, cut into words.
+class Reader {
+ public:
+  explicit Reader(const std::string& path) : path_(path), blocks_(open_file(path), path) {}
+
+  template <class... Parts>
+  [[noreturn]] void fail(const Parts&... parts) const {
+    throw ModelFileError(concat(path_, ":", line_, ": ", parts...));
+  }
+
+  /// False at the end of the file.
+  bool next_line() {
+    ++line_;
+    while (rest_.empty()) {
+      if (!blocks_.next()) return false;
+      rest_ = blocks_.text();
+    }
+    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+    words_ = rest_.substr(0, end);
+    rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    return true;
+  }
+  /// The next word of the line; empty at its end.
+  std::string_view word() {
+    const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+    while (!words_.empty() && blank(words_.front())) words_.remove_prefix(1);
+    std::size_t end = 0;
+    while (end < words_.size() && !blank(words_[end])) ++end;
+    const std::string_view found = words_.substr(0, end);
+    words_.remove_prefix(end);
+    return found;
+  }
+  template <class Number>
+  Number number(std::string_view what, Number lowest, Number highest) {
+    const std::string_view text = word();
+    Number value{};
+    const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || at != text.data() + text.size() || !(value >= lowest) ||
+        !(value <= highest)) {
+      fail(what, " is '", text, "', but must be a number in [", lowest, ", ", highest, "]");
+    }
+    return value;
+  }
+
+ private:
+  std::string path_;
+  LineBlocks blocks_;
+  std::string_view rest_, words_;
+  std::size_t line_ = 0;
+};
+
+struct Header {
+  const SolverType* solver = nullptr;
+  std::uint32_t num_classes = 0;
+  std::uint32_t num_features = 0;
+  double bias = -1;
+  std::vector<int> labels;
+
+  bool is_difference() const { return num_classes == 2 && solver->name != "MCSVM_CS"; }
+  std::size_t columns() const { return is_difference() ? 1 : num_classes; }
+};
+
+constexpr std::uint32_t kMostClasses = 1U << 24U, kMostFeatures = (1U << 31U) - 2;
+
+Header read_header(Reader& reader) {
+  Header header;
+  bool has_features = false;
+  while (reader.next_line()) {
+    const std::string_view key = reader.word();
+    if (key == "solver_type") {
+      const std::string_view name = reader.word();
+      for (const SolverType& type : solver_types()) {
+        if (type.name == name) header.solver = &type;
+      }
+      if (header.solver == nullptr) {
+        reader.fail("solver_type is '", name, "', but must be that of a classifier");
+      }
+    } else if (key == "nr_class") {
+      header.num_classes = reader.number<std::uint32_t>(key, 2, kMostClasses);
+    } else if (key == "label") {
+      constexpr int kAny = std::numeric_limits<int>::max();
+      for (std::uint32_t c = 0; c < header.num_classes; ++c) {
+        header.labels.push_back(reader.number<int>(key, -kAny - 1, kAny));
+      }
+    } else if (key == "nr_feature") {
+      header.num_features = reader.number<std::uint32_t>(key, 1, kMostFeatures);
+      has_features = true;
+    } else if (key == "bias") {
+      header.bias = reader.number<double>(key, -1e30, 1e30);
+    } else if (key == "w") {
+      if (header.solver == nullptr || header.labels.empty() || !has_features) {
+        reader.fail("weights begin, but solver_type, nr_class, label or nr_feature is missing");
+      }
+      return header;
+    } else {
+      reader.fail("found '", key.substr(0, 40), "', but must be a key of a LIBLINEAR model");
+    }
+  }
+  reader.fail("the file ends before the weights");
+}
+
+/// A row a feature as in the file, the classes' columns in the order of the labels; of a difference
+/// w one class gets w/2 and the other -w/2.
+WeightMatrix read_weights(Reader& reader, const Header& header,
+                          std::span<const std::uint32_t> column_of_class) {
+  std::vector<std::int64_t> pointers{0};
+  std::vector<FeatureId> columns;
+  std::vector<float> values;
+  std::vector<float> row(header.num_classes);
+  const std::size_t num_rows = header.num_features + (header.bias >= 0 ? 1U : 0U);
+  for (std::size_t j = 0; j < num_rows; ++j) {
+    if (!reader.next_line()) reader.fail("the file ends after ", j, " of ", num_rows, " weights");
+    for (std::size_t c = 0; c < header.columns(); ++c) {
+      row[column_of_class[c]] = static_cast<float>(reader.number<double>("weight", -1e30, 1e30));
+    }
+    if (!reader.word().empty()) reader.fail("there are more weights than ", header.columns());
+    if (header.is_difference()) {
+      const float half = row[column_of_class[0]] / 2;
+      row[column_of_class[0]] = half;
+      row[column_of_class[1]] = -half;
+    }
+    if (j >= header.num_features && header.bias == 0) continue;  // a feature that is always 0
+    for (std::uint32_t c = 0; c < header.num_classes; ++c) {
+      if (row[c] == 0) continue;
+      columns.push_back(c);
+      values.push_back(row[c]);
+    }
+    pointers.push_back(static_cast<std::int64_t>(columns.size()));
+  }
+  return WeightMatrix::sparse(
+      CsrMatrix(header.num_classes, std::move(pointers), std::move(columns), std::move(values)));
+}
+
+}  // namespace
+
+Model import_liblinear(const std::string& path) {
+  Reader reader(path);
+  const Header header = read_header(reader);
+  std::vector<std::uint32_t> order(header.num_classes);
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(),
+            [&](auto a, auto b) { return header.labels[a] < header.labels[b]; });
+  std::vector<std::uint32_t> column_of_class(header.num_classes);
+  std::vector<std::string> names;
+  for (std::uint32_t k = 0; k < order.size(); ++k) {
+    if (k > 0 && header.labels[order[k]] == header.labels[order[k - 1]]) {
+      reader.fail("label ", header.labels[order[k]], " stands twice");
+    }
+    column_of_class[order[k]] = k;
+    names.push_back(concat(header.labels[order[k]]));
+  }
+
+  LinearPredictor::Parts parts;
+  parts.weights = read_weights(reader, header, column_of_class);
+  parts.bias = std::max(header.bias, 0.0);
+  parts.graph = LabelGraph::flat(header.num_classes);
+  parts.label_of_node.resize(header.num_classes);
+  std::iota(parts.label_of_node.begin(), parts.label_of_node.end(), 0U);
+  parts.candidates = parts.label_of_node;
+  parts.num_labels = header.num_classes;
+
+  Model model;
+  const Method& method = find_method(header.solver->method);
+  const auto run = method.start();
+  set_options(run->options(), header.solver->options);
+  model.method = method.name;
+  model.options = option_values(run->options());
+  model.labels = LabelCodec(names);
+  model.hierarchy = LabelGraph::flat(header.num_classes);
+  model.training_rows.assign(header.num_classes, 1);
+  model.predictor = std::make_unique<LinearPredictor>(std::move(parts));
+  return model;
+}
+
+}  // namespace margrove

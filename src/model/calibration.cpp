@@ -1,0 +1,225 @@
+#include "margrove/model/calibration.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace margrove {
+namespace {
+
+constexpr std::size_t kRowsPerTask = 64;
+constexpr int kMostSteps = 50;
+constexpr int kBins = 15;
+
+/// A row that can tell something of the temperature.
+struct Observation {
+  std::uint32_t row;
+  LabelId label;
+};
+
+/// Calls use(k, scores of observations[k].row), several at once.
+template <class Use>
+void for_scores(const RowPredictor& predictor, const CsrView& X,
+                std::span<const Observation> observations, Executor& executor, const Use& use) {
+  executor.for_ranges(observations.size(), kRowsPerTask,
+                      [&](std::size_t begin, std::size_t end, int) {
+                        std::vector<float> scores(predictor.num_labels());
+                        for (std::size_t k = begin; k < end; ++k) {
+                          const std::size_t i = observations[k].row;
+                          predictor.scores(X, i, i + 1, scores);
+                          use(k, std::span<const float>(scores));
+                        }
+                      });
+}
+
+/// Rows with one label that may be predicted.
+std::vector<Observation> observations_of(const RowPredictor& predictor, const CsrView& X,
+                                         const LabelSets& truth, Executor& executor) {
+  std::vector<Observation> single;
+  for (std::uint32_t i = 0; i < truth.num_rows(); ++i) {
+    if (truth[i].size() == 1 && truth[i].front() < predictor.num_labels()) {
+      single.push_back({i, truth[i].front()});
+    }
+  }
+  std::vector<char> known(single.size(), 0);
+  for_scores(predictor, X, single, executor, [&](std::size_t k, std::span<const float> scores) {
+    known[k] = static_cast<char>(std::isfinite(scores[single[k].label]));
+  });
+  std::vector<Observation> kept;
+  for (std::size_t k = 0; k < single.size(); ++k) {
+    if (known[k] != 0) kept.push_back(single[k]);
+  }
+  return kept;
+}
+
+/// First and second derivative by b = 1/T of the negative log-likelihood, which is convex in b:
+///   d/db = mean score under p - score of the label,  d2/db2 = variance of the score under p.
+struct Slope {
+  double first = 0, second = 0;
+};
+
+Slope slope_of(std::span<const float> scores, LabelId label, double b) {
+  const float top = *std::max_element(scores.begin(), scores.end());
+  double sum = 0, mean = 0, square = 0;  // of scores less the largest
+  for (const float score : scores) {
+    if (!std::isfinite(score)) continue;
+    const double s = static_cast<double>(score) - top;
+    const double weight = std::exp(b * s);
+    sum += weight;
+    mean += weight * s;
+    square += weight * s * s;
+  }
+  mean /= sum;
+  return {mean - (static_cast<double>(scores[label]) - top), square / sum - mean * mean};
+}
+
+/// Newton's method on b, kept inside a bracket of the root of the first derivative.
+double fit_temperature(const RowPredictor& predictor, const CsrView& X,
+                       std::span<const Observation> observations, Executor& executor) {
+  constexpr double kLowest = 1e-4, kHighest = 1e4;  // if scores say nothing, or separate all rows
+  double low = kLowest, high = kHighest, b = 1;
+  std::vector<Slope> slopes(observations.size());
+  for (int step = 0; step < kMostSteps && high - low > 1e-9 * high; ++step) {
+    for_scores(predictor, X, observations, executor,
+               [&](std::size_t k, std::span<const float> scores) {
+                 slopes[k] = slope_of(scores, observations[k].label, b);
+               });
+    Slope sum;
+    for (const Slope& slope : slopes) {
+      sum.first += slope.first;
+      sum.second += slope.second;
+    }
+    (sum.first > 0 ? high : low) = b;
+    const double next = sum.second > 0 ? b - sum.first / sum.second : low;
+    const double moved = next > low && next < high ? next : std::sqrt(low * high);
+    if (std::abs(moved - b) <= 1e-9 * b) break;
+    b = moved;
+  }
+  return 1 / b;
+}
+
+/// What the model says of held-out rows at given temperatures.
+double error_at(const RowPredictor& predictor, const CsrView& X,
+                std::span<const Observation> observations, Executor& executor,
+                const std::function<double(std::size_t)>& temperature) {
+  std::vector<double> confidences(observations.size());
+  std::vector<char> right(observations.size());
+  for_scores(predictor, X, observations, executor,
+             [&](std::size_t k, std::span<const float> scores) {
+               std::vector<double> p(scores.size());
+               softmax(scores, temperature(k), p);
+               const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
+               confidences[k] = p[static_cast<std::size_t>(best)];
+               right[k] = static_cast<char>(static_cast<LabelId>(best) == observations[k].label);
+             });
+  return expected_calibration_error(
+      reliability(confidences, std::vector<bool>(right.begin(), right.end()), kBins));
+}
+
+}  // namespace
+
+void softmax(std::span<const float> scores, double temperature, std::span<double> probabilities) {
+  const float top = *std::max_element(scores.begin(), scores.end());
+  double sum = 0;
+  for (std::size_t l = 0; l < scores.size(); ++l) {
+    probabilities[l] = std::isfinite(scores[l])
+                           ? std::exp((static_cast<double>(scores[l]) - top) / temperature)
+                           : 0.0;
+    sum += probabilities[l];
+  }
+  if (sum == 0) return;
+  for (double& p : probabilities) p /= sum;
+}
+
+Calibration fit_calibration(const RowPredictor& predictor, const CsrView& X, const LabelSets& truth,
+                            Executor& executor) {
+  require(truth.num_rows() == X.num_rows(), "fit_calibration: there are ", truth.num_rows(),
+          " label sets, but must be ", X.num_rows());
+  const std::vector<Observation> all = observations_of(predictor, X, truth, executor);
+  require(all.size() >= 2, "calibration: ", all.size(),
+          " held-out rows have one label that the model knows, but at least 2 must");
+  std::array<std::vector<Observation>, 2> halves;
+  for (std::size_t k = 0; k < all.size(); ++k) halves[k % 2].push_back(all[k]);
+  const std::array temperatures{fit_temperature(predictor, X, halves[0], executor),
+                                fit_temperature(predictor, X, halves[1], executor)};
+  Calibration fitted;
+  fitted.num_rows = static_cast<std::int64_t>(all.size());
+  fitted.temperature = fit_temperature(predictor, X, all, executor);
+  fitted.error =
+      error_at(predictor, X, all, executor, [&](std::size_t k) { return temperatures[1 - k % 2]; });
+  fitted.error_before = error_at(predictor, X, all, executor, [](std::size_t) { return 1.0; });
+  return fitted;
+}
+
+std::vector<ReliabilityBin> reliability(std::span<const double> confidences,
+                                        const std::vector<bool>& right, int num_bins) {
+  require(confidences.size() == right.size() && num_bins > 0, "reliability: there are ",
+          confidences.size(), " confidences, ", right.size(), " answers and ", num_bins, " bins");
+  std::vector<ReliabilityBin> bins(static_cast<std::size_t>(num_bins));
+  for (std::size_t k = 0; k < confidences.size(); ++k) {
+    const auto place = static_cast<std::size_t>(confidences[k] * num_bins);
+    ReliabilityBin& bin = bins[std::min(place, bins.size() - 1)];
+    ++bin.count;
+    bin.confidence += confidences[k];
+    bin.accuracy += right[k] ? 1 : 0;
+  }
+  for (ReliabilityBin& bin : bins) {
+    if (bin.count == 0) continue;
+    bin.confidence /= static_cast<double>(bin.count);
+    bin.accuracy /= static_cast<double>(bin.count);
+  }
+  return bins;
+}
+
+double expected_calibration_error(std::span<const ReliabilityBin> bins) {
+  double sum = 0, count = 0;
+  for (const ReliabilityBin& bin : bins) {
+    const auto rows = static_cast<double>(bin.count);
+    sum += rows * std::abs(bin.accuracy - bin.confidence);
+    count += rows;
+  }
+  return count > 0 ? sum / count : 0;
+}
+
+HierarchyProbabilities::HierarchyProbabilities(const LabelGraph& hierarchy) : graph_(hierarchy) {
+  if (!graph_.is_tree()) ancestors_ = ancestor_sets(graph_);
+}
+
+void HierarchyProbabilities::of_nodes(std::span<const double> of_labels,
+                                      std::span<double> of_nodes) const {
+  if (graph_.is_tree()) {
+    std::copy(of_labels.begin(), of_labels.end(), of_nodes.begin());
+    const auto order = graph_.topological_order();
+    for (std::size_t k = order.size(); k-- > 0;) {
+      const NodeId n = order[k];
+      if (!graph_.is_root(n)) of_nodes[graph_.parents(n).front()] += of_nodes[n];
+    }
+    return;
+  }
+  std::fill(of_nodes.begin(), of_nodes.end(), 0.0);
+  for (NodeId n = 0; n < graph_.num_nodes(); ++n) {
+    if (of_labels[n] == 0) continue;
+    for (const NodeId above : ancestors_[n]) of_nodes[above] += of_labels[n];
+  }
+}
+
+LabelId HierarchyProbabilities::confident(std::span<const double> of_labels,
+                                          std::span<const double> of_nodes,
+                                          double min_confidence) const {
+  const auto most_probable = [&](std::span<const NodeId> nodes) {
+    NodeId best = nodes.front();
+    for (const NodeId n : nodes) {
+      if (of_nodes[n] > of_nodes[best]) best = n;
+    }
+    return best;
+  };
+  NodeId at = most_probable(graph_.roots());
+  while (!graph_.is_leaf(at)) {
+    const NodeId child = most_probable(graph_.children(at));
+    if (of_nodes[child] < min_confidence || of_labels[at] > of_nodes[child]) break;
+    at = child;
+  }
+  return at;
+}
+
+}  // namespace margrove

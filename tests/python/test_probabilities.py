@@ -1,0 +1,200 @@
+"""Probabilities, predictions that use them, and labels given as paths."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from margrove import HRSVC, NHSVC, FlatLogisticRegression, FlatSVC, Hierarchy, load
+from sklearn.metrics import log_loss
+
+PROGRAM = Path(__file__).resolve().parents[2] / "build" / "margrove"
+# Depths 1, 2 and 3; rows end at the inner label "tree", too.
+EDGES = [
+    *(("life", "plant"), ("life", "animal"), ("plant", "moss"), ("plant", "tree")),
+    *(("tree", "oak"), ("tree", "fir")),
+]
+LABELS = np.array(["animal", "moss", "tree", "oak", "fir"])
+
+
+def rows(count: int, seed: int) -> tuple[Any, Any]:
+    random = np.random.default_rng(seed)
+    y = random.integers(0, 5, count)
+    X = random.normal(size=(count, 6)) * 1.2
+    X[np.arange(count), y] += 2
+    return (np.round(X * 64) / 64).astype(np.float32), LABELS[y]
+
+
+@pytest.fixture(scope="module")
+def model() -> NHSVC:
+    return NHSVC(hierarchy=EDGES, calibration=0.25).fit(*rows(600, 0))
+
+
+def test_sum_to_one_at_every_level_of_an_uneven_hierarchy(model: NHSVC) -> None:
+    X, _ = rows(50, 1)
+    ends = dict(zip(model.classes_, model.predict_proba(X).T, strict=True))
+    nodes = dict(zip(model.nodes_, model.predict_node_proba(X).T, strict=True))
+    np.testing.assert_allclose(sum(ends.values()), 1)
+    np.testing.assert_allclose(nodes["life"], 1)
+    np.testing.assert_allclose(nodes["plant"] + nodes["animal"], 1)
+    np.testing.assert_allclose(nodes["moss"] + nodes["tree"] + ends["animal"], 1)
+    inner = ends["tree"] + ends["animal"] + ends["moss"]
+    np.testing.assert_allclose(nodes["oak"] + nodes["fir"] + inner, 1)
+
+
+def test_temperature_makes_held_out_rows_likelier(model: NHSVC) -> None:
+    X, y = rows(2000, 2)
+    fitted = model.calibration_
+    assert fitted is not None
+    assert fitted.num_rows == pytest.approx(150, abs=5)
+    logits = np.log(model.predict_proba(X)) * fitted.temperature
+    plain = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    assert log_loss(y, model.predict_proba(X)) < log_loss(y, plain)
+    assert fitted.error < fitted.error_before
+
+
+def test_calibrating_on_other_rows_finds_the_same_temperature(model: NHSVC) -> None:
+    other = NHSVC(hierarchy=EDGES).fit(*rows(600, 0))
+    assert not hasattr(other, "predict_proba")
+    found = other.calibrate(*rows(3000, 3)).calibration_
+    assert found is not None
+    assert model.calibration_ is not None
+    assert found.temperature == pytest.approx(model.calibration_.temperature, rel=0.25)
+
+
+def test_files_and_the_program_keep_probabilities(model: NHSVC, tmp_path: Path) -> None:
+    X, y = rows(30, 4)
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    lines = [
+        f"{label} " + " ".join(f"{j + 1}:{float(v)!r}" for j, v in enumerate(row))
+        for row, label in zip(X, y, strict=True)
+    ]
+    (tmp_path / "rows").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def run(*arguments: str) -> list[str]:
+        command = [str(PROGRAM), "predict", "--quiet", *arguments, "model", "rows"]
+        done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+        return done.stdout.split("\n")[:-1]
+
+    best = [line.rsplit(":", 1) for line in run("--probabilities")]
+    assert [label for label, _ in best] == model.predict(X).tolist()
+    expected = model.predict_proba(X).max(axis=1)
+    np.testing.assert_allclose([float(p) for _, p in best], expected, rtol=1e-6)
+    inner = model.predict(X, stop="inner", min_confidence=0.8)
+    assert run("--min-confidence", "0.8") == inner.tolist()
+    paths = model.predict_paths(X)
+    assert run("--paths") == [",".join(path) for path in paths]
+    train = [str(PROGRAM), "train", "--quiet", "--method", "flat-svm", "--calibration", "0.3"]
+    done = subprocess.run([*train, "rows", "flat"], cwd=tmp_path, check=True, capture_output=True)
+    assert done.returncode == 0
+    flat = FlatSVC(calibration=0.3).fit(X, y)
+    assert load(tmp_path / "flat").calibration_ == flat.calibration_
+
+
+def test_inner_nodes_are_predicted_where_leaves_are_not_sure(model: NHSVC) -> None:
+    X, y = rows(500, 5)
+    above = Hierarchy.of(EDGES).parents()
+    last = 0.0
+    for confidence in (0.0, 0.5, 0.7, 0.9, 1.01 - 0.01):
+        labels = model.predict(X, stop="inner", min_confidence=confidence)
+        right = []
+        for label, truth in zip(labels, y, strict=True):
+            path = [truth]
+            while above[path[-1]]:
+                path.append(above[path[-1]][0])
+            right.append(label in path)
+        assert np.mean(right) >= max(confidence - 0.05, last - 0.02)
+        last = float(np.mean(right))
+    assert set(model.predict(X, stop="inner", min_confidence=1.0)) <= {"life", *LABELS, "plant"}
+
+
+def test_least_expected_cost(model: NHSVC) -> None:
+    X, _ = rows(200, 6)
+    np.testing.assert_array_equal(model.predict(X, cost=1 - np.eye(5)), model.predict(X))
+    ends = model.predict_proba(X)
+    parents = Hierarchy.of(EDGES).parents()
+
+    def closed(label: str) -> set[str]:
+        return {label}.union(*(closed(parent) for parent in parents[label]))
+
+    costs = np.array([[len(closed(a) ^ closed(b)) for b in model.nodes_] for a in model.classes_])
+    expected = model.nodes_[np.argmin(np.round(ends @ costs, 9), axis=1)]
+    np.testing.assert_array_equal(model.predict(X, cost="path", stop="inner"), expected)
+    np.testing.assert_array_equal(model.predict(X, cost=costs, stop="inner"), expected)
+    never_fir = np.where(model.classes_ == "fir", 1e9, 1.0) * np.ones((5, 1)) - np.eye(5)
+    assert "fir" not in model.predict(X, cost=never_fir)
+
+
+def test_several_labels_have_probabilities_of_their_own() -> None:
+    X, y = rows(100, 7)
+    sets = [{label, "wet"} if x[5] > 0 else {label} for x, label in zip(X, y, strict=True)]
+    fitted = FlatLogisticRegression().fit(X, sets)
+    p = fitted.predict_proba(X)
+    np.testing.assert_allclose(np.log(p / (1 - p)), fitted.decision_function(X), rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"stop": "root"}, "stop is 'root', but must be 'leaf' or 'inner'"),
+        ({"stop": "inner", "min_confidence": 2}, "min_confidence is 2, but must be in"),
+        ({"cost": "tree"}, "cost is 'tree', but must be 'path' or a matrix"),
+        ({"cost": np.eye(3)}, r"cost has the shape \(3, 3\), but must have \(5, 5\)"),
+    ],
+)
+def test_wrong_arguments_are_named(model: NHSVC, arguments: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        model.predict(rows(2, 8)[0], **arguments)
+
+
+def test_without_calibration_the_way_to_get_one_is_told() -> None:
+    X, y = rows(60, 9)
+    with pytest.raises(AttributeError, match="set calibration to the share of rows"):
+        FlatSVC().fit(X, y).predict(X, stop="inner")
+    with pytest.raises(ValueError, match=r"calibration is 1.5, but must be in \[0, 1\)"):
+        FlatSVC(calibration=1.5).fit(X, y)
+
+
+# Paths --------------------------------------------------------------------------------------------
+
+
+def paths_of(y: Any) -> list[tuple[str, ...]]:
+    parents = Hierarchy.of(EDGES).parents()
+
+    def path(label: str) -> tuple[str, ...]:
+        return (*path(parents[label][0]), label) if parents[label] else (label,)
+
+    return [path(label) for label in y]
+
+
+def test_paths_are_labels_and_bring_their_hierarchy() -> None:
+    X, y = rows(200, 10)
+    named = HRSVC(hierarchy=EDGES).fit(X, y)
+    tuples = HRSVC().fit(X, paths_of(y))
+    assert tuples.hierarchy_ is not None
+    assert set(tuples.hierarchy_.edges) == set(EDGES)
+    np.testing.assert_array_equal(tuples.decision_function(X), named.decision_function(X))
+    assert tuples.predict(X) == paths_of(named.predict(X))
+    assert tuples.predict_paths(X) == named.predict_paths(X)
+    assert tuples.score(X, paths_of(y)) == named.score(X, y)
+
+    table = np.array([path + ("",) * (4 - len(path)) for path in paths_of(y)], dtype=object)
+    rowed = HRSVC().fit(X, table)
+    predicted = rowed.predict(X)
+    assert predicted.shape == (200, 4)
+    assert [tuple(c for c in row if c) for row in predicted] == tuples.predict(X)
+    assert rowed.score(X, table) == named.score(X, y)
+
+
+def test_paths_outside_the_hierarchy_are_refused() -> None:
+    X, y = rows(20, 11)
+    wrong = [("life", "tree"), *paths_of(y)[1:]]
+    with pytest.raises(ValueError, match="a path goes from 'life' to 'tree', which must be"):
+        NHSVC(hierarchy=EDGES).fit(X, wrong)
+    with pytest.raises(ValueError, match="y: row 3 is empty, but must be a path"):
+        NHSVC().fit(X, [*paths_of(y)[:3], (), *paths_of(y)[4:]])
+    with pytest.raises(ValueError, match=r"y: row 0 .* must be a path without gaps"):
+        NHSVC().fit(X, [("life", "", "fir"), *paths_of(y)[1:]])

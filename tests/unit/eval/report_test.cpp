@@ -1,0 +1,137 @@
+#include "margrove/eval/report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "margrove/data/hierarchy_reader.hpp"
+#include "margrove/eval/held_out.hpp"
+#include "margrove/model/registry.hpp"
+
+namespace margrove {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+/// Rows with one feature a leaf: all of b's rows look like c's, its sibling.
+struct Trained {
+  RawRows raw;
+  Hierarchy hierarchy;
+  PreparedRows rows;
+  Model model;
+};
+
+Trained trained(const std::string& evil_name = "b") {
+  Trained t;
+  for (const char* name : {"top", "inner", "a", "c"}) t.hierarchy.codec.add(name);
+  const auto id = [&](const std::string& name) { return t.hierarchy.codec.add(name); };
+  t.hierarchy.edges = {{id("top"), id("inner")},
+                       {id("top"), id("a")},
+                       {id("inner"), id(evil_name)},
+                       {id("inner"), id("c")}};
+  const std::vector<std::string> leaves{"a", evil_name, "c"};
+  std::vector<std::int64_t> pointers{0};
+  std::vector<FeatureId> columns;
+  std::vector<float> values;
+  for (int i = 0; i < 60; ++i) {
+    const auto leaf = static_cast<std::size_t>(i % 3);
+    columns.push_back(leaf == 0 ? 0U : 1U);
+    values.push_back(1);
+    pointers.push_back(static_cast<std::int64_t>(columns.size()));
+    t.raw.labels.append(std::vector<LabelId>{t.raw.codec.add(leaves[leaf])});
+  }
+  t.raw.X = CsrMatrix(2, std::move(pointers), std::move(columns), std::move(values));
+  t.rows = prepare_rows(t.raw, &t.hierarchy, {});
+  const Method& method = find_method("nhsvm");
+  const auto run = method.start();
+  Executor executor(1);
+  RunControl control;
+  t.model = train_model(method, *run, t.rows.training_set(), {}, executor, control);
+  return t;
+}
+
+Json json_of(const Trained& t, const ReportOptions& options = {}) {
+  Executor executor(1);
+  return Json::parse(report_json(t.model, t.rows.X, t.rows.labelled.labels, options, executor));
+}
+
+TEST(Report, counts_rows_at_and_below_each_node_and_confused_siblings) {
+  const Trained t = trained();
+  const Json report = json_of(t);
+  const auto of = [&](const char* what, const char* name) {
+    return report["tree"][what][*t.model.labels.find(name)].get<int>();
+  };
+  EXPECT_EQ(of("support", "top"), 60);
+  EXPECT_EQ(of("support", "inner"), 40);
+  EXPECT_EQ(of("both", "inner"), 40);
+  EXPECT_EQ(of("both", "a"), 20);
+  EXPECT_EQ(of("predicted", "b") + of("predicted", "c"), 40);
+  ASSERT_EQ(report["confused"].size(), 1u);  // b and c; one of them gets all the rows
+  EXPECT_EQ(report["confused"][0]["a_as_b"].get<int>() + report["confused"][0]["b_as_a"].get<int>(),
+            20);
+  EXPECT_NEAR(report["metrics"]["accuracy"].get<double>(), 2.0 / 3, 1e-12);
+  EXPECT_GT(report["convergence"]["passes"].get<int>(), 0);
+}
+
+TEST(Report, explains_wrong_and_right_rows) {
+  const Trained t = trained();
+  ReportOptions options;
+  options.num_examples = 6;
+  options.feature_name = [](FeatureId j) { return concat("column ", j); };
+  const Json report = json_of(t, options);
+  ASSERT_EQ(report["examples"].size(), 6u);
+  int wrong = 0;
+  for (const Json& example : report["examples"]) {
+    wrong += example["right"].get<bool>() ? 0 : 1;
+    for (const Json& explanation : example["explanations"]) {
+      double sum = 0;
+      for (const Json& node : explanation["nodes"]) sum += node["score"].get<double>();
+      EXPECT_NEAR(sum, explanation["score"].get<double>(), 1e-9);
+    }
+  }
+  EXPECT_EQ(wrong, 3);
+  EXPECT_THAT(report["examples"].dump(), HasSubstr("column 1"));
+}
+
+TEST(Report, texts_cannot_end_the_page_s_script) {
+  const Trained t = trained("</script><b>&");
+  Executor executor(1);
+  const std::string page = report_html(t.model, t.rows.X, t.rows.labelled.labels, {}, executor);
+  EXPECT_THAT(page, ::testing::Not(HasSubstr("</script><b>&")));
+  EXPECT_THAT(page, HasSubstr("\\u003c/script>\\u003cb>&"));
+  EXPECT_THAT(page, ::testing::Not(HasSubstr("http://cdn")));
+  EXPECT_THAT(page, ::testing::Not(HasSubstr("%DATA%")));
+}
+
+TEST(Report, without_rows_throws) {
+  const Trained t = trained();
+  Executor executor(1);
+  EXPECT_THROW(report_json(t.model, CsrMatrix(2).view(), {}, {}, executor), InvalidInput);
+}
+
+TEST(HeldOut, calibration_of_what_cannot_be_told_apart_is_a_half) {
+  const Trained t = trained();
+  const Method& method = find_method("nhsvm");
+  const auto run = method.start();
+  Executor executor(1);
+  RunControl control;
+  const TrainingSet data = t.rows.training_set();
+  const Calibration c = calibrate_held_out(method, *run, data, 0.25, executor, control);
+  EXPECT_EQ(c.num_rows, 15);
+  std::vector<float> scores(t.model.labels.size());
+  std::vector<double> p(scores.size());
+  t.model.rows().scores(t.rows.X, 1, 2, scores);
+  softmax(scores, c.temperature, p);
+  EXPECT_NEAR(p[*t.model.labels.find("b")], 0.5, 0.05);
+  try {
+    calibrate_held_out(method, *run, data, 1.5, executor, control);
+    FAIL();
+  } catch (const InvalidOption& error) {
+    EXPECT_THAT(error.what(), HasSubstr("1.5"));
+  }
+}
+
+}  // namespace
+}  // namespace margrove

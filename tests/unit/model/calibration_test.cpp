@@ -1,0 +1,173 @@
+#include "margrove/model/calibration.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "margrove/base/errors.hpp"
+#include "margrove/base/random.hpp"
+
+namespace margrove {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Scores are the row's features, a label each; the last label is never predicted.
+class Identity final : public RowPredictor {
+ public:
+  explicit Identity(std::uint32_t num_labels) : num_labels_(num_labels) {}
+  std::string_view kind() const override { return "identity"; }
+  void save(TensorMap&) const override {}
+  std::vector<Fact> facts() const override { return {}; }
+  std::uint32_t num_features() const override { return num_labels_ - 1; }
+  std::uint32_t num_labels() const override { return num_labels_; }
+  void scores(const CsrView& X, std::size_t begin, std::size_t end,
+              std::span<float> scores) const override {
+    for (std::size_t i = begin; i < end; ++i) {
+      float* row = scores.data() + (i - begin) * num_labels_;
+      std::fill(row, row + num_labels_, 0.0F);
+      const SparseRow x = X.row(i);
+      for (std::size_t k = 0; k < x.size(); ++k) row[x.columns[k]] = x.values[k];
+      row[num_labels_ - 1] = -std::numeric_limits<float>::infinity();
+    }
+  }
+  LabelSets predict(const CsrView&, Executor&) const override { return {}; }
+
+ private:
+  std::uint32_t num_labels_;
+};
+
+/// Rows of normal scores whose labels are drawn from their softmax at a temperature.
+struct Drawn {
+  CsrMatrix X{3};
+  LabelSets truth;
+};
+Drawn draw(std::size_t num_rows, double temperature, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<std::int64_t> pointers{0};
+  std::vector<FeatureId> columns;
+  std::vector<float> values;
+  LabelSets truth;
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    std::vector<float> scores(4, -std::numeric_limits<float>::infinity());
+    for (FeatureId j = 0; j < 3; ++j) {
+      scores[j] = static_cast<float>(6 * random.uniform() - 3);
+      columns.push_back(j);
+      values.push_back(scores[j]);
+    }
+    pointers.push_back(static_cast<std::int64_t>(columns.size()));
+    std::vector<double> p(4);
+    softmax(scores, temperature, p);
+    double u = random.uniform();
+    LabelId label = 0;
+    while (label < 2 && u >= p[label]) u -= p[label++];
+    truth.append(std::vector{label});
+  }
+  return {CsrMatrix(3, std::move(pointers), std::move(columns), std::move(values)),
+          std::move(truth)};
+}
+
+TEST(Calibration, finds_the_temperature_that_drew_the_labels) {
+  const Identity predictor(4);
+  Executor executor(1);
+  for (const double temperature : {0.3, 1.0, 2.5}) {
+    const Drawn drawn = draw(20000, temperature, 5);
+    const Calibration fitted = fit_calibration(predictor, drawn.X.view(), drawn.truth, executor);
+    EXPECT_NEAR(fitted.temperature, temperature, 0.05 * temperature);
+    EXPECT_EQ(fitted.num_rows, 20000);
+    EXPECT_LT(fitted.error, 0.02);
+    if (temperature != 1) {
+      EXPECT_GT(fitted.error_before, 3 * fitted.error);
+    }
+  }
+}
+
+TEST(Calibration, has_the_same_bits_on_any_number_of_threads) {
+  const Identity predictor(4);
+  const Drawn drawn = draw(500, 0.7, 6);
+  Executor one(1);
+  const Calibration expected = fit_calibration(predictor, drawn.X.view(), drawn.truth, one);
+  for (const int threads : {2, 5}) {
+    Executor executor(threads);
+    const Calibration fitted = fit_calibration(predictor, drawn.X.view(), drawn.truth, executor);
+    EXPECT_EQ(fitted.temperature, expected.temperature);
+    EXPECT_EQ(fitted.error, expected.error);
+  }
+}
+
+TEST(Calibration, without_usable_rows_throws) {
+  const Identity predictor(4);
+  Executor executor(1);
+  Drawn drawn = draw(3, 1, 1);
+  drawn.truth = {};
+  drawn.truth.append(std::vector<LabelId>{3});     // never predicted
+  drawn.truth.append(std::vector<LabelId>{0, 1});  // two labels
+  drawn.truth.append(std::vector<LabelId>{0});
+  try {
+    fit_calibration(predictor, drawn.X.view(), drawn.truth, executor);
+    FAIL();
+  } catch (const InvalidInput& error) {
+    EXPECT_THAT(error.what(), HasSubstr("1 held-out rows have one label that the model knows, but "
+                                        "at least 2 must"));
+  }
+}
+
+TEST(Calibration, error_is_the_gap_of_confidence_and_accuracy) {
+  const std::vector<double> confidences{0.9, 0.9, 0.9, 0.9, 0.3, 1.0};
+  const auto bins = reliability(confidences, {true, true, true, false, false, true}, 10);
+  EXPECT_EQ(bins[9].count, 5);
+  EXPECT_NEAR(bins[9].accuracy, 0.8, 1e-12);
+  EXPECT_NEAR(bins[9].confidence, 0.92, 1e-12);
+  EXPECT_NEAR(expected_calibration_error(bins), (5 * 0.12 + 0.3) / 6, 1e-12);
+}
+
+// Leaves at depths 1, 2 and 3, rows that end at the inner label 1:
+//   0 -> {1, 2}, 1 -> {3, 4}, 4 -> {5, 6}
+LabelGraph uneven() {
+  return LabelGraph::build(7,
+                           std::vector<LabelEdge>{{0, 1}, {0, 2}, {1, 3}, {1, 4}, {4, 5}, {4, 6}});
+}
+
+TEST(HierarchyProbabilities, sum_to_one_at_every_level_of_an_uneven_tree) {
+  const LabelGraph graph = uneven();
+  const std::vector<double> ends{0, 0.1, 0.2, 0.15, 0, 0.3, 0.25};
+  std::vector<double> q(7);
+  HierarchyProbabilities(graph).of_nodes(ends, q);
+  for (std::uint32_t depth = 0; depth <= 3; ++depth) {
+    double sum = 0;
+    for (NodeId n = 0; n < 7; ++n) {
+      if (graph.depth(n) == depth) sum += q[n];
+      if (graph.depth(n) < depth) sum += ends[n];
+    }
+    EXPECT_NEAR(sum, 1, 1e-12) << depth;
+  }
+}
+
+TEST(HierarchyProbabilities, a_label_counts_once_below_a_node_of_a_dag) {
+  // A diamond: 0 -> {1, 2} -> 3, and the leaf 4 below 2.
+  const LabelGraph graph =
+      LabelGraph::build(5, std::vector<LabelEdge>{{0, 1}, {0, 2}, {1, 3}, {2, 3}, {2, 4}});
+  std::vector<double> q(5);
+  HierarchyProbabilities(graph).of_nodes(std::vector<double>{0, 0, 0, 0.6, 0.4}, q);
+  EXPECT_NEAR(q[0], 1, 1e-12);
+  EXPECT_NEAR(q[1], 0.6, 1e-12);
+  EXPECT_NEAR(q[2], 1, 1e-12);
+}
+
+TEST(HierarchyProbabilities, stop_at_the_last_node_that_is_confident_enough) {
+  const HierarchyProbabilities probabilities(uneven());
+  const std::vector<double> ends{0, 0.1, 0.2, 0.15, 0, 0.3, 0.25};
+  std::vector<double> q(7);
+  probabilities.of_nodes(ends, q);
+  EXPECT_EQ(probabilities.confident(ends, q, 0.9), 0u);
+  EXPECT_EQ(probabilities.confident(ends, q, 0.8), 1u);
+  EXPECT_EQ(probabilities.confident(ends, q, 0.5), 4u);
+  EXPECT_EQ(probabilities.confident(ends, q, 0), 5u);
+  const std::vector<double> inner{0, 0.6, 0.2, 0.05, 0, 0.1, 0.05};
+  probabilities.of_nodes(inner, q);
+  EXPECT_EQ(probabilities.confident(inner, q, 0), 1u);  // ending there is the most probable
+}
+
+}  // namespace
+}  // namespace margrove

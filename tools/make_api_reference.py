@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Writes docs/api.md: the Python package's reference, from its docstrings and signatures.
+
+A test keeps the page and the package alike.
+
+usage: PYTHONPATH=build/python tools/make_api_reference.py
+"""
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import margrove
+
+FILE = Path(__file__).resolve().parent.parent / "docs/api.md"
+HEAD = """# Python reference
+
+Made by `tools/make_api_reference.py` from the docstrings; a test keeps page and package alike.
+[python.md](python.md) shows the package at work; the estimators' options are those of the methods in
+[options.md](options.md).
+"""
+
+
+def plain(text: str) -> str:
+    """Addresses and environments must not show on the page."""
+    return re.sub(r" at 0x[0-9a-f]+", "", text)
+
+
+def body(thing: Any) -> str:
+    """A docstring as Markdown: numpydoc's parameters become a list."""
+    lines = (inspect.getdoc(thing) or "").splitlines()
+    out: list[str] = []
+    in_parameters = False
+    for number, line in enumerate(lines):
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        if set(following) == {"-"}:
+            in_parameters = True
+            out += [f"{line}:", ""]
+        elif line and set(line) == {"-"}:
+            continue
+        elif in_parameters and line and not line.startswith(" "):
+            name, _, rest = line.partition(" : ")
+            out.append(f"- `{name}`: {rest.replace('|', 'or')};")
+        else:
+            out.append(f"  {line.strip()}" if in_parameters and line else line)
+    return "\n".join(out).strip()
+
+
+def signature(name: str, thing: Any) -> str:
+    """As it is called; an estimator's parameters are listed below it instead."""
+    text = plain(str(inspect.signature(thing)))
+    return f"{name}{text}".replace("(self, ", "(").replace("(self)", "()").replace("'", "")
+
+
+def members(cls: type, skip: set[str]) -> list[str]:
+    """Methods and properties that the class's own module family documents."""
+    parts = []
+    for name, thing in sorted(inspect.getmembers(cls)):
+        if name.startswith("_") or name in skip:
+            continue
+        static = inspect.getattr_static(cls, name)
+        if isinstance(static, property):
+            parts.append(f"#### `{name}`\n\n{body(static)}")
+        elif callable(thing) and (getattr(thing, "__module__", "") or "").startswith("margrove"):
+            head = signature(name, inspect.unwrap(thing))
+            parts.append(f"#### `{head}`\n\n{body(thing)}")
+    return parts
+
+
+def page() -> str:
+    """All of docs/api.md."""
+    parts = [HEAD]
+    base = margrove.Classifier
+    shared = {name for name, _ in inspect.getmembers(base)}
+    for name in margrove.__all__:
+        thing = getattr(margrove, name)
+        if name.startswith("_"):
+            continue
+        if not inspect.isclass(thing):
+            parts.append(f"## `{signature(name, thing)}`\n\n{body(thing)}")
+        elif thing is base:
+            parts.append("\n\n".join([f"## `{name}`\n\n{body(thing)}", *members(thing, set())]))
+        elif issubclass(thing, base):
+            own = members(thing, shared)
+            parts.append("\n\n".join([f"## `{name}`\n\n{body(thing)}", *own]))
+        else:
+            parts.append("\n\n".join([f"## `{name}`\n\n{body(thing)}", *members(thing, set())]))
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(page(), encoding="utf-8")
