@@ -17,8 +17,7 @@ FILE = Path(__file__).resolve().parent.parent / "docs/api.md"
 HEAD = """# Python reference
 
 Made by `tools/make_api_reference.py` from the docstrings; a test keeps page and package alike.
-[python.md](python.md) shows the package at work; the estimators' options are those of the methods in
-[options.md](options.md).
+[python.md](python.md) shows the package at work, [options.md](options.md) the methods' options.
 """
 
 
