@@ -213,6 +213,33 @@ Model train(const std::string& method_name, const std::map<std::string, std::str
   return std::move(*model);
 }
 
+/// Of methods with a file format of their own.
+Model train_file(const std::string& method_name, const std::map<std::string, std::string>& options,
+                 const std::string& path, int threads, std::optional<double> time_limit_seconds,
+                 std::optional<double> memory_limit, nb::object callback) {
+  const Method& method = find_method(method_name);
+  const auto run = method.start();
+  set_options(run->options(), OptionValues(options.begin(), options.end()));
+  Reporter reporter(std::move(callback));
+  std::optional<Model> model;
+  {
+    const nb::gil_scoped_release released;
+    const auto examples =
+        method.read_examples ? method.read_examples({path}, run->options()) : nullptr;
+    require(examples != nullptr, "method ", method_name, " with these options takes rows");
+    TrainingSet data;
+    data.examples = examples.get();
+    data.source = "X";
+    require_memory(*run, data, memory_limit.value_or(0));
+    Executor executor(threads);
+    RunControl control(std::ref(reporter),
+                       time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
+    model = train_model(method, *run, data, {}, executor, control);
+  }
+  reporter.rethrow();
+  return std::move(*model);
+}
+
 /// (rows, their weights) or None: see margrove::merge_equal_rows.
 nb::object merge_equal_rows(const Csr& X, const Sets& labels,
                             const std::optional<Vector<double>>& row_weights) {
@@ -226,6 +253,22 @@ nb::object merge_equal_rows(const Csr& X, const Sets& labels,
   if (!merged) return nb::none();
   return nb::make_tuple(to_numpy(std::move(merged->rows)),
                         to_numpy(std::move(merged->row_weights)));
+}
+
+std::string predict_file(const Model& model, const std::string& path, int threads) {
+  const auto* files = dynamic_cast<const FilePredictor*>(model.predictor.get());
+  require(files != nullptr, "the model is of method ", model.method, ", but must be one of files");
+  const nb::gil_scoped_release released;
+  Executor executor(threads);
+  RunControl control;
+  return files->predict_file(path, executor, control);
+}
+
+/// Whether each row gets exactly one label.
+bool gives_one_label(const Model& model) {
+  const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
+  if (linear != nullptr) return linear->parts().decision.kind == Decision::Kind::argmax;
+  return model.predictor->kind() == "kernel";
 }
 
 // What a model does -------------------------------------------------------------------------------
@@ -478,6 +521,8 @@ NB_MODULE(_core, m) {
         "names"_a, "hierarchy"_a.noconvert().none(), "row_weights"_a.noconvert().none(),
         "threads"_a, "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "calibration"_a,
         "callback"_a.none());
+  m.def("train_file", &py::train_file, "method"_a, "options"_a, "path"_a, "threads"_a,
+        "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none());
   m.def("import_liblinear", &margrove::import_liblinear, "path"_a);
 
   nb::class_<Model>(m, "Model")
@@ -526,6 +571,13 @@ NB_MODULE(_core, m) {
              return py::to_python(model.preprocessing.apply(py::view_of(X)));
            })
       .def("export_liblinear", &margrove::export_liblinear, "path"_a)
+      .def_prop_ro("is_of_files",
+                   [](const Model& model) {
+                     return dynamic_cast<const margrove::FilePredictor*>(model.predictor.get()) !=
+                            nullptr;
+                   })
+      .def_prop_ro("gives_one_label", &py::gives_one_label)
+      .def("predict_file", &py::predict_file, "path"_a, "threads"_a)
       .def_prop_ro("calibration", &py::calibration_of)
       .def_prop_ro("linear_parts", &py::linear_parts)
       .def("calibrate", &py::calibrate, "X"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)

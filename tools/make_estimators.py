@@ -27,6 +27,7 @@ class Estimator:
     method: str
     several_labels: bool  # whether rows may have more than one
     about: str
+    base: str = "Classifier"
 
 
 ESTIMATORS = [
@@ -79,6 +80,15 @@ ESTIMATORS = [
         "Logistic regressions of the leaves, pulled towards their relatives (HR-LR in [HR]).\n\n"
         "Without a hierarchy it is FlatLogisticRegression. Rows may have several labels.",
     ),
+    Estimator(
+        "StructuredSVC",
+        "structured",
+        True,
+        "Structured SVM with a surrogate of margin and loss ([Thesis]).\n\n"
+        'Tags of sentences (model="chain"), or label sets of rows: with a weight for each pair of '
+        'labels (model="multilabel-field"), or closed upward in a hierarchy (model="hierarchy").',
+        "Structured",
+    ),
 ]
 
 # What every class has beside its options: declaration, annotation of the default, help.
@@ -116,6 +126,7 @@ from typing import Any
 
 from margrove._base import Classifier, load, load_liblinear
 from margrove._progress import Progress
+from margrove._structured import Structured
 
 __all__ = [
 {names}
@@ -151,7 +162,7 @@ def class_text(estimator: Estimator) -> str:
         (declaration(option), f"{option[4]} [{option[3]}]" if option[3] else option[4])
         for option in options
     ] + RUN_PARAMETERS
-    lines = [f"class {estimator.name}(Classifier):"]
+    lines = [f"class {estimator.name}({estimator.base}):"]
     lines += [wrapped(f'"""{estimator.about}', "    "), "", "    Parameters", "    ----------"]
     for head, about in parameters:
         name, rest = head.split(": ", 1)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         FlatSVC,
         HRLogisticRegression,
         SharedSVC,
+        StructuredSVC,
         load,
         load_liblinear,
     )
@@ -42,6 +43,7 @@ __all__ = [
     "ModelFileError",
     "NodeScore",
     "SharedSVC",
+    "StructuredSVC",
     "__version__",
     "load",
     "load_liblinear",

@@ -4,7 +4,7 @@ import contextlib
 import inspect
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, repeat
 from typing import Any, ClassVar, TypeVar
 
@@ -80,7 +80,8 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        Classifier._of_method[cls._method] = cls
+        if "_method" in vars(cls):
+            Classifier._of_method[cls._method] = cls
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -148,12 +149,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         if graph is None and _needs_hierarchy(self._method):
             # Labels that are all roots: the method is then its own special case without structure.
             graph = names, np.empty((0, 2), dtype=np.uint32)
-        with contextlib.ExitStack() as stack:
-            callback: Callable[..., object] | None = None
-            if callable(self.progress):
-                callback = self.progress
-            elif self.progress:
-                callback = stack.enter_context(Bar())
+        with self._callback() as callback:
             return _core.train(
                 self._method,
                 self._options(),
@@ -168,6 +164,17 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
                 self.calibration,
                 callback,
             )
+
+    @contextlib.contextmanager
+    def _callback(self) -> Iterator[Callable[..., object] | None]:
+        """What gets the reports of progress."""
+        if callable(self.progress):
+            yield self.progress
+        elif self.progress:
+            with Bar() as bar:
+                yield bar
+        else:
+            yield None
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
@@ -433,7 +440,10 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
             edges = tuple((plain[p], plain[c]) for p, c in model.edges.tolist())
             hierarchy = Hierarchy(tuple(plain), edges)
             estimator.hierarchy = hierarchy
-        several = dict(model.facts).get("decision") == "threshold"
+        if model.is_of_files:
+            estimator._adopt(model, "sentences", nodes, None)
+            return estimator
+        several = not model.gives_one_label
         classes = nodes[model.training_rows > 0]
         estimator._adopt(model, "sets" if several else "single", classes, hierarchy)
         estimator.n_features_in_ = model.num_features

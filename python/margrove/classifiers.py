@@ -7,6 +7,7 @@ from typing import Any
 
 from margrove._base import Classifier, load, load_liblinear
 from margrove._progress import Progress
+from margrove._structured import Structured
 
 __all__ = [
     "HRSVC",
@@ -17,6 +18,7 @@ __all__ = [
     "FlatSVC",
     "HRLogisticRegression",
     "SharedSVC",
+    "StructuredSVC",
     "load",
     "load_liblinear",
 ]
@@ -575,6 +577,106 @@ class HRLogisticRegression(Classifier):
         self.tolerance = tolerance
         self.max_passes = max_passes
         self.threshold = threshold
+        self.hierarchy = hierarchy
+        self.calibration = calibration
+        self.threads = threads
+        self.time_limit_seconds = time_limit_seconds
+        self.memory_limit = memory_limit
+        self.progress = progress
+
+
+class StructuredSVC(Structured):
+    """Structured SVM with a surrogate of margin and loss ([Thesis]).
+
+    Tags of sentences (model="chain"), or label sets of rows: with a weight for each pair of labels
+    (model="multilabel-field"), or closed upward in a hierarchy (model="hierarchy").
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
+    lambda_ : float, default 0.0
+        regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
+    bias : float, default 1.0
+        value of the appended constant feature, regularised like the others; 0: none [>= 0]
+    seed : int, default 0
+        seed of the random order of visits [>= 0]
+    model : str, default "chain"
+        what a labelling is: tags of a CoNLL column file, label sets with pairwise terms, label sets
+        of a hierarchy, projective trees of a CoNLL-U file [chain | multilabel-field | hierarchy |
+        dependency]
+    surrogate : str, default "margin"
+        margin, slack, generalised:BETA,A, beta:BETA, log, prob, prob-convex, micro-f1
+    search : str, default "auto"
+        how the most violating labelling is found; auto: margin for margin rescaling, convex-hull
+        for the others [auto | margin | sarawagi | binary | bisecting | angular | convex-hull]
+    solver : str, default "auto"
+        auto: bcfw where the surrogate is affine in the margin, otherwise sgd [auto | bcfw | sgd |
+        cutting-plane | one-slack]
+    tolerance : float, default 0.01
+        relative duality gap at which bcfw and cutting planes stop [> 0]
+    max_passes : int, default 50
+        passes over the examples, at most; sgd makes all of them [>= 1]
+    max_bans : int, default 10
+        rounds in which convex-hull search makes a fractional optimum integral [>= 0]
+    min_feature_count : int, default 1
+        chain: features seen less often are left out [>= 1]
+    hash_bits : int, default 20
+        dependency: features share a table of 2^hash_bits weights [in [8, 30]]
+    hierarchy : Any, default None
+        the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+    calibration : float, default 0.0
+        share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
+        none
+    threads : int, default 1
+        threads to use, 0: one for each core; the result does not depend on it
+    time_limit_seconds : float | None, default None
+        end training after so long, with the best weights so far and a ConvergenceWarning
+    memory_limit : float | None, default None
+        refuse to train if the estimate exceeds so many GB (10^9 bytes)
+    progress : Progress, default False
+        True for a tqdm bar, or a function that gets each report by keyword
+    """
+
+    _method = "structured"
+    _several_labels = True
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        lambda_: float = 0.0,
+        bias: float = 1.0,
+        seed: int = 0,
+        model: str = "chain",
+        surrogate: str = "margin",
+        search: str = "auto",
+        solver: str = "auto",
+        tolerance: float = 0.01,
+        max_passes: int = 50,
+        max_bans: int = 10,
+        min_feature_count: int = 1,
+        hash_bits: int = 20,
+        hierarchy: Any = None,
+        calibration: float = 0.0,
+        threads: int = 1,
+        time_limit_seconds: float | None = None,
+        memory_limit: float | None = None,
+        progress: Progress = False,
+    ) -> None:
+        self.C = C
+        self.lambda_ = lambda_
+        self.bias = bias
+        self.seed = seed
+        self.model = model
+        self.surrogate = surrogate
+        self.search = search
+        self.solver = solver
+        self.tolerance = tolerance
+        self.max_passes = max_passes
+        self.max_bans = max_bans
+        self.min_feature_count = min_feature_count
+        self.hash_bits = hash_bits
         self.hierarchy = hierarchy
         self.calibration = calibration
         self.threads = threads

@@ -22,6 +22,7 @@ from margrove import (
     HRLogisticRegression,
     ModelFileError,
     SharedSVC,
+    StructuredSVC,
     _base,
     _core,
     load,
@@ -80,7 +81,9 @@ def run_program(*arguments: Any) -> str:
 # scikit-learn's conventions -----------------------------------------------------------------------
 
 
-@parametrize_with_checks([made() for made in ESTIMATORS])  # type: ignore[untyped-decorator]
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [*(made() for made in ESTIMATORS), StructuredSVC(model="multilabel-field")]
+)
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -89,7 +92,7 @@ def test_classes_are_as_their_generator_writes_them() -> None:
     assert make_estimators.file_text() == make_estimators.FILE.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("made", ESTIMATORS)
+@pytest.mark.parametrize("made", [*ESTIMATORS, StructuredSVC])
 def test_parameters_and_defaults_are_those_of_the_registry(made: type[Classifier]) -> None:
     _, _, _, options = next(m for m in _core.methods() if m[0] == made._method)
     ours = {name.rstrip("_"): _base._option_text(value) for name, value in made._defaults().items()}

@@ -1,0 +1,72 @@
+"""StructuredSVC: sentences with tags, and label sets of rows."""
+
+import pickle
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from margrove import StructuredSVC, load
+
+PROGRAM = Path(__file__).resolve().parents[2] / "build" / "margrove"
+SENTENCES = [["the", "dog", "barks"], ["a", "cat", "sleeps"], ["the", "cat", "barks"], ["dogs"]] * 5
+TAGS = [["D", "N", "V"], ["D", "N", "V"], ["D", "N", "V"], ["N"]] * 5
+
+
+def test_tags_of_sentences_are_learned() -> None:
+    model = StructuredSVC().fit(SENTENCES, TAGS)
+    assert model.predict([["a", "dog", "sleeps"], ["cat"]]) == [["D", "N", "V"], ["N"]]
+    assert model.score(SENTENCES, TAGS) == 1.0
+    assert model.classes_.tolist() == ["D", "N", "V"]
+    again = pickle.loads(pickle.dumps(model))
+    assert again.predict(SENTENCES) == TAGS
+
+
+def test_sentences_and_the_program_make_the_same_model(tmp_path: Path) -> None:
+    lines = []
+    for words, tags in zip(SENTENCES, TAGS, strict=True):
+        lines += [f"{w}\tlength:{len(w)}\t{t}" for w, t in zip(words, tags, strict=True)] + [""]
+    (tmp_path / "train").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    command = [str(PROGRAM), "train", "--quiet", "--method", "structured", "train", "model"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    columns = [[(word, f"length:{len(word)}") for word in words] for words in SENTENCES]
+    model = StructuredSVC().fit(columns, TAGS)
+    model.save(tmp_path / "ours")
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "model").read_bytes()
+    loaded = load(tmp_path / "model")
+    assert isinstance(loaded, StructuredSVC)
+    assert loaded.predict(columns) == model.predict(columns)
+
+
+def several() -> tuple[Any, Any]:
+    random = np.random.default_rng(0)
+    Y = (random.random((120, 3)) < 0.5).astype(int)
+    Y[:, 2] = Y[:, 0] & Y[:, 1]  # what a pair of labels says of a third
+    X = random.normal(size=(120, 3)) * 0.3
+    X[:, :2] += 2 * Y[:, :2] - 1
+    return X.astype(np.float32), Y
+
+
+def test_label_sets_of_rows_use_what_pairs_say() -> None:
+    X, Y = several()
+    model = StructuredSVC(model="multilabel-field", C=10).fit(X, Y)
+    predicted = model.predict(X)
+    assert predicted.shape == Y.shape
+    assert model.score(X, Y) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "y", "message"),
+    [
+        ("chain", np.eye(3), [["a"]] * 3, "X: it is an array, but model='chain' must have"),
+        ("chain", [], [], "X: there are no sentences"),
+        ("chain", [["a"], []], [["T"], []], "X: sentence 1 must be a sequence of at least one"),
+        ("chain", [["a"]], [["T", "T"]], "y: sentence 0 has 2 tags, but must have 1"),
+        ("chain", [["a\tb"]], [["T"]], "sentence 0, token 0: .* must be texts without"),
+        ("dependency", [["a"]], [["T"]], "trained by the program from CoNLL-U files"),
+    ],
+)
+def test_wrong_sentences_are_named(model: str, X: Any, y: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        StructuredSVC(model=model).fit(X, y)
