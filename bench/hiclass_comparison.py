@@ -2,7 +2,7 @@
 """Margrove's estimators beside HiClass 5 on the same arrays: time, memory, hierarchical F1.
 
 bench/hiclass_comparison.py --data DIRECTORY [--sets clinc150 ...] [--systems hr-svm ...]
-                            [--rows N] [--repeat R]
+                            [--rows N] [--repeat R] [--cpu-limit S]
 
 DIRECTORY/SET has train.svm, test.svm and hierarchy.txt. Rows with several labels are left out (on
 both sides: HiClass takes one path a row); term counts (lshtc-small-rdf) become tf-idf. HiClass gets
@@ -10,13 +10,14 @@ the path from a root to the label, along the first parent; its LocalClassifierPe
 probabilities, which LinearSVC lacks. Each run is a process of its own with one
 thread: CPU seconds of fit plus predict on the test rows, the process's largest resident memory, and
 how much of that came after the data and the packages were loaded. Systems take turns R times; times
-are the least of the turns. Needs hiclass, scikit-learn and the package margrove.
+are the least of the turns. A run that takes more than S CPU seconds is ended and shown as such.
 """
 
 import argparse
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -135,6 +136,7 @@ def main() -> None:
     parser.add_argument("--systems", nargs="+", default=SYSTEMS, choices=SYSTEMS)
     parser.add_argument("--rows", type=int)
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--cpu-limit", type=int, default=3600)
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.worker:
@@ -145,17 +147,30 @@ def main() -> None:
     print("| data | system | train s | predict s | peak MB | own MB | hierarchical F1 |")
     print("|---|---|---|---|---|---|---|")
     for name in arguments.sets:
+        ended: set[str] = set()
         best: dict[str, dict[str, float]] = {}
         for _ in range(arguments.repeat):
             for system in arguments.systems:
+                if system in ended:
+                    continue
                 command = [sys.executable, __file__, "--data", str(arguments.data)]
                 command += ["--sets", name, "--worker", system]
                 if arguments.rows is not None:
                     command += ["--rows", str(arguments.rows)]
-                output = subprocess.run(
-                    command, check=True, stdout=subprocess.PIPE, env=os.environ | one_thread
-                ).stdout
-                result = json.loads(output.splitlines()[-1])
+                limit = arguments.cpu_limit
+                done = subprocess.run(
+                    ["bash", "-c", f'ulimit -t {limit}; exec "$@"', "bash", *command],
+                    check=False,
+                    stdout=subprocess.PIPE,
+                    env=os.environ | one_thread,
+                )
+                if done.returncode in (-signal.SIGKILL, -signal.SIGXCPU):
+                    print(f"| {name} | {system} | > {limit} | | | | |", flush=True)
+                    ended.add(system)
+                    continue
+                if done.returncode != 0:
+                    sys.exit(f"{system} on {name}: exit code {done.returncode}")
+                result = json.loads(done.stdout.splitlines()[-1])
                 old = best.setdefault(system, result)
                 for key in ("train_seconds", "predict_seconds"):
                     old[key] = min(old[key], result[key])

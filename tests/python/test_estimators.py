@@ -28,9 +28,10 @@ from margrove import (
     load,
 )
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -131,6 +132,32 @@ def test_works_in_pipeline_and_grid_search(made: type[Classifier]) -> None:
         cv=2,
     )
     assert search.fit(X, y).score(*rows(seed=1)) > 0.9
+
+
+def test_weights_are_routed_as_metadata() -> None:
+    X, y = rows()
+    wrong = np.where(np.arange(80) < 40, y, "oak")
+    weights = (np.arange(80) < 40).astype(float)
+    with config_context(enable_metadata_routing=True):
+        model = NHSVC(hierarchy=EDGES).set_fit_request(sample_weight=True)
+        routed = make_pipeline(MaxAbsScaler(), model).fit(X, wrong, sample_weight=weights)
+    alone = NHSVC(hierarchy=EDGES).fit(MaxAbsScaler().fit_transform(X), wrong, weights)
+    scaled = MaxAbsScaler().fit_transform(X)
+    np.testing.assert_array_equal(routed.decision_function(X), alone.decision_function(scaled))
+    assert routed.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("form", ["indicator", "sets", "paths"])
+def test_every_form_of_labels_can_be_cross_validated(form: str) -> None:
+    X, y = rows()
+    if form == "paths":
+        parent = {child: parent for parent, child in EDGES}
+        labels: Any = [(parent[label], label) for label in y.tolist()]
+    else:
+        X = sp.hstack([sp.csr_array(several("indicator").astype(np.float32)), X], format="csr")
+        labels = several(form)
+    scores = cross_val_score(HRSVC(C=10), X, labels, cv=KFold(2, shuffle=True, random_state=0))
+    assert scores.mean() > 0.8
 
 
 def test_importing_the_package_does_not_import_scikit_learn() -> None:
