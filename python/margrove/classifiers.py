@@ -229,8 +229,10 @@ class HSVC(Classifier):
         seed: int = 0,
         alpha: str = "uniform",
         merge_duplicates: bool = False,
+        solver: str = "bcfw",
         tolerance: float = 0.001,
         max_passes: int = 1000,
+        epochs: int = 50,
         hierarchy: Any = None,
         calibration: float = 0.0,
         threads: int = 1,
@@ -244,8 +246,10 @@ class HSVC(Classifier):
         self.seed = seed
         self.alpha = alpha
         self.merge_duplicates = merge_duplicates
+        self.solver = solver
         self.tolerance = tolerance
         self.max_passes = max_passes
+        self.epochs = epochs
         self.hierarchy = hierarchy
         self.calibration = calibration
         self.threads = threads
@@ -307,8 +311,10 @@ class NHSVC(Classifier):
         seed: int = 0,
         alpha: str = "power:2",
         merge_duplicates: bool = False,
+        solver: str = "bcfw",
         tolerance: float = 0.001,
         max_passes: int = 1000,
+        epochs: int = 50,
         surrogate: str = "margin",
         hierarchy: Any = None,
         calibration: float = 0.0,
@@ -323,8 +329,10 @@ class NHSVC(Classifier):
         self.seed = seed
         self.alpha = alpha
         self.merge_duplicates = merge_duplicates
+        self.solver = solver
         self.tolerance = tolerance
         self.max_passes = max_passes
+        self.epochs = epochs
         self.surrogate = surrogate
         self.hierarchy = hierarchy
         self.calibration = calibration

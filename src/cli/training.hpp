@@ -44,6 +44,8 @@ Model train_with_reports(const Method& method, MethodRun& method_run, const RunO
                          Executor& executor, CommandControl& control);
 
 /// Writes the model, and what it is to stdout.
-void save_and_print(const Model& model, const std::string& path, CommandControl& control);
+/// `earlier`: seconds of the command that did not go into this model.
+void save_and_print(const Model& model, const std::string& path, CommandControl& control,
+                    double earlier = 0);
 
 }  // namespace margrove::cli

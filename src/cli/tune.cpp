@@ -88,6 +88,8 @@ class Tune final : public Command {
     require(result.stop == Stop::converged, "tune: the time limit ended the search before all ",
             grid.size() * splits.size(), " runs were done");
     print_grid(result, tuning.metric);
+    const double tuning_seconds = control.run().seconds();
+    std::cout << fmt::format("seconds_tuning\t{:.2f}\n", tuning_seconds);
 
     const auto winner = arguments_.start(result.points[result.best].values);
     const PreparedRows prepared =
@@ -95,7 +97,7 @@ class Tune final : public Command {
     const Model model =
         train_with_reports(arguments_.method(), *winner, options, prepared.training_set(),
                            prepared.preprocessing, executor, control);
-    save_and_print(model, arguments_.model_path(), control);
+    save_and_print(model, arguments_.model_path(), control, tuning_seconds);
     return kOk;
   }
 

@@ -11,8 +11,10 @@ namespace {
 struct HsvmOptions : CommonOptions {
   std::string alpha = "uniform";
   bool merge_duplicates = false;
+  std::string solver = "bcfw";
   double tolerance = 1e-3;
   int max_passes = 1000;
+  int epochs = 50;
   static auto fields() {
     return std::tuple_cat(
         CommonOptions::fields(),
@@ -23,10 +25,15 @@ struct HsvmOptions : CommonOptions {
             field("merge_duplicates", &HsvmOptions::merge_duplicates,
                   "weigh the hierarchy whose nodes with the same leaves below them are merged, and "
                   "split each weight evenly over the copies"),
+            field(
+                "solver", &HsvmOptions::solver, Choices{{"bcfw", "sgd"}},
+                "bcfw: block-coordinate Frank-Wolfe, up to a duality gap; sgd: averaged stochastic "
+                "subgradients, for a number of passes"),
             field("tolerance", &HsvmOptions::tolerance, positive,
-                  "relative duality gap at which training stops"),
+                  "bcfw: relative duality gap at which training stops"),
             field("max_passes", &HsvmOptions::max_passes, at_least(1),
-                  "passes over the rows, at most"),
+                  "bcfw: passes over the rows, at most"),
+            field("epochs", &HsvmOptions::epochs, at_least(1), "sgd: passes over the rows"),
         });
   }
 };
@@ -57,8 +64,10 @@ TrainResult train(const HsvmOptions& options, std::string_view method, const std
   const PathSvmOptions solver{.task_loss = task_loss,
                               .surrogate = surrogate,
                               .C = options.loss_weight(),
+                              .solver = options.solver,
                               .tolerance = options.tolerance,
                               .max_passes = options.max_passes,
+                              .epochs = options.epochs,
                               .seed = options.seed};
   PathSvmResult fit = train_path_svm(kept_rows_with_intercept(data.X, rows.kept, options.bias),
                                      rows.leaf_of_row, rows.tree.graph, weights.alpha, solver,

@@ -11,8 +11,9 @@
 namespace margrove {
 namespace {
 
-// An oracle below this many multiplications costs less than waking up a thread.
-constexpr double kCheapOracle = 20'000;
+// Below this many multiplications an oracle's scores are used where they are made: with threads,
+// each example would pay for its scores twice (once for the search, once after the steps since).
+constexpr double kCheapOracle = 100'000;
 
 BcfwOptions bcfw_options(const PathSvmOptions& options, const PathModel& model) {
   BcfwOptions bcfw;
@@ -22,7 +23,7 @@ BcfwOptions bcfw_options(const PathSvmOptions& options, const PathModel& model) 
   bcfw.seed = options.seed;
   if (model.scorer().sweep_cost() < kCheapOracle) {
     bcfw.minibatch = 1;
-    bcfw.cached_passes = 3;  // hardly cheaper than the oracle
+    bcfw.cached_passes = 1;  // reads weights here and there: hardly cheaper than the oracle's sweep
   }
   return bcfw;
 }
@@ -35,10 +36,12 @@ PathSvmResult train(const PathModel& model, Psi psi, Search search, const PathSv
   if (options.solver == "sgd" && model.num_examples() > 0) {
     SgdOptions sgd;
     sgd.C = options.C;
-    sgd.max_passes = options.max_passes;
+    sgd.max_passes = options.epochs;
     sgd.seed = options.seed;
     Sgd solver(model, psi, search, sgd, executor, control, row_weights);
     result.fit = solver.run();
+    // All epochs made is the whole of what was asked for: there is no tolerance to miss.
+    if (result.fit.stop == Stop::pass_limit) result.fit.stop = Stop::converged;
     const std::vector<float> w = solver.weights();
     const StructuredObjective objective =
         structured_objective(model, psi, search, options.C, {w, 1.0}, executor, row_weights);

@@ -31,6 +31,7 @@ struct PathSvmOptions {
   std::string solver = "bcfw";
   double tolerance = 1e-3;
   int max_passes = 1000;
+  int epochs = 50;
   std::uint64_t seed = 0;
 
   static auto fields() {
@@ -45,11 +46,13 @@ struct PathSvmOptions {
         field("C", &PathSvmOptions::C, positive, "loss weight"),
         field(
             "solver", &PathSvmOptions::solver, Choices{{"bcfw", "sgd"}},
-            "block-coordinate Frank-Wolfe with a duality gap, or averaged stochastic subgradients, "
-            "which make max_passes passes"),
+            "block-coordinate Frank-Wolfe with a duality gap, or averaged stochastic subgradients "
+            "without one"),
         field("tolerance", &PathSvmOptions::tolerance, positive,
               "bcfw: relative duality gap to stop at"),
-        field("max_passes", &PathSvmOptions::max_passes, at_least(1), "passes over the data"),
+        field("max_passes", &PathSvmOptions::max_passes, at_least(1),
+              "bcfw: passes over the rows, at most"),
+        field("epochs", &PathSvmOptions::epochs, at_least(1), "sgd: passes over the rows"),
         field("seed", &PathSvmOptions::seed, non_negative, "order of the examples"),
     };
   }
@@ -57,8 +60,8 @@ struct PathSvmOptions {
 
 struct PathSvmResult {
   WeightMatrix
-      weights;  // U_n = sqrt(alpha_n) W_n, X.num_columns() x nodes: f sums scores on a path
-  StructuredFit fit;
+      weights;        // U_n = sqrt(alpha_n) W_n, X.num_columns() x nodes: f sums scores on a path
+  StructuredFit fit;  // sgd: no dual, and `converged` once all epochs are made
 };
 
 /// leaf_of_row[i]: the leaf of row i. One alpha >= 0 a node; nodes above all leaves and nodes with
