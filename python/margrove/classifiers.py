@@ -199,10 +199,15 @@ class HSVC(Classifier):
     merge_duplicates : bool, default False
         weigh the hierarchy whose nodes with the same leaves below them are merged, and split each
         weight evenly over the copies [true | false]
+    solver : str, default "bcfw"
+        bcfw: block-coordinate Frank-Wolfe, up to a duality gap; sgd: averaged stochastic
+        subgradients, for a number of passes [bcfw | sgd]
     tolerance : float, default 0.001
-        relative duality gap at which training stops [> 0]
+        bcfw: relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
-        passes over the rows, at most [>= 1]
+        bcfw: passes over the rows, at most [>= 1]
+    epochs : int, default 50
+        sgd: passes over the rows [>= 1]
     hierarchy : Any, default None
         the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
     calibration : float, default 0.0
@@ -278,10 +283,15 @@ class NHSVC(Classifier):
     merge_duplicates : bool, default False
         weigh the hierarchy whose nodes with the same leaves below them are merged, and split each
         weight evenly over the copies [true | false]
+    solver : str, default "bcfw"
+        bcfw: block-coordinate Frank-Wolfe, up to a duality gap; sgd: averaged stochastic
+        subgradients, for a number of passes [bcfw | sgd]
     tolerance : float, default 0.001
-        relative duality gap at which training stops [> 0]
+        bcfw: relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
-        passes over the rows, at most [>= 1]
+        bcfw: passes over the rows, at most [>= 1]
+    epochs : int, default 50
+        sgd: passes over the rows [>= 1]
     surrogate : str, default "margin"
         margin: score difference plus path loss; normalized-difference: 1 plus the score difference
         divided by the path loss [margin | normalized-difference]
