@@ -329,8 +329,8 @@ TEST(PathSvm, sgd_and_bcfw_agree_on_the_objective) {
   for (const char* surrogate : {"margin", "normalized-difference"}) {
     const PathSvmResult exact =
         train(p, {.surrogate = surrogate, .C = 0.2, .tolerance = 1e-5}, 1, weights);
-    const PathSvmResult sgd = train(
-        p, {.surrogate = surrogate, .C = 0.2, .solver = "sgd", .epochs = 300}, 1, weights);
+    const PathSvmResult sgd =
+        train(p, {.surrogate = surrogate, .C = 0.2, .solver = "sgd", .epochs = 300}, 1, weights);
     EXPECT_EQ(sgd.fit.passes, 300);
     EXPECT_GE(sgd.fit.primal, exact.fit.dual);
     EXPECT_LE(sgd.fit.primal, 1.01 * exact.fit.primal) << surrogate;
