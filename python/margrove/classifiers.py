@@ -449,8 +449,8 @@ class HRSVC(Classifier):
         nodes with several parents: a leaf is the sum over all its ancestors, or every parent edge
         pulls; the same on trees [additive | graph]
     tolerance : float, default 0.001
-        joint: relative duality gap at which training stops; alternating: relative change of the
-        objective [> 0]
+        relative duality gap at which training stops; where nodes are solved in turn (alternating;
+        hr-lr on DAGs): relative change of the objective [> 0]
     max_passes : int, default 1000
         passes over all labels, at most [>= 1]
     threshold : str, default "tuned"
@@ -541,8 +541,8 @@ class HRLogisticRegression(Classifier):
         nodes with several parents: a leaf is the sum over all its ancestors, or every parent edge
         pulls; the same on trees [additive | graph]
     tolerance : float, default 0.001
-        joint: relative duality gap at which training stops; alternating: relative change of the
-        objective [> 0]
+        relative duality gap at which training stops; where nodes are solved in turn (alternating;
+        hr-lr on DAGs): relative change of the objective [> 0]
     max_passes : int, default 1000
         passes over all labels, at most [>= 1]
     threshold : str, default "tuned"

@@ -28,8 +28,8 @@ struct HrOptions : CommonOptions {
                   "nodes with several parents: a leaf is the sum over all its ancestors, or every "
                   "parent edge pulls; the same on trees"),
             field("tolerance", &HrOptions::tolerance, positive,
-                  "joint: relative duality gap at which training stops; alternating: relative "
-                  "change of the objective"),
+                  "relative duality gap at which training stops; where nodes are solved in turn "
+                  "(alternating; hr-lr on DAGs): relative change of the objective"),
             field("max_passes", &HrOptions::max_passes, at_least(1),
                   "passes over all labels, at most"),
             field("threshold", &HrOptions::threshold, Choices{{"tuned", "zero"}},
@@ -112,14 +112,20 @@ Fit fit_along_paths(const Plan& plan, const CsrView& X, const LabelSets& sets,
                           .alpha = result.alpha,
                           .targets = leaves.candidates,
                           .row_weights = row_weights};
-  if (plan.joint) {
-    RecursiveFit fit = train_joint_dual(problem,
-                                        {.loss = plan.loss,
-                                         .C = plan.options.loss_weight(),
-                                         .tolerance = plan.options.tolerance,
-                                         .max_passes = plan.options.max_passes,
-                                         .seed = plan.options.seed},
-                                        executor, control);
+  if (plan.joint || (plan.loss == "logistic" && result.graph.is_tree())) {
+    RecursiveFit fit = plan.loss == "logistic"
+                           ? train_joint_newton(problem,
+                                                {.C = plan.options.loss_weight(),
+                                                 .tolerance = plan.options.tolerance,
+                                                 .max_passes = plan.options.max_passes},
+                                                executor, control)
+                           : train_joint_dual(problem,
+                                              {.loss = plan.loss,
+                                               .C = plan.options.loss_weight(),
+                                               .tolerance = plan.options.tolerance,
+                                               .max_passes = plan.options.max_passes,
+                                               .seed = plan.options.seed},
+                                              executor, control);
     result.weights = std::move(fit.weights);
     result.report = {.stop = fit.stop,
                      .passes = fit.passes,
@@ -190,16 +196,22 @@ TrainResult train(const Plan& plan, const TrainingSet& data, Executor& executor,
   return result;
 }
 
-/// The nodes' vectors over the columns (twice: while trained, and feature-major), or for the joint
-/// solver those of the inner nodes only; and the rows.
-std::uint64_t memory(const TrainingSet& data, bool joint) {
+/// The nodes' vectors over the columns, feature-major, and what the solver keeps beside them: those
+/// of the inner nodes (joint dual), twenty bytes a leaf and column and two a leaf and row (joint
+/// Newton), or the nodes' vectors twice (alternation); and the rows.
+std::uint64_t memory(const TrainingSet& data, bool joint, bool logistic) {
   const LeafSets leaves = leaf_sets(data);
   const LabelGraph& graph = leaves.tree.graph;
-  const std::uint64_t inner = graph.num_nodes() - graph.leaves().size();
-  const std::uint64_t vector = 4 * (static_cast<std::uint64_t>(data.X.num_columns()) + 1);
-  const std::uint64_t trained = joint ? inner : 2 * static_cast<std::uint64_t>(graph.num_nodes());
-  return vector * (trained + graph.num_nodes()) +
-         24 * static_cast<std::uint64_t>(data.X.num_nonzeros());
+  const std::uint64_t num_leaves = leaves.candidates.size();
+  const std::uint64_t num_nodes = graph.num_nodes();
+  const std::uint64_t columns = static_cast<std::uint64_t>(data.X.num_columns()) + 1;
+  std::uint64_t bytes =
+      4 * columns * num_nodes + 24 * static_cast<std::uint64_t>(data.X.num_nonzeros());
+  if (joint) return bytes + 4 * columns * (num_nodes - graph.leaves().size());
+  if (logistic && graph.is_tree()) {
+    return bytes + num_leaves * (20 * columns + 2 * static_cast<std::uint64_t>(data.X.num_rows()));
+  }
+  return bytes + 8 * columns * num_nodes;
 }
 
 }  // namespace
@@ -212,7 +224,7 @@ Method hr_svm() {
         return train({options, options.loss, options.solver == "joint"}, data, executor, control);
       },
       [](const HrSvmOptions& options, const TrainingSet& data) {
-        return memory(data, options.solver == "joint");
+        return memory(data, options.solver == "joint", false);
       });
   method.needs_hierarchy = true;
   return method;
@@ -225,7 +237,7 @@ Method hr_lr() {
          RunControl& control) {
         return train({options, "logistic", false}, data, executor, control);
       },
-      [](const HrOptions&, const TrainingSet& data) { return memory(data, false); });
+      [](const HrOptions&, const TrainingSet& data) { return memory(data, false, true); });
   method.needs_hierarchy = true;
   return method;
 }

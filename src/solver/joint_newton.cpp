@@ -1,0 +1,548 @@
+// Logistic recursive regularisation of all leaves at once by Newton's method (HR in its
+// path-additive form; docs/notation.md). Every leaf has a vector z_l; with the label kernel
+// K_ll' = sum over the common ancestors of alpha_m, applied column by column,
+//
+//   primal     P(z) = 1/2 z' K z + sum_l sum_i C_i log(1 + exp(-y_il w_l.x_i)),   w = K z,
+//              which is sum_m |v_m|^2 / (2 alpha_m) at v_m = alpha_m sum_{l in D(m)} z_l
+//   gradient   K (z - u),  u_l = sum_i a_il y_il x_i,  a_il = C_i / (1 + exp(y_il w_l.x_i))
+//   direction  (K^-1 + H) delta = u - z,  delta = K zeta,  H_l = sum_i D_il x_i x_i'
+//
+// a is feasible in the dual, and by Fenchel's equality the gap at (z, a) is exactly
+// 1/2 (u - z)' K (u - z). Directions come from conjugate gradients preconditioned by
+// K^-1 + diag(H): column by column that is a system on the tree, solved by elimination. All leaves
+// share the intercept's column, so that what is left of it there weighs most in the gap: each leaf
+// settles its own intercept exactly after every step.
+//
+// D_il is the second derivative for y_il = -1, but tanh(m/2) / (2m) for y_il = +1, the curvature of
+// a parabola above the loss: margins of a leaf's own rows begin far below zero, where the second
+// derivative is next to nothing and steps would leave the region in which it is true.
+//
+// Memory: two float32 and six half-length numbers a leaf and used column, a half a row and leaf.
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "lanes.hpp"
+#include "margrove/base/errors.hpp"
+#include "margrove/base/simd.hpp"
+#include "margrove/loss/point_loss.hpp"
+#include "margrove/solver/recursive.hpp"
+#include "path_kernel.hpp"
+#include "used_columns.hpp"
+
+namespace margrove {
+namespace {
+
+using detail::Half;
+using detail::kLanes;
+using detail::Lanes;
+using detail::LaneSums;
+using detail::PathKernel;
+using detail::WideLanes;
+
+constexpr std::size_t kWidth = PathKernel::kWidth;
+constexpr double kResidual = 0.4;  // of the systems, in the preconditioner's norm
+constexpr int kMostProducts = 50;  // a system
+constexpr double kArmijo = 1e-4;
+constexpr double kRounding = 2e-7;  // of the float32 scores, relative to the objective
+constexpr int kInterceptSteps = 2;
+constexpr int kMostHalvings = 25;
+
+using detail::narrow;
+using detail::wide;
+
+// A block's part of a chunk, sixteen rows of kWidth, to and from kWidth rows of lanes.
+MARGROVE_MULTIVERSION
+void read_chunk(const float* from, Lanes* into) {
+  for (std::size_t f = 0; f < kWidth; ++f) {
+#pragma omp simd
+    for (std::size_t l = 0; l < kLanes; ++l) into[f].at[l] = from[l * kWidth + f];
+  }
+}
+MARGROVE_MULTIVERSION
+void read_chunk(const Half* from, Lanes* into) {
+  for (std::size_t f = 0; f < kWidth; ++f) {
+#pragma omp simd
+    for (std::size_t l = 0; l < kLanes; ++l) into[f].at[l] = wide(from[l * kWidth + f]);
+  }
+}
+MARGROVE_MULTIVERSION
+void write_chunk(const Lanes* from, Half* into) {
+  for (std::size_t l = 0; l < kLanes; ++l) {
+#pragma omp simd
+    for (std::size_t f = 0; f < kWidth; ++f) into[l * kWidth + f] = narrow(from[f].at[l]);
+  }
+}
+// into = -gradient - z
+MARGROVE_MULTIVERSION
+void write_residual(const WideLanes* gradient, const float* z, Half* into) {
+  for (std::size_t l = 0; l < kLanes; ++l) {
+#pragma omp simd
+    for (std::size_t f = 0; f < kWidth; ++f) {
+      into[l * kWidth + f] = narrow(static_cast<float>(-gradient[f].at[l] - z[l * kWidth + f]));
+    }
+  }
+}
+MARGROVE_MULTIVERSION
+void pack(const float* from, std::size_t count, Half* into) {
+#pragma omp simd
+  for (std::size_t k = 0; k < count; ++k) into[k] = narrow(from[k]);
+}
+MARGROVE_MULTIVERSION
+void unpack(const Half* from, std::size_t count, float* into) {
+#pragma omp simd
+  for (std::size_t k = 0; k < count; ++k) into[k] = wide(from[k]);
+}
+
+MARGROVE_MULTIVERSION
+void add_lanes(const Lanes* rows, std::size_t count, double* sums) {
+  for (std::size_t begin = 0; begin < count; begin += 64) {
+    float part[kLanes] = {};
+    for (std::size_t i = begin; i < (begin + 64 < count ? begin + 64 : count); ++i) {
+#pragma omp simd
+      for (std::size_t l = 0; l < kLanes; ++l) part[l] += rows[i].at[l];
+    }
+    for (std::size_t l = 0; l < kLanes; ++l) sums[l] += part[l];
+  }
+}
+LaneSums sum_lanes(const std::vector<Lanes>& rows) {
+  LaneSums sums;
+  add_lanes(rows.data(), rows.size(), sums.at);
+  return sums;
+}
+void add_to_all(const Lanes& step, std::vector<Lanes>& rows) {
+  for (Lanes& row : rows) {
+    for (std::size_t l = 0; l < kLanes; ++l) row.at[l] += step.at[l];
+  }
+}
+
+class JointNewton {
+ public:
+  JointNewton(const AdditiveProblem& problem, const JointNewtonOptions& options, Executor& executor,
+              RunControl& control)
+      : options_(options),
+        problem_(problem),
+        executor_(executor),
+        control_(control),
+        used_(detail::used_columns(problem.X, 1.0)),
+        X_(used_.X.view()),
+        kernel_(problem),
+        num_chunks_((X_.num_columns() + kWidth - 1) / kWidth),
+        num_blocks_(kernel_.num_rows() / kLanes),
+        costs_(X_.num_rows(), static_cast<float>(options.C)),
+        z_(num_chunks_ * kWidth * kernel_.num_rows(), 0.0F),
+        w_(z_.size(), 0.0F),
+        curvatures_(num_blocks_ * X_.num_rows() * kLanes) {
+    for (auto* part : {&rho_, &zeta_, &p_, &q_, &s_, &h_}) part->resize(z_.size());
+    constant_ = constant_column();
+    intercepts_.resize(kernel_.num_rows());
+    for (std::size_t i = 0; i < problem.row_weights.size(); ++i) {
+      costs_[i] = static_cast<float>(options.C * problem.row_weights[i]);
+    }
+    find_positives();
+    scratch_.resize(static_cast<std::size_t>(executor.size()));
+    for (Scratch& scratch : scratch_) {
+      scratch.tree = kernel_.scratch();
+      scratch.weights.resize(num_chunks_ * kWidth);
+      scratch.gradient.resize(num_chunks_ * kWidth);
+      scratch.system.direction.resize(num_chunks_ * kWidth);
+      scratch.system.product.resize(num_chunks_ * kWidth);
+      scratch.scores.resize(X_.num_rows());
+      scratch.slopes.resize(X_.num_rows());
+      scratch.curvatures.resize(X_.num_rows());
+    }
+  }
+
+  RecursiveFit run() {
+    RecursiveFit fit;
+    start_at_base_rates();
+    move(0.0F);
+    fit.primal = linearise();
+    for (;;) {
+      ++fit.passes;
+      fit.dual = fit.primal - gap();
+      if (!control_.proceed({.stage = "joint Newton",
+                             .done = fit.passes,
+                             .objective = fit.primal,
+                             .relative_gap = fit.relative_gap()})) {
+        fit.stop = control_.stop_reason();
+        break;
+      }
+      if (fit.relative_gap() <= options_.tolerance) break;
+      if (fit.passes >= options_.max_passes) {
+        fit.stop = Stop::pass_limit;
+        break;
+      }
+      const double slope = solve_direction(fit.passes);
+      const double before = fit.primal;
+      fit.primal = line_search(before, slope);
+      // Rounding has been reached.
+      if (fit.primal >= before) break;
+    }
+    fit.weights = weights();
+    return fit;
+  }
+
+ private:
+  struct Scratch {
+    PathKernel::Scratch tree;
+    std::vector<Lanes> weights;
+    std::vector<WideLanes> gradient;
+    detail::LaneSystem system;
+    std::vector<Lanes> scores, slopes, curvatures;  // by row
+  };
+
+  void find_positives() {
+    constexpr std::uint32_t kNone = 0xffffffffU;
+    std::vector<std::uint32_t> target_of(problem_.graph->num_nodes(), kNone);
+    for (std::uint32_t t = 0; t < kernel_.targets().size(); ++t) {
+      target_of[kernel_.targets()[t]] = t;
+    }
+    positives_.resize(kernel_.targets().size());
+    for (std::uint32_t i = 0; i < X_.num_rows(); ++i) {
+      for (const LabelId label : (*problem_.labels)[i]) {
+        require(label < target_of.size() && target_of[label] != kNone, "joint_newton: label ",
+                label, " of row ", i, " is not a target");
+        positives_[target_of[label]].push_back(i);
+      }
+    }
+  }
+
+  // ---- chunks of columns ----
+
+  template <class Number>
+  std::span<Number> chunk(std::vector<Number>& values, std::size_t c) const {
+    const std::size_t size = kWidth * kernel_.num_rows();
+    return std::span(values).subspan(c * size, size);
+  }
+
+  /// Sums task(chunk, scratch) over all chunks.
+  template <class Task>
+  double over_chunks(const Task& task) {
+    return executor_.ordered_sum(num_chunks_, [&](std::size_t c, int worker) {
+      return task(c, scratch_[static_cast<std::size_t>(worker)]);
+    });
+  }
+
+  /// z += step s, w = K z.
+  void move(float step) {
+    regulariser_ =
+        0.5 * over_chunks([&](std::size_t c, Scratch& scratch) {
+          return kernel_.move(step, step == 0.0F ? std::span<const Half>() : chunk(s_, c),
+                              chunk(z_, c), chunk(w_, c), scratch.tree);
+        });
+  }
+
+  double gap() {
+    return 0.5 * over_chunks([&](std::size_t c, Scratch& scratch) {
+             return kernel_.squared_norm(chunk(rho_, c), scratch.tree);
+           });
+  }
+
+  /// The value of the last column if all rows have the same there, otherwise 0.
+  double constant_column() const {
+    double constant = 0;
+    for (std::size_t i = 0; i < X_.num_rows(); ++i) {
+      const SparseRow x = X_.row(i);
+      if (x.size() == 0 || x.columns.back() + 1 != X_.num_columns()) return 0;
+      if (i > 0 && x.values.back() != constant) return 0;
+      constant = x.values.back();
+    }
+    return constant;
+  }
+
+  /// Near the best constant scores.
+  void start_at_base_rates() {
+    const double constant = constant_;
+    if (constant == 0) return;
+    double total = 0;
+    for (const float cost : costs_) total += cost;
+    const std::size_t c = (X_.num_columns() - 1) / kWidth;
+    const std::size_t f = (X_.num_columns() - 1) % kWidth;
+    for (std::size_t t = 0; t < positives_.size(); ++t) {
+      double own = 0.5;
+      for (const std::uint32_t i : positives_[t]) own += costs_[i];
+      const double rest = std::max(0.0, total - own) + 0.5;
+      const double h = own * rest / (own + rest) * constant * constant;
+      chunk(h_, c)[t * kWidth + f] = narrow(static_cast<float>(h));
+      chunk(rho_, c)[t * kWidth + f] =
+          narrow(static_cast<float>(h * std::log(own / rest) / constant));
+    }
+    // z = rho - h (K^-1 + h)^-1 rho
+    Scratch& scratch = scratch_[0];
+    kernel_.step(0.0F, chunk(zeta_, c), chunk(q_, c), chunk(rho_, c), chunk(s_, c), chunk(h_, c),
+                 scratch.tree);
+    kernel_.move(1.0F, chunk(q_, c), chunk(z_, c), chunk(w_, c), scratch.tree);
+  }
+
+  // ---- blocks of sixteen leaves ----
+
+  template <class Number, class Lane>
+  void read_block(const std::vector<Number>& from, std::size_t b, std::vector<Lane>& into) const {
+    for (std::size_t c = 0; c < num_chunks_; ++c) {
+      read_chunk(from.data() + (c * kernel_.num_rows() + b * kLanes) * kWidth,
+                 into.data() + c * kWidth);
+    }
+  }
+
+  /// Scores, losses, their derivatives, rho = u - z and the diagonal of H, after the intercepts
+  /// have been settled; returns the objective.
+  double linearise() {
+    const double losses = executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
+      return linearise_block(b, scratch_[static_cast<std::size_t>(worker)]);
+    });
+    if (settles_intercepts()) move_intercepts();
+    return regulariser_ + losses;
+  }
+
+  bool settles_intercepts() const { return constant_ != 0 && kernel_.is_invertible(); }
+
+  /// All leaves' intercepts at their shifted values, with the nodes above in closed form.
+  void move_intercepts() {
+    const std::size_t c = (X_.num_columns() - 1) / kWidth;
+    const std::size_t f = (X_.num_columns() - 1) % kWidth;
+    const auto w = chunk(w_, c).subspan(f);
+    const auto z = chunk(z_, c).subspan(f);
+    const auto rho = chunk(rho_, c).subspan(f);
+    std::vector<double> values(positives_.size());
+    for (std::size_t t = 0; t < values.size(); ++t) {
+      values[t] = w[t * kWidth] + intercepts_[t].shift;
+      regulariser_ -= 0.5 * z[t * kWidth] * static_cast<double>(w[t * kWidth]);
+    }
+    const std::vector<double> solved = kernel_.solve_column(values);
+    for (std::size_t t = 0; t < values.size(); ++t) {
+      w[t * kWidth] = static_cast<float>(values[t]);
+      z[t * kWidth] = static_cast<float>(solved[t]);
+      regulariser_ += 0.5 * values[t] * solved[t];
+      rho[t * kWidth] = narrow(static_cast<float>(intercepts_[t].u - solved[t]));
+    }
+  }
+
+  double linearise_block(std::size_t b, Scratch& scratch) {
+    read_block(w_, b, scratch.weights);
+    detail::score_rows(X_, scratch.weights, {}, scratch.scores);
+    double loss = linearise_rows(b, scratch);
+    if (settles_intercepts()) loss = settle_intercepts(b, scratch, loss);
+    pack(scratch.curvatures[0].at, X_.num_rows() * kLanes,
+         curvatures_.data() + b * X_.num_rows() * kLanes);
+    auto& diagonal = scratch.weights;  // no longer needed
+    std::fill(diagonal.begin(), diagonal.end(), Lanes{});
+    std::fill(scratch.gradient.begin(), scratch.gradient.end(), WideLanes{});
+    detail::add_gradient(X_, scratch.slopes, scratch.curvatures, scratch.gradient, diagonal);
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      intercepts_[b * kLanes + l].u = -scratch.gradient[X_.num_columns() - 1].at[l];
+    }
+    for (std::size_t c = 0; c < num_chunks_; ++c) {
+      const std::size_t at = (c * kernel_.num_rows() + b * kLanes) * kWidth;
+      write_residual(scratch.gradient.data() + c * kWidth, z_.data() + at, rho_.data() + at);
+      write_chunk(diagonal.data() + c * kWidth, h_.data() + at);
+    }
+    return loss;
+  }
+
+  /// A few Newton steps on each leaf's own intercept, all else held: that lowers the objective, and
+  /// it is there that the residual of the joint steps weighs most, as all leaves share the column.
+  double settle_intercepts(std::size_t b, Scratch& scratch, double loss) {
+    const std::size_t c = (X_.num_columns() - 1) / kWidth;
+    const std::size_t f = (X_.num_columns() - 1) % kWidth;
+    const std::size_t last = std::min(positives_.size(), (b + 1) * kLanes);
+    for (std::size_t l = 0; l < kLanes; ++l) intercepts_[b * kLanes + l].shift = 0;
+    for (int k = 0; k < kInterceptSteps; ++k) {
+      Lanes steps{};
+      const LaneSums slopes = sum_lanes(scratch.slopes);
+      const LaneSums curvatures = sum_lanes(scratch.curvatures);
+      for (std::size_t t = b * kLanes; t < last; ++t) {
+        const std::size_t l = t % kLanes;
+        double& shift = intercepts_[t].shift;
+        const double pull = 1.0 / kernel_.own_weight(t);
+        const double gradient =
+            chunk(z_, c)[t * kWidth + f] + pull * shift + constant_ * slopes.at[l];
+        const double step = -gradient / (pull + constant_ * constant_ * curvatures.at[l]);
+        shift += step;
+        steps.at[l] = static_cast<float>(constant_ * step);
+      }
+      add_to_all(steps, scratch.scores);
+      loss = linearise_rows(b, scratch);
+    }
+    return loss;
+  }
+
+  double linearise_rows(std::size_t b, Scratch& scratch) const {
+    const std::size_t last = std::min(positives_.size(), (b + 1) * kLanes);
+    // Rows of sign +1 are put where a row of sign -1 has no loss and counted afterwards.
+    std::vector<float> own;
+    for (std::size_t t = b * kLanes; t < last; ++t) {
+      for (const std::uint32_t i : positives_[t]) {
+        own.push_back(std::exchange(scratch.scores[i].at[t % kLanes], -1000.0F));
+      }
+    }
+    const LaneSums losses =
+        detail::linearise_logistic(scratch.scores, costs_, scratch.slopes, scratch.curvatures);
+    double loss = 0;
+    std::size_t k = 0;
+    for (std::size_t t = b * kLanes; t < last; ++t) {
+      const std::size_t l = t % kLanes;
+      loss += losses.at[l];
+      for (const std::uint32_t i : positives_[t]) {
+        const double f = scratch.scores[i].at[l] = own[k++];
+        const double m = std::max(std::abs(f), 1e-3);
+        loss += costs_[i] * LogisticLoss::value(f);
+        scratch.slopes[i].at[l] = static_cast<float>(costs_[i] * LogisticLoss::derivative(f));
+        scratch.curvatures[i].at[l] = static_cast<float>(costs_[i] * std::tanh(0.5 * m) / (2 * m));
+      }
+    }
+    for (std::size_t l = last - b * kLanes; l < kLanes; ++l) {  // the padding
+      for (std::size_t i = 0; i < X_.num_rows(); ++i) {
+        scratch.slopes[i].at[l] = scratch.curvatures[i].at[l] = 0.0F;
+      }
+    }
+    return loss;
+  }
+
+  /// q = H p; returns p' H p.
+  double multiply() {
+    return executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
+      Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
+      read_block(p_, b, scratch.system.direction);
+      unpack(curvatures_.data() + b * X_.num_rows() * kLanes, X_.num_rows() * kLanes,
+             scratch.curvatures[0].at);
+      auto& product = scratch.system.product;
+      std::fill(product.begin(), product.end(), Lanes{});
+      const LaneSums sums = detail::multiply_curvature(X_, scratch.curvatures, scratch.system);
+      for (std::size_t c = 0; c < num_chunks_; ++c) {
+        write_chunk(product.data() + c * kWidth,
+                    q_.data() + (c * kernel_.num_rows() + b * kLanes) * kWidth);
+      }
+      double value = 0;
+      for (const double sum : sums.at) value += sum;
+      return value;
+    });
+  }
+
+  /// s = zeta of the direction; returns the directional derivative of P.
+  double solve_direction(int& passes) {
+    for (auto* part : {&s_, &zeta_, &q_}) std::fill(part->begin(), part->end(), Half{});
+    double rest = step(0.0F);
+    const double first = rest;
+    double slope = 0;
+    float factor = 0;
+    for (int k = 0; k < kMostProducts; ++k) {
+      const auto products = turn(factor);
+      if (products.rho_p <= 0) break;
+      const double curved = products.zeta_p + multiply();
+      ++passes;
+      const double length = products.rho_p / curved;
+      slope -= length * products.rho_p;
+      const double next = step(static_cast<float>(length));
+      if (next <= kResidual * kResidual * first || !control_.proceed()) break;
+      factor = static_cast<float>(next / rest);
+      rest = next;
+    }
+    return slope;
+  }
+
+  double step(float length) {
+    return over_chunks([&](std::size_t c, Scratch& scratch) {
+      return kernel_.step(length, chunk(zeta_, c), chunk(q_, c), chunk(rho_, c), chunk(s_, c),
+                          chunk(h_, c), scratch.tree);
+    });
+  }
+
+  PathKernel::Products turn(float factor) {
+    std::vector<PathKernel::Products> parts(num_chunks_);
+    executor_.for_each(num_chunks_, [&](std::size_t c, int worker) {
+      parts[c] = kernel_.turn(factor, chunk(q_, c), chunk(rho_, c), chunk(zeta_, c), chunk(p_, c),
+                              scratch_[static_cast<std::size_t>(worker)].tree);
+    });
+    PathKernel::Products products;
+    for (const auto& part : parts) {
+      products.zeta_p += part.zeta_p;
+      products.rho_p += part.rho_p;
+    }
+    return products;
+  }
+
+  /// Halves the step until Armijo's condition holds; leaves rho, h and the curvatures there.
+  double line_search(double before, double slope) {
+    move(1.0F);
+    double objective = linearise();
+    float length = 1.0F;
+    for (int k = 0; k < kMostHalvings; ++k) {
+      if (objective <= before * (1 + kRounding) + kArmijo * length * slope) return objective;
+      length *= 0.5F;
+      move(-length);
+      objective = linearise();
+    }
+    move(-length);
+    return linearise();
+  }
+
+  /// v_m of all nodes over the caller's columns, feature-major.
+  WeightMatrix weights() {
+    for (auto* part : {&rho_, &zeta_, &p_, &q_, &s_, &h_, &curvatures_}) *part = {};
+    w_ = {};
+    const std::size_t num_nodes = problem_.graph->num_nodes();
+    WeightMatrix W =
+        WeightMatrix::dense(problem_.X.num_columns(), static_cast<std::uint32_t>(num_nodes));
+    const auto values = W.dense_values();
+    executor_.for_each(num_chunks_, [&](std::size_t c, int worker) {
+      std::vector<float> parts(num_nodes * kWidth, 0.0F);
+      kernel_.node_parts(chunk(z_, c), parts, scratch_[static_cast<std::size_t>(worker)].tree);
+      for (std::size_t j = c * kWidth;
+           j < std::min<std::size_t>((c + 1) * kWidth, X_.num_columns()); ++j) {
+        float* row = values.data() + used_.original[j] * num_nodes;
+        for (std::size_t n = 0; n < num_nodes; ++n) row[n] = parts[n * kWidth + j % kWidth];
+      }
+    });
+    z_ = {};
+    return W.compacted();
+  }
+
+  const JointNewtonOptions& options_;
+  const AdditiveProblem& problem_;
+  Executor& executor_;
+  RunControl& control_;
+  detail::UsedColumns used_;
+  CsrView X_;
+  PathKernel kernel_;
+  std::size_t num_chunks_;
+  std::size_t num_blocks_;
+  double constant_ = 0;  // value of the last column, if the same in all rows
+  /// Of the last column: how far each leaf's weight is moved in linearise(), and its u.
+  struct Intercept {
+    double shift = 0.0;
+    double u = 0.0;
+  };
+  std::vector<Intercept> intercepts_;
+  std::vector<float> costs_;
+  std::vector<std::vector<std::uint32_t>> positives_;
+  std::vector<float> z_, w_;
+  std::vector<Half> rho_, zeta_, p_, q_, s_, h_;
+  double regulariser_ = 0;
+  std::vector<Half> curvatures_;  // D: block, row, lane
+  std::vector<Scratch> scratch_;
+};
+
+}  // namespace
+
+RecursiveFit train_joint_newton(const AdditiveProblem& problem, const JointNewtonOptions& options,
+                                Executor& executor, RunControl& control) {
+  validate(options);
+  for (NodeId n = 0; n < problem.graph->num_nodes(); ++n) {
+    require(problem.graph->parents(n).size() <= 1, "joint_newton: node ", n, " has ",
+            problem.graph->parents(n).size(), " parents, but must have at most one");
+  }
+  require(problem.labels->num_rows() == problem.X.num_rows(),
+          "joint_newton: ", problem.labels->num_rows(), " label sets, but ", problem.X.num_rows(),
+          " rows");
+  require(problem.alpha.size() == problem.graph->num_nodes(),
+          "joint_newton: ", problem.alpha.size(), " node weights, but ", problem.graph->num_nodes(),
+          " nodes");
+  require(problem.row_weights.empty() || problem.row_weights.size() == problem.X.num_rows(),
+          "joint_newton: ", problem.row_weights.size(), " row weights, but ", problem.X.num_rows(),
+          " rows");
+  return JointNewton(problem, options, executor, control).run();
+}
+
+}  // namespace margrove

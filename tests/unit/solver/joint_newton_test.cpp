@@ -1,0 +1,129 @@
+#include <gtest/gtest.h>
+
+#include "margrove/base/errors.hpp"
+#include "margrove/loss/point_loss.hpp"
+#include "margrove/solver/one_vs_rest.hpp"
+#include "margrove/solver/recursive.hpp"
+#include "recursive_problems.hpp"
+
+namespace margrove {
+namespace {
+
+using namespace testing_support;
+
+constexpr JointNewtonOptions kTight{.C = 0.7, .tolerance = 1e-6, .max_passes = 5000};
+
+RecursiveFit fit_of(const Instance& instance, const JointNewtonOptions& options, int threads = 1) {
+  Executor executor(threads);
+  RunControl control;
+  return train_joint_newton(instance.problem(), options, executor, control);
+}
+
+TEST(JointNewton, reaches_the_optimum_of_the_stacked_problem) {
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    for (const bool multi_label : {false, true}) {
+      for (const auto& graph : {small_tree(), small_forest()}) {
+        SCOPED_TRACE(seed);
+        const Instance instance = random_instance(seed, graph, 40, multi_label);
+        const auto fit = fit_of(instance, kTight);
+        const double optimum = stacked_optimum(instance, PointLossKind::logistic, 0.7);
+        EXPECT_EQ(fit.stop, Stop::converged);
+        EXPECT_NEAR(fit.primal, optimum, 1e-5 * optimum);
+        EXPECT_LE(fit.dual, optimum * (1 + 1e-6));
+      }
+    }
+  }
+}
+
+TEST(JointNewton, an_intercept_column_is_settled_without_leaving_the_optimum) {
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    Instance instance = random_instance(seed, small_tree(), 40, false);
+    instance.X = with_intercept(instance.X.view(), 1.5);
+    const auto fit = fit_of(instance, kTight);
+    const double optimum = stacked_optimum(instance, PointLossKind::logistic, 0.7);
+    EXPECT_NEAR(fit.primal, optimum, 1e-5 * optimum);
+    EXPECT_LE(fit.relative_gap(), 1e-6);
+  }
+}
+
+TEST(JointNewton, a_forest_of_single_leaves_gives_the_one_vs_rest_objective) {
+  Instance instance = random_instance(5, LabelGraph::flat(20), 60, false);
+  instance.alpha.assign(20, 1.0);
+  instance.X = with_intercept(instance.X.view(), 1.0);
+  Executor executor;
+  RunControl control;
+  const auto joint = fit_of(instance, {.tolerance = 1e-5});
+  const auto flat = train_one_vs_rest(instance.X, instance.labels, 20,
+                                      {.loss = "logistic", .tolerance = 1e-5}, executor, control);
+  EXPECT_NEAR(joint.primal, flat.primal, 1e-5 * flat.primal);
+}
+
+TEST(JointNewton, row_weights_count_a_row_as_often_as_they_say) {
+  Instance once = random_instance(6, small_tree(), 20, false);
+  Instance twice = random_instance(6, small_tree(), 20, false);
+  for (std::size_t i = 0; i < 20; ++i) {
+    twice.X.append_row(once.X.row(i).columns, once.X.row(i).values);
+    twice.labels.append(once.labels[i]);
+  }
+  const std::vector<double> weights(20, 2.0);
+  AdditiveProblem weighted = once.problem();
+  weighted.row_weights = weights;
+  Executor executor;
+  RunControl control;
+  const double a = train_joint_newton(weighted, kTight, executor, control).primal;
+  const double b = fit_of(twice, kTight).primal;
+  EXPECT_NEAR(a, b, 1e-5 * b);
+}
+
+TEST(JointNewton, same_bits_on_1_2_and_5_threads) {
+  Instance instance = random_instance(4, small_tree(), 80, true);
+  instance.X = with_intercept(instance.X.view(), 1.0);
+  std::vector<std::vector<float>> all;
+  for (const int threads : {1, 2, 5}) {
+    const auto fit = fit_of(instance, {.max_passes = 7}, threads);
+    std::vector<float> weights;
+    for (FeatureId j = 0; j < fit.weights.num_features(); ++j) {
+      for (NodeId n = 0; n < fit.weights.num_nodes(); ++n) weights.push_back(fit.weights.at(j, n));
+    }
+    all.push_back(weights);
+  }
+  EXPECT_EQ(all[0], all[1]);
+  EXPECT_EQ(all[0], all[2]);
+}
+
+TEST(JointNewton, stops_when_told_and_says_so) {
+  const Instance instance = random_instance(7, small_tree(), 40, false);
+  Executor executor;
+  RunControl interrupted([](const Progress&) { return false; });
+  EXPECT_EQ(train_joint_newton(instance.problem(), {}, executor, interrupted).stop,
+            Stop::interrupted);
+  EXPECT_EQ(fit_of(instance, {.tolerance = 1e-12, .max_passes = 2}).stop, Stop::pass_limit);
+}
+
+std::string message_of(const Instance& instance) {
+  try {
+    fit_of(instance, {});
+  } catch (const InvalidInput& error) {
+    return error.what();
+  }
+  return "nothing thrown";
+}
+
+TEST(JointNewton, wrong_input_throws_naming_it) {
+  Instance dag = random_instance(8, small_dag(), 5, false);
+  EXPECT_NE(message_of(dag).find("parents, but must have at most one"), std::string::npos);
+  Instance label = random_instance(8, small_tree(), 5, false);
+  label.targets.pop_back();
+  label.labels.append(std::vector<LabelId>{7});
+  label.X.append_row({}, {});
+  EXPECT_NE(message_of(label).find("is not a target"), std::string::npos);
+  Instance weightless = random_instance(8, small_tree(), 5, false);
+  weightless.alpha.assign(weightless.alpha.size(), 0.0);
+  EXPECT_NE(message_of(weightless).find("are all 0"), std::string::npos);
+  Instance short_alpha = random_instance(8, small_tree(), 5, false);
+  short_alpha.alpha.pop_back();
+  EXPECT_NE(message_of(short_alpha).find("node weights, but"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace margrove
