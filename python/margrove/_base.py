@@ -4,7 +4,7 @@ import contextlib
 import inspect
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import pairwise, repeat
 from typing import Any, ClassVar, TypeVar
 
@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
 )
 
 from margrove import _core
+from margrove._arrays import csr_of, merge_equal_rows
 from margrove._labels import (
     Targets,
     array_of,
@@ -35,7 +36,7 @@ from margrove._probabilities import Probabilistic
 from margrove._progress import Bar, Progress
 from margrove._types import Csr, Sets
 from margrove.explanation import Contribution, Explanation, NodeScore
-from margrove.hierarchy import Hierarchy
+from margrove.hierarchy import Hierarchy, Paths
 
 Self = TypeVar("Self", bound="Classifier")
 
@@ -117,9 +118,9 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         if not 0 <= self.calibration < 1:
             raise ValueError(f"calibration is {self.calibration}, but must be in [0, 1)")
         hierarchy = targets.hierarchy(None if self.hierarchy is None else self.hierarchy)
-        rows, sets = _csr(X), targets.to_core()
+        rows, sets = csr_of(X), targets.to_core()
         if self._weighs_rows:
-            rows, sets, weights = _merged(rows, sets, weights)
+            rows, sets, weights = merge_equal_rows(rows, sets, weights)
         model = self._train(rows, sets, targets.classes, hierarchy, weights)
         self._adopt(model, targets.form, targets.classes, hierarchy, targets.path_width)
         self._warn()
@@ -239,7 +240,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         if self.model_.preprocessing == "text-tfidf":
             return self.model_.preprocess_texts(list(X))
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        rows = _csr(X)
+        rows = csr_of(X)
         return rows if self.model_.preprocessing == "none" else self.model_.preprocess_rows(rows)
 
     def _classes(self, labels: NDArray[np.uint32]) -> NDArray[np.int64]:
@@ -278,7 +279,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         """One label a row in the form of `fit`: itself, or its path."""
         if self._form != "paths":
             return labels
-        paths = _Paths(self.hierarchy_)
+        paths = Paths(self.hierarchy_)
         return write_paths([paths.of([label]) for label in labels.tolist()], self._path_width)
 
     def model_predict(self, X: Any) -> Sets:
@@ -328,7 +329,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
                 self.classes_[rows.indices[begin:end]].tolist()
                 for begin, end in pairwise(rows.indptr)
             ]
-        paths = _Paths(self.hierarchy_)
+        paths = Paths(self.hierarchy_)
         return [paths.of(labels) for labels in sets]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -460,28 +461,6 @@ def load_liblinear(path: str | os.PathLike[str]) -> Classifier:
     return Classifier._of_model(_core.import_liblinear(os.fspath(path)), os.fspath(path))
 
 
-class _Paths:
-    """Ancestors of labels, parents before children."""
-
-    def __init__(self, hierarchy: Hierarchy | None) -> None:
-        self._parents = {} if hierarchy is None else hierarchy.parents()
-        self._known: dict[Any, list[Any]] = {}
-
-    def of(self, labels: Sequence[Any]) -> list[Any]:
-        found: dict[Any, None] = {}
-        for label in labels:
-            found.update(dict.fromkeys(self._above(label)))
-        return list(found)
-
-    def _above(self, label: Any) -> list[Any]:
-        if label not in self._known:
-            above: dict[Any, None] = {}
-            for parent in self._parents.get(label, ()):
-                above.update(dict.fromkeys(self._above(parent)))
-            self._known[label] = [*above, label]
-        return self._known[label]
-
-
 def _is_plural(y: Any) -> bool:
     """Whether y may hold more than one label a row; y itself is checked later."""
     if sp.issparse(y) or (getattr(y, "ndim", 0) == 2 and y.shape[1] > 1):
@@ -489,40 +468,6 @@ def _is_plural(y: Any) -> bool:
     if isinstance(y, list | tuple) or np.dtype(object) is getattr(y, "dtype", None):
         return any(isinstance(row, set | frozenset | list | tuple | np.ndarray) for row in y)
     return False
-
-
-def _csr(X: Any) -> Csr:
-    """The arrays of a checked float32 matrix; those of a canonical CSR matrix as they are."""
-    rows = X if sp.issparse(X) else sp.csr_array(X)
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    if rows.shape[1] > np.iinfo(np.int32).max:
-        raise ValueError(f"X: it has {rows.shape[1]} columns, but must have fewer than 2**31")
-    return (
-        rows.shape[1],
-        rows.indptr.astype(np.int64, copy=False),
-        rows.indices.astype(np.int32, copy=False),
-        rows.data,
-    )
-
-
-def _merged(
-    X: Csr, labels: Sets, weights: NDArray[np.float64] | None
-) -> tuple[Csr, Sets, NDArray[np.float64] | None]:
-    """Equal rows as one row with the sum of their weights, where there are any or weights."""
-    merged = _core.merge_equal_rows(X, labels, weights)
-    if merged is None:
-        return X, labels, weights
-    rows, weights = merged
-    num_columns, pointers, columns, values = X
-    selected = sp.csr_array((values, columns, pointers), shape=(len(pointers) - 1, num_columns))
-    pointers, positions = labels
-    lengths = np.diff(pointers)[rows]
-    first = pointers[rows]
-    new_pointers = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    places = np.arange(new_pointers[-1]) + np.repeat(first - new_pointers[:-1], lengths)
-    return _csr(selected[rows]), (new_pointers, positions[places]), weights
 
 
 def _needs_hierarchy(method: str) -> bool:

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -82,6 +82,28 @@ class Hierarchy:
         number = {node: i for i, node in enumerate(self.nodes)}
         edges = np.array([(number[p], number[c]) for p, c in self.edges], dtype=np.uint32)
         return [str(node) for node in self.nodes], edges.reshape(-1, 2)
+
+
+class Paths:
+    """Ancestors of labels, parents before children."""
+
+    def __init__(self, hierarchy: Hierarchy | None) -> None:
+        self._parents = {} if hierarchy is None else hierarchy.parents()
+        self._known: dict[Any, list[Any]] = {}
+
+    def of(self, labels: Sequence[Any]) -> list[Any]:
+        found: dict[Any, None] = {}
+        for label in labels:
+            found.update(dict.fromkeys(self._above(label)))
+        return list(found)
+
+    def _above(self, label: Any) -> list[Any]:
+        if label not in self._known:
+            above: dict[Any, None] = {}
+            for parent in self._parents.get(label, ()):
+                above.update(dict.fromkeys(self._above(parent)))
+            self._known[label] = [*above, label]
+        return self._known[label]
 
 
 def _plain(value: Any) -> Any:

@@ -23,6 +23,7 @@ from margrove import (
     ModelFileError,
     SharedSVC,
     StructuredSVC,
+    _arrays,
     _base,
     _core,
     load,
@@ -232,7 +233,7 @@ def test_canonical_csr_of_float32_is_not_copied() -> None:
     X, _ = rows()
     X.indptr = X.indptr.astype(np.int64)
     X.indices = X.indices.astype(np.int32)
-    _, pointers, columns, values = _base._csr(X)
+    _, pointers, columns, values = _arrays.csr_of(X)
     assert pointers is X.indptr
     assert columns is X.indices
     assert values is X.data
@@ -240,7 +241,7 @@ def test_canonical_csr_of_float32_is_not_copied() -> None:
 
 def test_the_extension_refuses_what_it_would_have_to_copy() -> None:
     model = FlatSVC().fit(*rows()).model_
-    columns, pointers, indices, values = _base._csr(rows()[0])
+    columns, pointers, indices, values = _arrays.csr_of(rows()[0])
     with pytest.raises(TypeError):
         model.predict((columns, pointers, indices, values.astype(np.float64)), 1)
     with pytest.raises(TypeError):

@@ -1,0 +1,44 @@
+"""Matrices as the extension takes them, and equal rows made one."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from margrove import _core
+from margrove._types import Csr, Sets
+
+
+def csr_of(X: Any) -> Csr:
+    """The arrays of a checked float32 matrix; those of a canonical CSR matrix as they are."""
+    rows = X if sp.issparse(X) else sp.csr_array(X)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    if rows.shape[1] > np.iinfo(np.int32).max:
+        raise ValueError(f"X: it has {rows.shape[1]} columns, but must have fewer than 2**31")
+    return (
+        rows.shape[1],
+        rows.indptr.astype(np.int64, copy=False),
+        rows.indices.astype(np.int32, copy=False),
+        rows.data,
+    )
+
+
+def merge_equal_rows(
+    X: Csr, labels: Sets, weights: NDArray[np.float64] | None
+) -> tuple[Csr, Sets, NDArray[np.float64] | None]:
+    """Equal rows as one row with the sum of their weights, where there are any or weights."""
+    merged = _core.merge_equal_rows(X, labels, weights)
+    if merged is None:
+        return X, labels, weights
+    rows, weights = merged
+    num_columns, pointers, columns, values = X
+    selected = sp.csr_array((values, columns, pointers), shape=(len(pointers) - 1, num_columns))
+    pointers, positions = labels
+    lengths = np.diff(pointers)[rows]
+    first = pointers[rows]
+    new_pointers = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    places = np.arange(new_pointers[-1]) + np.repeat(first - new_pointers[:-1], lengths)
+    return csr_of(selected[rows]), (new_pointers, positions[places]), weights
