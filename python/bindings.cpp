@@ -169,7 +169,7 @@ std::string predict_file(const Model& model, const std::string& path, int thread
 /// Whether each row gets exactly one label.
 bool gives_one_label(const Model& model) {
   const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
-  if (linear != nullptr) return linear->parts().decision.kind == Decision::Kind::argmax;
+  if (linear != nullptr) return !linear->parts().decision.several_labels();
   return model.predictor->kind() == "kernel";
 }
 
@@ -316,9 +316,9 @@ nb::tuple linear_parts(const Model& model) {
   } else {
     weights = to_python(parts.weights.sparse_values());
   }
-  return nb::make_tuple(
-      weights, parts.bias, edges_to_numpy(edges), to_numpy(std::vector(parts.label_of_node)),
-      to_numpy(std::vector(parts.candidates)), parts.decision.kind == Decision::Kind::argmax);
+  return nb::make_tuple(weights, parts.bias, edges_to_numpy(edges),
+                        to_numpy(std::vector(parts.label_of_node)),
+                        to_numpy(std::vector(parts.candidates)), !parts.decision.several_labels());
 }
 
 /// (label, score, [(label, is spawned, score, [(feature, value, weight, score)])])

@@ -432,6 +432,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
             **{
                 name: _option_value(model.options[name.rstrip("_")], default)
                 for name, default in defaults.items()
+                if name.rstrip("_") in model.options  # older files may lack some
             }
         )
         nodes = classes_of_names(model.labels)

@@ -21,7 +21,7 @@ constexpr std::size_t kRowsAtOnce = 8192;  // between two looks at Ctrl-C
 /// Throws InvalidInput unless the model gives each row one label.
 void require_probabilities(const Model& model) {
   const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
-  require(linear != nullptr && linear->parts().decision.kind == Decision::Kind::argmax,
+  require(linear != nullptr && !linear->parts().decision.several_labels(),
           "probabilities: the model gives label sets, but must give each row one label");
 }
 

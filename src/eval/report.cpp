@@ -143,7 +143,7 @@ Json convergence_of(const FitReport& report) {
 
 bool gives_one_label(const Model& model) {
   const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
-  return linear != nullptr && linear->parts().decision.kind == Decision::Kind::argmax;
+  return linear != nullptr && !linear->parts().decision.several_labels();
 }
 
 Json calibration_of(const Model& model, const CsrView& X, const LabelSets& truth,

@@ -4,41 +4,10 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <set>
-
-#include "margrove/base/random.hpp"
 
 namespace margrove {
 namespace {
-
-constexpr LabelId kUnlabelled = ~LabelId{0};
-
-/// The rows of each first label, shuffled; rows without labels are a group of their own.
-std::vector<std::vector<std::uint32_t>> shuffled_strata(const LabelSets& labels,
-                                                        std::uint64_t seed) {
-  std::map<LabelId, std::vector<std::uint32_t>> groups;
-  for (std::size_t i = 0; i < labels.num_rows(); ++i) {
-    const auto set = labels[i];
-    groups[set.empty() ? kUnlabelled : set.front()].push_back(static_cast<std::uint32_t>(i));
-  }
-  Random random(seed);
-  std::vector<std::vector<std::uint32_t>> strata;
-  for (auto& [label, rows] : groups) {
-    random.shuffle(std::span(rows));
-    strata.push_back(std::move(rows));
-  }
-  return strata;
-}
-
-/// The split whose validation rows are those with in_validation[row].
-Split split_by(const std::vector<bool>& in_validation) {
-  Split split;
-  for (std::uint32_t i = 0; i < in_validation.size(); ++i) {
-    (in_validation[i] ? split.validation : split.training).push_back(i);
-  }
-  return split;
-}
 
 double value_of(const Metrics& metrics, std::string_view name) {
   std::vector<std::string> known;
@@ -63,44 +32,6 @@ OptionValues joined(const OptionValues& fixed, const OptionValues& point) {
 }
 
 }  // namespace
-
-std::vector<Split> stratified_folds(const LabelSets& labels, int num_folds, std::uint64_t seed) {
-  const std::size_t rows = labels.num_rows();
-  require<InvalidOption>(num_folds >= 2 && static_cast<std::size_t>(num_folds) <= rows,
-                         "option folds is ", num_folds, ", but must be in [2, ", rows,
-                         "], the number of rows");
-  std::vector<int> fold_of_row(rows);
-  int next = 0;
-  for (const auto& stratum : shuffled_strata(labels, seed)) {
-    for (const std::uint32_t i : stratum) {
-      fold_of_row[i] = next;
-      next = (next + 1) % num_folds;
-    }
-  }
-  std::vector<Split> folds;
-  for (int fold = 0; fold < num_folds; ++fold) {
-    std::vector<bool> in_validation(rows);
-    for (std::size_t i = 0; i < rows; ++i) in_validation[i] = fold_of_row[i] == fold;
-    folds.push_back(split_by(in_validation));
-  }
-  return folds;
-}
-
-Split stratified_hold_out(const LabelSets& labels, double fraction, std::uint64_t seed) {
-  require<InvalidOption>(fraction > 0 && fraction < 1, "option holdout is ", fraction,
-                         ", but must be between 0 and 1");
-  std::vector<bool> in_validation(labels.num_rows(), false);
-  bool any = false;
-  for (const auto& stratum : shuffled_strata(labels, seed)) {
-    const auto size = static_cast<std::size_t>(
-        std::min(std::round(fraction * static_cast<double>(stratum.size())),
-                 static_cast<double>(stratum.size()) - 1));
-    for (std::size_t k = 0; k < size; ++k) in_validation[stratum[k]] = any = true;
-  }
-  require(any, "hold-out: no label has enough rows to hold out a share of ", fraction,
-          "; use folds instead");
-  return split_by(in_validation);
-}
 
 std::vector<OptionValues> parse_grid(std::span<const std::string> texts) {
   std::vector<OptionValues> grid{{}};

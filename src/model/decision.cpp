@@ -2,102 +2,214 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numeric>
+#include <functional>
 
 namespace margrove {
+namespace {
 
-std::string_view to_string(Decision::Kind kind) {
-  return kind == Decision::Kind::argmax ? "argmax" : "threshold";
+/// The lowest of the best labels, or the number of labels if none may be chosen.
+LabelId best_label(std::span<const float> scores) {
+  const auto best = std::max_element(scores.begin(), scores.end());
+  const bool any = best != scores.end() && std::isfinite(*best);
+  return static_cast<LabelId>(any ? best - scores.begin() : std::ssize(scores));
 }
 
-void Decision::choose(std::span<const float> scores, std::vector<LabelId>& labels) const {
+/// Every label above its threshold, and the best one in any case if `at_least_one`.
+template <class Threshold>
+void choose_above(std::span<const float> scores, const Threshold& threshold, bool at_least_one,
+                  std::vector<LabelId>& labels) {
   labels.clear();
-  const auto best =
-      static_cast<LabelId>(std::max_element(scores.begin(), scores.end()) - scores.begin());
-  const bool has_best = !scores.empty() && std::isfinite(scores[best]);
-  if (kind == Kind::argmax) {
-    if (has_best) labels.push_back(best);
-    return;
-  }
+  const LabelId best = at_least_one ? best_label(scores) : static_cast<LabelId>(scores.size());
   for (LabelId l = 0; l < scores.size(); ++l) {
-    const float threshold = thresholds[thresholds.size() == 1 ? 0 : l];
-    if (scores[l] > threshold || (at_least_one && has_best && l == best)) labels.push_back(l);
+    if (scores[l] > threshold(l) || l == best) labels.push_back(l);
   }
+}
+
+void save_at_least_one(bool at_least_one, TensorMap& out, const std::string& prefix) {
+  out.put_text(prefix + ".at_least_one", at_least_one ? "true" : "false");
+}
+
+bool load_at_least_one(const TensorMap& tensors, const std::string& prefix) {
+  const std::string& text = tensors.text(prefix + ".at_least_one");
+  tensors.check(text == "true" || text == "false", "metadata ", prefix, ".at_least_one is '", text,
+                "', but must be true or false");
+  return text == "true";
+}
+
+}  // namespace
+
+// argmax ------------------------------------------------------------------------------------------
+
+void ArgmaxDecision::choose(const RowScores& scores, std::vector<LabelId>& labels) const {
+  labels.clear();
+  const LabelId best = best_label(scores.labels);
+  if (best < scores.labels.size()) labels.push_back(best);
+}
+
+// threshold ---------------------------------------------------------------------------------------
+
+void ThresholdDecision::choose(const RowScores& scores, std::vector<LabelId>& labels) const {
+  const bool is_common = thresholds.size() == 1;
+  choose_above(
+      scores.labels, [&](LabelId l) { return thresholds[is_common ? 0 : l]; }, at_least_one,
+      labels);
+}
+
+std::vector<Fact> ThresholdDecision::facts() const {
+  return {{"threshold", thresholds.size() == 1 ? concat(thresholds.front()) : "one a label"}};
+}
+
+void ThresholdDecision::save(TensorMap& out, const std::string& prefix) const {
+  save_at_least_one(at_least_one, out, prefix);
+  out.put<float>(prefix + ".thresholds", thresholds);
+}
+
+ThresholdDecision ThresholdDecision::load(const TensorMap& tensors, const std::string& prefix,
+                                          std::uint32_t num_labels) {
+  ThresholdDecision rule;
+  rule.at_least_one = load_at_least_one(tensors, prefix);
+  rule.thresholds = tensors.get<float>(prefix + ".thresholds");
+  tensors.check(rule.thresholds.size() == 1 || rule.thresholds.size() == num_labels, "tensor ",
+                prefix, ".thresholds has ", rule.thresholds.size(), " entries, but must have 1 or ",
+                num_labels);
+  for (const float t : rule.thresholds) {
+    tensors.check(!std::isnan(t), "tensor ", prefix, ".thresholds must hold numbers");
+  }
+  return rule;
+}
+
+// rcut --------------------------------------------------------------------------------------------
+
+void RcutDecision::choose(const RowScores& scores, std::vector<LabelId>& labels) const {
+  labels.clear();
+  for (LabelId l = 0; l < scores.labels.size(); ++l) {
+    if (std::isfinite(scores.labels[l])) labels.push_back(l);
+  }
+  const std::size_t kept = std::min<std::size_t>(count, labels.size());
+  std::partial_sort(
+      labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(kept), labels.end(),
+      [&](LabelId a, LabelId b) {
+        return scores.labels[a] != scores.labels[b] ? scores.labels[a] > scores.labels[b] : a < b;
+      });
+  labels.resize(kept);
+  std::sort(labels.begin(), labels.end());
+}
+
+std::vector<Fact> RcutDecision::facts() const { return {{"labels a row", concat(count)}}; }
+
+void RcutDecision::save(TensorMap& out, const std::string& prefix) const {
+  out.put_text(prefix + ".count", concat(count));
+}
+
+RcutDecision RcutDecision::load(const TensorMap& tensors, const std::string& prefix,
+                                std::uint32_t num_labels) {
+  const std::uint64_t count = tensors.whole_number(prefix + ".count");
+  tensors.check(count >= 1 && count <= num_labels, "metadata ", prefix, ".count is ", count,
+                ", but must be in [1, ", num_labels, "]");
+  return {static_cast<std::uint32_t>(count)};
+}
+
+// instance ----------------------------------------------------------------------------------------
+
+double InstanceDecision::threshold(std::span<const float> descending) const {
+  double sum = intercept;
+  for (std::size_t r = 0; r < coefficients.size(); ++r) {
+    sum += coefficients[r] * descending[std::min(r, descending.size() - 1)];
+  }
+  return sum;
+}
+
+void InstanceDecision::choose(const RowScores& scores, std::vector<LabelId>& labels) const {
+  labels.clear();
+  std::vector<float> best;
+  for (const float score : scores.labels) {
+    if (std::isfinite(score)) best.push_back(score);
+  }
+  if (best.empty()) return;
+  const std::size_t kept = std::min(coefficients.size(), best.size());
+  std::partial_sort(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(kept), best.end(),
+                    std::greater<>{});
+  best.resize(std::max<std::size_t>(kept, 1));
+  const double cut = threshold(best);
+  choose_above(
+      scores.labels, [&](LabelId) { return cut; }, at_least_one, labels);
+}
+
+std::vector<Fact> InstanceDecision::facts() const {
+  return {{"scores behind a threshold", concat(coefficients.size())}};
+}
+
+void InstanceDecision::save(TensorMap& out, const std::string& prefix) const {
+  save_at_least_one(at_least_one, out, prefix);
+  out.put_number(prefix + ".intercept", intercept);
+  out.put<double>(prefix + ".coefficients", coefficients);
+}
+
+InstanceDecision InstanceDecision::load(const TensorMap& tensors, const std::string& prefix,
+                                        std::uint32_t num_labels) {
+  InstanceDecision rule;
+  rule.at_least_one = load_at_least_one(tensors, prefix);
+  rule.intercept = tensors.number(prefix + ".intercept");
+  rule.coefficients = tensors.get<double>(prefix + ".coefficients");
+  tensors.check(rule.coefficients.size() <= num_labels, "tensor ", prefix, ".coefficients has ",
+                rule.coefficients.size(), " entries, but must have at most ", num_labels);
+  for (const double c : rule.coefficients) {
+    tensors.check(std::isfinite(c), "tensor ", prefix, ".coefficients must hold finite numbers");
+  }
+  return rule;
+}
+
+// Any of them -------------------------------------------------------------------------------------
+
+namespace {
+
+/// The first alternative from number `k` on whose name is `name`.
+template <std::size_t k = 0>
+Decision load_rule(const std::string& name, const TensorMap& tensors, const std::string& prefix,
+                   std::uint32_t num_labels, std::vector<std::string> known = {}) {
+  if constexpr (k == std::variant_size_v<Decision::Rule>) {
+    std::string names;
+    for (const std::string& other : known) names += (names.empty() ? "" : ", ") + other;
+    tensors.fail(
+        concat("metadata ", prefix, ".decision is '", name, "', but must be one of ", names));
+  } else {
+    using Candidate = std::variant_alternative_t<k, Decision::Rule>;
+    if (name == Candidate::kName) return Candidate::load(tensors, prefix, num_labels);
+    known.emplace_back(Candidate::kName);
+    return load_rule<k + 1>(name, tensors, prefix, num_labels, std::move(known));
+  }
+}
+
+}  // namespace
+
+std::string_view Decision::name() const {
+  return std::visit([](const auto& r) -> std::string_view { return r.kName; }, rule);
+}
+
+bool Decision::several_labels() const {
+  return std::visit([](const auto& r) -> bool { return r.kSeveral; }, rule);
+}
+
+void Decision::choose(const RowScores& scores, std::vector<LabelId>& labels) const {
+  std::visit([&](const auto& r) { r.choose(scores, labels); }, rule);
+}
+
+std::vector<Fact> Decision::facts() const {
+  std::vector<Fact> facts{{"decision", std::string(name())}};
+  for (Fact& fact : std::visit([](const auto& r) { return r.facts(); }, rule)) {
+    facts.push_back(std::move(fact));
+  }
+  return facts;
 }
 
 void Decision::save(TensorMap& out, const std::string& prefix) const {
-  out.put_text(prefix + ".decision", std::string(to_string(kind)));
-  if (kind == Kind::argmax) return;
-  out.put_text(prefix + ".at_least_one", at_least_one ? "true" : "false");
-  out.put<float>(prefix + ".thresholds", thresholds);
+  out.put_text(prefix + ".decision", std::string(name()));
+  std::visit([&](const auto& r) { r.save(out, prefix); }, rule);
 }
 
 Decision Decision::load(const TensorMap& tensors, const std::string& prefix,
                         std::uint32_t num_labels) {
-  const std::string& kind = tensors.text(prefix + ".decision");
-  if (kind == to_string(Kind::argmax)) return {};
-  tensors.check(kind == to_string(Kind::threshold), "metadata ", prefix, ".decision is '", kind,
-                "', but must be argmax or threshold");
-  Decision decision;
-  decision.kind = Kind::threshold;
-  const std::string& at_least_one = tensors.text(prefix + ".at_least_one");
-  tensors.check(at_least_one == "true" || at_least_one == "false", "metadata ", prefix,
-                ".at_least_one is '", at_least_one, "', but must be true or false");
-  decision.at_least_one = at_least_one == "true";
-  decision.thresholds = tensors.get<float>(prefix + ".thresholds");
-  tensors.check(decision.thresholds.size() == 1 || decision.thresholds.size() == num_labels,
-                "tensor ", prefix, ".thresholds has ", decision.thresholds.size(),
-                " entries, but must have 1 or ", num_labels);
-  for (const float t : decision.thresholds) {
-    tensors.check(!std::isnan(t), "tensor ", prefix, ".thresholds must hold numbers");
-  }
-  return decision;
-}
-
-TunedThreshold tune_threshold(const RankedLabels& ranked, const LabelSets& truth,
-                              bool at_least_one) {
-  struct Entry {
-    float score;
-    bool correct;
-  };
-  std::vector<Entry> entries;
-  std::int64_t chosen = 0, hits = 0;
-  for (std::size_t i = 0; i + 1 < ranked.pointers.size(); ++i) {
-    for (std::size_t k = ranked.pointers[i]; k < ranked.pointers[i + 1]; ++k) {
-      const auto set = truth[i];
-      const bool correct = std::binary_search(set.begin(), set.end(), ranked.labels[k]);
-      if (at_least_one && k == ranked.pointers[i]) {
-        ++chosen;
-        hits += correct;
-      } else {
-        entries.push_back({ranked.scores[k], correct});
-      }
-    }
-  }
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return a.score > b.score; });
-
-  const auto micro_f1 = [&] {
-    const auto both = static_cast<double>(chosen + truth.num_labels_total());
-    return both > 0 ? 2.0 * static_cast<double>(hits) / both : 0.0;
-  };
-  // Above every score to begin with; then the scores are let in one group of equals at a time.
-  TunedThreshold best{entries.empty() ? 0.0F : entries.front().score, micro_f1()};
-  for (std::size_t k = 0; k < entries.size();) {
-    const float score = entries[k].score;
-    for (; k < entries.size() && entries[k].score == score; ++k) {
-      ++chosen;
-      hits += entries[k].correct;
-    }
-    if (micro_f1() <= best.micro_f1) continue;
-    const float next = k < entries.size()
-                           ? entries[k].score
-                           : std::nextafter(score, -std::numeric_limits<float>::max());
-    best = {std::midpoint(next, score), micro_f1()};
-    if (!(score > best.threshold)) best.threshold = next;  // the midpoint was rounded up
-  }
-  return best;
+  return load_rule(tensors.text(prefix + ".decision"), tensors, prefix, num_labels);
 }
 
 }  // namespace margrove

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "margrove/model/decision_tuning.hpp"
 #include "margrove/model/linear_training.hpp"
 #include "margrove/solver/one_vs_rest.hpp"
 #include "margrove/solver/path_svm.hpp"
@@ -12,23 +13,17 @@
 namespace margrove {
 namespace {
 
-struct FlatOptions : CommonOptions {
+struct FlatOptions : CommonOptions, DecisionOptions {
   double tolerance = 1e-3;
   int max_passes = 1000;
-  std::string threshold = "tuned";
   static auto fields() {
-    return std::tuple_cat(
-        CommonOptions::fields(),
-        std::tuple{
-            field("tolerance", &FlatOptions::tolerance, positive,
-                  "relative duality gap at which training stops"),
-            field("max_passes", &FlatOptions::max_passes, at_least(1),
-                  "passes over the rows, at most"),
-            field(
-                "threshold", &FlatOptions::threshold, Choices{{"tuned", "zero"}},
-                "rows with several labels get those whose score exceeds a threshold: the one with "
-                "the best micro-F1 on a held-out fifth of the rows, or 0"),
-        });
+    return std::tuple_cat(CommonOptions::fields(), DecisionOptions::fields(),
+                          std::tuple{
+                              field("tolerance", &FlatOptions::tolerance, positive,
+                                    "relative duality gap at which training stops"),
+                              field("max_passes", &FlatOptions::max_passes, at_least(1),
+                                    "passes over the rows, at most"),
+                          });
   }
 };
 
@@ -92,17 +87,16 @@ TrainResult train_ovr(const FlatOptions& options, const std::string& loss, const
   const CsrMatrix X = with_intercept(data.X, options.bias);
   const OccurringLabels occurring = occurring_labels(*data.labels, data.codec->size());
   require(!occurring.labels.empty(), data.source, ": no row has a label");
-  std::vector<LabelId> identity;
-  for (LabelId l = 0; l < occurring.labels.size(); ++l) identity.push_back(l);
   const auto fit_part = [&](const std::vector<std::uint32_t>& rows) {
-    OneVsRestFit part =
-        fit_one_vs_rest(select_rows(X, rows), select_rows(occurring.sets, rows), identity.size(),
-                        kept_weights(data.row_weights, rows), options, loss, executor, control);
-    return LinearPredictor(flat_parts(identity, std::move(part.weights), 0,
-                                      static_cast<std::uint32_t>(identity.size())));
+    OneVsRestFit part = fit_one_vs_rest(
+        select_rows(X, rows), select_rows(occurring.sets, rows), occurring.labels.size(),
+        kept_weights(data.row_weights, rows), options, loss, executor, control);
+    return std::make_unique<LinearPredictor>(
+        flat_parts(occurring.labels, std::move(part.weights), 0,
+                   static_cast<std::uint32_t>(data.codec->size())));
   };
-  Decision decision = multi_label_decision(
-      X, occurring.sets, identity, options.threshold == "tuned", options.seed, fit_part, executor);
+  Decision decision = tuned_decision(options, X, occurring.sets, occurring.labels, options.seed,
+                                     fit_part, executor);
   OneVsRestFit fit = fit_one_vs_rest(X, occurring.sets, occurring.labels.size(), data.row_weights,
                                      options, loss, executor, control);
   TrainResult result;
@@ -149,6 +143,9 @@ TrainResult train_crammer_singer(const FlatSvmOptions& options, const TrainingSe
                                  Executor& executor, RunControl& control) {
   require<InvalidOption>(options.loss == "hinge", "option loss is ", options.loss,
                          ", but must be hinge where multiclass is crammer-singer");
+  require<InvalidOption>(options.decision == "auto" || options.decision == "argmax",
+                         "option decision is ", options.decision,
+                         ", but must be argmax where multiclass is crammer-singer");
   TrainingSet flat = data;  // whatever the hierarchy is, labels compete as equals
   flat.hierarchy = nullptr;
   const LeafRows rows = leaf_rows(flat, "flat-svm with crammer-singer");

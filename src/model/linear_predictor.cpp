@@ -37,20 +37,14 @@ void check_parts(const LinearPredictor::Parts& parts) {
     require(!seen[label], "linear model: label ", label, " is predicted by two nodes");
     seen[label] = true;
   }
-  const auto& decision = parts.decision;
-  require(decision.kind == Decision::Kind::argmax || decision.thresholds.size() == 1 ||
-              decision.thresholds.size() == parts.num_labels,
-          "linear model: there are ", decision.thresholds.size(),
-          " thresholds, but must be 1 or one a label");
+  if (const auto* decision = std::get_if<ThresholdDecision>(&parts.decision.rule)) {
+    require(decision->thresholds.size() == 1 || decision->thresholds.size() == parts.num_labels,
+            "linear model: there are ", decision->thresholds.size(),
+            " thresholds, but must be 1 or one a label");
+  }
 }
 
 }  // namespace
-
-struct LinearPredictor::Scratch {
-  std::vector<FeatureId> columns;
-  std::vector<float> values;
-  std::vector<float> node_scores;
-};
 
 LinearPredictor::LinearPredictor(Parts parts) : parts_(std::move(parts)) {
   check_parts(parts_);
@@ -62,8 +56,7 @@ std::uint32_t LinearPredictor::num_features() const {
   return parts_.weights.num_features() - (parts_.bias > 0 ? 1 : 0);
 }
 
-void LinearPredictor::score_row(const SparseRow& x, std::span<float> scores,
-                                Scratch& scratch) const {
+std::span<float> LinearPredictor::node_scores(const SparseRow& x, Scratch& scratch) const {
   const auto known = static_cast<std::size_t>(
       std::lower_bound(x.columns.begin(), x.columns.end(), num_features()) - x.columns.begin());
   scratch.columns.assign(x.columns.begin(), x.columns.begin() + static_cast<std::ptrdiff_t>(known));
@@ -72,10 +65,14 @@ void LinearPredictor::score_row(const SparseRow& x, std::span<float> scores,
     scratch.columns.push_back(num_features());
     scratch.values.push_back(static_cast<float>(parts_.bias));
   }
-  auto& node_scores = scratch.node_scores;
-  node_scores.resize(num_nodes(parts_));
-  parts_.weights.scores({scratch.columns, scratch.values}, node_scores);
+  scratch.node_scores.resize(num_nodes(parts_));
+  parts_.weights.scores({scratch.columns, scratch.values}, scratch.node_scores);
+  return scratch.node_scores;
+}
 
+void LinearPredictor::score_row(const SparseRow& x, std::span<float> scores,
+                                Scratch& scratch) const {
+  const std::span<float> node_scores = this->node_scores(x, scratch);
   std::fill(scores.begin(), scores.end(), -std::numeric_limits<float>::infinity());
   const LabelGraph& graph = parts_.graph;
   if (graph.is_tree()) {  // score of a path: its parent's, passed down, and its own
@@ -103,33 +100,17 @@ void LinearPredictor::scores(const CsrView& X, std::size_t begin, std::size_t en
 }
 
 LabelSets LinearPredictor::predict(const CsrView& X, Executor& executor) const {
-  struct Block {  // the sets of a few rows one after the other
-    std::vector<LabelId> labels;
-    std::vector<std::size_t> ends;
-  };
-  const std::size_t grain = rows_per_block();
-  std::vector<Block> blocks((X.num_rows() + grain - 1) / grain);
-  executor.for_ranges(X.num_rows(), grain, [&](std::size_t begin, std::size_t end, int) {
-    Block& block = blocks[begin / grain];
-    Scratch scratch;
-    std::vector<float> row_scores(num_labels());
-    std::vector<LabelId> set;
-    for (std::size_t i = begin; i < end; ++i) {
-      score_row(X.row(i), row_scores, scratch);
-      parts_.decision.choose(row_scores, set);
-      block.labels.insert(block.labels.end(), set.begin(), set.end());
-      block.ends.push_back(block.labels.size());
-    }
-  });
-  LabelSets all;
-  for (const Block& block : blocks) {
-    std::size_t begin = 0;
-    for (const std::size_t end : block.ends) {
-      all.append(std::span(block.labels).subspan(begin, end - begin));
-      begin = end;
-    }
-  }
-  return all;
+  return collect_sets(X.num_rows(), rows_per_block(), executor,
+                      [&](std::size_t begin, std::size_t end, const AppendSet& append) {
+                        Scratch scratch;
+                        std::vector<float> row_scores(num_labels());
+                        std::vector<LabelId> set;
+                        for (std::size_t i = begin; i < end; ++i) {
+                          score_row(X.row(i), row_scores, scratch);
+                          parts_.decision.choose({row_scores}, set);
+                          append(set);
+                        }
+                      });
 }
 
 Explanation LinearPredictor::explain(const SparseRow& x, LabelId label,
@@ -180,42 +161,48 @@ std::vector<Fact> LinearPredictor::facts() const {
       {"nonzero weights", concat(w.num_nonzeros())},
       {"weight density", concat(cells > 0 ? static_cast<double>(w.num_nonzeros()) / cells : 0.0)},
       {"weight bytes", concat(w.num_bytes())},
-      {"decision", std::string(to_string(parts_.decision.kind))},
   };
-  if (parts_.decision.thresholds.size() == 1) {
-    facts.push_back({"threshold", concat(parts_.decision.thresholds.front())});
-  }
+  const std::vector<Fact> of_decision = parts_.decision.facts();
+  facts.insert(facts.end(), of_decision.begin(), of_decision.end());
   return facts;
 }
 
-void LinearPredictor::save(TensorMap& out) const {
-  save_weights(out, kPrefix + ".weights", parts_.weights);
-  save_graph(out, kPrefix + ".graph", parts_.graph);
-  out.put_number(kPrefix + ".bias", parts_.bias);
-  out.put_view<LabelId>(kPrefix + ".label_of_node", parts_.label_of_node);
-  out.put_view<NodeId>(kPrefix + ".candidates", parts_.candidates);
-  if (!parts_.alpha.empty()) out.put_view<double>(kPrefix + ".alpha", parts_.alpha);
-  parts_.decision.save(out, kPrefix);
+void LinearPredictor::save(TensorMap& out) const { save_parts(out, kPrefix); }
+
+void LinearPredictor::save_parts(TensorMap& out, const std::string& prefix) const {
+  save_weights(out, prefix + ".weights", parts_.weights);
+  save_graph(out, prefix + ".graph", parts_.graph);
+  out.put_number(prefix + ".bias", parts_.bias);
+  out.put_view<LabelId>(prefix + ".label_of_node", parts_.label_of_node);
+  out.put_view<NodeId>(prefix + ".candidates", parts_.candidates);
+  if (!parts_.alpha.empty()) out.put_view<double>(prefix + ".alpha", parts_.alpha);
+  parts_.decision.save(out, prefix);
 }
 
 std::unique_ptr<Predictor> LinearPredictor::load(const TensorMap& tensors,
                                                  std::uint32_t num_labels) {
+  return std::make_unique<LinearPredictor>(load_parts(tensors, kPrefix, num_labels));
+}
+
+LinearPredictor::Parts LinearPredictor::load_parts(const TensorMap& tensors,
+                                                   const std::string& prefix,
+                                                   std::uint32_t num_labels) {
   Parts parts;
   parts.num_labels = num_labels;
-  parts.label_of_node = tensors.get<LabelId>(kPrefix + ".label_of_node");
+  parts.label_of_node = tensors.get<LabelId>(prefix + ".label_of_node");
   const auto nodes = parts.label_of_node.size();
-  parts.graph = load_graph(tensors, kPrefix + ".graph", nodes);
-  parts.weights = load_weights(tensors, kPrefix + ".weights", nodes);
-  parts.bias = tensors.number(kPrefix + ".bias");
-  parts.candidates = tensors.get<NodeId>(kPrefix + ".candidates");
-  if (tensors.has(kPrefix + ".alpha")) {
-    parts.alpha = tensors.get<double>(kPrefix + ".alpha", nodes);
+  parts.graph = load_graph(tensors, prefix + ".graph", nodes);
+  parts.weights = load_weights(tensors, prefix + ".weights", nodes);
+  parts.bias = tensors.number(prefix + ".bias");
+  parts.candidates = tensors.get<NodeId>(prefix + ".candidates");
+  if (tensors.has(prefix + ".alpha")) {
+    parts.alpha = tensors.get<double>(prefix + ".alpha", nodes);
     for (const double a : parts.alpha) {
-      tensors.check(a >= 0 && std::isfinite(a), "tensor ", kPrefix, ".alpha must not be negative");
+      tensors.check(a >= 0 && std::isfinite(a), "tensor ", prefix, ".alpha must not be negative");
     }
   }
-  parts.decision = Decision::load(tensors, kPrefix, num_labels);
-  return std::make_unique<LinearPredictor>(std::move(parts));
+  parts.decision = Decision::load(tensors, prefix, num_labels);
+  return parts;
 }
 
 }  // namespace margrove

@@ -1,9 +1,6 @@
 #include "margrove/model/linear_training.hpp"
 
 #include <algorithm>
-#include <numeric>
-
-#include "margrove/base/random.hpp"
 
 namespace margrove {
 
@@ -127,48 +124,6 @@ FitReport to_report(const StructuredFit& fit) {
   report.dual = fit.dual;
   report.relative_gap = fit.relative_gap;
   return report;
-}
-
-HoldOut hold_out(std::size_t num_rows, std::uint64_t seed) {
-  std::vector<std::uint32_t> rows(num_rows);
-  std::iota(rows.begin(), rows.end(), 0u);
-  Random random(seed);
-  random.shuffle(std::span(rows));
-  const std::size_t size = num_rows < 2 ? 0 : std::max<std::size_t>(1, num_rows / 5);
-  const auto split = rows.begin() + static_cast<std::ptrdiff_t>(size);
-  HoldOut parts{{split, rows.end()}, {rows.begin(), split}};
-  std::sort(parts.training.begin(), parts.training.end());
-  std::sort(parts.validation.begin(), parts.validation.end());
-  return parts;
-}
-
-Decision multi_label_decision(const CsrView& X, const LabelSets& sets,
-                              std::span<const LabelId> label_of_node, bool tuned,
-                              std::uint64_t seed, const FitRows& fit, Executor& executor) {
-  if (sets.single_label()) return {};
-  std::size_t largest = 0;
-  bool any_empty = false;
-  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
-    largest = std::max(largest, sets[i].size());
-    any_empty |= sets[i].empty();
-  }
-  Decision decision{Decision::Kind::threshold, {0.0F}, !any_empty};
-  const HoldOut parts = hold_out(X.num_rows(), seed);
-  if (!tuned || parts.validation.empty()) return decision;
-
-  const LinearPredictor predictor = fit(parts.training);
-  // Labels far down a row's ranking are never let in: a few times the largest set will do.
-  const std::size_t ranked = std::max<std::size_t>(20, 4 * largest);
-  const RankedLabels top = predictor.top(select_rows(X, parts.validation), ranked, executor);
-  LabelSets truth;
-  std::vector<LabelId> set;
-  for (const std::uint32_t i : parts.validation) {
-    set.clear();
-    for (const LabelId node : sets[i]) set.push_back(label_of_node[node]);
-    truth.append(set);
-  }
-  decision.thresholds = {tune_threshold(top, truth, decision.at_least_one).threshold};
-  return decision;
 }
 
 }  // namespace margrove

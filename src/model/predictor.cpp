@@ -48,6 +48,21 @@ RankedLabels RowPredictor::top(const CsrView& X, std::size_t k, Executor& execut
   return all;
 }
 
+LabelSets collect_sets(
+    std::size_t num_rows, std::size_t grain, Executor& executor,
+    const std::function<void(std::size_t begin, std::size_t end, const AppendSet&)>& predict) {
+  std::vector<LabelSets> blocks((num_rows + grain - 1) / grain);
+  executor.for_ranges(num_rows, grain, [&](std::size_t begin, std::size_t end, int) {
+    LabelSets& block = blocks[begin / grain];
+    predict(begin, end, [&](std::span<const LabelId> set) { block.append(set); });
+  });
+  LabelSets all;
+  for (const LabelSets& block : blocks) {
+    for (std::size_t i = 0; i < block.num_rows(); ++i) all.append(block[i]);
+  }
+  return all;
+}
+
 Explanation RowPredictor::explain(const SparseRow&, LabelId, std::size_t) const {
   throw InvalidInput(concat("explain: the model is of kind ", kind(),
                             ", whose scores are not sums over features"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "margrove/labels/node_weights.hpp"
+#include "margrove/model/decision_tuning.hpp"
 #include "margrove/model/linear_training.hpp"
 #include "margrove/solver/recursive.hpp"
 #include "methods.hpp"
@@ -10,15 +11,14 @@
 namespace margrove {
 namespace {
 
-struct HrOptions : CommonOptions {
+struct HrOptions : CommonOptions, DecisionOptions {
   std::string alpha = "uniform";
   std::string dag = "additive";
   double tolerance = 1e-3;
   int max_passes = 1000;
-  std::string threshold = "tuned";
   static auto fields() {
     return std::tuple_cat(
-        CommonOptions::fields(),
+        CommonOptions::fields(), DecisionOptions::fields(),
         std::tuple{
             field(
                 "alpha", &HrOptions::alpha, Choices{},
@@ -32,9 +32,6 @@ struct HrOptions : CommonOptions {
                   "(alternating; hr-lr on DAGs): relative change of the objective"),
             field("max_passes", &HrOptions::max_passes, at_least(1),
                   "passes over all labels, at most"),
-            field("threshold", &HrOptions::threshold, Choices{{"tuned", "zero"}},
-                  "rows with several labels get those whose score exceeds a threshold: the one "
-                  "with the best micro-F1 on a held-out fifth of the rows, or 0"),
         });
   }
 };
@@ -181,11 +178,10 @@ TrainResult train(const Plan& plan, const TrainingSet& data, Executor& executor,
   const auto fit_part = [&](const std::vector<std::uint32_t>& rows) {
     Fit fit = fit_rows(plan, select_rows(X, rows), select_rows(leaves.sets, rows),
                        kept_weights(row_weights, rows), leaves, executor, control);
-    return LinearPredictor(parts_of(std::move(fit), leaves, 0, num_labels));
+    return std::make_unique<LinearPredictor>(parts_of(std::move(fit), leaves, 0, num_labels));
   };
-  Decision decision = multi_label_decision(X, leaves.sets, leaves.tree.label_of_node,
-                                           plan.options.threshold == "tuned", plan.options.seed,
-                                           fit_part, executor);
+  Decision decision = tuned_decision(plan.options, X, leaves.sets, leaves.tree.label_of_node,
+                                     plan.options.seed, fit_part, executor);
   Fit fit = fit_rows(plan, X, leaves.sets, row_weights, leaves, executor, control);
   TrainResult result;
   result.report = fit.report;

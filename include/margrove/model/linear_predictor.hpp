@@ -33,6 +33,10 @@ class LinearPredictor final : public RowPredictor {
   std::string_view kind() const override { return "linear"; }
   void save(TensorMap& out) const override;
   static std::unique_ptr<Predictor> load(const TensorMap& tensors, std::uint32_t num_labels);
+  /// The same under the names of another kind that is made of such parts.
+  void save_parts(TensorMap& out, const std::string& prefix) const;
+  static Parts load_parts(const TensorMap& tensors, const std::string& prefix,
+                          std::uint32_t num_labels);
   std::vector<Fact> facts() const override;
 
   std::uint32_t num_features() const override;
@@ -44,8 +48,16 @@ class LinearPredictor final : public RowPredictor {
 
   const Parts& parts() const { return parts_; }
 
+  /// What scoring a row needs beside the model: one for each thread.
+  struct Scratch {
+    std::vector<FeatureId> columns;
+    std::vector<float> values;
+    std::vector<float> node_scores;
+  };
+  /// U_n.x of every node, intercept included; valid until `scratch` is used again.
+  std::span<float> node_scores(const SparseRow& x, Scratch& scratch) const;
+
  private:
-  struct Scratch;
   void score_row(const SparseRow& x, std::span<float> scores, Scratch& scratch) const;
 
   Parts parts_;

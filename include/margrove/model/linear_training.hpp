@@ -2,7 +2,6 @@
 // What the linear methods share on their way from a TrainingSet to a LinearPredictor.
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,21 +60,5 @@ LinearPredictor::Parts path_parts(const LeafRows& rows, WeightMatrix weights, do
                                   std::uint32_t num_labels);
 
 FitReport to_report(const StructuredFit& fit);
-
-/// Rows of a seeded hold-out: a fifth of them, at least one on either side if there are two.
-struct HoldOut {
-  std::vector<std::uint32_t> training, validation;  // ascending
-};
-HoldOut hold_out(std::size_t num_rows, std::uint64_t seed);
-
-/// Trains on the given rows of X (intercept included) and predicts labels for such rows.
-using FitRows = std::function<LinearPredictor(const std::vector<std::uint32_t>& rows)>;
-
-/// How a row's labels are chosen: the best one where all rows have one, otherwise by a threshold,
-/// 0 or tuned on a hold-out; the best label comes along in any case if no row is without labels.
-/// `sets` holds nodes of the predictor; label_of_node says which label each stands for.
-Decision multi_label_decision(const CsrView& X, const LabelSets& sets,
-                              std::span<const LabelId> label_of_node, bool tuned,
-                              std::uint64_t seed, const FitRows& fit, Executor& executor);
 
 }  // namespace margrove

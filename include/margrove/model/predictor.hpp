@@ -3,6 +3,7 @@
 // one line in src/model/registry.cpp that says how it is loaded.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -91,6 +92,13 @@ class RowPredictor : public Predictor {
   /// Rows to score at once, so that a worker's scratch stays in the cache; at least 1.
   std::size_t rows_per_block() const;
 };
+
+/// The sets that `predict` appends for the rows [begin, end) of each block of `grain` rows, one a
+/// row in their order. Blocks run on the executor's threads.
+using AppendSet = std::function<void(std::span<const LabelId> set)>;
+LabelSets collect_sets(
+    std::size_t num_rows, std::size_t grain, Executor& executor,
+    const std::function<void(std::size_t begin, std::size_t end, const AppendSet&)>& predict);
 
 /// A model whose examples are not rows (sentences, ...): it reads its own files.
 class FilePredictor : public Predictor {

@@ -89,7 +89,7 @@ TEST(ModelFile, sparse_weights_thresholds_and_no_hierarchy_round_trip) {
   values[5] = 1.5F;
   parts.weights = WeightMatrix::dense(100, 4, values);
   parts.alpha.clear();
-  parts.decision = {Decision::Kind::threshold, {0.1F, 0.2F, 0.3F, 0.4F}, true};
+  parts.decision = ThresholdDecision{{0.1F, 0.2F, 0.3F, 0.4F}, true};
   Model model = small_model(parts);
   model.has_hierarchy = false;
   model.hierarchy = LabelGraph::flat(4);
@@ -97,8 +97,9 @@ TEST(ModelFile, sparse_weights_thresholds_and_no_hierarchy_round_trip) {
   const Model read = parse(serialize_model(model));
   const auto& linear = dynamic_cast<const LinearPredictor&>(*read.predictor);
   EXPECT_FALSE(linear.parts().weights.is_dense());
-  EXPECT_EQ(linear.parts().decision.thresholds, parts.decision.thresholds);
-  EXPECT_TRUE(linear.parts().decision.at_least_one);
+  const auto& decision = std::get<ThresholdDecision>(linear.parts().decision.rule);
+  EXPECT_THAT(decision.thresholds, ::testing::ElementsAre(0.1F, 0.2F, 0.3F, 0.4F));
+  EXPECT_TRUE(decision.at_least_one);
   EXPECT_FALSE(read.has_hierarchy);
   EXPECT_TRUE(std::isnan(read.report.primal));
   EXPECT_EQ(use(read), use(model));

@@ -3,21 +3,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
-#include "margrove/base/random.hpp"
+#include "margrove/base/tensors.hpp"
 
 namespace margrove {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 std::vector<LabelId> chosen(const Decision& decision, std::vector<float> scores) {
   std::vector<LabelId> labels{99};
-  decision.choose(scores, labels);
+  decision.choose({scores}, labels);
   return labels;
 }
 
@@ -28,70 +30,84 @@ TEST(Decision, argmax_takes_the_first_of_equals_and_never_a_label_without_score)
 }
 
 TEST(Decision, threshold_is_strict_and_may_be_one_for_all_or_one_a_label) {
-  EXPECT_THAT(chosen({Decision::Kind::threshold, {0}, false}, {1, 0, 2}), ElementsAre(0, 2));
-  EXPECT_THAT(chosen({Decision::Kind::threshold, {2, -1, 1}, false}, {1, 0, 2}), ElementsAre(1, 2));
-  EXPECT_THAT(chosen({Decision::Kind::threshold, {5}, false}, {1, 0, 2}), IsEmpty());
-  EXPECT_THAT(chosen({Decision::Kind::threshold, {5}, true}, {1, 2, 2}), ElementsAre(1));
+  EXPECT_THAT(chosen(ThresholdDecision{{0}, false}, {1, 0, 2}), ElementsAre(0, 2));
+  EXPECT_THAT(chosen(ThresholdDecision{{2, -1, 1}, false}, {1, 0, 2}), ElementsAre(1, 2));
+  EXPECT_THAT(chosen(ThresholdDecision{{5}, false}, {1, 0, 2}), IsEmpty());
+  EXPECT_THAT(chosen(ThresholdDecision{{5}, true}, {1, 2, 2}), ElementsAre(1));
 }
 
-/// Micro-F1 of one threshold, from the definition.
-double micro_f1_at(float threshold, const RankedLabels& ranked, const LabelSets& truth,
-                   bool at_least_one) {
-  double hits = 0, chosen_count = 0;
-  for (std::size_t i = 0; i < truth.num_rows(); ++i) {
-    for (std::size_t k = ranked.pointers[i]; k < ranked.pointers[i + 1]; ++k) {
-      if (!(ranked.scores[k] > threshold) && !(at_least_one && k == ranked.pointers[i])) continue;
-      ++chosen_count;
-      for (const LabelId label : truth[i]) hits += label == ranked.labels[k];
-    }
-  }
-  const double both = chosen_count + static_cast<double>(truth.num_labels_total());
-  return both > 0 ? 2 * hits / both : 0;
+TEST(Decision, rcut_takes_so_many_labels_and_of_equals_the_first) {
+  EXPECT_THAT(chosen(RcutDecision{2}, {1, 3, 3, 1}), ElementsAre(1, 2));
+  EXPECT_THAT(chosen(RcutDecision{3}, {1, 3, 3, 1}), ElementsAre(0, 1, 2));
+  EXPECT_THAT(chosen(RcutDecision{3}, {kNever, 0, kNever}), ElementsAre(1));
 }
 
-TEST(TuneThreshold, reaches_the_best_micro_f1_of_all_thresholds) {
-  for (std::uint64_t seed = 0; seed < 50; ++seed) {
-    Random random(seed);
-    RankedLabels ranked;
-    LabelSets truth;
-    std::vector<float> candidates{-1e9F};
-    for (int row = 0; row < 6; ++row) {
-      std::vector<float> scores;
-      for (int l = 0; l < 4; ++l) scores.push_back(static_cast<float>(random.below(7)) - 3);
-      std::vector<LabelId> order{0, 1, 2, 3};
-      std::sort(order.begin(), order.end(), [&](LabelId a, LabelId b) {
-        return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
-      });
-      for (const LabelId l : order) {
-        ranked.labels.push_back(l);
-        ranked.scores.push_back(scores[l]);
-        candidates.push_back(scores[l]);
-      }
-      ranked.pointers.push_back(ranked.labels.size());
-      std::vector<LabelId> set;
-      for (LabelId l = 0; l < 4; ++l) {
-        if (random.below(3) == 0) set.push_back(l);
-      }
-      truth.append(set);
-    }
-    for (const bool at_least_one : {false, true}) {
-      double best = 0;
-      for (const float t : candidates) {
-        best = std::max(best, micro_f1_at(t, ranked, truth, at_least_one));
-      }
-      const TunedThreshold tuned = tune_threshold(ranked, truth, at_least_one);
-      EXPECT_DOUBLE_EQ(tuned.micro_f1, best) << "seed " << seed;
-      EXPECT_DOUBLE_EQ(micro_f1_at(tuned.threshold, ranked, truth, at_least_one), best)
-          << "seed " << seed;
-    }
+TEST(Decision, instance_cuts_at_a_linear_function_of_the_sorted_scores) {
+  // threshold = 1 + s_(1) / 2 - s_(2)
+  const InstanceDecision rule{{0.5, -1}, 1, false};
+  EXPECT_THAT(chosen(rule, {2, 1, 4}), ElementsAre(0, 2));        // 1
+  EXPECT_THAT(chosen(rule, {2, 0, 4, 9}), ElementsAre(0, 2, 3));  // 1.5
+  EXPECT_THAT(chosen(rule, {0, kNever}), IsEmpty());              // s_(2) stands in: 1
+  EXPECT_THAT(chosen(InstanceDecision{{0.5, -1}, 1, true}, {0, kNever}), ElementsAre(0));
+  EXPECT_THAT(chosen(rule, {kNever, kNever}), IsEmpty());
+  EXPECT_THAT(chosen(InstanceDecision{{}, 1, false}, {0, 2}), ElementsAre(1));
+}
+
+// Files -------------------------------------------------------------------------------------------
+
+TEST(Decision, every_rule_is_read_back_and_decides_alike) {
+  const std::vector<float> scores{0.3F, -1, 2, 0.5F};
+  for (const Decision& decision :
+       {Decision{}, Decision(ThresholdDecision{{0.25F}, true}),
+        Decision(ThresholdDecision{{1, -2, 3, 0}, false}), Decision(RcutDecision{3}),
+        Decision(InstanceDecision{{0.25, -0.125}, 0.5, true})}) {
+    TensorMap out;
+    decision.save(out, "d");
+    const Decision read = Decision::load(out, "d", 4);
+    EXPECT_EQ(read.name(), decision.name());
+    EXPECT_EQ(chosen(read, scores), chosen(decision, scores)) << decision.name();
+    EXPECT_EQ(read.facts().size(), decision.facts().size());
+    EXPECT_EQ(read.facts().front().value, decision.name());
+    EXPECT_EQ(read.several_labels(), decision.name() != "argmax");
   }
 }
 
-TEST(TuneThreshold, lies_between_the_scores_it_separates) {
-  RankedLabels ranked{{0, 2}, {0, 1}, {2.0F, 1.0F}};
-  LabelSets truth;
-  truth.append(std::vector<LabelId>{0});
-  EXPECT_EQ(tune_threshold(ranked, truth, false).threshold, 1.5F);
+/// The error of reading `decision` for 4 labels after `change` was made to what it saved.
+template <class Change>
+std::string error_after(const Decision& decision, Change change) {
+  TensorMap out("m");
+  decision.save(out, "d");
+  change(out);
+  try {
+    Decision::load(out, "d", 4);
+  } catch (const ModelFileError& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Decision, files_with_wrong_rules_throw_saying_what_must_be) {
+  const InstanceDecision instance{{1, 2}, 0, false};
+  EXPECT_EQ(
+      error_after({}, [](TensorMap& m) { m.put_text("d.decision", "dice"); }),
+      "m: metadata d.decision is 'dice', but must be one of argmax, threshold, rcut, instance");
+  EXPECT_EQ(error_after(ThresholdDecision{{1, 2}, false}, [](TensorMap&) {}),
+            "m: tensor d.thresholds has 2 entries, but must have 1 or 4");
+  EXPECT_EQ(error_after(ThresholdDecision{{std::nanf("")}, false}, [](TensorMap&) {}),
+            "m: tensor d.thresholds must hold numbers");
+  EXPECT_EQ(error_after(ThresholdDecision{{0}, false},
+                        [](TensorMap& m) { m.put_text("d.at_least_one", "maybe"); }),
+            "m: metadata d.at_least_one is 'maybe', but must be true or false");
+  for (const std::uint32_t count : {0U, 5U}) {
+    EXPECT_EQ(error_after(RcutDecision{count}, [](TensorMap&) {}),
+              concat("m: metadata d.count is ", count, ", but must be in [1, 4]"));
+  }
+  EXPECT_EQ(error_after(InstanceDecision{{1, 2, 3, 4, 5}, 0, false}, [](TensorMap&) {}),
+            "m: tensor d.coefficients has 5 entries, but must have at most 4");
+  EXPECT_EQ(error_after(InstanceDecision{{1, std::nan("")}, 0, false}, [](TensorMap&) {}),
+            "m: tensor d.coefficients must hold finite numbers");
+  EXPECT_THAT(error_after(instance, [](TensorMap& m) { m.put_text("d.intercept", "nan"); }),
+              HasSubstr("d.intercept"));
 }
 
 }  // namespace

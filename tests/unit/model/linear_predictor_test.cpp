@@ -169,7 +169,7 @@ TEST(LinearPredictor, parts_that_disagree_are_refused_with_their_name) {
               }),
               HasSubstr("label 1 is predicted by two nodes"));
   EXPECT_THAT(broken([](auto& p) {
-                p.decision = {Decision::Kind::threshold, {0, 0}, false};
+                p.decision = ThresholdDecision{{0, 0}, false};
               }),
               HasSubstr("there are 2 thresholds"));
   EXPECT_THAT(broken([](auto& p) { p.weights = WeightMatrix::dense(0, 4); }),

@@ -275,12 +275,17 @@ TEST(Methods, no_labels_at_all_is_an_error) {
               HasSubstr("toy: no row has a label"));
 }
 
-TEST(Methods, crammer_singer_takes_hinge_only) {
+TEST(Methods, crammer_singer_takes_hinge_and_one_label_only) {
   EXPECT_THAT(message_of<InvalidOption>([&] {
                 train("flat-svm", {{"multiclass", "crammer-singer"}, {"loss", "squared-hinge"}},
                       grouped_rows(10, 1), nullptr);
               }),
               HasSubstr("option loss is squared-hinge"));
+  EXPECT_THAT(message_of<InvalidOption>([&] {
+                train("flat-svm", {{"multiclass", "crammer-singer"}, {"decision", "rcut"}},
+                      grouped_rows(10, 1), nullptr);
+              }),
+              HasSubstr("option decision is rcut, but must be argmax"));
 }
 
 // Rows with several labels
@@ -311,14 +316,16 @@ RawRows multi_label_rows(std::size_t num_rows, bool with_empty) {
   return raw;
 }
 
-TEST(MultiLabel, flat_methods_tune_a_threshold_that_recovers_the_sets) {
+TEST(MultiLabel, flat_methods_tune_decisions_that_recover_the_sets) {
+  const RawRows raw = multi_label_rows(200, true);
   for (const char* name : {"flat-svm", "flat-lr"}) {
-    const RawRows raw = multi_label_rows(200, true);
+    for (const char* decision : {"threshold", "scut", "instance", "zero"}) {
+      const Model model = train(name, {{"C", "10"}, {"decision", decision}}, raw, nullptr);
+      EXPECT_EQ(accuracy(model, raw), 1.0) << name << " " << decision;
+    }
     const Model model = train(name, {{"C", "10"}}, raw, nullptr);
-    EXPECT_EQ(accuracy(model, raw), 1.0) << name;
-    const Decision& decision = parts_of(model).decision;
-    EXPECT_EQ(decision.kind, Decision::Kind::threshold);
-    EXPECT_FALSE(decision.at_least_one) << "some rows have no label";
+    const auto& rule = std::get<InstanceDecision>(parts_of(model).decision.rule);
+    EXPECT_FALSE(rule.at_least_one) << "some rows have no label";
   }
 }
 
@@ -331,19 +338,25 @@ TEST(MultiLabel, every_row_gets_a_label_if_every_training_row_has_one) {
     raw.X.append_row({}, {});
     raw.labels.append(i == 0 ? std::vector<LabelId>{0, 1} : std::vector<LabelId>{i % 4});
   }
-  const Model model = train("flat-svm", {{"threshold", "zero"}}, raw, nullptr);
-  EXPECT_TRUE(parts_of(model).decision.at_least_one);
-  EXPECT_THAT(parts_of(model).decision.thresholds, ElementsAre(0.0F));
+  const Model model = train("flat-svm", {{"decision", "zero"}}, raw, nullptr);
+  const auto& rule = std::get<ThresholdDecision>(parts_of(model).decision.rule);
+  EXPECT_TRUE(rule.at_least_one);
+  EXPECT_THAT(rule.thresholds, ElementsAre(0.0F));
   Executor executor(1);
   EXPECT_EQ(model.rows().predict(raw.X, executor)[7].size(), 1u);
 }
 
 TEST(MultiLabel, same_file_on_any_number_of_threads) {
-  const std::string expected =
-      serialize_model(train("flat-svm", {}, multi_label_rows(90, true), nullptr));
-  for (const int threads : {2, 5}) {
-    EXPECT_EQ(serialize_model(train("flat-svm", {}, multi_label_rows(90, true), nullptr, threads)),
-              expected);
+  for (const char* decision : {"auto", "scut", "rcut", "threshold"}) {
+    const OptionValues options{{"decision", decision}};
+    const std::string expected =
+        serialize_model(train("flat-svm", options, multi_label_rows(90, true), nullptr));
+    for (const int threads : {2, 5}) {
+      EXPECT_EQ(
+          serialize_model(train("flat-svm", options, multi_label_rows(90, true), nullptr, threads)),
+          expected)
+          << decision;
+    }
   }
 }
 
