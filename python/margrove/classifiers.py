@@ -40,13 +40,18 @@ class FlatSVC(Classifier):
         value of the appended constant feature, regularised like the others; 0: none [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
+    decision : str, default "auto"
+        labels of a row from its scores: the best one (argmax), those above zero, above one
+        threshold for all (threshold) or for each (scut), so many best ones (rcut), those above a
+        threshold predicted from the row's scores (instance); auto: instance where training rows
+        have several labels, otherwise argmax [auto | argmax | zero | threshold | scut | rcut |
+        instance]
+    decision_folds : int, default 3
+        parts of the cross-validation whose scores tune threshold, scut, rcut and instance [>= 2]
     tolerance : float, default 0.001
         relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
         passes over the rows, at most [>= 1]
-    threshold : str, default "tuned"
-        rows with several labels get those whose score exceeds a threshold: the one with the best
-        micro-F1 on a held-out fifth of the rows, or 0 [tuned | zero]
     loss : str, default "hinge"
         loss of each row's margin (crammer-singer: hinge) [hinge | squared-hinge]
     multiclass : str, default "ovr"
@@ -77,9 +82,10 @@ class FlatSVC(Classifier):
         lambda_: float = 0.0,
         bias: float = 1.0,
         seed: int = 0,
+        decision: str = "auto",
+        decision_folds: int = 3,
         tolerance: float = 0.001,
         max_passes: int = 1000,
-        threshold: str = "tuned",
         loss: str = "hinge",
         multiclass: str = "ovr",
         hierarchy: Any = None,
@@ -93,9 +99,10 @@ class FlatSVC(Classifier):
         self.lambda_ = lambda_
         self.bias = bias
         self.seed = seed
+        self.decision = decision
+        self.decision_folds = decision_folds
         self.tolerance = tolerance
         self.max_passes = max_passes
-        self.threshold = threshold
         self.loss = loss
         self.multiclass = multiclass
         self.hierarchy = hierarchy
@@ -121,13 +128,18 @@ class FlatLogisticRegression(Classifier):
         value of the appended constant feature, regularised like the others; 0: none [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
+    decision : str, default "auto"
+        labels of a row from its scores: the best one (argmax), those above zero, above one
+        threshold for all (threshold) or for each (scut), so many best ones (rcut), those above a
+        threshold predicted from the row's scores (instance); auto: instance where training rows
+        have several labels, otherwise argmax [auto | argmax | zero | threshold | scut | rcut |
+        instance]
+    decision_folds : int, default 3
+        parts of the cross-validation whose scores tune threshold, scut, rcut and instance [>= 2]
     tolerance : float, default 0.001
         relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
         passes over the rows, at most [>= 1]
-    threshold : str, default "tuned"
-        rows with several labels get those whose score exceeds a threshold: the one with the best
-        micro-F1 on a held-out fifth of the rows, or 0 [tuned | zero]
     hierarchy : Any, default None
         the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
     calibration : float, default 0.0
@@ -154,9 +166,10 @@ class FlatLogisticRegression(Classifier):
         lambda_: float = 0.0,
         bias: float = 1.0,
         seed: int = 0,
+        decision: str = "auto",
+        decision_folds: int = 3,
         tolerance: float = 0.001,
         max_passes: int = 1000,
-        threshold: str = "tuned",
         hierarchy: Any = None,
         calibration: float = 0.0,
         threads: int = 1,
@@ -168,9 +181,10 @@ class FlatLogisticRegression(Classifier):
         self.lambda_ = lambda_
         self.bias = bias
         self.seed = seed
+        self.decision = decision
+        self.decision_folds = decision_folds
         self.tolerance = tolerance
         self.max_passes = max_passes
-        self.threshold = threshold
         self.hierarchy = hierarchy
         self.calibration = calibration
         self.threads = threads
@@ -442,20 +456,31 @@ class HRSVC(Classifier):
         value of the appended constant feature, regularised like the others; 0: none [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
+    decision : str, default "auto"
+        labels of a row from its scores: the best one (argmax), those above zero, above one
+        threshold for all (threshold) or for each (scut), so many best ones (rcut), those above a
+        threshold predicted from the row's scores (instance); auto: instance where training rows
+        have several labels, otherwise argmax [auto | argmax | zero | threshold | scut | rcut |
+        instance]
+    decision_folds : int, default 3
+        parts of the cross-validation whose scores tune threshold, scut, rcut and instance [>= 2]
     alpha : str, default "uniform"
         rule of the node weights: uniform (the paper's), leaves, power:RHO, directional, maxmin,
         relaxed:T
     dag : str, default "additive"
         nodes with several parents: a leaf is the sum over all its ancestors, or every parent edge
         pulls; the same on trees [additive | graph]
+    label_graph : str, default ""
+        instead of a hierarchy's edges: file of pairs of labels, one a line, whose machines pull
+        each other (alternating solver)
+    anchor : str, default ""
+        with a label graph: strength x of a pull towards zero, for all labels, or as LABEL=x,LABEL=x
+        for some
     tolerance : float, default 0.001
         relative duality gap at which training stops; where nodes are solved in turn (alternating;
         hr-lr on DAGs): relative change of the objective [> 0]
     max_passes : int, default 1000
         passes over all labels, at most [>= 1]
-    threshold : str, default "tuned"
-        rows with several labels get those whose score exceeds a threshold: the one with the best
-        micro-F1 on a held-out fifth of the rows, or 0 [tuned | zero]
     loss : str, default "hinge"
         loss of each row's margin [hinge | squared-hinge]
     solver : str, default "joint"
@@ -486,11 +511,14 @@ class HRSVC(Classifier):
         lambda_: float = 0.0,
         bias: float = 1.0,
         seed: int = 0,
+        decision: str = "auto",
+        decision_folds: int = 3,
         alpha: str = "uniform",
         dag: str = "additive",
+        label_graph: str = "",
+        anchor: str = "",
         tolerance: float = 0.001,
         max_passes: int = 1000,
-        threshold: str = "tuned",
         loss: str = "hinge",
         solver: str = "joint",
         hierarchy: Any = None,
@@ -504,11 +532,14 @@ class HRSVC(Classifier):
         self.lambda_ = lambda_
         self.bias = bias
         self.seed = seed
+        self.decision = decision
+        self.decision_folds = decision_folds
         self.alpha = alpha
         self.dag = dag
+        self.label_graph = label_graph
+        self.anchor = anchor
         self.tolerance = tolerance
         self.max_passes = max_passes
-        self.threshold = threshold
         self.loss = loss
         self.solver = solver
         self.hierarchy = hierarchy
@@ -534,20 +565,31 @@ class HRLogisticRegression(Classifier):
         value of the appended constant feature, regularised like the others; 0: none [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
+    decision : str, default "auto"
+        labels of a row from its scores: the best one (argmax), those above zero, above one
+        threshold for all (threshold) or for each (scut), so many best ones (rcut), those above a
+        threshold predicted from the row's scores (instance); auto: instance where training rows
+        have several labels, otherwise argmax [auto | argmax | zero | threshold | scut | rcut |
+        instance]
+    decision_folds : int, default 3
+        parts of the cross-validation whose scores tune threshold, scut, rcut and instance [>= 2]
     alpha : str, default "uniform"
         rule of the node weights: uniform (the paper's), leaves, power:RHO, directional, maxmin,
         relaxed:T
     dag : str, default "additive"
         nodes with several parents: a leaf is the sum over all its ancestors, or every parent edge
         pulls; the same on trees [additive | graph]
+    label_graph : str, default ""
+        instead of a hierarchy's edges: file of pairs of labels, one a line, whose machines pull
+        each other (alternating solver)
+    anchor : str, default ""
+        with a label graph: strength x of a pull towards zero, for all labels, or as LABEL=x,LABEL=x
+        for some
     tolerance : float, default 0.001
         relative duality gap at which training stops; where nodes are solved in turn (alternating;
         hr-lr on DAGs): relative change of the objective [> 0]
     max_passes : int, default 1000
         passes over all labels, at most [>= 1]
-    threshold : str, default "tuned"
-        rows with several labels get those whose score exceeds a threshold: the one with the best
-        micro-F1 on a held-out fifth of the rows, or 0 [tuned | zero]
     hierarchy : Any, default None
         the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
     calibration : float, default 0.0
@@ -574,11 +616,14 @@ class HRLogisticRegression(Classifier):
         lambda_: float = 0.0,
         bias: float = 1.0,
         seed: int = 0,
+        decision: str = "auto",
+        decision_folds: int = 3,
         alpha: str = "uniform",
         dag: str = "additive",
+        label_graph: str = "",
+        anchor: str = "",
         tolerance: float = 0.001,
         max_passes: int = 1000,
-        threshold: str = "tuned",
         hierarchy: Any = None,
         calibration: float = 0.0,
         threads: int = 1,
@@ -590,11 +635,14 @@ class HRLogisticRegression(Classifier):
         self.lambda_ = lambda_
         self.bias = bias
         self.seed = seed
+        self.decision = decision
+        self.decision_folds = decision_folds
         self.alpha = alpha
         self.dag = dag
+        self.label_graph = label_graph
+        self.anchor = anchor
         self.tolerance = tolerance
         self.max_passes = max_passes
-        self.threshold = threshold
         self.hierarchy = hierarchy
         self.calibration = calibration
         self.threads = threads

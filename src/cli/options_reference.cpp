@@ -17,14 +17,18 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
+std::string dashed(const std::string& option) {
+  std::string name = "--" + option;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
 void print_table(const std::vector<OptionInfo>& infos) {
   std::cout << "| Option | Value | Default | |\n|---|---|---|---|\n";
   for (const OptionInfo& info : infos) {
-    std::string dashed = info.name;
-    std::replace(dashed.begin(), dashed.end(), '_', '-');
     const std::string value =
         info.range.empty() ? info.type : (info.type == "integer" ? "integer " : "") + info.range;
-    std::cout << fmt::format("| `--{}` | {} | `{}` | {} |\n", dashed, escaped(value),
+    std::cout << fmt::format("| `{}` | {} | `{}` | {} |\n", dashed(info.name), escaped(value),
                              info.default_value, escaped(info.help));
   }
   std::cout << "\n";
@@ -50,8 +54,11 @@ int OptionsReference::run() {
                "program alike.\nIn C++ and Python names have underscores instead of dashes. "
                "Switches take no value on the\ncommand line; `--name=false` turns one off.\n\n";
   for (const Method& method : methods()) {
-    std::cout << fmt::format("## {}\n\n{}{}.\n\n", method.name, method.summary,
-                             method.needs_hierarchy ? "; needs `--hierarchy`" : "");
+    std::string needs = method.needs_hierarchy ? "; needs `--hierarchy`" : "";
+    if (!method.hierarchy_substitute.empty()) {
+      needs += fmt::format(" or `{}`", dashed(method.hierarchy_substitute));
+    }
+    std::cout << fmt::format("## {}\n\n{}{}.\n\n", method.name, method.summary, needs);
     print_table(method.start()->options().list());
   }
   std::cout << "## Preprocessing (kept in the model)\n\n";

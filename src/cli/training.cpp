@@ -40,12 +40,12 @@ TrainingArguments::Data TrainingArguments::read(CommandControl& control) {
 }
 
 std::unique_ptr<MethodRun> TrainingArguments::start(const OptionValues& more) const {
-  require<InvalidOption>(!method_->needs_hierarchy || !hierarchy_path_.empty(), "method ",
-                         method_->name, " needs a hierarchy: give --hierarchy FILE");
   OptionValues values = method_options();
   values.insert(values.end(), more.begin(), more.end());
   auto run = method_->start();
   set_options(run->options(), values);
+  require<InvalidOption>(!hierarchy_path_.empty() || !needs_hierarchy(*method_, run->options()),
+                         "method ", method_->name, " needs a hierarchy: give --hierarchy FILE");
   return run;
 }
 

@@ -1,7 +1,6 @@
 #include "margrove/data/hierarchy_reader.hpp"
 
 #include <algorithm>
-#include <array>
 #include <unordered_map>
 #include <vector>
 
@@ -10,34 +9,14 @@
 
 namespace margrove {
 namespace {
-using detail::is_blank;
 using detail::Line;
-
-/// Up to three fields before a comment: the third one shows that there are too many.
-struct Fields {
-  std::array<std::string_view, 3> at;
-  std::size_t count = 0;
-};
-
-Fields split(const Line& line) {
-  Fields fields;
-  std::size_t p = 0;
-  while (fields.count < fields.at.size()) {
-    while (p < line.text.size() && is_blank(line.text[p])) ++p;
-    if (p == line.text.size() || line.text[p] == '#') break;
-    const std::size_t start = p;
-    while (p < line.text.size() && !is_blank(line.text[p])) ++p;
-    fields.at[fields.count++] = line.text.substr(start, p - start);
-  }
-  return fields;
-}
 
 class Parser {
  public:
   explicit Parser(std::string name) { hierarchy_.source = std::move(name); }
 
   void parse_line(const Line& line) {
-    const Fields fields = split(line);
+    const detail::LineFields fields = detail::split_fields(line);
     if (fields.count == 0) return;
     const auto [parent, child, extra] = fields.at;
     if (fields.count == 1) {

@@ -63,4 +63,17 @@ bool looks_like_feature(std::string_view token) {
          parse_float(token.substr(colon + 1)).fault == FloatFault::none;
 }
 
+LineFields split_fields(const Line& line) {
+  LineFields fields;
+  std::size_t p = 0;
+  while (fields.count < fields.at.size()) {
+    while (p < line.text.size() && is_blank(line.text[p])) ++p;
+    if (p == line.text.size() || line.text[p] == '#') break;
+    const std::size_t start = p;
+    while (p < line.text.size() && !is_blank(line.text[p])) ++p;
+    fields.at[fields.count++] = line.text.substr(start, p - start);
+  }
+  return fields;
+}
+
 }  // namespace margrove::detail

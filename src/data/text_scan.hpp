@@ -1,6 +1,7 @@
 #pragma once
 // What the readers of text formats share: places in messages, quoting, label names.
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -41,6 +42,14 @@ struct Line {
     if (!fault.empty()) fail(name.data(), "label ", fault);
   }
 };
+
+/// The fields of a line, separated by blanks, before its comment: up to three, so that one too many
+/// shows where two are meant.
+struct LineFields {
+  std::array<std::string_view, 3> at;
+  std::size_t count = 0;
+};
+LineFields split_fields(const Line& line);
 
 /// Calls visit(line) for every line of a block; `number` counts on. CR LF ends a line too.
 template <class Visit>

@@ -60,8 +60,8 @@ const LinearPredictor& flat_predictor_of(const Model& model) {
   require(linear != nullptr && linear->parts().graph.num_edges() == 0,
           "export to LIBLINEAR: the model is of method ", model.method,
           ", but must be a flat linear one");
-  !require(linear->parts().decision.several_labels(),
-           "export to LIBLINEAR: the model gives label sets, but must give each row one label");
+  require(!linear->parts().decision.several_labels(),
+          "export to LIBLINEAR: the model gives label sets, but must give each row one label");
   return *linear;
 }
 

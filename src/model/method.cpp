@@ -4,6 +4,11 @@
 
 namespace margrove {
 
+bool needs_hierarchy(const Method& method, const OptionTable& options) {
+  const std::string& substitute = method.hierarchy_substitute;
+  return method.needs_hierarchy && (substitute.empty() || options.get(substitute).empty());
+}
+
 void set_options(OptionTable& table, const OptionValues& values) {
   std::set<std::string_view> given;
   for (const auto& [name, value] : values) {

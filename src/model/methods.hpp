@@ -12,6 +12,7 @@ Method nhsvm();
 Method shared_svm();
 Method hr_svm();
 Method hr_lr();
+Method top_down_svm();
 Method spn_mkl();
 Method lp_mkl();
 Method simple_mkl();

@@ -1,7 +1,11 @@
 // hr-svm and hr-lr: one classifier a leaf, pulled towards its relatives in the hierarchy (HR).
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
 
+#include "margrove/data/label_graph_reader.hpp"
 #include "margrove/labels/node_weights.hpp"
 #include "margrove/model/decision_tuning.hpp"
 #include "margrove/model/linear_training.hpp"
@@ -14,6 +18,8 @@ namespace {
 struct HrOptions : CommonOptions, DecisionOptions {
   std::string alpha = "uniform";
   std::string dag = "additive";
+  std::string label_graph;
+  std::string anchor;
   double tolerance = 1e-3;
   int max_passes = 1000;
   static auto fields() {
@@ -27,6 +33,12 @@ struct HrOptions : CommonOptions, DecisionOptions {
             field("dag", &HrOptions::dag, Choices{{"additive", "graph"}},
                   "nodes with several parents: a leaf is the sum over all its ancestors, or every "
                   "parent edge pulls; the same on trees"),
+            field("label_graph", &HrOptions::label_graph, Choices{},
+                  "instead of a hierarchy's edges: file of pairs of labels, one a line, whose "
+                  "machines pull each other (alternating solver)"),
+            field("anchor", &HrOptions::anchor, Choices{},
+                  "with a label graph: strength x of a pull towards zero, for all labels, or as "
+                  "LABEL=x,LABEL=x for some"),
             field("tolerance", &HrOptions::tolerance, positive,
                   "relative duality gap at which training stops; where nodes are solved in turn "
                   "(alternating; hr-lr on DAGs): relative change of the objective"),
@@ -59,6 +71,65 @@ struct Plan {
   bool joint;
 };
 
+// Label graphs ------------------------------------------------------------------------------------
+
+/// The anchors of all labels: `text` is a number for all, or LABEL=number,... for some.
+std::vector<double> parse_anchors(const std::string& text, const LabelCodec& codec) {
+  if (text.empty()) return std::vector<double>(codec.size(), 0.0);
+  const auto number = [&](std::string_view digits) {
+    double value = -1;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    require<InvalidOption>(error == std::errc() && end == digits.data() + digits.size() &&
+                               std::isfinite(value) && value >= 0,
+                           "option anchor is '", text,
+                           "', but must be a number >= 0 or LABEL=number,LABEL=number");
+    return value;
+  };
+  if (text.find('=') == std::string::npos) {
+    return std::vector<double>(codec.size(), number(text));
+  }
+  std::vector<double> anchors(codec.size(), 0.0);
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view part = std::string_view(text).substr(begin, end - begin);
+    const std::size_t equals = std::min(part.rfind('='), part.size());
+    const double value = number(part.substr(std::min(equals + 1, part.size())));
+    const auto label = codec.find(part.substr(0, equals));
+    require<InvalidOption>(label.has_value(), "option anchor names label '", part.substr(0, equals),
+                           "', but must name one of the ", codec.size(), " known labels");
+    anchors[*label] = value;
+    begin = end + 1;
+  }
+  return anchors;
+}
+
+/// Over the labels of the codec. Nothing where there is no label graph.
+std::optional<PullGraph> read_pull_graph(const HrOptions& options, const LabelCodec& codec) {
+  if (options.label_graph.empty()) {
+    require<InvalidOption>(options.anchor.empty(), "option anchor is '", options.anchor,
+                           "', but must not be given without label_graph");
+    return std::nullopt;
+  }
+  require<InvalidOption>(options.alpha == "uniform", "option alpha is ", options.alpha,
+                         ", but must be uniform where label_graph is given");
+  PullGraph pull;
+  pull.num_nodes = static_cast<std::uint32_t>(codec.size());
+  pull.anchors = parse_anchors(options.anchor, codec);
+  for (const auto& [first, second] : read_label_graph(options.label_graph, codec)) {
+    pull.edges.push_back({first, second, 1.0});
+  }
+  return pull;
+}
+
+/// Labels are nodes of the label graph themselves: none is above another.
+LeafSets leaves_of(const HrOptions& options, const TrainingSet& data) {
+  TrainingSet rows = data;
+  if (!options.label_graph.empty()) rows.hierarchy = nullptr;
+  return leaf_sets(rows);
+}
+
+// Training ----------------------------------------------------------------------------------------
+
 struct Fit {
   WeightMatrix weights;  // of the nodes of `graph`
   LabelGraph graph;      // along which scores add up
@@ -71,11 +142,8 @@ NodeWeights weights_of(const HrOptions& options, const LabelGraph& graph, RunCon
 }
 
 Fit fit_along_edges(const Plan& plan, const CsrView& X, const LabelSets& sets,
-                    std::span<const double> row_weights, const LeafSets& leaves, Executor& executor,
-                    RunControl& control) {
-  require<InvalidOption>(plan.options.alpha == "uniform", "option alpha is ", plan.options.alpha,
-                         ", but must be uniform where dag is graph");
-  const PullGraph pull = PullGraph::of_hierarchy(leaves.tree.graph);
+                    std::span<const double> row_weights, const LeafSets& leaves,
+                    const PullGraph& pull, Executor& executor, RunControl& control) {
   PullProblem problem{.X = X,
                       .labels = &sets,
                       .graph = &pull,
@@ -147,12 +215,14 @@ Fit fit_along_paths(const Plan& plan, const CsrView& X, const LabelSets& sets,
   return result;
 }
 
-Fit fit_rows(const Plan& plan, const CsrView& X, const LabelSets& sets,
-             std::span<const double> row_weights, const LeafSets& leaves, Executor& executor,
-             RunControl& control) {
-  const bool along_edges = plan.options.dag == "graph" && !leaves.tree.graph.is_tree();
-  return along_edges ? fit_along_edges(plan, X, sets, row_weights, leaves, executor, control)
-                     : fit_along_paths(plan, X, sets, row_weights, leaves, executor, control);
+/// The graph along whose edges the plan pulls; nothing where it adds up along paths.
+std::optional<PullGraph> pull_graph(const Plan& plan, const LabelCodec& codec,
+                                    const LabelGraph& hierarchy) {
+  auto pull = read_pull_graph(plan.options, codec);
+  if (pull || plan.options.dag != "graph" || hierarchy.is_tree()) return pull;
+  require<InvalidOption>(plan.options.alpha == "uniform", "option alpha is ", plan.options.alpha,
+                         ", but must be uniform where dag is graph");
+  return PullGraph::of_hierarchy(hierarchy);
 }
 
 LinearPredictor::Parts parts_of(Fit fit, const LeafSets& leaves, double bias,
@@ -170,19 +240,25 @@ LinearPredictor::Parts parts_of(Fit fit, const LeafSets& leaves, double bias,
 
 TrainResult train(const Plan& plan, const TrainingSet& data, Executor& executor,
                   RunControl& control) {
-  const LeafSets leaves = leaf_sets(data);
+  const LeafSets leaves = leaves_of(plan.options, data);
+  const auto pull = pull_graph(plan, *data.codec, leaves.tree.graph);
+  const auto fit_rows = [&](const CsrView& X, const LabelSets& sets,
+                            std::span<const double> row_weights) {
+    return pull ? fit_along_edges(plan, X, sets, row_weights, leaves, *pull, executor, control)
+                : fit_along_paths(plan, X, sets, row_weights, leaves, executor, control);
+  };
   const CsrMatrix X = kept_rows_with_intercept(data.X, leaves.kept, plan.options.bias);
   const std::vector<double> row_weights = kept_weights(data.row_weights, leaves.kept);
   const auto num_labels = static_cast<std::uint32_t>(data.codec->size());
 
   const auto fit_part = [&](const std::vector<std::uint32_t>& rows) {
-    Fit fit = fit_rows(plan, select_rows(X, rows), select_rows(leaves.sets, rows),
-                       kept_weights(row_weights, rows), leaves, executor, control);
+    Fit fit = fit_rows(select_rows(X, rows), select_rows(leaves.sets, rows),
+                       kept_weights(row_weights, rows));
     return std::make_unique<LinearPredictor>(parts_of(std::move(fit), leaves, 0, num_labels));
   };
   Decision decision = tuned_decision(plan.options, X, leaves.sets, leaves.tree.label_of_node,
                                      plan.options.seed, fit_part, executor);
-  Fit fit = fit_rows(plan, X, leaves.sets, row_weights, leaves, executor, control);
+  Fit fit = fit_rows(X, leaves.sets, row_weights);
   TrainResult result;
   result.report = fit.report;
   result.report.warnings = leaves.warnings;
@@ -195,8 +271,8 @@ TrainResult train(const Plan& plan, const TrainingSet& data, Executor& executor,
 /// The nodes' vectors over the columns, feature-major, and what the solver keeps beside them: those
 /// of the inner nodes (joint dual), twenty bytes a leaf and column and two a leaf and row (joint
 /// Newton), or the nodes' vectors twice (alternation); and the rows.
-std::uint64_t memory(const TrainingSet& data, bool joint, bool logistic) {
-  const LeafSets leaves = leaf_sets(data);
+std::uint64_t memory(const HrOptions& options, const TrainingSet& data, bool joint, bool logistic) {
+  const LeafSets leaves = leaves_of(options, data);
   const LabelGraph& graph = leaves.tree.graph;
   const std::uint64_t num_leaves = leaves.candidates.size();
   const std::uint64_t num_nodes = graph.num_nodes();
@@ -220,9 +296,11 @@ Method hr_svm() {
         return train({options, options.loss, options.solver == "joint"}, data, executor, control);
       },
       [](const HrSvmOptions& options, const TrainingSet& data) {
-        return memory(data, options.solver == "joint", false);
+        return memory(options, data, options.solver == "joint" && options.label_graph.empty(),
+                      false);
       });
   method.needs_hierarchy = true;
+  method.hierarchy_substitute = "label_graph";
   return method;
 }
 
@@ -233,8 +311,11 @@ Method hr_lr() {
          RunControl& control) {
         return train({options, "logistic", false}, data, executor, control);
       },
-      [](const HrOptions&, const TrainingSet& data) { return memory(data, false, true); });
+      [](const HrOptions& options, const TrainingSet& data) {
+        return memory(options, data, false, options.label_graph.empty());
+      });
   method.needs_hierarchy = true;
+  method.hierarchy_substitute = "label_graph";
   return method;
 }
 

@@ -6,6 +6,7 @@
 #include "margrove/model/kernel_predictor.hpp"
 #include "margrove/model/linear_predictor.hpp"
 #include "margrove/model/structured_predictors.hpp"
+#include "margrove/model/top_down_predictor.hpp"
 #include "methods.hpp"
 
 namespace margrove {
@@ -13,17 +14,18 @@ namespace {
 
 const std::vector<Method>& all_methods() {
   static const std::vector<Method> all{
-      flat_svm(), flat_lr(), hsvm(),   nhsvm(),      shared_svm(),  hr_svm(),
-      hr_lr(),    spn_mkl(), lp_mkl(), simple_mkl(), average_mkl(), structured(),
+      flat_svm(),     flat_lr(), hsvm(),   nhsvm(),      shared_svm(),  hr_svm(),     hr_lr(),
+      top_down_svm(), spn_mkl(), lp_mkl(), simple_mkl(), average_mkl(), structured(),
   };
   return all;
 }
 
 using Loader = std::unique_ptr<Predictor> (*)(const TensorMap&, std::uint32_t num_labels);
 const std::map<std::string, Loader, std::less<>> kPredictors{
-    {"linear", LinearPredictor::load}, {"kernel", KernelPredictor::load},
-    {"chain", ChainPredictor::load},   {"dependency", DependencyPredictor::load},
-    {"field", FieldPredictor::load},   {"node-sets", NodeSetPredictor::load},
+    {"linear", LinearPredictor::load},         {"top-down", TopDownPredictor::load},
+    {"kernel", KernelPredictor::load},         {"chain", ChainPredictor::load},
+    {"dependency", DependencyPredictor::load}, {"field", FieldPredictor::load},
+    {"node-sets", NodeSetPredictor::load},
 };
 
 }  // namespace

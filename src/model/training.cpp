@@ -96,8 +96,8 @@ void require_memory(const MethodRun& run, const TrainingSet& data, double limit_
 
 Model train_model(const Method& method, MethodRun& run, const TrainingSet& data,
                   const Preprocessing& preprocessing, Executor& executor, RunControl& control) {
-  require<InvalidOption>(!method.needs_hierarchy || data.hierarchy != nullptr, "method ",
-                         method.name, " needs a hierarchy, but none is given");
+  require<InvalidOption>(data.hierarchy != nullptr || !needs_hierarchy(method, run.options()),
+                         "method ", method.name, " needs a hierarchy, but none is given");
   TrainResult result = run.train(data, executor, control);
   Model model;
   model.method = method.name;

@@ -22,7 +22,7 @@ from typing import ClassVar
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MARGROVE = os.environ.get("MARGROVE", str(ROOT / "build" / "margrove"))
 UPDATE = os.environ.get("MARGROVE_UPDATE_GOLDEN") == "1"
-METHODS = ["flat-svm", "flat-lr", "hsvm", "nhsvm", "shared-svm", "hr-svm", "hr-lr"]
+METHODS = ["flat-svm", "flat-lr", "hsvm", "nhsvm", "shared-svm", "hr-svm", "hr-lr", "top-down-svm"]
 VERBS = ["train", "predict", "evaluate", "tune", "info", "explain", "compare", "hierarchy"]
 VERBS += ["report", "export", "import"]
 
@@ -238,6 +238,40 @@ class EndToEnd(CliTest):
             self.assertAlmostEqual(float(line.split("\t")[1]), 1, places=12)
         self.assertNotIn("path_sum", self.run_program("hierarchy", "tree")[0])
 
+    def test_label_graph_stands_in_for_the_hierarchy(self) -> None:
+        self.write("pairs", "a1 a2\nb1 b2  # alike\n")
+        graph = ["--method", "hr-svm", "--label-graph", "pairs", "--anchor", "0.1"]
+        self.run_program("train", *graph, "train", "model")
+        result = json.loads(self.run_program("evaluate", "model", "test", "--json")[0])
+        self.assertGreater(result["accuracy"], 0.9)
+        info = self.run_program("info", "model")[0]
+        self.assertIn("option label_graph         pairs\n", info)
+        self.assertIn("hierarchy                  none\n", info)
+        out, _ = self.run_program(
+            "tune", *graph, "--grid", "C=0.1,1", "--folds", "2", "train", "model"
+        )
+        self.assertEqual(out.splitlines()[0], "C\tmicro_f1")
+
+    def test_label_graph_of_the_tree_with_its_root_anchored_is_the_tree(self) -> None:
+        self.train("--tolerance", "1e-8", method="hr-lr")
+        tree = self.run_program("predict", "model", "test", "--top", "4", "--scores")[0]
+        self.train(
+            "--tolerance", "1e-8", "--label-graph", "tree", "--anchor", "all=1", method="hr-lr"
+        )
+        graph = self.run_program("predict", "model", "test", "--top", "4", "--scores")[0]
+        for one, other in zip(tree.split(), graph.split(), strict=True):
+            self.assertEqual(one.rsplit(":", 1)[0], other.rsplit(":", 1)[0])
+            self.assertAlmostEqual(
+                float(one.rsplit(":", 1)[1]), float(other.rsplit(":", 1)[1]), delta=0.01
+            )
+
+    def test_top_down_explains_margins_along_the_path(self) -> None:
+        self.train("--beam", "2", method="top-down-svm")
+        out, _ = self.run_program("explain", "model", "test", "--row", "1", "--label", "a2")
+        nodes = [line for line in out.splitlines() if line.startswith("  ") and line[2] != " "]
+        self.assertEqual([n.split(":")[0].strip() for n in nodes], ["all", "a", "a2"])
+        self.assertIn("beam                       2\n", self.run_program("info", "model")[0])
+
     def test_compare_counts_wins_and_gives_both_tests(self) -> None:
         labels = [line.split()[0] for line in self.read("test").decode().splitlines()]
         self.write("right", "".join(f"{label}\n" for label in labels))
@@ -379,6 +413,13 @@ class ExitCodes(CliTest):
             ("--loss", [*start, "--loss", "hinge", "train", "m"]),
             ("needs a hierarchy: give --hierarchy FILE",
              ["train", "--method", "nhsvm", "train", "m"]),
+            ("needs a hierarchy: give --hierarchy FILE",
+             ["train", "--method", "hr-svm", "train", "m"]),
+            ("option anchor is '1', but must not be given without label_graph",
+             ["train", "--method", "hr-svm", "--hierarchy", "tree", "--anchor", "1", "train", "m"]),
+            ("option beam is -1",
+             ["train", "--method", "top-down-svm", "--hierarchy", "tree", "--beam", "-1",
+              "train", "m"]),
             ("--grid is required", ["tune", *start[1:], "train", "m"]),
             ("option grid is 'C'", ["tune", *start[1:], "--grid", "C", "train", "m"]),
             ("unknown option Q", ["tune", *start[1:], "--grid", "Q=1", "train", "m"]),
@@ -419,6 +460,8 @@ class ExitCodes(CliTest):
         self.write("two", "a1,b1 1:1\n")
         self.write("sets", "a1\n" * 60)
         self.write("gap", "a1\nb1,,b2\n")
+        self.write("pairs", "a1 a2\na1 zebra\n")
+        graph = ["train", "--method", "hr-lr", "--quiet", "--label-graph"]
         flat = ["train", "--method", "flat-svm", "--quiet"]
         tree = ["train", "--method", "nhsvm", "--quiet", "--hierarchy"]
         for message, arguments in [
@@ -432,6 +475,8 @@ class ExitCodes(CliTest):
             ("must not take more than 1e-09 GB", [*flat, "--memory-limit", "1e-9", "train", "m"]),
             ("missing", ["hierarchy", "missing"]),
             ("missing", ["compare", "test", "sets", "missing"]),
+            ("missing", [*graph, "missing", "train", "m"]),
+            ("pairs:2:4: label is 'zebra', but must be one of", [*graph, "pairs", "train", "m"]),
             ("gap:2:4: label is empty", ["compare", "test", "sets", "gap"]),
             (
                 "sets: the file has 60 rows, but must have 120 like train",

@@ -101,7 +101,7 @@ struct Decision {
 
   Decision() = default;
   template <DecisionRule R>
-  Decision(R chosen) : rule(std::move(chosen)) {}
+  Decision(R chosen) : rule(std::move(chosen)) {}  // NOLINT(google-explicit-constructor): is one
 
   std::string_view name() const;
   bool several_labels() const;

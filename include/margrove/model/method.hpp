@@ -103,7 +103,12 @@ struct Method {
   std::function<std::unique_ptr<Examples>(const std::vector<std::string>& paths,
                                           const OptionTable& options)>
       read_examples;
+  /// The option that, where it is given, stands in for the hierarchy; empty: none does.
+  std::string hierarchy_substitute;
 };
+
+/// Whether the method with these options cannot do without a hierarchy.
+bool needs_hierarchy(const Method& method, const OptionTable& options);
 
 /// All methods, in the order of the documentation.
 const std::vector<Method>& methods();
@@ -133,9 +138,12 @@ Method make_method(std::string name, std::string summary, Train train, Memory me
     Train train_;
     Memory memory_;
   };
-  return {std::move(name), std::move(summary),
+  return {std::move(name),
+          std::move(summary),
           [train, memory] { return std::make_unique<Run>(train, memory); },
-          /*needs_hierarchy=*/false, /*read_examples=*/{}};
+          /*needs_hierarchy=*/false,
+          /*read_examples=*/{},
+          /*hierarchy_substitute=*/{}};
 }
 
 /// name -> value, as on a command line.

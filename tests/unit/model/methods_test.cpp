@@ -5,79 +5,29 @@
 #include <cmath>
 
 #include "files.hpp"
-#include "margrove/base/random.hpp"
 #include "margrove/data/hierarchy_reader.hpp"
 #include "margrove/io/model_file.hpp"
 #include "margrove/model/linear_predictor.hpp"
+#include "margrove/model/top_down_predictor.hpp"
 #include "margrove/model/training.hpp"
+#include "toy_training.hpp"
 
 namespace margrove {
 namespace {
 
+using testing::accuracy;
 using ::testing::ElementsAre;
+using testing::grouped_rows;
+using testing::groups;
 using ::testing::HasSubstr;
-
-/// Two groups of two classes; the group decides the sign of feature 0, the class that of feature 1.
-RawRows grouped_rows(std::size_t num_rows, std::uint64_t seed) {
-  Random random(seed);
-  RawRows raw;
-  raw.source = "toy";
-  raw.X = CsrMatrix(4);
-  const std::vector<std::string> names{"a1", "a2", "b1", "b2"};
-  for (const auto& name : names) raw.codec.add(name);
-  for (std::size_t i = 0; i < num_rows; ++i) {
-    const auto label = static_cast<LabelId>(random.below(4));
-    const float group = label < 2 ? 1.0F : -1.0F, member = label % 2 == 0 ? 1.0F : -1.0F;
-    const auto noise = [&] { return static_cast<float>(0.3 * random.normal()); };
-    raw.X.append_row(std::vector<FeatureId>{0, 1, 2, 3},
-                     std::vector<float>{group + noise(), member + noise(), noise(), noise()});
-    raw.labels.append(std::vector<LabelId>{label});
-  }
-  return raw;
-}
-
-Hierarchy groups() {
-  Hierarchy hierarchy;
-  hierarchy.source = "groups.txt";
-  const auto edge = [&](const char* parent, const char* child) {
-    const LabelId p = hierarchy.codec.add(parent);
-    hierarchy.edges.push_back({p, hierarchy.codec.add(child)});
-  };
-  edge("root", "a");
-  edge("root", "b");
-  edge("root", "c");  // without data, as is its child
-  edge("c", "c1");
-  edge("a", "a1");
-  edge("a", "a2");
-  edge("b", "b1");
-  edge("b", "b2");
-  return hierarchy;
-}
-
-Model train(const std::string& name, const OptionValues& options, RawRows raw,
-            const Hierarchy* hierarchy, int threads = 1) {
-  const Method& method = find_method(name);
-  const auto run = method.start();
-  set_options(run->options(), options);
-  const PreparedRows prepared = prepare_rows(std::move(raw), hierarchy, {});
-  Executor executor(threads);
-  RunControl control;
-  return train_model(method, *run, prepared.training_set(), prepared.preprocessing, executor,
-                     control);
-}
-
-double accuracy(const Model& model, const RawRows& raw) {
-  Executor executor(1);
-  const LabelSets predicted = model.rows().predict(raw.X, executor);
-  const TranslatedLabels truth = translate_labels(raw.labels, raw.codec, model.labels);
-  double hits = 0;
-  for (std::size_t i = 0; i < raw.num_rows(); ++i) {
-    hits += std::ranges::equal(predicted[i], truth.labels[i]);
-  }
-  return hits / static_cast<double>(raw.num_rows());
-}
+using testing::multi_label_rows;
+using testing::overlapping_groups;
+using testing::train;
 
 const LinearPredictor::Parts& parts_of(const Model& model) {
+  if (const auto* top_down = dynamic_cast<const TopDownPredictor*>(model.predictor.get())) {
+    return top_down->parts();
+  }
   return dynamic_cast<const LinearPredictor&>(*model.predictor).parts();
 }
 
@@ -108,6 +58,8 @@ const std::vector<Case> kCases{
     {"shared-svm", {}},
     {"hr-svm", {}},
     {"hr-svm", {{"loss", "squared-hinge"}, {"alpha", "power:2"}}},
+    {"top-down-svm", {}},
+    {"top-down-svm", {{"loss", "squared-hinge"}, {"beam", "2"}}},
 };
 
 TEST(Methods, separate_groups_and_keep_labels_without_data) {
@@ -291,31 +243,6 @@ TEST(Methods, crammer_singer_takes_hinge_and_one_label_only) {
 // Rows with several labels
 // -------------------------------------------------------------------------
 
-/// Label l is there if feature l is; a third of the rows have none, or all rows have one.
-RawRows multi_label_rows(std::size_t num_rows, bool with_empty) {
-  Random random(11);
-  RawRows raw;
-  raw.source = "toy";
-  raw.X = CsrMatrix(3);
-  for (const char* name : {"x", "y", "z"}) raw.codec.add(name);
-  for (std::size_t i = 0; i < num_rows; ++i) {
-    std::vector<FeatureId> columns;
-    std::vector<LabelId> set;
-    for (FeatureId j = 0; j < 3; ++j) {
-      if (random.below(2) == 0) continue;
-      columns.push_back(j);
-      set.push_back(j);
-    }
-    if (set.empty() && !with_empty) {
-      columns = {0};
-      set = {0};
-    }
-    raw.X.append_row(columns, std::vector<float>(columns.size(), 1.0F));
-    raw.labels.append(set);
-  }
-  return raw;
-}
-
 TEST(MultiLabel, flat_methods_tune_decisions_that_recover_the_sets) {
   const RawRows raw = multi_label_rows(200, true);
   for (const char* name : {"flat-svm", "flat-lr"}) {
@@ -363,23 +290,6 @@ TEST(MultiLabel, same_file_on_any_number_of_threads) {
 // Recursive regularisation
 // ------------------------------------------------------------------------------------
 
-/// x and y below u, y and z below v.
-Hierarchy overlapping_groups() {
-  Hierarchy hierarchy;
-  hierarchy.source = "dag.txt";
-  const auto edge = [&](const char* parent, const char* child) {
-    const LabelId p = hierarchy.codec.add(parent);
-    hierarchy.edges.push_back({p, hierarchy.codec.add(child)});
-  };
-  edge("root", "u");
-  edge("root", "v");
-  edge("u", "x");
-  edge("u", "y");
-  edge("v", "y");
-  edge("v", "z");
-  return hierarchy;
-}
-
 TEST(Recursive, both_solvers_of_hr_svm_end_at_the_same_objective) {
   const Hierarchy hierarchy = groups();
   const auto primal = [&](const char* solver, const char* tolerance) {
@@ -420,6 +330,126 @@ TEST(Recursive, node_weights_do_not_go_with_pulls_along_edges) {
                     &hierarchy);
             }),
             "option alpha is maxmin, but must be uniform where dag is graph");
+}
+
+// Label graphs
+// ------------------------------------------------------------------------------------
+
+/// A file in a folder that lives as long as the test.
+class LabelGraphs : public ::testing::Test {
+ protected:
+  std::string file(const std::string& text) {
+    const std::string path = folder_ / concat("graph", ++count_);
+    testing::write_bytes(path, text);
+    return path;
+  }
+
+ private:
+  testing::ScratchFolder folder_;
+  int count_ = 0;
+};
+
+/// Scores of all rows and labels.
+std::vector<float> all_scores(const Model& model, const RawRows& raw) {
+  std::vector<float> scores(raw.num_rows() * model.labels.size());
+  model.rows().scores(raw.X, 0, raw.num_rows(), scores);
+  return scores;
+}
+
+TEST_F(LabelGraphs, the_trees_edges_with_the_root_anchored_give_the_trees_answer) {
+  const Hierarchy hierarchy = groups();
+  const RawRows raw = grouped_rows(120, 1);
+  const std::string edges =
+      file("root a\nb root\nroot c\nc c1\na a1\na2 a\nb b1\nb b2\n");  // in either order
+  for (const char* name : {"hr-svm", "hr-lr"}) {
+    const Model tree = train(name, {{"tolerance", "1e-8"}}, raw, &hierarchy);
+    const Model graph =
+        train(name, {{"tolerance", "1e-8"}, {"label_graph", edges}, {"anchor", "root=1"}}, raw,
+              &hierarchy);
+    EXPECT_NEAR(graph.report.primal, tree.report.primal, 1e-5 * tree.report.primal) << name;
+    const auto of_tree = all_scores(tree, raw), of_graph = all_scores(graph, raw);
+    for (std::size_t k = 0; k < of_tree.size(); ++k) {
+      if (std::isfinite(of_tree[k])) EXPECT_NEAR(of_graph[k], of_tree[k], 0.02) << name;
+    }
+  }
+}
+
+TEST_F(LabelGraphs, need_no_hierarchy_and_isolated_labels_are_flat_machines) {
+  const RawRows raw = grouped_rows(150, 2);
+  const std::string pair = file("a1 a2\n");  // b1 and b2 stand alone
+  for (const char* name : {"hr-svm", "hr-lr"}) {
+    const Model model = train(name, {{"label_graph", pair}, {"tolerance", "1e-7"}}, raw, nullptr);
+    EXPECT_GT(accuracy(model, raw), 0.95) << name;
+    const Model flat = train(std::string(name) == "hr-svm" ? "flat-svm" : "flat-lr",
+                             {{"tolerance", "1e-7"}}, raw, nullptr);
+    const auto ours = all_scores(model, raw), theirs = all_scores(flat, raw);
+    for (std::size_t k = 0; k < ours.size(); ++k) {
+      if (k % 4 >= 2) EXPECT_NEAR(ours[k], theirs[k], 0.02) << name;
+    }
+  }
+}
+
+TEST_F(LabelGraphs, labels_without_data_join_their_neighbours_and_forests_work) {
+  // Two paths; c and c1 have no rows, c joins a1 and b1.
+  const Hierarchy hierarchy = groups();
+  const RawRows raw = grouped_rows(150, 4);
+  const std::string forest = file("a1 c\nc b1\na2 b2\nc c1\n");
+  const Model model = train("hr-lr", {{"label_graph", forest}, {"anchor", "0.5"}}, raw, &hierarchy);
+  EXPECT_GT(accuracy(model, raw), 0.95);
+  EXPECT_EQ(parts_of(model).candidates.size(), 4U);
+  EXPECT_TRUE(model.labels.find("c1").has_value());
+  const std::string bytes = serialize_model(model);
+  for (const int threads : {2, 5}) {
+    EXPECT_EQ(serialize_model(train("hr-lr", {{"label_graph", forest}, {"anchor", "0.5"}}, raw,
+                                    &hierarchy, threads)),
+              bytes);
+  }
+}
+
+TEST_F(LabelGraphs, several_labels_a_row_are_recovered) {
+  const RawRows raw = multi_label_rows(200, false);
+  const std::string graph = file("x y\n");
+  const Model model = train("hr-svm", {{"label_graph", graph}, {"C", "100"}}, raw, nullptr);
+  EXPECT_EQ(accuracy(model, raw), 1.0);
+}
+
+TEST_F(LabelGraphs, an_anchor_pulls_towards_zero) {
+  const RawRows raw = grouped_rows(100, 6);
+  const std::string graph = file("a1 a2\nb1 b2\n");
+  const auto size = [&](const char* anchor) {
+    double sum = 0;
+    const Model model = train("hr-lr", {{"label_graph", graph}, {"anchor", anchor}}, raw, nullptr);
+    for (const float score : all_scores(model, raw)) sum += std::abs(score);
+    return sum;
+  };
+  EXPECT_LT(size("10"), 0.8 * size("0"));
+}
+
+TEST_F(LabelGraphs, wrong_files_and_options_throw_naming_them) {
+  const RawRows raw = grouped_rows(20, 1);
+  const std::string graph = file("a1 a2\n"), unknown = file("a1 a2\na1 x\n");
+  const auto option_error = [&](const OptionValues& options) {
+    return message_of<InvalidOption>([&] { train("hr-lr", options, raw, nullptr); });
+  };
+  EXPECT_EQ(message_of([&] {
+              train("hr-lr", {{"label_graph", unknown}}, raw, nullptr);
+            }),
+            unknown + ":2:4: label is 'x', but must be one of the 4 known labels");
+  EXPECT_EQ(option_error({{"anchor", "1"}}), "method hr-lr needs a hierarchy, but none is given");
+  EXPECT_EQ(option_error({{"label_graph", graph}, {"alpha", "maxmin"}}),
+            "option alpha is maxmin, but must be uniform where label_graph is given");
+  for (const char* anchor : {"-1", "x", "1,2", "a1=", "a1=1,", "a1=nan"}) {
+    EXPECT_EQ(option_error({{"label_graph", graph}, {"anchor", anchor}}),
+              concat("option anchor is '", anchor,
+                     "', but must be a number >= 0 or LABEL=number,LABEL=number"));
+  }
+  EXPECT_EQ(option_error({{"label_graph", graph}, {"anchor", "q=1"}}),
+            "option anchor names label 'q', but must name one of the 4 known labels");
+  const Hierarchy hierarchy = groups();
+  EXPECT_EQ(message_of<InvalidOption>([&] {
+              train("hr-lr", {{"anchor", "1"}}, raw, &hierarchy);
+            }),
+            "option anchor is '1', but must not be given without label_graph");
 }
 
 // Preprocessing
