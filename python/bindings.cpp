@@ -30,6 +30,7 @@
 #include "margrove/eval/report.hpp"
 #include "margrove/io/liblinear_model.hpp"
 #include "margrove/io/model_file.hpp"
+#include "margrove/model/kernel_predictor.hpp"
 #include "margrove/model/linear_predictor.hpp"
 #include "margrove/model/registry.hpp"
 #include "margrove/model/tensor_parts.hpp"
@@ -80,7 +81,8 @@ Model train(const std::string& method_name, const std::map<std::string, std::str
             const Csr& X, const Sets& labels, const std::vector<std::string>& names,
             const std::optional<Edges>& hierarchy, const std::optional<Vector<double>>& row_weights,
             int threads, std::optional<double> time_limit_seconds,
-            std::optional<double> memory_limit, double calibration, nb::object callback) {
+            std::optional<double> memory_limit, double calibration, nb::object callback,
+            const std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>& views) {
   const CsrView view = view_of(X);
   const Method& method = find_method(method_name);
   const auto run = method.start();
@@ -97,6 +99,13 @@ Model train(const std::string& method_name, const std::map<std::string, std::str
             " rows, but must have ", view.num_rows(), " as X");
     TrainingSet data{.X = view, .labels = &rows.labels, .codec = &rows.codec, .source = "X"};
     if (rows.has_hierarchy) data.hierarchy = &rows.hierarchy;
+    std::vector<View> sources;
+    for (const auto& [name, begin, end] : views) sources.push_back({name, begin, end});
+    check_views(sources);
+    require(sources.empty() || sources.back().end == view.num_columns(),
+            "views: they end at column ", sources.empty() ? 0 : sources.back().end, ", but X has ",
+            view.num_columns());
+    data.views = sources;
     if (row_weights) {
       require(row_weights->size() == view.num_rows(), "sample_weight: it has ", row_weights->size(),
               " values, but must have ", view.num_rows(), " as X has rows");
@@ -321,7 +330,8 @@ nb::tuple linear_parts(const Model& model) {
                         to_numpy(std::vector(parts.candidates)), !parts.decision.several_labels());
 }
 
-/// (label, score, [(label, is spawned, score, [(feature, value, weight, score)])])
+/// (label, score, [(label, is spawned, score, [(feature, value, weight, score)])],
+///  [(source, score, [(path, weight, score)])])
 nb::tuple explain(const Model& model, const Csr& X, std::size_t row, const std::string& label,
                   std::size_t num_features) {
   const CsrView view = view_of(X);
@@ -338,7 +348,15 @@ nb::tuple explain(const Model& model, const Csr& X, std::size_t row, const std::
     nodes.append(
         nb::make_tuple(model.labels.name(node.label), node.is_spawned, node.score, strongest));
   }
-  return nb::make_tuple(model.labels.name(explanation.label), explanation.score, nodes);
+  nb::list sources;
+  for (const auto& source : explanation.sources) {
+    nb::list strongest;
+    for (const auto& path : source.strongest) {
+      strongest.append(nb::make_tuple(path.name, path.weight, path.score));
+    }
+    sources.append(nb::make_tuple(source.name, source.score, strongest));
+  }
+  return nb::make_tuple(model.labels.name(explanation.label), explanation.score, nodes, sources);
 }
 
 nb::dict report(const Model& model) {
@@ -356,6 +374,19 @@ nb::dict report(const Model& model) {
   result["curve"] = curve;
   result["warnings"] = r.warnings;
   return result;
+}
+
+/// (lines, Graphviz source, SVG, {product node: weight}) of a kernel model.
+nb::tuple network(const Model& model) {
+  const auto* kernels = dynamic_cast<const KernelPredictor*>(model.predictor.get());
+  require(kernels != nullptr, "network: a model of method ", model.method,
+          " has none, only kernel models do");
+  nb::dict weights;
+  const SumProductNetwork& graph = kernels->network();
+  for (std::size_t v = 0; v < graph.num_products(); ++v) {
+    weights[nb::str(graph.nodes()[graph.products()[v]].name.c_str())] = kernels->beta()[v];
+  }
+  return nb::make_tuple(kernels->lines(), kernels->dot(), kernels->svg(), weights);
 }
 
 nb::object model_edges(const Model& model) {
@@ -422,7 +453,8 @@ NB_MODULE(_core, m) {
   m.def("train", &py::train, "method"_a, "options"_a, "X"_a.noconvert(), "labels"_a.noconvert(),
         "names"_a, "hierarchy"_a.noconvert().none(), "row_weights"_a.noconvert().none(),
         "threads"_a, "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "calibration"_a,
-        "callback"_a.none());
+        "callback"_a.none(),
+        "views"_a = std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>{});
   m.def("train_file", &py::train_file, "method"_a, "options"_a, "path"_a, "threads"_a,
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none());
   m.def("import_liblinear", &margrove::import_liblinear, "path"_a);
@@ -446,6 +478,15 @@ NB_MODULE(_core, m) {
                      return std::vector<std::string>(names.begin(), names.end());
                    })
       .def_ro("has_hierarchy", &Model::has_hierarchy)
+      .def_prop_ro("views",
+                   [](const Model& model) {
+                     nb::list views;
+                     for (const auto& view : model.views) {
+                       views.append(nb::make_tuple(view.name, view.begin, view.end));
+                     }
+                     return views;
+                   })
+      .def_prop_ro("network", &py::network)
       .def_prop_ro("edges", &py::model_edges)
       .def_prop_ro("training_rows",
                    [](const Model& model) { return py::to_numpy(model.training_rows); })

@@ -24,14 +24,21 @@ if TYPE_CHECKING:
         load,
         load_liblinear,
     )
-    from margrove.explanation import Contribution, Explanation, NodeScore
+    from margrove.explanation import Contribution, Explanation, NodeScore, PathScore, SourceScore
     from margrove.hierarchy import Hierarchy
+    from margrove.kernel_classifiers import (
+        AverageMKLClassifier,
+        LpMKLClassifier,
+        SimpleMKLClassifier,
+        SPNMKLClassifier,
+    )
     from margrove.page import report
 
 __all__ = [
     "HRSVC",
     "HSVC",
     "NHSVC",
+    "AverageMKLClassifier",
     "Calibration",
     "Classifier",
     "Contribution",
@@ -40,9 +47,14 @@ __all__ = [
     "FlatSVC",
     "HRLogisticRegression",
     "Hierarchy",
+    "LpMKLClassifier",
     "ModelFileError",
     "NodeScore",
+    "PathScore",
+    "SPNMKLClassifier",
     "SharedSVC",
+    "SimpleMKLClassifier",
+    "SourceScore",
     "StructuredSVC",
     "__version__",
     "load",
@@ -51,7 +63,12 @@ __all__ = [
 ]
 
 _HOMES = {"Hierarchy": "hierarchy", "Contribution": "explanation", "Explanation": "explanation"}
-_HOMES |= {"NodeScore": "explanation", "Calibration": "_probabilities", "report": "page"}
+_HOMES |= {"Calibration": "_probabilities", "report": "page"}
+_HOMES |= dict.fromkeys(("NodeScore", "PathScore", "SourceScore"), "explanation")
+_HOMES |= dict.fromkeys(
+    ("AverageMKLClassifier", "LpMKLClassifier", "SPNMKLClassifier", "SimpleMKLClassifier"),
+    "kernel_classifiers",
+)
 
 
 def __getattr__(name: str) -> Any:

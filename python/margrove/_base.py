@@ -2,9 +2,10 @@
 
 import contextlib
 import inspect
+import json
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise, repeat
 from typing import Any, ClassVar, TypeVar
 
@@ -35,7 +36,7 @@ from margrove._labels import (
 from margrove._probabilities import Probabilistic
 from margrove._progress import Bar, Progress
 from margrove._types import Csr, Sets
-from margrove.explanation import Contribution, Explanation, NodeScore
+from margrove.explanation import Contribution, Explanation, NodeScore, PathScore, SourceScore
 from margrove.hierarchy import Hierarchy, Paths
 
 Self = TypeVar("Self", bound="Classifier")
@@ -62,6 +63,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
     _method: ClassVar[str]
     _several_labels: ClassVar[bool] = False
     _weighs_rows: ClassVar[bool] = True  # whether the method knows row weights
+    _pass_limit: ClassVar[str] = "max_passes"
     _of_method: ClassVar[dict[str, type["Classifier"]]] = {}
 
     # What __init__ of every subclass sets, beside its method's own options.
@@ -164,7 +166,12 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
                 self.memory_limit,
                 self.calibration,
                 callback,
+                self._views_of_X(),
             )
+
+    def _views_of_X(self) -> list[tuple[str, int, int]]:
+        """The sources of the columns of X: (name, first column, end), side by side."""
+        return []
 
     @contextlib.contextmanager
     def _callback(self) -> Iterator[Callable[..., object] | None]:
@@ -222,11 +229,14 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         self._class_of_label = np.full(len(label_of_name), -1, dtype=np.int64)
         self._class_of_label[self._label_of_class] = np.arange(len(classes))
 
+    def _loaded(self) -> None:
+        """Called when the estimator was made from a model file."""
+
     def _warn(self) -> None:
         for message in self.report_["warnings"]:
             warnings.warn(message, UserWarning, stacklevel=3)
         reasons = {
-            "pass_limit": "max_passes ended training before the tolerance was reached",
+            "pass_limit": f"{self._pass_limit} ended training before the tolerance was reached",
             "time_limit": "the time limit ended training; the model has the best weights so far",
         }
         if self.report_["stop"] in reasons:
@@ -357,7 +367,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         ]
 
     def _explanation(self, parts: Any) -> Explanation:
-        name, score, nodes = parts
+        name, score, nodes, sources = parts
         own = dict(zip(self.model_.labels, self._node_of_label.tolist(), strict=True))
         return Explanation(
             own[name],
@@ -370,6 +380,10 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
                     tuple(Contribution(self._feature(j), *rest) for j, *rest in strongest),
                 )
                 for node, itself, node_score, strongest in nodes
+            ),
+            tuple(
+                SourceScore(source, part, tuple(PathScore(*path) for path in strongest))
+                for source, part, strongest in sources
             ),
         )
 
@@ -448,6 +462,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         several = not model.gives_one_label
         classes = nodes[model.training_rows > 0]
         estimator._adopt(model, "sets" if several else "single", classes, hierarchy)
+        estimator._loaded()
         estimator.n_features_in_ = model.num_features
         return estimator
 
@@ -478,10 +493,20 @@ def _needs_hierarchy(method: str) -> bool:
 def _option_text(value: Any) -> str:
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
-    return str(value)
+    if value is None:
+        return ""
+    if isinstance(value, Mapping):
+        return json.dumps(value)
+    if isinstance(value, list | tuple | np.ndarray):
+        return ",".join(f"{float(each):.17g}" for each in value)
+    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
 def _option_value(text: str, default: Any) -> Any:
     if isinstance(default, bool):
         return text == "true"
+    if isinstance(default, tuple):
+        return tuple(float(each) for each in text.split(","))
+    if default is None:
+        return text or None
     return type(default)(text)

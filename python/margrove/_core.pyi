@@ -81,8 +81,15 @@ class Model:
     def explain(
         self, X: Csr, row: int, label: str, num_features: int
     ) -> tuple[
-        str, float, list[tuple[str, bool, float, list[tuple[int, float, float, float]]]]
+        str,
+        float,
+        list[tuple[str, bool, float, list[tuple[int, float, float, float]]]],
+        list[tuple[str, float, list[tuple[str, float, float]]]],
     ]: ...
+    @property
+    def views(self) -> list[tuple[str, int, int]]: ...
+    @property
+    def network(self) -> tuple[list[str], str, str, dict[str, float]]: ...
 
 def methods() -> list[tuple[str, str, bool, list[tuple[str, str, str, str, str]]]]: ...
 def read_hierarchy(path: str) -> Edges: ...
@@ -112,4 +119,5 @@ def train(
     memory_limit: float | None,
     calibration: float,
     callback: Callable[..., object] | None,
+    views: Sequence[tuple[str, int, int]] = ...,
 ) -> Model: ...

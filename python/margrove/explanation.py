@@ -25,12 +25,34 @@ class NodeScore:
 
 
 @dataclass(frozen=True, slots=True)
+class PathScore:
+    """A path of the network: a kernel, or a product of kernels named "a * b"."""
+
+    kernels: str
+    weight: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class SourceScore:
+    """What the kernels of one view (or of other columns) add to a score."""
+
+    source: str  # "view x", "columns 1-20", "all columns", products of them, "(intercept)"
+    score: float
+    strongest: tuple[PathScore, ...]  # by the size of their scores
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
-    """A label's score, which is the sum of its nodes' scores, from the root down."""
+    """A label's score: the sum of its nodes' scores, or of its sources' in kernel models.
+
+    Nodes come from the root down, sources by the size of their scores, the intercept last.
+    """
 
     label: Any
     score: float
     nodes: tuple[NodeScore, ...]
+    sources: tuple[SourceScore, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"label {self.label}: score {self.score:.6g}"]
@@ -40,5 +62,11 @@ class Explanation:
                 f"    {part.score:+.6g}  {part.feature} = {part.value:.6g},"
                 f" weight {part.weight:+.6g}"
                 for part in node.strongest
+            ]
+        for source in self.sources:
+            lines.append(f"  {source.source}: {source.score:+.6g}")
+            lines += [
+                f"    {path.score:+.6g}  {path.kernels}, weight {path.weight:.6g}"
+                for path in source.strongest
             ]
         return "\n".join(lines)

@@ -69,6 +69,25 @@ OptionValues GivenOptions::values() const {
   return values;
 }
 
+void ViewArguments::declare(CLI::App& app) {
+  app.add_option("--view", texts_,
+                 "file with further features of the same rows, as a view of that name; again for "
+                 "another")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+}
+
+std::vector<ViewFile> ViewArguments::files() const {
+  std::vector<ViewFile> files;
+  for (const std::string& text : texts_) {
+    const std::size_t equals = text.find('=');
+    require<InvalidOption>(equals != std::string::npos && equals > 0 && equals + 1 < text.size(),
+                           "option view is '", text, "', but must be NAME=FILE");
+    files.push_back({text.substr(0, equals), text.substr(equals + 1)});
+  }
+  return files;
+}
+
 std::optional<std::string> method_argument(const std::vector<std::string>& arguments) {
   constexpr std::string_view kName = "--method";
   for (std::size_t k = 0; k < arguments.size(); ++k) {

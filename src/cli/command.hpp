@@ -82,6 +82,17 @@ class BoundOptions {
   GivenOptions given_;
 };
 
+/// `--view NAME=FILE`, as often as there are views.
+class ViewArguments {
+ public:
+  void declare(CLI::App& app);
+  /// After the command line was parsed. Throws InvalidOption.
+  std::vector<ViewFile> files() const;
+
+ private:
+  std::vector<std::string> texts_;
+};
+
 /// How a run is carried out; nothing here changes its result, except a time limit.
 struct RunOptions {
   int threads = 0;

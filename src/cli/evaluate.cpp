@@ -25,12 +25,13 @@ class Evaluate final : public Command {
     CommandControl control(arguments_.quiet);
     Executor executor(arguments_.threads);
     if (const auto* files = dynamic_cast<const FilePredictor*>(model.predictor.get())) {
-      const auto values = files->evaluate_file(arguments_.data_path, executor, control.run());
+      const auto values =
+          files->evaluate_file(arguments_.examples_path(model), executor, control.run());
       control.leave_if_interrupted();
       print(std::nullopt, values);
       return kOk;
     }
-    const RawRows raw = read_for(model, arguments_.data_path, control);
+    const RawRows raw = arguments_.read(model, control);
     const Evaluation evaluation = evaluate_model(model, raw, executor);
     control.leave_if_interrupted();
     if (evaluation.num_rows_with_unknown > 0) {

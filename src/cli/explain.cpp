@@ -6,6 +6,7 @@
 
 #include "margrove/data/writers.hpp"
 #include "margrove/io/model_file.hpp"
+#include "margrove/model/kernel_predictor.hpp"
 #include "model_arguments.hpp"
 #include "verbs.hpp"
 
@@ -16,7 +17,21 @@ namespace {
 std::string feature_name(const Model& model, FeatureId feature) {
   if (feature == model.rows().num_features()) return "(intercept)";
   const auto& words = model.preprocessing.vocabulary;
+  for (const View& view : model.views) {
+    if (feature < view.begin || feature >= view.end) continue;
+    return fmt::format("{} feature {}", view.name, feature - view.begin + 1);
+  }
   return feature < words.size() ? words[feature] : fmt::format("feature {}", feature + 1);
+}
+
+void print(const std::vector<Explanation::Source>& sources) {
+  for (const auto& source : sources) {
+    std::cout << fmt::format("  {}: {:+.6g}\n", source.name, source.score);
+    for (const auto& path : source.strongest) {
+      std::cout << fmt::format("    {:+.6g}  {}, weight {:.6g}\n", path.score, path.name,
+                               path.weight);
+    }
+  }
 }
 
 void print(const Model& model, const Explanation& explanation) {
@@ -30,28 +45,53 @@ void print(const Model& model, const Explanation& explanation) {
                                feature_name(model, part.feature), part.value, part.weight);
     }
   }
+  print(explanation.sources);
 }
 
 class Explain final : public Command {
  public:
   explicit Explain(CLI::App& app) {
-    arguments_.declare(app);
+    arguments_.declare(app, /*needs_data=*/false);
     app.add_option("--row", row_, "number of the row, from 1")
-        ->required()
         ->type_name("I")
         ->check(CLI::PositiveNumber);
     app.add_option("--label", label_, "explain this label's score instead of the prediction")
         ->type_name("LABEL");
-    app.add_option("--features", num_features_, "strongest features to show for each node")
+    app.add_option("--features", num_features_,
+                   "strongest features of each node, or kernels of each source, to show")
         ->type_name("N")
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber);
+    app.add_option("--svg", svg_path_, "kernel models: draw the network with its weights")
+        ->type_name("FILE");
+    app.add_option("--dot", dot_path_, "the same as Graphviz source")->type_name("FILE");
   }
 
   int run() override {
     const Model model = load_model(arguments_.model_path);
+    require<InvalidOption>(arguments_.data_path.empty() == (row_ == 0),
+                           "DATA and option row must be given together");
+    const bool draws = !svg_path_.empty() || !dot_path_.empty();
+    if (draws || row_ == 0) show_network(model, draws);
+    if (row_ > 0) explain_row(model);
+    return kOk;
+  }
+
+ private:
+  void show_network(const Model& model, bool draws) const {
+    const auto* kernels = dynamic_cast<const KernelPredictor*>(model.predictor.get());
+    require<InvalidOption>(kernels != nullptr, "explain: a model of method ", model.method,
+                           " has no network of kernels to show, so DATA and option row must be "
+                           "given, and svg and dot must not");
+    if (!svg_path_.empty()) write_result(svg_path_, kernels->svg());
+    if (!dot_path_.empty()) write_result(dot_path_, kernels->dot());
+    if (draws) return;
+    for (const std::string& line : kernels->lines()) std::cout << line << "\n";
+  }
+
+  void explain_row(const Model& model) const {
     CommandControl control(arguments_.quiet);
-    const RawRows raw = read_for(model, arguments_.data_path, control);
+    const RawRows raw = arguments_.read(model, control);
     require<InvalidOption>(row_ <= raw.num_rows(), "option row is ", row_,
                            ", but the data have only ", raw.num_rows(), " rows");
     const auto row = static_cast<std::uint32_t>(row_ - 1);
@@ -75,20 +115,18 @@ class Explain final : public Command {
     for (const LabelId label : explained) {
       print(model, model.rows().explain(X.row(0), label, static_cast<std::size_t>(num_features_)));
     }
-    return kOk;
   }
 
- private:
   ModelArguments arguments_;
   std::uint64_t row_ = 0;
-  std::string label_;
+  std::string label_, svg_path_, dot_path_;
   int num_features_ = 5;
 };
 
 }  // namespace
 
 Verb explain_verb() {
-  return {"explain", "why a row gets its labels: nodes and their strongest features",
+  return {"explain", "why a row gets its labels: parts of the score; a kernel model's network",
           [](CLI::App& app, const std::vector<std::string>&) -> std::unique_ptr<Command> {
             return std::make_unique<Explain>(app);
           }};

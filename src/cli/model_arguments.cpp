@@ -2,20 +2,29 @@
 
 namespace margrove::cli {
 
-void ModelArguments::declare(CLI::App& app) {
+void ModelArguments::declare(CLI::App& app, bool needs_data) {
   app.add_option("MODEL", model_path, "file that train wrote")->required()->type_name("");
-  app.add_option("DATA", data_path, "rows")->required()->type_name("");
+  app.add_option("DATA", data_path, "rows")->required(needs_data)->type_name("");
+  views.declare(app);
   app.add_option("--threads", threads, "threads to use; 0: one for each core")
       ->type_name("INT")
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--quiet", quiet, "no progress on stderr");
 }
 
-RawRows read_for(const Model& model, const std::string& path, CommandControl& control) {
+RawRows ModelArguments::read(const Model& model, CommandControl& control) const {
   const bool is_text = model.preprocessing.kind == Preprocessing::Kind::text_tfidf;
-  RawRows raw = read_rows(path, is_text, nullptr, false, &control.run());
+  RawRows raw = read_rows(data_path, is_text, nullptr, false, &control.run());
+  control.leave_if_interrupted();
+  read_views_of_model(raw, views.files(), model.views, &control.run());
   control.leave_if_interrupted();
   return raw;
+}
+
+const std::string& ModelArguments::examples_path(const Model& model) const {
+  require<InvalidOption>(views.files().empty(), "option view is given, but the examples of method ",
+                         model.method, " are not rows");
+  return data_path;
 }
 
 }  // namespace margrove::cli

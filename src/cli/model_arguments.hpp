@@ -8,12 +8,14 @@ namespace margrove::cli {
 
 struct ModelArguments {
   std::string model_path, data_path;
+  ViewArguments views;
   int threads = 0;
   bool quiet = false;
-  void declare(CLI::App& app);
+  void declare(CLI::App& app, bool needs_data = true);
+  /// The rows as the model takes them: texts or numbers, with all its views.
+  RawRows read(const Model& model, CommandControl& control) const;
+  /// The file of a model whose examples are not rows. Throws InvalidOption if views are given.
+  const std::string& examples_path(const Model& model) const;
 };
-
-/// The rows of a file as the model takes them: texts or numbers.
-RawRows read_for(const Model& model, const std::string& path, CommandControl& control);
 
 }  // namespace margrove::cli

@@ -64,7 +64,7 @@ class Predict final : public Command {
     Executor executor(arguments_.threads);
     std::string lines;
     if (const auto* files = dynamic_cast<const FilePredictor*>(model.predictor.get())) {
-      lines = files->predict_file(arguments_.data_path, executor, control.run());
+      lines = files->predict_file(arguments_.examples_path(model), executor, control.run());
     } else {
       predict_rows(model, executor, control, lines);
     }
@@ -81,8 +81,7 @@ class Predict final : public Command {
       require_probabilities(model);
       hierarchy.emplace(model.hierarchy);
     }
-    const CsrMatrix X =
-        preprocess(model.preprocessing, read_for(model, arguments_.data_path, control));
+    const CsrMatrix X = preprocess(model.preprocessing, arguments_.read(model, control));
     for (std::size_t begin = 0; begin < X.num_rows(); begin += kRowsAtOnce) {
       const std::size_t end = std::min(begin + kRowsAtOnce, X.num_rows());
       std::vector<std::uint32_t> rows(end - begin);

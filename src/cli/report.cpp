@@ -26,7 +26,7 @@ class Report final : public Command {
     const Model model = load_model(arguments_.model_path);
     CommandControl control(arguments_.quiet);
     Executor executor(arguments_.threads);
-    const RawRows raw = read_for(model, arguments_.data_path, control);
+    const RawRows raw = arguments_.read(model, control);
     const CsrMatrix X = preprocess(model.preprocessing, raw);
     const TranslatedLabels truth = translate_labels(raw.labels, raw.codec, model.labels);
     const std::string page = report_html(model, X, truth.labels, options_, executor);

@@ -59,7 +59,7 @@ class Train final : public Command {
                        CommandControl& control) {
     TrainingSet data;
     data.examples = &examples;
-    data.source = arguments_.data_path();
+    data.source = arguments_.examples_path();
     return train_with_reports(arguments_.method(), run, arguments_.run_options(), data, {},
                               executor, control);
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -13,6 +14,7 @@ namespace margrove::cli {
 void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& arguments) {
   app.add_option("--method", method_name_, "what to train")->required()->type_name("NAME");
   app.add_option("--hierarchy", hierarchy_path_, "file of lines `parent child`")->type_name("FILE");
+  views_.declare(app);
   app.add_option("TRAIN", data_path_, "rows to train on")->required()->type_name("");
   app.add_option("MODEL", model_path_, "file to write")->required()->type_name("");
   if (const auto name = method_argument(arguments)) {
@@ -34,9 +36,17 @@ TrainingArguments::Data TrainingArguments::read(CommandControl& control) {
   }
   data.raw = read_rows(data_path_, preprocessing().text, codec, codec != nullptr, &control.run());
   control.leave_if_interrupted();
+  read_views(data.raw, views_.files(), &control.run());
+  control.leave_if_interrupted();
   require(control.run().proceed(), data_path_,
           ": the time limit ended reading; nothing is trained");
   return data;
+}
+
+const std::string& TrainingArguments::examples_path() const {
+  require<InvalidOption>(views_.files().empty(), "option view is given, but method ", method_->name,
+                         " reads examples that are not rows");
+  return data_path_;
 }
 
 std::unique_ptr<MethodRun> TrainingArguments::start(const OptionValues& more) const {
@@ -67,7 +77,11 @@ Model train_with_reports(const Method& method, MethodRun& method_run, const RunO
   if (model.report.stop == Stop::time_limit) {
     warn("the time limit ended training; the model has the best weights so far");
   } else if (model.report.stop == Stop::pass_limit) {
-    warn("max_passes ended training before the tolerance was reached");
+    const bool has_rounds =
+        std::any_of(model.options.begin(), model.options.end(),
+                    [](const auto& option) { return option.first == "max_rounds"; });
+    warn(concat(has_rounds ? "max_rounds" : "max_passes",
+                " ended training before the tolerance was reached"));
   }
   return model;
 }

@@ -27,11 +27,14 @@ class TrainingArguments {
   const PreprocessingOptions& preprocessing() { return preprocessing_.parse(); }
   const RunOptions& run_options() { return run_.parse(); }
   const std::string& data_path() const { return data_path_; }
+  /// Of methods with a file format of their own. Throws InvalidOption if views are given.
+  const std::string& examples_path() const;
   const std::string& model_path() const { return model_path_; }
 
  private:
   const Method* method_ = nullptr;
   std::string method_name_, hierarchy_path_, data_path_, model_path_;
+  ViewArguments views_;
   GivenOptions method_options_;
   BoundOptions<PreprocessingOptions> preprocessing_;
   BoundOptions<RunOptions> run_;

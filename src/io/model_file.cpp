@@ -100,6 +100,7 @@ TensorMap to_tensors(const Model& model) {
   out.put_view<std::uint32_t>("labels.training_rows", model.training_rows);
   if (model.has_hierarchy) save_graph(out, "hierarchy", model.hierarchy);
   save_preprocessing(out, model.preprocessing);
+  save_views(out, model.views);
   save_report(out, model.report);
   if (model.calibration) save_calibration(out, *model.calibration);
   model.predictor->save(out);
@@ -127,6 +128,7 @@ Model from_tensors(const TensorMap& tensors) {
   model.hierarchy = model.has_hierarchy ? load_graph(tensors, "hierarchy", num_labels)
                                         : LabelGraph::flat(num_labels);
   model.preprocessing = load_preprocessing(tensors);
+  model.views = load_views(tensors);
   model.report = load_report(tensors);
   model.calibration = load_calibration(tensors);
   model.predictor = load_predictor(tensors.text("kind"), tensors, num_labels);

@@ -71,6 +71,16 @@ bool has_width(KernelType type) {
          type == KernelType::exponential_chi2;
 }
 
+std::string format_columns(std::span<const ColumnRange> ranges) {
+  std::string text;
+  for (const auto& range : ranges) {
+    if (!text.empty()) text += ',';
+    text +=
+        range.end == range.begin + 1 ? concat(range.end) : concat(range.begin + 1, '-', range.end);
+  }
+  return text;
+}
+
 void check_kernel(const KernelSpec& spec, std::uint32_t num_columns) {
   const auto where = concat("kernel ", spec.name, ": ");
   if (has_width(spec.type)) {

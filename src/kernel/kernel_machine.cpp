@@ -50,6 +50,23 @@ std::vector<double> KernelMachine::scores(const CsrView& X, Executor& executor) 
   return result;
 }
 
+std::vector<double> KernelMachine::path_scores(const CsrView& x, std::size_t machine) const {
+  const std::size_t num_support = support.num_rows();
+  std::vector<double> scores(paths.size(), 0.0);
+  if (num_support == 0) return scores;
+  Executor serial(1);
+  const auto values =
+      cross_kernels(kernels, rows_of(x, 0, 1, support.num_columns()), support, serial);
+  for (std::size_t m = 0; m < paths.size(); ++m) {
+    for (std::size_t i = 0; i < num_support; ++i) {
+      double product = weights[m] * u[machine * num_support + i];
+      for (const std::uint32_t k : paths[m]) product *= static_cast<double>(values[k][i]);
+      scores[m] += product;
+    }
+  }
+  return scores;
+}
+
 void check_centred_kernels(std::span<const KernelSpec> kernels,
                            std::span<const std::vector<std::uint32_t>> paths) {
   for (const auto& path : paths) {

@@ -23,12 +23,7 @@ std::string kernel_text(const KernelSpec& spec) {
   }
   if (spec.type == KernelType::polynomial) text += concat(" of degree ", spec.degree);
   if (!spec.columns.empty()) {
-    text += " on ";
-    for (std::size_t k = 0; k < spec.columns.size(); ++k) {
-      const auto& range = spec.columns[k];
-      text += fmt::format("{}{}", k > 0 ? "," : "", range.begin + 1);
-      if (range.end > range.begin + 1) text += fmt::format("-{}", range.end);
-    }
+    text += " on " + format_columns(spec.columns);
   }
   return text;
 }

@@ -36,16 +36,6 @@ std::vector<ColumnRange> parse_columns(const std::string& text, const std::strin
   return ranges;
 }
 
-std::string format_columns(const std::vector<ColumnRange>& ranges) {
-  std::string text;
-  for (const auto& range : ranges) {
-    if (!text.empty()) text += ',';
-    text +=
-        range.end == range.begin + 1 ? concat(range.end) : concat(range.begin + 1, '-', range.end);
-  }
-  return text;
-}
-
 /// Turns one JSON text into calls of the builder.
 class Reader {
  public:

@@ -22,9 +22,10 @@ struct KernelOptions {
     return std::tuple{
         field("C", &KernelOptions::C, positive,
               "loss weight: the objective is the regulariser plus C times the sum of the losses"),
-        field("network", &KernelOptions::network, Choices{},
-              "JSON file with the kernels and how they combine; empty: Gaussian kernels of all "
-              "columns with the given widths"),
+        field(
+            "network", &KernelOptions::network, Choices{},
+            "JSON file with the kernels and how they combine, or the JSON itself; empty: Gaussian "
+            "kernels of all columns, or of each view, with the given widths"),
         field("widths", &KernelOptions::widths, Choices{},
               "without a network: widths of the Gaussian kernels, in medians of the distance"),
         field("tolerance", &KernelOptions::tolerance, positive,
@@ -66,7 +67,8 @@ struct SpnOptions : KernelOptions {
   }
 };
 
-SumProductNetwork default_network(const std::string& widths) {
+/// Gaussians of all columns; with views, a group of Gaussians for each.
+SumProductNetwork default_network(const std::string& widths, std::span<const View> views) {
   std::vector<KernelSpec> specs;
   std::stringstream stream(widths);
   for (std::string part; std::getline(stream, part, ',');) {
@@ -78,12 +80,27 @@ SumProductNetwork default_network(const std::string& widths) {
     specs.push_back(std::move(spec));
   }
   require<InvalidOption>(!specs.empty(), "option widths is empty, but must name a width");
-  return one_layer_network(specs);
+  if (views.empty()) return one_layer_network(specs);
+  std::vector<KernelGroup> groups;
+  for (const View& view : views) {
+    KernelGroup group{view.name, specs};
+    for (auto& spec : group.kernels) {
+      spec.name = concat(view.name, "/", spec.name);
+      spec.columns = {{view.begin, view.end}};
+    }
+    groups.push_back(std::move(group));
+  }
+  return group_network(groups);
 }
 
 SumProductNetwork network_of(const KernelOptions& options, const TrainingSet& data) {
-  if (options.network.empty()) return default_network(options.widths);
-  return read_network(options.network, data.X.num_columns());
+  if (options.network.empty()) return default_network(options.widths, data.views);
+  std::vector<NamedView> views;
+  for (const View& view : data.views) views.push_back({view.name, {{view.begin, view.end}}});
+  if (options.network.starts_with('{')) {
+    return parse_network(options.network, "network", data.X.num_columns(), views);
+  }
+  return read_network(options.network, data.X.num_columns(), views);
 }
 
 /// Classes are the labels that occur, in ascending order.
@@ -95,6 +112,7 @@ struct Classes {
 Classes classes_of(const TrainingSet& data, std::string_view method) {
   require(data.labels != nullptr && data.codec != nullptr, method,
           ": the training data have no labels, but must");
+  require(data.row_weights.empty(), method, ": row weights are given, but it takes none");
   Classes classes;
   for (std::size_t i = 0; i < data.labels->num_rows(); ++i) {
     const auto labels = (*data.labels)[i];
@@ -106,8 +124,9 @@ Classes classes_of(const TrainingSet& data, std::string_view method) {
   classes.label_of_class.erase(
       std::unique(classes.label_of_class.begin(), classes.label_of_class.end()),
       classes.label_of_class.end());
-  require(classes.label_of_class.size() >= 2, method, ": ", data.source, " has ",
-          classes.label_of_class.size(), " different labels, but must have at least 2");
+  const std::size_t num_classes = classes.label_of_class.size();
+  require(num_classes >= 2, method, ": ", data.source, " has rows of ", num_classes,
+          num_classes == 1 ? " class" : " classes", ", but must have at least 2 classes");
   for (std::size_t i = 0; i < data.labels->num_rows(); ++i) {
     const auto found = std::lower_bound(classes.label_of_class.begin(),
                                         classes.label_of_class.end(), (*data.labels)[i][0]);
@@ -155,6 +174,7 @@ TrainResult result_of(SumProductNetwork network, const std::vector<GramMatrix>& 
   parts.beta = fit.weights;
   parts.label_of_class = classes.label_of_class;
   parts.num_labels = static_cast<std::uint32_t>(data.codec->size());
+  parts.views.assign(data.views.begin(), data.views.end());
   return {std::make_unique<KernelPredictor>(std::move(parts)), report_of(fit)};
 }
 

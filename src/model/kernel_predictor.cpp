@@ -7,6 +7,7 @@
 
 #include "margrove/base/errors.hpp"
 #include "margrove/kernel/network_drawing.hpp"
+#include "margrove/model/tensor_parts.hpp"
 
 namespace margrove {
 namespace {
@@ -163,6 +164,7 @@ std::unique_ptr<Predictor> KernelPredictor::load(const TensorMap& in, std::uint3
   check_finite(in, "kernel.biases", machine.biases, -std::numeric_limits<double>::infinity());
   check_finite(in, "kernel.u", machine.u, -std::numeric_limits<double>::infinity());
   parts.num_labels = num_labels;
+  parts.views = load_views(in);
   parts.label_of_class = in.get<LabelId>("kernel.label_of_class");
   const std::size_t classes = parts.label_of_class.size();
   in.check(classes >= 2 && machine.num_machines() == (classes == 2 ? 1 : classes),
@@ -215,6 +217,72 @@ LabelSets KernelPredictor::predict(const CsrView& X, Executor& executor) const {
     result.append(std::span(&label, 1));
   }
   return result;
+}
+
+/// "all columns", "columns 1-20", a view's name; of several kernels joined by " * ".
+std::string KernelPredictor::columns_of_path(const std::vector<std::uint32_t>& path) const {
+  std::vector<std::string> names;
+  for (const std::uint32_t k : path) {
+    const auto& columns = parts_.machine.kernels[k].spec.columns;
+    const auto view = std::find_if(parts_.views.begin(), parts_.views.end(), [&](const View& each) {
+      return columns == std::vector<ColumnRange>{{each.begin, each.end}};
+    });
+    std::string name;
+    if (view != parts_.views.end()) {
+      name = concat("view ", view->name);
+    } else if (columns.empty() || columns == std::vector<ColumnRange>{{0, num_features()}}) {
+      name = "all columns";
+    } else {
+      name = concat("columns ", format_columns(columns));
+    }
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  std::string joined;
+  for (const auto& name : names) joined += concat(joined.empty() ? "" : " * ", name);
+  return joined;
+}
+
+Explanation KernelPredictor::explain(const SparseRow& x, LabelId label,
+                                     std::size_t num_strongest) const {
+  const auto& classes = parts_.label_of_class;
+  const auto found = std::find(classes.begin(), classes.end(), label);
+  require(found != classes.end(), "explain: label ", label, " is never predicted");
+  const KernelMachine& machine = parts_.machine;
+  const auto c = static_cast<std::size_t>(found - classes.begin());
+  const bool is_single = machine.num_machines() == 1;
+  const double sign = is_single && c == 0 ? -1 : 1;
+  const std::size_t which = is_single ? 0 : c;
+
+  const auto by_size = [](const auto& a, const auto& b) {
+    return std::abs(a.score) > std::abs(b.score);
+  };
+  const std::vector<std::int64_t> pointers{0, static_cast<std::int64_t>(x.size())};
+  const auto scores = machine.path_scores({num_features(), pointers, x.columns, x.values}, which);
+  std::map<std::string, Explanation::Source> sources;
+  for (std::size_t m = 0; m < scores.size(); ++m) {
+    std::string name;
+    for (const std::uint32_t k : machine.paths[m]) {
+      name += concat(name.empty() ? "" : " * ", machine.kernels[k].spec.name);
+    }
+    const std::string columns = columns_of_path(machine.paths[m]);
+    auto& source = sources.try_emplace(columns, Explanation::Source{columns, 0, {}}).first->second;
+    source.strongest.push_back({std::move(name), machine.weights[m], sign * scores[m]});
+    source.score += sign * scores[m];
+  }
+  Explanation explanation;
+  explanation.label = label;
+  for (auto& [name, source] : sources) {
+    std::stable_sort(source.strongest.begin(), source.strongest.end(), by_size);
+    if (source.strongest.size() > num_strongest) source.strongest.resize(num_strongest);
+    explanation.score += source.score;
+    explanation.sources.push_back(std::move(source));
+  }
+  std::stable_sort(explanation.sources.begin(), explanation.sources.end(), by_size);
+  const double bias = sign * machine.biases[which];
+  explanation.sources.push_back({"(intercept)", bias, {}});
+  explanation.score += bias;
+  return explanation;
 }
 
 std::vector<std::string> KernelPredictor::lines() const {

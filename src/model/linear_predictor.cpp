@@ -122,7 +122,7 @@ Explanation LinearPredictor::explain(const SparseRow& x, LabelId label,
   std::stable_sort(path.begin(), path.end(), [&](NodeId a, NodeId b) {
     return parts_.graph.depth(a) < parts_.graph.depth(b);
   });
-  Explanation explanation{label, 0, {}};
+  Explanation explanation{label, 0, {}, {}};
   for (const NodeId n : path) {
     Explanation::Node node{parts_.label_of_node[n], false, 0, {}};
     for (const NodeId parent : parts_.graph.parents(n)) {

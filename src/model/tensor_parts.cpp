@@ -136,4 +136,28 @@ Preprocessing load_preprocessing(const TensorMap& tensors) {
   return preprocessing;
 }
 
+void save_views(TensorMap& out, std::span<const View> views) {
+  if (views.empty()) return;
+  std::vector<std::string> names;
+  std::vector<FeatureId> ends;
+  for (const View& view : views) {
+    names.push_back(view.name);
+    ends.push_back(view.end);
+  }
+  out.put_strings("views", names);
+  out.put<FeatureId>("views.ends", ends);
+}
+
+std::vector<View> load_views(const TensorMap& tensors) {
+  std::vector<View> views;
+  if (!tensors.has("views.ends")) return views;
+  const auto names = tensors.get_strings("views");
+  const auto ends = tensors.get<FeatureId>("views.ends", names.size());
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    views.push_back({names[k], k == 0 ? 0 : ends[k - 1], ends[k]});
+  }
+  check_views(views);
+  return views;
+}
+
 }  // namespace margrove

@@ -23,6 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MARGROVE = os.environ.get("MARGROVE", str(ROOT / "build" / "margrove"))
 UPDATE = os.environ.get("MARGROVE_UPDATE_GOLDEN") == "1"
 METHODS = ["flat-svm", "flat-lr", "hsvm", "nhsvm", "shared-svm", "hr-svm", "hr-lr", "top-down-svm"]
+KERNEL_METHODS = ["spn-mkl", "lp-mkl", "simple-mkl", "average-mkl"]
 VERBS = ["train", "predict", "evaluate", "tune", "info", "explain", "compare", "hierarchy"]
 VERBS += ["report", "export", "import"]
 
@@ -103,7 +104,7 @@ class Help(CliTest):
             self.compare(verb, self.run_program(verb, "--help")[0])
 
     def test_of_every_method_is_as_agreed(self) -> None:
-        for method in METHODS:
+        for method in METHODS + KERNEL_METHODS:
             self.compare(
                 f"train-{method}", self.run_program("train", "--method", method, "--help")[0]
             )

@@ -54,6 +54,9 @@ struct ColumnRange {
   bool operator==(const ColumnRange&) const = default;
 };
 
+/// "1-20,25": from 1, as files count, the last included.
+std::string format_columns(std::span<const ColumnRange> ranges);
+
 struct KernelSpec {
   std::string name;
   KernelType type = KernelType::gaussian;

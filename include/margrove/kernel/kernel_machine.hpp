@@ -26,6 +26,9 @@ struct KernelMachine {
   /// scores[i * num_machines() + c] = f_c(x_i); columns of X that training did not see count as
   /// absent. Rows in parallel. O(rows * support vectors * kernels).
   std::vector<double> scores(const CsrView& X, Executor& executor) const;
+  /// f_c(x) taken apart: weight_m sum_i u_ci K_m(x_i, x) of every path m. With the bias they add up
+  /// to the score.
+  std::vector<double> path_scores(const CsrView& x, std::size_t machine) const;
 };
 
 /// From what training used: grams[k] is kernel k of the paths, over the rows of X. Throws

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "margrove/data/views.hpp"
 #include "margrove/kernel/kernel_machine.hpp"
 #include "margrove/kernel/network.hpp"
 #include "margrove/model/predictor.hpp"
@@ -22,6 +23,7 @@ class KernelPredictor final : public RowPredictor {
     std::vector<double> beta;             // one a product node
     std::vector<LabelId> label_of_class;  // ascending
     std::uint32_t num_labels = 0;
+    std::vector<View> views;  // for names in explanations
   };
   explicit KernelPredictor(Parts parts);
   static std::unique_ptr<Predictor> load(const TensorMap& tensors, std::uint32_t num_labels);
@@ -34,6 +36,8 @@ class KernelPredictor final : public RowPredictor {
   void scores(const CsrView& X, std::size_t begin, std::size_t end,
               std::span<float> scores) const override;
   LabelSets predict(const CsrView& X, Executor& executor) const override;
+  /// Sources: paths whose kernels read the same columns, together.
+  Explanation explain(const SparseRow& x, LabelId label, std::size_t num_strongest) const override;
 
   const SumProductNetwork& network() const { return parts_.network; }
   std::span<const double> beta() const { return parts_.beta; }
@@ -43,6 +47,7 @@ class KernelPredictor final : public RowPredictor {
   std::string svg() const;
 
  private:
+  std::string columns_of_path(const std::vector<std::uint32_t>& path) const;
   Parts parts_;
 };
 

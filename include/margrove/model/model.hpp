@@ -23,6 +23,7 @@ struct Model {
   bool has_hierarchy = false;
   std::vector<std::uint32_t> training_rows;  // of each label
   Preprocessing preprocessing;               // of rows, before the predictor sees them
+  std::vector<View> views;                   // of the rows; empty: one source
   FitReport report;
   std::optional<Calibration> calibration;  // of probabilities, if it was asked for
   std::unique_ptr<Predictor> predictor;

@@ -66,9 +66,22 @@ struct Explanation {
     double score;
     std::vector<Contribution> strongest;  // by |score|, largest first
   };
+  /// Kernel machines have sources instead: the score is the sum of theirs, and a source's score is
+  /// the sum over its paths of weight * sum_i u_i (product of kernels)(x_i, x).
+  struct Path {
+    std::string name;  // "a * b" for the product of kernels a and b
+    double weight;     // of the path
+    double score;
+  };
+  struct Source {
+    std::string name;  // the columns that its kernels read, or the views; "(intercept)"
+    double score;
+    std::vector<Path> strongest;  // by |score|, largest first
+  };
   LabelId label = 0;
   double score = 0;
-  std::vector<Node> nodes;  // from the root down
+  std::vector<Node> nodes;      // from the root down
+  std::vector<Source> sources;  // by |score|, largest first; the intercept last
 };
 
 /// A model whose examples are rows of a matrix. Label ids are those of Model::labels.

@@ -2,10 +2,13 @@
 // How the parts that several kinds of model share lie in a TensorMap. All load_ functions throw
 // ModelFileError or InvalidInput on anything that is not valid.
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "margrove/base/tensors.hpp"
 #include "margrove/data/tfidf.hpp"
+#include "margrove/data/views.hpp"
 #include "margrove/data/weight_matrix.hpp"
 #include "margrove/labels/label_graph.hpp"
 
@@ -26,6 +29,10 @@ void save_preprocessing(TensorMap& out, const Preprocessing& preprocessing);
 Preprocessing load_preprocessing(const TensorMap& tensors);
 /// "none", "text-tfidf", "count-tfidf", "normalize".
 std::string_view to_string(Preprocessing::Kind kind);
+
+/// "views" and "views.ends"; nothing for no views.
+void save_views(TensorMap& out, std::span<const View> views);
+std::vector<View> load_views(const TensorMap& tensors);
 
 /// The edges of a graph, by child.
 std::vector<LabelEdge> edges_of(const LabelGraph& graph);

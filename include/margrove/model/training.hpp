@@ -20,7 +20,8 @@ struct RawRows {
   bool is_text = false;
   LabelSets labels;
   LabelCodec codec;
-  std::string source;  // for messages
+  std::vector<View> views;  // of X; empty: one source
+  std::string source;       // for messages
   std::size_t num_rows() const { return labels.num_rows(); }
 };
 /// Reads `label<TAB>text` lines if is_text, SVMlight otherwise. With a codec, labels get its ids,
@@ -28,6 +29,23 @@ struct RawRows {
 RawRows read_rows(const std::string& path, bool is_text, const LabelCodec* codec = nullptr,
                   bool known_labels_only = false, RunControl* control = nullptr);
 RawRows select_rows(const RawRows& raw, std::span<const std::uint32_t> rows);
+
+/// A file with further features of the same rows, in the same order.
+struct ViewFile {
+  std::string name;
+  std::string path;
+};
+inline constexpr std::string_view kFirstView = "main";
+/// Reads the files and puts their columns to the right of raw.X, whose own become the view
+/// kFirstView. Throws InvalidInput: raw holds texts; a file has another number of rows, no
+/// features, or a label that its row does not have in raw (rows without label are fine); names
+/// repeat.
+void read_views(RawRows& raw, std::span<const ViewFile> files, RunControl* control = nullptr);
+/// The same for rows that a model with these views is to see (none: one source): raw is the first
+/// of them, `files` are the others in any order, and features beyond a view's width are dropped.
+/// Throws InvalidInput also if the names are not the model's.
+void read_views_of_model(RawRows& raw, std::span<const ViewFile> files, std::span<const View> views,
+                         RunControl* control = nullptr);
 
 /// What is done to rows before training; at most one of the first three.
 struct PreprocessingOptions {
@@ -61,6 +79,7 @@ struct PreparedRows {
   CsrMatrix X;
   LabelledRows labelled;
   std::vector<double> row_weights;
+  std::vector<View> views;
   std::string source;
   /// Valid while this object stays where it is.
   TrainingSet training_set() const;

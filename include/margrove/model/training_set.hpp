@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "margrove/data/dataset.hpp"
+#include "margrove/data/views.hpp"
 #include "margrove/labels/label_graph.hpp"
 
 namespace margrove {
@@ -29,6 +30,7 @@ struct TrainingSet {
   const LabelCodec* codec = nullptr;      // all labels of the hierarchy and of the data
   const LabelGraph* hierarchy = nullptr;  // over the ids of `codec`; null: none was given
   std::span<const double> row_weights;    // of each row's loss, >= 0; empty: all 1
+  std::span<const View> views;            // of X; empty: one source
   const Examples* examples = nullptr;     // instead of X and labels
   std::string source = "training data";   // for messages
 };

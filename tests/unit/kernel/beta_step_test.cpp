@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "margrove/base/errors.hpp"
 #include "margrove/base/random.hpp"
@@ -67,6 +70,31 @@ TEST(BetaStep, newton_and_cccp_reach_the_same_value_for_p_below_1) {
     const auto cccp = beta_cccp(made.problem, {});
     EXPECT_TRUE(newton.converged);
     EXPECT_NEAR(newton.value, cccp.value, 1e-6 * newton.value);
+  }
+}
+
+TEST(BetaStep, every_solver_finds_the_minimum_of_a_generic_convex_solver) {
+  std::ifstream file(MARGROVE_SOURCE_DIR "/tests/golden/beta_steps.json");
+  const auto cases = nlohmann::json::parse(file);  // CVXPY with Clarabel
+  ASSERT_GE(cases.size(), 27U);
+  for (const auto& golden : cases) {
+    SCOPED_TRACE(golden["name"]);
+    std::vector<NetworkPath> paths;
+    for (const auto& factors : golden["paths"]) {
+      NetworkPath path;
+      for (const auto& factor : factors) path.factors.push_back({factor[0], factor[1]});
+      paths.push_back(std::move(path));
+    }
+    const BetaProblem problem{paths, golden["terms"].get<std::vector<double>>(),
+                              golden["penalties"].get<std::vector<double>>(),
+                              golden["p"].get<std::vector<double>>()};
+    const double minimum = golden["minimum"];
+    EXPECT_NEAR(beta_newton(problem, {}).value, minimum, 1e-7 * minimum);
+    const bool is_convex =
+        std::all_of(problem.p.begin(), problem.p.end(), [](double p) { return p >= 1; });
+    const auto reference =
+        is_convex ? beta_projected_gradient(problem, {}) : beta_cccp(problem, {});
+    EXPECT_NEAR(reference.value, minimum, 1e-6 * minimum);
   }
 }
 

@@ -152,6 +152,58 @@ TEST_F(NetworkFile, damaged_models_throw_with_the_tensor) {
               HasSubstr("kernel."));
 }
 
+TEST_F(NetworkFile, explanations_add_up_to_the_score_of_every_class) {
+  for (const std::uint32_t num_classes : {2U, 3U}) {
+    const auto data = data_of(90, num_classes, 3);
+    const auto result = train("spn-mkl", data, with(kProducts));
+    std::vector<float> scores(90 * (num_classes + 1));
+    rows_of(result).scores(data.X, 0, 90, scores);
+    for (LabelId label = 1; label <= num_classes; ++label) {
+      const auto whole = rows_of(result).explain(data.X.row(7), label, 99);
+      EXPECT_NEAR(whole.score, scores[7 * (num_classes + 1) + label], 1e-5);
+      double sum = 0;
+      for (const auto& source : whole.sources) {
+        sum += source.score;
+        double paths = source.name == "(intercept)" ? source.score : 0.0;
+        for (const auto& path : source.strongest) paths += path.score;
+        EXPECT_NEAR(paths, source.score, 1e-9);
+      }
+      EXPECT_NEAR(sum, whole.score, 1e-9);
+      ASSERT_GE(whole.sources.size(), 2U);
+      EXPECT_EQ(whole.sources.back().name, "(intercept)");
+      const auto cut = rows_of(result).explain(data.X.row(7), label, 1);
+      for (std::size_t s = 0; s + 1 < whole.sources.size(); ++s) {
+        ASSERT_EQ(cut.sources[s].strongest.size(), 1U);
+        EXPECT_EQ(cut.sources[s].strongest[0].name, whole.sources[s].strongest[0].name);
+      }
+    }
+    EXPECT_THROW(rows_of(result).explain(data.X.row(7), 0, 1), InvalidInput);
+  }
+}
+
+TEST_F(NetworkFile, views_are_what_kernels_may_name_and_are_groups_without_a_network) {
+  auto data = data_of(90, 2, 3);
+  const std::vector<View> views{{"left", 0, 2}, {"right", 2, 6}};
+  auto set = data.set();
+  set.views = views;
+  const auto run = find_method("spn-mkl").start();
+  Executor executor(1);
+  RunControl control;
+  const auto groups = run->train(set, executor, control);
+  const auto& network = dynamic_cast<const KernelPredictor&>(*groups.predictor).network();
+  EXPECT_EQ(network.kernels().size(), 10U);
+  EXPECT_EQ(network.kernels()[7].name, "right/gaussian/1");
+  EXPECT_EQ(network.kernels()[7].columns, (std::vector<ColumnRange>{{2, 6}}));
+  const auto sources = rows_of(groups).explain(data.X.row(0), 1, 1).sources;
+  ASSERT_EQ(sources.size(), 3U);
+  EXPECT_THAT(sources[0].name + sources[1].name, HasSubstr("view right"));
+  set_options(run->options(), {{"network", R"({"kernels":
+      {"k": {"type": "linear", "view": "right"}}, "shape": "one-layer"})"}});
+  const auto one = run->train(set, executor, control);
+  EXPECT_EQ(dynamic_cast<const KernelPredictor&>(*one.predictor).network().kernels()[0].columns,
+            (std::vector<ColumnRange>{{2, 6}}));
+}
+
 TEST_F(NetworkFile, same_bits_on_any_number_of_threads) {
   const auto data = data_of(100, 3, 5);
   const auto options = with(kProducts);
@@ -221,7 +273,14 @@ TEST_F(NetworkFile, wrong_input_throws) {
   EXPECT_THAT(message("simple-mkl", several, {}), HasSubstr("row 0 of training data has 2 labels"));
   several.labels = {};
   for (std::size_t i = 0; i < 60; ++i) several.labels.append(std::vector<LabelId>{1});
-  EXPECT_THAT(message("simple-mkl", several, {}), HasSubstr("has 1 different labels"));
+  EXPECT_THAT(message("simple-mkl", several, {}),
+              HasSubstr("has rows of 1 class, but must have at least 2"));
+  const std::vector<double> weights(60, 1.0);
+  auto weighted = data.set();
+  weighted.row_weights = weights;
+  Executor executor(1);
+  RunControl control;
+  EXPECT_THROW(find_method("lp-mkl").start()->train(weighted, executor, control), InvalidInput);
   EXPECT_GT(find_method("spn-mkl").start()->memory_estimate(data.set()), 60U * 60 * 4);
 }
 

@@ -1,0 +1,271 @@
+"""Estimators of kernel machines: kernels combined by a sum-product network, a norm, or evenly."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from margrove._base import Classifier, _option_text
+from margrove._progress import Progress
+from margrove._types import Csr
+
+__all__ = [
+    "AverageMKLClassifier",
+    "KernelClassifier",
+    "LpMKLClassifier",
+    "SPNMKLClassifier",
+    "SimpleMKLClassifier",
+]
+
+Self = TypeVar("Self", bound="KernelClassifier")
+Network = str | os.PathLike[str] | Mapping[str, Any] | None
+Views = Mapping[str, Sequence[int]] | None
+WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
+
+
+class KernelClassifier(Classifier):
+    """What the kernel estimators share.
+
+    X is one array or several views of the same rows: a list of arrays (named "view1", "view2",
+    ...), or a dict of them by name. The parameter `views` names the columns of one array instead:
+    {"colour": (0, 20), "shape": (20, 60)}, side by side from 0 to the last column. The network's
+    kernels choose one with {"view": "colour"}.
+
+    Attributes after `fit`, beside those of all estimators: `views_`, a dict of column ranges (empty
+    for one source), `weights_`, a dict of the product nodes' weights, and `network_`, the network
+    with its weights as text.
+    """
+
+    _weighs_rows = False
+    _pass_limit = "max_rounds"
+
+    hierarchy = None  # kernel methods know none
+    calibration = 0.0
+    network: Network
+    views: Views
+    views_: dict[str, tuple[int, int]]
+    weights_: dict[str, float]
+    network_: str
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        return {name: value for name, value in super()._defaults().items() if name != "views"}
+
+    def _options(self) -> dict[str, str]:
+        return {name: _option_text(getattr(self, name)) for name in self._defaults()}
+
+    def fit(self: Self, X: Any, y: Any) -> Self:  # type: ignore[override]
+        """Trains on rows X and a label for each. Raises ValueError for wrong data or options."""
+        X, self._given_views = _joined(X, self.views)
+        super().fit(X, y)
+        self._describe()
+        return self
+
+    def _views_of_X(self) -> list[tuple[str, int, int]]:
+        return self._given_views
+
+    def _describe(self) -> None:
+        self.views_ = {name: (begin, end) for name, begin, end in self.model_.views}
+        lines, _, _, self.weights_ = self.model_.network
+        self.network_ = "\n".join(lines)
+
+    def _loaded(self) -> None:
+        self._describe()
+        self.views = self.views_ or None
+
+    def _rows(self, X: Any) -> Csr:
+        check_is_fitted(self)
+        if _is_views(X):
+            if isinstance(X, Mapping) and set(X) == set(self.views_):
+                X = {name: X[name] for name in self.views_}  # in any order
+            X, found = _joined(X, None)
+            given = {name: (begin, end) for name, begin, end in found}
+            if given != self.views_:
+                raise ValueError(f"X: its views are {given}, but must be {self.views_}")
+        return super()._rows(X)
+
+    def draw(self, path: str | os.PathLike[str]) -> None:
+        """Draws the network with its weights: SVG, or Graphviz source if `path` ends in .dot."""
+        check_is_fitted(self)
+        _, dot, svg, _ = self.model_.network
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(dot if os.fspath(path).endswith(".dot") else svg)
+
+
+def _is_views(X: Any) -> bool:
+    if sp.issparse(X):  # some of which are mappings too
+        return False
+    if isinstance(X, Mapping):
+        return True
+    return (
+        isinstance(X, list | tuple)
+        and len(X) > 0
+        and all(len(getattr(part, "shape", ())) == 2 for part in X)
+    )
+
+
+def _joined(X: Any, views: Views) -> tuple[Any, list[tuple[str, int, int]]]:
+    """The columns side by side, and where each view lies."""
+    if not _is_views(X):
+        return X, [(name, int(begin), int(end)) for name, (begin, end) in (views or {}).items()]
+    if views is not None:
+        raise ValueError("views: they name columns of one array, but X is several arrays")
+    parts = dict(X) if isinstance(X, Mapping) else {f"view{k + 1}": x for k, x in enumerate(X)}
+    rows = {name: part.shape[0] for name, part in parts.items()}
+    if len(set(rows.values())) > 1:
+        raise ValueError(f"X: its views have {rows} rows, but must have as many each")
+    found: list[tuple[str, int, int]] = []
+    for name, part in parts.items():
+        begin = found[-1][2] if found else 0
+        found.append((name, begin, begin + part.shape[1]))
+    if any(sp.issparse(part) for part in parts.values()):
+        return sp.hstack([sp.csr_array(part) for part in parts.values()], format="csr"), found
+    return np.hstack([np.asarray(part) for part in parts.values()]), found
+
+
+class SPNMKLClassifier(KernelClassifier):
+    """Kernels combined along a sum-product network, whose weights are learned ([SPN]).
+
+    `network`: a dict as in docs/spn_mkl.md, its JSON text or a file; {"kernels": {...}, "shape":
+    "one-layer"} and "groups" are the usual shapes. Without one: Gaussian kernels of `widths`, in
+    medians of the distance, on all columns, or a group of them on each view.
+    """
+
+    _method = "spn-mkl"
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        network: Network = None,
+        widths: Sequence[float] = WIDTHS,
+        tolerance: float = 1e-2,
+        svm_tolerance: float = 1e-3,
+        max_rounds: int = 500,
+        weight_penalty: float = 1.0,
+        p: float = 1.0,
+        max_paths: float = 10_000.0,
+        views: Views = None,
+        threads: int = 1,
+        time_limit_seconds: float | None = None,
+        memory_limit: float | None = None,
+        progress: Progress = False,
+    ) -> None:
+        self.C = C
+        self.network = network
+        self.widths = widths
+        self.tolerance = tolerance
+        self.svm_tolerance = svm_tolerance
+        self.max_rounds = max_rounds
+        self.weight_penalty = weight_penalty
+        self.p = p
+        self.max_paths = max_paths
+        self.views = views
+        self.threads = threads
+        self.time_limit_seconds = time_limit_seconds
+        self.memory_limit = memory_limit
+        self.progress = progress
+
+
+class LpMKLClassifier(KernelClassifier):
+    """Multiple kernel learning with an l_p norm over the network's kernels, whatever its shape."""
+
+    _method = "lp-mkl"
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        network: Network = None,
+        widths: Sequence[float] = WIDTHS,
+        tolerance: float = 1e-2,
+        svm_tolerance: float = 1e-3,
+        max_rounds: int = 500,
+        p: float = 2.0,
+        views: Views = None,
+        threads: int = 1,
+        time_limit_seconds: float | None = None,
+        memory_limit: float | None = None,
+        progress: Progress = False,
+    ) -> None:
+        self.C = C
+        self.network = network
+        self.widths = widths
+        self.tolerance = tolerance
+        self.svm_tolerance = svm_tolerance
+        self.max_rounds = max_rounds
+        self.p = p
+        self.views = views
+        self.threads = threads
+        self.time_limit_seconds = time_limit_seconds
+        self.memory_limit = memory_limit
+        self.progress = progress
+
+
+class SimpleMKLClassifier(KernelClassifier):
+    """Multiple kernel learning with an l_1 norm: few of the network's kernels."""
+
+    _method = "simple-mkl"
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        network: Network = None,
+        widths: Sequence[float] = WIDTHS,
+        tolerance: float = 1e-2,
+        svm_tolerance: float = 1e-3,
+        max_rounds: int = 500,
+        views: Views = None,
+        threads: int = 1,
+        time_limit_seconds: float | None = None,
+        memory_limit: float | None = None,
+        progress: Progress = False,
+    ) -> None:
+        self.C = C
+        self.network = network
+        self.widths = widths
+        self.tolerance = tolerance
+        self.svm_tolerance = svm_tolerance
+        self.max_rounds = max_rounds
+        self.views = views
+        self.threads = threads
+        self.time_limit_seconds = time_limit_seconds
+        self.memory_limit = memory_limit
+        self.progress = progress
+
+
+class AverageMKLClassifier(KernelClassifier):
+    """Machines of the average of the network's kernels: the baseline of the others."""
+
+    _method = "average-mkl"
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        network: Network = None,
+        widths: Sequence[float] = WIDTHS,
+        tolerance: float = 1e-2,
+        svm_tolerance: float = 1e-3,
+        max_rounds: int = 500,
+        views: Views = None,
+        threads: int = 1,
+        time_limit_seconds: float | None = None,
+        memory_limit: float | None = None,
+        progress: Progress = False,
+    ) -> None:
+        self.C = C
+        self.network = network
+        self.widths = widths
+        self.tolerance = tolerance
+        self.svm_tolerance = svm_tolerance
+        self.max_rounds = max_rounds
+        self.views = views
+        self.threads = threads
+        self.time_limit_seconds = time_limit_seconds
+        self.memory_limit = memory_limit
+        self.progress = progress

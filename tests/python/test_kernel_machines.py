@@ -1,0 +1,324 @@
+"""Kernel machines of the Python package, and other programs' answers to the same problems."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from libsvm.svmutil import svm_parameter, svm_problem, svm_train
+from margrove import (
+    AverageMKLClassifier,
+    Classifier,
+    LpMKLClassifier,
+    SimpleMKLClassifier,
+    SPNMKLClassifier,
+    _base,
+    _core,
+    load,
+)
+from numpy.typing import NDArray
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from test_estimators import run_program, write_svmlight
+
+ESTIMATORS: list[type[Classifier]] = [
+    SPNMKLClassifier,
+    LpMKLClassifier,
+    SimpleMKLClassifier,
+    AverageMKLClassifier,
+]
+Matrix = NDArray[np.float64]
+
+
+def clouds(count: int, classes: int = 2, seed: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Overlapping clouds in four columns, in quarters, which text files hold exactly."""
+    random = np.random.default_rng(seed)
+    y = np.arange(count) % classes
+    X = random.normal(size=(count, 4))
+    X[:, 0] += y
+    X[:, 2] += y == 1
+    return (np.round(4 * X) / 4).astype(np.float32), y
+
+
+def gaussian(A: NDArray[Any], B: NDArray[Any], width: float) -> Matrix:
+    squares = ((A[:, None].astype(float) - B[None].astype(float)) ** 2).sum(axis=2)
+    result: Matrix = np.exp(-squares / (2 * width * width))
+    return result
+
+
+# scikit-learn's conventions -----------------------------------------------------------------------
+
+
+@parametrize_with_checks([made() for made in ESTIMATORS])  # type: ignore[untyped-decorator]
+def test_scikit_learn_accepts(estimator: Any, check: Callable[..., None]) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize("made", ESTIMATORS)
+def test_parameters_and_defaults_are_those_of_the_registry(made: type[Classifier]) -> None:
+    _, _, _, options = next(m for m in _core.methods() if m[0] == made._method)
+    ours = {name: _base._option_text(value) for name, value in made._defaults().items()}
+    assert list(ours) == [name for name, *_ in options]
+    for name, kind, default, *_ in options:
+        if kind in ("number", "integer"):
+            assert float(ours[name]) == float(default), name
+        else:
+            assert ours[name] == default, name
+
+
+@pytest.mark.parametrize("made", ESTIMATORS)
+def test_files_are_those_of_the_program(made: type[Classifier], tmp_path: Path) -> None:
+    X, y = clouds(60, 3)
+    write_svmlight(tmp_path / "train", sp.csr_array(X), y)
+    network = {"kernels": {"g": {"type": "gaussian", "widths": [0.5, "median"]}}}
+    network["shape"] = "one-layer"  # type: ignore[assignment]
+    model = made(network=network).fit(X, y)
+    (tmp_path / "network").write_text(json.dumps(network))
+    run_program(
+        "train", "--method", made._method, "--network", tmp_path / "network", tmp_path / "train",
+        tmp_path / "model", "--quiet",
+    )  # fmt: skip
+    read = load(tmp_path / "model")
+    assert type(read) is made
+    np.testing.assert_array_equal(read.decision_function(X), model.decision_function(X))
+    assert read.weights_ == model.weights_
+    model.save(tmp_path / "ours")
+    out = run_program("predict", tmp_path / "ours", tmp_path / "train")
+    assert out.split() == [str(label) for label in model.predict(X)]
+
+
+# Views --------------------------------------------------------------------------------------------
+
+
+def test_views_as_list_dict_sparse_and_columns_are_the_same(tmp_path: Path) -> None:
+    X, y = clouds(80, 3)
+    network = {
+        "kernels": {
+            "g": {"type": "gaussian", "view": "view1", "widths": ["0.5 median", "median"]},
+            "l": {"type": "linear", "view": "view2"},
+        },
+        "root": {"sum": [{"product": [{"sum": ["g"]}, "l"], "name": "both"}, "g"]},
+    }
+    a, b = X[:, :2], X[:, 2:]
+    model = SPNMKLClassifier(network=network).fit([a, b], y)
+    assert model.views_ == {"view1": (0, 2), "view2": (2, 4)}
+    scores = model.decision_function([a, b])
+    by_name = SPNMKLClassifier(network=network).fit({"view1": a, "view2": sp.csr_array(b)}, y)
+    np.testing.assert_array_equal(by_name.decision_function({"view2": b, "view1": a}), scores)
+    columns = SPNMKLClassifier(network=network, views={"view1": (0, 2), "view2": (2, 4)})
+    np.testing.assert_array_equal(columns.fit(X, y).decision_function(X), scores)
+    np.testing.assert_array_equal(model.decision_function(X), scores)
+    model.save(tmp_path / "model")
+    read = load(tmp_path / "model")
+    np.testing.assert_array_equal(read.decision_function([a, b]), scores)
+    assert read.views == model.views_
+
+
+def test_views_without_a_network_are_groups() -> None:
+    X, y = clouds(80)
+    model = SPNMKLClassifier(widths=[1, 2]).fit({"left": X[:, :2], "right": X[:, 2:]}, y)
+    assert {"left", "right"} <= set(model.weights_)
+    assert "right/gaussian/2: gaussian" in model.network_
+    assert model.score({"left": X[:, :2], "right": X[:, 2:]}, y) > 0.7
+
+
+def test_views_that_do_not_fit_are_named() -> None:
+    X, y = clouds(40)
+    model = SPNMKLClassifier().fit([X[:, :2], X[:, 2:]], y)
+    with pytest.raises(ValueError, match=r"X: its views are .*view1.*, but must be"):
+        model.predict([X[:, :3], X[:, 3:]])
+    with pytest.raises(ValueError, match="view1': 40, 'view2': 39"):
+        SPNMKLClassifier().fit([X, X[1:]], y)
+    with pytest.raises(ValueError, match="they name columns of one array"):
+        SPNMKLClassifier(views={"a": (0, 4)}).fit([X, X], y)
+    with pytest.raises(ValueError, match=r"views: they end at column 3, but X has 4"):
+        SPNMKLClassifier(views={"a": (0, 3)}).fit(X, y)
+    with pytest.raises(ValueError, match=r"view 'b': its columns \[3, 4\) must begin at 2"):
+        SPNMKLClassifier(views={"a": (0, 2), "b": (3, 4)}).fit(X, y)
+
+
+def test_columns_can_be_searched_over_like_any_estimator() -> None:
+    X, y = clouds(60)
+    search = GridSearchCV(
+        SPNMKLClassifier(views={"a": (0, 2), "b": (2, 4)}, widths=[1]), {"C": [0.1, 1]}, cv=2
+    ).fit(X, y)
+    assert search.best_params_["C"] in (0.1, 1)
+
+
+# Explanations -------------------------------------------------------------------------------------
+
+
+def test_explanations_add_up_over_sources_and_paths(tmp_path: Path) -> None:
+    X, y = clouds(80, 3)
+    model = SPNMKLClassifier(widths=[1, 2]).fit([X[:, :2], X[:, 2:]], y)
+    scores = model.decision_function(X)
+    for k, explanation in enumerate(model.explain([X[:3, :2], X[:3, 2:]], 1, num_features=9)):
+        assert explanation.label == 1
+        assert explanation.score == pytest.approx(scores[k, 1], abs=1e-5)
+        assert sum(s.score for s in explanation.sources) == pytest.approx(explanation.score)
+        for source in explanation.sources[:-1]:
+            assert sum(p.score for p in source.strongest) == pytest.approx(source.score)
+        assert {s.source for s in explanation.sources} == {
+            "view view1", "view view2", "(intercept)",
+        }  # fmt: skip
+        assert "view view1: " in str(explanation)
+    model.draw(tmp_path / "n.svg")
+    model.draw(tmp_path / "n.dot")
+    assert (tmp_path / "n.svg").read_text().startswith("<svg")
+    assert (tmp_path / "n.dot").read_text().startswith("digraph")
+    with pytest.raises(ValueError, match="row weights are given, but it takes none"):
+        _core.train(
+            "spn-mkl", {}, (1, np.array([0, 1, 2]), np.array([0, 0], np.int32),
+            np.array([1, 2], np.float32)), (np.array([0, 1, 2]), np.array([0, 1], np.uint32)),
+            ["a", "b"], None, np.ones(2), 1, None, None, None,
+        )  # fmt: skip
+    with pytest.raises(ValueError, match="a model of method flat-svm has none"):
+        _ = load_flat().network
+
+
+def load_flat() -> _core.Model:
+    from margrove import FlatSVC
+
+    X, y = clouds(20)
+    return FlatSVC().fit(X, y).model_
+
+
+# Other programs' answers --------------------------------------------------------------------------
+
+
+def precise(**options: Any) -> dict[str, Any]:
+    return {"tolerance": 1e-8, "svm_tolerance": 1e-9, "max_rounds": 5000} | options
+
+
+def factor(K: Matrix) -> Matrix:
+    """L with L L' = K."""
+    values, vectors = np.linalg.eigh(K)
+    result: Matrix = vectors * np.sqrt(np.maximum(values, 0))
+    return result
+
+
+def network_optimum(
+    kernels: list[Matrix],
+    paths: list[tuple[list[int], dict[int, float]]],
+    signs: Matrix,
+    p: list[float],
+) -> tuple[float, Matrix]:
+    """The objective of a network by a conic solver, as one convex problem in w, b and beta.
+
+    paths: (kernels, {product: exponent of its weight}); signs: a column of +-1 for each machine.
+    """
+    weight_penalty, C = 0.3, 2.0
+    n, machines = signs.shape
+    beta = cp.Variable(len(p), nonneg=True)
+    b = cp.Variable(machines)
+    f: Any = np.ones((n, 1)) @ cp.reshape(b, (1, machines), order="C")
+    objective: Any = 0
+    for chosen, exponents in paths:
+        L = factor(np.prod([kernels[k] for k in chosen], axis=0))
+        w = cp.Variable((n, machines))
+        g = cp.geo_mean(
+            cp.hstack([beta[v] for v in exponents]), [round(8 * e) for e in exponents.values()]
+        )
+        objective += cp.quad_over_lin(cp.vec(w, order="C"), g) / 2
+        objective += weight_penalty * sum(e * cp.power(beta[v], p[v]) for v, e in exponents.items())
+        f = f + L @ w
+    objective += C * cp.sum(cp.pos(1 - cp.multiply(signs, f)))
+    problem = cp.Problem(cp.Minimize(objective))
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    assert problem.status == cp.OPTIMAL
+    return float(problem.value), np.asarray(beta.value)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("p", [1.0, 1.5, 2.0])
+def test_network_reaches_the_optimum_of_a_generic_convex_solver(classes: int, p: float) -> None:
+    X, y = clouds(24, classes, seed=3)
+    kernels = {
+        "a": {"type": "gaussian", "width": 1.0, "scaling": "none"},
+        "b": {"type": "gaussian", "width": 3.0, "scaling": "none", "columns": "1-2"},
+        "c": {"type": "gaussian", "width": 1.0, "scaling": "none", "columns": "3-4"},
+    }
+    matrices = [gaussian(X, X, 1), gaussian(X[:, :2], X[:, :2], 3), gaussian(X[:, 2:], X[:, 2:], 1)]
+    # (beta_a a + beta_b b) beta_top + beta_ab (beta_b b) o (beta_c c): shared node b
+    network = {
+        "kernels": kernels,
+        "nodes": {"pa": {"product": ["a"]}, "pb": {"product": ["b"]}, "pc": {"product": ["c"]}},
+        "root": {"sum": [
+            {"product": [{"sum": ["pa", "pb"]}], "name": "top"},
+            {"product": [{"sum": ["pb"]}, {"sum": ["pc"]}], "name": "both", "p": 2.0},
+        ]},
+    }  # fmt: skip
+    names = ["pa", "pb", "pc", "top", "both"]
+    paths = [
+        ([0], {0: 0.5, 3: 0.5}),
+        ([1], {1: 0.5, 3: 0.5}),
+        ([1, 2], {1: 0.25, 2: 0.25, 4: 0.5}),
+    ]
+    signs = np.where(y == 1, 1.0, -1.0)[:, None]
+    if classes > 2:
+        signs = np.where(y[:, None] == np.arange(classes), 1.0, -1.0)
+    optimum, beta = network_optimum(matrices, paths, signs, [p, p, p, p, 2.0])
+    model = SPNMKLClassifier(network=network, **precise(p=p, C=2.0, weight_penalty=0.3)).fit(X, y)
+    assert model.report_["primal"] == pytest.approx(optimum, rel=1e-6)
+    assert model.report_["dual"] <= optimum * (1 + 1e-6)
+    for name, expected in zip(names, beta, strict=True):
+        assert model.weights_[name] == pytest.approx(expected, abs=5e-3), name
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_norms_reach_the_optimum_of_a_generic_convex_solver(p: float) -> None:
+    X, y = clouds(24, seed=4)
+    widths = [0.5, 1.0, 2.0, 4.0]
+    network = {
+        "kernels": {"g": {"type": "gaussian", "widths": widths, "scaling": "none"}},
+        "shape": "one-layer",
+    }
+    signs = np.where(y == 1, 1.0, -1.0)
+    d = cp.Variable(len(widths), nonneg=True)
+    f: Any = cp.Variable()
+    objective: Any = 0
+    for k, width in enumerate(widths):
+        w = cp.Variable(len(y))
+        objective += cp.quad_over_lin(w, d[k]) / 2
+        f = f + factor(gaussian(X, X, width)) @ w
+    objective += 2.0 * cp.sum(cp.pos(1 - cp.multiply(signs, f)))
+    problem = cp.Problem(cp.Minimize(objective), [cp.norm(d, p) <= 1])
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    made = (
+        SimpleMKLClassifier(network=network, **precise(C=2.0))
+        if p == 1
+        else LpMKLClassifier(network=network, **precise(C=2.0, p=p))
+    )
+    assert made.fit(X, y).report_["primal"] == pytest.approx(float(problem.value), rel=1e-6)
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
+@pytest.mark.parametrize("made", [AverageMKLClassifier, SimpleMKLClassifier])
+def test_single_kernel_has_the_objective_and_the_predictions_of_libsvm(made: Any, C: float) -> None:
+    X, y = clouds(150, seed=5)
+    fresh, truth = clouds(300, seed=6)
+    K = gaussian(X, X, 1.5)
+    rows = np.hstack([np.arange(1, 151)[:, None], K])
+    signs = np.where(y == 1, 1.0, -1.0)
+    machine = svm_train(
+        svm_problem(signs, rows, isKernel=True), svm_parameter(f"-t 4 -c {C} -e 1e-7 -q")
+    )
+    u = np.zeros(150)
+    for i, coefficient in zip(machine.get_sv_indices(), machine.get_sv_coef(), strict=True):
+        u[i - 1] = coefficient[0]
+    sign = 1 if machine.get_labels()[0] > 0 else -1
+    objective = np.abs(u).sum() - u @ K @ u / 2
+    scores = sign * (gaussian(fresh, X, 1.5) @ u - machine.rho[0])
+
+    network = {
+        "kernels": {"g": {"type": "gaussian", "width": 1.5, "scaling": "none"}},
+        "shape": "one-layer",
+    }
+    model = made(network=network, **precise(C=C)).fit(X, y)
+    assert model.report_["primal"] == pytest.approx(objective, rel=1e-6)
+    np.testing.assert_allclose(model.decision_function(fresh) / 2, scores, atol=2e-4)
+    assert model.score(fresh, truth) == np.mean((scores > 0) == (truth == 1))
