@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         SimpleMKLClassifier,
         SPNMKLClassifier,
     )
+    from margrove.kernel_networks import KernelNetwork
     from margrove.page import report
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "FlatSVC",
     "HRLogisticRegression",
     "Hierarchy",
+    "KernelNetwork",
     "LpMKLClassifier",
     "ModelFileError",
     "NodeScore",
@@ -64,6 +66,7 @@ __all__ = [
 
 _HOMES = {"Hierarchy": "hierarchy", "Contribution": "explanation", "Explanation": "explanation"}
 _HOMES |= {"Calibration": "_probabilities", "report": "page"}
+_HOMES["KernelNetwork"] = "kernel_networks"
 _HOMES |= dict.fromkeys(("NodeScore", "PathScore", "SourceScore"), "explanation")
 _HOMES |= dict.fromkeys(
     ("AverageMKLClassifier", "LpMKLClassifier", "SPNMKLClassifier", "SimpleMKLClassifier"),

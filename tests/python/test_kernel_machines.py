@@ -13,6 +13,7 @@ from libsvm.svmutil import svm_parameter, svm_problem, svm_train
 from margrove import (
     AverageMKLClassifier,
     Classifier,
+    KernelNetwork,
     LpMKLClassifier,
     SimpleMKLClassifier,
     SPNMKLClassifier,
@@ -147,6 +148,63 @@ def test_columns_can_be_searched_over_like_any_estimator() -> None:
         SPNMKLClassifier(views={"a": (0, 2), "b": (2, 4)}, widths=[1]), {"C": [0.1, 1]}, cv=2
     ).fit(X, y)
     assert search.best_params_["C"] in (0.1, 1)
+
+
+# Networks -----------------------------------------------------------------------------------------
+
+SEVEN = {f"k{k}": {"type": "gaussian", "width": float(k + 1)} for k in range(7)}
+
+
+def test_built_networks_are_those_written_by_hand() -> None:
+    X, y = clouds(60)
+    b = KernelNetwork()
+    near, far = b.kernel("near", type="gaussian", widths=[0.5, 1]), b.kernel("far", type="linear")
+    shared = b.sum(near, name="shared")
+    single = b.product(shared, name="single")
+    both = b.product(shared, b.sum(far), name="both", p=1.5)
+    built = b.build(b.sum(single, both))
+    near_sum = {"sum": ["near"]}
+    by_hand = {
+        "kernels": {
+            "near": {"type": "gaussian", "widths": [0.5, 1]},
+            "far": {"type": "linear"},
+        },
+        "nodes": {"shared": near_sum},
+        "root": {"sum": [
+            {"product": ["shared"], "name": "single"},
+            {"product": ["shared", {"sum": ["far"]}], "name": "both", "p": 1.5},
+        ]},
+    }  # fmt: skip
+    first, second = (SPNMKLClassifier(network=n, C=3).fit(X, y) for n in (built, by_hand))
+    assert first.report_["primal"] == second.report_["primal"]
+    assert first.weights_["both"] == second.weights_["both"]
+
+
+def test_shapes_have_the_nodes_of_the_program() -> None:
+    X, y = clouds(60)
+    for network, nodes in [
+        (KernelNetwork.one_layer(SEVEN), 7),
+        (KernelNetwork.groups(SEVEN, {"a": ["k0", "k1"], "b": ["k2", "k3", "k4", "k5", "k6"]}), 9),
+        (KernelNetwork.polynomial(dict(list(SEVEN.items())[:3]), 2), 5),
+        (KernelNetwork.figure1(SEVEN), 9),
+    ]:
+        assert len(SPNMKLClassifier(network=network).fit(X, y).weights_) == nodes
+    with pytest.raises(ValueError, match="figure 1 has 7 kernels, but 1 are given"):
+        KernelNetwork.figure1({"k": {"type": "linear"}})
+
+
+def test_wrong_networks_are_named() -> None:
+    b = KernelNetwork()
+    b.kernel("k", type="linear")
+    with pytest.raises(ValueError, match="two nodes are called 'k'"):
+        b.kernel("k", type="cosine")
+    with pytest.raises(ValueError, match="'sum 1' has the child 'l', which is not there"):
+        b.sum("l")
+    X, y = clouds(20)
+    b.kernel("j", type="cosine")
+    model = SPNMKLClassifier(network=b.build(b.sum("k")))
+    with pytest.raises(ValueError, match="network: kernel 'j' is not below the root"):
+        model.fit(X, y)
 
 
 # Explanations -------------------------------------------------------------------------------------
