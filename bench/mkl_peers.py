@@ -77,7 +77,7 @@ def margrove(method: str, options: dict[str, str], data: Any, each: bool) -> Fit
         begin = time.process_time()
         model = _core.train(
             method, {"C": "1", "network": network_of(X, each)} | options, rows(X), labels,
-            ["-1", "1"], None, None, 1, None, None, None,
+            ["-1", "1"], None, None, 1, None, None, 0.0, None,
         )  # fmt: skip
         seconds = time.process_time() - begin
         scores = model.scores(rows(fresh), 1)

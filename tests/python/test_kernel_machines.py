@@ -232,7 +232,7 @@ def test_explanations_add_up_over_sources_and_paths(tmp_path: Path) -> None:
         _core.train(
             "spn-mkl", {}, (1, np.array([0, 1, 2]), np.array([0, 0], np.int32),
             np.array([1, 2], np.float32)), (np.array([0, 1, 2]), np.array([0, 1], np.uint32)),
-            ["a", "b"], None, np.ones(2), 1, None, None, None,
+            ["a", "b"], None, np.ones(2), 1, None, None, 0.0, None,
         )  # fmt: skip
     with pytest.raises(ValueError, match="a model of method flat-svm has none"):
         _ = load_flat().network
