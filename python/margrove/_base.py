@@ -5,7 +5,7 @@ import inspect
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise, repeat
 from typing import Any, ClassVar, TypeVar
 
