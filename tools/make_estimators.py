@@ -48,23 +48,26 @@ ESTIMATORS = [
     Estimator(
         "HSVC",
         "hsvm",
-        False,
+        True,
         "Hierarchical SVM: a structured SVM over paths with Hamming loss (HSVM in [NHSVM]).\n\n"
-        "Without a hierarchy all labels are roots.",
+        "Without a hierarchy all labels are roots. Rows with several labels get label sets: a "
+        "wrong leaf then costs 1.",
     ),
     Estimator(
         "NHSVC",
         "nhsvm",
-        False,
+        True,
         "Normalized hierarchical SVM: paths of equal weight, normalized loss ([NHSVM]).\n\n"
-        "Without a hierarchy all labels are roots.",
+        "Without a hierarchy all labels are roots. Rows with several labels get label sets: a "
+        "wrong leaf then costs 1.",
     ),
     Estimator(
         "SharedSVC",
         "shared-svm",
-        False,
+        True,
         "Hierarchical SVM whose node weights are learned: the shared norm of [NHSVM].\n\n"
-        "Without a hierarchy all labels are roots.",
+        "Without a hierarchy all labels are roots. Rows with several labels get label sets: a "
+        "wrong leaf then costs 1.",
     ),
     Estimator(
         "HRSVC",

@@ -196,7 +196,8 @@ class FlatLogisticRegression(Classifier):
 class HSVC(Classifier):
     """Hierarchical SVM: a structured SVM over paths with Hamming loss (HSVM in [NHSVM]).
 
-    Without a hierarchy all labels are roots.
+    Without a hierarchy all labels are roots. Rows with several labels get label sets: a wrong leaf
+    then costs 1.
 
     Parameters
     ----------
@@ -238,6 +239,7 @@ class HSVC(Classifier):
     """
 
     _method = "hsvm"
+    _several_labels = True
 
     def __init__(
         self,
@@ -280,7 +282,8 @@ class HSVC(Classifier):
 class NHSVC(Classifier):
     """Normalized hierarchical SVM: paths of equal weight, normalized loss ([NHSVM]).
 
-    Without a hierarchy all labels are roots.
+    Without a hierarchy all labels are roots. Rows with several labels get label sets: a wrong leaf
+    then costs 1.
 
     Parameters
     ----------
@@ -325,6 +328,7 @@ class NHSVC(Classifier):
     """
 
     _method = "nhsvm"
+    _several_labels = True
 
     def __init__(
         self,
@@ -369,7 +373,8 @@ class NHSVC(Classifier):
 class SharedSVC(Classifier):
     """Hierarchical SVM whose node weights are learned: the shared norm of [NHSVM].
 
-    Without a hierarchy all labels are roots.
+    Without a hierarchy all labels are roots. Rows with several labels get label sets: a wrong leaf
+    then costs 1.
 
     Parameters
     ----------
@@ -382,8 +387,8 @@ class SharedSVC(Classifier):
     seed : int, default 0
         seed of the random order of visits [>= 0]
     task_loss : str, default "zero-one"
-        what a wrong path costs: 1, or the number of nodes on one of the two paths only [zero-one |
-        hamming]
+        what a wrong path costs: 1, or the number of nodes on one of the two paths only; rows with
+        several labels pay 1 for each wrong leaf [zero-one | hamming]
     tolerance : float, default 0.001
         relative duality gap of the joint problem at which training stops [> 0]
     max_rounds : int, default 200
@@ -406,6 +411,7 @@ class SharedSVC(Classifier):
     """
 
     _method = "shared-svm"
+    _several_labels = True
 
     def __init__(
         self,

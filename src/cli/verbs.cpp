@@ -6,7 +6,7 @@ const std::vector<Verb>& verbs() {
   static const std::vector<Verb> all{
       train_verb(),  predict_verb(), evaluate_verb(), tune_verb(),
       info_verb(),   explain_verb(), compare_verb(),  hierarchy_verb(),
-      report_verb(), export_verb(),  import_verb(),
+      report_verb(), export_verb(),  import_verb(),   generate_verb(),
   };
   return all;
 }

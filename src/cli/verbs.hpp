@@ -17,5 +17,6 @@ Verb hierarchy_verb();
 Verb report_verb();
 Verb export_verb();
 Verb import_verb();
+Verb generate_verb();
 
 }  // namespace margrove::cli

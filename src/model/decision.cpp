@@ -159,6 +159,14 @@ InstanceDecision InstanceDecision::load(const TensorMap& tensors, const std::str
   return rule;
 }
 
+// label-set ---------------------------------------------------------------------------------------
+
+void LabelSetDecision::choose(const RowScores& scores, std::vector<LabelId>& labels) const {
+  require(scores.label_sets != nullptr,
+          "decision is label-set, but must be one of label scores where there is no hierarchy");
+  scores.label_sets->best(scores.nodes, labels);
+}
+
 // Any of them -------------------------------------------------------------------------------------
 
 namespace {
@@ -188,6 +196,10 @@ std::string_view Decision::name() const {
 
 bool Decision::several_labels() const {
   return std::visit([](const auto& r) -> bool { return r.kSeveral; }, rule);
+}
+
+bool Decision::of_nodes() const {
+  return std::visit([](const auto& r) -> bool { return r.kOfNodes; }, rule);
 }
 
 void Decision::choose(const RowScores& scores, std::vector<LabelId>& labels) const {

@@ -148,7 +148,8 @@ TrainResult train_crammer_singer(const FlatSvmOptions& options, const TrainingSe
                          ", but must be argmax where multiclass is crammer-singer");
   TrainingSet flat = data;  // whatever the hierarchy is, labels compete as equals
   flat.hierarchy = nullptr;
-  const LeafRows rows = leaf_rows(flat, "flat-svm with crammer-singer");
+  require_single_labels(flat, "flat-svm with crammer-singer");
+  const LeafSets rows = leaf_sets(flat);
   const OccurringLabels occurring =
       occurring_labels(select_rows(*data.labels, rows.kept), data.codec->size());
   std::vector<NodeId> label_of_row;

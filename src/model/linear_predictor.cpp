@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "margrove/model/tensor_parts.hpp"
 
@@ -36,6 +37,8 @@ void check_parts(const LinearPredictor::Parts& parts) {
     const LabelId label = parts.label_of_node[n];
     require(!seen[label], "linear model: label ", label, " is predicted by two nodes");
     seen[label] = true;
+    require(!parts.decision.of_nodes() || parts.graph.is_leaf(n),
+            "linear model: candidate is node ", n, ", but must be a leaf to be part of label sets");
   }
   if (const auto* decision = std::get_if<ThresholdDecision>(&parts.decision.rule)) {
     require(decision->thresholds.size() == 1 || decision->thresholds.size() == parts.num_labels,
@@ -50,6 +53,10 @@ LinearPredictor::LinearPredictor(Parts parts) : parts_(std::move(parts)) {
   check_parts(parts_);
   parts_.weights = parts_.weights.compacted();
   if (!parts_.graph.is_tree()) ancestors_ = ancestor_sets(parts_.graph);
+  if (parts_.decision.of_nodes()) {
+    label_sets_ = std::make_unique<const CandidateHierarchy>(parts_.graph, parts_.candidates,
+                                                             parts_.label_of_node);
+  }
 }
 
 std::uint32_t LinearPredictor::num_features() const {
@@ -70,9 +77,7 @@ std::span<float> LinearPredictor::node_scores(const SparseRow& x, Scratch& scrat
   return scratch.node_scores;
 }
 
-void LinearPredictor::score_row(const SparseRow& x, std::span<float> scores,
-                                Scratch& scratch) const {
-  const std::span<float> node_scores = this->node_scores(x, scratch);
+void LinearPredictor::score_labels(std::span<float> node_scores, std::span<float> scores) const {
   std::fill(scores.begin(), scores.end(), -std::numeric_limits<float>::infinity());
   const LabelGraph& graph = parts_.graph;
   if (graph.is_tree()) {  // score of a path: its parent's, passed down, and its own
@@ -95,7 +100,8 @@ void LinearPredictor::scores(const CsrView& X, std::size_t begin, std::size_t en
                              std::span<float> scores) const {
   Scratch scratch;
   for (std::size_t i = begin; i < end; ++i) {
-    score_row(X.row(i), scores.subspan((i - begin) * num_labels(), num_labels()), scratch);
+    score_labels(node_scores(X.row(i), scratch),
+                 scores.subspan((i - begin) * num_labels(), num_labels()));
   }
 }
 
@@ -104,10 +110,17 @@ LabelSets LinearPredictor::predict(const CsrView& X, Executor& executor) const {
                       [&](std::size_t begin, std::size_t end, const AppendSet& append) {
                         Scratch scratch;
                         std::vector<float> row_scores(num_labels());
+                        std::optional<LabelSetSearch> search;
+                        if (label_sets_ != nullptr) search.emplace(*label_sets_);
                         std::vector<LabelId> set;
                         for (std::size_t i = begin; i < end; ++i) {
-                          score_row(X.row(i), row_scores, scratch);
-                          parts_.decision.choose({row_scores}, set);
+                          const std::span<float> nodes = node_scores(X.row(i), scratch);
+                          if (search) {
+                            parts_.decision.choose({{}, nodes, &*search}, set);
+                          } else {
+                            score_labels(nodes, row_scores);
+                            parts_.decision.choose({row_scores}, set);
+                          }
                           append(set);
                         }
                       });

@@ -55,39 +55,42 @@ LeafSets leaf_sets(const TrainingSet& data) {
   return leaves;
 }
 
-LeafRows leaf_rows(const TrainingSet& data, std::string_view method) {
+void require_single_labels(const TrainingSet& data, std::string_view method) {
   const LabelSets& sets = *data.labels;
   for (std::size_t i = 0; i < sets.num_rows(); ++i) {
     require(sets[i].size() <= 1, data.source, ": row ", i + 1, " has ", sets[i].size(),
             " labels, '", sets[i].empty() ? "" : data.codec->name(sets[i][0]),
             "' among them, but method ", method, " needs one a row");
   }
-  LeafSets leaves = leaf_sets(data);
-  LeafRows rows;
-  for (std::size_t i = 0; i < leaves.kept.size(); ++i) {
-    rows.leaf_of_row.push_back(leaves.sets[i][0]);
-  }
-  rows.tree = std::move(leaves.tree);
-  rows.kept = std::move(leaves.kept);
-  rows.candidates = std::move(leaves.candidates);
-  rows.warnings = std::move(leaves.warnings);
-  return rows;
 }
 
-LeafRows without_common_roots(LeafRows rows) {
-  WithoutCommonRoots cut = without_common_roots(rows.tree.graph);
-  std::vector<NodeId> new_number(rows.tree.graph.num_nodes());
+std::vector<NodeId> leaf_of_row(const LeafSets& leaves) {
+  std::vector<NodeId> leaf;
+  for (std::size_t i = 0; i < leaves.sets.num_rows(); ++i) leaf.push_back(leaves.sets[i][0]);
+  return leaf;
+}
+
+LeafSets without_common_roots(LeafSets leaves) {
+  WithoutCommonRoots cut = without_common_roots(leaves.tree.graph);
+  std::vector<NodeId> new_number(leaves.tree.graph.num_nodes());
   std::vector<NodeId> label_of_node;
   for (NodeId k = 0; k < cut.kept.size(); ++k) {
     new_number[cut.kept[k]] = k;
-    label_of_node.push_back(rows.tree.label_of_node[cut.kept[k]]);
+    label_of_node.push_back(leaves.tree.label_of_node[cut.kept[k]]);
   }
-  rows.tree.graph = std::move(cut.graph);
-  rows.tree.label_of_node = std::move(label_of_node);
-  rows.tree.leaf_of_label.clear();  // in the old numbers
-  for (NodeId& leaf : rows.leaf_of_row) leaf = new_number[leaf];
-  for (NodeId& leaf : rows.candidates) leaf = new_number[leaf];
-  return rows;
+  leaves.tree.graph = std::move(cut.graph);
+  leaves.tree.label_of_node = std::move(label_of_node);
+  leaves.tree.leaf_of_label.clear();  // in the old numbers
+  LabelSets sets;
+  std::vector<NodeId> set;
+  for (std::size_t i = 0; i < leaves.sets.num_rows(); ++i) {
+    set.clear();
+    for (const NodeId leaf : leaves.sets[i]) set.push_back(new_number[leaf]);
+    sets.append(set);
+  }
+  leaves.sets = std::move(sets);
+  for (NodeId& leaf : leaves.candidates) leaf = new_number[leaf];
+  return leaves;
 }
 
 CsrMatrix kept_rows_with_intercept(const CsrView& X, const std::vector<std::uint32_t>& kept,
@@ -104,15 +107,16 @@ std::vector<double> kept_weights(std::span<const double> row_weights,
   return weights;
 }
 
-LinearPredictor::Parts path_parts(const LeafRows& rows, WeightMatrix weights, double bias,
+LinearPredictor::Parts path_parts(const LeafSets& leaves, WeightMatrix weights, double bias,
                                   std::uint32_t num_labels) {
   LinearPredictor::Parts parts;
   parts.weights = std::move(weights);
   parts.bias = bias;
-  parts.graph = rows.tree.graph;
-  parts.label_of_node = rows.tree.label_of_node;
-  parts.candidates = rows.candidates;
+  parts.graph = leaves.tree.graph;
+  parts.label_of_node = leaves.tree.label_of_node;
+  parts.candidates = leaves.candidates;
   parts.num_labels = num_labels;
+  if (!leaves.sets.single_label()) parts.decision = LabelSetDecision{};
   return parts;
 }
 

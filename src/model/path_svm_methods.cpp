@@ -1,7 +1,9 @@
-// hsvm and nhsvm: structured SVMs over root-to-leaf paths (NHSVM, sections 3 and 4).
+// hsvm and nhsvm: structured SVMs over root-to-leaf paths, or over unions of them where rows have
+// several labels (NHSVM, sections 3 to 5).
 
 #include "margrove/labels/node_weights.hpp"
 #include "margrove/model/linear_training.hpp"
+#include "margrove/solver/label_set_svm.hpp"
 #include "margrove/solver/path_svm.hpp"
 #include "methods.hpp"
 
@@ -56,11 +58,10 @@ NodeWeights weights_of(const HsvmOptions& options, const LabelGraph& graph, RunC
                       {.merge_duplicates = options.merge_duplicates}, control);
 }
 
-TrainResult train(const HsvmOptions& options, std::string_view method, const std::string& task_loss,
-                  const std::string& surrogate, const TrainingSet& data, Executor& executor,
-                  RunControl& control) {
-  const LeafRows rows = without_common_roots(leaf_rows(data, method));
-  const NodeWeights weights = weights_of(options, rows.tree.graph, &control);
+PathSvmResult fit_paths(const HsvmOptions& options, const std::string& task_loss,
+                        const std::string& surrogate, const CsrView& X, const LeafSets& leaves,
+                        std::span<const double> alpha, std::span<const double> row_weights,
+                        Executor& executor, RunControl& control) {
   const PathSvmOptions solver{.task_loss = task_loss,
                               .surrogate = surrogate,
                               .C = options.loss_weight(),
@@ -69,13 +70,42 @@ TrainResult train(const HsvmOptions& options, std::string_view method, const std
                               .max_passes = options.max_passes,
                               .epochs = options.epochs,
                               .seed = options.seed};
-  PathSvmResult fit = train_path_svm(kept_rows_with_intercept(data.X, rows.kept, options.bias),
-                                     rows.leaf_of_row, rows.tree.graph, weights.alpha, solver,
-                                     executor, control, kept_weights(data.row_weights, rows.kept));
+  return train_path_svm(X, leaf_of_row(leaves), leaves.tree.graph, alpha, solver, executor, control,
+                        row_weights);
+}
+
+PathSvmResult fit_label_sets(const HsvmOptions& options, const std::string& surrogate,
+                             const CsrView& X, const LeafSets& leaves,
+                             std::span<const double> alpha, std::span<const double> row_weights,
+                             Executor& executor, RunControl& control) {
+  require<InvalidOption>(surrogate == "margin", "option surrogate is ", surrogate,
+                         ", but must be margin where rows have several labels");
+  const LabelSetSvmOptions solver{.C = options.loss_weight(),
+                                  .solver = options.solver,
+                                  .tolerance = options.tolerance,
+                                  .max_passes = options.max_passes,
+                                  .epochs = options.epochs,
+                                  .seed = options.seed};
+  return train_label_set_svm(X, leaves.sets, leaves.tree.graph, alpha, solver, executor, control,
+                             row_weights);
+}
+
+TrainResult train(const HsvmOptions& options, const std::string& task_loss,
+                  const std::string& surrogate, const TrainingSet& data, Executor& executor,
+                  RunControl& control) {
+  const LeafSets leaves = without_common_roots(leaf_sets(data));
+  const NodeWeights weights = weights_of(options, leaves.tree.graph, &control);
+  const CsrMatrix X = kept_rows_with_intercept(data.X, leaves.kept, options.bias);
+  const std::vector<double> row_weights = kept_weights(data.row_weights, leaves.kept);
+  PathSvmResult fit = leaves.sets.single_label()
+                          ? fit_paths(options, task_loss, surrogate, X, leaves, weights.alpha,
+                                      row_weights, executor, control)
+                          : fit_label_sets(options, surrogate, X, leaves, weights.alpha,
+                                           row_weights, executor, control);
   TrainResult result;
   result.report = to_report(fit.fit);
-  result.report.warnings = rows.warnings;
-  auto parts = path_parts(rows, std::move(fit.weights), options.bias,
+  result.report.warnings = leaves.warnings;
+  auto parts = path_parts(leaves, std::move(fit.weights), options.bias,
                           static_cast<std::uint32_t>(data.codec->size()));
   parts.alpha = weights.alpha;
   result.predictor = std::make_unique<LinearPredictor>(std::move(parts));
@@ -83,9 +113,10 @@ TrainResult train(const HsvmOptions& options, std::string_view method, const std
 }
 
 std::uint64_t memory(const HsvmOptions& options, const TrainingSet& data) {
-  const LeafRows rows = without_common_roots(leaf_rows(data, "hsvm"));
-  const NodeWeights weights = weights_of(options, rows.tree.graph, nullptr);
-  return path_svm_bytes(data.X, rows.tree.graph, weights.alpha) +
+  const LeafSets leaves = without_common_roots(leaf_sets(data));
+  const NodeWeights weights = weights_of(options, leaves.tree.graph, nullptr);
+  const std::uint64_t fit = path_svm_bytes(data.X, leaves.tree.graph, weights.alpha);
+  return (options.solver == "sgd" ? 3 * fit : fit) +  // SGD keeps two sums beside the weights
          12 * static_cast<std::uint64_t>(data.X.num_nonzeros());  // X with the intercept
 }
 
@@ -96,7 +127,7 @@ Method hsvm() {
       "hsvm", "hierarchical SVM: a structured SVM over paths with Hamming loss",
       [](const HsvmOptions& options, const TrainingSet& data, Executor& executor,
          RunControl& control) {
-        return train(options, "hsvm", "hamming", "margin", data, executor, control);
+        return train(options, "hamming", "margin", data, executor, control);
       },
       memory);
   method.needs_hierarchy = true;
@@ -108,7 +139,7 @@ Method nhsvm() {
       "nhsvm", "normalized hierarchical SVM: paths of equal weight, normalized loss",
       [](const NhsvmOptions& options, const TrainingSet& data, Executor& executor,
          RunControl& control) {
-        return train(options, "nhsvm", "normalized", options.surrogate, data, executor, control);
+        return train(options, "normalized", options.surrogate, data, executor, control);
       },
       memory);
   method.needs_hierarchy = true;

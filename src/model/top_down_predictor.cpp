@@ -29,6 +29,9 @@ TopDownPredictor::TopDownPredictor(LinearPredictor::Parts parts, int beam)
     : linear_(std::move(parts)), beam_(beam) {
   const LabelGraph& graph = linear_.parts().graph;
   require(graph.is_tree(), "top-down model: the graph must be a tree");
+  const Decision& decision = linear_.parts().decision;
+  require(!decision.of_nodes(), "top-down model: decision is ", decision.name(),
+          ", but must be made from the labels' scores");
   require(beam >= 0, "top-down model: beam is ", beam, ", but must be >= 0");
   std::vector<bool> has_data(graph.num_nodes(), false);
   for (const NodeId leaf : linear_.parts().candidates) {

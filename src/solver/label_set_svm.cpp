@@ -1,7 +1,7 @@
 #include "margrove/solver/label_set_svm.hpp"
 
 #include "margrove/oracle/label_set_oracle.hpp"
-#include "margrove/solver/bcfw.hpp"
+#include "scorer_training.hpp"
 
 namespace margrove {
 
@@ -16,11 +16,8 @@ PathSvmResult train_label_set_svm(const CsrView& X, const LabelSets& leaves_of_r
   bcfw.tolerance = options.tolerance;
   bcfw.max_passes = options.max_passes;
   bcfw.seed = options.seed;
-  Bcfw solver(model, MarginRescaling{}, MarginSearch{}, bcfw, executor, control, row_weights);
-  PathSvmResult result;
-  result.fit = solver.run();
-  result.weights = model.scorer().node_weights({solver.weights(), 1.0}, X.num_columns());
-  return result;
+  return train_scorer_model(model, MarginRescaling{}, MarginSearch{}, options.solver, bcfw,
+                            options.epochs, X.num_columns(), executor, control, row_weights);
 }
 
 }  // namespace margrove

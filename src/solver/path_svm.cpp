@@ -5,8 +5,7 @@
 #include "margrove/loss/normalized_difference.hpp"
 #include "margrove/oracle/path_oracle.hpp"
 #include "margrove/search/leaf_search.hpp"
-#include "margrove/solver/bcfw.hpp"
-#include "margrove/solver/sgd.hpp"
+#include "scorer_training.hpp"
 
 namespace margrove {
 namespace {
@@ -28,34 +27,6 @@ BcfwOptions bcfw_options(const PathSvmOptions& options, const PathModel& model) 
   return bcfw;
 }
 
-template <class Psi, class Search>
-PathSvmResult train(const PathModel& model, Psi psi, Search search, const PathSvmOptions& options,
-                    std::uint32_t num_features, Executor& executor, RunControl& control,
-                    std::span<const double> row_weights) {
-  PathSvmResult result;
-  if (options.solver == "sgd" && model.num_examples() > 0) {
-    SgdOptions sgd;
-    sgd.C = options.C;
-    sgd.max_passes = options.epochs;
-    sgd.seed = options.seed;
-    Sgd solver(model, psi, search, sgd, executor, control, row_weights);
-    result.fit = solver.run();
-    // All epochs made is the whole of what was asked for: there is no tolerance to miss.
-    if (result.fit.stop == Stop::pass_limit) result.fit.stop = Stop::converged;
-    const std::vector<float> w = solver.weights();
-    const StructuredObjective objective =
-        structured_objective(model, psi, search, options.C, {w, 1.0}, executor, row_weights);
-    result.fit.primal = objective.value;
-    result.fit.oracle_calls += objective.oracle_calls;
-    result.weights = model.scorer().node_weights({w, 1.0}, num_features);
-    return result;
-  }
-  Bcfw solver(model, psi, search, bcfw_options(options, model), executor, control, row_weights);
-  result.fit = solver.run();
-  result.weights = model.scorer().node_weights({solver.weights(), 1.0}, num_features);
-  return result;
-}
-
 }  // namespace
 
 PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
@@ -66,12 +37,12 @@ PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_r
   const bool by_margin = options.surrogate == "margin";
   const TaskLoss loss = by_margin ? parse_task_loss(options.task_loss) : TaskLoss::normalized;
   const PathModel model(X, leaf_of_row, graph, alpha, loss);
-  if (by_margin) {
-    return train(model, MarginRescaling{}, MarginSearch{}, options, X.num_columns(), executor,
-                 control, row_weights);
-  }
-  return train(model, NormalizedDifference{}, LeafSearch{}, options, X.num_columns(), executor,
-               control, row_weights);
+  const auto train = [&](auto psi, auto search) {
+    return train_scorer_model(model, psi, search, options.solver, bcfw_options(options, model),
+                              options.epochs, X.num_columns(), executor, control, row_weights);
+  };
+  return by_margin ? train(MarginRescaling{}, MarginSearch{})
+                   : train(NormalizedDifference{}, LeafSearch{});
 }
 
 std::size_t path_svm_bytes(const CsrView& X, const LabelGraph& graph,

@@ -25,7 +25,7 @@ UPDATE = os.environ.get("MARGROVE_UPDATE_GOLDEN") == "1"
 METHODS = ["flat-svm", "flat-lr", "hsvm", "nhsvm", "shared-svm", "hr-svm", "hr-lr", "top-down-svm"]
 KERNEL_METHODS = ["spn-mkl", "lp-mkl", "simple-mkl", "average-mkl"]
 VERBS = ["train", "predict", "evaluate", "tune", "info", "explain", "compare", "hierarchy"]
-VERBS += ["report", "export", "import"]
+VERBS += ["report", "export", "import", "generate"]
 
 HIERARCHY = "all a\nall b\na a1\na a2\nb b1\nb b2\nb b3\n"
 
@@ -273,6 +273,48 @@ class EndToEnd(CliTest):
         self.assertEqual([n.split(":")[0].strip() for n in nodes], ["all", "a", "a2"])
         self.assertIn("beam                       2\n", self.run_program("info", "model")[0])
 
+    def test_rows_with_several_labels_get_label_sets_on_trees_and_graphs(self) -> None:
+        both = "".join(
+            line.replace("a1 ", "a1,b1 ").replace("a2 ", "a,b2 ")
+            for line in rows(120, 1).splitlines(keepends=True)
+        )
+        self.write("sets", both)
+        self.write("graph", HIERARCHY + "b a2\nall c\nc b2\n")
+        for hierarchy in ("tree", "graph"):
+            for method in ("hsvm", "nhsvm", "shared-svm"):
+                with self.subTest(hierarchy=hierarchy, method=method):
+                    self.run_program(
+                        "train", "--method", method, "--hierarchy", hierarchy, "--quiet", "sets",
+                        "model",
+                    )  # fmt: skip
+                    self.assertIn("label-set", self.run_program("info", "model")[0])
+                    result = json.loads(self.run_program("evaluate", "model", "sets", "--json")[0])
+                    self.assertGreater(result["accuracy"], 0.9)
+                    predicted = self.run_program("predict", "model", "sets", "--quiet")[0]
+                    self.assertTrue({"a1,b1", "a,b2"} <= set(predicted.splitlines()))
+
+    def test_generated_data_are_the_same_every_time_and_can_be_continued(self) -> None:
+        size = ["--num-features", "5", "--seed", "3"]
+        for kind in ("balanced", "unbalanced"):
+            for name in ("first", "second"):
+                self.run_program(
+                    "generate", kind, "--num-rows", "60", *size, "--hierarchy", f"{name}-tree", name
+                )
+            self.assertEqual(self.read("first"), self.read("second"))
+            self.assertEqual(self.read("first-tree"), self.read("second-tree"))
+            self.run_program(
+                "generate", kind, "--num-rows", "20", "--first-row", "40", *size, "rest"
+            )
+            lines = self.read("first").splitlines()
+            self.assertEqual(lines[40:], self.read("rest").splitlines())
+            self.run_program(
+                "generate", kind, "--num-rows", "60", "--num-features", "5", "--seed", "4", "other"
+            )
+            self.assertNotEqual(lines, self.read("other").splitlines())
+            self.run_program(
+                "train", "--method", "nhsvm", "--hierarchy", "first-tree", "--quiet", "first", "m"
+            )
+
     def test_compare_counts_wins_and_gives_both_tests(self) -> None:
         labels = [line.split()[0] for line in self.read("test").decode().splitlines()]
         self.write("right", "".join(f"{label}\n" for label in labels))
@@ -438,6 +480,8 @@ class ExitCodes(CliTest):
             ("--top", ["predict", "m", "train", "--top", "0"]),
             ("--threads", ["predict", "m", "train", "--threads", "-2"]),
             ("silver", ["hierarchy", "tree", "--alpha", "silver"]),
+            ("lopsided", ["generate", "lopsided", "rows"]),
+            ("option num_rows is 0", ["generate", "balanced", "--num-rows", "0", "rows"]),
         ]:  # fmt: skip
             with self.subTest(arguments=arguments):
                 _, err = self.run_program(*arguments, code=2)
@@ -470,7 +514,7 @@ class ExitCodes(CliTest):
             ("broken:1:", [*flat, "broken", "m"]),
             ("stranger:3:1", [*tree, "tree", "stranger", "m"]),
             ("cycle:2", [*tree, "cycle", "train", "m"]),
-            ("two: row 1 has 2 labels", [*tree, "tree", "two", "m"]),
+            ("two: row 1 has 2 labels", [*flat, "--multiclass", "crammer-singer", "two", "m"]),
             ("no/such/folder", [*flat, "train", "no/such/folder/m"]),
             ("broken:1:", ["evaluate", "model", "broken"]),
             ("must not take more than 1e-09 GB", [*flat, "--memory-limit", "1e-9", "train", "m"]),

@@ -291,7 +291,10 @@ def several(form: str) -> Any:
     return sp.csr_matrix(matrix) if form == "sparse" else matrix
 
 
-@pytest.mark.parametrize("made", [FlatSVC, FlatLogisticRegression, HRSVC, HRLogisticRegression])
+@pytest.mark.parametrize(
+    "made",
+    [FlatSVC, FlatLogisticRegression, HSVC, NHSVC, SharedSVC, HRSVC, HRLogisticRegression],
+)
 def test_several_labels_come_back_in_the_form_they_were_given(made: type[Classifier]) -> None:
     X = sp.hstack([sp.csr_array(several("indicator").astype(np.float32)), rows()[0]], format="csr")
     dense = made(C=10).fit(X, several("indicator"))

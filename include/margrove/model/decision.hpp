@@ -1,7 +1,7 @@
 #pragma once
 // From one row's label scores to its label set. A kind of decision is a DecisionRule: a struct in
-// this file, one more alternative of Decision::Rule, and a line in the table of
-// src/model/decision_tuning.cpp that says how it is tuned.
+// this file, one more alternative of Decision::Rule, and, where it can be asked for, a line in the
+// table of src/model/decision_tuning.cpp that says how it is tuned.
 
 #include <concepts>
 #include <cstdint>
@@ -14,24 +14,29 @@
 
 #include "margrove/base/tensors.hpp"
 #include "margrove/data/dataset.hpp"
+#include "margrove/model/label_set_search.hpp"
 #include "margrove/model/predictor.hpp"
 
 namespace margrove {
 
 /// What a decision sees of one row.
 struct RowScores {
-  std::span<const float> labels;  // -infinity: never chosen
+  std::span<const float> labels;         // -infinity: never chosen; empty for rules of nodes
+  std::span<const float> nodes = {};     // U_n.x, for rules of nodes, of predictors that have them
+  LabelSetSearch* label_sets = nullptr;  // finds the best label set at them
 };
 
 /// choose() writes the chosen labels, ascending; ties go to the lowest label. It is called from
-/// several threads at once. kSeveral: a row may get several labels. save() and load() use names
-/// that begin with `prefix` and a dot; load() throws ModelFileError.
+/// several threads at once. kSeveral: a row may get several labels.
+/// kOfNodes: made from the scores of nodes, not of labels. save() and load() use names that begin
+/// with `prefix` and a dot; load() throws ModelFileError.
 template <class R>
 concept DecisionRule =
     requires(const R rule, const RowScores& scores, std::vector<LabelId>& labels, TensorMap& out,
              const TensorMap& in, const std::string& prefix, std::uint32_t num_labels) {
       { R::kName } -> std::convertible_to<std::string_view>;
       { R::kSeveral } -> std::convertible_to<bool>;
+      { R::kOfNodes } -> std::convertible_to<bool>;
       { rule.choose(scores, labels) } -> std::same_as<void>;
       { rule.facts() } -> std::same_as<std::vector<Fact>>;
       { rule.save(out, prefix) } -> std::same_as<void>;
@@ -42,6 +47,7 @@ concept DecisionRule =
 struct ArgmaxDecision {
   static constexpr std::string_view kName = "argmax";
   static constexpr bool kSeveral = false;
+  static constexpr bool kOfNodes = false;
   void choose(const RowScores& scores, std::vector<LabelId>& labels) const;
   std::vector<Fact> facts() const { return {}; }
   void save(TensorMap&, const std::string&) const {}
@@ -52,6 +58,7 @@ struct ArgmaxDecision {
 struct ThresholdDecision {
   static constexpr std::string_view kName = "threshold";
   static constexpr bool kSeveral = true;
+  static constexpr bool kOfNodes = false;
   std::vector<float> thresholds;  // one a label, or one for all
   bool at_least_one = false;      // the best label in any case
 
@@ -66,6 +73,7 @@ struct ThresholdDecision {
 struct RcutDecision {
   static constexpr std::string_view kName = "rcut";
   static constexpr bool kSeveral = true;
+  static constexpr bool kOfNodes = false;
   std::uint32_t count = 1;
 
   void choose(const RowScores& scores, std::vector<LabelId>& labels) const;
@@ -81,6 +89,7 @@ struct RcutDecision {
 struct InstanceDecision {
   static constexpr std::string_view kName = "instance";
   static constexpr bool kSeveral = true;
+  static constexpr bool kOfNodes = false;
   std::vector<double> coefficients;
   double intercept = 0;
   bool at_least_one = false;  // the best label in any case
@@ -94,9 +103,23 @@ struct InstanceDecision {
                                std::uint32_t num_labels);
 };
 
+/// The leaves of the best label set of a hierarchy: what training on label sets bounds the loss of,
+/// so that it is not tuned.
+struct LabelSetDecision {
+  static constexpr std::string_view kName = "label-set";
+  static constexpr bool kSeveral = true;
+  static constexpr bool kOfNodes = true;
+  /// Throws InvalidInput if there is no search.
+  void choose(const RowScores& scores, std::vector<LabelId>& labels) const;
+  std::vector<Fact> facts() const { return {}; }
+  void save(TensorMap&, const std::string&) const {}
+  static LabelSetDecision load(const TensorMap&, const std::string&, std::uint32_t) { return {}; }
+};
+
 /// Any of them; by default the best label.
 struct Decision {
-  using Rule = std::variant<ArgmaxDecision, ThresholdDecision, RcutDecision, InstanceDecision>;
+  using Rule = std::variant<ArgmaxDecision, ThresholdDecision, RcutDecision, InstanceDecision,
+                            LabelSetDecision>;
   Rule rule;
 
   Decision() = default;
@@ -105,6 +128,7 @@ struct Decision {
 
   std::string_view name() const;
   bool several_labels() const;
+  bool of_nodes() const;
   void choose(const RowScores& scores, std::vector<LabelId>& labels) const;
   /// `decision` first, then the rule's own.
   std::vector<Fact> facts() const;

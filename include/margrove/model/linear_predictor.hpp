@@ -8,6 +8,7 @@
 #include "margrove/data/weight_matrix.hpp"
 #include "margrove/labels/label_graph.hpp"
 #include "margrove/model/decision.hpp"
+#include "margrove/model/label_set_search.hpp"
 #include "margrove/model/predictor.hpp"
 
 namespace margrove {
@@ -21,7 +22,8 @@ class LinearPredictor final : public RowPredictor {
     LabelGraph graph;                    // over the nodes
     std::vector<double> alpha;           // node weights already multiplied into U; empty: all 1
     std::vector<LabelId> label_of_node;  // nodes may share a label (a spawned leaf and its parent)
-    /// Nodes whose labels may be predicted; their labels are distinct.
+    /// Nodes whose labels may be predicted; their labels are distinct. Leaves, where the decision
+    /// is one of nodes.
     std::vector<NodeId> candidates;
     std::uint32_t num_labels = 0;
     Decision decision;
@@ -58,10 +60,12 @@ class LinearPredictor final : public RowPredictor {
   std::span<float> node_scores(const SparseRow& x, Scratch& scratch) const;
 
  private:
-  void score_row(const SparseRow& x, std::span<float> scores, Scratch& scratch) const;
+  /// From the nodes' scores, which it may change.
+  void score_labels(std::span<float> node_scores, std::span<float> scores) const;
 
   Parts parts_;
-  AncestorSets ancestors_;  // of DAGs only
+  AncestorSets ancestors_;                                // of DAGs only
+  std::unique_ptr<const CandidateHierarchy> label_sets_;  // where the decision is one of nodes
 };
 
 }  // namespace margrove

@@ -32,20 +32,14 @@ struct LeafSets {
 /// Without a hierarchy the graph has no edges. Throws InvalidInput if no row has a label.
 LeafSets leaf_sets(const TrainingSet& data);
 
-/// The same where every row must have one label.
-struct LeafRows {
-  LeafLabelled tree;                  // nodes of the hierarchy, then spawned leaves
-  std::vector<std::uint32_t> kept;    // rows with a label
-  std::vector<NodeId> leaf_of_row;    // of the kept rows
-  std::vector<NodeId> candidates;     // leaves with data, ascending
-  std::vector<std::string> warnings;  // how many rows were left out
-};
-/// Throws InvalidInput as leaf_sets(), and naming method, row and label if a row has two.
-LeafRows leaf_rows(const TrainingSet& data, std::string_view method);
+/// Throws InvalidInput naming method, row and label if a row has two labels.
+void require_single_labels(const TrainingSet& data, std::string_view method);
+/// The leaf of each kept row, where each has one.
+std::vector<NodeId> leaf_of_row(const LeafSets& leaves);
 
 /// Without the nodes above all leaves: they cancel in losses of score differences, and the node
-/// weights are those of the graph without them (docs/notation.md).
-LeafRows without_common_roots(LeafRows rows);
+/// weights are those of the graph without them (docs/notation.md). Leaves leaf_of_label empty.
+LeafSets without_common_roots(LeafSets leaves);
 
 /// X of the kept rows (all of them: X itself) with the intercept appended.
 CsrMatrix kept_rows_with_intercept(const CsrView& X, const std::vector<std::uint32_t>& kept,
@@ -55,8 +49,9 @@ CsrMatrix kept_rows_with_intercept(const CsrView& X, const std::vector<std::uint
 std::vector<double> kept_weights(std::span<const double> row_weights,
                                  const std::vector<std::uint32_t>& kept);
 
-/// As a predictor of the leaves with data.
-LinearPredictor::Parts path_parts(const LeafRows& rows, WeightMatrix weights, double bias,
+/// As a predictor of the leaves with data: of the best one where each row has one leaf, otherwise
+/// of the best label set.
+LinearPredictor::Parts path_parts(const LeafSets& leaves, WeightMatrix weights, double bias,
                                   std::uint32_t num_labels);
 
 FitReport to_report(const StructuredFit& fit);

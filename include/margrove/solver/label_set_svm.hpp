@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "margrove/base/executor.hpp"
 #include "margrove/base/options.hpp"
@@ -19,16 +20,23 @@ namespace margrove {
 
 struct LabelSetSvmOptions {
   double C = 1.0;
+  std::string solver = "bcfw";
   double tolerance = 1e-3;
   int max_passes = 1000;
+  int epochs = 50;
   std::uint64_t seed = 0;
 
   static auto fields() {
     return std::tuple{
         field("C", &LabelSetSvmOptions::C, positive, "loss weight"),
+        field("solver", &LabelSetSvmOptions::solver, Choices{{"bcfw", "sgd"}},
+              "bcfw: block-coordinate Frank-Wolfe, up to a duality gap; sgd: averaged stochastic "
+              "subgradients, for a number of passes"),
         field("tolerance", &LabelSetSvmOptions::tolerance, positive,
-              "relative duality gap to stop at"),
-        field("max_passes", &LabelSetSvmOptions::max_passes, at_least(1), "passes over the data"),
+              "bcfw: relative duality gap to stop at"),
+        field("max_passes", &LabelSetSvmOptions::max_passes, at_least(1),
+              "bcfw: passes over the data"),
+        field("epochs", &LabelSetSvmOptions::epochs, at_least(1), "sgd: passes over the rows"),
         field("seed", &LabelSetSvmOptions::seed, non_negative, "order of the examples"),
     };
   }

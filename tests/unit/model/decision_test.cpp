@@ -53,6 +53,40 @@ TEST(Decision, instance_cuts_at_a_linear_function_of_the_sorted_scores) {
   EXPECT_THAT(chosen(InstanceDecision{{}, 1, false}, {0, 2}), ElementsAre(1));
 }
 
+TEST(Decision, label_set_takes_the_leaves_of_the_best_set_and_throws_without_a_hierarchy) {
+  // Node 0 above 1 and 2, label 7 - n for node n; node 3 would win but is no candidate.
+  const std::vector<LabelEdge> edges{{0, 1}, {0, 2}};
+  const CandidateHierarchy hierarchy(LabelGraph::build(4, edges), std::vector<NodeId>{1, 2},
+                                     std::vector<LabelId>{7, 6, 5, 4});
+  LabelSetSearch search(hierarchy);
+  const auto best = [&](std::vector<float> nodes) {
+    std::vector<LabelId> labels{99};
+    Decision(LabelSetDecision{}).choose({{}, nodes, &search}, labels);
+    return labels;
+  };
+  EXPECT_THAT(best({-1, 2, 3, 9}), ElementsAre(5, 6));
+  EXPECT_THAT(best({-1, -2, 3, 9}), ElementsAre(5));
+  EXPECT_THAT(best({-1, -2, -3, 9}), ElementsAre(6)) << "none is empty";
+  EXPECT_TRUE(Decision(LabelSetDecision{}).of_nodes());
+  EXPECT_FALSE(Decision().of_nodes());
+  try {
+    chosen(LabelSetDecision{}, {1, 2});
+    FAIL();
+  } catch (const InvalidInput& error) {
+    EXPECT_STREQ(error.what(),
+                 "decision is label-set, but must be one of label scores where there is no "
+                 "hierarchy");
+  }
+}
+
+TEST(Decision, label_set_is_read_back) {
+  TensorMap out;
+  Decision(LabelSetDecision{}).save(out, "d");
+  const Decision read = Decision::load(out, "d", 4);
+  EXPECT_EQ(read.name(), "label-set");
+  EXPECT_TRUE(read.several_labels());
+}
+
 // Files -------------------------------------------------------------------------------------------
 
 TEST(Decision, every_rule_is_read_back_and_decides_alike) {
@@ -90,7 +124,8 @@ TEST(Decision, files_with_wrong_rules_throw_saying_what_must_be) {
   const InstanceDecision instance{{1, 2}, 0, false};
   EXPECT_EQ(
       error_after({}, [](TensorMap& m) { m.put_text("d.decision", "dice"); }),
-      "m: metadata d.decision is 'dice', but must be one of argmax, threshold, rcut, instance");
+      "m: metadata d.decision is 'dice', but must be one of argmax, threshold, rcut, instance, "
+      "label-set");
   EXPECT_EQ(error_after(ThresholdDecision{{1, 2}, false}, [](TensorMap&) {}),
             "m: tensor d.thresholds has 2 entries, but must have 1 or 4");
   EXPECT_EQ(error_after(ThresholdDecision{{std::nanf("")}, false}, [](TensorMap&) {}),

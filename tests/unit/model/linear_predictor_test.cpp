@@ -99,6 +99,29 @@ TEST(LinearPredictor, explanation_adds_up_to_the_score_node_by_node) {
               HasSubstr("label 0 is never predicted"));
 }
 
+TEST(LinearPredictor, chooses_the_best_label_set_over_the_candidates_alone) {
+  LinearPredictor::Parts parts;
+  // Node 0 above 1 and 2, node 3 above 2, 4 and 5; leaf 4 would win but is no candidate.
+  parts.weights = WeightMatrix::dense(2, 6, {-1, 3, 2, -1, 9, -4, -1, -5, -4, 1, 9, -2});
+  const std::vector<LabelEdge> edges{{0, 1}, {0, 2}, {3, 2}, {3, 4}, {3, 5}};
+  parts.graph = LabelGraph::build(6, edges);
+  parts.label_of_node = {0, 1, 2, 3, 4, 5};
+  parts.candidates = {1, 2, 5};
+  parts.num_labels = 6;
+  parts.decision = LabelSetDecision{};
+  const LinearPredictor predictor(parts);
+  CsrMatrix X(2);
+  X.append_row(std::vector<FeatureId>{0}, std::vector<float>{1});
+  X.append_row(std::vector<FeatureId>{1}, std::vector<float>{1});
+  Executor executor(1);
+  const LabelSets sets = predictor.predict(X, executor);
+  EXPECT_THAT(sets[0], ElementsAre(1, 2)) << "3 - 1 + 2 - 1";
+  EXPECT_THAT(sets[1], ElementsAre(5)) << "1 - 2: the best of bad sets, none is empty";
+  parts.candidates = {0, 5};
+  EXPECT_THAT(message_of([&] { LinearPredictor{parts}; }),
+              HasSubstr("candidate is node 0, but must be a leaf to be part of label sets"));
+}
+
 TEST(LinearPredictor, a_spawned_leaf_stands_for_its_label) {
   LinearPredictor::Parts parts;
   parts.weights = WeightMatrix::dense(1, 3, {1, 1, 5});

@@ -204,13 +204,21 @@ TEST(Methods, rows_without_labels_are_left_out_with_a_counted_warning) {
   EXPECT_EQ(with.report.primal, train("nhsvm", {}, raw, &hierarchy).report.primal);
 }
 
-TEST(Methods, hierarchical_methods_refuse_rows_with_two_labels) {
+TEST(Methods, crammer_singer_and_normalized_differences_refuse_rows_with_two_labels) {
   const Hierarchy hierarchy = groups();
   RawRows raw = grouped_rows(10, 9);
   raw.X.append_row({}, {});
   raw.labels.append(std::vector<LabelId>{0, 3});
-  EXPECT_THAT(message_of([&] { train("hsvm", {}, raw, &hierarchy); }),
-              HasSubstr("toy: row 11 has 2 labels, 'a1' among them, but method hsvm needs one"));
+  EXPECT_THAT(message_of([&] {
+                train("flat-svm", {{"multiclass", "crammer-singer"}}, raw, nullptr);
+              }),
+              HasSubstr("toy: row 11 has 2 labels, 'a1' among them, but method flat-svm with "
+                        "crammer-singer needs one"));
+  EXPECT_THAT(message_of<InvalidOption>([&] {
+                train("nhsvm", {{"surrogate", "normalized-difference"}}, raw, &hierarchy);
+              }),
+              HasSubstr("option surrogate is normalized-difference, but must be margin where rows "
+                        "have several labels"));
 }
 
 TEST(Methods, no_labels_at_all_is_an_error) {
@@ -283,6 +291,78 @@ TEST(MultiLabel, same_file_on_any_number_of_threads) {
           serialize_model(train("flat-svm", options, multi_label_rows(90, true), nullptr, threads)),
           expected)
           << decision;
+    }
+  }
+}
+
+// Label sets of a hierarchy
+// ------------------------------------------------------------------------------------
+
+/// Two parts and two classes in each; a row has one class of either part.
+RawRows two_sets(std::size_t num_rows, std::uint64_t seed) {
+  RawRows raw = grouped_rows(num_rows, seed);
+  LabelSets sets;
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    const LabelId k = raw.labels[i][0];
+    sets.append(std::vector<LabelId>{k / 2, 2 + k % 2});
+  }
+  raw.labels = sets;
+  return raw;
+}
+
+const std::vector<Case> kLabelSetCases{
+    {"hsvm", {}},
+    // power:2 gives leaf y below both groups the weight 0
+    {"nhsvm", {{"alpha", "directional"}}},
+    {"nhsvm", {{"alpha", "maxmin"}}},
+    {"shared-svm", {}},
+    {"hsvm", {{"solver", "sgd"}, {"epochs", "60"}}},
+};
+
+TEST(LabelSets, are_recovered_on_trees_and_graphs) {
+  const Hierarchy tree = groups(), graph = overlapping_groups();
+  for (const auto& [name, options] : kLabelSetCases) {
+    OptionValues values = options;
+    values.emplace_back("C", "100");
+    const Model model = train(name, values, two_sets(200, 1), &tree);
+    EXPECT_GT(accuracy(model, two_sets(200, 2)), 0.95) << name;
+    const RawRows raw = multi_label_rows(200, false);
+    const Model on_graph = train(name, values, raw, &graph);
+    EXPECT_EQ(accuracy(on_graph, raw), 1.0) << name;
+    for (const Model* each : {&model, &on_graph}) {
+      EXPECT_EQ(parts_of(*each).decision.name(), "label-set") << name;
+      if (each->report.dual == each->report.dual) {
+        EXPECT_LE(each->report.relative_gap, 1e-3) << name;
+      }
+    }
+  }
+}
+
+TEST(LabelSets, inner_labels_move_to_a_spawned_leaf_and_back) {
+  const Hierarchy hierarchy = groups();
+  RawRows raw = two_sets(150, 3);
+  const LabelId inner = raw.codec.add("b");
+  LabelSets sets;
+  for (std::size_t i = 0; i < raw.num_rows(); ++i) {  // b2 becomes "b itself"
+    const auto set = raw.labels[i];
+    sets.append(std::vector<LabelId>{set[0], set[1] == 3 ? inner : set[1]});
+  }
+  raw.labels = sets;
+  for (const char* name : {"hsvm", "nhsvm", "shared-svm"}) {
+    EXPECT_GT(accuracy(train(name, {{"C", "10"}}, raw, &hierarchy), raw), 0.95) << name;
+  }
+}
+
+TEST(LabelSets, model_files_hold_the_decision_and_do_not_depend_on_threads) {
+  const Hierarchy graph = overlapping_groups();
+  const RawRows raw = multi_label_rows(90, false);
+  for (const auto& [name, options] : kLabelSetCases) {
+    const std::string bytes = serialize_model(train(name, options, raw, &graph));
+    const Model read = parse_model(std::as_bytes(std::span(bytes)), "memory");
+    EXPECT_EQ(accuracy(read, raw), accuracy(train(name, options, raw, &graph), raw));
+    EXPECT_EQ(parts_of(read).decision.name(), "label-set") << name;
+    for (const int threads : {2, 5}) {
+      EXPECT_EQ(serialize_model(train(name, options, raw, &graph, threads)), bytes) << name;
     }
   }
 }

@@ -114,6 +114,10 @@ TEST(TopDownPredictor, parts_that_do_not_fit_throw) {
   inner.candidates = {1};
   EXPECT_EQ(message_of([&] { TopDownPredictor(inner, 1); }),
             "top-down model: candidate is node 1, but must be a leaf");
+  auto of_sets = binary_tree({0, 0, 0, 0, 0, 0, 0});
+  of_sets.decision = LabelSetDecision{};
+  EXPECT_EQ(message_of([&] { TopDownPredictor(of_sets, 1); }),
+            "top-down model: decision is label-set, but must be made from the labels' scores");
   EXPECT_EQ(message_of([] {
               TopDownPredictor(binary_tree({0, 0, 0, 0, 0, 0, 0}), -1);
             }),
