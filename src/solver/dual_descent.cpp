@@ -34,13 +34,12 @@ void DualDescent::reset_shrinking() {
   shrink_below_ = -kInfinity;
 }
 
-bool DualDescent::descend(double violation_tolerance, int max_passes, Random& random,
+bool DualDescent::descend(double violation_tolerance, std::int64_t max_steps, Random& random,
                           RunControl& control) {
   reset_shrinking();
-  const int last = passes_ + max_passes;
-  while (passes_ < last && control.proceed()) {
+  const std::int64_t last = steps_ + max_steps;
+  while (steps_ < last && control.proceed()) {
     pass(random);
-    ++passes_;
     if (largest_ - smallest_ > violation_tolerance) {
       shrink_above_ = largest_ > 0 ? largest_ : kInfinity;
       shrink_below_ = smallest_ < 0 ? smallest_ : -kInfinity;
@@ -57,6 +56,7 @@ void DualDescent::pass(Random& random) {
   largest_ = -kInfinity;
   smallest_ = kInfinity;
   random.shuffle(std::span(active_).first(num_active_));
+  steps_ += std::max<std::int64_t>(1, static_cast<std::int64_t>(num_active_));
   for (std::size_t k = 0; k < num_active_; ++k) {
     if (!step(active_[k])) std::swap(active_[k--], active_[--num_active_]);
   }

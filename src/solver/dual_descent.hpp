@@ -45,13 +45,15 @@ class DualDescent {
   /// Takes over the rows with their duals (clipped to the box) and computes v. O(nonzeros).
   void start(std::span<DualRow> rows);
   /// Passes until no coordinate violates its optimality by more than `violation_tolerance`; false
-  /// when `max_passes` or `control` ended it before.
-  bool descend(double violation_tolerance, int max_passes, Random& random, RunControl& control);
+  /// when `max_steps` coordinates had been looked at, or `control` ended it, before.
+  bool descend(double violation_tolerance, std::int64_t max_steps, Random& random,
+               RunControl& control);
   /// Primal and dual over the subset. O(nonzeros).
   DualState evaluate() const;
   /// v = 0. O(nonzeros).
   void clear();
-  int passes() const { return passes_; }
+  /// Coordinates looked at: a pass over few active ones costs little.
+  std::int64_t steps() const { return steps_; }
 
  private:
   struct Coordinate {
@@ -77,7 +79,7 @@ class DualDescent {
   double shrink_below_ = 0;
   double largest_ = 0;
   double smallest_ = 0;
-  int passes_ = 0;
+  std::int64_t steps_ = 0;
 };
 
 }  // namespace margrove::detail

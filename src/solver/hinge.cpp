@@ -1,5 +1,7 @@
 // Hinge, one label and all rows: dual coordinate descent (dual_descent.hpp).
 
+#include <algorithm>
+
 #include "binary_solvers.hpp"
 #include "dual_descent.hpp"
 
@@ -23,14 +25,16 @@ BinaryFit solve_hinge(const BinaryProblem& problem, const BinaryOptions& options
   descent.start(rows);
   Random random(options.seed);
   BinaryFit fit;
+  const auto pass = std::max<std::int64_t>(1, static_cast<std::int64_t>(rows.size()));
+  const std::int64_t max_steps = options.max_passes * pass;
   // The gap costs a pass, so it is looked at only when the violations are small.
   for (double violation_tolerance = 0.1;; violation_tolerance *= 0.1) {
-    const bool small = descent.descend(violation_tolerance, options.max_passes - descent.passes(),
-                                       random, control);
+    const bool small =
+        descent.descend(violation_tolerance, max_steps - descent.steps(), random, control);
     const DualState values = descent.evaluate();
     fit.primal = values.primal;
     fit.dual = values.dual;
-    fit.passes = descent.passes();
+    fit.passes = static_cast<int>((descent.steps() + pass - 1) / pass);
     if (fit.relative_gap() <= options.tolerance) break;
     if (small) continue;
     fit.stop = control.stop_reason() != Stop::converged ? control.stop_reason() : Stop::pass_limit;

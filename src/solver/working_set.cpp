@@ -29,6 +29,7 @@ struct Lane {
   std::vector<DualRow> rows;  // the working set
   Random random{0};
   DualState inside;
+  std::int64_t steps = 0;  // coordinates looked at, and a row of all for each score
   double violation_tolerance = kFirstViolation;
   bool done = false;
 };
@@ -44,7 +45,8 @@ class WorkingSets {
         control_(control),
         outputs_(outputs),
         lanes_(inputs.size()),
-        num_rows_(problem.X.num_rows()) {
+        num_rows_(problem.X.num_rows()),
+        pass_(std::max<std::int64_t>(1, static_cast<std::int64_t>(num_rows_))) {
     scratch_.weights.assign(problem.X.num_columns(), Lanes{});
     scratch_.scores.resize(num_rows_);
     scratch_.v.assign(problem.X.num_columns(), 0.0);
@@ -121,13 +123,15 @@ class WorkingSets {
 
   void solve_inside(std::size_t l) {
     Lane& lane = lanes_[l];
-    BinaryFit& fit = outputs_[l].fit;
     DualDescent descent(problem_.X, problem_.squared_norms, squared_, scratch_.v);
     descent.start(lane.rows);
-    descent.descend(lane.violation_tolerance, std::max(1, problem_.max_passes - fit.passes),
-                    lane.random, control_);
+    // The limit is on work, not on passes over a small set: else it would end training before the
+    // other rows have been looked at.
+    const std::int64_t left = problem_.max_passes * pass_ - lane.steps;
+    descent.descend(lane.violation_tolerance, std::max<std::int64_t>(1, left), lane.random,
+                    control_);
     lane.inside = descent.evaluate();
-    fit.passes += descent.passes();
+    lane.steps += descent.steps();
     for (const DualRow& row : lane.rows) {
       for (const FeatureId j : problem_.X.row(row.row).columns) {
         scratch_.weights[j].at[l] = static_cast<float>(scratch_.v[j]);
@@ -153,7 +157,8 @@ class WorkingSets {
   void certify(std::size_t l, double loss_outside) {
     Lane& lane = lanes_[l];
     BinaryFit& fit = outputs_[l].fit;
-    ++fit.passes;
+    lane.steps += pass_;
+    fit.passes = static_cast<int>((lane.steps + pass_ - 1) / pass_);
     fit.primal = lane.inside.primal + loss_outside;
     fit.dual = lane.inside.dual;
     const double gap = fit.primal - fit.dual;
@@ -269,6 +274,7 @@ class WorkingSets {
   std::span<LaneOutput> outputs_;
   std::vector<Lane> lanes_;
   std::size_t num_rows_;
+  std::int64_t pass_;  // steps of a pass over all rows
   std::vector<float> sample_;
   std::vector<Candidate> candidates_;
 };

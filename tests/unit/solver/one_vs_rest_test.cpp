@@ -287,6 +287,15 @@ TEST_P(OneVsRest, pass_limit_is_reported) {
   EXPECT_EQ(fit.stop, Stop::pass_limit);
 }
 
+/// Dense rows of overlapping labels and a large C: the first, small working sets alone would use up
+/// a limit on passes over them.
+TEST(OneVsRestLimit, counts_work_over_all_rows_and_not_passes_over_a_few) {
+  const Problem p = random_problem(5, {.rows = 3000, .columns = 20, .labels = 12});
+  const OneVsRestFit fit =
+      train(p, {.loss = "hinge", .C = 3, .tolerance = 1e-2, .max_passes = 300});
+  EXPECT_EQ(fit.stop, Stop::converged);
+}
+
 TEST(OneVsRestInput, no_rows_give_zero_weights) {
   Problem p;
   p.X = CsrMatrix(4);
