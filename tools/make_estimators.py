@@ -84,6 +84,13 @@ ESTIMATORS = [
         "Without a hierarchy it is FlatLogisticRegression. Rows may have several labels.",
     ),
     Estimator(
+        "TopDownSVC",
+        "top-down-svm",
+        True,
+        "A choice among the children of one node after the other, by linear SVMs (TD in [HR]).\n\n"
+        "The hierarchy must be a tree; without one it is FlatSVC. Rows may have several labels.",
+    ),
+    Estimator(
         "StructuredSVC",
         "structured",
         True,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         HRLogisticRegression,
         SharedSVC,
         StructuredSVC,
+        TopDownSVC,
         load,
         load_liblinear,
     )
@@ -58,6 +59,7 @@ __all__ = [
     "SimpleMKLClassifier",
     "SourceScore",
     "StructuredSVC",
+    "TopDownSVC",
     "__version__",
     "load",
     "load_liblinear",

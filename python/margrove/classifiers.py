@@ -19,6 +19,7 @@ __all__ = [
     "HRLogisticRegression",
     "SharedSVC",
     "StructuredSVC",
+    "TopDownSVC",
     "load",
     "load_liblinear",
 ]
@@ -649,6 +650,94 @@ class HRLogisticRegression(Classifier):
         self.anchor = anchor
         self.tolerance = tolerance
         self.max_passes = max_passes
+        self.hierarchy = hierarchy
+        self.calibration = calibration
+        self.threads = threads
+        self.time_limit_seconds = time_limit_seconds
+        self.memory_limit = memory_limit
+        self.progress = progress
+
+
+class TopDownSVC(Classifier):
+    """A choice among the children of one node after the other, by linear SVMs (TD in [HR]).
+
+    The hierarchy must be a tree; without one it is FlatSVC. Rows may have several labels.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
+    lambda_ : float, default 0.0
+        regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
+    bias : float, default 1.0
+        value of the appended constant feature, regularised like the others; 0: none [>= 0]
+    seed : int, default 0
+        seed of the random order of visits [>= 0]
+    decision : str, default "auto"
+        labels of a row from its scores: the best one (argmax), those above zero, above one
+        threshold for all (threshold) or for each (scut), so many best ones (rcut), those above a
+        threshold predicted from the row's scores (instance); auto: instance where training rows
+        have several labels, otherwise argmax [auto | argmax | zero | threshold | scut | rcut |
+        instance]
+    decision_folds : int, default 3
+        parts of the cross-validation whose scores tune threshold, scut, rcut and instance [>= 2]
+    tolerance : float, default 0.001
+        relative duality gap at which training of a node stops [> 0]
+    max_passes : int, default 1000
+        passes over the rows of a node, at most [>= 1]
+    loss : str, default "hinge"
+        loss of each row's margin [hinge | squared-hinge]
+    beam : int, default 1
+        paths to keep at each step down, those with the largest sums of log sigmoid(margin); 1:
+        greedy, 0: all [>= 0]
+    hierarchy : Any, default None
+        the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+    calibration : float, default 0.0
+        share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
+        none
+    threads : int, default 1
+        threads to use, 0: one for each core; the result does not depend on it
+    time_limit_seconds : float | None, default None
+        end training after so long, with the best weights so far and a ConvergenceWarning
+    memory_limit : float | None, default None
+        refuse to train if the estimate exceeds so many GB (10^9 bytes)
+    progress : Progress, default False
+        True for a tqdm bar, or a function that gets each report by keyword
+    """
+
+    _method = "top-down-svm"
+    _several_labels = True
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        lambda_: float = 0.0,
+        bias: float = 1.0,
+        seed: int = 0,
+        decision: str = "auto",
+        decision_folds: int = 3,
+        tolerance: float = 0.001,
+        max_passes: int = 1000,
+        loss: str = "hinge",
+        beam: int = 1,
+        hierarchy: Any = None,
+        calibration: float = 0.0,
+        threads: int = 1,
+        time_limit_seconds: float | None = None,
+        memory_limit: float | None = None,
+        progress: Progress = False,
+    ) -> None:
+        self.C = C
+        self.lambda_ = lambda_
+        self.bias = bias
+        self.seed = seed
+        self.decision = decision
+        self.decision_folds = decision_folds
+        self.tolerance = tolerance
+        self.max_passes = max_passes
+        self.loss = loss
+        self.beam = beam
         self.hierarchy = hierarchy
         self.calibration = calibration
         self.threads = threads

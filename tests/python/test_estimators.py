@@ -23,6 +23,7 @@ from margrove import (
     ModelFileError,
     SharedSVC,
     StructuredSVC,
+    TopDownSVC,
     _arrays,
     _base,
     _core,
@@ -48,6 +49,7 @@ ESTIMATORS: list[type[Classifier]] = [
     SharedSVC,
     HRSVC,
     HRLogisticRegression,
+    TopDownSVC,
 ]
 EDGES = [("animal", "dog"), ("animal", "cat"), ("plant", "oak"), ("plant", "rose")]
 LEAVES = np.array(["cat", "dog", "oak", "rose"])
