@@ -35,25 +35,40 @@ struct LabelSetCore {
   void clear();
 };
 
+/// A core's linear programme, or its integer programme by COIN-OR.
+struct CoreSolution {
+  std::vector<double> z, u;  // one a node, in [0, 1]
+  // Of the relaxation only.
+  std::vector<double> multipliers;  // of the needs-a-child constraints
+  double bound = 0;                 // no label set is worth more, whatever CLP's tolerances are
+  std::vector<double> reduced;      // z_k = 0 (if > 0), z_k = 1 (if < 0) lowers the bound by |.|
+};
+
 /// Branch and bound on a core, bounded by maximum closures.
 class LabelSetSearch {
  public:
+  enum Fix : char { kFree, kIn, kOut };
   struct Outcome {
     double value = 0;
     std::int64_t num_branches = 0;  // 1: the first bound was met
     bool proven = false;            // false: the limit was reached; the answer is feasible only
   };
   /// The core must outlive the calls of selected() and uses_reserve().
-  /// multipliers: of the needs-a-child constraints, one a node, to start from; may be empty.
-  Outcome solve(const LabelSetCore& core, std::int64_t branch_limit,
-                std::span<const double> multipliers = {});
+  Outcome solve(const LabelSetCore& core, std::int64_t branch_limit);
+  /// After a solve() of the same core that ended at its limit: starts again with the answer found
+  /// so far, the relaxation's multipliers, and the nodes fixed that its reduced costs decide.
+  Outcome resume(const CoreSolution& relaxation, std::int64_t branch_limit);
+  /// What every label set better than the present answer has in common; one a node.
+  std::span<const char> fixings() const { return fix_; }
+  double value() const { return best_value_; }
   bool selected(std::uint32_t k) const { return best_[k] != 0; }
   /// Node k is selected and completed by its reserve.
   bool uses_reserve(std::uint32_t k) const;
 
  private:
-  enum Fix : char { kFree, kIn, kOut };
-
+  Outcome search(std::int64_t branch_limit);
+  bool fix_by_reduced_costs(const CoreSolution& relaxation);
+  void round(const CoreSolution& relaxation);
   void branch();
   bool bound(double& value);
   bool penalise();
@@ -82,12 +97,11 @@ class LabelSetSearch {
   MaxClosure closure_;
 };
 
-/// The core by COIN-OR. Both throw Error if the solver gives no optimum.
-struct CoreSolution {
-  std::vector<double> z, u;         // one a node, in [0, 1]
-  std::vector<double> multipliers;  // of the needs-a-child constraints (relaxation only)
-};
-void solve_core_relaxation(const LabelSetCore& core, CoreSolution& solution);  // CLP
-void solve_core_exactly(const LabelSetCore& core, CoreSolution& solution);     // CBC
+/// By CLP and by CBC, with some nodes fixed; fixings may be empty. False if the fixings leave no
+/// label set. Both throw Error if the solver does not come to an end.
+bool solve_core_relaxation(const LabelSetCore& core, std::span<const char> fixings,
+                           CoreSolution& solution);
+bool solve_core_exactly(const LabelSetCore& core, std::span<const char> fixings,
+                        CoreSolution& solution);
 
 }  // namespace margrove::detail

@@ -344,6 +344,20 @@ void LabelSetInference::Impl::build_core(Scratch& s) const {
   }
 }
 
+namespace {
+
+// Of a solution in whole numbers.
+double worth(const detail::LabelSetCore& core, const detail::CoreSolution& solution) {
+  double value = 0;
+  for (Index k = 0; k < core.size(); ++k) {
+    if (solution.z[k] > 0.5) value += core.weight[k];
+    if (solution.u[k] > 0.5) value += core.reserve[k];
+  }
+  return value;
+}
+
+}  // namespace
+
 BestLabelSet LabelSetInference::Impl::search_core(Scratch& s, std::int64_t branch_limit) const {
   constexpr std::int64_t kBranchesBeforeMultipliers = 64;
   BestLabelSet result;
@@ -351,17 +365,23 @@ BestLabelSet LabelSetInference::Impl::search_core(Scratch& s, std::int64_t branc
   result.num_branches = outcome.num_branches;
   result.stage =
       outcome.num_branches == 1 ? InferenceStage::closure : InferenceStage::branch_and_bound;
-  if (!outcome.proven && branch_limit > outcome.num_branches) {
+  // Each round knows a better answer and has more nodes fixed than the one before.
+  for (std::int64_t limit = 4 * kBranchesBeforeMultipliers;
+       !outcome.proven && branch_limit > result.num_branches; limit *= 4) {
     result.stage = InferenceStage::multipliers;
-    detail::solve_core_relaxation(s.core, s.program);
-    outcome = s.search.solve(s.core, branch_limit, s.program.multipliers);
+    if (!detail::solve_core_relaxation(s.core, s.search.fixings(), s.program)) {
+      outcome.proven = true;
+      break;
+    }
+    outcome = s.search.resume(s.program, std::min(limit, branch_limit - result.num_branches));
     result.num_branches += outcome.num_branches;
   }
-  if (outcome.proven) {
-    take_from_search(s);
-  } else {
-    result.stage = InferenceStage::ilp;
-    detail::solve_core_exactly(s.core, s.program);
+  take_from_search(s);
+  if (outcome.proven) return result;
+  result.stage = InferenceStage::ilp;
+  if (detail::solve_core_exactly(s.core, s.search.fixings(), s.program) &&
+      worth(s.core, s.program) > s.search.value()) {
+    std::fill(s.selected.begin(), s.selected.end(), 0);
     take_from_program(s);
   }
   return result;
@@ -474,7 +494,7 @@ RelaxedLabelSet LabelSetInference::relaxed(std::span<const double> scores, Works
       impl_->expand(s);
     } else {
       from_selected = false;
-      detail::solve_core_relaxation(s.core, s.program);
+      detail::solve_core_relaxation(s.core, {}, s.program);
       result.integral = impl_->spread_fractions(s, z);
     }
   }

@@ -3,6 +3,7 @@
 #include <coin/Cbc_C_Interface.h>
 #include <coin/Clp_C_Interface.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <memory>
@@ -32,7 +33,7 @@ struct Entry {
   double value;
 };
 
-Program make_program(const LabelSetCore& core) {
+Program make_program(const LabelSetCore& core, std::span<const char> fixings) {
   Program p;
   std::vector<std::vector<Entry>> columns(core.size());
   std::vector<std::array<Entry, 3>> reserve_columns;
@@ -65,7 +66,8 @@ Program make_program(const LabelSetCore& core) {
     columns[k].push_back({limit_row, -1});
     reserve_columns.push_back({Entry{row, 1}, Entry{limit_row, 1}, Entry{leaf_row, 1}});
   }
-  const auto add_column = [&](std::span<const Entry> entries, double cost, double lower) {
+  const auto add_column = [&](std::span<const Entry> entries, double cost, double lower,
+                              double upper) {
     for (const auto& entry : entries) {
       p.rows.push_back(entry.row);
       p.values.push_back(entry.value);
@@ -73,17 +75,21 @@ Program make_program(const LabelSetCore& core) {
     p.starts.push_back(static_cast<CoinBigIndex>(p.rows.size()));
     p.cost.push_back(cost);
     p.column_lower.push_back(lower);
-    p.column_upper.push_back(1);
+    p.column_upper.push_back(upper);
   };
   for (std::uint32_t k = 0; k < core.size(); ++k) {
-    add_column(columns[k], core.weight[k], k == 0 ? 1.0 : 0.0);
+    const auto fix =
+        fixings.empty() ? LabelSetSearch::kFree : static_cast<LabelSetSearch::Fix>(fixings[k]);
+    add_column(columns[k], core.weight[k], k == 0 || fix == LabelSetSearch::kIn ? 1.0 : 0.0,
+               fix == LabelSetSearch::kOut ? 0.0 : 1.0);
   }
   for (std::size_t j = 0; j < reserve_columns.size(); ++j) {
-    add_column(reserve_columns[j], core.reserve[p.node_of_reserve[j]], 0.0);
+    add_column(reserve_columns[j], core.reserve[p.node_of_reserve[j]], 0.0, 1.0);
   }
   return p;
 }
 
+// Empty where there is no solution.
 std::vector<double> solve_lp(const Program& p, std::vector<double>& row_duals) {
   const std::unique_ptr<Clp_Simplex, decltype(&Clp_deleteModel)> model(Clp_newModel(),
                                                                        &Clp_deleteModel);
@@ -93,6 +99,7 @@ std::vector<double> solve_lp(const Program& p, std::vector<double>& row_duals) {
                   p.row_lower.data(), p.row_upper.data());
   Clp_setOptimizationDirection(model.get(), -1);
   Clp_initialSolve(model.get());
+  if (Clp_isProvenPrimalInfeasible(model.get())) return {};
   require<Error>(Clp_isProvenOptimal(model.get()), "label sets: CLP ended with status ",
                  Clp_status(model.get()), ", but the linear programme has an optimum");
   const double* duals = Clp_dualRowSolution(model.get());
@@ -101,6 +108,7 @@ std::vector<double> solve_lp(const Program& p, std::vector<double>& row_duals) {
   return {x, x + p.num_columns()};
 }
 
+// Empty where there is no solution.
 std::vector<double> solve_ilp(const Program& p) {
   const std::unique_ptr<Cbc_Model, decltype(&Cbc_deleteModel)> model(Cbc_newModel(),
                                                                      &Cbc_deleteModel);
@@ -115,10 +123,32 @@ std::vector<double> solve_ilp(const Program& p) {
   Cbc_setParameter(model.get(), "ratioGap", "0");
   Cbc_setParameter(model.get(), "allowableGap", "0");
   Cbc_solve(model.get());
+  if (Cbc_isProvenInfeasible(model.get())) return {};
   require<Error>(Cbc_isProvenOptimal(model.get()), "label sets: CBC ended with status ",
                  Cbc_status(model.get()), ", but the integer programme has an optimum");
   const double* x = Cbc_getColSolution(model.get());
   return {x, x + p.num_columns()};
+}
+
+// For any y >= 0 on rows <= b, y <= 0 on rows >= b: c x <= y b + (c - y A) x, and x lies in its
+// box.
+void bound_by_duals(const LabelSetCore& core, const Program& p, std::vector<double> duals,
+                    CoreSolution& solution) {
+  solution.bound = 0;
+  for (std::size_t i = 0; i < duals.size(); ++i) {
+    const bool at_most = std::isinf(p.row_lower[i]);
+    duals[i] = at_most ? std::max(duals[i], 0.0) : std::min(duals[i], 0.0);
+    solution.bound += duals[i] * (at_most ? p.row_upper[i] : p.row_lower[i]);
+  }
+  solution.reduced.resize(core.size());
+  for (std::size_t j = 0; j < p.cost.size(); ++j) {
+    double reduced = p.cost[j];
+    for (auto e = p.starts[j]; e < p.starts[j + 1]; ++e) {
+      reduced -= duals[static_cast<std::size_t>(p.rows[e])] * p.values[e];
+    }
+    solution.bound += reduced * (reduced > 0 ? p.column_upper[j] : p.column_lower[j]);
+    if (j < core.size()) solution.reduced[j] = reduced;
+  }
 }
 
 void unpack(const LabelSetCore& core, const Program& program, std::vector<double> x,
@@ -136,19 +166,27 @@ void unpack(const LabelSetCore& core, const Program& program, std::vector<double
 
 }  // namespace
 
-void solve_core_relaxation(const LabelSetCore& core, CoreSolution& solution) {
-  const Program program = make_program(core);
-  std::vector<double> row_duals;
-  unpack(core, program, solve_lp(program, row_duals), solution);
+bool solve_core_relaxation(const LabelSetCore& core, std::span<const char> fixings,
+                           CoreSolution& solution) {
+  const Program program = make_program(core, fixings);
+  std::vector<double> row_duals, x = solve_lp(program, row_duals);
+  if (x.empty()) return false;
+  unpack(core, program, std::move(x), solution);
   solution.multipliers.assign(core.size(), 0.0);
   for (const auto& [k, row] : program.need_rows) {
     solution.multipliers[k] = std::fabs(row_duals[static_cast<std::size_t>(row)]);
   }
+  bound_by_duals(core, program, std::move(row_duals), solution);
+  return true;
 }
 
-void solve_core_exactly(const LabelSetCore& core, CoreSolution& solution) {
-  const Program program = make_program(core);
-  unpack(core, program, solve_ilp(program), solution);
+bool solve_core_exactly(const LabelSetCore& core, std::span<const char> fixings,
+                        CoreSolution& solution) {
+  const Program program = make_program(core, fixings);
+  std::vector<double> x = solve_ilp(program);
+  if (x.empty()) return false;
+  unpack(core, program, std::move(x), solution);
+  return true;
 }
 
 }  // namespace margrove::detail

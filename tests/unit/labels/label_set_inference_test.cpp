@@ -280,6 +280,42 @@ TEST(LabelSetInference, larger_dags_agree_with_an_integer_programme) {
   }
 }
 
+// Everything hangs below node 0, close to it: hundreds of branches, and several rounds of
+// relaxation and search between them.
+TEST(LabelSetInference, rounds_of_relaxation_and_search_keep_the_optimum) {
+  LabelSetInference::Workspace workspace;
+  std::vector<NodeId> nodes;
+  int several_rounds = 0;
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    constexpr NodeId kNodes = 1500;
+    std::vector<LabelEdge> edges;
+    for (NodeId n = 1; n < kNodes; ++n) {
+      std::vector<NodeId> parents(1 + random.below(3));
+      for (NodeId& p : parents) p = NodeId(random.below((n + 1) / 2));
+      std::sort(parents.begin(), parents.end());
+      parents.erase(std::unique(parents.begin(), parents.end()), parents.end());
+      for (const NodeId p : parents) edges.push_back({p, n});
+    }
+    const auto graph = LabelGraph::build(kNodes, edges);
+    const LabelSetInference inference(graph);
+    std::vector<double> scores;
+    for (NodeId n = 0; n < kNodes; ++n) {
+      scores.push_back((graph.is_leaf(n) ? -0.3 : -0.09) + 0.12 * random.normal());
+    }
+    const auto by_ilp = inference.best(scores, workspace, nodes, 0);
+    EXPECT_EQ(by_ilp.stage, InferenceStage::ilp);
+    for (const std::int64_t limit : {70, 330, 20000}) {
+      const auto result = inference.best(scores, workspace, nodes, limit);
+      EXPECT_NEAR(result.score, by_ilp.score, 1e-7) << limit;
+      expect_label_set(graph, scores, nodes, result.score);
+      several_rounds += result.num_branches > 64 + 256;
+    }
+  }
+  EXPECT_GT(several_rounds, 0);
+}
+
 TEST(LabelSetInference, the_relaxation_bounds_the_best_label_set_and_is_feasible) {
   LabelSetInference::Workspace workspace;
   std::vector<NodeId> nodes;
