@@ -104,7 +104,9 @@ double micro_f1_of(const Decision& decision, const std::vector<std::vector<float
   for (std::size_t i = 0; i < scores.size(); ++i) {
     decision.choose({scores[i]}, chosen);
     both += static_cast<double>(chosen.size() + truth[i].size());
-    for (const LabelId label : truth[i]) hits += std::ranges::count(chosen, label);
+    for (const LabelId label : truth[i]) {
+      hits += static_cast<double>(std::ranges::count(chosen, label));
+    }
   }
   return both > 0 ? 2 * hits / both : 0;
 }

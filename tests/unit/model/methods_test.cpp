@@ -449,7 +449,9 @@ TEST_F(LabelGraphs, the_trees_edges_with_the_root_anchored_give_the_trees_answer
     EXPECT_NEAR(graph.report.primal, tree.report.primal, 1e-5 * tree.report.primal) << name;
     const auto of_tree = all_scores(tree, raw), of_graph = all_scores(graph, raw);
     for (std::size_t k = 0; k < of_tree.size(); ++k) {
-      if (std::isfinite(of_tree[k])) EXPECT_NEAR(of_graph[k], of_tree[k], 0.02) << name;
+      if (std::isfinite(of_tree[k])) {
+        EXPECT_NEAR(of_graph[k], of_tree[k], 0.02) << name;
+      }
     }
   }
 }
@@ -464,7 +466,9 @@ TEST_F(LabelGraphs, need_no_hierarchy_and_isolated_labels_are_flat_machines) {
                              {{"tolerance", "1e-7"}}, raw, nullptr);
     const auto ours = all_scores(model, raw), theirs = all_scores(flat, raw);
     for (std::size_t k = 0; k < ours.size(); ++k) {
-      if (k % 4 >= 2) EXPECT_NEAR(ours[k], theirs[k], 0.02) << name;
+      if (k % 4 >= 2) {
+        EXPECT_NEAR(ours[k], theirs[k], 0.02) << name;
+      }
     }
   }
 }
