@@ -20,7 +20,7 @@ ifneq ($(shell command -v ccache),)
   export CCACHE_NOHASHDIR := 1
 endif
 
-CTEST := ctest --output-on-failure --timeout 120 -j$(JOBS)
+CTEST := ctest --output-on-failure --timeout 400 -j$(JOBS)
 PYTEST := timeout 600 $(PYTHON) -m pytest -q -p no:cacheprovider
 
 # $(call build,PRESET,OPTIONS): configure and build everything of a preset.
