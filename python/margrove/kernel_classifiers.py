@@ -44,11 +44,36 @@ class KernelClassifier(Classifier):
 
     hierarchy = None  # kernel methods know none
     calibration = 0.0
-    network: Network
-    views: Views
     views_: dict[str, tuple[int, int]]
     weights_: dict[str, float]
     network_: str
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        network: Network = None,
+        widths: Sequence[float] = WIDTHS,
+        tolerance: float = 1e-2,
+        svm_tolerance: float = 1e-3,
+        max_rounds: int = 500,
+        views: Views = None,
+        threads: int = 1,
+        time_limit_seconds: float | None = None,
+        memory_limit: float | None = None,
+        progress: Progress = False,
+    ) -> None:
+        self.C = C
+        self.network = network
+        self.widths = widths
+        self.tolerance = tolerance
+        self.svm_tolerance = svm_tolerance
+        self.max_rounds = max_rounds
+        self.views = views
+        self.threads = threads
+        self.time_limit_seconds = time_limit_seconds
+        self.memory_limit = memory_limit
+        self.progress = progress
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
@@ -154,20 +179,22 @@ class SPNMKLClassifier(KernelClassifier):
         memory_limit: float | None = None,
         progress: Progress = False,
     ) -> None:
-        self.C = C
-        self.network = network
-        self.widths = widths
-        self.tolerance = tolerance
-        self.svm_tolerance = svm_tolerance
-        self.max_rounds = max_rounds
+        super().__init__(
+            C=C,
+            network=network,
+            widths=widths,
+            tolerance=tolerance,
+            svm_tolerance=svm_tolerance,
+            max_rounds=max_rounds,
+            views=views,
+            threads=threads,
+            time_limit_seconds=time_limit_seconds,
+            memory_limit=memory_limit,
+            progress=progress,
+        )
         self.weight_penalty = weight_penalty
         self.p = p
         self.max_paths = max_paths
-        self.views = views
-        self.threads = threads
-        self.time_limit_seconds = time_limit_seconds
-        self.memory_limit = memory_limit
-        self.progress = progress
 
 
 class LpMKLClassifier(KernelClassifier):
@@ -191,18 +218,20 @@ class LpMKLClassifier(KernelClassifier):
         memory_limit: float | None = None,
         progress: Progress = False,
     ) -> None:
-        self.C = C
-        self.network = network
-        self.widths = widths
-        self.tolerance = tolerance
-        self.svm_tolerance = svm_tolerance
-        self.max_rounds = max_rounds
+        super().__init__(
+            C=C,
+            network=network,
+            widths=widths,
+            tolerance=tolerance,
+            svm_tolerance=svm_tolerance,
+            max_rounds=max_rounds,
+            views=views,
+            threads=threads,
+            time_limit_seconds=time_limit_seconds,
+            memory_limit=memory_limit,
+            progress=progress,
+        )
         self.p = p
-        self.views = views
-        self.threads = threads
-        self.time_limit_seconds = time_limit_seconds
-        self.memory_limit = memory_limit
-        self.progress = progress
 
 
 class SimpleMKLClassifier(KernelClassifier):
@@ -210,62 +239,8 @@ class SimpleMKLClassifier(KernelClassifier):
 
     _method = "simple-mkl"
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        network: Network = None,
-        widths: Sequence[float] = WIDTHS,
-        tolerance: float = 1e-2,
-        svm_tolerance: float = 1e-3,
-        max_rounds: int = 500,
-        views: Views = None,
-        threads: int = 1,
-        time_limit_seconds: float | None = None,
-        memory_limit: float | None = None,
-        progress: Progress = False,
-    ) -> None:
-        self.C = C
-        self.network = network
-        self.widths = widths
-        self.tolerance = tolerance
-        self.svm_tolerance = svm_tolerance
-        self.max_rounds = max_rounds
-        self.views = views
-        self.threads = threads
-        self.time_limit_seconds = time_limit_seconds
-        self.memory_limit = memory_limit
-        self.progress = progress
-
 
 class AverageMKLClassifier(KernelClassifier):
     """Machines of the average of the network's kernels: the baseline of the others."""
 
     _method = "average-mkl"
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        network: Network = None,
-        widths: Sequence[float] = WIDTHS,
-        tolerance: float = 1e-2,
-        svm_tolerance: float = 1e-3,
-        max_rounds: int = 500,
-        views: Views = None,
-        threads: int = 1,
-        time_limit_seconds: float | None = None,
-        memory_limit: float | None = None,
-        progress: Progress = False,
-    ) -> None:
-        self.C = C
-        self.network = network
-        self.widths = widths
-        self.tolerance = tolerance
-        self.svm_tolerance = svm_tolerance
-        self.max_rounds = max_rounds
-        self.views = views
-        self.threads = threads
-        self.time_limit_seconds = time_limit_seconds
-        self.memory_limit = memory_limit
-        self.progress = progress
