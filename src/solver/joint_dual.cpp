@@ -33,6 +33,7 @@
 #include "margrove/base/random.hpp"
 #include "margrove/loss/point_loss.hpp"
 #include "margrove/solver/recursive.hpp"
+#include "recursive_round.hpp"
 #include "row_scan.hpp"
 #include "used_columns.hpp"
 
@@ -117,18 +118,7 @@ class JointDescent {
       rebuild_inner_nodes();
       fit.dual = dual_value();
       fit.primal = regulariser_ + scan();
-      if (!control_.proceed({.stage = "joint dual",
-                             .done = fit.passes,
-                             .objective = fit.primal,
-                             .relative_gap = fit.relative_gap()})) {
-        fit.stop = control_.stop_reason();
-        break;
-      }
-      if (fit.relative_gap() <= options_.tolerance) break;
-      if (fit.passes >= options_.max_passes) {
-        fit.stop = Stop::pass_limit;
-        break;
-      }
+      if (detail::is_last_round("joint dual", options_, fit, control_)) break;
       sweeps_between_scans = std::min(kMostSweepsBetweenScans, sweeps_between_scans + 1);
     }
     fit.weights = weights();

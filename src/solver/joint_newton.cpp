@@ -29,6 +29,7 @@
 #include "margrove/loss/point_loss.hpp"
 #include "margrove/solver/recursive.hpp"
 #include "path_kernel.hpp"
+#include "recursive_round.hpp"
 #include "used_columns.hpp"
 
 namespace margrove {
@@ -162,18 +163,7 @@ class JointNewton {
     for (;;) {
       ++fit.passes;
       fit.dual = fit.primal - gap();
-      if (!control_.proceed({.stage = "joint Newton",
-                             .done = fit.passes,
-                             .objective = fit.primal,
-                             .relative_gap = fit.relative_gap()})) {
-        fit.stop = control_.stop_reason();
-        break;
-      }
-      if (fit.relative_gap() <= options_.tolerance) break;
-      if (fit.passes >= options_.max_passes) {
-        fit.stop = Stop::pass_limit;
-        break;
-      }
+      if (detail::is_last_round("joint Newton", options_, fit, control_)) break;
       const double slope = solve_direction(fit.passes);
       const double before = fit.primal;
       fit.primal = line_search(before, slope);
