@@ -141,14 +141,10 @@ NodeWeights weights_of(const HrOptions& options, const LabelGraph& graph, RunCon
   return node_weights(graph, NodeWeightRule::parse(options.alpha), {}, control);
 }
 
-Fit fit_along_edges(const Plan& plan, const CsrView& X, const LabelSets& sets,
-                    std::span<const double> row_weights, const LeafSets& leaves,
-                    const PullGraph& pull, Executor& executor, RunControl& control) {
-  PullProblem problem{.X = X,
-                      .labels = &sets,
-                      .graph = &pull,
-                      .targets = leaves.candidates,
-                      .row_weights = row_weights};
+/// The paper's alternation, over the nodes of `graph`.
+template <class Problem>
+Fit alternate(const Plan& plan, const Problem& problem, LabelGraph graph, Executor& executor,
+              RunControl& control) {
   AlternatingFit fit = train_alternating(problem,
                                          {.loss = plan.loss,
                                           .C = plan.options.loss_weight(),
@@ -158,11 +154,23 @@ Fit fit_along_edges(const Plan& plan, const CsrView& X, const LabelSets& sets,
                                          executor, control);
   Fit result;
   result.weights = std::move(fit.weights);
-  result.graph = LabelGraph::flat(leaves.tree.graph.num_nodes());
+  result.graph = std::move(graph);
   result.report.stop = fit.stop;
   result.report.passes = fit.passes;
   result.report.primal = fit.primal;
   return result;
+}
+
+Fit fit_along_edges(const Plan& plan, const CsrView& X, const LabelSets& sets,
+                    std::span<const double> row_weights, const LeafSets& leaves,
+                    const PullGraph& pull, Executor& executor, RunControl& control) {
+  PullProblem problem{.X = X,
+                      .labels = &sets,
+                      .graph = &pull,
+                      .targets = leaves.candidates,
+                      .row_weights = row_weights};
+  return alternate(plan, problem, LabelGraph::flat(leaves.tree.graph.num_nodes()), executor,
+                   control);
 }
 
 Fit fit_along_paths(const Plan& plan, const CsrView& X, const LabelSets& sets,
@@ -201,18 +209,9 @@ Fit fit_along_paths(const Plan& plan, const CsrView& X, const LabelSets& sets,
                      .warnings = {}};
     return result;
   }
-  AlternatingFit fit = train_alternating(problem,
-                                         {.loss = plan.loss,
-                                          .C = plan.options.loss_weight(),
-                                          .tolerance = plan.options.tolerance,
-                                          .max_passes = plan.options.max_passes,
-                                          .seed = plan.options.seed},
-                                         executor, control);
-  result.weights = std::move(fit.weights);
-  result.report.stop = fit.stop;
-  result.report.passes = fit.passes;
-  result.report.primal = fit.primal;
-  return result;
+  Fit alternated = alternate(plan, problem, std::move(result.graph), executor, control);
+  alternated.alpha = std::move(result.alpha);
+  return alternated;
 }
 
 /// The graph along whose edges the plan pulls; nothing where it adds up along paths.

@@ -28,6 +28,20 @@ std::vector<float> finite_weights(const TensorMap& tensors, const char* name, st
   return weights;
 }
 
+struct RowShape {
+  std::uint64_t num_features;
+  double bias;
+};
+
+/// Of the rows that a model of `kind` takes.
+RowShape row_shape(const TensorMap& tensors, const std::string& kind) {
+  const RowShape shape{tensors.whole_number(kind + ".features"), tensors.number(kind + ".bias")};
+  tensors.check(shape.num_features < std::numeric_limits<std::uint32_t>::max(), kind,
+                ".features is ", shape.num_features, ", but must fit 32 bits");
+  tensors.check(shape.bias >= 0, kind, ".bias is ", shape.bias, ", but must be >= 0");
+  return shape;
+}
+
 Fact weight_fact(const std::vector<float>& weights) {
   const auto used = std::count_if(weights.begin(), weights.end(), [](float w) { return w != 0; });
   return {"weights", concat(weights.size(), ", ", used, " not zero")};
@@ -278,11 +292,7 @@ void FieldPredictor::save(TensorMap& out) const {
 
 std::unique_ptr<Predictor> FieldPredictor::load(const TensorMap& tensors,
                                                 std::uint32_t num_labels) {
-  const auto num_features = tensors.whole_number("field.features");
-  const double bias = tensors.number("field.bias");
-  tensors.check(num_features < std::numeric_limits<std::uint32_t>::max(), "field.features is ",
-                num_features, ", but must fit 32 bits");
-  tensors.check(bias >= 0, "field.bias is ", bias, ", but must be >= 0");
+  const auto [num_features, bias] = row_shape(tensors, "field");
   tensors.check(num_labels > 0, "the model has no labels, but a field must have one");
   auto weights =
       finite_weights(tensors, "field.weights",
@@ -367,11 +377,7 @@ void NodeSetPredictor::save(TensorMap& out) const {
 
 std::unique_ptr<Predictor> NodeSetPredictor::load(const TensorMap& tensors,
                                                   std::uint32_t num_labels) {
-  const auto num_features = tensors.whole_number("node-sets.features");
-  const double bias = tensors.number("node-sets.bias");
-  tensors.check(num_features < std::numeric_limits<std::uint32_t>::max(), "node-sets.features is ",
-                num_features, ", but must fit 32 bits");
-  tensors.check(bias >= 0, "node-sets.bias is ", bias, ", but must be >= 0");
+  const auto [num_features, bias] = row_shape(tensors, "node-sets");
   auto labels = tensors.get<std::uint32_t>("node-sets.label_of_node");
   tensors.check(!labels.empty(), "node-sets.label_of_node is empty, but must have one node");
   for (const std::uint32_t label : labels) {
