@@ -63,7 +63,7 @@ class BlockNewton {
       }
       line_search();
     }
-    for (std::size_t l = 0; l < inputs_.size(); ++l) store_weights(l);
+    store_weights();
   }
 
  private:
@@ -261,13 +261,22 @@ class BlockNewton {
     std::swap(scratch_.scores, new_scores_);
   }
 
-  void store_weights(std::size_t l) {
-    SparseWeights& weights = outputs_[l].weights;
+  void store_weights() {
+    std::array<std::size_t, kLanes> size{};
+    for (const Lanes& w : scratch_.weights) {
+      for (std::size_t l = 0; l < kLanes; ++l) size[l] += w.at[l] != 0.0F;
+    }
+    for (std::size_t l = 0; l < inputs_.size(); ++l) {
+      outputs_[l].weights.features.reserve(size[l]);
+      outputs_[l].weights.values.reserve(size[l]);
+    }
     for (FeatureId j = 0; j < num_columns_; ++j) {
-      const float w = scratch_.weights[j].at[l];
-      if (w == 0.0F) continue;
-      weights.features.push_back(j);
-      weights.values.push_back(w);
+      for (std::size_t l = 0; l < inputs_.size(); ++l) {
+        const float w = scratch_.weights[j].at[l];
+        if (w == 0.0F) continue;
+        outputs_[l].weights.features.push_back(j);
+        outputs_[l].weights.values.push_back(w);
+      }
     }
   }
 

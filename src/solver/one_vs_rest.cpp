@@ -73,37 +73,54 @@ void check_input(const CsrView& X, const LabelSets& labels, std::uint32_t num_la
 
 using namespace detail;
 
-WeightMatrix assemble(std::uint32_t num_features, std::vector<SparseWeights> columns) {
+/// visit(l, feature, value) for the weights of features in [begin, end), labels in order.
+template <class Visit>
+void for_features(const std::vector<SparseWeights>& columns, std::size_t begin, std::size_t end,
+                  const Visit& visit) {
+  for (std::uint32_t l = 0; l < columns.size(); ++l) {
+    const auto& features = columns[l].features;
+    const auto first = std::lower_bound(features.begin(), features.end(), begin);
+    for (auto k = static_cast<std::size_t>(first - features.begin());
+         k < features.size() && features[k] < end; ++k) {
+      visit(l, features[k], columns[l].values[k]);
+    }
+  }
+}
+
+/// From one column a label to one row a feature, a few features at a time: their part of the
+/// result stays in cache while all labels write to it.
+WeightMatrix assemble(std::uint32_t num_features, const std::vector<SparseWeights>& columns,
+                      Executor& executor) {
+  constexpr std::size_t kFeatures = 64;
   const auto num_labels = static_cast<std::uint32_t>(columns.size());
   std::vector<std::int64_t> pointers(std::size_t{num_features} + 1, 0);
-  for (const auto& column : columns) {
-    for (const FeatureId j : column.features) ++pointers[j + 1];
-  }
+  executor.for_ranges(num_features, kFeatures, [&](std::size_t begin, std::size_t end, int) {
+    for_features(columns, begin, end,
+                 [&](std::uint32_t, FeatureId j, float) { ++pointers[std::size_t{j} + 1]; });
+  });
   for (std::size_t j = 0; j < num_features; ++j) pointers[j + 1] += pointers[j];
   const auto size = static_cast<std::size_t>(pointers.back());
   const std::size_t area = std::size_t{num_features} * num_labels;
   if (area * sizeof(float) <= size * (sizeof(float) + sizeof(FeatureId))) {
     WeightMatrix W = WeightMatrix::dense(num_features, num_labels);
-    for (std::uint32_t l = 0; l < num_labels; ++l) {
-      for (std::size_t k = 0; k < columns[l].features.size(); ++k) {
-        W.dense_values()[std::size_t{columns[l].features[k]} * num_labels + l] =
-            columns[l].values[k];
-      }
-      columns[l] = {};
-    }
+    float* const values = W.dense_values().data();
+    executor.for_ranges(num_features, kFeatures, [&](std::size_t begin, std::size_t end, int) {
+      for_features(columns, begin, end, [&](std::uint32_t l, FeatureId j, float value) {
+        values[std::size_t{j} * num_labels + l] = value;
+      });
+    });
     return W;
   }
   std::vector<FeatureId> nodes(size);
   std::vector<float> values(size);
-  std::vector<std::int64_t> next(pointers.begin(), pointers.end() - 1);
-  for (std::uint32_t l = 0; l < num_labels; ++l) {
-    for (std::size_t k = 0; k < columns[l].features.size(); ++k) {
-      const auto slot = static_cast<std::size_t>(next[columns[l].features[k]]++);
+  executor.for_ranges(num_features, kFeatures, [&](std::size_t begin, std::size_t end, int) {
+    std::vector<std::int64_t> next(pointers.data() + begin, pointers.data() + end);
+    for_features(columns, begin, end, [&](std::uint32_t l, FeatureId j, float value) {
+      const auto slot = static_cast<std::size_t>(next[j - begin]++);
       nodes[slot] = l;
-      values[slot] = columns[l].values[k];
-    }
-    columns[l] = {};
-  }
+      values[slot] = value;
+    });
+  });
   return WeightMatrix::sparse(
       CsrMatrix(num_labels, std::move(pointers), std::move(nodes), std::move(values)));
 }
@@ -241,7 +258,7 @@ class Training {
     });
   }
 
-  OneVsRestFit finish() {
+  OneVsRestFit finish(Executor& executor) {
     OneVsRestFit fit;
     fit.labels.reserve(outputs_.size());
     std::vector<SparseWeights> weights;
@@ -250,11 +267,10 @@ class Training {
       fit.primal += output.fit.primal;
       fit.dual += output.fit.dual;
       fit.stop = std::max(fit.stop, output.fit.stop);
-      for (FeatureId& j : output.weights.features) j = used_.original_id(j);
       weights.push_back(std::move(output.weights));
       if (extras_.keep_duals) fit.duals.push_back(std::move(output.duals));
     }
-    fit.weights = assemble(num_columns_, std::move(weights));
+    fit.weights = assemble(num_columns_, weights, executor);
     return fit;
   }
 
@@ -292,6 +308,7 @@ class Training {
       solve_newton(problem_, inputs, scratch, control_, outputs);
     }
     for (std::size_t l = 0; l < labels.size(); ++l) {
+      for (FeatureId& j : outputs[l].weights.features) j = used_.original_id(j);
       outputs_[labels[l]] = std::move(outputs[l]);
       report(outputs_[labels[l]].fit);
     }
@@ -329,7 +346,7 @@ OneVsRestFit train_one_vs_rest(const CsrView& X, const LabelSets& labels, std::u
                                RunControl& control, const OneVsRestExtras& extras) {
   validate(options);
   check_input(X, labels, num_labels, extras);
-  return Training(X, labels, num_labels, options, executor, control, extras).finish();
+  return Training(X, labels, num_labels, options, executor, control, extras).finish(executor);
 }
 
 }  // namespace margrove
