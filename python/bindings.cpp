@@ -82,7 +82,8 @@ Model train(const std::string& method_name, const std::map<std::string, std::str
             const std::optional<Edges>& hierarchy, const std::optional<Vector<double>>& row_weights,
             int threads, std::optional<double> time_limit_seconds,
             std::optional<double> memory_limit, double calibration, nb::object callback,
-            const std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>& views) {
+            const std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>& views,
+            const Model* start, bool keep_state, bool expect_all) {
   const CsrView view = view_of(X);
   const Method& method = find_method(method_name);
   const auto run = method.start();
@@ -111,6 +112,13 @@ Model train(const std::string& method_name, const std::map<std::string, std::str
               " values, but must have ", view.num_rows(), " as X has rows");
       data.row_weights = span_of(*row_weights);
     }
+    data.continuation = {.start = start != nullptr ? start->state.get() : nullptr,
+                         .keep = keep_state};
+    std::vector<LabelId> expected;
+    if (expect_all) {
+      for (const std::string& name : names) expected.push_back(rows.codec.find(name).value());
+    }
+    data.expected_labels = expected;
     require_memory(*run, data, memory_limit.value_or(0));
     Executor executor(threads);
     RunControl control(std::ref(reporter),
@@ -454,7 +462,8 @@ NB_MODULE(_core, m) {
         "names"_a, "hierarchy"_a.noconvert().none(), "row_weights"_a.noconvert().none(),
         "threads"_a, "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "calibration"_a,
         "callback"_a.none(),
-        "views"_a = std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>{});
+        "views"_a = std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>{},
+        "start"_a = nb::none(), "keep_state"_a = false, "expect_all"_a = false);
   m.def("train_file", &py::train_file, "method"_a, "options"_a, "path"_a, "threads"_a,
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none());
   m.def("import_liblinear", &margrove::import_liblinear, "path"_a);
@@ -478,6 +487,7 @@ NB_MODULE(_core, m) {
                      return std::vector<std::string>(names.begin(), names.end());
                    })
       .def_ro("has_hierarchy", &Model::has_hierarchy)
+      .def_prop_ro("has_state", [](const Model& model) { return model.state != nullptr; })
       .def_prop_ro("views",
                    [](const Model& model) {
                      nb::list views;

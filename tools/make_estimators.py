@@ -29,6 +29,12 @@ class Estimator:
     about: str
     base: str = "Classifier"
 
+    @property
+    def parameters_of_run(self) -> list[tuple[str, str]]:
+        """(declaration, help) of those that are no options of the method."""
+        continued = self.base in ("Continued", "Incremental")
+        return [p for p in RUN_PARAMETERS if continued or not p[0].startswith("warm_start")]
+
 
 ESTIMATORS = [
     Estimator(
@@ -38,12 +44,14 @@ ESTIMATORS = [
         "Linear support vector machines that know no hierarchy.\n\n"
         'One machine a label (`multiclass="ovr"`), or all labels in one problem '
         '("crammer-singer"). Rows may have several labels.',
+        "Continued",
     ),
     Estimator(
         "FlatLogisticRegression",
         "flat-lr",
         True,
         "Logistic regression, each label against the rest.\n\nRows may have several labels.",
+        "Continued",
     ),
     Estimator(
         "HSVC",
@@ -52,6 +60,7 @@ ESTIMATORS = [
         "Hierarchical SVM: a structured SVM over paths with Hamming loss (HSVM in [NHSVM]).\n\n"
         "Without a hierarchy all labels are roots. Rows with several labels get label sets: a "
         "wrong leaf then costs 1.",
+        "Incremental",
     ),
     Estimator(
         "NHSVC",
@@ -60,6 +69,7 @@ ESTIMATORS = [
         "Normalized hierarchical SVM: paths of equal weight, normalized loss ([NHSVM]).\n\n"
         "Without a hierarchy all labels are roots. Rows with several labels get label sets: a "
         "wrong leaf then costs 1.",
+        "Incremental",
     ),
     Estimator(
         "SharedSVC",
@@ -112,6 +122,12 @@ RUN_PARAMETERS = [
         "share of the rows held out to fit the temperature of probabilities, which trains twice; "
         "0: none",
     ),
+    (
+        "warm_start: bool = False",
+        "fit goes on from the last one: from its weights, or its dual variables where rows and "
+        'labels are the same; with solver="sgd" by further epochs. What that takes stays in '
+        "memory, not in files",
+    ),
     ("threads: int = 1", "threads to use, 0: one for each core; the result does not depend on it"),
     (
         "time_limit_seconds: float | None = None",
@@ -135,6 +151,7 @@ Written by tools/make_estimators.py: change that, or the options' tables, and ru
 from typing import Any
 
 from margrove._base import Classifier, load, load_liblinear
+from margrove._continued import Continued, Incremental
 from margrove._progress import Progress
 from margrove._structured import Structured
 
@@ -171,7 +188,7 @@ def class_text(estimator: Estimator) -> str:
     parameters = [
         (declaration(option), f"{option[4]} [{option[3]}]" if option[3] else option[4])
         for option in options
-    ] + RUN_PARAMETERS
+    ] + estimator.parameters_of_run
     lines = [f"class {estimator.name}({estimator.base}):"]
     lines += [wrapped(f'"""{estimator.about}', "    "), "", "    Parameters", "    ----------"]
     for head, about in parameters:

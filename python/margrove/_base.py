@@ -45,6 +45,7 @@ Self = TypeVar("Self", bound="Classifier")
 _RUN_PARAMETERS = (
     "hierarchy",
     "calibration",
+    "warm_start",
     "threads",
     "time_limit_seconds",
     "memory_limit",
@@ -123,7 +124,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         rows, sets = csr_of(X), targets.to_core()
         if self._weighs_rows:
             rows, sets, weights = merge_equal_rows(rows, sets, weights)
-        model = self._train(rows, sets, targets.classes, hierarchy, weights)
+        model = self._train(rows, sets, targets.classes, hierarchy, weights, **self._continuation())
         self._adopt(model, targets.form, targets.classes, hierarchy, targets.path_width)
         self._warn()
         return self
@@ -146,8 +147,12 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         classes: NDArray[Any],
         hierarchy: Hierarchy | None,
         weights: NDArray[np.float64] | None,
+        *,
+        epochs: int | None = None,
+        **continuation: Any,
     ) -> _core.Model:
         names = [str(label) for label in classes]
+        options = self._options() | ({} if epochs is None else {"epochs": str(epochs)})
         graph = None if hierarchy is None else hierarchy.to_core()
         if graph is None and _needs_hierarchy(self._method):
             # Labels that are all roots: the method is then its own special case without structure.
@@ -155,7 +160,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         with self._callback() as callback:
             return _core.train(
                 self._method,
-                self._options(),
+                options,
                 X,
                 labels,
                 names,
@@ -167,7 +172,12 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
                 self.calibration,
                 callback,
                 self._views_of_X(),
+                **continuation,
             )
+
+    def _continuation(self) -> dict[str, Any]:
+        """Which model training goes on from, and whether it leaves what a later run needs."""
+        return {}
 
     def _views_of_X(self) -> list[tuple[str, int, int]]:
         """The sources of the columns of X: (name, first column, end), side by side."""

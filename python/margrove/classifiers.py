@@ -6,6 +6,7 @@ Written by tools/make_estimators.py: change that, or the options' tables, and ru
 from typing import Any
 
 from margrove._base import Classifier, load, load_liblinear
+from margrove._continued import Continued, Incremental
 from margrove._progress import Progress
 from margrove._structured import Structured
 
@@ -25,7 +26,7 @@ __all__ = [
 ]
 
 
-class FlatSVC(Classifier):
+class FlatSVC(Continued):
     """Linear support vector machines that know no hierarchy.
 
     One machine a label (`multiclass="ovr"`), or all labels in one problem ("crammer-singer"). Rows
@@ -63,6 +64,10 @@ class FlatSVC(Classifier):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    warm_start : bool, default False
+        fit goes on from the last one: from its weights, or its dual variables where rows and labels
+        are the same; with solver="sgd" by further epochs. What that takes stays in memory, not in
+        files
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -91,6 +96,7 @@ class FlatSVC(Classifier):
         multiclass: str = "ovr",
         hierarchy: Any = None,
         calibration: float = 0.0,
+        warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -108,13 +114,14 @@ class FlatSVC(Classifier):
         self.multiclass = multiclass
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
         self.progress = progress
 
 
-class FlatLogisticRegression(Classifier):
+class FlatLogisticRegression(Continued):
     """Logistic regression, each label against the rest.
 
     Rows may have several labels.
@@ -146,6 +153,10 @@ class FlatLogisticRegression(Classifier):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    warm_start : bool, default False
+        fit goes on from the last one: from its weights, or its dual variables where rows and labels
+        are the same; with solver="sgd" by further epochs. What that takes stays in memory, not in
+        files
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -173,6 +184,7 @@ class FlatLogisticRegression(Classifier):
         max_passes: int = 1000,
         hierarchy: Any = None,
         calibration: float = 0.0,
+        warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -188,13 +200,14 @@ class FlatLogisticRegression(Classifier):
         self.max_passes = max_passes
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
         self.progress = progress
 
 
-class HSVC(Classifier):
+class HSVC(Incremental):
     """Hierarchical SVM: a structured SVM over paths with Hamming loss (HSVM in [NHSVM]).
 
     Without a hierarchy all labels are roots. Rows with several labels get label sets: a wrong leaf
@@ -229,6 +242,10 @@ class HSVC(Classifier):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    warm_start : bool, default False
+        fit goes on from the last one: from its weights, or its dual variables where rows and labels
+        are the same; with solver="sgd" by further epochs. What that takes stays in memory, not in
+        files
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -257,6 +274,7 @@ class HSVC(Classifier):
         epochs: int = 50,
         hierarchy: Any = None,
         calibration: float = 0.0,
+        warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -274,13 +292,14 @@ class HSVC(Classifier):
         self.epochs = epochs
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
         self.progress = progress
 
 
-class NHSVC(Classifier):
+class NHSVC(Incremental):
     """Normalized hierarchical SVM: paths of equal weight, normalized loss ([NHSVM]).
 
     Without a hierarchy all labels are roots. Rows with several labels get label sets: a wrong leaf
@@ -318,6 +337,10 @@ class NHSVC(Classifier):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    warm_start : bool, default False
+        fit goes on from the last one: from its weights, or its dual variables where rows and labels
+        are the same; with solver="sgd" by further epochs. What that takes stays in memory, not in
+        files
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -347,6 +370,7 @@ class NHSVC(Classifier):
         surrogate: str = "margin",
         hierarchy: Any = None,
         calibration: float = 0.0,
+        warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -365,6 +389,7 @@ class NHSVC(Classifier):
         self.surrogate = surrogate
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit

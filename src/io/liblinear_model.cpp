@@ -112,7 +112,8 @@ namespace {
 /// Lines of the file one by one, cut into words.
 class Reader {
  public:
-  explicit Reader(const std::string& path) : path_(path), blocks_(open_file(path), path) {}
+  Reader(std::unique_ptr<ByteSource> source, const std::string& path)
+      : path_(path), blocks_(std::move(source), path) {}
 
   template <class... Parts>
   [[noreturn]] void fail(const Parts&... parts) const {
@@ -202,6 +203,10 @@ Header read_header(Reader& reader) {
       if (header.solver == nullptr || header.labels.empty() || !has_features) {
         reader.fail("weights begin, but solver_type, nr_class, label or nr_feature is missing");
       }
+      if (header.labels.size() != header.num_classes) {
+        reader.fail("there are ", header.labels.size(), " labels, but must be nr_class, ",
+                    header.num_classes);
+      }
       return header;
     } else {
       reader.fail("found '", key.substr(0, 40), "', but must be a key of a LIBLINEAR model");
@@ -242,10 +247,7 @@ WeightMatrix read_weights(Reader& reader, const Header& header,
       CsrMatrix(header.num_classes, std::move(pointers), std::move(columns), std::move(values)));
 }
 
-}  // namespace
-
-Model import_liblinear(const std::string& path) {
-  Reader reader(path);
+Model read_model(Reader reader) {
   const Header header = read_header(reader);
   std::vector<std::uint32_t> order(header.num_classes);
   std::iota(order.begin(), order.end(), 0U);
@@ -281,6 +283,14 @@ Model import_liblinear(const std::string& path) {
   model.training_rows.assign(header.num_classes, 1);
   model.predictor = std::make_unique<LinearPredictor>(std::move(parts));
   return model;
+}
+
+}  // namespace
+
+Model import_liblinear(const std::string& path) { return read_model({open_file(path), path}); }
+
+Model parse_liblinear(std::string_view text, const std::string& source) {
+  return read_model({open_memory(text, source), source});
 }
 
 }  // namespace margrove

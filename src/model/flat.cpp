@@ -43,12 +43,17 @@ struct FlatSvmOptions : FlatOptions {
   }
 };
 
-// One-vs-rest
-// --------------------------------------------------------------------------------------
+// One-vs-rest -------------------------------------------------------------------------------------
+
+struct OneVsRestState final : FitState {
+  LabelSets sets;
+  OneVsRestFit fit;
+};
 
 OneVsRestFit fit_one_vs_rest(const CsrView& X, const LabelSets& sets, std::size_t num_labels,
                              std::span<const double> row_weights, const FlatOptions& options,
-                             const std::string& loss, Executor& executor, RunControl& control) {
+                             const std::string& loss, const Continuation& continuation,
+                             Executor& executor, RunControl& control) {
   const OneVsRestOptions solver{.loss = loss,
                                 .C = options.loss_weight(),
                                 .tolerance = options.tolerance,
@@ -56,6 +61,16 @@ OneVsRestFit fit_one_vs_rest(const CsrView& X, const LabelSets& sets, std::size_
                                 .seed = options.seed};
   OneVsRestExtras extras;
   extras.row_weights = row_weights;
+  extras.keep_duals = continuation.keep;
+  if (const auto* start = dynamic_cast<const OneVsRestState*>(continuation.start)) {
+    // Duals belong to rows, weights to features; where these differ they say nothing.
+    if (start->sets == sets && start->fit.duals.size() == num_labels)
+      extras.start_duals = start->fit.duals;
+    if (start->fit.weights.num_features() == X.num_columns() &&
+        start->fit.weights.num_nodes() == num_labels) {
+      extras.start_weights = &start->fit.weights;
+    }
+  }
   return train_one_vs_rest(X, sets, static_cast<std::uint32_t>(num_labels), solver, executor,
                            control, extras);
 }
@@ -90,7 +105,7 @@ TrainResult train_ovr(const FlatOptions& options, const std::string& loss, const
   const auto fit_part = [&](const std::vector<std::uint32_t>& rows) {
     OneVsRestFit part = fit_one_vs_rest(
         select_rows(X, rows), select_rows(occurring.sets, rows), occurring.labels.size(),
-        kept_weights(data.row_weights, rows), options, loss, executor, control);
+        kept_weights(data.row_weights, rows), options, loss, {}, executor, control);
     return std::make_unique<LinearPredictor>(
         flat_parts(occurring.labels, std::move(part.weights), 0,
                    static_cast<std::uint32_t>(data.codec->size())));
@@ -98,9 +113,15 @@ TrainResult train_ovr(const FlatOptions& options, const std::string& loss, const
   Decision decision = tuned_decision(options, X, occurring.sets, occurring.labels, options.seed,
                                      fit_part, executor);
   OneVsRestFit fit = fit_one_vs_rest(X, occurring.sets, occurring.labels.size(), data.row_weights,
-                                     options, loss, executor, control);
+                                     options, loss, data.continuation, executor, control);
   TrainResult result;
   result.report = to_report(fit);
+  if (data.continuation.keep) {
+    auto state = std::make_shared<OneVsRestState>();
+    state->sets = occurring.sets;
+    state->fit = fit;
+    result.state = std::move(state);
+  }
   auto parts = flat_parts(occurring.labels, std::move(fit.weights), options.bias,
                           static_cast<std::uint32_t>(data.codec->size()));
   parts.decision = std::move(decision);
@@ -162,14 +183,16 @@ TrainResult train_crammer_singer(const FlatSvmOptions& options, const TrainingSe
                               .tolerance = options.tolerance,
                               .max_passes = options.max_passes,
                               .seed = options.seed};
-  PathSvmResult fit = train_path_svm(kept_rows_with_intercept(data.X, rows.kept, options.bias),
-                                     label_of_row, LabelGraph::flat(num_nodes), alpha, solver,
-                                     executor, control, kept_weights(data.row_weights, rows.kept));
+  PathSvmResult fit =
+      train_path_svm(kept_rows_with_intercept(data.X, rows.kept, options.bias), label_of_row,
+                     LabelGraph::flat(num_nodes), alpha, solver, executor, control,
+                     kept_weights(data.row_weights, rows.kept), data.continuation);
   TrainResult result;
   result.report = to_report(fit.fit);
   result.report.primal *= kRootWeight;
   result.report.dual *= kRootWeight;
   result.report.warnings = rows.warnings;
+  result.state = std::move(fit.state);
   result.predictor = std::make_unique<LinearPredictor>(
       flat_parts(occurring.labels, std::move(fit.weights), options.bias,
                  static_cast<std::uint32_t>(data.codec->size())));

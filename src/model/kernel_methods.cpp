@@ -175,7 +175,7 @@ TrainResult result_of(SumProductNetwork network, const std::vector<GramMatrix>& 
   parts.label_of_class = classes.label_of_class;
   parts.num_labels = static_cast<std::uint32_t>(data.codec->size());
   parts.views.assign(data.views.begin(), data.views.end());
-  return {std::make_unique<KernelPredictor>(std::move(parts)), report_of(fit)};
+  return {std::make_unique<KernelPredictor>(std::move(parts)), report_of(fit), nullptr};
 }
 
 TrainResult train_spn(const SpnOptions& options, const TrainingSet& data, Executor& executor,

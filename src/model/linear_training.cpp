@@ -30,6 +30,7 @@ LeafSets leaf_sets(const TrainingSet& data) {
   const auto num_labels = static_cast<std::uint32_t>(data.codec->size());
   LeafSets leaves;
   std::vector<bool> carries_data(num_labels, false);
+  for (const LabelId label : data.expected_labels) carries_data[label] = true;
   for (std::size_t i = 0; i < sets.num_rows(); ++i) {
     if (sets[i].empty()) continue;
     leaves.kept.push_back(static_cast<std::uint32_t>(i));

@@ -61,7 +61,7 @@ NodeWeights weights_of(const HsvmOptions& options, const LabelGraph& graph, RunC
 PathSvmResult fit_paths(const HsvmOptions& options, const std::string& task_loss,
                         const std::string& surrogate, const CsrView& X, const LeafSets& leaves,
                         std::span<const double> alpha, std::span<const double> row_weights,
-                        Executor& executor, RunControl& control) {
+                        const Continuation& continuation, Executor& executor, RunControl& control) {
   const PathSvmOptions solver{.task_loss = task_loss,
                               .surrogate = surrogate,
                               .C = options.loss_weight(),
@@ -71,13 +71,14 @@ PathSvmResult fit_paths(const HsvmOptions& options, const std::string& task_loss
                               .epochs = options.epochs,
                               .seed = options.seed};
   return train_path_svm(X, leaf_of_row(leaves), leaves.tree.graph, alpha, solver, executor, control,
-                        row_weights);
+                        row_weights, continuation);
 }
 
 PathSvmResult fit_label_sets(const HsvmOptions& options, const std::string& surrogate,
                              const CsrView& X, const LeafSets& leaves,
                              std::span<const double> alpha, std::span<const double> row_weights,
-                             Executor& executor, RunControl& control) {
+                             const Continuation& continuation, Executor& executor,
+                             RunControl& control) {
   require<InvalidOption>(surrogate == "margin", "option surrogate is ", surrogate,
                          ", but must be margin where rows have several labels");
   const LabelSetSvmOptions solver{.C = options.loss_weight(),
@@ -87,7 +88,7 @@ PathSvmResult fit_label_sets(const HsvmOptions& options, const std::string& surr
                                   .epochs = options.epochs,
                                   .seed = options.seed};
   return train_label_set_svm(X, leaves.sets, leaves.tree.graph, alpha, solver, executor, control,
-                             row_weights);
+                             row_weights, continuation);
 }
 
 TrainResult train(const HsvmOptions& options, const std::string& task_loss,
@@ -99,9 +100,9 @@ TrainResult train(const HsvmOptions& options, const std::string& task_loss,
   const std::vector<double> row_weights = kept_weights(data.row_weights, leaves.kept);
   PathSvmResult fit = leaves.sets.single_label()
                           ? fit_paths(options, task_loss, surrogate, X, leaves, weights.alpha,
-                                      row_weights, executor, control)
+                                      row_weights, data.continuation, executor, control)
                           : fit_label_sets(options, surrogate, X, leaves, weights.alpha,
-                                           row_weights, executor, control);
+                                           row_weights, data.continuation, executor, control);
   TrainResult result;
   result.report = to_report(fit.fit);
   result.report.warnings = leaves.warnings;
@@ -109,6 +110,7 @@ TrainResult train(const HsvmOptions& options, const std::string& task_loss,
                           static_cast<std::uint32_t>(data.codec->size()));
   parts.alpha = weights.alpha;
   result.predictor = std::make_unique<LinearPredictor>(std::move(parts));
+  result.state = std::move(fit.state);
   return result;
 }
 

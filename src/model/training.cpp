@@ -198,6 +198,7 @@ Model train_model(const Method& method, MethodRun& run, const TrainingSet& data,
   model.views.assign(data.views.begin(), data.views.end());
   model.report = std::move(result.report);
   model.predictor = std::move(result.predictor);
+  model.state = std::move(result.state);
   return model;
 }
 

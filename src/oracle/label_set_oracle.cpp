@@ -27,8 +27,9 @@ double symmetric_difference(std::span<const NodeId> y, std::span<const NodeId> z
 }  // namespace
 
 LabelSetModel::LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row,
-                             const LabelGraph& graph, std::span<const double> alpha)
-    : scorer_(X, graph, alpha),
+                             const LabelGraph& graph, std::span<const double> alpha,
+                             bool all_features)
+    : scorer_(X, graph, alpha, all_features),
       inference_(graph),
       alpha_(alpha.begin(), alpha.end()),
       leaf_(graph.num_nodes(), 0.0),

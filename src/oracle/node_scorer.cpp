@@ -36,7 +36,8 @@ void sweep(const FeatureId* rows, const float* x, std::size_t nonzeros, const fl
 
 }  // namespace
 
-NodeScorer::NodeScorer(const CsrView& X, const LabelGraph& graph, std::span<const double> alpha) {
+NodeScorer::NodeScorer(const CsrView& X, const LabelGraph& graph, std::span<const double> alpha,
+                       bool all_features) {
   require(alpha.size() == graph.num_nodes(), "node scorer: ", alpha.size(),
           " node weights alpha, but must be ", graph.num_nodes());
   for (std::size_t n = 0; n < alpha.size(); ++n) {
@@ -44,7 +45,7 @@ NodeScorer::NodeScorer(const CsrView& X, const LabelGraph& graph, std::span<cons
             alpha[n], ", but must be finite and >= 0");
   }
   constexpr FeatureId kAbsent = std::numeric_limits<FeatureId>::max();
-  std::vector<FeatureId> row_of_feature(X.num_columns(), kAbsent);
+  std::vector<FeatureId> row_of_feature(X.num_columns(), all_features ? 0 : kAbsent);
   for (const FeatureId feature : X.columns()) row_of_feature[feature] = 0;
   for (FeatureId feature = 0; feature < X.num_columns(); ++feature) {
     if (row_of_feature[feature] == kAbsent) continue;

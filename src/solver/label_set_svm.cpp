@@ -8,16 +8,20 @@ namespace margrove {
 PathSvmResult train_label_set_svm(const CsrView& X, const LabelSets& leaves_of_row,
                                   const LabelGraph& graph, std::span<const double> alpha,
                                   const LabelSetSvmOptions& options, Executor& executor,
-                                  RunControl& control, std::span<const double> row_weights) {
+                                  RunControl& control, std::span<const double> row_weights,
+                                  const Continuation& continuation) {
   validate(options);
-  const LabelSetModel model(X, leaves_of_row, graph, alpha);
+  const LabelSetModel model(X, leaves_of_row, graph, alpha,
+                            keeps_sums(options.solver, continuation));
   BcfwOptions bcfw;
   bcfw.C = options.C;
   bcfw.tolerance = options.tolerance;
   bcfw.max_passes = options.max_passes;
   bcfw.seed = options.seed;
   return train_scorer_model(model, MarginRescaling{}, MarginSearch{}, options.solver, bcfw,
-                            options.epochs, X.num_columns(), executor, control, row_weights);
+                            options.epochs, X.num_columns(),
+                            {graph, {alpha.begin(), alpha.end()}, "hamming"}, continuation,
+                            executor, control, row_weights);
 }
 
 }  // namespace margrove

@@ -32,14 +32,19 @@ BcfwOptions bcfw_options(const PathSvmOptions& options, const PathModel& model) 
 PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
                              const LabelGraph& graph, std::span<const double> alpha,
                              const PathSvmOptions& options, Executor& executor, RunControl& control,
-                             std::span<const double> row_weights) {
+                             std::span<const double> row_weights,
+                             const Continuation& continuation) {
   validate(options);
   const bool by_margin = options.surrogate == "margin";
   const TaskLoss loss = by_margin ? parse_task_loss(options.task_loss) : TaskLoss::normalized;
-  const PathModel model(X, leaf_of_row, graph, alpha, loss);
+  const PathModel model(X, leaf_of_row, graph, alpha, loss,
+                        keeps_sums(options.solver, continuation));
+  const ScorerProblem problem{
+      graph, {alpha.begin(), alpha.end()}, by_margin ? options.task_loss : options.surrogate};
   const auto train = [&](auto psi, auto search) {
     return train_scorer_model(model, psi, search, options.solver, bcfw_options(options, model),
-                              options.epochs, X.num_columns(), executor, control, row_weights);
+                              options.epochs, X.num_columns(), problem, continuation, executor,
+                              control, row_weights);
   };
   return by_margin ? train(MarginRescaling{}, MarginSearch{})
                    : train(NormalizedDifference{}, LeafSearch{});

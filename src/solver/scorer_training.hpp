@@ -1,6 +1,7 @@
 #pragma once
 // Training of models whose weights a NodeScorer holds, by either solver.
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,34 +11,114 @@
 
 namespace margrove {
 
+/// What must be the same for a state to mean anything.
+struct ScorerProblem {
+  LabelGraph graph;
+  std::vector<double> alpha;
+  std::string loss;
+  bool operator==(const ScorerProblem&) const = default;
+};
+
+/// The dual variables, which belong to the rows and their labels.
+template <class Labelling>
+struct BcfwFitState final : FitState {
+  ScorerProblem problem;
+  std::vector<Labelling> truths;
+  double C = 0;
+  std::vector<ActiveSet<Labelling>> active;
+};
+
+/// The sums over the steps so far, for rows with the same features.
+struct SgdFitState final : FitState {
+  ScorerProblem problem;
+  SgdState sums;
+};
+
+/// Whether the weights must have the same places for other rows.
+inline bool keeps_sums(const std::string& solver, const Continuation& continuation) {
+  return solver == "sgd" && (continuation.keep || continuation.start != nullptr);
+}
+
+template <class Model>
+std::vector<typename Model::Labelling> truths_of(const Model& model) {
+  std::vector<typename Model::Labelling> truths;
+  for (std::size_t i = 0; i < model.num_examples(); ++i) truths.push_back(model.truth(i));
+  return truths;
+}
+
+template <class Model, class Psi, class Search>
+PathSvmResult train_by_sgd(const Model& model, Psi psi, Search search, const SgdOptions& options,
+                           std::uint32_t num_features, ScorerProblem problem,
+                           const Continuation& continuation, Executor& executor,
+                           RunControl& control, std::span<const double> row_weights) {
+  PathSvmResult result;
+  Sgd run(model, psi, search, options, executor, control, row_weights);
+  if (const auto* start = dynamic_cast<const SgdFitState*>(continuation.start)) {
+    require(start->problem == problem,
+            "sgd: the run to go on from had another hierarchy, other node weights or another loss");
+    run.resume(start->sums);
+  }
+  result.fit = run.run();
+  // All epochs made is the whole of what was asked for: there is no tolerance to miss.
+  if (result.fit.stop == Stop::pass_limit) result.fit.stop = Stop::converged;
+  const std::vector<float> w = run.weights();
+  const StructuredObjective objective =
+      structured_objective(model, psi, search, options.C, {w, 1.0}, executor, row_weights);
+  result.fit.primal = objective.value;
+  result.fit.oracle_calls += objective.oracle_calls;
+  result.weights = model.scorer().node_weights({w, 1.0}, num_features);
+  if (continuation.keep) {
+    auto state = std::make_shared<SgdFitState>();
+    state->problem = std::move(problem);
+    state->sums = run.state();
+    result.state = std::move(state);
+  }
+  return result;
+}
+
+template <class Model, class Psi, class Search>
+PathSvmResult train_by_bcfw(const Model& model, Psi psi, Search search, const BcfwOptions& options,
+                            std::uint32_t num_features, ScorerProblem problem,
+                            const Continuation& continuation, Executor& executor,
+                            RunControl& control, std::span<const double> row_weights) {
+  using State = BcfwFitState<typename Model::Labelling>;
+  PathSvmResult result;
+  Bcfw run(model, psi, search, options, executor, control, row_weights);
+  // Duals of other rows or labels say nothing here: the run then starts at zero.
+  const auto* start = dynamic_cast<const State*>(continuation.start);
+  if (start != nullptr && start->problem == problem && start->truths == truths_of(model)) {
+    run.warm_start(start->active, options.C / start->C);
+  }
+  result.fit = run.run();
+  result.weights = model.scorer().node_weights({run.weights(), 1.0}, num_features);
+  if (continuation.keep) {
+    auto state = std::make_shared<State>();
+    state->problem = std::move(problem);
+    state->truths = truths_of(model);
+    state->C = options.C;
+    state->active = run.take_active();
+    result.state = std::move(state);
+  }
+  return result;
+}
+
 /// solver: "bcfw" with these options, or "sgd" with their C and seed and as many epochs.
 template <class Model, class Psi, class Search>
 PathSvmResult train_scorer_model(const Model& model, Psi psi, Search search,
                                  const std::string& solver, const BcfwOptions& options, int epochs,
-                                 std::uint32_t num_features, Executor& executor,
+                                 std::uint32_t num_features, ScorerProblem problem,
+                                 const Continuation& continuation, Executor& executor,
                                  RunControl& control, std::span<const double> row_weights) {
-  PathSvmResult result;
   if (solver == "sgd" && model.num_examples() > 0) {
     SgdOptions sgd;
     sgd.C = options.C;
     sgd.max_passes = epochs;
     sgd.seed = options.seed;
-    Sgd run(model, psi, search, sgd, executor, control, row_weights);
-    result.fit = run.run();
-    // All epochs made is the whole of what was asked for: there is no tolerance to miss.
-    if (result.fit.stop == Stop::pass_limit) result.fit.stop = Stop::converged;
-    const std::vector<float> w = run.weights();
-    const StructuredObjective objective =
-        structured_objective(model, psi, search, options.C, {w, 1.0}, executor, row_weights);
-    result.fit.primal = objective.value;
-    result.fit.oracle_calls += objective.oracle_calls;
-    result.weights = model.scorer().node_weights({w, 1.0}, num_features);
-    return result;
+    return train_by_sgd(model, psi, search, sgd, num_features, std::move(problem), continuation,
+                        executor, control, row_weights);
   }
-  Bcfw run(model, psi, search, options, executor, control, row_weights);
-  result.fit = run.run();
-  result.weights = model.scorer().node_weights({run.weights(), 1.0}, num_features);
-  return result;
+  return train_by_bcfw(model, psi, search, options, num_features, std::move(problem), continuation,
+                       executor, control, row_weights);
 }
 
 }  // namespace margrove

@@ -26,6 +26,7 @@ class LabelSets {
   }
   /// Every row has exactly one label.
   bool single_label() const;
+  bool operator==(const LabelSets&) const = default;
   std::int64_t num_labels_total() const { return row_pointers_.back(); }
 
  private:

@@ -2,6 +2,7 @@
 // Flat linear models in the text format of LIBLINEAR's train and predict.
 
 #include <string>
+#include <string_view>
 
 #include "margrove/model/model.hpp"
 
@@ -17,5 +18,7 @@ void export_liblinear(const Model& model, const std::string& path);
 /// rounded to float32. Of the training data it knows nothing: each label counts as seen once.
 /// Throws ModelFileError with path and line for anything else. Memory: labels x features.
 Model import_liblinear(const std::string& path);
+/// The same from text; `source` stands for the path in errors.
+Model parse_liblinear(std::string_view text, const std::string& source);
 
 }  // namespace margrove

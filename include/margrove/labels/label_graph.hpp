@@ -28,6 +28,7 @@ class LabelGraph {
   static LabelGraph flat(std::uint32_t num_nodes);
 
   std::uint32_t num_nodes() const { return num_nodes_; }
+  bool operator==(const LabelGraph&) const = default;
   std::size_t num_edges() const { return children_.size(); }
   /// Ascending.
   std::span<const NodeId> parents(NodeId n) const { return slice(parents_, parent_pointers_, n); }

@@ -13,7 +13,8 @@
 
 namespace margrove {
 
-/// The labels that occur in the data, ascending, and the rows' sets in positions of that list.
+/// The labels that occur in the data, ascending, and the rows' sets in positions of
+/// that list.
 struct OccurringLabels {
   std::vector<LabelId> labels;
   LabelSets sets;
@@ -26,7 +27,7 @@ struct LeafSets {
   LeafLabelled tree;                  // nodes of the hierarchy, then spawned leaves
   std::vector<std::uint32_t> kept;    // rows with a label
   LabelSets sets;                     // leaves of the kept rows
-  std::vector<NodeId> candidates;     // leaves with data, ascending
+  std::vector<NodeId> candidates;     // leaves with data or expected, ascending
   std::vector<std::string> warnings;  // how many rows were left out
 };
 /// Without a hierarchy the graph has no edges. Throws InvalidInput if no row has a label.

@@ -55,6 +55,7 @@ struct FitReport {
 struct TrainResult {
   std::unique_ptr<Predictor> predictor;
   FitReport report;
+  std::shared_ptr<const FitState> state;  // if the training set asked for it
 };
 
 /// Options that every linear method shares. Derive and join the tables with std::tuple_cat.

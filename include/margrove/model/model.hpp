@@ -27,6 +27,7 @@ struct Model {
   FitReport report;
   std::optional<Calibration> calibration;  // of probabilities, if it was asked for
   std::unique_ptr<Predictor> predictor;
+  std::shared_ptr<const FitState> state;  // of its training, if it was kept; not in the file
 
   /// The predictor of rows. Throws InvalidInput for a model of another kind.
   const RowPredictor& rows() const;

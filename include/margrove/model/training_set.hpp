@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "margrove/base/fit_state.hpp"
 #include "margrove/data/dataset.hpp"
 #include "margrove/data/views.hpp"
 #include "margrove/labels/label_graph.hpp"
@@ -33,6 +34,10 @@ struct TrainingSet {
   std::span<const View> views;            // of X; empty: one source
   const Examples* examples = nullptr;     // instead of X and labels
   std::string source = "training data";   // for messages
+  /// Labels that count as having rows although none has them: those of rows still to come.
+  std::span<const LabelId> expected_labels;
+  /// Methods that cannot go on from an earlier run start anew and leave no state.
+  Continuation continuation;
 };
 
 /// The arrays a TrainingSet refers to, made from what the readers return.

@@ -47,7 +47,7 @@ class LabelSetModel {
   /// refers to nothing. Throws InvalidInput naming the row without a label or whose label is not a
   /// leaf, and on sizes or weights that do not fit.
   LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row, const LabelGraph& graph,
-                std::span<const double> alpha);
+                std::span<const double> alpha, bool all_features = false);
 
   std::size_t num_examples() const { return scorer_.num_rows(); }
   std::size_t num_weights() const { return scorer_.num_weights(); }

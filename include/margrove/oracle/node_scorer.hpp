@@ -37,8 +37,10 @@ class NodeScorer {
     }
   };
 
-  /// Throws InvalidInput if there is not one finite alpha >= 0 a node.
-  NodeScorer(const CsrView& X, const LabelGraph& graph, std::span<const double> alpha);
+  /// all_features: W has a row for each column of X, also those that are empty, so that its places
+  /// are the same for other rows. Throws InvalidInput if there is not one finite alpha >= 0 a node.
+  NodeScorer(const CsrView& X, const LabelGraph& graph, std::span<const double> alpha,
+             bool all_features = false);
 
   std::size_t num_rows() const { return X_.num_rows(); }
   std::size_t num_weights() const { return features_.size() * stride_; }

@@ -47,6 +47,7 @@ struct LabelSetSvmOptions {
 PathSvmResult train_label_set_svm(const CsrView& X, const LabelSets& leaves_of_row,
                                   const LabelGraph& graph, std::span<const double> alpha,
                                   const LabelSetSvmOptions& options, Executor& executor,
-                                  RunControl& control, std::span<const double> row_weights = {});
+                                  RunControl& control, std::span<const double> row_weights = {},
+                                  const Continuation& continuation = {});
 
 }  // namespace margrove

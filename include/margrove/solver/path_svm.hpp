@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "margrove/base/executor.hpp"
+#include "margrove/base/fit_state.hpp"
 #include "margrove/base/options.hpp"
 #include "margrove/base/progress.hpp"
 #include "margrove/data/csr_matrix.hpp"
@@ -62,16 +63,24 @@ struct PathSvmResult {
   WeightMatrix
       weights;        // U_n = sqrt(alpha_n) W_n, X.num_columns() x nodes: f sums scores on a path
   StructuredFit fit;  // sgd: no dual, and `converged` once all epochs are made
+  std::shared_ptr<const FitState> state;  // if it was to be kept
 };
 
 /// leaf_of_row[i]: the leaf of row i. One alpha >= 0 a node; nodes above all leaves and nodes with
 /// alpha 0 get no weights. row_weights: c_i >= 0, empty for all 1. Leaves without data are possible
 /// answers as any other. Throws InvalidInput on sizes, labels that are not leaves, weights < 0.
 /// Memory: see path_svm_bytes.
+///
+/// continuation: bcfw starts at the dual variables of an earlier run on the same rows and labels
+/// (features, C and row weights may differ), and at zero if these are others. sgd makes its epochs
+/// after those of the earlier run, whose rows may have been others with the same features; C then
+/// weighs rows as if there were as many as in the first run. Throws InvalidInput if graph, alpha or
+/// loss have changed in between.
 PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
                              const LabelGraph& graph, std::span<const double> alpha,
                              const PathSvmOptions& options, Executor& executor, RunControl& control,
-                             std::span<const double> row_weights = {});
+                             std::span<const double> row_weights = {},
+                             const Continuation& continuation = {});
 
 /// What training will take, in bytes: mainly 4 bytes for each feature that occurs in X and each
 /// node with alpha > 0.

@@ -57,6 +57,8 @@ struct SgdState {
   std::vector<float> sum, weighted_sum;  // of the subgradients g_s, of s g_s
   double steps = 0.0;
   std::uint64_t passes = 0;
+  double lambda = 0.0, offset = 0.0;  // t0
+  double C = 0.0;
 };
 
 /// One solver run. Model, executor and control must outlive it. Oracles of a minibatch run in
@@ -150,8 +152,11 @@ class Sgd {
 
   std::int64_t oracle_calls() const { return oracle_calls_; }
 
-  SgdState state() const { return {sum_, weighted_sum_, steps_, passes_}; }
-  /// Goes on from a run with the same model and options; the examples may be others.
+  SgdState state() const {
+    return {sum_, weighted_sum_, steps_, passes_, lambda_, offset_, options_.C};
+  }
+  /// Goes on from a run of the same kind of model. The examples may be others: C weighs their
+  /// losses as if there were as many as in the first run. Where C differs, the weights stay.
   void resume(SgdState state) {
     require(state.sum.size() == sum_.size() && state.weighted_sum.size() == weighted_sum_.size(),
             "sgd: state of ", state.sum.size(), " weights, but must be ", sum_.size());
@@ -159,6 +164,12 @@ class Sgd {
     weighted_sum_ = std::move(state.weighted_sum);
     steps_ = state.steps;
     passes_ = state.passes;
+    offset_ = state.offset;
+    lambda_ = state.lambda * state.C / options_.C;
+    if (state.C == options_.C) return;
+    const auto scale = static_cast<float>(state.C / options_.C);  // w = -S / (lambda (t + t0))
+    for (float& each : sum_) each *= scale;
+    for (float& each : weighted_sum_) each *= scale;
   }
 
  private:

@@ -103,6 +103,8 @@ TEST_F(LiblinearModel, wrong_files_throw_with_line) {
               HasSubstr(":5: found 'buas', but must be a key"));
   EXPECT_THAT(message_of(with(kThree, "nr_feature 2\n", "")),
               HasSubstr("solver_type, nr_class, label or nr_feature is missing"));
+  EXPECT_THAT(message_of(with(kThree, "bias", "nr_class 4\nbias")),
+              HasSubstr("there are 3 labels, but must be nr_class, 4"));
   EXPECT_THAT(message_of("solver_type L2R_LR\n"), HasSubstr("the file ends before the weights"));
 }
 

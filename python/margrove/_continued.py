@@ -1,0 +1,105 @@
+"""Estimators that go on from an earlier fit."""
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from margrove._arrays import csr_of, merge_equal_rows
+from margrove._base import Classifier
+from margrove._labels import classes_of, read_targets
+
+Self = TypeVar("Self", bound="Incremental")
+
+
+class Continued(Classifier):
+    """With `warm_start`: what a solver knows at its end beyond the weights stays in memory."""
+
+    warm_start: bool
+
+    def _continuation(self) -> dict[str, Any]:
+        if not self.warm_start:
+            return {}
+        return {"start": getattr(self, "model_", None), "keep_state": True}
+
+
+def _takes_steps(estimator: Any) -> bool:
+    if estimator.solver == "sgd":
+        return True
+    raise AttributeError(
+        f"partial_fit: solver is {estimator.solver!r}, but must be 'sgd': the other one needs all "
+        "rows at once"
+    )
+
+
+class Incremental(Continued):
+    """With `partial_fit` where the solver takes one row after the other."""
+
+    solver: str
+
+    def _continuation(self) -> dict[str, Any]:
+        return super()._continuation() or {"keep_state": self.solver == "sgd"}
+
+    @available_if(_takes_steps)  # type: ignore[untyped-decorator]
+    def partial_fit(
+        self: Self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """One more pass of the stochastic solver, over these rows.
+
+        X: as in `fit`. y: one label a row. classes: all labels that will ever come; needed in the
+        first call, unless `fit` with solver="sgd" came before, whose classes then stay. `C` weighs
+        the losses as if every pass had as many rows as the first call: k calls with all rows are
+        `fit` with epochs=k, and with rows in batches of n of N, C is N / n times that of `fit`. The
+        objective in `report_` is that of the last rows. Memory: twice the weights, dense, beside
+        the model. Raises ValueError for wrong data, a label that is not in `classes`, and if the
+        hierarchy, the node weights or the loss have changed since the first call.
+        """
+        goes_on = hasattr(self, "model_") and self.model_.has_state
+        if not goes_on and classes is None:
+            raise ValueError(
+                "classes must be passed on the first call to partial_fit."
+                if not hasattr(self, "model_")
+                else "there is no run to go on from, only a model (from a file, or of solver "
+                "'bcfw'); with classes, partial_fit starts anew"
+            )
+        all_classes = self.classes_ if goes_on else classes_of(np.unique(np.asarray(classes)))
+        if goes_on and classes is not None and not _equal(classes, all_classes):
+            raise ValueError(
+                f"classes: they are {list(classes)}, but must be those of the first call, "
+                f"{all_classes.tolist()}"
+            )
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, reset=not goes_on)
+        targets = read_targets(y)
+        place = {label: number for number, label in enumerate(all_classes.tolist())}
+        unknown = next((label for label in targets.classes.tolist() if label not in place), None)
+        if unknown is not None:
+            raise ValueError(f"y: label is {unknown!r}, but must be one of `classes`")
+        number = np.array([place[label] for label in targets.classes.tolist()], dtype=np.uint32)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        rows, sets, weights = merge_equal_rows(
+            csr_of(X), (targets.pointers, number[targets.positions]), weights
+        )
+        hierarchy = targets.hierarchy(self.hierarchy)
+        model = self._train(
+            rows,
+            sets,
+            all_classes,
+            hierarchy,
+            weights,
+            epochs=1,
+            start=self.model_ if goes_on else None,
+            keep_state=True,
+            expect_all=True,
+        )
+        self._adopt(model, "single", all_classes, hierarchy)
+        return self
+
+
+def _equal(classes: Any, known: NDArray[Any]) -> bool:
+    return bool(np.array_equal(classes_of(np.unique(np.asarray(classes))), known))

@@ -1,0 +1,28 @@
+#pragma once
+// What fuzz targets of models share.
+
+#include "fuzzing.hpp"
+#include "margrove/io/model_file.hpp"
+
+namespace margrove::testing {
+
+/// Whatever was read as a model must work as one.
+inline void use(const Model& model) {
+  const auto* rows = dynamic_cast<const RowPredictor*>(model.predictor.get());
+  if (rows == nullptr) return;
+  CsrMatrix X(3);
+  X.append_row(std::vector<FeatureId>{0, 2}, std::vector<float>{1, -2});
+  X.append_row({}, {});
+  Executor executor(1);
+  const LabelSets sets = rows->predict(X, executor);
+  check(sets.num_rows() == X.num_rows(), "every row has a label set");
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
+    for (const LabelId label : sets[i]) {
+      check(label < model.labels.size(), "labels are those of the codec");
+      rows->explain(X.row(i), label, 2);
+    }
+  }
+  check(!serialize_model(model).empty(), "a model can be written again");
+}
+
+}  // namespace margrove::testing
