@@ -30,7 +30,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 SYSTEMS = [
     *("hiclass-per-node-lr", "hiclass-per-parent-lr", "hiclass-per-parent-svc"),
-    *("hr-lr", "hr-svm", "nhsvm"),
+    *("top-down-svm", "hr-lr", "hr-svm", "nhsvm"),
 ]
 SETS = ["clinc150", "wordnet-nouns", "lshtc-small-rdf"]
 
@@ -105,10 +105,13 @@ def worker(system: str, directory: Path, rows: int | None) -> dict[str, float]:
         model: Any = made(local_classifier=local, n_jobs=1)
         y = paths(y, parents)
     else:
-        from margrove import HRSVC, NHSVC, HRLogisticRegression
+        from margrove import HRSVC, NHSVC, HRLogisticRegression, TopDownSVC
 
-        given: Any = {"hr-lr": HRLogisticRegression, "hr-svm": HRSVC, "nhsvm": NHSVC}[system]
-        model = given(hierarchy=str(directory / "hierarchy.txt"))
+        if system == "top-down-svm":  # needs a tree: the first parents, as HiClass gets them
+            model = TopDownSVC(hierarchy=[(p[0], child) for child, p in parents.items()])
+        else:
+            given: Any = {"hr-lr": HRLogisticRegression, "hr-svm": HRSVC, "nhsvm": NHSVC}[system]
+            model = given(hierarchy=str(directory / "hierarchy.txt"))
         y = y.astype(str)
     before = resident_megabytes()
     start = time.process_time()
