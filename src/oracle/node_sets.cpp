@@ -45,7 +45,10 @@ Candidate<NodeSet> NodeSetOracle::argmax(double w_m, double w_g) const {
 
 NodeSetModel::NodeSetModel(const CsrView& X, std::span<const std::vector<NodeId>> leaves,
                            const LabelGraph& graph)
-    : X_(X), num_nodes_(graph.num_nodes()), inference_(graph) {
+    : X_(X),
+      num_nodes_(graph.num_nodes()),
+      inference_(graph),
+      squared_norms_(margrove::squared_norms(X)) {
   require(leaves.size() == X.num_rows(), "node-set model: there are ", leaves.size(),
           " label sets, but ", X.num_rows(), " rows; there must be one a row");
   for (std::size_t i = 0; i < leaves.size(); ++i) {
@@ -95,6 +98,62 @@ void NodeSetModel::difference(std::size_t i, const NodeSet& y, SparseVector& dif
   }
   for (const NodeId n : truth) {
     if (!std::binary_search(y.begin(), y.end(), n)) add(n, -1.0F);
+  }
+}
+
+void NodeSetModel::margins(std::size_t i, std::span<const NodeSet> labellings, ScaledWeights w,
+                           NodeSetWorkspace& workspace, std::span<double> margins) const {
+  const NodeSetOracle scores = oracle(i, w, workspace);
+  for (std::size_t k = 0; k < labellings.size(); ++k) margins[k] = scores.evaluate(labellings[k]).m;
+}
+
+// <phi(x, y), phi(x, z)> = ||x||^2 |y n z|
+void NodeSetModel::difference_products(std::size_t i, std::span<const NodeSet> labellings,
+                                       std::span<double> products) const {
+  const std::size_t size = labellings.size();
+  const NodeSet& truth = truth_[i];
+  std::vector<NodeSet> added(size), missing(size);
+  for (std::size_t j = 0; j < size; ++j) {
+    std::ranges::set_difference(labellings[j], truth, std::back_inserter(added[j]));
+    std::ranges::set_difference(truth, labellings[j], std::back_inserter(missing[j]));
+  }
+  const auto common = [](const NodeSet& a, const NodeSet& b) {
+    std::size_t count = 0;
+    for (std::size_t j = 0, k = 0; j < a.size() && k < b.size();) {
+      count += a[j] == b[k];
+      const bool is_lower = a[j] <= b[k];
+      k += b[k] <= a[j];
+      j += is_lower;
+    }
+    return count;
+  };
+  for (std::size_t j = 0; j < size; ++j) {
+    for (std::size_t k = 0; k <= j; ++k) {
+      products[j * size + k] = products[k * size + j] =
+          squared_norms_[i] *
+          static_cast<double>(common(added[j], added[k]) + common(missing[j], missing[k]));
+    }
+  }
+}
+
+void NodeSetModel::add_differences(std::size_t i, std::span<const NodeSet> labellings,
+                                   std::span<const double> coefficients,
+                                   NodeSetWorkspace& workspace, std::span<float> w) const {
+  std::vector<double>& total = workspace.weighted;
+  total.assign(num_nodes_, 0.0);
+  for (std::size_t j = 0; j < labellings.size(); ++j) {
+    for (const NodeId n : labellings[j]) total[n] += coefficients[j];
+    for (const NodeId n : truth_[i]) total[n] -= coefficients[j];
+  }
+  std::vector<NodeId> changed;
+  for (NodeId n = 0; n < num_nodes_; ++n) {
+    if (total[n] != 0.0) changed.push_back(n);
+  }
+  const SparseRow x = X_.row(i);
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    const double value = static_cast<double>(x.values[j]);
+    float* weights = &w[x.columns[j] * std::size_t{num_nodes_}];
+    for (const NodeId n : changed) weights[n] += static_cast<float>(value * total[n]);
   }
 }
 

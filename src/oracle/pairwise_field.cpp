@@ -81,8 +81,9 @@ void FieldOracle::solve(double w_m, double w_g, double w_constant) const {
 
 // Calls visit(y) for every labelling that may exceed threshold().
 template <class Visit>
-void FieldOracle::search(const Visit& visit, const std::function<double()>& threshold) const {
-  const bool complete = branch(workspace_.dual, options_.max_nodes, threshold,
+void FieldOracle::search(Wanted wanted, const Visit& visit,
+                         const std::function<double()>& threshold) const {
+  const bool complete = branch(workspace_.dual, options_.max_nodes, wanted, threshold,
                                [&](const LabelVector& y, double) { visit(y); });
   is_exact_ = is_exact_ && complete;
 }
@@ -97,10 +98,9 @@ LabelVector FieldOracle::rounded() const {
     y[k] = fixed >= 0 ? static_cast<std::uint8_t>(fixed) : (w.scaled_unary[k] > 0.0 ? 1 : 0);
   }
   std::vector<double> gain(w.scaled_unary);  // of y_k = 1 against 0
-  for (std::size_t k = 0; k < K; ++k) {
-    for (std::size_t l = 0; l < K; ++l) {
-      if (l != k && y[l]) gain[k] += w.scaled_interactions[k * K + l];
-    }
+  for (std::size_t l = 0; l < K; ++l) {
+    if (!y[l]) continue;
+    for (std::size_t k = 0; k < K; ++k) gain[k] += w.scaled_interactions[l * K + k];
   }
   for (std::size_t step = 0; step < 10 * K; ++step) {
     std::size_t flip = K;
@@ -141,7 +141,8 @@ std::vector<Candidate<LabelVector>> FieldOracle::k_best(double w_m, double w_g, 
     if (best.size() > limit) best.pop_back();
   };
   visit(rounded());
-  search(visit, [&] { return best.size() < limit ? kNothing : best.back().first; });
+  search(limit == 1 ? Wanted::one_best : Wanted::all, visit,
+         [&] { return best.size() < limit ? kNothing : best.back().first; });
   std::vector<Candidate<LabelVector>> result;
   for (auto& [value, candidate] : best) result.push_back(std::move(candidate));
   return result;
@@ -275,7 +276,7 @@ std::optional<Candidate<LabelVector>> FieldOracle::constrained_argmax(
   }
   const Weights v = weights(side, best_mu);
   solve(v.m, v.g, v.constant);
-  search(visit, [&] { return best_value; });
+  search(Wanted::all, visit, [&] { return best_value; });
   return best;
 }
 
@@ -307,7 +308,10 @@ Candidate<HalfVector> FieldOracle::relaxed_argmax(double w_m, double w_g) const 
 
 FieldModel::FieldModel(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
                        FieldOptions options)
-    : X_(X), num_labels_(num_labels), options_(options) {
+    : X_(X),
+      num_labels_(num_labels),
+      options_(options),
+      squared_norms_(margrove::squared_norms(X)) {
   require(labels.num_rows() == X.num_rows(), "field model: there are ", labels.num_rows(),
           " label sets, but ", X.num_rows(), " rows; there must be one a row");
   for (std::size_t i = 0; i < X.num_rows(); ++i) {
@@ -376,6 +380,78 @@ void FieldModel::difference(std::size_t i, const LabelVector& y, SparseVector& d
       difference.add(at + now, 1.0F);
       difference.add(at + before, -1.0F);
     }
+  }
+}
+
+void FieldModel::margins(std::size_t i, std::span<const LabelVector> labellings, ScaledWeights w,
+                         FieldWorkspace& workspace, std::span<double> margins) const {
+  const FieldOracle scores = oracle(i, w, workspace);
+  for (std::size_t k = 0; k < labellings.size(); ++k) {
+    const auto place = scores.evaluate(labellings[k]);
+    margins[k] = place.m - place.constant;
+  }
+}
+
+// <phi(x, y), phi(x, z)> = ||x||^2 |y n z| + the number of pairs of labels with the same two values
+// in y and z.
+void FieldModel::difference_products(std::size_t i, std::span<const LabelVector> labellings,
+                                     std::span<double> products) const {
+  const std::size_t size = labellings.size();
+  const auto product = [&](const LabelVector& y, const LabelVector& z) {
+    std::size_t both = 0, same = 0;
+    for (std::size_t k = 0; k < num_labels_; ++k) {
+      both += y[k] & z[k];
+      same += y[k] == z[k];
+    }
+    return squared_norms_[i] * static_cast<double>(both) +
+           0.5 * static_cast<double>(same) * (static_cast<double>(same) - 1.0);
+  };
+  const LabelVector& truth = truth_[i];
+  const double of_truth = product(truth, truth);
+  std::vector<double> with_truth;
+  for (const LabelVector& y : labellings) with_truth.push_back(product(y, truth));
+  for (std::size_t j = 0; j < size; ++j) {
+    for (std::size_t k = 0; k <= j; ++k) {
+      products[j * size + k] = products[k * size + j] =
+          product(labellings[j], labellings[k]) - with_truth[j] - with_truth[k] + of_truth;
+    }
+  }
+}
+
+void FieldModel::add_differences(std::size_t i, std::span<const LabelVector> labellings,
+                                 std::span<const double> coefficients, FieldWorkspace& workspace,
+                                 std::span<float> w) const {
+  const std::size_t K = num_labels_, first_pair = X_.num_columns() * K;
+  const LabelVector& truth = truth_[i];
+  const auto of_pair = [&](std::size_t k, std::size_t l) {  // k < l
+    return first_pair + 4 * (k * K - k * (k + 1) / 2 + l - k - 1);
+  };
+  std::vector<double>& total = workspace.unary;
+  total.assign(K, 0.0);
+  std::vector<std::size_t> changed;
+  for (std::size_t j = 0; j < labellings.size(); ++j) {
+    if (coefficients[j] == 0.0) continue;
+    const LabelVector& y = labellings[j];
+    const auto c = static_cast<float>(coefficients[j]);
+    for (std::size_t k = 0; k < K; ++k) {
+      if (y[k] == truth[k]) continue;
+      total[k] += y[k] ? coefficients[j] : -coefficients[j];
+      for (std::size_t l = 0; l < K; ++l) {
+        if (l == k || (l < k && y[l] != truth[l])) continue;  // the latter: done at l
+        const std::size_t low = std::min(k, l), high = std::max(k, l), at = of_pair(low, high);
+        w[at + 2 * y[low] + y[high]] += c;
+        w[at + 2 * truth[low] + truth[high]] -= c;
+      }
+    }
+  }
+  for (std::size_t k = 0; k < K; ++k) {
+    if (total[k] != 0.0) changed.push_back(k);
+  }
+  const SparseRow x = X_.row(i);
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    const double value = static_cast<double>(x.values[j]);
+    float* weights = &w[x.columns[j] * K];
+    for (const std::size_t k : changed) weights[k] += static_cast<float>(value * total[k]);
   }
 }
 

@@ -60,6 +60,16 @@ class NodeSetModel {
   NodeSetOracle oracle(std::size_t i, ScaledWeights w, NodeSetWorkspace& workspace) const;
   void difference(std::size_t i, const NodeSet& y, SparseVector& difference) const;
   const NodeSet& truth(std::size_t i) const { return truth_[i]; }
+
+  // As ImplicitDifferences says.
+  void margins(std::size_t i, std::span<const NodeSet> labellings, ScaledWeights w,
+               NodeSetWorkspace& workspace, std::span<double> margins) const;
+  void difference_products(std::size_t i, std::span<const NodeSet> labellings,
+                           std::span<double> products) const;
+  void add_differences(std::size_t i, std::span<const NodeSet> labellings,
+                       std::span<const double> coefficients, NodeSetWorkspace& workspace,
+                       std::span<float> w) const;
+
   const LabelSetInference& inference() const { return inference_; }
 
  private:
@@ -67,6 +77,7 @@ class NodeSetModel {
   std::uint32_t num_nodes_;
   LabelSetInference inference_;
   std::vector<NodeSet> truth_;
+  std::vector<double> squared_norms_;  // of the rows
 };
 
 /// The scores of all nodes into the workspace; columns beyond num_features are skipped.

@@ -34,7 +34,7 @@ struct FieldWorkspace {
 
 struct FieldOptions {
   Criteria criteria = Criteria::hamming;
-  std::int64_t max_nodes = 20000;  // of one branch and bound
+  std::int64_t max_nodes = 2000;   // of one branch and bound
   std::size_t max_tabulated = 16;  // labels up to which slope bounds are met by listing all sets
 };
 
@@ -75,7 +75,7 @@ class FieldOracle {
   std::optional<Candidate<LabelVector>> constrained_by_table(double w_m, double w_g,
                                                              const SlopeBounds& bounds) const;
   template <class Better>
-  void search(const Better& visit, const std::function<double()>& threshold) const;
+  void search(Wanted wanted, const Better& visit, const std::function<double()>& threshold) const;
   double score(std::span<const std::uint8_t> y) const;
 
   FieldWorkspace& workspace_;
@@ -106,11 +106,21 @@ class FieldModel {
   void difference(std::size_t i, const LabelVector& y, SparseVector& difference) const;
   const LabelVector& truth(std::size_t i) const { return truth_[i]; }
 
+  // As ImplicitDifferences says: a set far from the truth differs in nonzeros x K weights.
+  void margins(std::size_t i, std::span<const LabelVector> labellings, ScaledWeights w,
+               FieldWorkspace& workspace, std::span<double> margins) const;
+  void difference_products(std::size_t i, std::span<const LabelVector> labellings,
+                           std::span<double> products) const;
+  void add_differences(std::size_t i, std::span<const LabelVector> labellings,
+                       std::span<const double> coefficients, FieldWorkspace& workspace,
+                       std::span<float> w) const;
+
  private:
   CsrView X_;
   std::uint32_t num_labels_;
   FieldOptions options_;
   std::vector<LabelVector> truth_;
+  std::vector<double> squared_norms_;  // of the rows
 };
 
 /// Scores row x, whose columns beyond num_features are skipped, into the workspace.

@@ -13,8 +13,8 @@ namespace margrove {
 /// c - f(y) rewritten after the flow as penalties, all >= 0: f(y) = bound - sum of the penalties.
 class RoofDual {
  public:
-  /// u: K values; r: K x K, symmetric, the diagonal ignored. O(K^2) memory, a Dinic flow on 2K + 2
-  /// nodes in time.
+  /// u: K values; r: K x K, symmetric, the diagonal ignored. O(K^2) memory and time, and a Dinic
+  /// flow on 2n + 2 nodes for the n labels that no single comparison decides.
   void solve(double constant, std::span<const double> u, std::span<const double> r);
 
   std::size_t size() const { return size_; }
@@ -35,18 +35,29 @@ class RoofDual {
   std::vector<std::int8_t> persistent_;
   std::vector<double> unary_;  // of literal 2k + value
   std::vector<double> pairs_;  // literal x literal, symmetric
-  // Flow network: literal nodes, source, sink; arc capacities as a dense matrix.
+  std::vector<double> gain_, least_, most_;
+  std::vector<std::size_t> core_;  // labels left to the flow
+  // Flow network: literal nodes, source, sink; arc capacities as a dense matrix, and a bit for each
+  // that is not used up.
   std::vector<double> capacity_;
-  std::vector<int> level_, next_, queue_;
+  std::size_t words_ = 0;  // of 64 bits, for one bit a node
+  std::vector<std::uint64_t> open_arcs_, levels_, reached_;
 
-  double push(int node, int sink, double flow);
-  bool build_levels(int source, int sink);
+  double peel(std::span<const double> r);
+  void solve_core(std::span<const double> r);
+  double push(std::size_t node, std::size_t sink, std::size_t level, double limit);
+  bool build_levels(std::size_t source, std::size_t sink);
 };
+
+/// What branch() is to find: all labellings above the threshold, or, where some is, one of the best
+/// (persistent labels then need no branching).
+enum class Wanted { all, one_best };
 
 /// Depth-first branch and bound over the penalties: calls visit(y, value) for labellings in no
 /// fixed order, passing over those whose value is provably <= threshold(). Returns false if it
 /// stopped at max_nodes before it was done.
-bool branch(const RoofDual& dual, std::int64_t max_nodes, const std::function<double()>& threshold,
+bool branch(const RoofDual& dual, std::int64_t max_nodes, Wanted wanted,
+            const std::function<double()>& threshold,
             const std::function<void(const std::vector<std::uint8_t>&, double)>& visit);
 
 }  // namespace margrove

@@ -181,32 +181,44 @@ class CuttingPlane {
       drop_unused(block);
       block.cuts.push_back(tangent(i));
       block.qp.duals.push_back(0.0);
-      const std::size_t size = block.cuts.size();
-      block.qp.Q.resize(size * size);
-      for (std::size_t j = 0; j < size; ++j) {
-        for (std::size_t k = 0; k < size; ++k) {
-          block.qp.Q[j * size + k] = dot(block.cuts[j].a, block.cuts[k].a);
-        }
-      }
+      add_products(block);
     }
     return any;
+  }
+
+  // Q grows by the row and column of the last cut.
+  static void add_products(Block& block) {
+    const std::size_t size = block.cuts.size(), before = size - 1;
+    std::vector<double> Q(size * size);
+    for (std::size_t j = 0; j < before; ++j) {
+      std::copy_n(&block.qp.Q[j * before], before, &Q[j * size]);
+    }
+    for (std::size_t j = 0; j < size; ++j) {
+      Q[j * size + before] = Q[before * size + j] = dot(block.cuts[j].a, block.cuts[before].a);
+    }
+    block.qp.Q = std::move(Q);
   }
 
   // Cuts without weight go once an example has many.
   void drop_unused(Block& block) {
     constexpr std::size_t kMany = 20;
-    if (block.cuts.size() < kMany) return;
-    std::size_t kept = 0;
-    for (std::size_t k = 0; k < block.cuts.size(); ++k) {
-      if (block.qp.duals[k] <= 0.0) continue;
-      if (kept != k) {
-        block.cuts[kept] = std::move(block.cuts[k]);
-        block.qp.duals[kept] = block.qp.duals[k];
-      }
-      ++kept;
+    const std::size_t size = block.cuts.size();
+    if (size < kMany) return;
+    std::vector<std::size_t> kept;
+    for (std::size_t k = 0; k < size; ++k) {
+      if (block.qp.duals[k] > 0.0) kept.push_back(k);
     }
-    block.cuts.resize(kept);
-    block.qp.duals.resize(kept);
+    // In place: kept[j] >= j.
+    for (std::size_t j = 0; j < kept.size(); ++j) {
+      if (kept[j] != j) block.cuts[j] = std::move(block.cuts[kept[j]]);
+      block.qp.duals[j] = block.qp.duals[kept[j]];
+      for (std::size_t k = 0; k < kept.size(); ++k) {
+        block.qp.Q[j * kept.size() + k] = block.qp.Q[kept[j] * size + kept[k]];
+      }
+    }
+    block.cuts.resize(kept.size());
+    block.qp.duals.resize(kept.size());
+    block.qp.Q.resize(kept.size() * kept.size());
   }
 
   bool add_shared_cut() {

@@ -11,6 +11,7 @@
 #include "margrove/data/csr_matrix.hpp"
 #include "margrove/oracle/enumeration.hpp"
 #include "margrove/oracle/oracle.hpp"
+#include "margrove/solver/structured_fit.hpp"
 
 namespace margrove::testing {
 
@@ -106,6 +107,35 @@ void expect_same_answers(const O& oracle, const EnumerationOracle<Y>& reference,
       }
     }
   }
+}
+
+// Margins, products and sums of differences as the differences themselves give them.
+template <ImplicitDifferences M>
+void expect_implicit_differences(const M& model, std::size_t i,
+                                 const std::vector<typename M::Labelling>& labellings,
+                                 Random& random) {
+  constexpr double kTolerance = 1e-4;
+  const std::vector<float> w = random_weights(random, model.num_weights());
+  const std::size_t size = labellings.size();
+  std::vector<double> margins(size), products(size * size), coefficients(size, 0.0);
+  for (double& c : coefficients) c = random.below(4) ? random.normal() : 0.0;
+  typename M::Workspace workspace;
+  model.margins(i, labellings, {w, 2.0}, workspace, margins);
+  model.difference_products(i, labellings, products);
+  std::vector<float> moved = w, expected = w;
+  model.add_differences(i, labellings, coefficients, workspace, moved);
+  std::vector<SparseVector> differences(size);
+  for (std::size_t k = 0; k < size; ++k) {
+    model.difference(i, labellings[k], differences[k]);
+    sort_indices(differences[k]);
+    EXPECT_NEAR(margins[k], dot({w, 2.0}, differences[k]), kTolerance);
+    add_scaled(coefficients[k], differences[k], expected);
+    for (std::size_t j = 0; j <= k; ++j) {
+      EXPECT_NEAR(products[j * size + k], dot(differences[j], differences[k]), kTolerance);
+      EXPECT_EQ(products[j * size + k], products[k * size + j]);
+    }
+  }
+  for (std::size_t c = 0; c < w.size(); ++c) EXPECT_NEAR(moved[c], expected[c], kTolerance);
 }
 
 // All vectors of `length` numbers below `base`.

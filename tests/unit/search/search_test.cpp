@@ -191,6 +191,50 @@ TEST(ProductBound, is_at_most_lemma_5_and_holds_for_points_below_all_cuts) {
   EXPECT_TRUE(std::isinf(product_bound({{0.0, 3.0}})));
 }
 
+// Each answer K(lambda) = max h + lambda g proves max h g <= K^2 / (4 lambda); binary search's
+// convex bound F(lambda) = max_{h > 0} (h/lambda + lambda g)^2 / 4 is the same at lambda^2.
+TEST(ProductBound, of_one_answer_holds_and_binary_searchs_is_convex) {
+  Random random(6);
+  for (int round = 0; round < 1000; ++round) {
+    const Labels labels = random_labels(random, 20, round % 2);
+    const double best = brute_force(labels, SlackRescaling{});
+    const auto bound = [&](double lambda) {
+      const auto y = labels.argmax(1, lambda * lambda);
+      const double K = 1 + y.m + lambda * lambda * y.g;
+      EXPECT_GE(product_bound({{lambda * lambda, K}}), best * (1 - 1e-12));
+      EXPECT_NEAR(product_bound({{lambda * lambda, K}}), K * K / (4 * lambda * lambda),
+                  1e-9 * K * K);
+      double F = 0;
+      for (const auto& c : labels.labellings()) {
+        if (c.m > -1) F = std::max(F, 0.25 * std::pow((1 + c.m) / lambda + lambda * c.g, 2));
+      }
+      EXPECT_GE(F, best);
+      if (y.m > -1) {
+        EXPECT_NEAR(F, K * K / (4 * lambda * lambda), 1e-9 * F);
+      }
+      return F;
+    };
+    const double a = std::exp(random.normal()), b = std::exp(random.normal());
+    const double t = random.uniform();
+    EXPECT_LE(bound(t * a + (1 - t) * b), (t * bound(a) + (1 - t) * bound(b)) * (1 + 1e-12));
+  }
+}
+
+TEST(SlopeBounds, are_strict_where_asked_and_leave_out_what_is_not_positive) {
+  const SlopeBounds open{.lower = 0.5, .upper = 2.0, .lower_strict = true, .upper_strict = true};
+  const SlopeBounds closed{.lower = 0.5, .upper = 2.0, .lower_strict = false};
+  for (const auto& [h, g] : {std::pair{2.0, 1.0}, {1.0, 2.0}}) {
+    EXPECT_FALSE(open.contain(h, g));
+    EXPECT_TRUE(closed.contain(h, g));
+  }
+  EXPECT_TRUE(open.contain(1, 1));
+  EXPECT_FALSE(closed.contain(1, 2.1));
+  EXPECT_FALSE(closed.contain(1, 0.4));
+  for (const auto& [h, g] : {std::pair{0.0, 1.0}, {-1.0, 1.0}, {1.0, 0.0}, {-1.0, -1.0}}) {
+    EXPECT_FALSE(SlopeBounds{}.contain(h, g));
+  }
+}
+
 TEST(AngularSearch, is_exact_within_theorem_2s_calls) {
   Random random(7);
   const SlackRescaling slack;
