@@ -1,11 +1,12 @@
 // Label-set inference on a real DAG: time an example, which stage settles it, and the ratio to
-// COIN-OR's CBC on the same problems. Scores come from a multi-label NHSVM trained here by averaged
-// subgradient steps, so that they look like what training and prediction meet.
+// COIN-OR's CBC on the same problems. The scores are those of a trained model, so that they are
+// what prediction and training meet.
 //
-//   bench_dag_inference FOLDER [passes = 5] [C = 10] [ILP problems of each kind = 20] [rule =
-//   maxmin]
+//   bench_dag_inference FOLDER MODEL [rows of each kind = 300] [ILP problems of each kind = 20]
 //
-// FOLDER holds hierarchy.txt, train.svm and test.svm. One thread; processor time.
+// FOLDER holds train.svm and test.svm, MODEL a multi-label nhsvm or hsvm trained on that train.svm.
+// Prediction: test rows, the hierarchy above the leaves that may be predicted. Loss-augmented:
+// training rows, the whole hierarchy. One thread; processor time.
 
 #include <coin/Cbc_C_Interface.h>
 #include <fmt/core.h>
@@ -18,11 +19,10 @@
 #include <string>
 #include <vector>
 
-#include "margrove/base/random.hpp"
-#include "margrove/data/hierarchy_reader.hpp"
-#include "margrove/data/svmlight_reader.hpp"
+#include "margrove/io/model_file.hpp"
 #include "margrove/labels/label_set_inference.hpp"
-#include "margrove/labels/node_weights.hpp"
+#include "margrove/model/linear_predictor.hpp"
+#include "margrove/model/training.hpp"
 
 namespace {
 using namespace margrove;
@@ -35,126 +35,39 @@ double cpu_seconds() {
 
 struct Problem {
   LabelGraph graph;
-  std::vector<double> root_alpha;
-  Dataset train, test;
-  std::vector<std::vector<NodeId>> train_sets;  // A(labels) of training rows
-  std::vector<std::vector<NodeId>> train_leaves;
+  std::vector<NodeId> node;           // of the model
+  std::vector<NodeId> leaf_of_label;  // training rows: of the model
 };
 
-Problem load(const std::string& folder, const std::string& rule) {
+Problem whole_hierarchy(const LinearPredictor& model) {
   Problem p;
-  const Hierarchy hierarchy = read_hierarchy(folder + "/hierarchy.txt");
-  std::vector<LabelEdge> edges;
-  for (const auto& e : hierarchy.edges) edges.push_back({e.parent, e.child});
-  const auto num_labels = static_cast<std::uint32_t>(hierarchy.codec.size());
-  SvmlightOptions options;
-  options.codec = &hierarchy.codec;
-  p.train = read_svmlight(folder + "/train.svm", options);
-  options.num_features = p.train.X.view().num_columns();
-  p.test = read_svmlight(folder + "/test.svm", options);
-  std::vector<bool> carries_data(num_labels, false);
-  for (std::size_t i = 0; i < p.train.labels.num_rows(); ++i) {
-    for (const auto l : p.train.labels[i]) carries_data.at(l) = true;
-  }
-  const auto spawned = spawn_leaves(LabelGraph::build(num_labels, edges), carries_data);
-  p.graph = spawned.graph;
-  fmt::print("{} nodes, {} edges, {} leaves ({} spawned)\n", p.graph.num_nodes(),
-             p.graph.num_edges(), p.graph.leaves().size(), p.graph.num_nodes() - num_labels);
-  for (const double a : node_weights(p.graph, NodeWeightRule::parse(rule)).alpha) {
-    p.root_alpha.push_back(std::sqrt(a));
-  }
-  for (std::size_t i = 0; i < p.train.labels.num_rows(); ++i) {
-    std::vector<NodeId> set, leaves;
-    for (const auto l : p.train.labels[i]) {
-      const NodeId leaf = spawned.leaf_of_label[l];
-      leaves.push_back(leaf);
-      for (const NodeId n : p.graph.ancestors(leaf)) set.push_back(n);
-    }
-    std::sort(set.begin(), set.end());
-    set.erase(std::unique(set.begin(), set.end()), set.end());
-    p.train_sets.push_back(set);
-    p.train_leaves.push_back(leaves);
+  p.graph = model.parts().graph;
+  for (NodeId n = 0; n < p.graph.num_nodes(); ++n) p.node.push_back(n);
+  p.leaf_of_label.resize(model.num_labels());
+  for (const NodeId n : model.parts().candidates) {
+    p.leaf_of_label[model.parts().label_of_node[n]] = n;
   }
   return p;
 }
 
-// Rows scaled to unit length with a constant 1 appended.
-std::vector<float> dense_row(const CsrView& X, std::size_t i) {
-  std::vector<float> x(X.num_columns() + std::size_t{1}, 0.0F);
-  double norm = 0;
-  const auto row = X.row(i);
-  for (const float v : row.values) norm += static_cast<double>(v) * v;
-  const auto scale = static_cast<float>(norm > 0 ? 1 / std::sqrt(norm) : 1.0);
-  for (std::size_t k = 0; k < row.size(); ++k) x[row.columns[k]] = scale * row.values[k];
-  x.back() = 1;
-  return x;
-}
-
-class Weights {
- public:
-  Weights(std::size_t num_nodes, std::size_t dimension)
-      : dimension_(dimension), values_(num_nodes * dimension, 0.0F) {}
-  double dot(std::size_t n, const std::vector<float>& x) const {
-    const float* w = values_.data() + n * dimension_;
-    float sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (std::size_t k = 0; k < dimension_; ++k) sum += w[k] * x[k];
-    return scale_ * static_cast<double>(sum);
+Problem above_candidates(const LinearPredictor& model) {
+  const LabelGraph& graph = model.parts().graph;
+  std::vector<NodeId> number(graph.num_nodes(), 0);
+  for (const NodeId leaf : model.parts().candidates) {
+    for (const NodeId n : graph.ancestors(leaf)) number[n] = 1;
   }
-  void add(std::size_t n, double step, const std::vector<float>& x) {
-    float* w = values_.data() + n * dimension_;
-    const auto s = static_cast<float>(step / scale_);
-    for (std::size_t k = 0; k < dimension_; ++k) w[k] += s * x[k];
+  Problem p;
+  std::vector<LabelEdge> edges;
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    if (number[n] == 0) continue;
+    number[n] = static_cast<NodeId>(p.node.size());
+    p.node.push_back(n);
   }
-  void shrink(double factor) { scale_ *= factor; }
-  void average_with(const Weights& other, double share) {
-    for (std::size_t k = 0; k < values_.size(); ++k) {
-      values_[k] +=
-          static_cast<float>(share * (other.scale_ * static_cast<double>(other.values_[k]) -
-                                      static_cast<double>(values_[k])));
-    }
+  for (const NodeId n : p.node) {
+    for (const NodeId parent : graph.parents(n)) edges.push_back({number[parent], number[n]});
   }
-
- private:
-  std::size_t dimension_;
-  std::vector<float> values_;
-  double scale_ = 1;
-};
-
-void score(const Problem& p, const Weights& w, const std::vector<float>& x,
-           std::vector<double>& scores) {
-  scores.resize(p.graph.num_nodes());
-  for (NodeId n = 0; n < p.graph.num_nodes(); ++n) scores[n] = p.root_alpha[n] * w.dot(n, x);
-}
-void augment(const Problem& p, std::size_t i, std::vector<double>& scores) {
-  for (const NodeId l : p.graph.leaves()) scores[l] += 1;
-  for (const NodeId l : p.train_leaves[i]) scores[l] -= 2;
-}
-
-Weights train(const Problem& p, const LabelSetInference& inference, int passes, double C) {
-  const CsrView X = p.train.X.view();
-  const auto num_rows = X.num_rows();
-  Weights w(p.graph.num_nodes(), X.num_columns() + std::size_t{1}), average = w;
-  const double lambda = 1 / (C * static_cast<double>(num_rows));
-  LabelSetInference::Workspace workspace;
-  std::vector<double> scores;
-  std::vector<NodeId> nodes;
-  std::int64_t t = 0, averaged = 0;
-  for (int pass = 0; pass < passes; ++pass) {
-    for (std::size_t i = 0; i < num_rows; ++i) {
-      const double step =
-          1 / (lambda * static_cast<double>(++t + static_cast<std::int64_t>(num_rows)));
-      const auto x = dense_row(X, i);
-      score(p, w, x, scores);
-      augment(p, i, scores);
-      inference.best(scores, workspace, nodes);
-      w.shrink(1 - step * lambda);
-      for (const NodeId n : nodes) w.add(n, -step * p.root_alpha[n], x);
-      for (const NodeId n : p.train_sets[i]) w.add(n, step * p.root_alpha[n], x);
-      if (pass > 0 && i % 100 == 99) average.average_with(w, 1 / static_cast<double>(++averaged));
-    }
-  }
-  return average;
+  p.graph = LabelGraph::build(static_cast<std::uint32_t>(p.node.size()), edges);
+  return p;
 }
 
 // The problem as it stands in the header, to CBC; returns its optimum and adds its time.
@@ -221,49 +134,56 @@ double quantile(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
-void measure(const Problem& p, const LabelSetInference& inference, const Weights& w, bool augmented,
-             std::size_t num_ilp) {
-  const CsrView X = augmented ? p.train.X.view() : p.test.X.view();
+void measure(const Problem& p, const LinearPredictor& model, const RawRows& rows, bool augmented,
+             std::size_t num_rows, std::size_t num_ilp) {
+  const LabelSetInference inference(p.graph);
+  const CsrView X = rows.X;
   LabelSetInference::Workspace workspace;
-  std::vector<double> scores, times, ilp_times, our_times;
+  LinearPredictor::Scratch scratch;
+  std::vector<double> scores(p.node.size()), times, ilp_times, our_times;
   std::vector<NodeId> nodes;
   std::array<std::size_t, kNumInferenceStages> settled{};
   std::int64_t most_branches = 0;
   double num_nodes = 0, worst_difference = 0;
-  const std::size_t every =
-      std::max<std::size_t>(1, X.num_rows() / std::max<std::size_t>(1, num_ilp));
-  for (std::size_t i = 0; i < X.num_rows(); ++i) {
-    score(p, w, dense_row(X, i), scores);
-    if (augmented) augment(p, i, scores);
-    if (i == 0) inference.best(scores, workspace, nodes);  // warms the workspace
+  num_rows = std::min(num_rows, X.num_rows());
+  const std::size_t step = X.num_rows() / num_rows;
+  for (std::size_t k = 0; k < num_rows; ++k) {
+    const std::size_t i = k * step;
+    const auto of_model = model.node_scores(X.row(i), scratch);
+    for (std::size_t n = 0; n < scores.size(); ++n) scores[n] = double(of_model[p.node[n]]);
+    if (augmented) {
+      for (const NodeId l : p.graph.leaves()) scores[l] += 1;
+      for (const LabelId label : rows.labels[i]) scores[p.leaf_of_label[label]] -= 2;
+    }
+    if (k == 0) inference.best(scores, workspace, nodes);  // warms the workspace
     const double start = cpu_seconds();
     const auto result = inference.best(scores, workspace, nodes);
     times.push_back(cpu_seconds() - start);
     ++settled[static_cast<std::size_t>(result.stage)];
     most_branches = std::max(most_branches, result.num_branches);
     num_nodes += static_cast<double>(nodes.size());
-    if (num_ilp > 0 && i % every == 0 && ilp_times.size() < num_ilp) {
-      double seconds = 0;
-      const double value = solve_by_cbc(p.graph, scores, seconds);
-      ilp_times.push_back(seconds);
-      our_times.push_back(times.back());
-      worst_difference = std::max(worst_difference, std::fabs(value - result.score));
-    }
+    if (k * num_ilp / num_rows < ilp_times.size() || ilp_times.size() == num_ilp) continue;
+    double seconds = 0;
+    const double value = solve_by_cbc(p.graph, scores, seconds);
+    ilp_times.push_back(seconds);
+    our_times.push_back(times.back());
+    worst_difference = std::max(worst_difference, std::fabs(value - result.score));
   }
-  const auto rows = static_cast<double>(times.size());
+  const auto count = static_cast<double>(times.size());
   double total = 0;
   for (const double t : times) total += t;
-  fmt::print("{}: {} examples, {:.1f} nodes chosen on average\n",
-             augmented ? "loss-augmented (train)" : "prediction (test)", times.size(),
-             num_nodes / rows);
+  fmt::print("{}: {} nodes, {} edges, {} leaves; {} rows, {:.1f} nodes chosen on average\n",
+             augmented ? "loss-augmented (train)" : "prediction (test)", p.graph.num_nodes(),
+             p.graph.num_edges(), p.graph.leaves().size(), times.size(), num_nodes / count);
   fmt::print(
-      "  ms an example: median {:.3f}  mean {:.3f}  95% {:.3f}  max {:.3f}; most branches {}\n",
-      1e3 * quantile(times, 0.5), 1e3 * total / rows, 1e3 * quantile(times, 0.95),
-      1e3 * quantile(times, 1), most_branches);
+      "  ms an example: median {:.3f}  mean {:.3f}  95% {:.3f}  99% {:.3f}  max {:.3f}; most "
+      "branches {}\n",
+      1e3 * quantile(times, 0.5), 1e3 * total / count, 1e3 * quantile(times, 0.95),
+      1e3 * quantile(times, 0.99), 1e3 * quantile(times, 1), most_branches);
   for (std::size_t s = 0; s < kNumInferenceStages; ++s) {
     if (settled[s] == 0) continue;
     fmt::print("  {}: {:.1f} %\n", to_string(static_cast<InferenceStage>(s)),
-               100 * static_cast<double>(settled[s]) / rows);
+               100 * static_cast<double>(settled[s]) / count);
   }
   if (ilp_times.empty()) return;
   double ours = 0, cbc = 0;
@@ -280,19 +200,28 @@ void measure(const Problem& p, const LabelSetInference& inference, const Weights
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
-    fmt::print(stderr, "usage: bench_dag_inference FOLDER [passes] [C] [ILP problems] [rule]\n");
+  if (argc < 3) {
+    fmt::print(stderr, "usage: bench_dag_inference FOLDER MODEL [rows] [ILP problems]\n");
     return 2;
   }
-  const int passes = argc > 2 ? std::atoi(argv[2]) : 5;
-  const double C = argc > 3 ? std::atof(argv[3]) : 10;
-  const auto num_ilp = static_cast<std::size_t>(argc > 4 ? std::atoi(argv[4]) : 20);
-  const Problem problem = load(argv[1], argc > 5 ? argv[5] : "maxmin");
-  const LabelSetInference inference(problem.graph);
-  const double start = cpu_seconds();
-  const Weights w = train(problem, inference, passes, C);
-  fmt::print("trained {} passes at C = {} in {:.1f} s\n", passes, C, cpu_seconds() - start);
-  measure(problem, inference, w, false, num_ilp);
-  measure(problem, inference, w, true, num_ilp);
+  const std::string folder = argv[1];
+  const auto number = [&](int k, int other) {
+    return static_cast<std::size_t>(argc > k ? std::atoi(argv[k]) : other);
+  };
+  const Model model = load_model(argv[2]);
+  const auto* predictor = dynamic_cast<const LinearPredictor*>(model.predictor.get());
+  if (predictor == nullptr) {
+    fmt::print(stderr, "bench_dag_inference: the model is no linear one\n");
+    return 2;
+  }
+  const auto rows = [&](const char* file) {
+    RawRows raw = read_rows(folder + file, false, &model.labels);
+    raw.X = preprocess(model.preprocessing, raw);
+    return raw;
+  };
+  measure(above_candidates(*predictor), *predictor, rows("/test.svm"), false, number(3, 300),
+          number(4, 20));
+  measure(whole_hierarchy(*predictor), *predictor, rows("/train.svm"), true, number(3, 300),
+          number(4, 20));
   return 0;
 }

@@ -228,6 +228,9 @@ class HSVC(Incremental):
     merge_duplicates : bool, default False
         weigh the hierarchy whose nodes with the same leaves below them are merged, and split each
         weight evenly over the copies [true | false]
+    inference : str, default "exact"
+        training rows with several labels on DAGs: the most violating label set, or the maximum of
+        its linear relaxation; predictions are exact [exact | relaxed]
     solver : str, default "bcfw"
         bcfw: block-coordinate Frank-Wolfe, up to a duality gap; sgd: averaged stochastic
         subgradients, for a number of passes [bcfw | sgd]
@@ -268,6 +271,7 @@ class HSVC(Incremental):
         seed: int = 0,
         alpha: str = "uniform",
         merge_duplicates: bool = False,
+        inference: str = "exact",
         solver: str = "bcfw",
         tolerance: float = 0.001,
         max_passes: int = 1000,
@@ -286,6 +290,7 @@ class HSVC(Incremental):
         self.seed = seed
         self.alpha = alpha
         self.merge_duplicates = merge_duplicates
+        self.inference = inference
         self.solver = solver
         self.tolerance = tolerance
         self.max_passes = max_passes
@@ -320,6 +325,9 @@ class NHSVC(Incremental):
     merge_duplicates : bool, default False
         weigh the hierarchy whose nodes with the same leaves below them are merged, and split each
         weight evenly over the copies [true | false]
+    inference : str, default "exact"
+        training rows with several labels on DAGs: the most violating label set, or the maximum of
+        its linear relaxation; predictions are exact [exact | relaxed]
     solver : str, default "bcfw"
         bcfw: block-coordinate Frank-Wolfe, up to a duality gap; sgd: averaged stochastic
         subgradients, for a number of passes [bcfw | sgd]
@@ -363,6 +371,7 @@ class NHSVC(Incremental):
         seed: int = 0,
         alpha: str = "power:2",
         merge_duplicates: bool = False,
+        inference: str = "exact",
         solver: str = "bcfw",
         tolerance: float = 0.001,
         max_passes: int = 1000,
@@ -382,6 +391,7 @@ class NHSVC(Incremental):
         self.seed = seed
         self.alpha = alpha
         self.merge_duplicates = merge_duplicates
+        self.inference = inference
         self.solver = solver
         self.tolerance = tolerance
         self.max_passes = max_passes

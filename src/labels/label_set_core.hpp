@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -39,12 +40,27 @@ struct LabelSetCore {
 struct CoreSolution {
   std::vector<double> z, u;  // one a node, in [0, 1]
   // Of the relaxation only.
-  std::vector<double> multipliers;  // of the needs-a-child constraints
-  double bound = 0;                 // no label set is worth more, whatever CLP's tolerances are
-  std::vector<double> reduced;      // z_k = 0 (if > 0), z_k = 1 (if < 0) lowers the bound by |.|
+  double bound = 0;             // no label set is worth more, whatever CLP's tolerances are
+  std::vector<double> reduced;  // z_k = 0 (if > 0), z_k = 1 (if < 0) lowers the bound by |.|
 };
 
-/// Branch and bound on a core, bounded by maximum closures.
+/// The relaxation 0 <= z, u <= 1 of a core by CLP, solved again from its last basis where nodes are
+/// fixed or released. The core must outlive it.
+class CoreRelaxation {
+ public:
+  /// Nodes that `fixings` decides (empty: none) keep no constraints that this makes idle.
+  CoreRelaxation(const LabelSetCore& core, std::span<const char> fixings);
+  ~CoreRelaxation();
+  void set(std::uint32_t k, char fix);
+  /// False if the fixings leave no label set. Throws Error if CLP does not come to an end.
+  bool solve(CoreSolution& solution);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Branch and bound on a core, bounded by maximum closures or by linear programmes.
 class LabelSetSearch {
  public:
   enum Fix : char { kFree, kIn, kOut };
@@ -56,8 +72,8 @@ class LabelSetSearch {
   /// The core must outlive the calls of selected() and uses_reserve().
   Outcome solve(const LabelSetCore& core, std::int64_t branch_limit);
   /// After a solve() of the same core that ended at its limit: starts again with the answer found
-  /// so far, the relaxation's multipliers, and the nodes fixed that its reduced costs decide.
-  Outcome resume(const CoreSolution& relaxation, std::int64_t branch_limit);
+  /// so far, bounded by linear programmes.
+  Outcome solve_by_relaxations(std::int64_t branch_limit);
   /// What every label set better than the present answer has in common; one a node.
   std::span<const char> fixings() const { return fix_; }
   double value() const { return best_value_; }
@@ -66,10 +82,12 @@ class LabelSetSearch {
   bool uses_reserve(std::uint32_t k) const;
 
  private:
-  Outcome search(std::int64_t branch_limit);
-  bool fix_by_reduced_costs(const CoreSolution& relaxation);
-  void round(const CoreSolution& relaxation);
   void branch();
+  void branch_on_fractions(CoreRelaxation& relaxation, std::size_t programme_size);
+  std::size_t count_free() const;
+  bool relax(CoreRelaxation& relaxation);
+  bool fix_by_reduced_costs();
+  void round();
   bool bound(double& value);
   bool penalise();
   void take_closure();
@@ -95,12 +113,11 @@ class LabelSetSearch {
   std::vector<double> penalised_, shift_, saved_shift_, down_, reduced_;
   std::vector<std::uint32_t> trail_, stack_, child_order_;
   MaxClosure closure_;
+  CoreSolution solution_;
 };
 
-/// By CLP and by CBC, with some nodes fixed; fixings may be empty. False if the fixings leave no
-/// label set. Both throw Error if the solver does not come to an end.
-bool solve_core_relaxation(const LabelSetCore& core, std::span<const char> fixings,
-                           CoreSolution& solution);
+/// By CBC, with some nodes fixed; fixings may be empty. False if the fixings leave no label set.
+/// Throws Error if CBC does not come to an end.
 bool solve_core_exactly(const LabelSetCore& core, std::span<const char> fixings,
                         CoreSolution& solution);
 

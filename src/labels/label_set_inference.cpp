@@ -29,8 +29,8 @@ std::string_view to_string(InferenceStage stage) {
       return "closure";
     case InferenceStage::branch_and_bound:
       return "branch-and-bound";
-    case InferenceStage::multipliers:
-      return "multipliers";
+    case InferenceStage::relaxation:
+      return "relaxation";
     case InferenceStage::ilp:
       return "ilp";
   }
@@ -359,21 +359,15 @@ double worth(const detail::LabelSetCore& core, const detail::CoreSolution& solut
 }  // namespace
 
 BestLabelSet LabelSetInference::Impl::search_core(Scratch& s, std::int64_t branch_limit) const {
-  constexpr std::int64_t kBranchesBeforeMultipliers = 64;
+  constexpr std::int64_t kClosures = 4;  // about as dear as a linear programme
   BestLabelSet result;
-  auto outcome = s.search.solve(s.core, std::min(branch_limit, kBranchesBeforeMultipliers));
+  auto outcome = s.search.solve(s.core, std::min(branch_limit, kClosures));
   result.num_branches = outcome.num_branches;
   result.stage =
       outcome.num_branches == 1 ? InferenceStage::closure : InferenceStage::branch_and_bound;
-  // Each round knows a better answer and has more nodes fixed than the one before.
-  for (std::int64_t limit = 4 * kBranchesBeforeMultipliers;
-       !outcome.proven && branch_limit > result.num_branches; limit *= 4) {
-    result.stage = InferenceStage::multipliers;
-    if (!detail::solve_core_relaxation(s.core, s.search.fixings(), s.program)) {
-      outcome.proven = true;
-      break;
-    }
-    outcome = s.search.resume(s.program, std::min(limit, branch_limit - result.num_branches));
+  if (!outcome.proven && branch_limit > result.num_branches) {
+    result.stage = InferenceStage::relaxation;
+    outcome = s.search.solve_by_relaxations(branch_limit - result.num_branches);
     result.num_branches += outcome.num_branches;
   }
   take_from_search(s);
@@ -494,7 +488,7 @@ RelaxedLabelSet LabelSetInference::relaxed(std::span<const double> scores, Works
       impl_->expand(s);
     } else {
       from_selected = false;
-      detail::solve_core_relaxation(s.core, {}, s.program);
+      detail::CoreRelaxation(s.core, {}).solve(s.program);
       result.integral = impl_->spread_fractions(s, z);
     }
   }

@@ -23,7 +23,6 @@ struct Program {
   std::vector<int> rows;
   std::vector<double> values, cost, column_lower, column_upper, row_lower, row_upper;
   std::vector<std::uint32_t> node_of_reserve;
-  std::vector<std::pair<std::uint32_t, int>> need_rows;  // node, row
   int num_rows() const { return static_cast<int>(row_lower.size()); }
   int num_columns() const { return static_cast<int>(cost.size()); }
 };
@@ -43,8 +42,12 @@ Program make_program(const LabelSetCore& core, std::span<const char> fixings) {
     return p.num_rows() - 1;
   };
   const double infinity = std::numeric_limits<double>::infinity();
+  const auto is = [&](std::uint32_t k, LabelSetSearch::Fix fix) {
+    return !fixings.empty() && fixings[k] == fix;
+  };
   for (std::uint32_t c = 0; c < core.size(); ++c) {
     for (const auto parent : core.parents(c)) {
+      if (is(c, LabelSetSearch::kOut) || is(parent, LabelSetSearch::kIn)) continue;
       const int row = add_row(-infinity, 0);
       columns[c].push_back({row, 1});
       columns[parent].push_back({row, -1});
@@ -56,10 +59,17 @@ Program make_program(const LabelSetCore& core, std::span<const char> fixings) {
       columns[k].push_back({leaf_row, 1});
       continue;
     }
+    const auto children = core.children(k);
+    if (is(k, LabelSetSearch::kOut) || std::any_of(children.begin(), children.end(), [&](auto c) {
+          return is(c, LabelSetSearch::kIn);
+        })) {
+      continue;
+    }
     const int row = add_row(0, infinity);
-    p.need_rows.emplace_back(k, row);
     columns[k].push_back({row, -1});
-    for (const auto c : core.children(k)) columns[c].push_back({row, 1});
+    for (const auto c : children) {
+      if (!is(c, LabelSetSearch::kOut)) columns[c].push_back({row, 1});
+    }
     if (core.reserve[k] == kNoReserve) continue;
     p.node_of_reserve.push_back(k);
     const int limit_row = add_row(-infinity, 0);
@@ -87,25 +97,6 @@ Program make_program(const LabelSetCore& core, std::span<const char> fixings) {
     add_column(reserve_columns[j], core.reserve[p.node_of_reserve[j]], 0.0, 1.0);
   }
   return p;
-}
-
-// Empty where there is no solution.
-std::vector<double> solve_lp(const Program& p, std::vector<double>& row_duals) {
-  const std::unique_ptr<Clp_Simplex, decltype(&Clp_deleteModel)> model(Clp_newModel(),
-                                                                       &Clp_deleteModel);
-  Clp_setLogLevel(model.get(), 0);
-  Clp_loadProblem(model.get(), p.num_columns(), p.num_rows(), p.starts.data(), p.rows.data(),
-                  p.values.data(), p.column_lower.data(), p.column_upper.data(), p.cost.data(),
-                  p.row_lower.data(), p.row_upper.data());
-  Clp_setOptimizationDirection(model.get(), -1);
-  Clp_initialSolve(model.get());
-  if (Clp_isProvenPrimalInfeasible(model.get())) return {};
-  require<Error>(Clp_isProvenOptimal(model.get()), "label sets: CLP ended with status ",
-                 Clp_status(model.get()), ", but the linear programme has an optimum");
-  const double* duals = Clp_dualRowSolution(model.get());
-  row_duals.assign(duals, duals + p.num_rows());
-  const double* x = Clp_primalColumnSolution(model.get());
-  return {x, x + p.num_columns()};
 }
 
 // Empty where there is no solution.
@@ -166,17 +157,46 @@ void unpack(const LabelSetCore& core, const Program& program, std::vector<double
 
 }  // namespace
 
-bool solve_core_relaxation(const LabelSetCore& core, std::span<const char> fixings,
-                           CoreSolution& solution) {
-  const Program program = make_program(core, fixings);
-  std::vector<double> row_duals, x = solve_lp(program, row_duals);
-  if (x.empty()) return false;
-  unpack(core, program, std::move(x), solution);
-  solution.multipliers.assign(core.size(), 0.0);
-  for (const auto& [k, row] : program.need_rows) {
-    solution.multipliers[k] = std::fabs(row_duals[static_cast<std::size_t>(row)]);
-  }
-  bound_by_duals(core, program, std::move(row_duals), solution);
+struct CoreRelaxation::Impl {
+  const LabelSetCore* core;
+  Program program;
+  std::unique_ptr<Clp_Simplex, decltype(&Clp_deleteModel)> model{Clp_newModel(), &Clp_deleteModel};
+};
+
+CoreRelaxation::CoreRelaxation(const LabelSetCore& core, std::span<const char> fixings)
+    : impl_(std::make_unique<Impl>(Impl{&core, make_program(core, fixings)})) {
+  const Program& p = impl_->program;
+  Clp_Simplex* model = impl_->model.get();
+  Clp_setLogLevel(model, 0);
+  Clp_loadProblem(model, p.num_columns(), p.num_rows(), p.starts.data(), p.rows.data(),
+                  p.values.data(), p.column_lower.data(), p.column_upper.data(), p.cost.data(),
+                  p.row_lower.data(), p.row_upper.data());
+  Clp_setOptimizationDirection(model, -1);
+  Clp_scaling(model, 0);            // all entries are 1 or -1
+  Clp_setPerturbation(model, 100);  // none
+}
+
+CoreRelaxation::~CoreRelaxation() = default;
+
+void CoreRelaxation::set(std::uint32_t k, char fix) {
+  Program& p = impl_->program;
+  p.column_lower[k] = fix == LabelSetSearch::kIn ? 1.0 : 0.0;
+  p.column_upper[k] = fix == LabelSetSearch::kOut ? 0.0 : 1.0;
+  Clp_columnLower(impl_->model.get())[k] = p.column_lower[k];
+  Clp_columnUpper(impl_->model.get())[k] = p.column_upper[k];
+}
+
+bool CoreRelaxation::solve(CoreSolution& solution) {
+  Clp_Simplex* model = impl_->model.get();
+  Clp_dual(model, 0);
+  if (Clp_isProvenPrimalInfeasible(model)) return false;
+  require<Error>(Clp_isProvenOptimal(model), "label sets: CLP ended with status ",
+                 Clp_status(model), ", but the linear programme has an optimum");
+  const Program& p = impl_->program;
+  const double* duals = Clp_dualRowSolution(model);
+  const double* x = Clp_primalColumnSolution(model);
+  unpack(*impl_->core, p, {x, x + p.num_columns()}, solution);
+  bound_by_duals(*impl_->core, p, {duals, duals + p.num_rows()}, solution);
   return true;
 }
 

@@ -44,51 +44,11 @@ LabelSetSearch::Outcome LabelSetSearch::solve(const LabelSetCore& core, std::int
     down_[k] = core.weight[k] + completion;
   }
   fix_[0] = kIn;
-  return search(branch_limit);
-}
-
-LabelSetSearch::Outcome LabelSetSearch::search(std::int64_t branch_limit) {
   branch_limit_ = branch_limit;
   num_branches_ = 0;
   gave_up_ = false;
   branch();
   return {best_value_, num_branches_, !gave_up_};
-}
-
-LabelSetSearch::Outcome LabelSetSearch::resume(const CoreSolution& relaxation,
-                                               std::int64_t branch_limit) {
-  for (std::uint32_t k = 0; k < core_->size(); ++k) {
-    shift_[k] = std::clamp(relaxation.multipliers[k], 0.0, -core_->reserve[k]);
-  }
-  round(relaxation);
-  if (relaxation.bound <= best_value_ + tolerance_ || !fix_by_reduced_costs(relaxation)) {
-    return {best_value_, 0, true};
-  }
-  return search(branch_limit);
-}
-
-// The nodes with more than a half, made a label set.
-void LabelSetSearch::round(const CoreSolution& relaxation) {
-  for (std::uint32_t k = 0; k < core_->size(); ++k) z_[k] = relaxation.z[k] > 0.5;
-  for (std::uint32_t k = core_->size(); k-- > 0;) {  // rounding may have parted equal fractions
-    if (!z_[k]) continue;
-    z_[k] = 0;
-    add_with_ancestors(k);
-  }
-  complete_by_weights();
-}
-
-// Keeps for good what every better label set has; false if there is none.
-bool LabelSetSearch::fix_by_reduced_costs(const CoreSolution& relaxation) {
-  const double gap = relaxation.bound - best_value_ - tolerance_;
-  bool possible = true;
-  for (std::uint32_t k = 1; k < core_->size() && possible; ++k) {
-    if (fix_[k] != kFree) continue;
-    if (relaxation.reduced[k] > gap) possible = fix_in(k);
-    if (relaxation.reduced[k] < -gap) possible = fix_out(k);
-  }
-  trail_.clear();  // nothing undoes them
-  return possible;
 }
 
 bool LabelSetSearch::uses_reserve(std::uint32_t k) const {

@@ -1,6 +1,8 @@
 // hsvm and nhsvm: structured SVMs over root-to-leaf paths, or over unions of them where rows have
 // several labels (NHSVM, sections 3 to 5).
 
+#include <algorithm>
+
 #include "margrove/labels/node_weights.hpp"
 #include "margrove/model/linear_training.hpp"
 #include "margrove/solver/label_set_svm.hpp"
@@ -13,6 +15,7 @@ namespace {
 struct HsvmOptions : CommonOptions {
   std::string alpha = "uniform";
   bool merge_duplicates = false;
+  std::string inference = "exact";
   std::string solver = "bcfw";
   double tolerance = 1e-3;
   int max_passes = 1000;
@@ -27,6 +30,9 @@ struct HsvmOptions : CommonOptions {
             field("merge_duplicates", &HsvmOptions::merge_duplicates,
                   "weigh the hierarchy whose nodes with the same leaves below them are merged, and "
                   "split each weight evenly over the copies"),
+            field("inference", &HsvmOptions::inference, Choices{{"exact", "relaxed"}},
+                  "training rows with several labels on DAGs: the most violating label set, or the "
+                  "maximum of its linear relaxation; predictions are exact"),
             field(
                 "solver", &HsvmOptions::solver, Choices{{"bcfw", "sgd"}},
                 "bcfw: block-coordinate Frank-Wolfe, up to a duality gap; sgd: averaged stochastic "
@@ -58,6 +64,19 @@ NodeWeights weights_of(const HsvmOptions& options, const LabelGraph& graph, RunC
                       {.merge_duplicates = options.merge_duplicates}, control);
 }
 
+/// Leaves of weight 0, as power rules give them below nodes that lie on many paths of a DAG, differ
+/// from others below the same nodes in nothing.
+void warn_of_unweighted_leaves(const LabelGraph& graph, std::span<const double> alpha,
+                               std::vector<std::string>& warnings) {
+  const auto leaves = graph.leaves();
+  const auto count =
+      std::count_if(leaves.begin(), leaves.end(), [&](NodeId leaf) { return alpha[leaf] < 1e-9; });
+  if (count == 0) return;
+  warnings.push_back(concat("node weights: ", count, " of ", leaves.size(),
+                            " leaves have weight 0, so that only the nodes above tell them apart; "
+                            "alpha maxmin or directional gives each a share"));
+}
+
 PathSvmResult fit_paths(const HsvmOptions& options, const std::string& task_loss,
                         const std::string& surrogate, const CsrView& X, const LeafSets& leaves,
                         std::span<const double> alpha, std::span<const double> row_weights,
@@ -82,6 +101,7 @@ PathSvmResult fit_label_sets(const HsvmOptions& options, const std::string& surr
   require<InvalidOption>(surrogate == "margin", "option surrogate is ", surrogate,
                          ", but must be margin where rows have several labels");
   const LabelSetSvmOptions solver{.C = options.loss_weight(),
+                                  .inference = options.inference,
                                   .solver = options.solver,
                                   .tolerance = options.tolerance,
                                   .max_passes = options.max_passes,
@@ -106,6 +126,7 @@ TrainResult train(const HsvmOptions& options, const std::string& task_loss,
   TrainResult result;
   result.report = to_report(fit.fit);
   result.report.warnings = leaves.warnings;
+  warn_of_unweighted_leaves(leaves.tree.graph, weights.alpha, result.report.warnings);
   auto parts = path_parts(leaves, std::move(fit.weights), options.bias,
                           static_cast<std::uint32_t>(data.codec->size()));
   parts.alpha = weights.alpha;

@@ -1,25 +1,26 @@
 #include "margrove/oracle/label_set_oracle.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "margrove/base/errors.hpp"
 
 namespace margrove {
 namespace {
 
-// Sum of the weights over y △ z.
-double symmetric_difference(std::span<const NodeId> y, std::span<const NodeId> z,
-                            std::span<const double> weights) {
+// Sum over nodes of weight times distance(y's share - z's share).
+template <class Distance>
+double sum_of_differences(const NodeShares& y, const NodeShares& z, std::span<const double> weights,
+                          const Distance& distance) {
   double sum = 0.0;
-  auto p = y.begin(), q = z.begin();
-  while (p != y.end() || q != z.end()) {
-    if (q == z.end() || (p != y.end() && *p < *q)) {
-      sum += weights[*p++];
-    } else if (p == y.end() || *q < *p) {
-      sum += weights[*q++];
-    } else {
-      ++p, ++q;
-    }
+  std::size_t p = 0, q = 0;
+  while (p < y.nodes.size() || q < z.nodes.size()) {
+    const bool in_y = q == z.nodes.size() || (p < y.nodes.size() && y.nodes[p] <= z.nodes[q]);
+    const bool in_z = p == y.nodes.size() || (q < z.nodes.size() && z.nodes[q] <= y.nodes[p]);
+    const NodeId n = in_y ? y.nodes[p] : z.nodes[q];
+    const double difference = (in_y ? y.share(p++) : 0.0) - (in_z ? z.share(q++) : 0.0);
+    sum += weights[n] * distance(difference);
   }
   return sum;
 }
@@ -28,19 +29,23 @@ double symmetric_difference(std::span<const NodeId> y, std::span<const NodeId> z
 
 LabelSetModel::LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row,
                              const LabelGraph& graph, std::span<const double> alpha,
-                             bool all_features)
+                             bool all_features, LabelSetMaximum maximum)
     : scorer_(X, graph, alpha, all_features),
       inference_(graph),
+      maximum_(maximum),
       alpha_(alpha.begin(), alpha.end()),
       leaf_(graph.num_nodes(), 0.0),
       leaves_(graph.leaves().begin(), graph.leaves().end()) {
   require(leaves_of_row.num_rows() == X.num_rows(), "label set model: ", leaves_of_row.num_rows(),
           " label sets, but must be one a row of X, ", X.num_rows());
   for (const NodeId leaf : leaves_) leaf_[leaf] = 1.0;
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    if (scorer_.column(n) == NodeScorer::kNoColumn) alpha_[n] = 0.0;  // no part of any difference
+  }
   for (std::size_t i = 0; i < X.num_rows(); ++i) {
     require(!leaves_of_row[i].empty(), "label set model: row ", i,
             " has no label, but must have one or more");
-    Labelling y;
+    std::vector<NodeId> y;
     for (const NodeId leaf : leaves_of_row[i]) {
       require(leaf < graph.num_nodes() && graph.is_leaf(leaf), "label set model: a label of row ",
               i, " is ", leaf, ", but must be a leaf of the graph");
@@ -49,7 +54,7 @@ LabelSetModel::LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row,
     }
     std::sort(y.begin(), y.end());
     y.erase(std::unique(y.begin(), y.end()), y.end());
-    truth_.push_back(std::move(y));
+    truth_.push_back({std::move(y), {}});
   }
 }
 
@@ -63,7 +68,7 @@ LabelSetModel::Oracle LabelSetModel::oracle(std::size_t i, ScaledWeights w, Work
   oracle.model_ = this;
   oracle.example_ = i;
   oracle.workspace_ = &ws;
-  for (const NodeId n : truth_[i]) oracle.truth_score_ += ws.scores[n];
+  for (const NodeId n : truth_[i].nodes) oracle.truth_score_ += ws.scores[n];
   return oracle;
 }
 
@@ -72,9 +77,21 @@ Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::argmax(double w_m, do
   ws.rewards.resize(ws.scores.size());
   for (std::size_t n = 0; n < ws.scores.size(); ++n) ws.rewards[n] = w_m * ws.scores[n];
   for (const NodeId leaf : model_->leaves_) ws.rewards[leaf] += w_g;
-  for (const NodeId n : model_->truth_[example_]) ws.rewards[n] -= 2 * w_g * model_->leaf_[n];
+  for (const NodeId n : model_->truth_[example_].nodes) {
+    ws.rewards[n] -= 2 * w_g * model_->leaf_[n];
+  }
   Labelling y;
-  model_->inference_.best(ws.rewards, ws.inference, y);
+  if (model_->maximum_ == LabelSetMaximum::exact) {
+    model_->inference_.best(ws.rewards, ws.inference, y.nodes);
+    return evaluate(y);
+  }
+  ws.z.resize(ws.rewards.size());
+  const bool integral = model_->inference_.relaxed(ws.rewards, ws.inference, ws.z).integral;
+  for (NodeId n = 0; n < ws.z.size(); ++n) {
+    if (ws.z[n] <= 0) continue;
+    y.nodes.push_back(n);
+    if (!integral) y.shares.push_back(std::min(ws.z[n], 1.0));
+  }
   return evaluate(y);
 }
 
@@ -84,51 +101,59 @@ Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::truth() const {
 
 Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::evaluate(const Labelling& y) const {
   double score = 0.0;
-  for (const NodeId n : y) score += workspace_->scores[n];
+  for (std::size_t k = 0; k < y.nodes.size(); ++k) {
+    score += y.share(k) * workspace_->scores[y.nodes[k]];
+  }
   return {y, score - truth_score_, model_->task_loss(y, model_->truth_[example_])};
 }
 
 double LabelSetModel::task_loss(const Labelling& y, const Labelling& z) const {
-  return symmetric_difference(y, z, leaf_);
+  return sum_of_differences(y, z, leaf_, [](double d) { return std::fabs(d); });
 }
 
 double LabelSetModel::alpha_distance(const Labelling& y, const Labelling& z) const {
-  return symmetric_difference(y, z, alpha_);
+  return sum_of_differences(y, z, alpha_, [](double d) { return d * d; });
 }
 
 void LabelSetModel::difference(std::size_t i, const Labelling& y, SparseVector& difference) const {
   const SparseRow x = scorer_.row(i);
-  const auto add_nodes = [&](const Labelling& nodes, const Labelling& others, float sign) {
-    for (const NodeId n : nodes) {
-      const std::uint32_t c = scorer_.column(n);
-      if (c == NodeScorer::kNoColumn || std::binary_search(others.begin(), others.end(), n)) {
-        continue;
-      }
-      for (std::size_t k = 0; k < x.size(); ++k) {
-        difference.add(scorer_.index(x.columns[k], c), sign * scorer_.sqrt_alpha(c) * x.values[k]);
-      }
+  std::map<std::uint32_t, double> sums;  // of columns
+  const auto add_nodes = [&](const Labelling& labelling, double sign) {
+    for (std::size_t k = 0; k < labelling.nodes.size(); ++k) {
+      const std::uint32_t c = scorer_.column(labelling.nodes[k]);
+      if (c != NodeScorer::kNoColumn) sums[c] += sign * labelling.share(k);
     }
   };
-  add_nodes(y, truth_[i], 1.0F);
-  add_nodes(truth_[i], y, -1.0F);
+  add_nodes(y, 1.0);
+  add_nodes(truth_[i], -1.0);
+  for (const auto& [c, sum] : sums) {
+    if (sum == 0) continue;
+    const float factor = static_cast<float>(sum) * scorer_.sqrt_alpha(c);
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      difference.add(scorer_.index(x.columns[k], c), factor * x.values[k]);
+    }
+  }
 }
 
 void LabelSetModel::margins(std::size_t i, std::span<const Labelling> labellings, ScaledWeights w,
                             Workspace& ws, std::span<double> margins) const {
   const auto each_column = [&](const Labelling& y, const auto& visit) {
-    for (const NodeId n : y) {
-      if (scorer_.column(n) != NodeScorer::kNoColumn) visit(scorer_.column(n));
+    for (std::size_t k = 0; k < y.nodes.size(); ++k) {
+      const std::uint32_t c = scorer_.column(y.nodes[k]);
+      if (c != NodeScorer::kNoColumn) visit(c, y.share(k));
     }
   };
-  const auto touch = [&](std::uint32_t c) { ws.scratch.add(c, 0.0); };
+  const auto touch = [&](std::uint32_t c, double) { ws.scratch.add(c, 0.0); };
   each_column(truth_[i], touch);
   for (const Labelling& y : labellings) each_column(y, touch);
   scorer_.gather(i, w, ws.scratch);
   double truth_score = 0.0;
-  each_column(truth_[i], [&](std::uint32_t c) { truth_score += ws.scratch.sums[c]; });
+  each_column(truth_[i],
+              [&](std::uint32_t c, double share) { truth_score += share * ws.scratch.sums[c]; });
   for (std::size_t k = 0; k < labellings.size(); ++k) {
     margins[k] = -truth_score;
-    each_column(labellings[k], [&](std::uint32_t c) { margins[k] += ws.scratch.sums[c]; });
+    each_column(labellings[k],
+                [&](std::uint32_t c, double share) { margins[k] += share * ws.scratch.sums[c]; });
   }
   ws.scratch.clear();
 }
@@ -154,9 +179,9 @@ void LabelSetModel::add_differences(std::size_t i, std::span<const Labelling> la
                                     std::span<const double> coefficients, Workspace& ws,
                                     std::span<float> w) const {
   const auto add = [&](const Labelling& y, double coefficient) {
-    for (const NodeId n : y) {
-      if (scorer_.column(n) != NodeScorer::kNoColumn)
-        ws.scratch.add(scorer_.column(n), coefficient);
+    for (std::size_t k = 0; k < y.nodes.size(); ++k) {
+      const std::uint32_t c = scorer_.column(y.nodes[k]);
+      if (c != NodeScorer::kNoColumn) ws.scratch.add(c, coefficient * y.share(k));
     }
   };
   double total = 0.0;

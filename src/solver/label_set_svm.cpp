@@ -11,8 +11,9 @@ PathSvmResult train_label_set_svm(const CsrView& X, const LabelSets& leaves_of_r
                                   RunControl& control, std::span<const double> row_weights,
                                   const Continuation& continuation) {
   validate(options);
-  const LabelSetModel model(X, leaves_of_row, graph, alpha,
-                            keeps_sums(options.solver, continuation));
+  const LabelSetModel model(
+      X, leaves_of_row, graph, alpha, keeps_sums(options.solver, continuation),
+      options.inference == "exact" ? LabelSetMaximum::exact : LabelSetMaximum::relaxed);
   BcfwOptions bcfw;
   bcfw.C = options.C;
   bcfw.tolerance = options.tolerance;

@@ -17,7 +17,7 @@ enum class InferenceStage {
   reduction,         // nothing was left after merging and dropping nodes that cannot matter
   closure,           // the closure bound (a minimum cut) was met at once
   branch_and_bound,  // the closure bound was met after branching
-  multipliers,       // the same, once a linear programme (CLP) had given better multipliers
+  relaxation,        // the bound of linear programmes (CLP) was met, mostly after branching
   ilp,               // the branch limit was reached: COIN-OR CBC on what the reductions left
 };
 inline constexpr std::size_t kNumInferenceStages = 6;
@@ -40,7 +40,7 @@ struct RelaxedLabelSet {
 /// DAGs, where the answer is still exact. Immutable, shared by threads; one Workspace a thread.
 class LabelSetInference {
  public:
-  /// Scratch space, warm after the first call: later calls do not allocate (`multipliers`,
+  /// Scratch space, warm after the first call: later calls do not allocate (`relaxation`,
   /// `ilp` and relaxed() excepted).
   class Workspace {
    public:
@@ -68,7 +68,7 @@ class LabelSetInference {
   /// tie, the lowest; nodes that add nothing are left out where the constraints allow it.
   /// branch_limit: branches before CBC takes over.
   BestLabelSet best(std::span<const double> scores, Workspace& workspace,
-                    std::vector<NodeId>& nodes, std::int64_t branch_limit = 20000) const;
+                    std::vector<NodeId>& nodes, std::int64_t branch_limit = 2000) const;
 
   /// The linear relaxation 0 <= z <= 1 of the same problem, one z a node. On trees, and wherever
   /// the closure bound settles the problem, z is a best label set. Otherwise a linear programme

@@ -16,21 +16,34 @@
 
 namespace margrove {
 
+/// A label set, or a point of the relaxation of all label sets.
+struct NodeShares {
+  std::vector<NodeId> nodes;   // with a share > 0, ascending
+  std::vector<double> shares;  // in (0, 1]; empty: all 1
+  double share(std::size_t k) const { return shares.empty() ? 1.0 : shares[k]; }
+  bool operator==(const NodeShares&) const = default;
+};
+
+/// Which maximiser the oracle is: the best label set, or the best point of the linear relaxation
+/// (NHSVM, section 5), whose value bounds it.
+enum class LabelSetMaximum { exact, relaxed };
+
 class LabelSetModel {
  public:
-  using Labelling = std::vector<NodeId>;  // closed upward, ascending
+  using Labelling = NodeShares;
 
   struct Workspace {
-    std::vector<float> node_scores;       // one a column
-    std::vector<double> scores, rewards;  // one a node
+    std::vector<float> node_scores;          // one a column
+    std::vector<double> scores, rewards, z;  // one a node
     LabelSetInference::Workspace inference;
     NodeScorer::Scratch scratch;
   };
 
-  /// Exact. Ties at w_m = 0 or w_g = 0 go where LabelSetInference takes them.
+  /// Exact for the kind of maximum. Ties at w_m = 0 or w_g = 0 go where LabelSetInference takes
+  /// them.
   class Oracle {
    public:
-    using Labelling = std::vector<NodeId>;
+    using Labelling = NodeShares;
     Candidate<Labelling> argmax(double w_m, double w_g) const;
     Candidate<Labelling> truth() const;
     Candidate<Labelling> evaluate(const Labelling& y) const;
@@ -47,7 +60,8 @@ class LabelSetModel {
   /// refers to nothing. Throws InvalidInput naming the row without a label or whose label is not a
   /// leaf, and on sizes or weights that do not fit.
   LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row, const LabelGraph& graph,
-                std::span<const double> alpha, bool all_features = false);
+                std::span<const double> alpha, bool all_features = false,
+                LabelSetMaximum maximum = LabelSetMaximum::exact);
 
   std::size_t num_examples() const { return scorer_.num_rows(); }
   std::size_t num_weights() const { return scorer_.num_weights(); }
@@ -73,6 +87,7 @@ class LabelSetModel {
 
   NodeScorer scorer_;
   LabelSetInference inference_;
+  LabelSetMaximum maximum_;
   std::vector<double> alpha_;
   std::vector<double> leaf_;  // 1 at leaves, else 0
   std::vector<NodeId> leaves_;

@@ -4,7 +4,8 @@
 //   min  sum_n ||W_n||^2 / 2 + C sum_i c_i max_y [ f(x_i, y) - f(x_i, y_i) + |L ∩ (y △ y_i)| ],
 //   f(x, y) = sum over n in y of sqrt(alpha_n) W_n · x,
 //
-// y over the unions of A(l) of non-empty sets of leaves, L the leaves.
+// y over the unions of A(l) of non-empty sets of leaves, L the leaves; with inference = relaxed
+// over the linear relaxation of these sets, f and the loss extended linearly (NHSVM, section 5).
 
 #include <cstdint>
 #include <span>
@@ -20,6 +21,7 @@ namespace margrove {
 
 struct LabelSetSvmOptions {
   double C = 1.0;
+  std::string inference = "exact";
   std::string solver = "bcfw";
   double tolerance = 1e-3;
   int max_passes = 1000;
@@ -29,6 +31,9 @@ struct LabelSetSvmOptions {
   static auto fields() {
     return std::tuple{
         field("C", &LabelSetSvmOptions::C, positive, "loss weight"),
+        field("inference", &LabelSetSvmOptions::inference, Choices{{"exact", "relaxed"}},
+              "the most violating label set, or the maximum of its linear relaxation: no different "
+              "on trees"),
         field("solver", &LabelSetSvmOptions::solver, Choices{{"bcfw", "sgd"}},
               "bcfw: block-coordinate Frank-Wolfe, up to a duality gap; sgd: averaged stochastic "
               "subgradients, for a number of passes"),
@@ -43,7 +48,7 @@ struct LabelSetSvmOptions {
 };
 
 /// leaves_of_row[i]: the leaves of row i, one or more. Otherwise as train_path_svm; memory too.
-/// Inference is exact on trees and DAGs, so the gap is certified.
+/// The gap is that of the problem with the chosen inference, and certified.
 PathSvmResult train_label_set_svm(const CsrView& X, const LabelSets& leaves_of_row,
                                   const LabelGraph& graph, std::span<const double> alpha,
                                   const LabelSetSvmOptions& options, Executor& executor,

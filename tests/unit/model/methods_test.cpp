@@ -204,6 +204,23 @@ TEST(Methods, rows_without_labels_are_left_out_with_a_counted_warning) {
   EXPECT_EQ(with.report.primal, train("nhsvm", {}, raw, &hierarchy).report.primal);
 }
 
+// A path with three groups has no weight left for its leaf.
+TEST(Methods, leaves_that_the_rule_leaves_without_weight_are_counted_in_a_warning) {
+  Hierarchy hierarchy;
+  RawRows raw = grouped_rows(40, 9);
+  raw.codec = {};
+  for (const char* name : {"a1", "a2", "b1", "b2"}) raw.codec.add(name);
+  for (const char* group : {"A", "B", "C"}) hierarchy.codec.add(group);
+  for (const char* name : {"a1", "a2", "b1", "b2"}) hierarchy.codec.add(name);
+  for (LabelId group = 0; group < 3; ++group) {
+    hierarchy.edges.push_back({group, 3 + group});
+    hierarchy.edges.push_back({group, 6});
+  }
+  EXPECT_THAT(train("nhsvm", {{"alpha", "power:2"}}, raw, &hierarchy).report.warnings,
+              ElementsAre(HasSubstr("1 of 4 leaves have weight 0")));
+  EXPECT_TRUE(train("nhsvm", {{"alpha", "maxmin"}}, raw, &hierarchy).report.warnings.empty());
+}
+
 TEST(Methods, crammer_singer_and_normalized_differences_refuse_rows_with_two_labels) {
   const Hierarchy hierarchy = groups();
   RawRows raw = grouped_rows(10, 9);

@@ -39,12 +39,13 @@ TEST_P(LabelSetOracle, argmax_equals_enumeration_of_the_label_sets) {
     const auto oracle = model_.oracle(i, {w_, 0.5}, workspace_);
     for (const auto& [w_m, w_g] : {std::pair{1.0, 1.0}, {0.0, 1.0}, {1.0, 0.0}, {0.3, 2.0}}) {
       double best = -1e300;
-      for (const auto& y : all_) {
+      for (const auto& nodes : all_) {
+        const NodeShares y{nodes, {}};
         SparseVector difference;
         model_.difference(i, y, difference);
         double loss = 0.0;
         for (const NodeId leaf : problem_.graph.leaves()) {
-          loss += std::binary_search(y.begin(), y.end(), leaf) !=
+          loss += std::ranges::binary_search(nodes, leaf) !=
                   std::ranges::binary_search(leaves_[i], leaf);
         }
         EXPECT_EQ(oracle.evaluate(y).g, loss);
@@ -59,12 +60,35 @@ TEST_P(LabelSetOracle, argmax_equals_enumeration_of_the_label_sets) {
   }
 }
 
+TEST_P(LabelSetOracle, the_relaxed_maximum_bounds_the_exact_one_and_meets_it_on_trees) {
+  const LabelSetModel relaxed(problem_.X, leaves_, problem_.graph, problem_.alpha, false,
+                              LabelSetMaximum::relaxed);
+  LabelSetModel::Workspace workspace;
+  for (std::size_t i = 0; i < model_.num_examples(); ++i) {
+    const auto exact = model_.oracle(i, {w_, 0.5}, workspace_);
+    const auto oracle = relaxed.oracle(i, {w_, 0.5}, workspace);
+    for (const auto& [w_m, w_g] : {std::pair{1.0, 1.0}, {0.0, 1.0}, {1.0, 0.0}, {0.3, 2.0}}) {
+      const auto best = exact.argmax(w_m, w_g);
+      const auto found = oracle.argmax(w_m, w_g);
+      const double value = w_m * best.m + w_g * best.g, bound = w_m * found.m + w_g * found.g;
+      EXPECT_GE(bound, value - 1e-7);
+      if (found.y.shares.empty()) EXPECT_NEAR(bound, value, 1e-7);
+      if (problem_.graph.is_tree()) EXPECT_TRUE(found.y.shares.empty());
+    }
+  }
+}
+
 TEST_P(LabelSetOracle, implicit_differences_equal_explicit_ones) {
-  std::vector<std::vector<NodeId>> some(
-      all_.begin(), all_.begin() + std::min<std::ptrdiff_t>(6, std::ssize(all_)));
+  std::vector<NodeShares> some;
+  for (std::size_t k = 0; k < std::min<std::size_t>(6, all_.size()); ++k) {
+    some.push_back({all_[k], {}});
+  }
   const std::size_t size = some.size();
   std::vector<double> margins(size), products(size * size), coefficients;
   Random random(GetParam(), 3);
+  for (std::size_t n = 0; n < some[0].nodes.size(); ++n) {  // a point of the relaxation
+    some[0].shares.push_back(random.uniform());
+  }
   for (std::size_t k = 0; k < size; ++k) coefficients.push_back(random.normal());
   for (std::size_t i = 0; i < model_.num_examples(); ++i) {
     model_.margins(i, some, {w_, 2.0}, workspace_, margins);
@@ -86,6 +110,34 @@ TEST_P(LabelSetOracle, implicit_differences_equal_explicit_ones) {
     }
     for (std::size_t c = 0; c < w_.size(); ++c) EXPECT_NEAR(moved[c], expected[c], 1e-4);
   }
+}
+
+// A node with three children, and three leaves below two of them each: halves pay.
+TEST(LabelSetModel, the_relaxed_maximum_takes_shares_where_they_are_worth_more) {
+  const LabelEdge edges[] = {{0, 3}, {1, 3}, {0, 4}, {2, 4}, {1, 5}, {2, 5}};
+  const LabelGraph graph = LabelGraph::build(6, edges);
+  CsrMatrix X(1);
+  X.append_row(std::vector<FeatureId>{0}, std::vector<float>{1});
+  LabelSets sets;
+  sets.append(std::vector<LabelId>{3});
+  const std::vector<double> alpha(6, 1.0);
+  const LabelSetModel exact(X, sets, graph, alpha);
+  const LabelSetModel relaxed(X, sets, graph, alpha, false, LabelSetMaximum::relaxed);
+  std::vector<float> w(exact.num_weights(), 0.0F);
+  // Inner nodes add 2 each; leaves cost 2.4, so that one leaf completes but two nodes.
+  for (const NodeId n : {0, 1, 2}) w[exact.scorer().column(NodeId(n))] = 2.0F;
+  for (const NodeId n : {3, 4, 5}) w[exact.scorer().column(NodeId(n))] = -2.4F;
+  LabelSetModel::Workspace workspace;
+  const auto best = exact.oracle(0, {w, 1.0}, workspace).argmax(1.0, 0.0);
+  const auto oracle = relaxed.oracle(0, {w, 1.0}, workspace);
+  const auto found = oracle.argmax(1.0, 0.0);
+  EXPECT_NEAR(best.m, 0.0, 1e-5);  // 4 - 2.4 as the truth, {0, 1, 3}; all of them: 6 - 4.8
+  EXPECT_FALSE(found.y.shares.empty());
+  EXPECT_NEAR(found.m, 6 - 3.6 - 1.6, 1e-5);  // every leaf by half
+  EXPECT_NEAR(found.g, 1.5, 1e-6);
+  SparseVector difference;
+  relaxed.difference(0, found.y, difference);
+  EXPECT_NEAR(dot({w, 1.0}, difference), found.m, 1e-5);
 }
 
 INSTANTIATE_TEST_SUITE_P(seeds, LabelSetOracle, ::testing::Range<std::uint64_t>(0, 20));

@@ -395,6 +395,26 @@ TEST(LabelSetSvm, reaches_the_optimum_over_all_label_sets) {
   }
 }
 
+TEST(LabelSetSvm, relaxed_training_bounds_exact_training_and_is_the_same_on_trees) {
+  Executor executor(1);
+  for (const double extra_parents : {0.0, 0.5}) {
+    const TinyProblem p = tiny_problem(14, extra_parents, 60, 8, 3);
+    const LabelSets leaves = testing::random_leaf_sets(p, 3);
+    const auto fit = [&](const char* inference) {
+      RunControl control;
+      return train_label_set_svm(p.X, leaves, p.graph, p.alpha,
+                                 {.C = 1.0, .inference = inference, .tolerance = 1e-6}, executor,
+                                 control)
+          .fit;
+    };
+    const StructuredFit exact = fit("exact"), relaxed = fit("relaxed");
+    EXPECT_EQ(relaxed.stop, Stop::converged);
+    EXPECT_TRUE(relaxed.certified);
+    EXPECT_GE(relaxed.primal, exact.primal * (1 - 2e-6));
+    if (p.graph.is_tree()) EXPECT_NEAR(relaxed.primal, exact.primal, 2e-6 * exact.primal);
+  }
+}
+
 TEST(LabelSetSvm, same_bits_on_1_2_and_5_threads) {
   const TinyProblem p = tiny_problem(20, 0.3, 100, 12, 5);
   const LabelSets leaves = testing::random_leaf_sets(p, 5);
