@@ -18,6 +18,7 @@ import json
 import os
 import pathlib
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -45,6 +46,15 @@ def rows_of(path: pathlib.Path) -> list[str]:
 
 def labels_of(line: str) -> set[str]:
     return set(line.split(" ", 1)[0].split(","))
+
+
+def cpu_of_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def split(folder: pathlib.Path) -> tuple[list[str], list[str]]:
+    return splits(folder, 1)[0]
 
 
 def splits(folder: pathlib.Path, folds: int) -> list[tuple[list[str], list[str]]]:
@@ -113,7 +123,7 @@ def short(gap: str | None) -> str:
 
 
 def tabulate(runner: Runner, name: str, folds: int, given: argparse.Namespace) -> list[Any]:
-    finals = []
+    finals: list[Any] = []
     for method in given.methods:
         command = method.split(",")  # flat-svm,--multiclass,crammer-singer
         rules = given.alpha if command[0] == "nhsvm" else [""]
