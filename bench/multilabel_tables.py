@@ -6,9 +6,10 @@ bench/multilabel_tables.py --program build/margrove --data FOLDER --sets yeast s
                            [--C 0.01 0.1 1] [--by instance_f1] [--tune-rows N] [--json FILE]
 
 FOLDER/SET holds train.svm, test.svm and, for --model hierarchy, hierarchy.txt. C is chosen on
-held-out training rows as bench/hierarchy_tables.py does (--tune-rows: at most so many rows train
-meanwhile), by the metric --by; the best is trained on all training rows and measured on the test
-rows. Markdown; CPU seconds are those of the final training run.
+held-out training rows as bench/hierarchy_tables.py does, by the metric --by; the best is trained on
+all training rows and measured on the test rows. --rows: so many training rows are drawn in all;
+--tune-rows: at most so many train while C is chosen. Markdown; CPU seconds are those of the final
+training run.
 """
 
 import argparse
@@ -48,6 +49,7 @@ class Bench:
             return ["--method", "flat-svm", *words]
         words += ["--method", "structured", "--model", self.given.model]
         words += ["--max-passes", self.given.max_passes, "--tolerance", self.given.tolerance]
+        words += ["--max-bans", self.given.max_bans]
         return [*words, "--surrogate", SURROGATES[variant]]
 
     def fit(self, variant: str, C: str, rows: str, test: str) -> dict[str, Any]:
@@ -73,13 +75,17 @@ def main() -> None:
     parser.add_argument("--C", nargs="+", default=["0.01", "0.1", "1"])
     parser.add_argument("--by", choices=METRICS[:4], default="micro_f1")
     parser.add_argument("--tune-rows", type=int)
+    parser.add_argument("--rows", type=int)
     parser.add_argument("--max-passes", default="50")
+    parser.add_argument("--max-bans", default="10")
     parser.add_argument("--tolerance", default="1e-2")
     parser.add_argument("--json", type=pathlib.Path)
     given = parser.parse_args()
     everything = []
     for name in given.sets:
         train, held_out = split(given.data / name)
+        if given.rows:
+            train, held_out = train[: given.rows * 4 // 5], held_out[: given.rows // 5]
         print(f"\n`{name}`\n\n| training | C | " + " | ".join(METRICS) + " | gap | CPU s |")
         print("|---" * (len(METRICS) + 4) + "|", flush=True)
         with tempfile.TemporaryDirectory() as directory:

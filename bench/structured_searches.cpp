@@ -1,10 +1,11 @@
 // The searches for the most violating labelling side by side (Thesis, tables 4.1 and 5.1): a
 // cutting plane run with slack rescaling, in which every search answers every question.
 //
-//   bench_structured_searches TRAIN.svm LABELS EXAMPLES C [MAX_ROUNDS]
+//   bench_structured_searches TRAIN.svm LABELS EXAMPLES C [MAX_ROUNDS [MAX_NODES]]
 //
-// LABELS: the most frequent ones are kept. Prints, for each search, oracle calls and CPU
-// microseconds a question and the share of questions whose maximum it missed.
+// LABELS: the most frequent ones are kept. MAX_NODES: of one branch and bound. Prints, for each
+// search, oracle calls and CPU microseconds a question and the share of questions whose maximum it
+// missed.
 
 #include <fmt/format.h>
 
@@ -78,7 +79,7 @@ struct AllSearches {
 
 int main(int argc, char** argv) {
   if (argc < 5) {
-    fmt::print(stderr, "usage: {} TRAIN.svm LABELS EXAMPLES C [MAX_ROUNDS]\n", argv[0]);
+    fmt::print(stderr, "usage: {} TRAIN.svm LABELS EXAMPLES C [MAX_ROUNDS [MAX_NODES]]\n", argv[0]);
     return 2;
   }
   const Dataset data = read_svmlight(argv[1]);
@@ -86,6 +87,7 @@ int main(int argc, char** argv) {
   const auto num_examples = std::min<std::size_t>(data.X.num_rows(), std::atoi(argv[3]));
   const double C = std::atof(argv[4]);
   const int max_rounds = argc > 5 ? std::atoi(argv[5]) : 100;
+  const std::int64_t max_nodes = argc > 6 ? std::atoll(argv[6]) : 20000;
 
   std::vector<std::int64_t> counts(data.codec.size(), 0);
   for (std::size_t i = 0; i < data.labels.num_rows(); ++i) {
@@ -115,7 +117,7 @@ int main(int argc, char** argv) {
     tallies.push_back({name});
   }
   std::int64_t questions = 0;
-  const FieldModel model(X, labels, num_labels);
+  const FieldModel model(X, labels, num_labels, {.max_nodes = max_nodes});
   Executor executor(1);
   RunControl control;
   CuttingPlane solver(model, SlackRescaling{}, AllSearches{&tallies, &questions},

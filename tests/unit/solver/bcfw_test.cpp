@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "margrove/oracle/label_set_oracle.hpp"
+#include "margrove/oracle/pairwise_field.hpp"
 #include "margrove/oracle/path_oracle.hpp"
+#include "margrove/search/angular.hpp"
+#include "margrove/search/convex_hull.hpp"
 #include "margrove/solver/label_set_svm.hpp"
 #include "margrove/solver/path_svm.hpp"
 #include "margrove/solver/sgd.hpp"
@@ -143,6 +146,45 @@ TEST(Bcfw, warm_start_from_its_own_answer_converges_at_once) {
   third.warm_start(second.take_active(), 0.9);
   const StructuredFit smaller = third.run();
   EXPECT_NEAR(smaller.primal, optimum(p, TaskLoss::hamming, 0.3), 2e-5 * smaller.primal);
+}
+
+TEST(Bcfw, certifies_its_gap_only_where_every_search_was_exact) {
+  int claimed = 0;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    Random random(seed, 4);
+    CsrMatrix X(3);
+    LabelSets labels;
+    for (int i = 0; i < 12; ++i) {
+      std::vector<LabelId> set;
+      std::vector<float> values{1.0F, 0.0F, 0.0F};
+      for (LabelId l = 0; l < 4; ++l) {
+        if (random.below(2)) set.push_back(l);
+        values[1 + l % 2] += static_cast<float>(random.normal() + (set.size() % 2 ? 0.5 : 0.0));
+      }
+      X.append_row(std::vector<FeatureId>{0, 1, 2}, values);
+      labels.append(set);
+    }
+    const FieldModel model(X, labels, 4);
+    Executor executor(1);
+    RunControl control;
+    const auto run = [&](int max_bans, int max_passes) {
+      Bcfw solver(model, SlackRescaling{}, ConvexHullSearch{.max_bans = max_bans},
+                  {.C = 0.5, .max_passes = max_passes}, executor, control);
+      const StructuredFit fit = solver.run();
+      const double objective =
+          structured_objective(model, SlackRescaling{}, AngularSearch{.stop_ratio = 1}, 0.5,
+                               {solver.weights()}, executor)
+              .value;
+      EXPECT_LE(fit.primal, objective * (1 + 1e-6));
+      if (fit.certified) {
+        EXPECT_NEAR(fit.primal, objective, 1e-6 * objective);
+      }
+      return fit.certified;
+    };
+    EXPECT_TRUE(run(1000, 300));
+    claimed += run(0, 20);  // fractional optima are left as they are
+  }
+  EXPECT_LT(claimed, 8);
 }
 
 TEST(Bcfw, wrong_arguments_throw) {
