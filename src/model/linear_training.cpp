@@ -1,6 +1,7 @@
 #include "margrove/model/linear_training.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace margrove {
 
@@ -128,6 +129,11 @@ FitReport to_report(const StructuredFit& fit) {
   report.primal = fit.primal;
   report.dual = fit.dual;
   report.relative_gap = fit.relative_gap;
+  if (!std::isnan(fit.dual) && !fit.certified) {
+    report.warnings.push_back(
+        "not every search for the most violating labelling was exact: the gap may be larger than "
+        "reported");
+  }
   return report;
 }
 

@@ -43,7 +43,7 @@ struct AngularSearch {
     }
     const Start start = find_start(oracle, result, offer);
     if (start.lambda == 0.0) {  // all losses are 0, or all h <= 0
-      result.upper_bound = result.value;
+      result.upper_bound = certified_bound(oracle, result.value);
       return result;
     }
 
@@ -64,7 +64,8 @@ struct AngularSearch {
       offer(*y);
       split(angle, 1.0 + y->m, y->g, lambda, queue);
     }
-    result.upper_bound = std::max(result.value, queue.empty() ? 0.0 : queue.top().bound);
+    const double bound = std::max(result.value, queue.empty() ? 0.0 : queue.top().bound);
+    result.upper_bound = certified_bound(oracle, bound);
     if (use_cache && result.value > 0) remember(cache, result.best.y);
     return result;
   }

@@ -36,7 +36,7 @@ struct ConvexHullSearch {
   int max_bans = 20;  // rounds of banning the ends of a fractional optimum; 0: none
   bool warm_start = true;
 
-  /// The fractional optimum; its value bounds psi over all labellings.
+  /// The fractional optimum; its value bounds psi over all labellings if the oracle was exact.
   template <Oracle O, Surrogate S>
   FractionalOptimum<typename O::Labelling> fractional(
       const O& oracle, const S& psi, LabelCache<typename O::Labelling>& cache) const {
@@ -118,7 +118,7 @@ struct ConvexHullSearch {
 
     SearchResult<Y> result() const {
       const double value = best_value();
-      return {found_[best_], value, std::max(value, bound_), calls_};
+      return {found_[best_], value, certified_bound(oracle_, std::max(value, bound_)), calls_};
     }
 
     // The best and its neighbours on the chain: the next search starts from them.

@@ -44,7 +44,8 @@ class ProductQueries {
   double value() const { return value_; }
   const Candidate<Y>& best() const { return best_; }
   SearchResult<Y> result() const {
-    return {best_, value_, std::max(value_, product_bound(cuts_)), calls_};
+    const double bound = std::max(value_, product_bound(cuts_));
+    return {best_, value_, certified_bound(oracle_, bound), calls_};
   }
 
  private:

@@ -2,6 +2,7 @@
 // A search finds argmax_y psi(m(y), g(y)) for one example by calls to its oracle.
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "margrove/loss/surrogate.hpp"
@@ -16,6 +17,16 @@ struct SearchResult {
   double upper_bound;         // max_y psi <= upper_bound; equals value when the search was exact
   int oracle_calls;
 };
+
+/// `bound` on psi, which a search has concluded from the oracle's answers; none if the oracle had
+/// to give up on one of them (oracles that may do so have a member is_exact()).
+template <Oracle O>
+double certified_bound(const O& oracle, double bound) {
+  if constexpr (requires { oracle.is_exact(); }) {
+    if (!oracle.is_exact()) return std::numeric_limits<double>::infinity();
+  }
+  return bound;
+}
 
 /// Labellings that earlier searches on one example found worth keeping. The solver holds one an
 /// example, the search reads and rewrites it; searches without a use for it leave it empty.
@@ -44,7 +55,7 @@ struct MarginSearch {
       best = oracle.truth();
       value = 0;
     }
-    return {std::move(best), value, value, 1};
+    return {std::move(best), value, certified_bound(oracle, value), 1};
   }
 };
 

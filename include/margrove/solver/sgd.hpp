@@ -247,7 +247,7 @@ StructuredObjective structured_objective(const Model& model, const Psi& psi, con
     LabelCache<typename Model::Labelling> cache;
     const auto found = searches[worker](model.oracle(i, w, workspaces[worker]), psi, cache);
     const double weight = example_weights.empty() ? 1.0 : example_weights[i];
-    bounds[i] = weight * found.upper_bound;
+    bounds[i] = weight > 0.0 ? weight * found.upper_bound : 0.0;
     calls[i] = found.oracle_calls;
     return weight * found.value;
   });

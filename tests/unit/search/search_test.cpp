@@ -8,6 +8,7 @@
 
 #include "margrove/base/random.hpp"
 #include "margrove/oracle/enumeration.hpp"
+#include "margrove/oracle/pairwise_field.hpp"
 #include "margrove/search/angular.hpp"
 #include "margrove/search/convex_hull.hpp"
 #include "margrove/search/product_searches.hpp"
@@ -457,6 +458,49 @@ struct GeometricSurrogate {
   double derivative_g(double m, double g) const { return 0.5 * value(m, g) / g; }
 };
 static_assert(Surrogate<GeometricSurrogate> && !AffineSurrogate<GeometricSurrogate>);
+
+// What an exact oracle would have answered is known to nobody, so no search may promise a bound.
+TEST(EverySearch, promises_no_bound_where_the_oracle_met_its_limit) {
+  Random random(12);
+  const std::uint32_t K = 9;
+  const std::vector<std::uint8_t> truth(K, 0);
+  int limited = 0;
+  for (int round = 0; round < 50; ++round) {
+    FieldWorkspace workspace;
+    workspace.unary.resize(K);
+    workspace.interactions.resize(K * K, 0.0);
+    for (std::uint32_t k = 0; k < K; ++k) {
+      workspace.unary[k] = random.normal();
+      for (std::uint32_t l = 0; l < k; ++l) {
+        workspace.interactions[k * K + l] = workspace.interactions[l * K + k] = random.normal();
+      }
+    }
+    const auto expect_bound = [&](const auto& search, const auto& psi) {
+      const auto answer = [&](std::int64_t max_nodes, bool& is_exact) {
+        FieldWorkspace fresh = workspace;
+        LabelCache<LabelVector> cache;
+        const FieldOracle oracle(fresh, truth, {.max_nodes = max_nodes, .max_tabulated = 0});
+        const auto result = search(oracle, psi, cache);
+        is_exact = oracle.is_exact();
+        return result;
+      };
+      bool is_exact = false;
+      const auto exact = answer(100000, is_exact);
+      EXPECT_TRUE(is_exact);
+      EXPECT_TRUE(std::isfinite(exact.upper_bound));
+      const auto rough = answer(1, is_exact);
+      EXPECT_EQ(std::isfinite(rough.upper_bound), is_exact);
+      limited += is_exact ? 0 : 1;
+    };
+    expect_bound(MarginSearch{}, MarginRescaling{});
+    expect_bound(ConvexHullSearch{}, SlackRescaling{});
+    expect_bound(AngularSearch{}, SlackRescaling{});
+    expect_bound(BisectingSearch{}, SlackRescaling{});
+    expect_bound(BinarySearch{}, SlackRescaling{});
+    expect_bound(SarawagiGuptaSearch{.slack = 1.0}, SlackRescaling{});
+  }
+  EXPECT_GT(limited, 100);
+}
 
 TEST(CustomSurrogate, is_searched_exactly_without_further_code) {
   Random random(20);

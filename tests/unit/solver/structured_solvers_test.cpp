@@ -128,6 +128,35 @@ TEST(StructuredSolvers, agree_on_a_field_with_slack_rescaling_whatever_exact_sea
   EXPECT_NEAR(angular.sgd, best, 1e-3 * best);
 }
 
+TEST(StructuredSolvers, certify_nothing_where_branch_and_bound_met_its_limit) {
+  Random random(11);
+  const std::uint32_t K = 8;
+  CsrMatrix X(3);
+  LabelSets labels;
+  for (int i = 0; i < 15; ++i) {
+    X.append_row(std::vector<FeatureId>{0, 1, 2},
+                 std::vector<float>{1.0F, static_cast<float>(random.normal()),
+                                    static_cast<float>(random.normal())});
+    std::vector<LabelId> set;
+    for (LabelId l = 0; l < K; ++l) {
+      if (random.below(2)) set.push_back(l);
+    }
+    labels.append(set);
+  }
+  Executor executor(1);
+  RunControl control;
+  for (const bool is_limited : {false, true}) {
+    const FieldModel model(X, labels, K, {.max_nodes = is_limited ? 1 : 100000});
+    const auto certified = [&](auto solver) { return solver.run().certified; };
+    EXPECT_EQ(certified(Bcfw(model, MarginRescaling{}, MarginSearch{}, BcfwOptions{.C = 1.0},
+                             executor, control)),
+              !is_limited);
+    EXPECT_EQ(certified(CuttingPlane(model, MarginRescaling{}, MarginSearch{},
+                                     CuttingPlaneOptions{.C = 1.0}, executor, control)),
+              !is_limited);
+  }
+}
+
 TEST(CuttingPlane, sarawagi_gupta_ends_above_the_exact_search_and_says_so) {
   const SequenceData data = noisy_sequences(2, 15);
   const ChainModel model(data, Criteria::hamming);
