@@ -4,9 +4,11 @@
 //   bench_structured_tasks ocr letters.tsv TRAIN_FOLD|-TEST_FOLD [option=value ...]
 //   bench_structured_tasks tags TRAIN TEST [option=value ...]
 //   bench_structured_tasks parse TRAIN TEST [option=value ...]
+//   bench_structured_tasks features FILE -
 //
-// Options are those of `--method structured`. Prints one line: CPU seconds, passes, oracle calls a
-// visit, objective, gap, and the scores.
+// TEST may be several files joined by commas. Options are those of `--method structured`. Prints
+// one line: CPU seconds, passes, oracle calls a visit, objective, gap, and the scores on each test
+// file. `features` prints the token features of a column file instead.
 
 #include <fmt/format.h>
 
@@ -154,7 +156,7 @@ void evaluate_tags(const SequenceData& test, const SequenceData& train, const st
     }
     scores.add(truth, predicted);
   }
-  fmt::print("test_error {:.4f} token_accuracy {:.4f} span_f1 {:.4f} decode_cpu_s {:.2f}\n",
+  fmt::print("test_error {:.4f} token_accuracy {:.4f} span_f1 {:.4f} decode_cpu_s {:.2f} ",
              1 - scores.token_accuracy(), scores.token_accuracy(), scores.span_f1(),
              cpu_seconds() - start);
 }
@@ -171,25 +173,50 @@ void ocr(const std::string& path, int fold, const StructuredOptions& options) {
   fmt::print("words {} ", train.size());
   print_fit(result, cpu_seconds() - start, train.size());
   evaluate_tags(test, train, result.weights, nullptr);
+  fmt::print("\n");
 }
 
-void tags(const std::string& train_path, const std::string& test_path,
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+void tags(const std::string& train_path, const std::string& test_paths,
           const StructuredOptions& options) {
   const ColumnCorpus train_corpus = read_columns(train_path);
-  ColumnOptions same;
-  same.tags = &train_corpus.tags;
-  const ColumnCorpus test_corpus = read_columns(test_path, same);
   const auto outside = train_corpus.tags.find("O").value_or(0);
   const FeatureTable table = FeatureTable::collect(train_corpus, options.min_feature_count);
   const SequenceData train = table.encode(train_corpus, outside);
-  const SequenceData test = table.encode(test_corpus, outside);
   Executor executor(1);
   const double start = cpu_seconds();
   RunControl control = curve_control(start);
   const auto result = fit_chain(train, options, executor, control);
   fmt::print("features {} ", table.size());
   print_fit(result, cpu_seconds() - start, train.size());
-  evaluate_tags(test, train, result.weights, &test_corpus.tags);
+  for (const std::string& path : split_at_commas(test_paths)) {
+    ColumnOptions same;
+    same.tags = &train_corpus.tags;
+    const ColumnCorpus corpus = read_columns(path, same);
+    evaluate_tags(table.encode(corpus, outside), train, result.weights, &corpus.tags);
+  }
+  fmt::print("\n");
+}
+
+// Prints `tag TAB feature TAB feature ...` a token, a blank line behind each sentence.
+void features(const std::string& path) {
+  const ColumnCorpus corpus = read_columns(path);
+  std::vector<TokenFeature> features;
+  for (std::size_t i = 0; i < corpus.sentences.size(); ++i) {
+    for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
+      token_features(corpus, i, t, features);
+      fmt::print("{}", corpus.tags.name(corpus.sentences[i].tags[t]));
+      for (const TokenFeature& f : features) fmt::print("\t{}", f.name);
+      fmt::print("\n");
+    }
+    fmt::print("\n");
+  }
 }
 
 ParserSentence parser_sentence(const DependencySentence& s) {
@@ -202,9 +229,9 @@ ParserSentence parser_sentence(const DependencySentence& s) {
   return out;
 }
 
-void parse(const std::string& train_path, const std::string& test_path,
+void parse(const std::string& train_path, const std::string& test_paths,
            const StructuredOptions& options) {
-  const DependencyCorpus train = read_conllu(train_path), test = read_conllu(test_path);
+  const DependencyCorpus train = read_conllu(train_path);
   std::vector<ParserSentence> sentences;
   std::vector<DependencyTree> trees;
   for (const auto& s : train.sentences) {
@@ -219,26 +246,29 @@ void parse(const std::string& train_path, const std::string& test_path,
   const auto result =
       fit_dependency(std::move(sentences), std::move(trees), options, executor, control);
   print_fit(result, cpu_seconds() - start, examples);
-  AttachmentScores scores;
-  DependencyWorkspace workspace;
-  const double test_start = cpu_seconds();
-  std::size_t count = 0;
-  for (const auto& s : test.sentences) {
-    const auto heads =
-        decode_tree(parser_sentence(s), options.hash_bits, {result.weights}, workspace);
-    for (std::size_t k = 0; k < heads.size(); ++k) scores.correct_heads += heads[k] == s.heads[k];
-    scores.words += static_cast<std::int64_t>(heads.size());
-    ++count;
+  for (const std::string& path : split_at_commas(test_paths)) {
+    const DependencyCorpus test = read_conllu(path);
+    AttachmentScores scores;
+    DependencyWorkspace workspace;
+    const double test_start = cpu_seconds();
+    for (const auto& s : test.sentences) {
+      const auto heads =
+          decode_tree(parser_sentence(s), options.hash_bits, {result.weights}, workspace);
+      for (std::size_t k = 0; k < heads.size(); ++k) scores.correct_heads += heads[k] == s.heads[k];
+      scores.words += static_cast<std::int64_t>(heads.size());
+    }
+    fmt::print("uas {:.4f} sentences_per_cpu_s {:.0f} ", scores.unlabelled(),
+               static_cast<double>(test.sentences.size()) / (cpu_seconds() - test_start));
   }
-  fmt::print("uas {:.4f} sentences_per_cpu_s {:.0f}\n", scores.unlabelled(),
-             static_cast<double>(count) / (cpu_seconds() - test_start));
+  fmt::print("\n");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    fmt::print(stderr, "usage: {} multilabel|ocr|tags|parse DATA DATA|FOLD [option=value ...]\n",
+    fmt::print(stderr,
+               "usage: {} multilabel|ocr|tags|parse|features DATA DATA|FOLD [option=value ...]\n",
                argv[0]);
     return 2;
   }
@@ -252,8 +282,12 @@ int main(int argc, char** argv) {
       table.set(argument.substr(0, equals), argument.substr(equals + 1));
       line += argument + " ";
     }
-    fmt::print("{} {} {}: ", argv[1], argv[3], line);
     const std::string task = argv[1];
+    if (task == "features") {
+      features(argv[2]);
+      return 0;
+    }
+    fmt::print("{} {} {}: ", argv[1], argv[3], line);
     if (task == "multilabel") multilabel(argv[2], argv[3], options);
     if (task == "ocr") ocr(argv[2], std::atoi(argv[3]), options);
     if (task == "tags") tags(argv[2], argv[3], options);

@@ -814,7 +814,8 @@ class StructuredSVC(Structured):
     max_passes : int, default 50
         passes over the examples, at most; sgd makes all of them [>= 1]
     max_bans : int, default 10
-        rounds in which convex-hull search makes a fractional optimum integral [>= 0]
+        rounds in which convex-hull search makes a fractional optimum integral; prob by sgd: none
+        [>= 0]
     min_feature_count : int, default 1
         chain: features seen less often are left out [>= 1]
     hash_bits : int, default 20

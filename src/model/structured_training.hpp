@@ -20,25 +20,52 @@ inline void require_hamming(const StructuredOptions& options) {
                          options.surrogate, "', which model ", options.model, " does not offer");
 }
 
+/// Subgradients of labellings that miss the maximum by this share are as good as any. Nor does
+/// ProbLoss gain by bans there: its edges are nearly flat, and its best corners as good to learn
+/// from.
+inline constexpr double kSgdSearchTolerance = 1e-2;
+
+/// ProbLoss is flat far on the wrong side, where a start from zero leaves many examples for good:
+/// the first half of the passes goes to its convex extension.
+template <StructuredModel Model>
+StructuredWeights fit_by_sgd(const Model& model, const DynamicSurrogate& psi,
+                             const AnySearch& search, const StructuredOptions& options,
+                             Executor& executor, RunControl& control) {
+  const SgdOptions sgd_options{
+      .C = options.loss_weight(), .max_passes = options.max_passes, .seed = options.seed};
+  const bool is_convex = psi.is_convex();
+  Sgd sgd(model, is_convex ? psi : DynamicSurrogate(ConvexProbLoss{}), search, sgd_options,
+          executor, control);
+  StructuredWeights result;
+  const int convex_passes = is_convex ? options.max_passes : options.max_passes / 2;
+  result.fit = sgd.run(convex_passes);
+  if (!is_convex && result.fit.passes == convex_passes) {
+    sgd.set_surrogate(psi);
+    result.fit = sgd.run(options.max_passes - convex_passes);
+    result.fit.passes += convex_passes;
+  }
+  result.weights = sgd.weights();
+  return result;
+}
+
 template <StructuredModel Model>
 StructuredWeights fit_structured(const Model& model, const StructuredOptions& options,
                                  Executor& executor, RunControl& control) {
   const DynamicSurrogate psi(parse_surrogate(options.surrogate));
-  const AnySearch search = AnySearch::parse(options.search, psi.any(), options.max_bans);
   std::string solver = options.solver;
   if (solver == "auto") solver = psi.is_affine() ? "bcfw" : "sgd";
+  const bool is_sgd = solver == "sgd", is_prob = std::holds_alternative<ProbLoss>(psi.any()) ||
+                                                 std::holds_alternative<ConvexProbLoss>(psi.any());
+  const AnySearch search =
+      AnySearch::parse(options.search, psi.any(), is_sgd && is_prob ? 0 : options.max_bans,
+                       is_sgd ? kSgdSearchTolerance : 0.0);
   require<InvalidOption>(options.search != "sarawagi" || solver == "cutting-plane",
                          "option search is 'sarawagi', which needs the slacks of solver "
                          "cutting-plane, but solver is ",
                          solver);
   const double C = options.loss_weight();
   if (solver == "sgd") {
-    Sgd sgd(model, psi, search,
-            SgdOptions{.C = C, .max_passes = options.max_passes, .seed = options.seed}, executor,
-            control);
-    StructuredWeights result{{}, sgd.run()};
-    result.weights = sgd.weights();
-    return result;
+    return fit_by_sgd(model, psi, search, options, executor, control);
   }
   if (solver == "bcfw") {
     require<InvalidOption>(psi.is_affine(), "option solver is 'bcfw', but surrogate ",

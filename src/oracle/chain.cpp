@@ -9,10 +9,17 @@
 namespace margrove {
 namespace {
 
-// scores[k] += x w[k]
+// scores[k] += scale sum_j values[j] w[columns[j] K + k]
 MARGROVE_MULTIVERSION
-void add_scaled(double x, const float* w, double* scores, std::size_t size) {
-  for (std::size_t k = 0; k < size; ++k) scores[k] += x * static_cast<double>(w[k]);
+void add_rows(const FeatureId* columns, const float* values, std::size_t size, const float* w,
+              std::size_t K, double scale, double* scores) {
+  constexpr std::size_t kAhead = 8;
+  for (std::size_t j = 0; j < size; ++j) {
+    if (j + kAhead < size) __builtin_prefetch(&w[columns[j + kAhead] * K]);
+    const double x = static_cast<double>(values[j]) * scale;
+    const float* row = &w[columns[j] * K];
+    for (std::size_t k = 0; k < K; ++k) scores[k] += x * static_cast<double>(row[k]);
+  }
 }
 
 // max_b transitions[b] + suffix[b]; the lowest b that reaches it.
@@ -30,17 +37,29 @@ std::uint32_t best_next(const double* transitions, const double* suffix, std::si
   return arg;
 }
 
-// values[b] = weight transitions[b] + suffix[b] and their maximum: two plain loops, so that the
-// common case vectorises; the argmax is asked for only on the path.
+constexpr std::size_t kLanes = 8;
+std::size_t padded(std::size_t K) { return (K + kLanes - 1) / kLanes * kLanes; }
+
+// suffix[a] += max_b weight from_b[b stride + a] + next[b]: eight tags a side by side, which need
+// no reduction. stride is a multiple of 8; suffix has K entries.
 MARGROVE_MULTIVERSION
-double max_next(const double* transitions, const double* suffix, std::size_t size, double weight) {
-  double best = -std::numeric_limits<double>::infinity();
-#pragma omp simd reduction(max : best)
-  for (std::size_t b = 0; b < size; ++b) {
-    const double value = weight * transitions[b] + suffix[b];
-    best = value > best ? value : best;
+void add_best_next(const double* from_b, const double* next, std::size_t K, std::size_t stride,
+                   double weight, double* suffix) {
+  for (std::size_t a = 0; a < K; a += kLanes) {
+    double best[kLanes];
+    for (std::size_t j = 0; j < kLanes; ++j) best[j] = weight * from_b[a + j] + next[0];
+    for (std::size_t b = 1; b < K; ++b) {
+      const double* row = &from_b[b * stride + a];
+      const double rest = next[b];
+#pragma omp simd
+      for (std::size_t j = 0; j < kLanes; ++j) {
+        const double value = weight * row[j] + rest;
+        best[j] = value > best[j] ? value : best[j];
+      }
+    }
+    const std::size_t size = std::min(kLanes, K - a);
+    for (std::size_t j = 0; j < size; ++j) suffix[a + j] += best[j];
   }
-  return best;
 }
 
 }  // namespace
@@ -146,10 +165,8 @@ TagSequence ChainOracle::viterbi(double transition_weight, double transition_tie
   TagSequence y(T);
   if (!with_ties) {
     for (std::size_t t = T - 1; t-- > 0;) {
-      for (std::size_t a = 0; a < K; ++a) {
-        w.suffix[t * K + a] +=
-            max_next(&w.transitions[a * K], &w.suffix[(t + 1) * K], K, transition_weight);
-      }
+      add_best_next(w.transitions_to.data(), &w.suffix[(t + 1) * K], K, padded(K),
+                    transition_weight, &w.suffix[t * K]);
     }
     y[0] = static_cast<std::uint32_t>(
         std::max_element(w.suffix.begin(), w.suffix.begin() + static_cast<std::ptrdiff_t>(K)) -
@@ -200,56 +217,79 @@ TagSequence ChainOracle::decode() const {
   return viterbi(1.0, 0.0, false);
 }
 
+namespace {
+
+// A suffix of tags among the k best from its first token and tag on: what it reaches, and where it
+// goes on (the next tag, and the rank among those from there).
+struct Suffix {
+  double value, ties;
+  std::uint32_t next, rank;
+  bool operator<(const Suffix& other) const {
+    return value != other.value ? value < other.value : ties < other.ties;
+  }
+};
+
+}  // namespace
+
+// best[(t K + a) k ..]: the counts[t K + a] best suffixes from token t with tag a on, best first:
+// a merge of the lists of the tags that follow. Of equal ones the lowest tag comes first.
 std::vector<Candidate<TagSequence>> ChainOracle::k_best(double w_m, double w_g, int k) const {
-  struct Item {
-    double value, ties;
-    std::uint32_t next, rank;
-  };
   fill_nodes(w_m, w_g, true);
   const auto& w = workspace_;
   const std::size_t K = num_tags_, T = length_, limit = static_cast<std::size_t>(k);
   const double transition_ties = w_m == 0.0 ? 1.0 : 0.0;
-  const auto better = [](const Item& a, const Item& b) {
-    return a.value != b.value ? a.value > b.value : a.ties > b.ties;
+  std::vector<Suffix> best(T * K * limit), heads(K);
+  std::vector<std::uint32_t> counts(T * K, 0);
+  // The `limit` best of heads and what follows each in its list; after(b, rank) is the entry there.
+  const auto merge = [&](Suffix* out, const auto& after, const std::uint32_t* lengths) {
+    std::uint32_t count = 0;
+    std::size_t open = K;
+    for (; count < limit && open > 0; ++count) {
+      const auto top = std::max_element(heads.begin(), heads.end());
+      out[count] = *top;
+      const std::uint32_t rank = top->rank + 1;
+      if (rank < lengths[top->next]) {
+        *top = after(top->next, rank);
+      } else {
+        top->value = top->ties = -std::numeric_limits<double>::infinity();
+        --open;
+      }
+    }
+    return count;
   };
-  const auto keep_best = [&](std::vector<Item>& items) {
-    std::stable_sort(items.begin(), items.end(), better);
-    if (items.size() > limit) items.resize(limit);
-  };
-  std::vector<std::vector<Item>> best(T * K);  // of the suffix from (t, tag)
   for (std::size_t t = T; t-- > 0;) {
     for (std::size_t a = 0; a < K; ++a) {
-      auto& items = best[t * K + a];
+      Suffix* out = &best[(t * K + a) * limit];
       const double node = w.nodes[t * K + a], ties = w.ties[t * K + a];
       if (t + 1 == T) {
-        items.push_back({node, ties, 0, 0});
+        out[0] = {node, ties, 0, 0};
+        counts[t * K + a] = 1;
         continue;
       }
-      for (std::uint32_t b = 0; b < K; ++b) {
+      const auto after = [&](std::uint32_t b, std::uint32_t rank) {
         const double transition = w.transitions[a * K + b];
-        const auto& after = best[(t + 1) * K + b];
-        for (std::uint32_t r = 0; r < after.size(); ++r) {
-          items.push_back({node + w_m * transition + after[r].value,
-                           ties + transition_ties * transition + after[r].ties, b, r});
-        }
-      }
-      keep_best(items);
+        const Suffix& rest = best[((t + 1) * K + b) * limit + rank];
+        return Suffix{node + w_m * transition + rest.value,
+                      ties + transition_ties * transition + rest.ties, b, rank};
+      };
+      for (std::uint32_t b = 0; b < K; ++b) heads[b] = after(b, 0);
+      counts[t * K + a] = merge(out, after, &counts[(t + 1) * K]);
     }
   }
-  std::vector<Item> starts;
-  for (std::uint32_t a = 0; a < K; ++a) {
-    for (std::uint32_t r = 0; r < best[a].size(); ++r) {
-      starts.push_back({best[a][r].value, best[a][r].ties, a, r});
-    }
-  }
-  keep_best(starts);
+  const auto whole = [&](std::uint32_t a, std::uint32_t rank) {
+    const Suffix& rest = best[a * limit + rank];
+    return Suffix{rest.value, rest.ties, a, rank};
+  };
+  for (std::uint32_t a = 0; a < K; ++a) heads[a] = whole(a, 0);
+  std::vector<Suffix> starts(limit);
+  starts.resize(merge(starts.data(), whole, counts.data()));
   std::vector<Candidate<TagSequence>> result;
-  for (const Item& start : starts) {
+  for (const Suffix& start : starts) {
     TagSequence y(T);
-    Item item = start;
+    Suffix at = start;
     for (std::size_t t = 0; t < T; ++t) {
-      y[t] = item.next;
-      item = best[t * K + y[t]][item.rank];
+      y[t] = at.next;
+      at = best[(t * K + y[t]) * limit + at.rank];
     }
     result.push_back(evaluate(y));
   }
@@ -270,11 +310,10 @@ void score_chain(const CsrView& X, std::size_t begin, std::size_t end, std::size
   workspace.emissions.assign((end - begin) * K, 0.0);
   for (std::size_t t = begin; t < end; ++t) {
     const SparseRow x = X.row(t);
-    double* scores = &workspace.emissions[(t - begin) * K];
-    for (std::size_t j = 0; j < x.size() && x.columns[j] < num_features; ++j) {
-      add_scaled(static_cast<double>(x.values[j]) * w.scale, &w.values[x.columns[j] * K], scores,
-                 K);
-    }
+    const auto known = static_cast<std::size_t>(
+        std::lower_bound(x.columns.begin(), x.columns.end(), num_features) - x.columns.begin());
+    add_rows(x.columns.data(), x.values.data(), known, w.values.data(), K, w.scale,
+             &workspace.emissions[(t - begin) * K]);
   }
   const auto copy_scaled = [&](std::size_t offset, std::size_t size, std::vector<double>& out) {
     out.resize(size);
@@ -286,6 +325,13 @@ void score_chain(const CsrView& X, std::size_t begin, std::size_t end, std::size
   copy_scaled(offset, K * K, workspace.transitions);
   copy_scaled(offset + K * K, K, workspace.start);
   copy_scaled(offset + K * K + K, K, workspace.end);
+  const std::size_t stride = padded(K);
+  workspace.transitions_to.assign(K * stride, 0.0);
+  for (std::size_t a = 0; a < K; ++a) {
+    for (std::size_t b = 0; b < K; ++b) {
+      workspace.transitions_to[b * stride + a] = workspace.transitions[a * K + b];
+    }
+  }
 }
 
 TagSequence decode_chain(const CsrView& X, std::size_t begin, std::size_t end,
@@ -301,32 +347,44 @@ ChainOracle ChainModel::oracle(std::size_t i, ScaledWeights w, ChainWorkspace& w
   return {workspace, data_.num_tags, data_.tags_of(i), criteria_, data_.outside_tag};
 }
 
-void ChainModel::difference(std::size_t i, const TagSequence& y, SparseVector& difference) const {
+// add(index, value) for what phi(x_i, y) - phi(x_i, y_i) is the sum of; an index may come back.
+template <class Add>
+void ChainModel::for_each_change(std::size_t i, const TagSequence& y, const Add& add) const {
   const std::uint64_t K = data_.num_tags;
   const std::uint64_t offset = data_.X.num_columns() * K;
   const auto truth = data_.tags_of(i);
+  const auto move = [&](std::uint64_t from, std::uint32_t now, std::uint32_t before) {
+    if (now == before) return;
+    add(from + now, 1.0F);
+    add(from + before, -1.0F);
+  };
   for (std::size_t t = 0; t < y.size(); ++t) {
     if (y[t] != truth[t]) {
       const SparseRow x = data_.X.row(data_.pointers[i] + t);
       for (std::size_t j = 0; j < x.size(); ++j) {
-        difference.add(x.columns[j] * K + y[t], x.values[j]);
-        difference.add(x.columns[j] * K + truth[t], -x.values[j]);
+        add(x.columns[j] * K + y[t], x.values[j]);
+        add(x.columns[j] * K + truth[t], -x.values[j]);
       }
     }
     if (t > 0 && (y[t] != truth[t] || y[t - 1] != truth[t - 1])) {
-      difference.add(offset + y[t - 1] * K + y[t], 1.0F);
-      difference.add(offset + truth[t - 1] * K + truth[t], -1.0F);
+      add(offset + y[t - 1] * K + y[t], 1.0F);
+      add(offset + truth[t - 1] * K + truth[t], -1.0F);
     }
   }
-  if (y.front() != truth.front()) {
-    difference.add(offset + K * K + y.front(), 1.0F);
-    difference.add(offset + K * K + truth.front(), -1.0F);
-  }
-  if (y.back() != truth.back()) {
-    difference.add(offset + K * K + K + y.back(), 1.0F);
-    difference.add(offset + K * K + K + truth.back(), -1.0F);
-  }
+  move(offset + K * K, y.front(), truth.front());
+  move(offset + K * K + K, y.back(), truth.back());
+}
+
+void ChainModel::difference(std::size_t i, const TagSequence& y, SparseVector& difference) const {
+  for_each_change(i, y, [&](std::uint64_t index, float value) { difference.add(index, value); });
   merge_repeated(difference);
+}
+
+void ChainModel::add_difference(std::size_t i, const TagSequence& y, double factor,
+                                std::span<float> w) const {
+  for_each_change(i, y, [&](std::uint64_t index, float value) {
+    w[index] += static_cast<float>(factor * static_cast<double>(value));
+  });
 }
 
 TagSequence ChainModel::truth(std::size_t i) const {

@@ -2,12 +2,13 @@
 
 namespace margrove {
 
-AnySearch AnySearch::parse(std::string_view name, const AnySurrogate& surrogate, int max_bans) {
+AnySearch AnySearch::parse(std::string_view name, const AnySurrogate& surrogate, int max_bans,
+                           double tolerance) {
   const bool is_margin = std::holds_alternative<MarginRescaling>(surrogate);
   const bool is_slack = std::holds_alternative<SlackRescaling>(surrogate);
   AnySearch search;
   if (name == "convex-hull" || (name == "auto" && !is_margin)) {
-    search.any_ = ConvexHullSearch{.max_bans = max_bans};
+    search.any_ = ConvexHullSearch{.max_bans = max_bans, .tolerance = tolerance};
     return search;
   }
   if (name == "margin" || name == "auto") {

@@ -53,7 +53,8 @@ struct StructuredOptions : CommonOptions {
             field("max_passes", &StructuredOptions::max_passes, at_least(1),
                   "passes over the examples, at most; sgd makes all of them"),
             field("max_bans", &StructuredOptions::max_bans, at_least(0),
-                  "rounds in which convex-hull search makes a fractional optimum integral"),
+                  "rounds in which convex-hull search makes a fractional optimum integral; prob by "
+                  "sgd: none"),
             field("min_feature_count", &StructuredOptions::min_feature_count, at_least(1),
                   "chain: features seen less often are left out"),
             field("hash_bits", &StructuredOptions::hash_bits, between(8, 30),

@@ -37,9 +37,10 @@ using TagSequence = std::vector<std::uint32_t>;
 
 /// Scratch of one thread.
 struct ChainWorkspace {
-  std::vector<double> emissions;    // T x K
-  std::vector<double> transitions;  // K x K, from x to
-  std::vector<double> start, end;   // K
+  std::vector<double> emissions;       // T x K
+  std::vector<double> transitions;     // K x K, from x to
+  std::vector<double> transitions_to;  // to x from, rows padded with zeros to a multiple of 8
+  std::vector<double> start, end;      // K
   std::vector<double> nodes, ties, suffix, suffix_ties;
   std::vector<std::uint32_t> next;
 };
@@ -55,7 +56,7 @@ class ChainOracle {
   Candidate<TagSequence> argmax(double w_m, double w_g) const;
   Candidate<TagSequence> truth() const;
   Candidate<TagSequence> evaluate(const TagSequence& y) const;
-  /// O(T K^2 k log(K k)).
+  /// O(T K^2 k).
   std::vector<Candidate<TagSequence>> k_best(double w_m, double w_g, int k) const;
   /// By the |banned| + 1 best.
   std::optional<Candidate<TagSequence>> argmax_without(double w_m, double w_g,
@@ -96,9 +97,14 @@ class ChainModel {
   }
   ChainOracle oracle(std::size_t i, ScaledWeights w, ChainWorkspace& workspace) const;
   void difference(std::size_t i, const TagSequence& y, SparseVector& difference) const;
+  /// w += factor * difference.
+  void add_difference(std::size_t i, const TagSequence& y, double factor, std::span<float> w) const;
   TagSequence truth(std::size_t i) const;
 
  private:
+  template <class Add>
+  void for_each_change(std::size_t i, const TagSequence& y, const Add& add) const;
+
   const SequenceData& data_;
   Criteria criteria_;
 };

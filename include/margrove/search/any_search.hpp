@@ -18,9 +18,11 @@ namespace margrove {
 /// only; angular needs an oracle with slope bounds) or convex-hull (every surrogate).
 class AnySearch {
  public:
-  /// "auto": margin for margin rescaling, convex-hull for the others. Throws InvalidOption for an
-  /// unknown name and for a search that cannot serve `surrogate`.
-  static AnySearch parse(std::string_view name, const AnySurrogate& surrogate, int max_bans);
+  /// "auto": margin for margin rescaling, convex-hull for the others. `tolerance` is that of
+  /// convex-hull. Throws InvalidOption for an unknown name and for a search that cannot serve
+  /// `surrogate`.
+  static AnySearch parse(std::string_view name, const AnySurrogate& surrogate, int max_bans,
+                         double tolerance = 0.0);
 
   /// Throws InvalidOption where angular search meets an oracle without slope bounds.
   template <Oracle O>

@@ -35,6 +35,9 @@ struct ConvexHullSearch {
   int max_calls = 1000;
   int max_bans = 20;  // rounds of banning the ends of a fractional optimum; 0: none
   bool warm_start = true;
+  /// What may be missed, as a share of the coordinates at the maximum: stochastic subgradients need
+  /// no better. Without a certificate then; 0: exact.
+  double tolerance = 0.0;
 
   /// The fractional optimum; its value bounds psi over all labellings if the oracle was exact.
   template <Oracle O, Surrogate S>
@@ -84,13 +87,15 @@ struct ConvexHullSearch {
         const double line = optimum_.w_m * optimum_.m + optimum_.w_g * optimum_.g;
         const double scale = optimum_.w_m * (std::abs(y->m) + std::abs(optimum_.m)) +
                              optimum_.w_g * (std::abs(y->g) + std::abs(optimum_.g));
-        const bool above = K > line + 1e-11 * scale;
-        last_line_bound_ =
-            above ? line_bound(psi_, optimum_.w_m, optimum_.w_g, K, optimum_.m, optimum_.g)
-                  : optimum_.value;
+        const bool above = K > line + std::max(1e-11, options_.tolerance) * scale;
+        if (options_.tolerance == 0.0 || !banned_.empty()) {
+          last_line_bound_ =
+              above ? line_bound(psi_, optimum_.w_m, optimum_.w_g, K, optimum_.m, optimum_.g)
+                    : optimum_.value;
+        }
         const bool is_new = add(*y);
         if (!above || !is_new) return set_bound(optimum_.value);
-        if (!banned_.empty() && last_line_bound_ <= best_value()) {
+        if (!banned_.empty() && suffices(last_line_bound_)) {
           update_chain();
           return set_bound(last_line_bound_);
         }
@@ -108,7 +113,9 @@ struct ConvexHullSearch {
     }
 
     bool is_fractional() const {
-      return bound_ > best_value() + 1e-9 * (std::abs(bound_) + 1e-300) && optimum_.a != optimum_.b;
+      const double share = std::max(1e-9, options_.tolerance);
+      return bound_ > best_value() + share * (std::abs(bound_) + 1e-300) &&
+             optimum_.a != optimum_.b;
     }
 
     FractionalOptimum<Y> fractional() const {
@@ -118,7 +125,9 @@ struct ConvexHullSearch {
 
     SearchResult<Y> result() const {
       const double value = best_value();
-      return {found_[best_], value, certified_bound(oracle_, std::max(value, bound_)), calls_};
+      const double bound = options_.tolerance > 0.0 ? std::numeric_limits<double>::infinity()
+                                                    : std::max(value, bound_);
+      return {found_[best_], value, certified_bound(oracle_, bound), calls_};
     }
 
     // The best and its neighbours on the chain: the next search starts from them.
@@ -138,6 +147,8 @@ struct ConvexHullSearch {
       return index == 0 ? 0.0 : psi_.value(found_[index].m, found_[index].g);
     }
     double best_value() const { return value_of(best_); }
+    // Nothing up to `bound` is worth a further question.
+    bool suffices(double bound) const { return bound <= best_value() * (1.0 + options_.tolerance); }
 
     // False if it was found before.
     bool add(Candidate<Y> y) {
@@ -157,7 +168,7 @@ struct ConvexHullSearch {
       }
       keep_upper_right_chain(chain_);
       if (chain_.empty()) return;
-      optimum_ = chain_optimum(chain_, psi_);
+      optimum_ = chain_optimum(chain_, psi_, options_.tolerance > 0.0 ? 12 : detail::kExactSteps);
     }
 
     std::optional<Candidate<Y>> ask() {
@@ -187,7 +198,7 @@ struct ConvexHullSearch {
         const double K = edge.w_m * y->m + edge.w_g * y->g;
         last_line_bound_ = line_bound(psi_, edge.w_m, edge.w_g, K, edge.m, edge.g);
         add(*y);
-        if (last_line_bound_ <= best_value()) return set_bound(last_line_bound_);
+        if (suffices(last_line_bound_)) return set_bound(last_line_bound_);
         update_chain();
         if (chain_[best_on_chain()].value > 0.0 || banned_indices_.empty()) return climb();
         ban(index_of(y->y));

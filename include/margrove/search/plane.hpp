@@ -44,13 +44,16 @@ struct ChainOptimum {
 
 namespace detail {
 
+inline constexpr int kExactSteps = 50;  // of a bisection down to rounding
+
 /// argmax over t in [0, 1] of psi on the segment p + t (dm, dg), where psi(p) >= 0 and psi rises at
 /// t = 0: bisection on the sign of the slope, which is sound because psi is quasi-concave where it
 /// is >= psi(p).
 template <Surrogate S>
-double segment_argmax(const S& psi, double m, double g, double dm, double dg, double value) {
+double segment_argmax(const S& psi, double m, double g, double dm, double dg, double value,
+                      int steps = kExactSteps) {
   double low = 0.0, high = 1.0;
-  for (int step = 0; step < 50; ++step) {
+  for (int step = 0; step < steps; ++step) {
     const double t = 0.5 * (low + high);
     const double tm = m + t * dm, tg = g + t * dg;
     const double here = psi.value(tm, tg);
@@ -63,9 +66,11 @@ double segment_argmax(const S& psi, double m, double g, double dm, double dg, do
 
 }  // namespace detail
 
-/// `chain` as keep_upper_right_chain() leaves it, not empty, some value >= 0.
+/// `chain` as keep_upper_right_chain() leaves it, not empty, some value >= 0. On an edge t is found
+/// to 2^-steps.
 template <Surrogate S>
-ChainOptimum chain_optimum(const std::vector<PlanePoint>& chain, const S& psi) {
+ChainOptimum chain_optimum(const std::vector<PlanePoint>& chain, const S& psi,
+                           int steps = detail::kExactSteps) {
   std::size_t k = 0;
   for (std::size_t j = 1; j < chain.size(); ++j) {
     if (chain[j].value > chain[k].value) k = j;
@@ -84,7 +89,7 @@ ChainOptimum chain_optimum(const std::vector<PlanePoint>& chain, const S& psi) {
     const double dm = chain[j].m - p.m, dg = chain[j].g - p.g;
     const double size = std::abs(dm) + std::abs(dg);
     if (ascent.w_m * dm + ascent.w_g * dg <= 1e-13 * size) continue;
-    const double t = detail::segment_argmax(psi, p.m, p.g, dm, dg, p.value);
+    const double t = detail::segment_argmax(psi, p.m, p.g, dm, dg, p.value, steps);
     const double m = p.m + t * dm, g = p.g + t * dg;
     const double value = std::max(p.value, psi.value(m, g));
     return {k, j, t, m, g, value, std::abs(dg) / size, std::abs(dm) / size};

@@ -70,11 +70,13 @@ struct BcfwOptions {
 template <class Labelling>
 struct ActiveSet {
   std::vector<Labelling> labellings;
-  std::vector<double> duals;              // a_iy; what is missing to C_i is the true labelling's
-  std::vector<double> slopes;             // s_iy
-  std::vector<double> offsets;            // o_iy
-  std::vector<std::uint8_t> idle;         // visits without weight
-  std::vector<SparseVector> differences;  // sorted; unused by models with implicit differences
+  std::vector<double> duals;       // a_iy; what is missing to C_i is the true labelling's
+  std::vector<double> slopes;      // s_iy
+  std::vector<double> offsets;     // o_iy
+  std::vector<std::uint8_t> idle;  // visits without weight
+  // Unused by models with implicit differences:
+  std::vector<SparseVector> differences;  // sorted
+  std::vector<double> products;           // <d_j, d_k>, k <= j, row after row
 
   std::size_t size() const { return labellings.size(); }
 };
@@ -258,6 +260,9 @@ class Bcfw {
       set.differences.emplace_back();
       model_.difference(i, candidate.y, set.differences.back());
       sort_indices(set.differences.back());
+      for (const SparseVector& other : set.differences) {
+        set.products.push_back(dot(set.differences.back(), other));
+      }
     }
   }
 
@@ -319,10 +324,9 @@ class Bcfw {
     if constexpr (kImplicit) {
       model_.difference_products(i, set.labellings, block_.Q);
     } else {
-      for (std::size_t j = 0; j < size; ++j) {
+      for (std::size_t j = 0, at = 0; j < size; ++j) {
         for (std::size_t k = 0; k <= j; ++k) {
-          block_.Q[j * size + k] = block_.Q[k * size + j] =
-              dot(set.differences[j], set.differences[k]);
+          block_.Q[j * size + k] = block_.Q[k * size + j] = set.products[at++];
         }
       }
     }
@@ -355,9 +359,15 @@ class Bcfw {
   }
 
   static void drop_idle(ActiveSet<Labelling>& set) {
-    std::size_t kept = 0;
+    bool any = false;
     for (std::size_t k = 0; k < set.size(); ++k) {
       set.idle[k] = set.duals[k] > 0 ? 0 : static_cast<std::uint8_t>(set.idle[k] + 1);
+      any = any || set.idle[k] > kMaxIdle;
+    }
+    if (!any) return;
+    if constexpr (!kImplicit) drop_products(set);
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < set.size(); ++k) {
       if (set.idle[k] > kMaxIdle) continue;
       if (kept != k) {
         set.labellings[kept] = std::move(set.labellings[k]);
@@ -369,7 +379,6 @@ class Bcfw {
       }
       ++kept;
     }
-    if (kept == set.size()) return;
     set.labellings.erase(set.labellings.begin() + static_cast<std::ptrdiff_t>(kept),
                          set.labellings.end());
     set.duals.resize(kept);
@@ -377,6 +386,18 @@ class Bcfw {
     set.offsets.resize(kept);
     set.idle.resize(kept);
     if constexpr (!kImplicit) set.differences.resize(kept);
+  }
+
+  // Those with a labelling that is about to go.
+  static void drop_products(ActiveSet<Labelling>& set) {
+    std::size_t kept = 0, at = 0;
+    for (std::size_t j = 0; j < set.size(); ++j) {
+      for (std::size_t k = 0; k <= j; ++k, ++at) {
+        if (set.idle[j] > kMaxIdle || set.idle[k] > kMaxIdle) continue;
+        set.products[kept++] = set.products[at];
+      }
+    }
+    set.products.resize(kept);
   }
 
   // w = w(a), free of the rounding that many small steps leave, and the dual objective there.

@@ -92,20 +92,22 @@ class Sgd {
   }
 
   /// All passes. `primal` is left to objective().
-  StructuredFit run() {
+  StructuredFit run() { return run(options_.max_passes); }
+  /// That many passes more, of the options' max_passes as far as progress is concerned.
+  StructuredFit run(int passes) {
     StructuredFit fit;
-    while (fit.passes < options_.max_passes) {
+    while (fit.passes < passes) {
       const double loss = one_pass();
       ++fit.passes;
       Progress progress;
       progress.stage = "sgd";
-      progress.done = fit.passes;
+      progress.done = static_cast<std::int64_t>(passes_);
       progress.total = options_.max_passes;
       progress.objective = 0.5 * squared_norm(present()) + options_.C * loss;
       if (!control_.proceed(progress)) break;
     }
     fit.oracle_calls = oracle_calls_;
-    fit.stop = fit.passes < options_.max_passes ? control_.stop_reason() : Stop::pass_limit;
+    fit.stop = fit.passes < passes ? control_.stop_reason() : Stop::pass_limit;
     return fit;
   }
 
@@ -155,6 +157,8 @@ class Sgd {
   SgdState state() const {
     return {sum_, weighted_sum_, steps_, passes_, lambda_, offset_, options_.C};
   }
+  /// For the passes to come.
+  void set_surrogate(Psi psi) { psi_ = std::move(psi); }
   /// Goes on from a run of the same kind of model. The examples may be others: C weighs their
   /// losses as if there were as many as in the first run. Where C differs, the weights stay.
   void resume(SgdState state) {
@@ -205,6 +209,8 @@ class Sgd {
   void add_difference(std::size_t i, const Labelling& y, double factor, std::span<float> w) {
     if constexpr (ImplicitDifferences<Model>) {
       model_.add_differences(i, {&y, 1}, {&factor, 1}, workspaces_[0], w);
+    } else if constexpr (AddingModel<Model>) {
+      model_.add_difference(i, y, factor, w);
     } else {
       difference_.clear();
       model_.difference(i, y, difference_);

@@ -40,6 +40,14 @@ concept ImplicitDifferences =
       } -> std::same_as<void>;
     };
 
+/// Optional for a model: weights += factor * difference(i, y), not written down.
+template <class M>
+concept AddingModel =
+    StructuredModel<M> && requires(const M& model, std::size_t i, const typename M::Labelling& y,
+                                   double factor, std::span<float> weights) {
+      { model.add_difference(i, y, factor, weights) } -> std::same_as<void>;
+    };
+
 /// Sorts by index, so that products are merges.
 void sort_indices(SparseVector& vector);
 /// <w, v>

@@ -5,7 +5,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
+#include "files.hpp"
 #include "margrove/base/errors.hpp"
 #include "margrove/model/registry.hpp"
 #include "margrove/model/structured_predictors.hpp"
@@ -63,10 +65,7 @@ TEST(Structured, chains_fit_their_training_data_with_every_surrogate_and_survive
   const TemporaryFile file("margrove_structured_chain.conll", kSentences);
   for (const auto* surrogate : {"margin", "slack", "beta:0.5", "log", "prob", "micro-f1"}) {
     std::uint32_t num_labels = 0;
-    // ProbLoss saturates and is not convex: long first steps would leave a sentence where its
-    // gradient vanishes.
-    const std::string C = std::string(surrogate) == "prob" ? "1" : "10";
-    const auto predictor = train({{"surrogate", surrogate}, {"C", C}}, file.path(), num_labels);
+    const auto predictor = train({{"surrogate", surrogate}, {"C", "10"}}, file.path(), num_labels);
     const auto again = reloaded(*predictor, num_labels);
     const auto& chain = dynamic_cast<const FilePredictor&>(*again);
     Executor executor(2);
@@ -77,6 +76,77 @@ TEST(Structured, chains_fit_their_training_data_with_every_surrogate_and_survive
     EXPECT_EQ(chain.predict_file(file.path(), executor, control),
               "B-PER\nO\nB-LOC\n\nB-PER\nO\nB-LOC\n\nO\nO\nB-PER\n\n");
   }
+}
+
+// Far on the wrong side ProbLoss is flat: large first steps must not leave examples there for good.
+TEST(Structured, prob_loss_learns_from_zero_whatever_the_loss_weight) {
+  std::string text;
+  for (int k = 0; k < 40; ++k) {
+    text += "they O\nleft O\nthe O\nold O\nhouse O\nof O\n";
+    text += k % 2 ? "Anna B-PER\nin O\nRome B-LOC\n\n" : "Bob B-PER\nby O\nParis B-LOC\n\n";
+  }
+  const TemporaryFile file("margrove_prob_loss.conll", text);
+  Executor executor(1);
+  RunControl control;
+  for (const char* C : {"0.1", "10", "1000"}) {
+    std::uint32_t num_labels = 0;
+    const auto predictor =
+        train({{"surrogate", "prob"}, {"C", C}, {"max_passes", "10"}}, file.path(), num_labels);
+    const auto values = dynamic_cast<const FilePredictor&>(*predictor)
+                            .evaluate_file(file.path(), executor, control);
+    EXPECT_EQ(value_of(values, "span_f1"), 1.0) << C;
+  }
+}
+
+SequenceData first_letters(const std::string& path, std::size_t num_words) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  SequenceData data;
+  data.num_tags = 26;
+  data.X = CsrMatrix(128);
+  std::string last_word;
+  while (std::getline(in, line)) {
+    std::istringstream cells(line);
+    std::string word, letter, pixels;
+    int position = 0, fold = 0;
+    cells >> word >> position >> letter >> fold >> pixels;
+    if (fold != 0) continue;
+    if (word != last_word && !data.tags.empty()) {
+      data.pointers.push_back(data.tags.size());
+      if (data.size() == num_words) return data;
+    }
+    last_word = word;
+    std::vector<FeatureId> columns;
+    for (FeatureId j = 0; j < pixels.size(); ++j) {
+      if (pixels[j] == '1') columns.push_back(j);
+    }
+    data.X.append_row(columns, std::vector<float>(columns.size(), 1.0F));
+    data.tags.push_back(static_cast<std::uint32_t>(letter[0] - 'a'));
+  }
+  return data;
+}
+
+TEST(Structured, bcfw_reaches_a_gap_of_a_thousandth_on_handwritten_words) {
+  const auto path = testing::data_file("ocr-letters/letters.tsv");
+  if (!path) GTEST_SKIP() << "skipped: no data";
+  const SequenceData data = first_letters(*path, 80);
+  ASSERT_EQ(data.size(), 80U);
+  StructuredOptions options;
+  options.tolerance = 1e-3;
+  options.max_passes = 200;
+  Executor executor(1);
+  RunControl control;
+  const StructuredFit bcfw = fit_chain(data, options, executor, control).fit;
+  EXPECT_EQ(bcfw.stop, Stop::converged);
+  EXPECT_TRUE(bcfw.certified);
+  EXPECT_LE(bcfw.relative_gap, 1e-3);
+  EXPECT_LE(bcfw.passes, 100);
+  options.solver = "cutting-plane";
+  const StructuredFit planes = fit_chain(data, options, executor, control).fit;
+  EXPECT_EQ(planes.stop, Stop::converged);
+  EXPECT_NEAR(planes.primal, bcfw.primal, 2e-3 * bcfw.primal);
+  EXPECT_LT(bcfw.oracle_calls, planes.oracle_calls);
 }
 
 TEST(Structured, solvers_and_searches_that_do_not_fit_throw) {

@@ -106,6 +106,57 @@ TEST(Chain, equal_scores_go_to_the_lowest_tags) {
   EXPECT_EQ(oracle.decode(), (TagSequence{0, 0, 0, 0}));
 }
 
+TEST(Chain, adding_a_difference_is_adding_what_is_written_down) {
+  Random random(4);
+  for (const std::uint32_t K : {2U, 9U, 17U}) {
+    SequenceData data;
+    data.num_tags = K;
+    data.X = random_rows(random, 12, 6);
+    data.pointers = {0, 5, 12};
+    for (int t = 0; t < 12; ++t) data.tags.push_back(static_cast<std::uint32_t>(random.below(K)));
+    const ChainModel model(data, Criteria::hamming);
+    for (std::size_t i = 0; i < 2; ++i) {
+      TagSequence y = model.truth(i);
+      for (auto& tag : y) tag = random.below(2) ? static_cast<std::uint32_t>(random.below(K)) : tag;
+      std::vector<float> at_once(model.num_weights(), 0.0F), written(at_once);
+      model.add_difference(i, y, 1.5, at_once);
+      SparseVector difference;
+      model.difference(i, y, difference);
+      for (std::size_t k = 0; k < difference.indices.size(); ++k) {
+        written[difference.indices[k]] += 1.5F * difference.values[k];
+      }
+      for (std::size_t k = 0; k < written.size(); ++k) EXPECT_NEAR(at_once[k], written[k], 1e-5);
+    }
+  }
+}
+
+// Numbers of tags around the width of a vector; both ways of counting transitions.
+TEST(Chain, viterbi_with_many_tags_is_the_best_of_its_own_k_best) {
+  Random random(5);
+  for (const std::uint32_t K : {1U, 7U, 8U, 9U, 17U, 26U}) {
+    SequenceData data;
+    data.num_tags = K;
+    data.X = random_rows(random, 6, 4);
+    data.pointers = {0, 6};
+    for (int t = 0; t < 6; ++t) data.tags.push_back(static_cast<std::uint32_t>(random.below(K)));
+    const ChainModel model(data, Criteria::hamming);
+    const auto w = random_weights(random, model.num_weights());
+    ChainWorkspace workspace;
+    const auto oracle = model.oracle(0, {w}, workspace);
+    for (const double lambda : {0.3, 1.0, 4.0}) {
+      const auto best = oracle.argmax(1.0, lambda);
+      const auto ranked = oracle.k_best(1.0, lambda, 12);
+      const auto value = [&](const auto& c) { return c.m + lambda * c.g; };
+      EXPECT_NEAR(value(best), value(ranked.front()), 1e-9);
+      for (std::size_t k = 1; k < ranked.size(); ++k) {
+        EXPECT_GE(value(ranked[k - 1]), value(ranked[k]) - 1e-9);
+        EXPECT_NE(ranked[k - 1].y, ranked[k].y);
+      }
+      EXPECT_EQ(ranked.size(), K == 1 ? 1U : 12U);
+    }
+  }
+}
+
 TEST(Chain, unknown_features_are_skipped_when_decoding) {
   Random random(2);
   const CsrMatrix X = random_rows(random, 3, 9);

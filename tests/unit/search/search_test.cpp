@@ -440,6 +440,26 @@ TEST(ConvexHullSearch, stops_at_max_calls_with_a_bound_that_holds) {
   }
 }
 
+TEST(ConvexHullSearch, with_a_tolerance_asks_less_and_misses_little) {
+  Random random(17);
+  int calls = 0, exact_calls = 0;
+  double sum = 0.0, exact_sum = 0.0;
+  for (int round = 0; round < 300; ++round) {
+    const Labels labels = random_labels(random, 40, true);
+    LabelCache<int> cache, exact_cache;
+    const auto rough = ConvexHullSearch{.tolerance = 0.01}(labels, ProbLoss{}, cache);
+    const auto exact = ConvexHullSearch{.max_bans = 100}(labels, ProbLoss{}, exact_cache);
+    EXPECT_LE(rough.value, exact.value * (1 + 1e-9));
+    EXPECT_TRUE(std::isinf(rough.upper_bound));
+    calls += rough.oracle_calls;
+    exact_calls += exact.oracle_calls;
+    sum += rough.value;
+    exact_sum += exact.value;
+  }
+  EXPECT_LT(calls, exact_calls);
+  EXPECT_GT(sum, 0.97 * exact_sum);
+}
+
 TEST(MarginSearch, is_one_exact_call) {
   Random random(19);
   for (int round = 0; round < 200; ++round) {
