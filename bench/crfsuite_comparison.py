@@ -1,12 +1,12 @@
 """A linear chain by stochastic subgradients beside python-crfsuite on the same token features.
 
-    python bench/crfsuite_comparison.py --program build-bench/bench/bench_structured_tasks \
+    python bench/crfsuite_comparison.py --program build-bench/bench/bench_structured_tasks \\
         --train train.conll --test test.conll [--passes 20] [--repeats 3]
 
 Margrove's token features (bench_structured_tasks features FILE) go to both. The systems alternate;
-each run is a process of one thread, and its CPU seconds cover the passes alone, without reading and
-without making features. Prints one line a system: CPU seconds a pass (least of the repeats), passes,
-span F1 and token accuracy on the test file.
+each run is a process of one thread, and its CPU seconds cover the passes alone, without reading
+and without making features. Prints one line a system: CPU seconds a pass (least of the repeats),
+passes, span F1 and token accuracy on the test file.
 """
 
 import argparse

@@ -28,6 +28,7 @@
 #include "margrove/loss/sequence_metrics.hpp"
 #include "margrove/model/structured.hpp"
 #include "margrove/model/token_features.hpp"
+#include "margrove/solver/sgd.hpp"
 
 namespace {
 
@@ -170,8 +171,16 @@ void ocr(const std::string& path, int fold, const StructuredOptions& options) {
   const double start = cpu_seconds();
   RunControl control = curve_control(start);
   const auto result = fit_chain(train, options, executor, control);
+  const double seconds = cpu_seconds() - start;
   fmt::print("words {} ", train.size());
-  print_fit(result, cpu_seconds() - start, train.size());
+  print_fit(result, seconds, train.size());
+  if (options.solver == "sgd" && options.surrogate == "margin") {
+    fmt::print(
+        "objective {:.4f} ",
+        structured_objective(ChainModel(train, Criteria::hamming), MarginRescaling{},
+                             MarginSearch{}, options.loss_weight(), {result.weights, 1.0}, executor)
+            .value);
+  }
   evaluate_tags(test, train, result.weights, nullptr);
   fmt::print("\n");
 }
