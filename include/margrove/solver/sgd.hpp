@@ -101,7 +101,7 @@ class Sgd {
       ++fit.passes;
       Progress progress;
       progress.stage = "sgd";
-      progress.done = static_cast<std::int64_t>(passes_);
+      progress.done = static_cast<std::int64_t>(passes_ - first_pass_);
       progress.total = options_.max_passes;
       progress.objective = 0.5 * squared_norm(present()) + options_.C * loss;
       if (!control_.proceed(progress)) break;
@@ -167,7 +167,7 @@ class Sgd {
     sum_ = std::move(state.sum);
     weighted_sum_ = std::move(state.weighted_sum);
     steps_ = state.steps;
-    passes_ = state.passes;
+    passes_ = first_pass_ = state.passes;
     offset_ = state.offset;
     lambda_ = state.lambda * state.C / options_.C;
     if (state.C == options_.C) return;
@@ -225,7 +225,7 @@ class Sgd {
   RunControl& control_;
 
   double lambda_ = 0.0, offset_ = 0.0, steps_ = 0.0;
-  std::uint64_t passes_ = 0;
+  std::uint64_t passes_ = 0, first_pass_ = 0;
   std::int64_t oracle_calls_ = 0;
   std::vector<double> example_weights_;
   std::vector<float> sum_, weighted_sum_;  // of g_s, of s g_s
