@@ -121,7 +121,8 @@ def main() -> None:
 
 
 def run_margrove(args: argparse.Namespace) -> tuple[float, ...]:
-    command = [args.program, "tags", args.train, args.test, "solver=sgd", *args.margrove]
+    command = [args.program, "tags", str(args.train), str(args.test), "solver=sgd"]
+    command += args.margrove
     command.append(f"max_passes={args.passes}")
     line = subprocess.run(command, check=True, stdout=-1, text=True).stdout
     values = [
@@ -133,7 +134,8 @@ def run_margrove(args: argparse.Namespace) -> tuple[float, ...]:
 
 def run_child(args: argparse.Namespace, system: str, files: list[Path]) -> tuple[float, ...]:
     command = [sys.executable, __file__, "--program", "-", "--c2", str(args.c2)]
-    command += ["--train", files[0], "--test", files[1], "--child", system, str(args.passes)]
+    command += ["--train", str(files[0]), "--test", str(files[1])]
+    command += ["--child", system, str(args.passes)]
     line = subprocess.run(command, check=True, stdout=-1, text=True).stdout
     seconds, passes, f1, accuracy = map(float, line.split())
     return seconds / passes, passes, f1, accuracy
