@@ -453,7 +453,9 @@ TEST(LabelSetSvm, relaxed_training_bounds_exact_training_and_is_the_same_on_tree
     EXPECT_EQ(relaxed.stop, Stop::converged);
     EXPECT_TRUE(relaxed.certified);
     EXPECT_GE(relaxed.primal, exact.primal * (1 - 2e-6));
-    if (p.graph.is_tree()) EXPECT_NEAR(relaxed.primal, exact.primal, 2e-6 * exact.primal);
+    if (p.graph.is_tree()) {
+      EXPECT_NEAR(relaxed.primal, exact.primal, 2e-6 * exact.primal);
+    }
   }
 }
 
