@@ -23,7 +23,7 @@ COUNTS = ("lshtc-small-rdf",)  # sets of raw counts, which become tf-idf feature
 
 def measure(args: argparse.Namespace, folder: Path, method: str, threads: int) -> dict[str, float]:
     """One training run: its clocks, and what the program reports."""
-    options = ["--tolerance", "0.001", "--max-passes", "1000000", "--threshold", "zero"]
+    options = ["--tolerance", "0.001", "--max-passes", "1000000", "--decision", "argmax"]
     options += ["--threads", str(threads), "--quiet"]
     options += ["--time-limit-seconds", str(args.time_limit_seconds)]
     if method.startswith("hr-"):

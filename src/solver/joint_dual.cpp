@@ -29,6 +29,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "joint_dense.hpp"
 #include "margrove/base/errors.hpp"
 #include "margrove/base/random.hpp"
 #include "margrove/loss/point_loss.hpp"
@@ -725,6 +726,13 @@ RecursiveFit train_joint_dual(const AdditiveProblem& problem, const JointDualOpt
   require(problem.row_weights.empty() || problem.row_weights.size() == problem.X.num_rows(),
           "joint_dual: ", problem.row_weights.size(), " row weights, but ", problem.X.num_rows(),
           " rows");
+  if (detail::suits_joint_dense(problem)) {
+    RecursiveFit fit =
+        detail::train_joint_dense(problem, point_loss_from_string(options.loss), options.C,
+                                  options.tolerance, options.max_passes, executor, control);
+    // A tight tolerance on the hinge can be out of reach of its float32 scores.
+    if (fit.stop != Stop::converged || fit.relative_gap() <= options.tolerance) return fit;
+  }
   if (options.loss == "hinge") {
     return JointDescent<HingeLoss>(problem, options, executor, control).run();
   }
