@@ -86,6 +86,8 @@ class LabelSetSearch {
   void branch_on_fractions(CoreRelaxation& relaxation, std::size_t programme_size);
   std::size_t count_free() const;
   bool relax(CoreRelaxation& relaxation);
+  void add_paths();
+  double gain_of_path(std::uint32_t k);
   bool fix_by_reduced_costs();
   void round();
   bool bound(double& value);
@@ -111,7 +113,7 @@ class LabelSetSearch {
   double best_value_ = 0, tolerance_ = 0;
   std::vector<char> fix_, best_, z_, active_, positive_below_;
   std::vector<double> penalised_, shift_, saved_shift_, down_, reduced_;
-  std::vector<std::uint32_t> trail_, stack_, child_order_;
+  std::vector<std::uint32_t> trail_, stack_, child_order_, path_;
   MaxClosure closure_;
   CoreSolution solution_;
 };
