@@ -23,12 +23,21 @@ PANELS = [
 ]
 
 
+def thinned(points: list[dict[str, float]]) -> list[dict[str, float]]:
+    """Without points that a logarithmic axis would not tell apart from the one before."""
+    kept = [points[0]]
+    for point in points[1:]:
+        if point["calls"] > 1.04 * kept[-1]["calls"] or point is points[-1]:
+            kept.append(point)
+    return kept
+
+
 def read(path: pathlib.Path) -> dict[str, list[dict[str, float]]]:
     curves = defaultdict(list)
     for line in path.read_text(encoding="utf-8").splitlines():
         solver, *values = line.split("\t")
         curves[solver].append(dict(zip(COLUMNS, map(float, values), strict=True)))
-    return dict(curves)
+    return {solver: thinned(points) for solver, points in curves.items()}
 
 
 def main() -> None:
