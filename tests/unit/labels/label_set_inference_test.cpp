@@ -312,7 +312,9 @@ TEST(LabelSetInference, branching_on_linear_programmes_finds_the_optimum_of_cbc)
       expect_label_set(graph, scores, nodes, result.score);
       EXPECT_LE(result.num_branches, limit + 2);
       much_branching += result.num_branches > 6;
-      if (limit == 2000) EXPECT_EQ(result.stage, InferenceStage::relaxation);
+      if (limit == 2000) {
+        EXPECT_EQ(result.stage, InferenceStage::relaxation);
+      }
     }
   }
   EXPECT_GT(much_branching, 0);

@@ -72,8 +72,12 @@ TEST_P(LabelSetOracle, the_relaxed_maximum_bounds_the_exact_one_and_meets_it_on_
       const auto found = oracle.argmax(w_m, w_g);
       const double value = w_m * best.m + w_g * best.g, bound = w_m * found.m + w_g * found.g;
       EXPECT_GE(bound, value - 1e-7);
-      if (found.y.shares.empty()) EXPECT_NEAR(bound, value, 1e-7);
-      if (problem_.graph.is_tree()) EXPECT_TRUE(found.y.shares.empty());
+      if (found.y.shares.empty()) {
+        EXPECT_NEAR(bound, value, 1e-7);
+      }
+      if (problem_.graph.is_tree()) {
+        EXPECT_TRUE(found.y.shares.empty());
+      }
     }
   }
 }
