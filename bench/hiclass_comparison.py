@@ -10,7 +10,8 @@ the path from a root to the label, along the first parent; its LocalClassifierPe
 probabilities, which LinearSVC lacks. Each run is a process of its own with one
 thread: CPU seconds of fit plus predict on the test rows, the process's largest resident memory, and
 how much of that came after the data and the packages were loaded. Systems take turns R times; times
-are the least of the turns. A run that takes more than S CPU seconds is ended and shown as such.
+are the least of the turns, printed when all systems have ended on a set; each run is told on the
+standard error stream. A run that takes more than S CPU seconds is ended and shown as such.
 """
 
 import argparse
@@ -174,6 +175,7 @@ def main() -> None:
                 if done.returncode != 0:
                     sys.exit(f"{system} on {name}: exit code {done.returncode}")
                 result = json.loads(done.stdout.splitlines()[-1])
+                print(name, system, result, file=sys.stderr, flush=True)
                 old = best.setdefault(system, result)
                 for key in ("train_seconds", "predict_seconds"):
                     old[key] = min(old[key], result[key])
