@@ -16,7 +16,8 @@ void export_liblinear(const Model& model, const std::string& path);
 
 /// A classification model that LIBLINEAR wrote, as a model of flat-svm or flat-lr; weights are
 /// rounded to float32. Of the training data it knows nothing: each label counts as seen once.
-/// Throws ModelFileError with path and line for anything else. Memory: labels x features.
+/// Throws ModelFileError with path and line for anything else, InvalidInput if the file cannot be
+/// read or its compression is damaged. Memory: labels x features.
 Model import_liblinear(const std::string& path);
 /// The same from text; `source` stands for the path in errors.
 Model parse_liblinear(std::string_view text, const std::string& source);
