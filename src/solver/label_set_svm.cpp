@@ -19,10 +19,20 @@ PathSvmResult train_label_set_svm(const CsrView& X, const LabelSets& leaves_of_r
   bcfw.tolerance = options.tolerance;
   bcfw.max_passes = options.max_passes;
   bcfw.seed = options.seed;
-  return train_scorer_model(model, MarginRescaling{}, MarginSearch{}, options.solver, bcfw,
-                            options.epochs, X.num_columns(),
-                            {graph, {alpha.begin(), alpha.end()}, "hamming"}, continuation,
-                            executor, control, row_weights);
+  // Fractional duals would be no labellings of the exact problem, so that inference is part of it.
+  return train_scorer_model(
+      model, MarginRescaling{}, MarginSearch{},
+      {
+          .problem = {graph, {alpha.begin(), alpha.end()}, "hamming, " + options.inference},
+          .solver = options.solver,
+          .bcfw = bcfw,
+          .epochs = options.epochs,
+          .num_features = X.num_columns(),
+          .continuation = continuation,
+          .row_weights = row_weights,
+          .executor = executor,
+          .control = control,
+      });
 }
 
 }  // namespace margrove

@@ -39,15 +39,21 @@ PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_r
   const TaskLoss loss = by_margin ? parse_task_loss(options.task_loss) : TaskLoss::normalized;
   const PathModel model(X, leaf_of_row, graph, alpha, loss,
                         keeps_sums(options.solver, continuation));
-  const ScorerProblem problem{
-      graph, {alpha.begin(), alpha.end()}, by_margin ? options.task_loss : options.surrogate};
-  const auto train = [&](auto psi, auto search) {
-    return train_scorer_model(model, psi, search, options.solver, bcfw_options(options, model),
-                              options.epochs, X.num_columns(), problem, continuation, executor,
-                              control, row_weights);
+  const ScorerRun run{
+      .problem = {graph,
+                  {alpha.begin(), alpha.end()},
+                  by_margin ? options.task_loss : options.surrogate},
+      .solver = options.solver,
+      .bcfw = bcfw_options(options, model),
+      .epochs = options.epochs,
+      .num_features = X.num_columns(),
+      .continuation = continuation,
+      .row_weights = row_weights,
+      .executor = executor,
+      .control = control,
   };
-  return by_margin ? train(MarginRescaling{}, MarginSearch{})
-                   : train(NormalizedDifference{}, LeafSearch{});
+  return by_margin ? train_scorer_model(model, MarginRescaling{}, MarginSearch{}, run)
+                   : train_scorer_model(model, NormalizedDifference{}, LeafSearch{}, run);
 }
 
 std::size_t path_svm_bytes(const CsrView& X, const LabelGraph& graph,

@@ -46,15 +46,29 @@ std::vector<typename Model::Labelling> truths_of(const Model& model) {
   return truths;
 }
 
+/// What to train beside the model, its surrogate and its search.
+struct ScorerRun {
+  ScorerProblem problem;
+  std::string solver;  // "bcfw" with `bcfw`, or "sgd" with its C and seed
+  BcfwOptions bcfw;
+  int epochs;                  // of sgd
+  std::uint32_t num_features;  // of the weights
+  const Continuation& continuation;
+  std::span<const double> row_weights;
+  Executor& executor;
+  RunControl& control;
+};
+
 template <class Model, class Psi, class Search>
-PathSvmResult train_by_sgd(const Model& model, Psi psi, Search search, const SgdOptions& options,
-                           std::uint32_t num_features, ScorerProblem problem,
-                           const Continuation& continuation, Executor& executor,
-                           RunControl& control, std::span<const double> row_weights) {
+PathSvmResult train_by_sgd(const Model& model, Psi psi, Search search, const ScorerRun& given) {
+  SgdOptions options;
+  options.C = given.bcfw.C;
+  options.max_passes = given.epochs;
+  options.seed = given.bcfw.seed;
   PathSvmResult result;
-  Sgd run(model, psi, search, options, executor, control, row_weights);
-  if (const auto* start = dynamic_cast<const SgdFitState*>(continuation.start)) {
-    require(start->problem == problem,
+  Sgd run(model, psi, search, options, given.executor, given.control, given.row_weights);
+  if (const auto* start = dynamic_cast<const SgdFitState*>(given.continuation.start)) {
+    require(start->problem == given.problem,
             "sgd: the run to go on from had another hierarchy, other node weights or another loss");
     run.resume(start->sums);
   }
@@ -62,14 +76,14 @@ PathSvmResult train_by_sgd(const Model& model, Psi psi, Search search, const Sgd
   // All epochs made is the whole of what was asked for: there is no tolerance to miss.
   if (result.fit.stop == Stop::pass_limit) result.fit.stop = Stop::converged;
   const std::vector<float> w = run.weights();
-  const StructuredObjective objective =
-      structured_objective(model, psi, search, options.C, {w, 1.0}, executor, row_weights);
+  const StructuredObjective objective = structured_objective(
+      model, psi, search, options.C, {w, 1.0}, given.executor, given.row_weights);
   result.fit.primal = objective.value;
   result.fit.oracle_calls += objective.oracle_calls;
-  result.weights = model.scorer().node_weights({w, 1.0}, num_features);
-  if (continuation.keep) {
+  result.weights = model.scorer().node_weights({w, 1.0}, given.num_features);
+  if (given.continuation.keep) {
     auto state = std::make_shared<SgdFitState>();
-    state->problem = std::move(problem);
+    state->problem = given.problem;
     state->sums = run.state();
     result.state = std::move(state);
   }
@@ -77,48 +91,34 @@ PathSvmResult train_by_sgd(const Model& model, Psi psi, Search search, const Sgd
 }
 
 template <class Model, class Psi, class Search>
-PathSvmResult train_by_bcfw(const Model& model, Psi psi, Search search, const BcfwOptions& options,
-                            std::uint32_t num_features, ScorerProblem problem,
-                            const Continuation& continuation, Executor& executor,
-                            RunControl& control, std::span<const double> row_weights) {
+PathSvmResult train_by_bcfw(const Model& model, Psi psi, Search search, const ScorerRun& given) {
   using State = BcfwFitState<typename Model::Labelling>;
   PathSvmResult result;
-  Bcfw run(model, psi, search, options, executor, control, row_weights);
+  Bcfw run(model, psi, search, given.bcfw, given.executor, given.control, given.row_weights);
   // Duals of other rows or labels say nothing here: the run then starts at zero.
-  const auto* start = dynamic_cast<const State*>(continuation.start);
-  if (start != nullptr && start->problem == problem && start->truths == truths_of(model)) {
-    run.warm_start(start->active, options.C / start->C);
+  const auto* start = dynamic_cast<const State*>(given.continuation.start);
+  if (start != nullptr && start->problem == given.problem && start->truths == truths_of(model)) {
+    run.warm_start(start->active, given.bcfw.C / start->C);
   }
   result.fit = run.run();
-  result.weights = model.scorer().node_weights({run.weights(), 1.0}, num_features);
-  if (continuation.keep) {
+  result.weights = model.scorer().node_weights({run.weights(), 1.0}, given.num_features);
+  if (given.continuation.keep) {
     auto state = std::make_shared<State>();
-    state->problem = std::move(problem);
+    state->problem = given.problem;
     state->truths = truths_of(model);
-    state->C = options.C;
+    state->C = given.bcfw.C;
     state->active = run.take_active();
     result.state = std::move(state);
   }
   return result;
 }
 
-/// solver: "bcfw" with these options, or "sgd" with their C and seed and as many epochs.
 template <class Model, class Psi, class Search>
 PathSvmResult train_scorer_model(const Model& model, Psi psi, Search search,
-                                 const std::string& solver, const BcfwOptions& options, int epochs,
-                                 std::uint32_t num_features, ScorerProblem problem,
-                                 const Continuation& continuation, Executor& executor,
-                                 RunControl& control, std::span<const double> row_weights) {
-  if (solver == "sgd" && model.num_examples() > 0) {
-    SgdOptions sgd;
-    sgd.C = options.C;
-    sgd.max_passes = epochs;
-    sgd.seed = options.seed;
-    return train_by_sgd(model, psi, search, sgd, num_features, std::move(problem), continuation,
-                        executor, control, row_weights);
-  }
-  return train_by_bcfw(model, psi, search, options, num_features, std::move(problem), continuation,
-                       executor, control, row_weights);
+                                 const ScorerRun& given) {
+  return given.solver == "sgd" && model.num_examples() > 0
+             ? train_by_sgd(model, psi, search, given)
+             : train_by_bcfw(model, psi, search, given);
 }
 
 }  // namespace margrove

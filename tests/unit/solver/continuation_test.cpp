@@ -103,5 +103,25 @@ TEST(Continuation, label_sets_start_at_their_duals_too) {
   EXPECT_NEAR(again.fit.primal, first.fit.primal, 2e-5 * first.fit.primal);
 }
 
+TEST(Continuation, fractional_label_sets_are_no_start_of_the_exact_problem) {
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    SCOPED_TRACE(seed);
+    const TinyProblem p = tiny_problem(10, 0.8, 20, 5, seed);
+    const LabelSets sets = testing::random_leaf_sets(p, seed);
+    Executor executor(1);
+    RunControl control;
+    const auto fit_sets = [&](const LabelSetSvmOptions& options, const Continuation& continuation) {
+      return train_label_set_svm(p.X, sets, p.graph, p.alpha, options, executor, control, {},
+                                 continuation);
+    };
+    const LabelSetSvmOptions exact{.C = 1.0, .tolerance = 1e-5};
+    const LabelSetSvmOptions relaxed{.C = 1.0, .inference = "relaxed", .tolerance = 1e-5};
+    const PathSvmResult first = fit_sets(relaxed, {.keep = true});
+    const PathSvmResult moved = fit_sets(exact, {.start = first.state.get()});
+    EXPECT_EQ(values(moved.weights), values(fit_sets(exact, {}).weights));
+    EXPECT_LE(moved.fit.dual, moved.fit.primal);
+  }
+}
+
 }  // namespace
 }  // namespace margrove
