@@ -13,8 +13,7 @@
 
 namespace margrove {
 
-/// The labels that occur in the data, ascending, and the rows' sets in positions of
-/// that list.
+/// The labels that occur in the data, ascending, and the rows' sets in positions of that list.
 struct OccurringLabels {
   std::vector<LabelId> labels;
   LabelSets sets;
