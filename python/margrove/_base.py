@@ -113,17 +113,10 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
                 "is None."
             )
         targets, X = self._check(X, y)
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
         if not 0 <= self.calibration < 1:
             raise ValueError(f"calibration is {self.calibration}, but must be in [0, 1)")
         hierarchy = targets.hierarchy(None if self.hierarchy is None else self.hierarchy)
-        rows, sets = csr_of(X), targets.to_core()
-        if self._weighs_rows:
-            rows, sets, weights = merge_equal_rows(rows, sets, weights)
+        rows, sets, weights = self._weighted(X, targets.to_core(), sample_weight)
         model = self._train(rows, sets, targets.classes, hierarchy, weights, **self._continuation())
         self._adopt(model, targets.form, targets.classes, hierarchy, targets.path_width)
         self._warn()
@@ -139,6 +132,19 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
             return targets, X
         X, y = validate_data(self, X, y, **checks)
         return read_targets(y), X
+
+    def _weighted(
+        self, X: Any, sets: Sets, sample_weight: Any
+    ) -> tuple[Csr, Sets, NDArray[np.float64] | None]:
+        """Rows as training takes them: equal ones as one, where the method knows row weights."""
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        if not self._weighs_rows:
+            return csr_of(X), sets, weights
+        return merge_equal_rows(csr_of(X), sets, weights)
 
     def _train(
         self,

@@ -3,11 +3,9 @@
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
-from margrove._arrays import csr_of, merge_equal_rows
 from margrove._base import Classifier
 from margrove._labels import classes_of, read_targets
 
@@ -56,7 +54,16 @@ class Incremental(Continued):
         the model. Raises ValueError for wrong data, a label that is not in `classes`, and if the
         hierarchy, the node weights or the loss have changed since the first call.
         """
-        goes_on = hasattr(self, "model_") and self.model_.has_state
+        if self.calibration != 0:
+            raise ValueError(
+                f"calibration is {self.calibration}, but must be 0 for partial_fit, which holds no "
+                "rows out: call calibrate with rows of your own"
+            )
+        goes_on = (
+            hasattr(self, "model_")
+            and self.model_.has_state
+            and self.model_.options["solver"] == "sgd"
+        )
         if not goes_on and classes is None:
             raise ValueError(
                 "classes must be passed on the first call to partial_fit."
@@ -64,8 +71,10 @@ class Incremental(Continued):
                 else "there is no run to go on from, only a model (from a file, or of solver "
                 "'bcfw'); with classes, partial_fit starts anew"
             )
-        all_classes = self.classes_ if goes_on else classes_of(np.unique(np.asarray(classes)))
-        if goes_on and classes is not None and not _equal(classes, all_classes):
+        given = None if classes is None else classes_of(np.unique(np.asarray(classes)))
+        all_classes = self.classes_ if goes_on else given
+        assert all_classes is not None
+        if given is not None and not np.array_equal(given, all_classes):
             raise ValueError(
                 f"classes: they are {list(classes)}, but must be those of the first call, "
                 f"{all_classes.tolist()}"
@@ -77,13 +86,8 @@ class Incremental(Continued):
         if unknown is not None:
             raise ValueError(f"y: label is {unknown!r}, but must be one of `classes`")
         number = np.array([place[label] for label in targets.classes.tolist()], dtype=np.uint32)
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-        rows, sets, weights = merge_equal_rows(
-            csr_of(X), (targets.pointers, number[targets.positions]), weights
+        rows, sets, weights = self._weighted(
+            X, (targets.pointers, number[targets.positions]), sample_weight
         )
         hierarchy = targets.hierarchy(self.hierarchy)
         model = self._train(
@@ -99,7 +103,3 @@ class Incremental(Continued):
         )
         self._adopt(model, "single", all_classes, hierarchy)
         return self
-
-
-def _equal(classes: Any, known: NDArray[Any]) -> bool:
-    return bool(np.array_equal(classes_of(np.unique(np.asarray(classes))), known))

@@ -139,3 +139,24 @@ def test_partial_fit_goes_on_from_fit() -> None:
     machine = HSVC(hierarchy=EDGES, solver="sgd", epochs=2).fit(X, y).partial_fit(X, y)
     whole = HSVC(hierarchy=EDGES, solver="sgd", epochs=3).fit(X, y)
     np.testing.assert_array_equal(machine.decision_function(X), whole.decision_function(X))
+
+
+def test_partial_fit_does_not_forget_a_fit_of_the_other_solver_in_silence() -> None:
+    X, y = noisy_rows()
+    machine = HSVC(hierarchy=EDGES, warm_start=True).fit(X, y).set_params(solver="sgd")
+    with pytest.raises(ValueError, match="of solver 'bcfw'"):
+        machine.partial_fit(X, y)
+
+
+def test_partial_fit_holds_no_rows_out() -> None:
+    X, y = noisy_rows()
+    machine = HSVC(hierarchy=EDGES, solver="sgd", calibration=0.2)
+    with pytest.raises(ValueError, match=r"calibration is 0\.2, but must be 0 for partial_fit"):
+        machine.partial_fit(X, y, classes=LEAVES)
+
+
+def test_calibration_of_a_warm_fit_does_not_know_the_rows_it_holds_out() -> None:
+    X, y = noisy_rows()
+    machine = HSVC(hierarchy=EDGES, solver="sgd", calibration=0.3, warm_start=True)
+    first = machine.fit(X, y).calibration_
+    assert machine.fit(X, y).calibration_ == first
