@@ -32,8 +32,10 @@ class Estimator:
     @property
     def parameters_of_run(self) -> list[tuple[str, str]]:
         """(declaration, help) of those that are no options of the method."""
-        continued = self.base in ("Continued", "Incremental")
-        return [p for p in RUN_PARAMETERS if continued or not p[0].startswith("warm_start")]
+        warm_start = {"Continued": WARM_START, "Incremental": WARM_START_BY_EPOCHS}.get(self.base)
+        continued = [("warm_start: bool = False", warm_start)] if warm_start else []
+        place = 1 + [p[0].split(":")[0] for p in RUN_PARAMETERS].index("calibration")
+        return RUN_PARAMETERS[:place] + continued + RUN_PARAMETERS[place:]
 
 
 ESTIMATORS = [
@@ -111,6 +113,16 @@ ESTIMATORS = [
     ),
 ]
 
+_IN_MEMORY = " What that takes stays in memory, not in files"
+WARM_START = (
+    "fit goes on from the last one: from its weights, or its dual variables where rows and labels "
+    "are the same." + _IN_MEMORY
+)
+WARM_START_BY_EPOCHS = (
+    "fit goes on from the last one: from its dual variables where rows and labels are the same; "
+    'with solver="sgd" by further epochs.' + _IN_MEMORY
+)
+
 # What every class has beside its options: declaration, annotation of the default, help.
 RUN_PARAMETERS = [
     (
@@ -121,12 +133,6 @@ RUN_PARAMETERS = [
         "calibration: float = 0.0",
         "share of the rows held out to fit the temperature of probabilities, which trains twice; "
         "0: none",
-    ),
-    (
-        "warm_start: bool = False",
-        "fit goes on from the last one: from its weights, or its dual variables where rows and "
-        'labels are the same; with solver="sgd" by further epochs. What that takes stays in '
-        "memory, not in files",
     ),
     ("threads: int = 1", "threads to use, 0: one for each core; the result does not depend on it"),
     (

@@ -66,8 +66,7 @@ class FlatSVC(Continued):
         none
     warm_start : bool, default False
         fit goes on from the last one: from its weights, or its dual variables where rows and labels
-        are the same; with solver="sgd" by further epochs. What that takes stays in memory, not in
-        files
+        are the same. What that takes stays in memory, not in files
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -155,8 +154,7 @@ class FlatLogisticRegression(Continued):
         none
     warm_start : bool, default False
         fit goes on from the last one: from its weights, or its dual variables where rows and labels
-        are the same; with solver="sgd" by further epochs. What that takes stays in memory, not in
-        files
+        are the same. What that takes stays in memory, not in files
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -246,9 +244,8 @@ class HSVC(Incremental):
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
     warm_start : bool, default False
-        fit goes on from the last one: from its weights, or its dual variables where rows and labels
-        are the same; with solver="sgd" by further epochs. What that takes stays in memory, not in
-        files
+        fit goes on from the last one: from its dual variables where rows and labels are the same;
+        with solver="sgd" by further epochs. What that takes stays in memory, not in files
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -346,9 +343,8 @@ class NHSVC(Incremental):
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
     warm_start : bool, default False
-        fit goes on from the last one: from its weights, or its dual variables where rows and labels
-        are the same; with solver="sgd" by further epochs. What that takes stays in memory, not in
-        files
+        fit goes on from the last one: from its dual variables where rows and labels are the same;
+        with solver="sgd" by further epochs. What that takes stays in memory, not in files
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
