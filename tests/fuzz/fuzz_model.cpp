@@ -4,10 +4,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace margrove;
-  try {
-    testing::use(parse_model(std::as_bytes(std::span(bytes, size)), "f"));
-  } catch (const ModelFileError& error) {
-    testing::check(std::string_view(error.what()).starts_with("f:"), "an error names its file");
-  }
+  testing::expect_model_or_named_error(
+      [&] { return parse_model(std::as_bytes(std::span(bytes, size)), "f"); });
   return 0;
 }

@@ -25,4 +25,14 @@ inline void use(const Model& model) {
   check(!serialize_model(model).empty(), "a model can be written again");
 }
 
+/// read() gives a model, or a ModelFileError that names the file.
+template <class Read>
+void expect_model_or_named_error(const Read& read) {
+  try {
+    use(read());
+  } catch (const ModelFileError& error) {
+    check(std::string_view(error.what()).starts_with("f:"), "an error names its file");
+  }
+}
+
 }  // namespace margrove::testing
