@@ -13,8 +13,7 @@
 // delta. a is feasible for the hinge itself, so that the gap of the smoothed problem, which is
 // 1/2 (u - z)' K (u - z), plus sum C_i (v - v^2 / delta) over the parabolas is the gap of the true
 // one: delta shrinks when steps promise less than the second part. (The squared hinge has no
-// second part.) Beyond its parabola the hinge has no curvature, but gets that of a parabola above
-// it, 1 / (2 v), lest steps leave the region in which it is true.
+// second part.)
 
 #include "joint_dense.hpp"
 
@@ -23,10 +22,10 @@
 #include <cmath>
 #include <limits>
 
-#include "lanes.hpp"
 #include "margrove/base/errors.hpp"
-#include "margrove/base/simd.hpp"
+#include "margrove/loss/point_loss.hpp"
 #include "recursive_round.hpp"
+#include "smoothed_hinge.hpp"
 #include "used_columns.hpp"
 
 namespace margrove::detail {
@@ -34,7 +33,6 @@ namespace {
 
 constexpr std::size_t kMostColumns = 256;
 constexpr float kFirstWidth = 2.0F;       // delta
-constexpr float kBeyond = 0.5F;           // times v: curvature where the hinge is straight
 constexpr float kShrink = 0.3F;           // of delta
 constexpr double kNewtonShare = 0.1;      // of the smoothing's part of the gap: delta shrinks when
                                           // the last step promised less
@@ -44,67 +42,6 @@ constexpr double kSmoothingShare = 0.6;   // of the tolerance: what smoothing ma
 constexpr int kMostStalled = 3;           // steps that lower nothing
 constexpr float kHidden = -1000.0F;       // a score where a row of sign -1 has no loss
 constexpr float kLeastCurvature = 1e-3F;  // of a row's cost, to count in a Hessian
-
-// Rows of sign -1: value, derivative and curvature of the smoothed hinge at scores + length moves;
-// sums[0] the smoothed losses, sums[1] the hinges, sums[2] sum C_i (v - v^2 / width).
-MARGROVE_MULTIVERSION
-void smoothed_hinge(const Lanes* scores, const float* costs, std::size_t num_rows, float width,
-                    Lanes* slopes, Lanes* curvatures, double* sums) {
-  const float inverse = 1.0F / width;
-  for (std::size_t begin = 0; begin < num_rows; begin += 64) {
-    const std::size_t end = begin + 64 < num_rows ? begin + 64 : num_rows;
-    float smooth[kLanes] = {};
-    float hinge[kLanes] = {};
-    float parabola[kLanes] = {};
-    for (std::size_t i = begin; i < end; ++i) {
-      const float cost = costs[i];
-      const float* f = scores[i].at;
-#pragma omp simd
-      for (std::size_t l = 0; l < kLanes; ++l) {
-        const float v = 1.0F + f[l] > 0.0F ? 1.0F + f[l] : 0.0F;
-        const float inside = v < width ? v : width;
-        const float share = inside * inverse;
-        slopes[i].at[l] = cost * share;
-        curvatures[i].at[l] = v > 0.0F ? cost * (v < width ? inverse : kBeyond / v) : 0.0F;
-        smooth[l] += cost * (v - inside + 0.5F * inside * share);
-        hinge[l] += cost * v;
-        parabola[l] += cost * inside * (1.0F - share);
-      }
-    }
-    for (std::size_t l = 0; l < kLanes; ++l) {
-      sums[0] += smooth[l];
-      sums[1] += hinge[l];
-      sums[2] += parabola[l];
-    }
-  }
-}
-
-// into = scores + length moves
-MARGROVE_MULTIVERSION
-void move_scores(const Lanes* scores, const Lanes* moves, float length, std::size_t num_rows,
-                 Lanes* into) {
-  for (std::size_t i = 0; i < num_rows; ++i) {
-#pragma omp simd
-    for (std::size_t l = 0; l < kLanes; ++l) {
-      into[i].at[l] = scores[i].at[l] + length * moves[i].at[l];
-    }
-  }
-}
-
-MARGROVE_MULTIVERSION
-double product(const Lanes* x, const Lanes* y, std::size_t num_rows) {
-  double sum = 0;
-  for (std::size_t begin = 0; begin < num_rows; begin += 64) {
-    const std::size_t end = begin + 64 < num_rows ? begin + 64 : num_rows;
-    float part = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-#pragma omp simd reduction(+ : part)
-      for (std::size_t l = 0; l < kLanes; ++l) part += x[i].at[l] * y[i].at[l];
-    }
-    sum += part;
-  }
-  return sum;
-}
 
 using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
@@ -126,21 +63,22 @@ struct Values {
 
 class JointDense {
  public:
-  JointDense(const AdditiveProblem& problem, PointLossKind loss, double C, Executor& executor)
-      : problem_(problem),
+  JointDense(const AdditiveProblem& problem, const JointDualOptions& options, Executor& executor)
+      : options_(options),
+        problem_(problem),
         graph_(*problem.graph),
-        hinge_(loss == PointLossKind::hinge),
+        hinge_(options.loss == "hinge"),
         executor_(executor),
         used_(used_columns(problem.X, 1.0)),
         X_(used_.X.view()),
         d_(static_cast<Eigen::Index>(X_.num_columns())),
-        costs_(X_.num_rows(), static_cast<float>(C)),
+        costs_(X_.num_rows(), static_cast<float>(options.C)),
         targets_(problem.targets.begin(), problem.targets.end()),
         nodes_(graph_.num_nodes()),
         blocks_((targets_.size() + kLanes - 1) / kLanes),
         positives_(targets_.size()) {
     for (std::size_t i = 0; i < problem.row_weights.size(); ++i) {
-      costs_[i] = static_cast<float>(C * problem.row_weights[i]);
+      costs_[i] = static_cast<float>(options.C * problem.row_weights[i]);
     }
     find_positives();
     for (Node& node : nodes_) {
@@ -164,11 +102,7 @@ class JointDense {
     }
   }
 
-  RecursiveFit run(double tolerance, int max_passes, RunControl& control) {
-    struct {
-      double tolerance;
-      int max_passes;
-    } const options{tolerance, max_passes};
+  RecursiveFit run(RunControl& control) {
     RecursiveFit fit;
     Values values = linearise(0.0F);
     double last = std::numeric_limits<double>::infinity();  // smoothed objective at this width
@@ -178,11 +112,12 @@ class JointDense {
       find_residuals();
       fit.primal = regulariser() + values.exact;
       fit.dual = fit.primal - 0.5 * squared_residual() - values.smoothing;
-      if (is_last_round("joint Newton", options, fit, control)) break;
+      if (is_last_round("joint Newton", options_, fit, control)) break;
       const double objective = regulariser() + values.smooth;
       stalled = objective < last ? 0 : stalled + 1;
       last = objective;
-      const bool smoothing_counts = values.smoothing > kSmoothingShare * tolerance * fit.primal;
+      const bool smoothing_counts =
+          values.smoothing > kSmoothingShare * options_.tolerance * fit.primal;
       if (stalled == kMostStalled && !smoothing_counts) break;  // rounding has been reached
       if (smoothing_counts &&
           (0.5 * decrement_ < kNewtonShare * values.smoothing || stalled == kMostStalled)) {
@@ -259,13 +194,11 @@ class JointDense {
     Block& block = blocks_[b];
     const std::size_t n = X_.num_rows();
     std::vector<Lanes> places(n);
-    move_scores(block.scores.data(), block.moves.data(), length, n, places.data());
+    move_scores(block.scores, block.moves, length, places);
     Values values;
     if (hinge_) {
-      double sums[3] = {};
-      smoothed_hinge(places.data(), costs_.data(), n, width_, block.slopes.data(),
-                     block.curvatures.data(), sums);
-      values = {sums[0], sums[1], sums[2], 0};
+      const HingeSums sums = smoothed_hinge(places, costs_, width_, block.slopes, block.curvatures);
+      values = {sums.smooth, sums.exact, sums.smoothing, 0};
     } else {
       const LaneSums losses =
           linearise_squared_hinge(places, costs_, block.slopes, block.curvatures);
@@ -273,7 +206,7 @@ class JointDense {
     }
     // Lanes beyond the last target have all rows at score 0.
     for (std::size_t l = lanes_of(b); l < kLanes; ++l) clear_lane(block, l, values);
-    values.slope = product(block.slopes.data(), block.moves.data(), n);
+    values.slope = product(block.slopes, block.moves);
     for (std::size_t l = 0; l < lanes_of(b); ++l) {
       for (Positive& positive : positives_[b * kLanes + l]) {
         add_positive(positive, length, values);
@@ -284,12 +217,12 @@ class JointDense {
   }
 
   void clear_lane(Block& block, std::size_t l, Values& values) const {
+    const SmoothedHinge hinge = smoothed_hinge_at(1.0, width_);
     for (std::size_t i = 0; i < X_.num_rows(); ++i) {
       if (hinge_) {
-        const double inside = std::min(1.0F, width_);
-        values.smooth -= costs_[i] * (1.0 - inside + 0.5 * inside * inside / width_);
-        values.exact -= costs_[i];
-        values.smoothing -= costs_[i] * inside * (1.0 - inside / width_);
+        values.smooth -= costs_[i] * hinge.smooth;
+        values.exact -= costs_[i] * hinge.exact;
+        values.smoothing -= costs_[i] * hinge.smoothing;
       }
       block.slopes[i].at[l] = block.curvatures[i].at[l] = 0.0F;
     }
@@ -301,13 +234,12 @@ class JointDense {
     double slope = 0;
     double curvature = 0;
     if (hinge_) {
-      const double v = std::max(0.0, 1.0 - m);
-      const double inside = std::min<double>(v, width_);
-      slope = -inside / width_;
-      curvature = v > 0 ? (v < width_ ? 1.0 / width_ : kBeyond / v) : 0.0;
-      values.smooth += cost * (v - inside + 0.5 * inside * inside / width_);
-      values.exact += cost * v;
-      values.smoothing += cost * inside * (1.0 - inside / width_);
+      const SmoothedHinge hinge = smoothed_hinge_at(1.0 - m, width_);
+      slope = -hinge.derivative;
+      curvature = hinge.curvature;
+      values.smooth += cost * hinge.smooth;
+      values.exact += cost * hinge.exact;
+      values.smoothing += cost * hinge.smoothing;
     } else {
       values.smooth += cost * SquaredHingeLoss::value(m);
       slope = SquaredHingeLoss::derivative(m);
@@ -494,8 +426,7 @@ class JointDense {
   void accept(float length) {
     executor_.for_each(blocks_.size(), [&](std::size_t b, int) {
       Block& block = blocks_[b];
-      move_scores(block.scores.data(), block.moves.data(), length, X_.num_rows(),
-                  block.scores.data());
+      move_scores(block.scores, block.moves, length, block.scores);
       for (std::size_t l = 0; l < lanes_of(b); ++l) {
         for (Positive& positive : positives_[b * kLanes + l]) {
           positive.score += length * positive.move;
@@ -528,6 +459,7 @@ class JointDense {
     return W.compacted();
   }
 
+  const JointDualOptions& options_;
   const AdditiveProblem& problem_;
   const LabelGraph& graph_;
   bool hinge_;
@@ -560,10 +492,9 @@ bool suits_joint_dense(const AdditiveProblem& problem) {
   });
 }
 
-RecursiveFit train_joint_dense(const AdditiveProblem& problem, PointLossKind loss, double C,
-                               double tolerance, int max_passes, Executor& executor,
-                               RunControl& control) {
-  return JointDense(problem, loss, C, executor).run(tolerance, max_passes, control);
+RecursiveFit train_joint_dense(const AdditiveProblem& problem, const JointDualOptions& options,
+                               Executor& executor, RunControl& control) {
+  return JointDense(problem, options, executor).run(control);
 }
 
 }  // namespace margrove::detail

@@ -2,7 +2,6 @@
 // All leaves of a tree at once by Newton's method with exact steps, for few, full columns.
 // Internal.
 
-#include "margrove/loss/point_loss.hpp"
 #include "margrove/solver/recursive.hpp"
 
 namespace margrove::detail {
@@ -12,11 +11,10 @@ namespace margrove::detail {
 bool suits_joint_dense(const AdditiveProblem& problem);
 
 /// Hinge or squared hinge, certified as train_joint_dual(). Rounding of the float32 scores can end
-/// it above a tight tolerance: the gap tells. Memory: 16 bytes for each row and
-/// target, 8 for each node and pair of columns. O(rows targets columns + curved rows columns^2 +
-/// nodes columns^3) a step.
-RecursiveFit train_joint_dense(const AdditiveProblem& problem, PointLossKind loss, double C,
-                               double tolerance, int max_passes, Executor& executor,
-                               RunControl& control);
+/// it above a tight tolerance: the gap tells. No random order: the seed does not count. Memory: 16
+/// bytes for each row and target, 8 for each node and pair of columns. O(rows targets columns +
+/// curved rows columns^2 + nodes columns^3) a step.
+RecursiveFit train_joint_dense(const AdditiveProblem& problem, const JointDualOptions& options,
+                               Executor& executor, RunControl& control);
 
 }  // namespace margrove::detail

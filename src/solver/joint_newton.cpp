@@ -20,14 +20,13 @@
 // Memory: two float32 and six half-length numbers a leaf and used column, a half a row and leaf.
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "lanes.hpp"
 #include "margrove/base/errors.hpp"
-#include "margrove/base/simd.hpp"
 #include "margrove/loss/point_loss.hpp"
 #include "margrove/solver/recursive.hpp"
+#include "newton_chunks.hpp"
 #include "path_kernel.hpp"
 #include "recursive_round.hpp"
 #include "used_columns.hpp"
@@ -39,6 +38,7 @@ using detail::Half;
 using detail::kLanes;
 using detail::Lanes;
 using detail::LaneSums;
+using detail::narrow;
 using detail::PathKernel;
 using detail::WideLanes;
 
@@ -49,74 +49,6 @@ constexpr double kArmijo = 1e-4;
 constexpr double kRounding = 2e-7;  // of the float32 scores, relative to the objective
 constexpr int kInterceptSteps = 2;
 constexpr int kMostHalvings = 25;
-
-using detail::narrow;
-using detail::wide;
-
-// A block's part of a chunk, sixteen rows of kWidth, to and from kWidth rows of lanes.
-MARGROVE_MULTIVERSION
-void read_chunk(const float* from, Lanes* into) {
-  for (std::size_t f = 0; f < kWidth; ++f) {
-#pragma omp simd
-    for (std::size_t l = 0; l < kLanes; ++l) into[f].at[l] = from[l * kWidth + f];
-  }
-}
-MARGROVE_MULTIVERSION
-void read_chunk(const Half* from, Lanes* into) {
-  for (std::size_t f = 0; f < kWidth; ++f) {
-#pragma omp simd
-    for (std::size_t l = 0; l < kLanes; ++l) into[f].at[l] = wide(from[l * kWidth + f]);
-  }
-}
-MARGROVE_MULTIVERSION
-void write_chunk(const Lanes* from, Half* into) {
-  for (std::size_t l = 0; l < kLanes; ++l) {
-#pragma omp simd
-    for (std::size_t f = 0; f < kWidth; ++f) into[l * kWidth + f] = narrow(from[f].at[l]);
-  }
-}
-// into = -gradient - z
-MARGROVE_MULTIVERSION
-void write_residual(const WideLanes* gradient, const float* z, Half* into) {
-  for (std::size_t l = 0; l < kLanes; ++l) {
-#pragma omp simd
-    for (std::size_t f = 0; f < kWidth; ++f) {
-      into[l * kWidth + f] = narrow(static_cast<float>(-gradient[f].at[l] - z[l * kWidth + f]));
-    }
-  }
-}
-MARGROVE_MULTIVERSION
-void pack(const float* from, std::size_t count, Half* into) {
-#pragma omp simd
-  for (std::size_t k = 0; k < count; ++k) into[k] = narrow(from[k]);
-}
-MARGROVE_MULTIVERSION
-void unpack(const Half* from, std::size_t count, float* into) {
-#pragma omp simd
-  for (std::size_t k = 0; k < count; ++k) into[k] = wide(from[k]);
-}
-
-MARGROVE_MULTIVERSION
-void add_lanes(const Lanes* rows, std::size_t count, double* sums) {
-  for (std::size_t begin = 0; begin < count; begin += 64) {
-    float part[kLanes] = {};
-    for (std::size_t i = begin; i < (begin + 64 < count ? begin + 64 : count); ++i) {
-#pragma omp simd
-      for (std::size_t l = 0; l < kLanes; ++l) part[l] += rows[i].at[l];
-    }
-    for (std::size_t l = 0; l < kLanes; ++l) sums[l] += part[l];
-  }
-}
-LaneSums sum_lanes(const std::vector<Lanes>& rows) {
-  LaneSums sums;
-  add_lanes(rows.data(), rows.size(), sums.at);
-  return sums;
-}
-void add_to_all(const Lanes& step, std::vector<Lanes>& rows) {
-  for (Lanes& row : rows) {
-    for (std::size_t l = 0; l < kLanes; ++l) row.at[l] += step.at[l];
-  }
-}
 
 class JointNewton {
  public:
@@ -314,8 +246,7 @@ class JointNewton {
     detail::score_rows(X_, scratch.weights, {}, scratch.scores);
     double loss = linearise_rows(b, scratch);
     if (settles_intercepts()) loss = settle_intercepts(b, scratch, loss);
-    pack(scratch.curvatures[0].at, X_.num_rows() * kLanes,
-         curvatures_.data() + b * X_.num_rows() * kLanes);
+    pack(scratch.curvatures, curvatures_.data() + b * X_.num_rows() * kLanes);
     auto& diagonal = scratch.weights;  // no longer needed
     std::fill(diagonal.begin(), diagonal.end(), Lanes{});
     std::fill(scratch.gradient.begin(), scratch.gradient.end(), WideLanes{});
@@ -395,8 +326,7 @@ class JointNewton {
     return executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
       Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
       read_block(p_, b, scratch.system.direction);
-      unpack(curvatures_.data() + b * X_.num_rows() * kLanes, X_.num_rows() * kLanes,
-             scratch.curvatures[0].at);
+      unpack(curvatures_.data() + b * X_.num_rows() * kLanes, scratch.curvatures);
       auto& product = scratch.system.product;
       std::fill(product.begin(), product.end(), Lanes{});
       const LaneSums sums = detail::multiply_curvature(X_, scratch.curvatures, scratch.system);
