@@ -80,7 +80,7 @@ class JointDescent {
         control_(control),
         duals_(problem),
         paths_(duals_.paths()),
-        X_(duals_.X()),
+        X_(duals_.rows()),
         dim_(duals_.dim()),
         squared_norms_(squared_norms(X_)),
         random_(options.seed) {

@@ -41,7 +41,7 @@ class JointDuals {
 
   const LeafPaths& paths() const { return paths_; }
   std::size_t num_targets() const { return paths_.targets.size(); }
-  const CsrView& X() const { return X_; }  // the used columns, common ones first
+  const CsrView& rows() const { return X_; }  // the used columns, common ones first
   std::size_t dim() const { return dim_; }
   SparseRow rare(std::uint32_t row) const;
   SparseRow common(std::uint32_t row) const;
