@@ -5,7 +5,8 @@ bench/decisions.py --program build/margrove --data DIRECTORY [--methods flat-svm
 
 DIRECTORY has train.svm and test.svm. With hierarchy.txt the recursive methods take it; without one
 they run twice: with the labels as a star, and on the graph that joins each label to the one it is
-correlated with most in train.svm. C by hold-out on train.svm, under the default decision.
+correlated with most in train.svm. C by hold-out on train.svm, under the default decision; a grid of
+one value is taken as it is.
 """
 
 import argparse
@@ -78,10 +79,12 @@ class Bench:
         """The chosen C, and the metrics of each decision."""
         model = self.work / "model"
         common = ["--method", method, *structure, "--quiet", *self.options]
-        printed = self.run(
-            *("tune", *common, "--grid", self.grid, "--holdout", 0.2, self.train, model)
-        )
-        best = next(line.split("\t")[0] for line in printed.splitlines() if line.endswith("*"))
+        best = self.grid.removeprefix("C=")
+        if "," in best:
+            printed = self.run(
+                *("tune", *common, "--grid", self.grid, "--holdout", 0.2, self.train, model)
+            )
+            best = next(line.split("\t")[0] for line in printed.splitlines() if line.endswith("*"))
         metrics = {}
         for decision in DECISIONS:
             self.run("train", *common, "--C", best, "--decision", decision, self.train, model)
