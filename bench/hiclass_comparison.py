@@ -31,7 +31,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 SYSTEMS = [
     *("hiclass-per-node-lr", "hiclass-per-parent-lr", "hiclass-per-parent-svc"),
-    *("top-down-svm", "hr-lr", "hr-svm", "nhsvm"),
+    *("top-down-svm", "top-down-svm-squared", "hr-lr", "hr-svm", "nhsvm"),
 ]
 SETS = ["clinc150", "wordnet-nouns", "lshtc-small-rdf"]
 
@@ -108,8 +108,12 @@ def worker(system: str, directory: Path, rows: int | None) -> dict[str, float]:
     else:
         from margrove import HRSVC, NHSVC, HRLogisticRegression, TopDownSVC
 
-        if system == "top-down-svm":  # needs a tree: the first parents, as HiClass gets them
-            model = TopDownSVC(hierarchy=[(p[0], child) for child, p in parents.items()])
+        if system.startswith("top-down"):  # needs a tree: the first parents, as HiClass gets them
+            loss = (
+                "squared-hinge" if system.endswith("squared") else "hinge"
+            )  # LinearSVC's: squared
+            tree = [(p[0], child) for child, p in parents.items()]
+            model = TopDownSVC(hierarchy=tree, loss=loss)
         else:
             given: Any = {"hr-lr": HRLogisticRegression, "hr-svm": HRSVC, "nhsvm": NHSVC}[system]
             model = given(hierarchy=str(directory / "hierarchy.txt"))
