@@ -60,20 +60,22 @@ class CoreRelaxation {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Branch and bound on a core, bounded by maximum closures or by linear programmes.
+/// The linear relaxation of a core where closures settle it, and branch and bound on it.
 class LabelSetSearch {
  public:
   enum Fix : char { kFree, kIn, kOut };
   struct Outcome {
     double value = 0;
-    std::int64_t num_branches = 0;  // 1: the first bound was met
-    bool proven = false;            // false: the limit was reached; the answer is feasible only
+    std::int64_t num_branches = 0;
+    bool proven = false;  // false: the limit was reached; the answer is feasible only
   };
   /// The core must outlive the calls of selected() and uses_reserve().
-  Outcome solve(const LabelSetCore& core, std::int64_t branch_limit);
-  /// After a solve() of the same core that ended at its limit: starts again with the answer found
-  /// so far, bounded by linear programmes.
-  Outcome solve_by_relaxations(std::int64_t branch_limit);
+  /// True if the closure bound is met, so that the answer is an optimum of the relaxation too.
+  bool settle(const LabelSetCore& core);
+  /// Bounded by linear programmes. `found` is a label set worth `value`; nodes that `alive` does
+  /// not name are in no better one.
+  Outcome solve_by_relaxations(const LabelSetCore& core, double value, std::span<const char> found,
+                               std::span<const char> alive, std::int64_t branch_limit);
   /// What every label set better than the present answer has in common; one a node.
   std::span<const char> fixings() const { return fix_; }
   double value() const { return best_value_; }
@@ -82,12 +84,10 @@ class LabelSetSearch {
   bool uses_reserve(std::uint32_t k) const;
 
  private:
-  void branch();
+  void start(const LabelSetCore& core);
   void branch_on_fractions(CoreRelaxation& relaxation, std::size_t programme_size);
   std::size_t count_free() const;
   bool relax(CoreRelaxation& relaxation);
-  void add_paths();
-  double gain_of_path(std::uint32_t k);
   bool fix_by_reduced_costs();
   void round();
   bool bound(double& value);
@@ -101,7 +101,6 @@ class LabelSetSearch {
   void ground(std::uint32_t k, std::span<const double> worth);
   void keep_if_best();
   void add_with_ancestors(std::uint32_t k);
-  std::uint32_t branching_node() const;
   bool fix_in(std::uint32_t k);
   bool fix_out(std::uint32_t k);
   void undo(std::size_t trail_size);
@@ -113,7 +112,7 @@ class LabelSetSearch {
   double best_value_ = 0, tolerance_ = 0;
   std::vector<char> fix_, best_, z_, active_, positive_below_;
   std::vector<double> penalised_, shift_, saved_shift_, down_, reduced_;
-  std::vector<std::uint32_t> trail_, stack_, child_order_, path_;
+  std::vector<std::uint32_t> trail_, stack_;
   MaxClosure closure_;
   CoreSolution solution_;
 };

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "cut_search.hpp"
 #include "label_set_core.hpp"
 #include "margrove/base/errors.hpp"
 
@@ -54,6 +55,7 @@ struct LabelSetInference::Workspace::Scratch {
   detail::LabelSetCore core;
   std::vector<Index> node_of_core;
   detail::LabelSetSearch search;
+  detail::CutSearch cut_search;
   detail::CoreSolution program;
   std::vector<double> loaded_score;
 };
@@ -83,8 +85,9 @@ class LabelSetInference::Impl {
   void build_core(Scratch& s) const;
   /// s.selected of the core's nodes.
   BestLabelSet search_core(Scratch& s, std::int64_t branch_limit) const;
-  /// s.selected of the core's nodes, from the search.
-  void take_from_search(Scratch& s) const;
+  /// s.selected of the core's nodes, from a search.
+  template <class Search>
+  void take_from(const Search& search, Scratch& s) const;
   /// s.selected of the core's nodes, from s.program; rounds.
   void take_from_program(Scratch& s) const;
   /// Selected nodes decide their followers and reserves.
@@ -359,19 +362,25 @@ double worth(const detail::LabelSetCore& core, const detail::CoreSolution& solut
 }  // namespace
 
 BestLabelSet LabelSetInference::Impl::search_core(Scratch& s, std::int64_t branch_limit) const {
-  constexpr std::int64_t kClosures = 4;  // about as dear as a linear programme
+  constexpr std::int64_t kBranchesOnCuts = 30;  // about as dear as some linear programmes
   BestLabelSet result;
-  auto outcome = s.search.solve(s.core, std::min(branch_limit, kClosures));
-  result.num_branches = outcome.num_branches;
-  result.stage =
-      outcome.num_branches == 1 ? InferenceStage::closure : InferenceStage::branch_and_bound;
-  if (!outcome.proven && branch_limit > result.num_branches) {
-    result.stage = InferenceStage::relaxation;
-    outcome = s.search.solve_by_relaxations(branch_limit - result.num_branches);
-    result.num_branches += outcome.num_branches;
+  const auto by_cuts = s.cut_search.solve(s.core, std::min(branch_limit, kBranchesOnCuts));
+  result.num_branches = by_cuts.num_branches;
+  if (by_cuts.proven) {
+    result.stage =
+        by_cuts.num_branches == 1 ? InferenceStage::closure : InferenceStage::branch_and_bound;
+    take_from(s.cut_search, s);
+    return result;
   }
-  take_from_search(s);
-  if (outcome.proven) return result;
+  const auto by_programmes =
+      s.search.solve_by_relaxations(s.core, by_cuts.value, s.cut_search.all_selected(),
+                                    s.cut_search.alive(), branch_limit - by_cuts.num_branches);
+  result.num_branches += by_programmes.num_branches;
+  take_from(s.search, s);
+  if (by_programmes.proven) {
+    result.stage = InferenceStage::relaxation;
+    return result;
+  }
   result.stage = InferenceStage::ilp;
   if (detail::solve_core_exactly(s.core, s.search.fixings(), s.program) &&
       worth(s.core, s.program) > s.search.value()) {
@@ -381,11 +390,12 @@ BestLabelSet LabelSetInference::Impl::search_core(Scratch& s, std::int64_t branc
   return result;
 }
 
-void LabelSetInference::Impl::take_from_search(Scratch& s) const {
+template <class Search>
+void LabelSetInference::Impl::take_from(const Search& search, Scratch& s) const {
   for (Index k = 0; k < s.core.size(); ++k) {
     const Index node = s.node_of_core[k];
-    s.selected[node] = s.search.selected(k);
-    if (s.search.uses_reserve(k)) s.selected[s.reserve_child[node]] = 1;
+    s.selected[node] = search.selected(k);
+    if (search.uses_reserve(k)) s.selected[s.reserve_child[node]] = 1;
   }
 }
 
@@ -483,8 +493,8 @@ RelaxedLabelSet LabelSetInference::relaxed(std::span<const double> scores, Works
     impl_->expand(s);
   } else {
     impl_->build_core(s);
-    if (s.search.solve(s.core, 1).proven) {
-      impl_->take_from_search(s);
+    if (s.search.settle(s.core)) {
+      impl_->take_from(s.search, s);
       impl_->expand(s);
     } else {
       from_selected = false;

@@ -16,56 +16,26 @@ constexpr double kShrunk = 0.8;         // of the free nodes left: worth a progr
 
 }  // namespace
 
-LabelSetSearch::Outcome LabelSetSearch::solve_by_relaxations(std::int64_t branch_limit) {
+LabelSetSearch::Outcome LabelSetSearch::solve_by_relaxations(const LabelSetCore& core, double value,
+                                                             std::span<const char> found,
+                                                             std::span<const char> alive,
+                                                             std::int64_t branch_limit) {
+  start(core);
   branch_limit_ = branch_limit;
   num_branches_ = 0;
   gave_up_ = false;
-  add_paths();
+  best_value_ = value;
+  best_.assign(found.begin(), found.end());
+  for (std::uint32_t k = 1; k < core.size(); ++k) {
+    if (!alive[k]) fix_[k] = kOut;
+  }
+  if (branch_limit <= 0) return {best_value_, 0, false};
   const std::size_t num_free = count_free();
   CoreRelaxation relaxation(*core_, fix_);
   const bool is_left = relax(relaxation);
   trail_.clear();  // what the reduced costs have fixed here stays so
   if (is_left) branch_on_fractions(relaxation, num_free);
   return {best_value_, num_branches_, !gave_up_};
-}
-
-// Label sets built path by path, the most gainful next: the reduced costs need a good one.
-void LabelSetSearch::add_paths() {
-  constexpr int kMostPaths = 64;
-  std::fill(z_.begin(), z_.end(), char{0});
-  z_[0] = 1;  // above all others
-  for (int path = 0; path < kMostPaths; ++path) {
-    std::uint32_t best = kNoNode;
-    double best_gain = 0;
-    for (std::uint32_t k = 0; k < core_->size(); ++k) {
-      if (z_[k] || (!core_->grounded[k] && core_->reserve[k] == kNoReserve)) continue;
-      const double gain = gain_of_path(k);
-      if (best == kNoNode || gain > best_gain) {
-        best = k;
-        best_gain = gain;
-      }
-    }
-    if (best == kNoNode || (path > 0 && best_gain <= 0)) break;
-    add_with_ancestors(best);
-    keep_if_best();
-  }
-}
-
-// What k with the missing nodes above it adds to z_, other completions left aside.
-double LabelSetSearch::gain_of_path(std::uint32_t k) {
-  double gain = core_->grounded[k] ? 0.0 : core_->reserve[k];
-  path_.assign(1, k);
-  z_[k] = 1;
-  for (std::size_t head = 0; head < path_.size(); ++head) {
-    gain += core_->weight[path_[head]];
-    for (const auto p : core_->parents(path_[head])) {
-      if (z_[p]) continue;
-      z_[p] = 1;
-      path_.push_back(p);
-    }
-  }
-  for (const auto n : path_) z_[n] = 0;
-  return gain;
 }
 
 std::size_t LabelSetSearch::count_free() const {

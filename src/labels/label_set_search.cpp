@@ -1,7 +1,7 @@
-// Branch and bound for label sets. The bound drops the constraint that a node needs a child: what
-// is left is a maximum closure. The multipliers shift_k of the dropped constraints make up for it:
-// they lower the weight of k and raise those of its children, and grow by dual ascent on the flow.
-// Branching decides which child completes a node.
+// A bound that is no tighter than the linear relaxation. It drops the constraint that a node needs
+// a child: what is left is a maximum closure. The multipliers shift_k of the dropped constraints
+// make up for it: they lower the weight of k and raise those of its children, and grow by dual
+// ascent on the flow.
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,20 @@ void LabelSetCore::clear() {
   child_nodes.clear();
 }
 
-LabelSetSearch::Outcome LabelSetSearch::solve(const LabelSetCore& core, std::int64_t branch_limit) {
+bool LabelSetSearch::settle(const LabelSetCore& core) {
+  start(core);
+  double upper = 0;
+  bound(upper);
+  complete_by_weights();
+  if (upper <= best_value_ + tolerance_) return true;
+  closure_.solve(penalised_, active_, true);
+  take_closure();
+  tighten(upper);
+  complete_by_reduced_costs();
+  return upper <= best_value_ + tolerance_;
+}
+
+void LabelSetSearch::start(const LabelSetCore& core) {
   core_ = &core;
   closure_.set_graph(core.up_pointers, core.up_nodes);
   double scale = 0;
@@ -32,7 +45,6 @@ LabelSetSearch::Outcome LabelSetSearch::solve(const LabelSetCore& core, std::int
   shift_.assign(core.size(), 0.0);
   z_.assign(core.size(), 0);
   trail_.clear();
-  child_order_.clear();
   // What completing k is worth at most along one path, other parents ignored: only a guide.
   down_.assign(core.size(), 0.0);
   for (std::uint32_t k = core.size(); k-- > 0;) {
@@ -44,11 +56,6 @@ LabelSetSearch::Outcome LabelSetSearch::solve(const LabelSetCore& core, std::int
     down_[k] = core.weight[k] + completion;
   }
   fix_[0] = kIn;
-  branch_limit_ = branch_limit;
-  num_branches_ = 0;
-  gave_up_ = false;
-  branch();
-  return {best_value_, num_branches_, !gave_up_};
 }
 
 bool LabelSetSearch::uses_reserve(std::uint32_t k) const {
@@ -60,58 +67,11 @@ bool LabelSetSearch::has_selected_child(std::span<const char> z, std::uint32_t k
   return std::any_of(children.begin(), children.end(), [&](auto c) { return z[c] != 0; });
 }
 
-void LabelSetSearch::branch() {
-  if (gave_up_ || ++num_branches_ > branch_limit_) {
-    gave_up_ = true;
-    return;
-  }
-  double upper = 0;
-  if (!bound(upper)) return;
-  complete_by_weights();
-  if (upper <= best_value_ + tolerance_) return;
-  if (num_branches_ == 1) closure_.solve(penalised_, active_, true);
-  take_closure();
-  tighten(upper);
-  std::uint32_t k = upper <= best_value_ + tolerance_ ? kNoNode : branching_node();
-  complete_by_reduced_costs();
-  if (upper <= best_value_ + tolerance_) return;
-  if (k == kNoNode) {
-    // A label set below the bound: part of the multipliers was lost on the way. Count again.
-    if (!bound(upper)) return;
-    k = branching_node();
-    complete_by_weights();
-    if (upper <= best_value_ + tolerance_ || k == kNoNode) return;
-  }
-
-  // The first child that completes k is c_1, or c_2 but not c_1, ..., or k is not completed by any
-  // child: left out or on its reserve.
-  const std::size_t order_begin = child_order_.size(), trail_begin = trail_.size();
-  for (const auto c : core_->children(k)) {
-    if (fix_[c] != kOut) child_order_.push_back(c);
-  }
-  const std::size_t order_end = child_order_.size();
-  std::sort(child_order_.begin() + static_cast<std::ptrdiff_t>(order_begin), child_order_.end(),
-            [&](auto a, auto b) {
-              return reduced_[a] != reduced_[b] ? reduced_[a] > reduced_[b] : a < b;
-            });
-  bool possible = true;
-  for (std::size_t place = order_begin; place < order_end && possible; ++place) {
-    const std::uint32_t c = child_order_[place];
-    const std::size_t before = trail_.size();
-    if (fix_in(c)) branch();
-    undo(before);
-    possible = fix_out(c);
-  }
-  if (possible) branch();
-  undo(trail_begin);
-  child_order_.resize(order_begin);
-}
-
 // An upper bound at the present fixings, and in z_ the closure that attains it; false when the
 // fixings contradict each other.
 bool LabelSetSearch::bound(double& value) {
   if (!penalise()) return false;
-  value = closure_.solve(penalised_, active_, num_branches_ > 1);
+  value = closure_.solve(penalised_, active_, false);
   double fixed = 0;
   for (std::uint32_t k = 0; k < core_->size(); ++k) {
     if (fix_[k] == kIn) fixed += penalised_[k];
@@ -256,33 +216,6 @@ double LabelSetSearch::absorb(std::uint32_t c, double amount) {
   if (!has_open_child || rest <= tolerance_) return taken;
   shift_[c] += rest;
   return rest == amount - taken ? amount : taken + rest;
-}
-
-// The selected node whose missing child costs most; then one whose multiplier is not met tightly.
-std::uint32_t LabelSetSearch::branching_node() const {
-  const auto& core = *core_;
-  std::uint32_t worst = kNoNode, loose = kNoNode;
-  double worst_cost = kNoReserve;
-  for (std::uint32_t k = 0; k < core.size(); ++k) {
-    if (!z_[k] || core.grounded[k]) continue;
-    int num_selected = 0;
-    bool fixed = false, open = false;
-    double cost = -core.reserve[k];
-    for (const auto c : core.children(k)) {
-      num_selected += z_[c];
-      fixed = fixed || fix_[c] == kIn;
-      open = open || fix_[c] == kFree;
-      if (fix_[c] == kFree) cost = std::min(cost, -down_[c]);
-    }
-    if (fixed || !open) continue;
-    cost -= shift_[k];
-    if (num_selected == 0 && (worst == kNoNode || cost > worst_cost)) {
-      worst_cost = cost;
-      worst = k;
-    }
-    if (num_selected > 1 && shift_[k] > 0) loose = k;
-  }
-  return worst != kNoNode && worst_cost > 0 ? worst : loose != kNoNode ? loose : worst;
 }
 
 // Turns z_ into a feasible label set, bottom-up: a node without a child is completed the cheapest

@@ -217,8 +217,8 @@ double MaxClosure::push(std::uint32_t k, double amount) {
     for (const auto& s : path_) {
       if (!s.upward) step = std::min(step, flow_[s.edge]);
     }
-    for (const auto& s : path_) flow_[s.edge] += s.upward ? step : -step;
-    demand_[sink] -= step;
+    for (const auto& s : path_) add(flow_[s.edge], s.upward ? step : -step);
+    add(demand_[sink], -step);
     left -= step;
   }
   return amount - left;
@@ -232,11 +232,16 @@ double MaxClosure::pull(std::uint32_t k, double amount) {
     for (const auto& s : path_) {
       if (!s.upward) step = std::min(step, flow_[s.edge]);
     }
-    for (const auto& s : path_) flow_[s.edge] += s.upward ? step : -step;
-    supply_[source] -= step;
+    for (const auto& s : path_) add(flow_[s.edge], s.upward ? step : -step);
+    add(supply_[source], -step);
     left -= step;
   }
   return amount - left;
+}
+
+void MaxClosure::undo_journal() {
+  for (auto it = journal_.rbegin(); it != journal_.rend(); ++it) *it->first = it->second;
+  journal_.clear();
 }
 
 void MaxClosure::save() {

@@ -1,8 +1,10 @@
 #pragma once
 // Maximum-weight upward-closed sets by maximum flow.
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace margrove {
@@ -33,6 +35,22 @@ class MaxClosure {
   /// Raises the weight of k while that leaves the optimum alone, by `amount` at most; returns by
   /// how much.
   double push(std::uint32_t k, double amount);
+  /// push() to the demand of k itself only.
+  double push_own(std::uint32_t k, double amount) {
+    amount = std::min(amount, demand_[k]);
+    demand_[k] -= amount;
+    return amount;
+  }
+  /// pull() from the supply of k itself only.
+  void pull_own(std::uint32_t k, double amount) { supply_[k] -= amount; }
+  double supply(std::uint32_t k) const { return supply_[k]; }
+  /// From here on pull() and push() can be undone, until the journal stops.
+  void start_journal() {
+    journal_.clear();
+    keeps_journal_ = true;
+  }
+  void stop_journal() { keeps_journal_ = false; }
+  void undo_journal();
   /// What adding k alone would cost beyond the optimum.
   double missing(std::uint32_t k) const { return demand_[k]; }
   /// Adds to z what a best set that contains k must or may well contain besides: k, its active
@@ -46,6 +64,10 @@ class MaxClosure {
  private:
   void keep_what_positive_nodes_need(std::span<const double> weight, std::span<const char> active);
   bool find_path(std::uint32_t from, bool upward);
+  void add(double& target, double amount) {
+    if (keeps_journal_) journal_.emplace_back(&target, target);
+    target += amount;
+  }
   bool label_distances();
   void augment_from(std::uint32_t source);
   bool advance(std::uint32_t k);
@@ -67,6 +89,8 @@ class MaxClosure {
   std::vector<std::uint32_t> distance_, next_arc_;  // distance to open demand; 0: none
   std::vector<std::uint32_t> queue_, sources_;
   std::vector<Step> path_;
+  std::vector<std::pair<double*, double>> journal_;  // what changed, and from what
+  bool keeps_journal_ = false;
 };
 
 }  // namespace margrove

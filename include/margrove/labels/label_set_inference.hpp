@@ -15,10 +15,10 @@ namespace margrove {
 enum class InferenceStage {
   tree,              // dynamic programme: the hierarchy is a tree
   reduction,         // nothing was left after merging and dropping nodes that cannot matter
-  closure,           // the closure bound (a minimum cut) was met at once
-  branch_and_bound,  // the closure bound was met after branching
+  closure,           // the bound of closures and cuts was met without branching
+  branch_and_bound,  // the bound of closures and cuts was met after branching
   relaxation,        // the bound of linear programmes (CLP) was met, mostly after branching
-  ilp,               // the branch limit was reached: COIN-OR CBC on what the reductions left
+  ilp,               // the branch limit was reached: COIN-OR CBC on what the bounds left
 };
 inline constexpr std::size_t kNumInferenceStages = 6;
 std::string_view to_string(InferenceStage stage);
@@ -40,8 +40,8 @@ struct RelaxedLabelSet {
 /// DAGs, where the answer is still exact. Immutable, shared by threads; one Workspace a thread.
 class LabelSetInference {
  public:
-  /// Scratch space, warm after the first call: later calls do not allocate (`relaxation`,
-  /// `ilp` and relaxed() excepted).
+  /// Scratch space, warm after the first calls: later ones do not allocate (`branch_and_bound`,
+  /// `relaxation`, `ilp` and relaxed() excepted).
   class Workspace {
    public:
     Workspace();

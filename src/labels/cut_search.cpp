@@ -1,0 +1,556 @@
+// The bound of docs/notation.md, "How label sets are found", steps 3 and 4 (dual ascent after
+// R. T. Wong, A dual ascent approach for Steiner tree problems on a directed graph, 1984).
+
+#include "cut_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace margrove::detail {
+namespace {
+constexpr std::uint32_t kRoot = kNoNode;  // above all nodes of a problem
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Worth a problem of its own instead of a branch.
+bool is_much_smaller(std::size_t num_left, std::size_t num_before) {
+  return 10 * num_left <= 9 * num_before;
+}
+
+void close_upward(const LabelSetCore& core, std::vector<char>& nodes) {
+  nodes[0] = 1;
+  for (std::uint32_t k = core.size(); k-- > 0;) {
+    if (!nodes[k]) continue;
+    for (const auto p : core.parents(k)) nodes[p] = 1;
+  }
+}
+
+}  // namespace
+
+CutSearch::Outcome CutSearch::solve(const LabelSetCore& core, std::int64_t branch_limit) {
+  core_ = &core;
+  branch_limit_ = branch_limit;
+  num_branches_ = 0;
+  gave_up_ = false;
+  double scale = 0;
+  for (const double w : core.weight) scale += std::fabs(w);
+  tolerance_ = 1e-13 * scale;
+  best_value_ = -kInfinity;
+  best_.clear();
+  taken_.clear();
+  alive_.assign(core.size(), 1);
+  if (problems_.empty()) problems_.push_back(std::make_unique<TerminalProblem>());
+  take_core(*problems_[0]);
+  search(0);
+  selected_ = in_best_;
+  selected_.resize(core.size());
+  uses_reserve_.assign(core.size(), 0);
+  for (const auto t : best_) {
+    if (t >= core.size()) uses_reserve_[t - core.size()] = 1;
+  }
+  return {best_value_, num_branches_, !gave_up_};
+}
+
+void CutSearch::take_core(TerminalProblem& p) {
+  const auto& core = *core_;
+  p.offset = core.weight[0];
+  p.needed = !core.grounded[0];
+  p.weight.clear();
+  p.is_terminal.clear();
+  p.origin.clear();
+  p.up_pointers.assign(1, 0);
+  p.up_nodes.clear();
+  number_.assign(core.size(), kNoNode);
+  const auto add = [&](double weight, bool is_terminal, std::uint32_t origin) {
+    p.weight.push_back(weight);
+    p.is_terminal.push_back(is_terminal);
+    p.origin.push_back(origin);
+    p.up_pointers.push_back(static_cast<std::uint32_t>(p.up_nodes.size()));
+  };
+  for (std::uint32_t k = 0; k < core.size(); ++k) {
+    if (k > 0) {
+      number_[k] = p.size();
+      for (const auto parent : core.parents(k)) p.up_nodes.push_back(number_[parent]);
+      add(core.weight[k], core.grounded[k] != 0, k);
+    }
+    if (core.grounded[k] || core.reserve[k] == kNoReserve) continue;
+    if (k > 0) p.up_nodes.push_back(number_[k]);
+    add(core.reserve[k], true, core.size() + k);
+  }
+  finish(p);
+}
+
+// `to`: the terminals that keep_ allows, and what is above them; `chosen` (or kNoNode) and all
+// above it are in.
+void CutSearch::restrict_to(const TerminalProblem& from, std::span<const char> keep,
+                            std::uint32_t chosen, TerminalProblem& to) {
+  to.offset = from.offset;
+  to.needed = from.needed;
+  to.weight.clear();
+  to.is_terminal.clear();
+  to.origin.clear();
+  to.up_pointers.assign(1, 0);
+  to.up_nodes.clear();
+  in_.assign(from.size(), 0);
+  useful_.assign(from.size(), 0);
+  for (std::size_t t = 0; t < from.terminals.size(); ++t) {
+    if (keep[from.terminals[t]]) useful_[from.terminals[t]] = 1;
+    if (from.terminals[t] != chosen) continue;
+    for (const auto n : from.above(t)) in_[n] = 1;
+  }
+  for (std::uint32_t n = from.size(); n-- > 0;) {
+    if (!useful_[n]) continue;
+    for (const auto p : from.parents(n)) useful_[p] = 1;
+  }
+  if (chosen != kNoNode) {
+    taken_.push_back(from.origin[chosen]);
+    to.needed = false;
+  }
+  number_.assign(from.size(), kNoNode);
+  for (std::uint32_t n = 0; n < from.size(); ++n) {
+    if (in_[n]) to.offset += from.weight[n];
+    if (in_[n] || !useful_[n]) continue;
+    const std::size_t begin = to.up_nodes.size();
+    for (const auto p : from.parents(n)) {
+      if (!in_[p]) to.up_nodes.push_back(number_[p]);
+    }
+    const bool is_terminal = from.is_terminal[n] && keep[n];
+    if (is_terminal && from.weight[n] > 0 && to.up_nodes.size() == begin) {
+      in_[n] = 1;  // costs nothing
+      to.offset += from.weight[n];
+      to.needed = false;
+      taken_.push_back(from.origin[n]);
+      continue;
+    }
+    number_[n] = to.size();
+    to.weight.push_back(from.weight[n]);
+    to.is_terminal.push_back(is_terminal);
+    to.origin.push_back(from.origin[n]);
+    to.up_pointers.push_back(static_cast<std::uint32_t>(to.up_nodes.size()));
+  }
+  finish(to);
+}
+
+void CutSearch::finish(TerminalProblem& p) {
+  p.terminals.clear();
+  p.above_pointers.assign(1, 0);
+  p.above_nodes.clear();
+  stamp_.assign(p.size(), 0);
+  now_ = 0;
+  for (std::uint32_t n = 0; n < p.size(); ++n) {
+    if (!p.is_terminal[n]) continue;
+    p.terminals.push_back(n);
+    ++now_;
+    std::size_t head = p.above_nodes.size();
+    p.above_nodes.push_back(n);
+    for (; head < p.above_nodes.size(); ++head) {
+      for (const auto parent : p.parents(p.above_nodes[head])) {
+        if (stamp_[parent] == now_) continue;
+        stamp_[parent] = now_;
+        p.above_nodes.push_back(parent);
+      }
+    }
+    p.above_pointers.push_back(static_cast<std::uint32_t>(p.above_nodes.size()));
+  }
+}
+
+// Leaves taken_ as it was.
+void CutSearch::search(std::size_t depth) {
+  const std::size_t num_taken = taken_.size();
+  ++num_branches_;
+  for (bool is_new = true;; is_new = false) {
+    const TerminalProblem& p = *problems_[depth];
+    chosen_.assign(p.terminals.size(), 0);
+    count_.assign(p.size(), 0);
+    if (!p.needed) consider(p, p.offset);
+    if (p.terminals.empty()) break;
+    if (is_new) improve(p);
+    if (gave_up_ || num_branches_ > branch_limit_) {
+      gave_up_ = true;
+      break;
+    }
+    const std::size_t num_kept = drop(p);
+    if (num_kept == 0) break;
+    if (!is_much_smaller(num_kept, p.terminals.size())) branch(depth);
+    restrict_to(*problems_[depth], keep_, kNoNode, spare_);
+    std::swap(*problems_[depth], spare_);
+  }
+  taken_.resize(num_taken);
+}
+
+// Keeps, in keep_, the terminals that may be in a better label set, until few enough are left;
+// returns how many. Cheap bounds come first, and cuts on either side.
+std::size_t CutSearch::drop(const TerminalProblem& p) {
+  struct Attempt {
+    bool anew, by_pushes;
+    Side side;
+  };
+  constexpr Attempt kAttempts[] = {{true, false, Side::guided},
+                                   {false, true, Side::guided},
+                                   {true, true, Side::upper},
+                                   {true, true, Side::lower}};
+  keep_.assign(p.size(), 1);
+  active_.assign(p.size(), 1);
+  closure_.set_graph(p.up_pointers, p.up_nodes);
+  std::size_t num_kept = p.terminals.size();
+  double upper = 0;
+  for (const auto& attempt : kAttempts) {
+    side_ = attempt.side;
+    if (attempt.anew) upper = p.offset + closure_.solve(p.weight, active_, true);
+    upper = ascend(p, upper, attempt.by_pushes);
+    improve_closure(p);
+    if (upper <= best_value_ + tolerance_) return 0;
+    num_kept = 0;
+    for (std::size_t t = 0; t < p.terminals.size(); ++t) {
+      char& keep = keep_[p.terminals[t]];
+      keep = keep && upper - missing_above(p, t) > best_value_ + tolerance_;
+      num_kept += keep != 0;
+    }
+    if (is_much_smaller(num_kept, p.terminals.size())) break;
+  }
+  return num_kept;
+}
+
+// What is open in A(t): by how much t lowers the bound.
+double CutSearch::missing_above(const TerminalProblem& p, std::size_t t) const {
+  double missing = 0;
+  for (const auto n : p.above(t)) missing += closure_.missing(n);
+  return missing;
+}
+
+// From the terminals of the closure.
+void CutSearch::improve_closure(const TerminalProblem& p) {
+  bool any = false;
+  count_.assign(p.size(), 0);
+  for (std::size_t t = 0; t < p.terminals.size(); ++t) {
+    chosen_[t] = closure_.selected(p.terminals[t]);
+    if (!chosen_[t]) continue;
+    any = true;
+    for (const auto n : p.above(t)) ++count_[n];
+  }
+  if (any) improve(p);
+}
+
+// Searches with one of the terminals in, and leaves it out of keep_.
+void CutSearch::branch(std::size_t depth) {
+  if (depth + 1 == problems_.size()) problems_.push_back(std::make_unique<TerminalProblem>());
+  const TerminalProblem& p = *problems_[depth];
+  if (num_branches_ == 1) alive_ = nodes_of(p);
+  const std::uint32_t t = branching_terminal(p);
+  keep_[t] = 0;
+  const std::vector<char> keep = keep_;
+  const std::size_t num_taken = taken_.size();
+  restrict_to(p, keep, t, *problems_[depth + 1]);
+  search(depth + 1);
+  taken_.resize(num_taken);
+  keep_ = keep;
+  if (!gave_up_) ++num_branches_;
+}
+
+// Of the core: what is in p, taken, or above that.
+std::vector<char> CutSearch::nodes_of(const TerminalProblem& p) const {
+  std::vector<char> nodes(core_->size(), 0);
+  const auto add = [&](std::uint32_t origin) {
+    nodes[origin >= core_->size() ? origin - core_->size() : origin] = 1;
+  };
+  for (const auto origin : p.origin) add(origin);
+  for (const auto origin : taken_) add(origin);
+  close_upward(*core_, nodes);
+  return nodes;
+}
+
+// The one below most selected nodes that no terminal completes, at no cost; then the cheapest.
+std::uint32_t CutSearch::branching_terminal(const TerminalProblem& p) const {
+  std::uint32_t best = kNoNode;
+  int most = -1;
+  double least = kInfinity;
+  for (std::size_t t = 0; t < p.terminals.size(); ++t) {
+    if (!keep_[p.terminals[t]]) continue;
+    const double missing = missing_above(p, t);
+    int waiting = 0;
+    for (const auto n : p.above(t)) waiting += closure_.selected(n) && !completed_[n];
+    if (missing > tolerance_) waiting = 0;
+    if (waiting > most || (waiting == most && missing < least)) {
+      most = waiting;
+      least = missing;
+      best = p.terminals[t];
+    }
+  }
+  return best;
+}
+
+// Lowers the bound on the flow at hand.
+double CutSearch::ascend(const TerminalProblem& p, double upper, bool by_pushes) {
+  const int most_rounds = by_pushes ? 5 : 1;  // lengths gain all they can at once
+  for (int round = 0; round < most_rounds && upper > best_value_ + tolerance_; ++round) {
+    completed_.assign(p.size(), 0);
+    bool any_completed = false;
+    for (std::uint32_t n = p.size(); n-- > 0;) {
+      if (p.is_terminal[n] && closure_.selected(n)) completed_[n] = any_completed = true;
+      if (!completed_[n]) continue;
+      for (const auto parent : p.parents(n)) completed_[parent] = 1;
+    }
+    double gained = 0;
+    const auto raise = [&](std::uint32_t n) {
+      const double gap = upper - gained - best_value_;
+      if (gap <= tolerance_) return;
+      gained += by_pushes ? raise_by_pushes(p, n, gap) : raise_by_lengths(p, n, gap);
+    };
+    for (std::uint32_t n = p.size(); n-- > 0;) {
+      if (closure_.selected(n) && !completed_[n]) raise(n);
+    }
+    if (p.needed && !any_completed) raise(kRoot);
+    upper -= gained;
+    closure_.mark_selected();
+    if (gained <= 0.02 * (upper - best_value_)) break;
+  }
+  return upper;
+}
+
+// below_: D(k) without k, parents first.
+void CutSearch::find_below(const TerminalProblem& p, std::uint32_t k) {
+  below_.clear();
+  if (k == kRoot) {
+    for (std::uint32_t n = 0; n < p.size(); ++n) below_.push_back(n);
+    return;
+  }
+  ++now_;
+  const auto reach = [&](std::uint32_t n) {
+    for (const auto c : closure_.children(n)) {
+      if (stamp_[c] == now_) continue;
+      stamp_[c] = now_;
+      below_.push_back(c);
+    }
+  };
+  reach(k);
+  for (std::size_t head = 0; head < below_.size(); ++head) reach(below_[head]);
+  if (below_.size() * 16 < p.size()) {
+    std::sort(below_.begin(), below_.end());
+  } else {
+    below_.clear();
+    for (std::uint32_t n = k + 1; n < p.size(); ++n) {
+      if (stamp_[n] == now_) below_.push_back(n);
+    }
+  }
+}
+
+// All cuts between k and the terminals below it that the open demands of the nodes themselves can
+// pay. These are lengths, and the price of k rises by the distance of the nearest terminal: a node
+// pays for the cuts beyond its own distance from k, or from the nearest terminal below it.
+double CutSearch::raise_by_lengths(const TerminalProblem& p, std::uint32_t k, double most) {
+  if (k != kRoot) most = std::min(most, closure_.supply(k));
+  if (most <= tolerance_) return 0;
+  find_below(p, k);
+  length_.resize(p.size());
+  const double nearest =
+      cuts_near_root(p, k) ? lengths_from_above(p, k, most) : lengths_from_below(p, k, most);
+  if (nearest <= tolerance_) return 0;
+  if (k != kRoot) closure_.pull_own(k, nearest);
+  for (const auto n : below_) {
+    if (length_[n] < nearest) closure_.push_own(n, nearest - length_[n]);
+  }
+  return nearest;
+}
+
+// length_: of the shortest path from k to n without n. Returns that to the nearest terminal.
+double CutSearch::lengths_from_above(const TerminalProblem& p, std::uint32_t k, double most) {
+  for (const auto n : below_) length_[n] = kInfinity;
+  if (k != kRoot) {
+    for (const auto c : closure_.children(k)) length_[c] = 0;
+  }
+  double nearest = most;
+  for (const auto n : below_) {
+    if (k == kRoot && p.parents(n).empty()) length_[n] = 0;
+    const double beyond = length_[n] + closure_.missing(n);
+    if (p.is_terminal[n]) nearest = std::min(nearest, beyond);
+    if (beyond >= nearest) continue;
+    for (const auto c : closure_.children(n)) length_[c] = std::min(length_[c], beyond);
+  }
+  return nearest;
+}
+
+// length_: of the shortest path from n without n to a terminal below it. Returns that from k.
+double CutSearch::lengths_from_below(const TerminalProblem& p, std::uint32_t k, double most) {
+  double nearest = most;
+  for (std::size_t place = below_.size(); place-- > 0;) {
+    const std::uint32_t n = below_[place];
+    length_[n] = p.is_terminal[n] ? 0.0 : kInfinity;
+    for (const auto c : closure_.children(n)) {
+      length_[n] = std::min(length_[n], length_[c] + closure_.missing(c));
+    }
+    if (k == kRoot && p.parents(n).empty()) {
+      nearest = std::min(nearest, length_[n] + closure_.missing(n));
+    }
+  }
+  if (k == kRoot) return nearest;
+  for (const auto c : closure_.children(k)) {
+    nearest = std::min(nearest, length_[c] + closure_.missing(c));
+  }
+  return nearest;
+}
+
+// A label set meets a bound only if it has one node of each cut that was paid.
+bool CutSearch::cuts_near_root(const TerminalProblem& p, std::uint32_t k) const {
+  if (side_ != Side::guided) return side_ == Side::upper;
+  int num_terminals = 0, num_uppermost = 0;
+  for (const auto n : below_) {
+    if (!in_best_[p.origin[n]]) continue;
+    num_terminals += p.is_terminal[n];
+    num_uppermost += k == kRoot && p.parents(n).empty();
+  }
+  if (num_terminals <= 1) return false;
+  if (k != kRoot) {
+    for (const auto c : closure_.children(k)) num_uppermost += in_best_[p.origin[c]];
+  }
+  return num_uppermost < num_terminals;
+}
+
+// One cut after the other; their nodes may use what is open above them. Nodes that can take nothing
+// are tight; a cut lies beyond those on its side.
+double CutSearch::raise_by_pushes(const TerminalProblem& p, std::uint32_t k, double most) {
+  constexpr int kMostSteps = 200;
+  tight_.assign(p.size(), 0);
+  open_.assign(p.is_terminal.begin(), p.is_terminal.end());
+  find_below(p, k);
+  const bool near_root = cuts_near_root(p, k);
+  double raised = 0;
+  for (int step = 0; step < kMostSteps && most - raised > tolerance_; ++step) {
+    if (!(near_root ? find_upper_cut(p, k) : find_lower_cut(p, k))) break;
+    closure_.start_journal();
+    const double wanted = k == kRoot ? most - raised : closure_.pull(k, most - raised);
+    if (wanted <= tolerance_) {
+      closure_.undo_journal();
+      break;
+    }
+    double taken = wanted;
+    bool any_tight = false;
+    for (const auto c : cut_) {
+      const double part = closure_.push(c, taken);
+      if (part <= tolerance_) {
+        tight_[c] = 1;
+        any_tight = true;
+      } else {
+        taken = std::min(taken, part);
+      }
+    }
+    if (any_tight || taken < wanted) closure_.undo_journal();
+    if (any_tight) continue;
+    if (taken < wanted) {
+      if (k != kRoot) closure_.pull(k, taken);
+      for (const auto c : cut_) closure_.push(c, taken);
+    }
+    raised += taken;
+  }
+  closure_.stop_journal();
+  return raised;
+}
+
+// cut_: the first nodes that are not tight on the paths down from k; false if a path of tight nodes
+// ends at a terminal.
+bool CutSearch::find_upper_cut(const TerminalProblem& p, std::uint32_t k) {
+  ++now_;
+  cut_.clear();
+  queue_.clear();
+  bool is_cut = true;
+  const auto reach = [&](std::uint32_t n) {
+    if (stamp_[n] == now_) return;
+    stamp_[n] = now_;
+    if (!tight_[n]) {
+      cut_.push_back(n);
+      return;
+    }
+    is_cut = is_cut && !p.is_terminal[n];
+    queue_.push_back(n);
+  };
+  if (k == kRoot) {
+    for (const auto n : below_) {
+      if (p.parents(n).empty()) reach(n);
+    }
+  } else {
+    for (const auto c : closure_.children(k)) reach(c);
+  }
+  for (std::size_t head = 0; head < queue_.size(); ++head) {
+    for (const auto c : closure_.children(queue_[head])) reach(c);
+  }
+  return is_cut;
+}
+
+// cut_: the first nodes that are not tight on the paths up from the terminals below k; false if a
+// path of tight nodes ends at k. open_ tells terminals, before and after.
+bool CutSearch::find_lower_cut(const TerminalProblem& p, std::uint32_t k) {
+  cut_.clear();
+  bool is_cut = true;
+  for (std::size_t place = below_.size(); place-- > 0;) {
+    const std::uint32_t n = below_[place];
+    if (!open_[n]) continue;
+    open_[n] = p.is_terminal[n];
+    if (!tight_[n]) {
+      cut_.push_back(n);
+      continue;
+    }
+    is_cut = is_cut && !(k == kRoot && p.parents(n).empty());
+    for (const auto parent : p.parents(n)) {
+      is_cut = is_cut && parent != k;
+      open_[parent] = 1;
+    }
+  }
+  return is_cut;
+}
+
+// Of the nodes of A(t) that `count` chosen terminals are below.
+double CutSearch::change(const TerminalProblem& p, std::size_t t, std::uint32_t count) const {
+  double sum = 0;
+  for (const auto n : p.above(t)) {
+    if (count_[n] == count) sum += p.weight[n];
+  }
+  return sum;
+}
+
+// chosen_ (by place in terminals) and count_: drops and adds single terminals while that helps.
+void CutSearch::improve(const TerminalProblem& p) {
+  std::size_t num_chosen = 0;
+  for (const char c : chosen_) num_chosen += c != 0;
+  for (int step = 0; step < 200; ++step) {
+    std::size_t best = p.terminals.size();
+    double best_gain = 0;
+    for (std::size_t t = 0; t < p.terminals.size(); ++t) {
+      if (chosen_[t] && num_chosen == 1 && p.needed) continue;
+      const double gain = chosen_[t] ? -change(p, t, 1) : change(p, t, 0);
+      const bool forced = p.needed && num_chosen == 0;
+      if ((forced && best == p.terminals.size()) || gain > best_gain) {
+        best = t;
+        best_gain = gain;
+      }
+    }
+    if (best == p.terminals.size()) break;
+    chosen_[best] = !chosen_[best];
+    if (chosen_[best])
+      ++num_chosen;
+    else
+      --num_chosen;
+    for (const auto n : p.above(best)) chosen_[best] ? ++count_[n] : --count_[n];
+  }
+  if (p.needed && num_chosen == 0) return;
+  double value = p.offset;
+  for (std::uint32_t n = 0; n < p.size(); ++n) {
+    if (count_[n] > 0) value += p.weight[n];
+  }
+  consider(p, value);
+}
+
+void CutSearch::consider(const TerminalProblem& p, double value) {
+  if (value <= best_value_) return;
+  best_value_ = value;
+  best_ = taken_;
+  for (std::size_t t = 0; t < p.terminals.size(); ++t) {
+    if (chosen_[t]) best_.push_back(p.origin[p.terminals[t]]);
+  }
+  in_best_.assign(2 * std::size_t{core_->size()}, 0);
+  for (const auto t : best_) {
+    in_best_[t] = 1;
+    if (t >= core_->size()) in_best_[t - core_->size()] = 1;
+  }
+  close_upward(*core_, in_best_);
+}
+
+}  // namespace margrove::detail
