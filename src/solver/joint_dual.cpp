@@ -26,6 +26,7 @@
 // the round, with a step that never lowers the dual. Lanes and rounds do not depend on the threads.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -195,8 +196,7 @@ class JointDescent {
   void add_inner(std::size_t q, NodeId m, double sign) {
     double* w = lanes_[q].w.data();
     const std::uint32_t slot = paths_.slot[m];
-    const float* v = duals_.inner(slot);
-    for (std::size_t j = 0; j < dim_; ++j) w[j] += sign * static_cast<double>(v[j]);
+    duals_.add_inner_to(slot, sign, w);
     if (shared_slot_[slot] == kNone) return;
     const float* delta = shared_deltas_[q].data() + shared_slot_[slot] * dim_;
     for (std::size_t j = 0; j < dim_; ++j) w[j] += sign * static_cast<double>(delta[j]);
@@ -236,9 +236,12 @@ class JointDescent {
 
   void push(std::size_t q, NodeId m, double step, std::uint32_t row) {
     const std::uint32_t slot = paths_.slot[m];
-    float* v = shared_slot_[slot] == kNone ? duals_.inner(slot)
-                                           : shared_deltas_[q].data() + shared_slot_[slot] * dim_;
-    add_scaled(problem_.alpha[m] * step, duals_.rare(row), v);
+    const double change = problem_.alpha[m] * step;
+    if (shared_slot_[slot] == kNone) {
+      duals_.add_to_inner(slot, change, duals_.rare(row));
+    } else {
+      add_scaled(change, duals_.rare(row), shared_deltas_[q].data() + shared_slot_[slot] * dim_);
+    }
   }
 
   void shrink_and_descend(Lane& lane, std::uint32_t t, Random& random,
@@ -313,11 +316,9 @@ class JointDescent {
     const double step = cross > 0.5 * improvement ? 0.5 * improvement / cross : 1.0;
     if (step < 1.0) shorten(step);
     for (std::size_t s = 0; s < shared_nodes_.size(); ++s) {
-      float* v = duals_.inner(paths_.slot[shared_nodes_[s]]);
-      for (const auto& deltas : shared_deltas_) {
-        for (std::size_t j = 0; j < dim_; ++j)
-          v[j] += static_cast<float>(step) * deltas[s * dim_ + j];
-      }
+      std::array<const float*, kLanes> deltas;
+      for (std::size_t q = 0; q < kLanes; ++q) deltas[q] = shared_deltas_[q].data() + s * dim_;
+      duals_.add_to_inner(paths_.slot[shared_nodes_[s]], step, deltas);
     }
   }
 
@@ -330,8 +331,7 @@ class JointDescent {
         v.a = std::max(0.0, v.a + (v.positive ? back : -back));
         for (const NodeId m : paths_.inner[change.target]) {
           if (shared_slot_[paths_.slot[m]] != kNone) continue;
-          add_scaled(problem_.alpha[m] * back, duals_.rare(change.row),
-                     duals_.inner(paths_.slot[m]));
+          duals_.add_to_inner(paths_.slot[m], problem_.alpha[m] * back, duals_.rare(change.row));
         }
       }
     }

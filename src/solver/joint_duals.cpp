@@ -1,6 +1,7 @@
 #include "joint_duals.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "row_scan.hpp"
 
@@ -11,6 +12,8 @@ namespace {
 // update_common().
 constexpr double kCommonShare = 0.5;
 constexpr int kCommonSweeps = 5;  // Gauss-Seidel sweeps of update_common
+// From this share of the columns on, adding all of them in order is faster than walking a list.
+constexpr std::size_t kFullShare = 8;
 
 }  // namespace
 
@@ -21,7 +24,10 @@ JointDuals::JointDuals(const AdditiveProblem& problem)
       X_(used_.X.view()),
       dim_(X_.num_columns()),
       inner_(paths_.num_slots() * dim_, 0.0F),
-      active_(paths_.targets.size()) {}
+      occupied_(paths_.num_slots()),
+      active_(paths_.targets.size()) {
+  for (std::uint32_t slot = 0; slot < paths_.num_slots(); ++slot) find_occupied(slot);
+}
 
 SparseRow JointDuals::rare(std::uint32_t row) const {
   const SparseRow x = X_.row(row);
@@ -31,6 +37,54 @@ SparseRow JointDuals::rare(std::uint32_t row) const {
 SparseRow JointDuals::common(std::uint32_t row) const {
   const SparseRow x = X_.row(row);
   return {x.columns.first(used_.split[row]), x.values.first(used_.split[row])};
+}
+
+void JointDuals::add_to_inner(std::uint32_t slot, double step, const SparseRow& x) {
+  add_scaled(step, x, inner_.data() + slot * dim_);
+  Occupied& occupied = occupied_[slot];
+  if (occupied.full) return;
+  for (const FeatureId j : x.columns) occupy(occupied, j);
+}
+
+void JointDuals::add_to_inner(std::uint32_t slot, double step,
+                              std::span<const float* const> dense) {
+  float* v = inner_.data() + slot * dim_;
+  for (const float* each : dense) {
+    for (std::size_t j = 0; j < dim_; ++j) v[j] += static_cast<float>(step) * each[j];
+  }
+  find_occupied(slot);
+}
+
+void JointDuals::add_inner_to(std::uint32_t slot, double sign, double* w) const {
+  const float* v = inner(slot);
+  if (occupied_[slot].full) {
+    for (std::size_t j = 0; j < dim_; ++j) w[j] += sign * static_cast<double>(v[j]);
+  } else {
+    for (const FeatureId j : occupied_[slot].columns) w[j] += sign * static_cast<double>(v[j]);
+  }
+}
+
+void JointDuals::occupy(Occupied& occupied, FeatureId column) {
+  if (occupied.full) return;
+  std::uint64_t& word = occupied.bits[column / 64];
+  const std::uint64_t bit = std::uint64_t{1} << column % 64;
+  if ((word & bit) != 0) return;
+  word |= bit;
+  occupied.columns.push_back(column);
+  if (occupied.columns.size() * kFullShare > dim_)
+    occupied = {.columns = {}, .bits = {}, .full = true};
+}
+
+/// The common columns count as occupied: they change in update_common().
+void JointDuals::find_occupied(std::uint32_t slot) {
+  Occupied& occupied = occupied_[slot];
+  occupied.full = false;
+  occupied.columns.clear();
+  occupied.bits.assign((dim_ + 63) / 64, 0);
+  const float* v = inner(slot);
+  for (FeatureId j = 0; j < dim_ && !occupied.full; ++j) {
+    if (v[j] != 0 || j < used_.num_common) occupy(occupied, j);
+  }
 }
 
 void JointDuals::seed_active_lists(Random& random) {
@@ -73,7 +127,7 @@ void JointDuals::update_common(Executor& executor) {
     for (auto m = order.rbegin(); m != order.rend(); ++m) {
       const std::uint32_t slot = paths_.slot[*m];
       if (slot == LeafPaths::kNoSlot) continue;
-      float* v = inner(slot);
+      float* v = inner_.data() + slot * dim_;
       double curvature = 1.0 / problem_.alpha[*m];
       for (std::size_t j = 0; j < P; ++j) gradient[j] = -v[j] * curvature;
       for (const std::uint32_t t : paths_.below[slot]) {
@@ -103,12 +157,13 @@ Regularisers JointDuals::rebuild_inner_nodes(Executor& executor) {
       }
     }
     const double alpha = problem_.alpha[paths_.node_of[slot]];
-    float* v = inner(static_cast<std::uint32_t>(slot));
+    float* v = inner_.data() + slot * dim_;
     for (std::size_t j = 0; j < dim_; ++j) squares[slot] += alpha * sum[j] * sum[j];
     for (std::size_t j = used_.num_common; j < dim_; ++j) v[j] = static_cast<float>(alpha * sum[j]);
     for (std::size_t j = 0; j < dim_; ++j) {
       primal_squares[slot] += static_cast<double>(v[j]) * v[j] / alpha;
     }
+    find_occupied(static_cast<std::uint32_t>(slot));
   });
   Regularisers value;
   for (const double s : private_squares(executor)) value.primal += 0.5 * s;
@@ -141,12 +196,33 @@ std::vector<double> JointDuals::private_squares(Executor& executor) const {
 
 void JointDuals::fill_block(std::size_t first, std::size_t count, std::vector<float>& block) const {
   block.assign(dim_ * kScanWidth, 0.0F);
+  // Neighbours share most of their path: each node is read once, for all of its targets here.
+  std::vector<NodeId> nodes;
+  for (std::size_t t = first; t < first + count; ++t) {
+    nodes.insert(nodes.end(), paths_.inner[t].begin(), paths_.inner[t].end());
+  }
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  for (const NodeId m : nodes) {
+    std::array<float, kScanWidth> below{};  // 1 for the targets below m
+    for (std::size_t t = 0; t < count; ++t) {
+      const auto& path = paths_.inner[first + t];
+      if (std::binary_search(path.begin(), path.end(), m)) below[t] = 1;
+    }
+    const float* v = inner(paths_.slot[m]);
+    const auto add = [&](std::size_t j) {
+      float* columns = block.data() + j * kScanWidth;
+      for (std::size_t t = 0; t < kScanWidth; ++t) columns[t] += v[j] * below[t];
+    };
+    const Occupied& occupied = occupied_[paths_.slot[m]];
+    if (occupied.full) {
+      for (std::size_t j = 0; j < dim_; ++j) add(j);
+    } else {
+      for (const FeatureId j : occupied.columns) add(j);
+    }
+  }
   for (std::size_t t = first; t < first + count; ++t) {
     float* column = block.data() + (t - first);
-    for (const NodeId m : paths_.inner[t]) {
-      const float* v = inner(paths_.slot[m]);
-      for (std::size_t j = 0; j < dim_; ++j) column[j * kScanWidth] += v[j];
-    }
     for (const ActiveRow& v : active_[t]) {
       if (v.a == 0) continue;
       const SparseRow x = X_.row(v.row);

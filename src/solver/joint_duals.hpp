@@ -48,9 +48,15 @@ class JointDuals {
 
   std::vector<ActiveRow>& active(std::size_t t) { return active_[t]; }
   const std::vector<ActiveRow>& active(std::size_t t) const { return active_[t]; }
+
   /// v_m of the inner node in that slot: dim() numbers.
-  float* inner(std::uint32_t slot) { return inner_.data() + slot * dim_; }
   const float* inner(std::uint32_t slot) const { return inner_.data() + slot * dim_; }
+  /// v_m += step * x, and += step * sum of dense vectors. Calls for different slots may run at
+  /// once.
+  void add_to_inner(std::uint32_t slot, double step, const SparseRow& x);
+  void add_to_inner(std::uint32_t slot, double step, std::span<const float* const> dense);
+  /// w += sign * v_m, in the time of the columns that v_m has.
+  void add_inner_to(std::uint32_t slot, double sign, double* w) const;
 
   /// A first guess at the rows that matter to a leaf: its own, those of the nearest leaves, and a
   /// few drawn by chance, which give the shared intercept its size.
@@ -72,6 +78,16 @@ class JointDuals {
   WeightMatrix weights() const;
 
  private:
+  /// Where v_m may differ from 0. Nodes with few leaves below have few columns, and sums along
+  /// paths meet them more often than any other: walking the list saves most of their cost.
+  struct Occupied {
+    std::vector<FeatureId> columns;   // unless full
+    std::vector<std::uint64_t> bits;  // the same as a bit set; empty if full
+    bool full = false;
+  };
+
+  void occupy(Occupied& occupied, FeatureId column);
+  void find_occupied(std::uint32_t slot);
   std::vector<double> private_squares(Executor& executor) const;
 
   const AdditiveProblem& problem_;
@@ -79,7 +95,8 @@ class JointDuals {
   UsedColumns used_;
   CsrView X_;
   std::size_t dim_;
-  std::vector<float> inner_;  // slots x dim_
+  std::vector<float> inner_;        // slots x dim_
+  std::vector<Occupied> occupied_;  // by slot
   std::vector<std::vector<ActiveRow>> active_;
 };
 
