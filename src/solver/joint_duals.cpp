@@ -221,16 +221,21 @@ void JointDuals::fill_block(std::size_t first, std::size_t count, std::vector<fl
       for (const FeatureId j : occupied.columns) add(j);
     }
   }
+  std::vector<double> own(used_.num_common);  // sums of many rows: in double precision
   for (std::size_t t = first; t < first + count; ++t) {
     float* column = block.data() + (t - first);
+    std::fill(own.begin(), own.end(), 0.0);
     for (const ActiveRow& v : active_[t]) {
       if (v.a == 0) continue;
-      const SparseRow x = X_.row(v.row);
       const double step = paths_.private_alpha[t] * v.signed_a();
+      add_scaled(step, common(v.row), own.data());
+      const SparseRow x = rare(v.row);
       for (std::size_t k = 0; k < x.size(); ++k) {
         column[x.columns[k] * kScanWidth] += static_cast<float>(step * x.values[k]);
       }
     }
+    for (std::size_t j = 0; j < own.size(); ++j)
+      column[j * kScanWidth] += static_cast<float>(own[j]);
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "margrove/base/random.hpp"
 #include "margrove/loss/point_loss.hpp"
@@ -81,47 +80,6 @@ TEST(JointDual, reported_primal_is_that_of_the_returned_weights) {
   const auto fit = train_joint_dual(instance.problem(), {.C = 2.0}, executor, control);
   EXPECT_NEAR(fit.primal, hinge_objective(instance, fit.weights, 2.0), 1e-4 * fit.primal);
   EXPECT_LE(fit.relative_gap(), 1e-3);
-}
-
-/// Twelve leaves below four nodes, whose rows have columns of their own and a large intercept that
-/// settles most other rows: no node uses more than a few of the columns.
-Instance sparse_instance(std::uint64_t seed) {
-  constexpr NodeId kInner = 4, kLeaves = 12;
-  constexpr FeatureId kColumnsEach = 100;
-  std::vector<LabelEdge> edges;
-  for (NodeId m = 1; m <= kInner; ++m) edges.push_back({0, m});
-  for (NodeId l = 0; l < kLeaves; ++l) edges.push_back({1 + l % kInner, 1 + kInner + l});
-  Random random(seed);
-  Instance made;
-  made.graph = LabelGraph::build(1 + kInner + kLeaves, edges);
-  made.targets.assign(made.graph.leaves().begin(), made.graph.leaves().end());
-  made.alpha.assign(made.graph.num_nodes(), 1.0);
-  made.X = CsrMatrix(kLeaves * kColumnsEach + 1);
-  for (std::size_t i = 0; i < 300; ++i) {
-    const auto leaf = static_cast<NodeId>(random.below(kLeaves));
-    std::set<FeatureId> columns;
-    while (columns.size() < 4) {
-      columns.insert(leaf * kColumnsEach + static_cast<FeatureId>(random.below(kColumnsEach)));
-    }
-    columns.insert(kLeaves * kColumnsEach);
-    made.X.append_row(std::vector<FeatureId>(columns.begin(), columns.end()),
-                      std::vector<float>{1, 1, 1, 1, 10});
-    made.labels.append(std::vector<LabelId>{1 + kInner + leaf});
-  }
-  return made;
-}
-
-TEST(JointDual, nodes_with_few_columns_lose_none_of_them) {
-  for (std::uint64_t seed = 0; seed < 3; ++seed) {
-    SCOPED_TRACE(seed);
-    const Instance instance = sparse_instance(seed);
-    Executor executor;
-    RunControl control;
-    const auto fit =
-        train_joint_dual(instance.problem(), {.C = 1.0, .tolerance = 1e-5}, executor, control);
-    EXPECT_EQ(fit.stop, Stop::converged);
-    EXPECT_NEAR(fit.primal, hinge_objective(instance, fit.weights, 1.0), 1e-5 * fit.primal);
-  }
 }
 
 TEST(JointDual, same_bits_on_1_2_and_5_threads) {
