@@ -82,6 +82,9 @@ class ShowHierarchy final : public Command {
         node_weights(graph, NodeWeightRule::parse(alpha_), options_.parse(), &control.run());
     control.leave_if_interrupted();
     print_weights(graph, kept, labelled.codec, weights);
+    if (const std::string warning = unweighted_leaves(graph, weights.alpha); !warning.empty()) {
+      warn(warning);
+    }
     return kOk;
   }
 

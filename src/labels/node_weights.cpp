@@ -209,6 +209,16 @@ std::vector<double> path_sums(const LabelGraph& graph, std::span<const double> a
   return sums;
 }
 
+std::string unweighted_leaves(const LabelGraph& graph, std::span<const double> alpha) {
+  const auto leaves = graph.leaves();
+  const auto count =
+      std::count_if(leaves.begin(), leaves.end(), [&](NodeId leaf) { return alpha[leaf] < 1e-9; });
+  if (count == 0) return {};
+  return concat("node weights: ", count, " of ", leaves.size(),
+                " leaves have weight 0, so that only the nodes above tell them apart; alpha maxmin "
+                "or directional gives each a share");
+}
+
 MergedGraph merge_duplicates(const LabelGraph& graph) {
   // Partition refinement: each leaf separates the nodes above it from the others of their class.
   std::vector<NodeId> class_of(graph.num_nodes(), 0);

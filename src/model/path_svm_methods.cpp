@@ -64,17 +64,10 @@ NodeWeights weights_of(const HsvmOptions& options, const LabelGraph& graph, RunC
                       {.merge_duplicates = options.merge_duplicates}, control);
 }
 
-/// Leaves of weight 0, as power rules give them below nodes that lie on many paths of a DAG, differ
-/// from others below the same nodes in nothing.
 void warn_of_unweighted_leaves(const LabelGraph& graph, std::span<const double> alpha,
                                std::vector<std::string>& warnings) {
-  const auto leaves = graph.leaves();
-  const auto count =
-      std::count_if(leaves.begin(), leaves.end(), [&](NodeId leaf) { return alpha[leaf] < 1e-9; });
-  if (count == 0) return;
-  warnings.push_back(concat("node weights: ", count, " of ", leaves.size(),
-                            " leaves have weight 0, so that only the nodes above tell them apart; "
-                            "alpha maxmin or directional gives each a share"));
+  std::string warning = unweighted_leaves(graph, alpha);
+  if (!warning.empty()) warnings.push_back(std::move(warning));
 }
 
 PathSvmResult fit_paths(const HsvmOptions& options, const std::string& task_loss,

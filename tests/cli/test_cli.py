@@ -239,6 +239,14 @@ class EndToEnd(CliTest):
             self.assertAlmostEqual(float(line.split("\t")[1]), 1, places=12)
         self.assertNotIn("path_sum", self.run_program("hierarchy", "tree")[0])
 
+    def test_hierarchy_warns_of_leaves_without_weight(self) -> None:
+        self.write("shared", "a x\na both\nb both\nb y\n")
+        warning = "margrove: warning: node weights: 1 of 3 leaves have weight 0"
+        _, err = self.run_program("hierarchy", "shared", "--alpha", "power:2")
+        self.assertIn(warning, err)
+        _, err = self.run_program("hierarchy", "shared", "--alpha", "maxmin")
+        self.assertNotIn("warning", err)
+
     def test_label_graph_stands_in_for_the_hierarchy(self) -> None:
         self.write("pairs", "a1 a2\nb1 b2  # alike\n")
         graph = ["--method", "hr-svm", "--label-graph", "pairs", "--anchor", "0.1"]
