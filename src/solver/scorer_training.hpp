@@ -76,10 +76,12 @@ PathSvmResult train_by_sgd(const Model& model, Psi psi, Search search, const Sco
   // All epochs made is the whole of what was asked for: there is no tolerance to miss.
   if (result.fit.stop == Stop::pass_limit) result.fit.stop = Stop::converged;
   const std::vector<float> w = run.weights();
-  const StructuredObjective objective = structured_objective(
-      model, psi, search, options.C, {w, 1.0}, given.executor, given.row_weights);
-  result.fit.primal = objective.value;
-  result.fit.oracle_calls += objective.oracle_calls;
+  if (result.fit.stop != Stop::interrupted) {
+    const StructuredObjective objective = structured_objective(
+        model, psi, search, options.C, {w, 1.0}, given.executor, given.row_weights);
+    result.fit.primal = objective.value;
+    result.fit.oracle_calls += objective.oracle_calls;
+  }
   result.weights = model.scorer().node_weights({w, 1.0}, given.num_features);
   if (given.continuation.keep) {
     auto state = std::make_shared<SgdFitState>();

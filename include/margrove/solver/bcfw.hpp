@@ -173,7 +173,7 @@ class Bcfw {
   static constexpr double kNapShare = 0.1;         // of the gap allowed an example
   static constexpr double kBlockTolerance = 0.05;  // of a block's first violation
   static constexpr double kWorthwhile = 0.1;       // of what the pass with oracles brought
-  static constexpr std::size_t kChunk = 1024;      // examples searched at once for the certificate
+  static constexpr std::size_t kChunk = 256;       // examples searched at once for the certificate
 
   static double relative(double gap, double primal) { return gap <= 0 ? 0.0 : gap / primal; }
 
@@ -436,6 +436,7 @@ class Bcfw {
     std::iota(examples.begin(), examples.end(), 0U);
     std::vector<Found> found(std::min(kChunk, examples.size()));
     for (std::size_t begin = 0; begin < examples.size(); begin += kChunk) {
+      if (control_.stop_reason() == Stop::interrupted) return false;  // nobody waits for the gap
       const std::span chunk = std::span<const std::uint32_t>(examples).subspan(
           begin, std::min(kChunk, examples.size() - begin));
       search_all(chunk, weights, found);

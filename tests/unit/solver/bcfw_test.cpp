@@ -499,6 +499,7 @@ TEST(PathSvm, stops_when_asked_and_says_so) {
       train_path_svm(p.X, p.leaf_of_row, p.graph, p.alpha, {.tolerance = 1e-12}, executor, control);
   EXPECT_EQ(result.fit.stop, Stop::interrupted);
   EXPECT_EQ(result.fit.passes, 2);
+  EXPECT_LE(result.fit.oracle_calls, 2 * 30);  // none for a gap that nobody waits for
 }
 
 TEST(PathSvm, byte_estimate_covers_the_weights) {
