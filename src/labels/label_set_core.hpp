@@ -90,8 +90,7 @@ class LabelSetSearch {
   bool relax(CoreRelaxation& relaxation);
   bool fix_by_reduced_costs();
   void round();
-  bool bound(double& value);
-  bool penalise();
+  void penalise();
   void take_closure();
   void tighten(double& value);
   double raise_shift(std::uint32_t k, double amount);

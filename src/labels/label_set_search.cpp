@@ -22,8 +22,9 @@ void LabelSetCore::clear() {
 
 bool LabelSetSearch::settle(const LabelSetCore& core) {
   start(core);
-  double upper = 0;
-  bound(upper);
+  penalise();
+  double upper = penalised_[0] + closure_.solve(penalised_, active_, false);
+  take_closure();
   complete_by_weights();
   if (upper <= best_value_ + tolerance_) return true;
   closure_.solve(penalised_, active_, true);
@@ -67,71 +68,41 @@ bool LabelSetSearch::has_selected_child(std::span<const char> z, std::uint32_t k
   return std::any_of(children.begin(), children.end(), [&](auto c) { return z[c] != 0; });
 }
 
-// An upper bound at the present fixings, and in z_ the closure that attains it; false when the
-// fixings contradict each other.
-bool LabelSetSearch::bound(double& value) {
-  if (!penalise()) return false;
-  value = closure_.solve(penalised_, active_, false);
-  double fixed = 0;
-  for (std::uint32_t k = 0; k < core_->size(); ++k) {
-    if (fix_[k] == kIn) fixed += penalised_[k];
-  }
-  value += fixed;
-  take_closure();
-  return true;
-}
-
 void LabelSetSearch::take_closure() {
   for (std::uint32_t k = 0; k < core_->size(); ++k) {
-    z_[k] = fix_[k] == kIn || closure_.selected(k);
+    z_[k] = k == 0 || closure_.selected(k);
   }
 }
 
-// Weights less the multipliers: those of former bounds where they still apply, and more where all
-// children of a node are worthless. active_: the free nodes that are still possible.
-bool LabelSetSearch::penalise() {
+// Weights less the multipliers, which are raised where all children of a node are worthless.
+// active_: the nodes below the root that are in some label set.
+void LabelSetSearch::penalise() {
   const auto& core = *core_;
   penalised_.assign(core.weight.begin(), core.weight.end());
   positive_below_.assign(core.size(), 0);
   active_.assign(core.size(), 0);
-  for (std::uint32_t k = 0; k < core.size(); ++k) {
-    if (shift_[k] == 0) continue;
-    const auto children = core.children(k);
-    const bool is_met = fix_[k] == kOut || std::any_of(children.begin(), children.end(),
-                                                       [&](auto c) { return fix_[c] == kIn; });
-    if (is_met ||
-        std::all_of(children.begin(), children.end(), [&](auto c) { return fix_[c] == kOut; })) {
-      shift_[k] = 0;
-      continue;
-    }
-    penalised_[k] -= shift_[k];
-    for (const auto c : children) penalised_[c] += shift_[k];
-  }
   for (std::uint32_t k = core.size(); k-- > 0;) {
-    if (fix_[k] == kOut) continue;
-    active_[k] = fix_[k] == kFree;
-    bool completed = core.grounded[k] != 0, has_open_child = false, worthless = true;
+    active_[k] = k != 0;
+    const bool grounded = core.grounded[k] != 0;
+    bool has_open_child = false, worthless = true;
     double cheapest = -kNoReserve;
-    if (!completed) {
+    if (!grounded) {
       for (const auto c : core.children(k)) {
-        if (fix_[c] == kOut || (fix_[c] == kFree && !active_[c])) continue;
-        completed = completed || fix_[c] == kIn;
+        if (!active_[c]) continue;
         has_open_child = true;
         worthless = worthless && !positive_below_[c];
         cheapest = std::min(cheapest, -penalised_[c]);
       }
     }
-    if (!completed && !has_open_child && core.reserve[k] == kNoReserve) {
-      if (fix_[k] == kIn) return false;
+    if (!grounded && !has_open_child && core.reserve[k] == kNoReserve) {
       active_[k] = 0;
       continue;
     }
-    if (!completed && !has_open_child) {
-      penalised_[k] += core.reserve[k] + shift_[k];
-      shift_[k] = 0;
-    } else if (!completed && worthless) {
-      const double shift = std::min(-core.reserve[k] - shift_[k], cheapest);
-      shift_[k] += shift;
+    if (!grounded && !has_open_child) {
+      penalised_[k] += core.reserve[k];
+    } else if (!grounded && worthless) {
+      const double shift = std::min(-core.reserve[k], cheapest);
+      shift_[k] = shift;
       penalised_[k] -= shift;
       for (const auto c : core.children(k)) penalised_[c] += shift;
     }
@@ -140,13 +111,12 @@ bool LabelSetSearch::penalise() {
       for (const auto p : core.parents(k)) positive_below_[p] = 1;
     }
   }
-  // A free node above a node that was just found impossible is not: only its descendants are.
+  // A node above one that was just found impossible is not: only its descendants are.
   for (std::uint32_t k = 0; k < core.size(); ++k) {
     for (const auto p : core.parents(k)) {
-      if (active_[k] && fix_[p] != kIn && !active_[p]) active_[k] = 0;
+      if (p != 0 && !active_[p]) active_[k] = 0;
     }
   }
-  return true;
 }
 
 // Dual ascent: raises the multipliers of selected nodes that have no child, as long as the closure
@@ -170,32 +140,36 @@ void LabelSetSearch::tighten(double& value) {
 // Returns by how much the bound fell.
 double LabelSetSearch::raise_shift(std::uint32_t k, double amount) {
   const auto& core = *core_;
-  bool has_open_child = false;
-  for (const auto c : core.children(k)) {
-    if (fix_[c] == kIn) return 0;
-    has_open_child = has_open_child || active_[c];
-  }
+  const auto children = core.children(k);
+  const bool has_open_child =
+      std::any_of(children.begin(), children.end(), [&](auto c) { return active_[c] != 0; });
   if (!has_open_child || amount <= tolerance_) return 0;
-  closure_.save();
   saved_shift_ = shift_;
   amount = std::min(amount, 1e13 * tolerance_);  // no reserve: any finite price will do
-  double step = fix_[k] == kIn ? amount : closure_.pull(k, amount);
-  for (int attempt = 0; attempt < 2 && step > tolerance_; ++attempt) {
+  const auto pull = [&](double most) { return k == 0 ? most : closure_.pull(k, most); };
+  closure_.start_journal();
+  double step = pull(amount), raised = 0;
+  for (int attempt = 0; attempt < 2 && step > tolerance_ && raised == 0; ++attempt) {
     double taken = step;
-    for (const auto c : core.children(k)) {
+    for (const auto c : children) {
       if (active_[c]) taken = std::min(taken, absorb(c, taken));
     }
     if (taken == step) {
-      shift_[k] += step;
-      return step;
+      raised = step;
+    } else {
+      closure_.undo_journal();
+      shift_ = saved_shift_;
+      step = pull(taken);
     }
-    closure_.restore();
-    shift_ = saved_shift_;
-    step = fix_[k] == kIn ? taken : closure_.pull(k, taken);
   }
-  closure_.restore();
-  shift_ = saved_shift_;
-  return 0;
+  if (raised > 0) {
+    shift_[k] += raised;
+  } else {
+    closure_.undo_journal();
+    shift_ = saved_shift_;
+  }
+  closure_.stop_journal();
+  return raised;
 }
 
 // How much the weight of c can rise without raising the bound: what the flow takes, and what c can
@@ -208,7 +182,6 @@ double LabelSetSearch::absorb(std::uint32_t c, double amount) {
   double rest = std::min(amount - taken, -core.reserve[c] - shift_[c]);
   bool has_open_child = false;
   for (const auto d : core.children(c)) {
-    if (fix_[d] == kIn) return taken;
     if (!active_[d] || rest <= tolerance_) continue;
     has_open_child = true;
     rest = std::min(rest, absorb(d, rest));
@@ -246,9 +219,7 @@ void LabelSetSearch::complete_by_reduced_costs() {
     double completion = 0;
     if (!core.grounded[k]) {
       completion = core.reserve[k] + shift_[k];
-      for (const auto c : core.children(k)) {
-        if (fix_[c] != kOut) completion = std::max(completion, reduced_[c]);
-      }
+      for (const auto c : core.children(k)) completion = std::max(completion, reduced_[c]);
     }
     reduced_[k] = completion - (active_[k] ? closure_.missing(k) : 0.0);
   }

@@ -244,16 +244,4 @@ void MaxClosure::undo_journal() {
   journal_.clear();
 }
 
-void MaxClosure::save() {
-  saved_supply_ = supply_;
-  saved_demand_ = demand_;
-  saved_flow_ = flow_;
-}
-
-void MaxClosure::restore() {
-  supply_ = saved_supply_;
-  demand_ = saved_demand_;
-  flow_ = saved_flow_;
-}
-
 }  // namespace margrove

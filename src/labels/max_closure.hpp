@@ -58,8 +58,6 @@ class MaxClosure {
   void add_forced(std::uint32_t k, std::span<char> z);
   /// Updates selected().
   void mark_selected();
-  void save();
-  void restore();
 
  private:
   void keep_what_positive_nodes_need(std::span<const double> weight, std::span<const char> active);
@@ -82,7 +80,6 @@ class MaxClosure {
   std::span<const std::uint32_t> up_pointers_, up_nodes_;
   std::vector<std::uint32_t> down_pointers_, down_nodes_, down_edges_;
   std::vector<char> active_, selected_;
-  std::vector<double> saved_supply_, saved_demand_, saved_flow_;
   std::vector<std::uint32_t> seen_, came_by_;  // find_path(): stamps, and the edge a node came by
   std::uint32_t stamp_ = 0;
   std::vector<double> supply_, demand_, flow_;      // what is left at nodes; flow up each edge
