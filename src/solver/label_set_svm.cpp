@@ -14,25 +14,11 @@ PathSvmResult train_label_set_svm(const CsrView& X, const LabelSets& leaves_of_r
   const LabelSetModel model(
       X, leaves_of_row, graph, alpha, keeps_sums(options.solver, continuation),
       options.inference == "exact" ? LabelSetMaximum::exact : LabelSetMaximum::relaxed);
-  BcfwOptions bcfw;
-  bcfw.C = options.C;
-  bcfw.tolerance = options.tolerance;
-  bcfw.max_passes = options.max_passes;
-  bcfw.seed = options.seed;
   // Fractional duals would be no labellings of the exact problem, so that inference is part of it.
   return train_scorer_model(
       model, MarginRescaling{}, MarginSearch{},
-      {
-          .problem = {graph, {alpha.begin(), alpha.end()}, "hamming, " + options.inference},
-          .solver = options.solver,
-          .bcfw = bcfw,
-          .epochs = options.epochs,
-          .num_features = X.num_columns(),
-          .continuation = continuation,
-          .row_weights = row_weights,
-          .executor = executor,
-          .control = control,
-      });
+      scorer_run(options, X, {graph, {alpha.begin(), alpha.end()}, "hamming, " + options.inference},
+                 row_weights, continuation, executor, control));
 }
 
 }  // namespace margrove

@@ -14,19 +14,6 @@ namespace {
 // each example would pay for its scores twice (once for the search, once after the steps since).
 constexpr double kCheapOracle = 100'000;
 
-BcfwOptions bcfw_options(const PathSvmOptions& options, const PathModel& model) {
-  BcfwOptions bcfw;
-  bcfw.C = options.C;
-  bcfw.tolerance = options.tolerance;
-  bcfw.max_passes = options.max_passes;
-  bcfw.seed = options.seed;
-  if (model.scorer().sweep_cost() < kCheapOracle) {
-    bcfw.minibatch = 1;
-    bcfw.cached_passes = 1;  // reads weights here and there: hardly cheaper than the oracle's sweep
-  }
-  return bcfw;
-}
-
 }  // namespace
 
 PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
@@ -39,19 +26,14 @@ PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_r
   const TaskLoss loss = by_margin ? parse_task_loss(options.task_loss) : TaskLoss::normalized;
   const PathModel model(X, leaf_of_row, graph, alpha, loss,
                         keeps_sums(options.solver, continuation));
-  const ScorerRun run{
-      .problem = {graph,
-                  {alpha.begin(), alpha.end()},
-                  by_margin ? options.task_loss : options.surrogate},
-      .solver = options.solver,
-      .bcfw = bcfw_options(options, model),
-      .epochs = options.epochs,
-      .num_features = X.num_columns(),
-      .continuation = continuation,
-      .row_weights = row_weights,
-      .executor = executor,
-      .control = control,
-  };
+  ScorerRun run = scorer_run(
+      options, X,
+      {graph, {alpha.begin(), alpha.end()}, by_margin ? options.task_loss : options.surrogate},
+      row_weights, continuation, executor, control);
+  if (model.scorer().sweep_cost() < kCheapOracle) {
+    run.bcfw.minibatch = 1;
+    run.bcfw.cached_passes = 1;  // reads weights here and there: hardly cheaper than the sweep
+  }
   return by_margin ? train_scorer_model(model, MarginRescaling{}, MarginSearch{}, run)
                    : train_scorer_model(model, NormalizedDifference{}, LeafSearch{}, run);
 }

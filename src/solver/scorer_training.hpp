@@ -59,6 +59,27 @@ struct ScorerRun {
   RunControl& control;
 };
 
+/// Of PathSvmOptions or LabelSetSvmOptions.
+template <class Options>
+ScorerRun scorer_run(const Options& options, const CsrView& X, ScorerProblem problem,
+                     std::span<const double> row_weights, const Continuation& continuation,
+                     Executor& executor, RunControl& control) {
+  return {
+      .problem = std::move(problem),
+      .solver = options.solver,
+      .bcfw = {.C = options.C,
+               .tolerance = options.tolerance,
+               .max_passes = options.max_passes,
+               .seed = options.seed},
+      .epochs = options.epochs,
+      .num_features = X.num_columns(),
+      .continuation = continuation,
+      .row_weights = row_weights,
+      .executor = executor,
+      .control = control,
+  };
+}
+
 template <class Model, class Psi, class Search>
 PathSvmResult train_by_sgd(const Model& model, Psi psi, Search search, const ScorerRun& given) {
   SgdOptions options;
