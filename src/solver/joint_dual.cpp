@@ -28,7 +28,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 #include "joint_dense.hpp"
 #include "joint_duals.hpp"
@@ -113,11 +112,10 @@ class JointDescent {
 
  private:
   struct Lane {
-    std::vector<double> w;             // path sum of the nodes in `path`
-    std::vector<NodeId> path;          // ascending
-    std::vector<Change> changes;       // of this round
-    std::vector<std::uint32_t> order;  // scratch: visiting order of an active list
-    double improvement = 0.0;          // of the dual, had the other lanes stood still
+    std::vector<double> w;        // path sum of the nodes in `path`
+    std::vector<NodeId> path;     // ascending
+    std::vector<Change> changes;  // of this round
+    double improvement = 0.0;     // of the dual, had the other lanes stood still
   };
 
   // ---- descent ----
