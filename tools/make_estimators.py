@@ -33,9 +33,8 @@ class Estimator:
     def parameters_of_run(self) -> list[tuple[str, str]]:
         """(declaration, help) of those that are no options of the method."""
         warm_start = {"Continued": WARM_START, "Incremental": WARM_START_BY_EPOCHS}.get(self.base)
-        continued = [("warm_start: bool = False", warm_start)] if warm_start else []
-        place = 1 + [p[0].split(":")[0] for p in RUN_PARAMETERS].index("calibration")
-        return RUN_PARAMETERS[:place] + continued + RUN_PARAMETERS[place:]
+        described = ((declaration, help or warm_start) for declaration, help in RUN_PARAMETERS)
+        return [(declaration, help) for declaration, help in described if help]
 
 
 ESTIMATORS = [
@@ -124,7 +123,7 @@ WARM_START_BY_EPOCHS = (
 )
 
 # What every class has beside its options: declaration, annotation of the default, help.
-RUN_PARAMETERS = [
+RUN_PARAMETERS: list[tuple[str, str | None]] = [
     (
         "hierarchy: Any = None",
         "the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none",
@@ -134,6 +133,7 @@ RUN_PARAMETERS = [
         "share of the rows held out to fit the temperature of probabilities, which trains twice; "
         "0: none",
     ),
+    ("warm_start: bool = False", None),  # of the estimators that have it: as above
     ("threads: int = 1", "threads to use, 0: one for each core; the result does not depend on it"),
     (
         "time_limit_seconds: float | None = None",
