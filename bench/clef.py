@@ -11,9 +11,9 @@ folds, and CPU seconds (user + system, all threads) of the whole search with its
 import argparse
 import json
 import pathlib
-import resource
-import subprocess
 import tempfile
+
+from measured_runs import measured_run
 
 RUNS = {
     "flat-svm": ("flat-svm", [], "0.01,0.03,0.1,0.3,1"),
@@ -27,15 +27,6 @@ RUNS = {
     "hsvm": ("hsvm", [], "0.01,0.03,0.1,0.3"),
     "nhsvm, power:2": ("nhsvm", [], "0.03,0.1,0.3,1"),
 }
-
-
-def cpu_of_children() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
-def run(command: list[str]) -> str:
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def main() -> None:
@@ -53,18 +44,16 @@ def main() -> None:
         method, options, grid = RUNS[name]
         with tempfile.TemporaryDirectory() as directory:
             model = str(pathlib.Path(directory) / "model")
-            start = cpu_of_children()
             command = [arguments.program, "tune", "--method", method, *options, "--quiet"]
             command += ["--grid", f"C={grid}", "--folds", "3"]
             command += ["--hierarchy", str(data / "hierarchy.txt"), str(data / "train.svm"), model]
-            printed = run(command)
-            seconds = cpu_of_children() - start
-            chosen = next(line for line in printed.splitlines() if line.endswith("*")).split()
+            tuned = measured_run(command)
+            chosen = next(line for line in tuned.output.splitlines() if line.endswith("*")).split()
             evaluate = [arguments.program, "evaluate", "--json", "--quiet"]
-            metrics = json.loads(run([*evaluate, model, str(data / "test.svm")]))
+            metrics = json.loads(measured_run([*evaluate, model, str(data / "test.svm")]).output)
         print(
             f"| {name} | {chosen[0]} | {metrics['micro_f1']:.4f} | {metrics['macro_f1']:.4f} | "
-            f"{chosen[1]} | {seconds:.1f} |",
+            f"{chosen[1]} | {tuned.cpu:.1f} |",
             flush=True,
         )
 

@@ -9,21 +9,15 @@ scikit-learn. Margrove's seconds include reading the file and writing the model,
 
 import argparse
 import pathlib
-import resource
-import subprocess
 import tempfile
 import time
 from typing import Any
 
 import numpy as np
 from liblinear.liblinearutil import train
+from measured_runs import measured_run
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
-
-
-def cpu_of_children() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def liblinear(X: Any, y: Any, C: float) -> tuple[float, float]:
@@ -45,14 +39,12 @@ def margrove(
     program: str, train_file: pathlib.Path, C: float, tolerance: float
 ) -> tuple[float, float, float]:
     with tempfile.TemporaryDirectory() as directory:
-        start = cpu_of_children()
         command = [program, "train", "--method", "flat-svm", "--multiclass", "crammer-singer"]
         command += ["--C", str(C), "--tolerance", str(tolerance), "--threads", "1", "--quiet"]
         command += [str(train_file), str(pathlib.Path(directory) / "model")]
-        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        seconds = cpu_of_children() - start
-    values = dict(line.split("\t") for line in output.splitlines() if line.count("\t") == 1)
-    return seconds, float(values["objective"]), float(values["relative_gap"])
+        run = measured_run(command)
+    values = run.values()
+    return run.cpu, float(values["objective"]), float(values["relative_gap"])
 
 
 def main() -> None:

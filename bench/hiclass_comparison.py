@@ -109,9 +109,8 @@ def worker(system: str, directory: Path, rows: int | None) -> dict[str, float]:
         from margrove import HRSVC, NHSVC, HRLogisticRegression, TopDownSVC
 
         if system.startswith("top-down"):  # needs a tree: the first parents, as HiClass gets them
-            loss = (
-                "squared-hinge" if system.endswith("squared") else "hinge"
-            )  # LinearSVC's: squared
+            # The squared hinge is LinearSVC's loss.
+            loss = "squared-hinge" if system.endswith("squared") else "hinge"
             tree = [(p[0], child) for child, p in parents.items()]
             model = TopDownSVC(hierarchy=tree, loss=loss)
         else:

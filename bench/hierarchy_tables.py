@@ -15,14 +15,14 @@ knows every label seen in training: rows whose labels are all known, and recall.
 
 import argparse
 import json
-import os
 import pathlib
 import random
-import resource
 import subprocess
 import sys
 import tempfile
 from typing import Any
+
+from measured_runs import measured_run
 
 RAW_NUMBERS = {
     "cellcycle-fun", "derisi-fun", "cellcycle-go", "eisen-go", "phyletic-go", "enron-hmc"
@@ -46,11 +46,6 @@ def rows_of(path: pathlib.Path) -> list[str]:
 
 def labels_of(line: str) -> set[str]:
     return set(line.split(" ", 1)[0].split(","))
-
-
-def cpu_of_children() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def split(folder: pathlib.Path) -> tuple[list[str], list[str]]:
@@ -83,20 +78,13 @@ class Runner:
         arguments = ["train", "--method", *method, *given, *self.extra, "--threads", "1", "--quiet"]
         arguments += ["--hierarchy", str(self.folder / "hierarchy.txt")]
         arguments += [str(self.scratch / rows), str(self.scratch / "model")]
-        with subprocess.Popen([self.program, *arguments], stdout=subprocess.PIPE, text=True) as run:
-            assert run.stdout is not None
-            output = run.stdout.read()
-            _, status, usage = os.wait4(run.pid, 0)
-            run.returncode = os.waitstatus_to_exitcode(status)
-        if run.returncode != 0:
-            sys.exit(f"margrove {' '.join(arguments)} ended with {run.returncode}")
-        values = dict(line.split("\t") for line in output.splitlines() if line.count("\t") == 1)
+        run = measured_run([self.program, *arguments])
+        values = run.values()
         measured = json.loads(
             self.run("evaluate", str(self.scratch / "model"), str(self.scratch / test), "--json")
         )
-        seconds = usage.ru_utime + usage.ru_stime
         return measured | {
-            "seconds": seconds, "MB": usage.ru_maxrss / 1024, "gap": values.get("relative_gap"),
+            "seconds": run.cpu, "MB": run.megabytes, "gap": values.get("relative_gap"),
             "stop": values.get("stop"), "options": options,
         }  # fmt: skip
 

@@ -20,7 +20,8 @@ import sys
 import tempfile
 from typing import Any
 
-from hierarchy_tables import PREPROCESSING, cpu_of_children, rows_of, split
+from hierarchy_tables import PREPROCESSING, rows_of, split
+from measured_runs import measured_run
 
 METRICS = ["jaccard", "instance_f1", "micro_f1", "macro_f1", "hamming_loss"]
 SURROGATES = {
@@ -55,14 +56,11 @@ class Bench:
     def fit(self, variant: str, C: str, rows: str, test: str) -> dict[str, Any]:
         model = str(self.scratch / "model")
         words = [*self.options(variant), "--C", C, "--threads", "1", "--quiet"]
-        start = cpu_of_children()
-        output = self.margrove("train", *words, str(self.scratch / rows), model)
-        seconds = cpu_of_children() - start
-        report = dict(line.split("\t") for line in output.splitlines() if line.count("\t") == 1)
+        run = measured_run([self.given.program, "train", *words, str(self.scratch / rows), model])
         measured: dict[str, Any] = json.loads(
             self.margrove("evaluate", model, str(self.scratch / test), "--json")
         )
-        return measured | {"C": C, "seconds": seconds, "gap": report.get("relative_gap", "")}
+        return measured | {"C": C, "seconds": run.cpu, "gap": run.values().get("relative_gap", "")}
 
 
 def main() -> None:

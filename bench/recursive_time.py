@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import tempfile
-import time
 from pathlib import Path
+
+from measured_runs import measured_run
 
 METHODS = ("flat-svm", "hr-svm", "flat-lr", "hr-lr")
 COUNTS = ("lshtc-small-rdf",)  # sets of raw counts, which become tf-idf features
@@ -36,25 +36,13 @@ def measure(
         options.append("--tfidf")
     with tempfile.TemporaryDirectory() as directory:
         files = [str(rows), os.path.join(directory, "model")]
-        start = time.monotonic()
-        with subprocess.Popen(
-            [args.margrove, "train", "--method", method, *options, *files],
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as run:
-            assert run.stdout is not None
-            printed = run.stdout.read()
-            _, status, usage = os.wait4(run.pid, 0)
-            run.returncode = os.waitstatus_to_exitcode(status)
-        wall = time.monotonic() - start
-        if run.returncode != 0:
-            raise SystemExit(f"{method} on {folder} ended with {run.returncode}")
-    report = dict(line.split("\t") for line in printed.splitlines() if "\t" in line)
+        run = measured_run([args.margrove, "train", "--method", method, *options, *files])
+    report = run.values()
     gap = report.get("relative_gap")
     return {
-        "cpu": usage.ru_utime + usage.ru_stime,
-        "megabytes": usage.ru_maxrss / 1024,
-        "wall": wall,
+        "cpu": run.cpu,
+        "megabytes": run.megabytes,
+        "wall": run.wall,
         "gap": float(gap) if gap is not None else float("nan"),
         "finished": float(report.get("stop") == "converged"),
     }

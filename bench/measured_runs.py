@@ -1,0 +1,35 @@
+"""What a run of a program costs."""
+
+import os
+import subprocess
+import time
+from dataclasses import dataclass
+
+
+@dataclass
+class MeasuredRun:
+    """A program's standard output, CPU and wall seconds, largest resident memory."""
+
+    output: str
+    cpu: float
+    wall: float
+    megabytes: float
+
+    def values(self) -> dict[str, str]:
+        """Lines of a name, a tab and a value."""
+        lines = self.output.splitlines()
+        return dict(line.split("\t") for line in lines if line.count("\t") == 1)
+
+
+def measured_run(command: list[str]) -> MeasuredRun:
+    """Runs a program to its end; leaves with its exit code where that is not 0."""
+    start = time.monotonic()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        output = run.stdout.read()
+        _, status, usage = os.wait4(run.pid, 0)
+        run.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.monotonic() - start
+    if run.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} ended with {run.returncode}")
+    return MeasuredRun(output, usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024)
