@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <iostream>
@@ -124,10 +125,10 @@ void ProgressPrinter::show(const Progress& progress) {
   std::string line = fmt::format("{}: {}", progress.stage, progress.done);
   if (progress.total > 0) line += fmt::format(" of {}", progress.total);
   line += fmt::format(" {}", progress.unit);
-  if (progress.objective == progress.objective) {
+  if (!std::isnan(progress.objective)) {
     line += fmt::format(", objective {:.6g}", progress.objective);
   }
-  if (progress.relative_gap == progress.relative_gap) {
+  if (!std::isnan(progress.relative_gap)) {
     line += fmt::format(", gap {:.2e}", progress.relative_gap);
   }
   line += fmt::format(", {:.1f} s", progress.seconds);
@@ -167,6 +168,8 @@ CommandControl::~CommandControl() {
 }
 
 void CommandControl::leave_if_interrupted() const {
+  // No std::exception: handlers of errors are to let it pass.
+  // NOLINTNEXTLINE(bugprone-std-exception-baseclass)
   if (control_.stop_reason() == Stop::interrupted) throw InterruptedByUser{};
 }
 

@@ -24,6 +24,8 @@ std::vector<ColumnRange> parse_columns(const std::string& text, const std::strin
     unsigned long first = 0;
     unsigned long last = 0;
     char rest = 0;
+    // A number too large becomes the largest, which is refused below.
+    // NOLINTNEXTLINE(bugprone-unchecked-string-to-number-conversion)
     const int found = std::sscanf(part.c_str(), " %lu - %lu %c", &first, &last, &rest);
     if (found == 1) last = first;
     require(found >= 1 && found <= 2 && part.find_first_not_of(" 0123456789-") == std::string::npos,

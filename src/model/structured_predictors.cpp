@@ -247,7 +247,7 @@ std::string DependencyPredictor::predict_file(const std::string& path, Executor&
       const auto slot = relation_slot(sentences[i], trees[i][k], k + 1, relation_table_.size());
       out += concat(trees[i][k], "\t", relations_.name(relation_table_[slot]), "\n");
     }
-    out += "\n";
+    out += '\n';
   }
   return out;
 }

@@ -20,7 +20,7 @@ std::size_t size_of(DType dtype);
 std::string_view to_string(DType dtype);
 
 template <class T>
-inline constexpr DType dtype_of = [] {
+constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, std::uint8_t>) return DType::u8;
   if constexpr (std::is_same_v<T, std::int32_t>) return DType::i32;
   if constexpr (std::is_same_v<T, std::uint32_t>) return DType::u32;
@@ -28,7 +28,7 @@ inline constexpr DType dtype_of = [] {
   if constexpr (std::is_same_v<T, std::uint64_t>) return DType::u64;
   if constexpr (std::is_same_v<T, float>) return DType::f32;
   if constexpr (std::is_same_v<T, double>) return DType::f64;
-}();
+}
 
 /// Little-endian, row-major; the bytes belong to the TensorMap or to what it keeps alive.
 struct Tensor {
@@ -54,13 +54,13 @@ class TensorMap {
   /// Copies `values`. An empty shape stands for {values.size()}.
   template <class T>
   void put(std::string name, std::span<const T> values, std::vector<std::uint64_t> shape = {}) {
-    put_bytes(std::move(name), dtype_of<T>, std::as_bytes(values), std::move(shape), true);
+    put_bytes(std::move(name), dtype_of<T>(), std::as_bytes(values), std::move(shape), true);
   }
   /// Does not copy: `values` must outlive the map. For large arrays on their way to a file.
   template <class T>
   void put_view(std::string name, std::span<const T> values,
                 std::vector<std::uint64_t> shape = {}) {
-    put_bytes(std::move(name), dtype_of<T>, std::as_bytes(values), std::move(shape), false);
+    put_bytes(std::move(name), dtype_of<T>(), std::as_bytes(values), std::move(shape), false);
   }
   void put_text(std::string key, std::string value) {
     metadata_.insert_or_assign(std::move(key), std::move(value));
@@ -74,14 +74,14 @@ class TensorMap {
   static constexpr std::uint64_t kAnySize = ~std::uint64_t{0};
   template <class T>
   std::vector<T> get(std::string_view name, std::uint64_t size = kAnySize) const {
-    const Tensor& tensor = checked(name, dtype_of<T>, {size});
+    const Tensor& tensor = checked(name, dtype_of<T>(), {size});
     return copy_of<T>(tensor);
   }
   /// A copy of a tensor with two axes; either may be kAnySize.
   template <class T>
   std::vector<T> get_matrix(std::string_view name, std::uint64_t rows,
                             std::uint64_t columns) const {
-    return copy_of<T>(checked(name, dtype_of<T>, {rows, columns}));
+    return copy_of<T>(checked(name, dtype_of<T>(), {rows, columns}));
   }
   std::vector<std::uint64_t> shape(std::string_view name) const;
   std::vector<std::string> get_strings(const std::string& name) const;
