@@ -2,6 +2,7 @@
 //
 //   bench_synthetic_hierarchies accuracy balanced|unbalanced [repetitions = 20] [rows = 8000]
 //                               [repetitions that choose C = 2] [tolerance = 1e-2]
+//                               [METHOD,... = all]
 //   bench_synthetic_hierarchies invariance [rows = 1000]
 //
 // accuracy: repetition r is the problem of seed r: so many rows to train on, 2,000 more to choose C
@@ -154,15 +155,26 @@ double choose_C(const Learner& learner, int start, const std::string& tolerance,
   }
 }
 
-void compare_accuracies(bool balanced, std::uint64_t repetitions, std::int64_t num_rows,
-                        std::uint64_t num_tuned, const std::string& tolerance) {
-  const std::vector<Learner> learners{
+/// Those whose names are in a list with commas; all if it is empty.
+std::vector<Learner> learners_of(const std::string& names) {
+  std::vector<Learner> learners{
       {"nhsvm", "nhsvm", {}, {-3, 2}},
       {"hsvm", "hsvm", {}, {-2, 4}},
-      {"flat-svm, one-vs-rest", "flat-svm", {}, {-7, 2}},
-      {"flat-svm, Crammer-Singer", "flat-svm", {{"multiclass", "crammer-singer"}}, {-4, 2}},
+      {"one-vs-rest", "flat-svm", {}, {-7, 2}},
+      {"crammer-singer", "flat-svm", {{"multiclass", "crammer-singer"}}, {-4, 2}},
       {"shared-svm", "shared-svm", {}, {-4, 2}},
   };
+  if (!names.empty()) {
+    std::erase_if(learners, [&](const Learner& learner) {
+      return ("," + names + ",").find("," + learner.name + ",") == std::string::npos;
+    });
+  }
+  return learners;
+}
+
+void compare_accuracies(bool balanced, std::uint64_t repetitions, std::int64_t num_rows,
+                        std::uint64_t num_tuned, const std::string& tolerance,
+                        const std::vector<Learner>& learners) {
   std::vector<Problem> tuned;
   for (std::uint64_t seed = 0; seed < num_tuned; ++seed) {
     tuned.push_back(make_problem(balanced, num_rows, seed));
@@ -281,12 +293,12 @@ int main(int argc, char** argv) {
   if (task != "accuracy" || argc < 3) {
     fmt::print(stderr,
                "usage: bench_synthetic_hierarchies accuracy balanced|unbalanced "
-               "[repetitions] [rows] [repetitions that choose C] [tolerance]\n"
+               "[repetitions] [rows] [repetitions that choose C] [tolerance] [METHOD,...]\n"
                "       bench_synthetic_hierarchies invariance [rows]\n");
     return 2;
   }
   compare_accuracies(std::string(argv[2]) == "balanced", static_cast<std::uint64_t>(number(3, 20)),
                      number(4, 8000), static_cast<std::uint64_t>(number(5, 2)),
-                     argc > 6 ? argv[6] : "1e-2");
+                     argc > 6 ? argv[6] : "1e-2", learners_of(argc > 7 ? argv[7] : ""));
   return 0;
 }
