@@ -3,6 +3,7 @@
 
 bench/hierarchy_tables.py --program build/margrove --data FOLDER --sets clef cellcycle-fun
                           [--methods nhsvm] [--C 0.1 1 10] [--alpha power:2 maxmin] [--json FILE]
+                          [--single-label] [--tree] [--rows 400]
 
 FOLDER/SET holds train.svm, test.svm, hierarchy.txt and, where there is one, valid.svm, which is the
 hold-out; otherwise a fifth of the training rows is, drawn by a fixed seed, or each of --folds parts
@@ -10,7 +11,8 @@ in turn. Every grid point is trained on the other rows and measured on the hold-
 over the folds); the best is trained on both, measured on the test rows. Markdown; MB is the largest
 resident memory of the final training. nhsvm with the rule that has the best hold-out is then tested
 against the other methods, in pairs (margrove compare). The ceiling is what a model could reach that
-knows every label seen in training: rows whose labels are all known, and recall.
+knows every label seen in training: rows whose labels are all known, and recall. A method may carry
+options of its own: nhsvm,--inference,relaxed.
 """
 
 import argparse
@@ -44,6 +46,10 @@ def rows_of(path: pathlib.Path) -> list[str]:
     return lines[1:] if is_header else lines
 
 
+def kept_rows(path: pathlib.Path, single_label: bool) -> list[str]:
+    return [line for line in rows_of(path) if not single_label or len(labels_of(line)) == 1]
+
+
 def labels_of(line: str) -> set[str]:
     return set(line.split(" ", 1)[0].split(","))
 
@@ -52,10 +58,20 @@ def split(folder: pathlib.Path) -> tuple[list[str], list[str]]:
     return splits(folder, 1)[0]
 
 
-def splits(folder: pathlib.Path, folds: int) -> list[tuple[list[str], list[str]]]:
-    train = rows_of(folder / "train.svm")
+def first_parents(path: pathlib.Path) -> str:
+    parents: dict[str, str] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.strip():
+            parents.setdefault(line.split()[1], line.split()[0])
+    return "".join(f"{parent} {child}\n" for child, parent in parents.items())
+
+
+def splits(
+    folder: pathlib.Path, folds: int, single_label: bool = False
+) -> list[tuple[list[str], list[str]]]:
+    train = kept_rows(folder / "train.svm", single_label)
     if (folder / "valid.svm").exists():
-        return [(train, rows_of(folder / "valid.svm"))]
+        return [(train, kept_rows(folder / "valid.svm", single_label))]
     random.Random(0).shuffle(train)
     parts = [train[k :: max(folds, 5)] for k in range(max(folds, 5))]
     return [
@@ -64,9 +80,13 @@ def splits(folder: pathlib.Path, folds: int) -> list[tuple[list[str], list[str]]
     ]
 
 
+def drawn(rows: list[str], number: int) -> list[str]:
+    return random.Random(1).sample(rows, min(number, len(rows)))
+
+
 class Runner:
-    def __init__(self, program: str, folder: pathlib.Path, scratch: pathlib.Path, extra: list[str]):
-        self.program, self.folder, self.scratch, self.extra = program, folder, scratch, extra
+    def __init__(self, program: str, scratch: pathlib.Path, extra: list[str]):
+        self.program, self.scratch, self.extra = program, scratch, extra
 
     def run(self, *arguments: str) -> str:
         return subprocess.run(
@@ -76,7 +96,7 @@ class Runner:
     def fit(self, method: list[str], options: dict[str, str], rows: str, test: str) -> Any:
         given = [word for name, value in options.items() for word in (f"--{name}", value)]
         arguments = ["train", "--method", *method, *given, *self.extra, "--threads", "1", "--quiet"]
-        arguments += ["--hierarchy", str(self.folder / "hierarchy.txt")]
+        arguments += ["--hierarchy", str(self.scratch / "hierarchy")]
         arguments += [str(self.scratch / rows), str(self.scratch / "model")]
         run = measured_run([self.program, *arguments])
         values = run.values()
@@ -153,26 +173,37 @@ def main() -> None:
     parser.add_argument("--tolerance", default="1e-2")
     parser.add_argument("--folds", type=int, default=1, help="of cross-validation; 1: a hold-out")
     parser.add_argument("--limit", help="seconds a training may take, longer than it takes to read")
+    parser.add_argument("--single-label", action="store_true", help="leave out the other rows")
+    parser.add_argument("--tree", action="store_true", help="each node below its first parent only")
+    parser.add_argument("--rows", type=int, help="train on that many rows, drawn by a fixed seed")
     parser.add_argument("--json", type=pathlib.Path)
     given = parser.parse_args()
     everything = []
     for name in given.sets:
-        folds = splits(given.data / name, given.folds)
-        train, held_out = folds[0]
-        test = rows_of(given.data / name / "test.svm")
-        whole, recall = ceiling(train + held_out, test)
+        folds = splits(given.data / name, given.folds, given.single_label)
+        everyone = [line for part in folds[0] for line in part]
+        if given.rows:
+            folds = [(drawn(train, given.rows), held_out) for train, held_out in folds]
+            everyone = drawn(everyone, given.rows)
+        test = kept_rows(given.data / name / "test.svm", given.single_label)
+        whole, recall = ceiling(everyone, test)
         print(f"\n`{name}`: ceiling of accuracy {whole:.3f}, of recall {recall:.3f}\n")
         columns = ["method", "options", "hold-out", *METRICS, "gap", "CPU s", "MB"]
         print("| " + " | ".join(columns) + " |")
         print("|---" * len(columns) + "|")
         with tempfile.TemporaryDirectory() as directory:
             scratch = pathlib.Path(directory)
-            files = {"all": train + held_out, "test": test}
+            files = {"all": everyone, "test": test}
             for k, (kept, left_out) in enumerate(folds):
                 files |= {f"train{k}": kept, f"valid{k}": left_out}
             for file, lines in files.items():
                 (scratch / file).write_text("".join(lines), encoding="utf-8")
-            runner = Runner(given.program, given.data / name, scratch, PREPROCESSING.get(name, []))
+            hierarchy = given.data / name / "hierarchy.txt"
+            (scratch / "hierarchy").write_text(
+                first_parents(hierarchy) if given.tree else hierarchy.read_text(encoding="utf-8"),
+                encoding="utf-8",
+            )
+            runner = Runner(given.program, scratch, PREPROCESSING.get(name, []))
             finals = tabulate(runner, name, len(folds), given)
             ours = [row for row in finals if row["rule"]]
             if ours:

@@ -236,10 +236,19 @@ WeightSolution DualNewton::run(double tolerance, int max_steps, RunControl& cont
 
 }  // namespace
 
-WeightSolution solve_weight_program(const LabelGraph& graph, const WeightProgram& program,
+WeightSolution solve_by_dual_newton(const LabelGraph& graph, const WeightProgram& program,
                                     double tolerance, int max_steps, RunControl& control) {
   if (graph.num_nodes() == 0) return {};
   return DualNewton(graph, program).run(tolerance, max_steps, control);
+}
+
+WeightSolution solve_weight_program(const LabelGraph& graph, const WeightProgram& program,
+                                    double tolerance, int max_steps, RunControl& control) {
+  auto interior = solve_by_interior_points(graph, program, tolerance, max_steps, control);
+  if (interior && interior->stop != Stop::pass_limit) return *std::move(interior);
+  auto solution = solve_by_dual_newton(graph, program, tolerance, max_steps, control);
+  const bool is_better = !interior || solution.kkt_residual <= interior->kkt_residual;
+  return is_better ? std::move(solution) : *std::move(interior);
 }
 
 }  // namespace margrove::detail

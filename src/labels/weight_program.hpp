@@ -2,6 +2,7 @@
 // Convex programmes for node weights on graphs.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "margrove/base/progress.hpp"
@@ -24,10 +25,23 @@ struct WeightSolution {
   Stop stop = Stop::converged;
 };
 
-/// Projected Newton steps on the dual, conjugate gradients inside. alpha is the stationary point of
-/// the multipliers, so that only constraints and complementarity are left to violate: their largest
-/// violation is the residual.
+/// By interior points, or by Newton steps on the dual where these do not fit or do not end within
+/// the tolerance. The residual is the largest violation of a condition of optimality by alpha and
+/// the multipliers; path sums are off by no more.
 WeightSolution solve_weight_program(const LabelGraph& graph, const WeightProgram& program,
+                                    double tolerance, int max_steps, RunControl& control);
+
+/// Some dozens of steps, each a system solved by sparse factors. Empty if the graph has no inner
+/// node or the factors would be too large.
+std::optional<WeightSolution> solve_by_interior_points(const LabelGraph& graph,
+                                                       const WeightProgram& program,
+                                                       double tolerance, int max_steps,
+                                                       RunControl& control);
+
+/// Projected Newton steps on the dual, conjugate gradients inside, in memory O(nodes + edges) plus
+/// the lists of a PathOperator. alpha is the stationary point of the multipliers, so that only
+/// constraints and complementarity are left to violate.
+WeightSolution solve_by_dual_newton(const LabelGraph& graph, const WeightProgram& program,
                                     double tolerance, int max_steps, RunControl& control);
 
 }  // namespace margrove::detail

@@ -11,6 +11,7 @@
 #include "interior_point.hpp"
 #include "margrove/base/errors.hpp"
 #include "random_graphs.hpp"
+#include "weight_program.hpp"
 
 namespace margrove {
 namespace {
@@ -230,6 +231,39 @@ TEST(NodeWeights, a_relaxed_tree_is_power_2) {
   const auto alpha = node_weights(graph, {Kind::relaxed, 1.5}).alpha;
   const auto expected = referee(graph, 2, 1.5, false);
   for (NodeId n = 0; n < 25; ++n) EXPECT_NEAR(alpha[n], expected[n], 1e-6);
+}
+
+TEST(NodeWeights, both_solvers_of_programmes_agree) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    Random random(seed);
+    const auto graph = testing::random_dag(30 + std::uint32_t(random.below(60)), 3, random);
+    for (const detail::WeightProgram& program :
+         {detail::WeightProgram{2, 1, false}, detail::WeightProgram{1.5, 1, false},
+          detail::WeightProgram{2, 1.3, false}, detail::WeightProgram{2, 1, true}}) {
+      SCOPED_TRACE(concat(seed, ' ', program.rho, ' ', program.longest, ' ', program.directional));
+      RunControl control;
+      const auto interior = detail::solve_by_interior_points(graph, program, 1e-9, 1000, control);
+      ASSERT_TRUE(interior.has_value());
+      EXPECT_LE(interior->kkt_residual, 1e-9);
+      const auto dual = detail::solve_by_dual_newton(graph, program, 1e-9, 1000, control);
+      EXPECT_LE(dual.kkt_residual, 1e-9);
+      for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+        EXPECT_NEAR(interior->alpha[n], dual.alpha[n], 1e-7);
+      }
+    }
+  }
+}
+
+TEST(NodeWeights, a_graph_of_hundreds_takes_some_dozens_of_steps) {
+  Random random(5);
+  const auto graph = testing::random_dag(600, 3, random);
+  for (const char* rule : {"power:2", "power:1.5", "directional", "relaxed:1.5"}) {
+    SCOPED_TRACE(rule);
+    const auto weights = node_weights(graph, NodeWeightRule::parse(rule));
+    EXPECT_EQ(weights.stop, Stop::converged);
+    EXPECT_LE(weights.kkt_residual, 1e-9);
+    EXPECT_LE(weights.iterations, 100);
+  }
 }
 
 TEST(NodeWeights, an_interrupt_stops_the_solver) {
