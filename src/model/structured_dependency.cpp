@@ -7,6 +7,7 @@ StructuredWeights fit_dependency(std::vector<ParserSentence> sentences,
                                  const StructuredOptions& options, Executor& executor,
                                  RunControl& control) {
   require_hamming(options);
+  require_exact(options);
   const DependencyModel model(std::move(sentences), std::move(trees), options.hash_bits);
   return fit_structured(model, options, executor, control);
 }

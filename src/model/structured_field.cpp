@@ -1,3 +1,4 @@
+#include "margrove/oracle/relaxed_field.hpp"
 #include "structured_training.hpp"
 
 namespace margrove {
@@ -6,6 +7,9 @@ StructuredWeights fit_field(const CsrView& X, const LabelSets& labels, std::uint
                             const StructuredOptions& options, Executor& executor,
                             RunControl& control) {
   const FieldModel model(X, labels, num_labels, {.criteria = criteria_of(options)});
+  if (options.inference == "relaxed") {
+    return fit_structured(RelaxedFieldModel(model), options, executor, control);
+  }
   return fit_structured(model, options, executor, control);
 }
 

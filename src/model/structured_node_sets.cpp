@@ -6,6 +6,7 @@ StructuredWeights fit_node_sets(const CsrView& X, std::span<const std::vector<No
                                 const LabelGraph& graph, const StructuredOptions& options,
                                 Executor& executor, RunControl& control) {
   require_hamming(options);
+  require_exact(options);
   return fit_structured(NodeSetModel(X, leaves, graph), options, executor, control);
 }
 

@@ -20,6 +20,12 @@ inline void require_hamming(const StructuredOptions& options) {
                          options.surrogate, "', which model ", options.model, " does not offer");
 }
 
+inline void require_exact(const StructuredOptions& options) {
+  require<InvalidOption>(options.inference == "exact", "option inference is '", options.inference,
+                         "', which model ", options.model,
+                         " does not offer; multilabel-field does");
+}
+
 /// Subgradients of labellings that miss the maximum by this share are as good as any. Nor does
 /// ProbLoss gain by bans there: its edges are nearly flat, and its best corners as good to learn
 /// from.

@@ -1,6 +1,7 @@
 #include "margrove/oracle/node_sets.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 #include "margrove/base/errors.hpp"
@@ -8,8 +9,12 @@
 namespace margrove {
 
 NodeSetOracle::NodeSetOracle(NodeSetWorkspace& workspace, const LabelSetInference& inference,
-                             const NodeSet& truth)
-    : workspace_(workspace), inference_(inference), truth_(truth), truth_score_(score(truth)) {}
+                             const RankedLabelSets* ranking, const NodeSet& truth)
+    : workspace_(workspace),
+      inference_(inference),
+      ranking_(ranking),
+      truth_(truth),
+      truth_score_(score(truth)) {}
 
 double NodeSetOracle::score(const NodeSet& y) const {
   double sum = 0.0;
@@ -27,7 +32,7 @@ Candidate<NodeSet> NodeSetOracle::evaluate(const NodeSet& y) const {
 }
 
 // A weight of 0 becomes one so small that it only decides ties; losses are whole numbers.
-Candidate<NodeSet> NodeSetOracle::argmax(double w_m, double w_g) const {
+void NodeSetOracle::weigh(double w_m, double w_g) const {
   auto& w = workspace_;
   if (w_m == 0.0) {
     double total = 1.0;
@@ -38,9 +43,37 @@ Candidate<NodeSet> NodeSetOracle::argmax(double w_m, double w_g) const {
   w.weighted.resize(w.scores.size());
   for (std::size_t n = 0; n < w.scores.size(); ++n) w.weighted[n] = w_m * w.scores[n] + w_g;
   for (const NodeId n : truth_) w.weighted[n] -= 2.0 * w_g;
+}
+
+Candidate<NodeSet> NodeSetOracle::argmax(double w_m, double w_g) const {
+  weigh(w_m, w_g);
   NodeSet y;
-  inference_.best(w.weighted, w.inference, y);
+  inference_.best(workspace_.weighted, workspace_.inference, y);
   return evaluate(y);
+}
+
+std::vector<Candidate<NodeSet>> NodeSetOracle::k_best(double w_m, double w_g, int k) const {
+  assert(has_k_best());
+  weigh(w_m, w_g);
+  ranking_->start(workspace_.weighted, workspace_.ranking);
+  std::vector<Candidate<NodeSet>> best;
+  NodeSet y;
+  while (best.size() < static_cast<std::size_t>(k) && ranking_->next(workspace_.ranking, y)) {
+    best.push_back(evaluate(y));
+  }
+  return best;
+}
+
+std::optional<Candidate<NodeSet>> NodeSetOracle::argmax_without(
+    double w_m, double w_g, std::span<const NodeSet> banned) const {
+  assert(has_k_best());
+  weigh(w_m, w_g);
+  ranking_->start(workspace_.weighted, workspace_.ranking);
+  NodeSet y;
+  while (ranking_->next(workspace_.ranking, y)) {
+    if (std::find(banned.begin(), banned.end(), y) == banned.end()) return evaluate(y);
+  }
+  return std::nullopt;
 }
 
 NodeSetModel::NodeSetModel(const CsrView& X, std::span<const std::vector<NodeId>> leaves,
@@ -49,6 +82,7 @@ NodeSetModel::NodeSetModel(const CsrView& X, std::span<const std::vector<NodeId>
       num_nodes_(graph.num_nodes()),
       inference_(graph),
       squared_norms_(margrove::squared_norms(X)) {
+  if (graph.is_tree()) ranking_.emplace(graph);
   require(leaves.size() == X.num_rows(), "node-set model: there are ", leaves.size(),
           " label sets, but ", X.num_rows(), " rows; there must be one a row");
   for (std::size_t i = 0; i < leaves.size(); ++i) {
@@ -82,7 +116,7 @@ void score_node_set(const SparseRow& x, std::size_t num_features, std::uint32_t 
 NodeSetOracle NodeSetModel::oracle(std::size_t i, ScaledWeights w,
                                    NodeSetWorkspace& workspace) const {
   score_node_set(X_.row(i), X_.num_columns(), num_nodes_, w, workspace);
-  return {workspace, inference_, truth_[i]};
+  return {workspace, inference_, ranking_ ? &*ranking_ : nullptr, truth_[i]};
 }
 
 void NodeSetModel::difference(std::size_t i, const NodeSet& y, SparseVector& difference) const {

@@ -280,30 +280,43 @@ std::optional<Candidate<LabelVector>> FieldOracle::constrained_argmax(
   return best;
 }
 
-Candidate<HalfVector> FieldOracle::relaxed_argmax(double w_m, double w_g) const {
+Candidate<FieldShares> FieldOracle::relaxed_argmax(double w_m, double w_g) const {
   if (w_m == 0.0) w_m = kTieWeight * w_g;
   if (w_g == 0.0) w_g = kTieWeight * w_m;
   solve(w_m, w_g);
   const auto& w = workspace_;
   const std::size_t K = w.unary.size();
-  HalfVector y(K);
+  FieldShares y;
+  y.labels.resize(K);
+  y.pairs.reserve(K * (K - 1) / 2);
   for (std::size_t k = 0; k < K; ++k) {
     const auto fixed = w.dual.persistent()[k];
-    y[k] = fixed < 0 ? 0.5F : static_cast<float>(fixed);
+    y.labels[k] = fixed < 0 ? 0.5F : static_cast<float>(fixed);
   }
-  double constant = part_m_.constant, g = part_g_.constant;
-  double score = w.constant;
   for (std::size_t k = 0; k < K; ++k) {
-    const double y_k = static_cast<double>(y[k]);
+    for (std::size_t l = k + 1; l < K; ++l) {
+      const float a = y.labels[k], b = y.labels[l];
+      const bool attracts = w.scaled_interactions[k * K + l] > 0.0;
+      y.pairs.push_back(attracts ? std::min(a, b) : std::max(0.0F, a + b - 1.0F));
+    }
+  }
+  return evaluate(y);
+}
+
+Candidate<FieldShares> FieldOracle::evaluate(const FieldShares& y) const {
+  const auto& w = workspace_;
+  const std::size_t K = w.unary.size();
+  double constant = part_m_.constant, g = part_g_.constant, score = w.constant;
+  for (std::size_t k = 0, pair = 0; k < K; ++k) {
+    const auto y_k = static_cast<double>(y.labels[k]);
     constant += y_k * part_m_.per_label[k];
     g += y_k * part_g_.per_label[k];
     score += y_k * w.unary[k];
-    for (std::size_t l = k + 1; l < K; ++l) {
-      const double y_l = static_cast<double>(y[l]), r = w.interactions[k * K + l];
-      score += r * (r > 0.0 ? std::min(y_k, y_l) : std::max(0.0, y_k + y_l - 1.0));
+    for (std::size_t l = k + 1; l < K; ++l, ++pair) {
+      score += static_cast<double>(y.pairs[pair]) * w.interactions[k * K + l];
     }
   }
-  return {std::move(y), score - truth_score_ + constant, g, constant};
+  return {y, score - truth_score_ + constant, g, constant};
 }
 
 FieldModel::FieldModel(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,

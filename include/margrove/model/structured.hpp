@@ -22,6 +22,7 @@ struct StructuredOptions : CommonOptions {
   std::string model = "chain";
   std::string surrogate = "margin";
   std::string search = "auto";
+  std::string inference = "exact";
   std::string solver = "auto";
   double tolerance = 1e-2;
   int max_passes = 50;
@@ -45,6 +46,9 @@ struct StructuredOptions : CommonOptions {
                            "convex-hull"}},
                   "how the most violating labelling is found; auto: margin for margin rescaling, "
                   "convex-hull for the others"),
+            field("inference", &StructuredOptions::inference, Choices{{"exact", "relaxed"}},
+                  "multilabel-field: train on the most violating label set, or on the maximum of "
+                  "the linear relaxation, which may be fractional; the gap is that of the choice"),
             field("solver", &StructuredOptions::solver,
                   Choices{{"auto", "bcfw", "sgd", "cutting-plane", "one-slack"}},
                   "auto: bcfw where the surrogate is affine in the margin, otherwise sgd"),

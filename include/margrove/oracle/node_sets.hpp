@@ -1,15 +1,17 @@
 #pragma once
 // Label sets of a hierarchy: f(x, y) = sum over the nodes n of y of <w_n, x>, y the union of the
 // ancestors of some leaves, task loss the number of nodes in which two sets differ. Exact on trees
-// (O(nodes)) and on DAGs (labels/label_set_inference.hpp).
+// (O(nodes)) and on DAGs (labels/label_set_inference.hpp); the k best on trees only.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "margrove/data/csr_matrix.hpp"
 #include "margrove/labels/label_graph.hpp"
 #include "margrove/labels/label_set_inference.hpp"
+#include "margrove/labels/ranked_label_sets.hpp"
 #include "margrove/oracle/oracle.hpp"
 
 namespace margrove {
@@ -21,25 +23,33 @@ struct NodeSetWorkspace {
   std::vector<double> scores;  // one a node
   std::vector<double> weighted;
   LabelSetInference::Workspace inference;
+  RankedLabelSets::Workspace ranking;
 };
 
 class NodeSetOracle {
  public:
   using Labelling = NodeSet;
 
-  /// Refers to its arguments.
+  /// Refers to its arguments. ranking: of the tree; null on a DAG.
   NodeSetOracle(NodeSetWorkspace& workspace, const LabelSetInference& inference,
-                const NodeSet& truth);
+                const RankedLabelSets* ranking, const NodeSet& truth);
 
   Candidate<NodeSet> argmax(double w_m, double w_g) const;
+  /// On trees.
+  bool has_k_best() const { return ranking_ != nullptr; }
+  std::vector<Candidate<NodeSet>> k_best(double w_m, double w_g, int k) const;
+  std::optional<Candidate<NodeSet>> argmax_without(double w_m, double w_g,
+                                                   std::span<const NodeSet> banned) const;
   Candidate<NodeSet> truth() const { return {truth_, 0.0, 0.0}; }
   Candidate<NodeSet> evaluate(const NodeSet& y) const;
 
  private:
   double score(const NodeSet& y) const;
+  void weigh(double w_m, double w_g) const;
 
   NodeSetWorkspace& workspace_;
   const LabelSetInference& inference_;
+  const RankedLabelSets* ranking_;
   const NodeSet& truth_;
   double truth_score_;
 };
@@ -76,6 +86,7 @@ class NodeSetModel {
   CsrView X_;
   std::uint32_t num_nodes_;
   LabelSetInference inference_;
+  std::optional<RankedLabelSets> ranking_;  // of a tree
   std::vector<NodeSet> truth_;
   std::vector<double> squared_norms_;  // of the rows
 };

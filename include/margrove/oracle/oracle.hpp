@@ -56,6 +56,17 @@ concept BanListOracle = Oracle<O> && requires(const O& oracle, double w_m, doubl
   } -> std::same_as<std::optional<Candidate<typename O::Labelling>>>;
 };
 
+/// Whether the oracle has one of the last two for the example at hand: those of some models depend
+/// on the shape of the data and say so by a member has_k_best().
+template <Oracle O>
+bool has_k_best(const O& oracle) {
+  if constexpr (requires { oracle.has_k_best(); }) {
+    return oracle.has_k_best();
+  } else {
+    return KBestOracle<O> || BanListOracle<O>;
+  }
+}
+
 /// The part of the plane between two rays from the origin of (h, g), h = 1 + m:
 /// h > 0, g > 0 and lower h <= g <= upper h, each side strict or not.
 struct SlopeBounds {
@@ -90,6 +101,14 @@ concept RelaxedOracle = Oracle<O> && requires(const O& oracle, double w_m, doubl
   typename O::RelaxedLabelling;
   { oracle.relaxed_argmax(w_m, w_g) } -> std::same_as<Candidate<typename O::RelaxedLabelling>>;
 };
+
+/// Optional: labellings are the points of a convex set on which m and g are linear, as those of a
+/// relaxation are; (1 - t) a + t b is one of them.
+template <class O>
+concept ConvexOracle =
+    Oracle<O> && requires(const O& oracle, const O::Labelling& a, const O::Labelling& b, double t) {
+      { oracle.mix(a, b, t) } -> std::same_as<typename O::Labelling>;
+    };
 
 /// A sparse vector over the flat weights of a structured model; indices need not be sorted but do
 /// not repeat.

@@ -19,9 +19,13 @@ namespace margrove {
 /// y_k for every label k, 0 or 1.
 using LabelVector = std::vector<std::uint8_t>;
 
-/// What roof duality leaves open is 1/2; `pairs` has the local polytope's value of each open pair
-/// through z = min(y_k, y_l) where the pair attracts and max(0, y_k + y_l - 1) where it repels.
-using HalfVector = std::vector<float>;
+/// A point of the local polytope, which relaxes the label sets: y_k in [0, 1] of each label, then
+/// z_kl of the pairs k < l by rows, the share of k and l together,
+/// max(0, y_k + y_l - 1) <= z_kl <= min(y_k, y_l).
+struct FieldShares {
+  std::vector<float> labels, pairs;
+  bool operator==(const FieldShares&) const = default;
+};
 
 struct FieldWorkspace {
   std::vector<double> unary;         // K: score of y_k = 1 against y_k = 0, the rest 0
@@ -41,7 +45,7 @@ struct FieldOptions {
 class FieldOracle {
  public:
   using Labelling = LabelVector;
-  using RelaxedLabelling = HalfVector;
+  using RelaxedLabelling = FieldShares;
 
   /// Refers to its arguments. `truth` may be empty: then only decode() may be called.
   FieldOracle(FieldWorkspace& workspace, std::span<const std::uint8_t> truth,
@@ -57,8 +61,9 @@ class FieldOracle {
   /// bound on the Lagrangian of the two bounds.
   std::optional<Candidate<LabelVector>> constrained_argmax(double w_m, double w_g,
                                                            const SlopeBounds& bounds) const;
-  /// The optimum of the linear programming relaxation (all in halves).
-  Candidate<HalfVector> relaxed_argmax(double w_m, double w_g) const;
+  /// The optimum of the linear programming relaxation (all in halves). Also at negative weights.
+  Candidate<FieldShares> relaxed_argmax(double w_m, double w_g) const;
+  Candidate<FieldShares> evaluate(const FieldShares& y) const;
   LabelVector decode() const;
 
   /// False if some call met max_nodes: its answer then may not be the best.
@@ -105,6 +110,9 @@ class FieldModel {
   FieldOracle oracle(std::size_t i, ScaledWeights w, FieldWorkspace& workspace) const;
   void difference(std::size_t i, const LabelVector& y, SparseVector& difference) const;
   const LabelVector& truth(std::size_t i) const { return truth_[i]; }
+  std::uint32_t num_labels() const { return num_labels_; }
+  const CsrView& rows() const { return X_; }
+  double squared_norm(std::size_t i) const { return squared_norms_[i]; }
 
   // As ImplicitDifferences says: a set far from the truth differs in nonzeros x K weights.
   void margins(std::size_t i, std::span<const LabelVector> labellings, ScaledWeights w,

@@ -3,7 +3,7 @@
 // in the (m, g) plane, for every bi-criteria surrogate, by lambda-oracle calls: at most one a
 // corner of the hull and one to confirm (Theorem 6). A fractional optimum is made integral by
 // banning the two labellings that it mixes and searching on (Thesis 5.3.3), which ends with the
-// exact maximum.
+// exact maximum. Where labellings may be fractional themselves (ConvexOracle), it is the answer.
 //
 // The line asked next separates the found points from everything better: the tangent of psi at the
 // best found point or, where a neighbour lies above that tangent, the edge to this neighbour.
@@ -55,7 +55,9 @@ struct ConvexHullSearch {
     Run<O, S> run(*this, oracle, psi, cache);
     run.climb();
     run.remember(cache);
-    if constexpr (BanListOracle<O> || KBestOracle<O>) run.make_integral();
+    if constexpr (BanListOracle<O> || KBestOracle<O>) {
+      if (has_k_best(oracle)) run.make_integral();
+    }
     return run.result();
   }
 
@@ -124,10 +126,26 @@ struct ConvexHullSearch {
     }
 
     SearchResult<Y> result() const {
+      if constexpr (ConvexOracle<O>) {
+        if (optimum_.a != optimum_.b && optimum_.value > best_value()) return mixture();
+      }
       const double value = best_value();
       const double bound = options_.tolerance > 0.0 ? std::numeric_limits<double>::infinity()
                                                     : std::max(value, bound_);
       return {found_[best_], value, certified_bound(oracle_, bound), calls_};
+    }
+
+    SearchResult<Y> mixture() const {
+      const Candidate<Y>&a = found_[chain_[optimum_.a].index],
+            &b = found_[chain_[optimum_.b].index];
+      const double t = optimum_.t;
+      const double bound = options_.tolerance > 0.0 ? std::numeric_limits<double>::infinity()
+                                                    : std::max(optimum_.value, bound_);
+      return {{oracle_.mix(a.y, b.y, t), optimum_.m, optimum_.g,
+               (1.0 - t) * a.constant + t * b.constant},
+              optimum_.value,
+              certified_bound(oracle_, bound),
+              calls_};
     }
 
     // The best and its neighbours on the chain: the next search starts from them.

@@ -174,6 +174,9 @@ TEST(Structured, solvers_and_searches_that_do_not_fit_throw) {
   EXPECT_EQ(message_of({{"surrogate", "slack"}, {"search", "sarawagi"}}),
             "option search is 'sarawagi', which needs the slacks of solver cutting-plane, but "
             "solver is bcfw");
+  EXPECT_EQ(message_of({{"inference", "relaxed"}}),
+            "option inference is 'relaxed', which model chain does not offer; multilabel-field "
+            "does");
 }
 
 TEST(Structured, parsers_find_simple_trees_again) {
@@ -213,10 +216,15 @@ TEST(Structured, fields_and_hierarchies_train_on_rows) {
   data.X = X;
   data.labels = &labels;
   data.codec = &codec;
-  for (const auto* model : {"multilabel-field", "hierarchy"}) {
+  using Case = std::pair<const char*, const char*>;
+  for (const auto& [model, inference] : {Case{"multilabel-field", "exact"},
+                                         {"multilabel-field", "relaxed"},
+                                         {"hierarchy", "exact"}}) {
+    SCOPED_TRACE(inference);
     const Method& method = find_method("structured");
     const auto run = method.start();
-    set_options(run->options(), {{"model", model}, {"surrogate", "slack"}, {"C", "10"}});
+    set_options(run->options(),
+                {{"model", model}, {"inference", inference}, {"surrogate", "slack"}, {"C", "10"}});
     EXPECT_EQ(method.read_examples({"rows.svm"}, run->options()), nullptr);
     Executor executor(1);
     RunControl control;

@@ -5,12 +5,15 @@
 #include <set>
 
 #include "margrove/base/errors.hpp"
+#include "margrove/loss/surrogates.hpp"
+#include "margrove/search/convex_hull.hpp"
 #include "model_checks.hpp"
 
 namespace margrove {
 namespace {
 
-static_assert(StructuredModel<NodeSetModel> && EvaluatingOracle<NodeSetOracle>);
+static_assert(StructuredModel<NodeSetModel> && EvaluatingOracle<NodeSetOracle> &&
+              KBestOracle<NodeSetOracle> && BanListOracle<NodeSetOracle>);
 
 // Every union of A(l) over a non-empty set of leaves.
 std::vector<NodeSet> all_sets(const LabelGraph& graph) {
@@ -64,6 +67,64 @@ TEST(NodeSets, equal_enumeration_for_every_lambda_on_trees_and_dags) {
     some.resize(std::min<std::size_t>(some.size(), 6));
     testing::expect_implicit_differences(model, 0, some, random);
   }
+}
+
+// 2 roots, 4 inner nodes, 8 leaves, one of them deep.
+LabelGraph small_tree() {
+  const std::vector<LabelEdge> edges{{0, 2}, {0, 3}, {1, 4},  {1, 5},  {2, 6}, {2, 7},
+                                     {3, 8}, {4, 9}, {4, 10}, {6, 11}, {6, 12}};
+  return LabelGraph::build(13, edges);
+}
+
+TEST(NodeSets, convex_hull_search_is_exact_on_trees_under_slack_rescaling) {
+  const LabelGraph graph = small_tree();
+  int fractional = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const CsrMatrix X = testing::random_rows(random, 1, 4);
+    const std::vector<std::vector<NodeId>> labels{{5, 11}};
+    const NodeSetModel model(X, labels, graph);
+    const auto w = testing::random_weights(random, model.num_weights(), 0.7);
+    NodeSetWorkspace workspace;
+    const auto oracle = model.oracle(0, {w}, workspace);
+    double best = 0.0;
+    for (const NodeSet& y : all_sets(graph)) {
+      const auto c = oracle.evaluate(y);
+      best = std::max(best, SlackRescaling{}.value(c.m, c.g));
+    }
+    LabelCache<NodeSet> cache, other;
+    const auto found =
+        ConvexHullSearch{.max_bans = 500}(oracle, DynamicSurrogate(SlackRescaling{}), cache);
+    EXPECT_NEAR(found.value, best, 1e-9 * best);
+    EXPECT_NEAR(found.upper_bound, best, 1e-8 * best);
+    const auto without =
+        ConvexHullSearch{.max_bans = 0}(oracle, DynamicSurrogate(SlackRescaling{}), other);
+    fractional += without.upper_bound > best * (1 + 1e-6) ? 1 : 0;
+  }
+  EXPECT_GT(fractional, 10);
+}
+
+TEST(NodeSets, on_dags_have_no_k_best_and_their_search_says_what_it_may_miss) {
+  const std::vector<LabelEdge> edges{{0, 2}, {1, 2}, {1, 3}, {0, 4}};
+  const LabelGraph graph = LabelGraph::build(5, edges);
+  Random random(3);
+  const CsrMatrix X = testing::random_rows(random, 1, 3);
+  const std::vector<std::vector<NodeId>> labels{{2}};
+  const NodeSetModel model(X, labels, graph);
+  const auto w = testing::random_weights(random, model.num_weights());
+  NodeSetWorkspace workspace;
+  const auto oracle = model.oracle(0, {w}, workspace);
+  EXPECT_FALSE(has_k_best(oracle));
+  LabelCache<NodeSet> cache;
+  const auto found = ConvexHullSearch{}(oracle, DynamicSurrogate(SlackRescaling{}), cache);
+  double best = 0.0;
+  for (const NodeSet& y : all_sets(graph)) {
+    const auto c = oracle.evaluate(y);
+    best = std::max(best, SlackRescaling{}.value(c.m, c.g));
+  }
+  EXPECT_LE(found.value, best + 1e-12);
+  EXPECT_GE(found.upper_bound, best - 1e-9);
 }
 
 TEST(NodeSets, rows_without_a_leaf_throw) {
