@@ -50,7 +50,7 @@ class Bench:
             return ["--method", "flat-svm", *words]
         words += ["--method", "structured", "--model", self.given.model]
         words += ["--max-passes", self.given.max_passes, "--tolerance", self.given.tolerance]
-        words += ["--max-bans", self.given.max_bans]
+        words += ["--max-bans", self.given.max_bans, "--inference", self.given.inference]
         return [*words, "--surrogate", SURROGATES[variant]]
 
     def fit(self, variant: str, C: str, rows: str, test: str) -> dict[str, Any]:
@@ -77,6 +77,7 @@ def main() -> None:
     parser.add_argument("--max-passes", default="50")
     parser.add_argument("--max-bans", default="10")
     parser.add_argument("--tolerance", default="1e-2")
+    parser.add_argument("--inference", default="exact", choices=["exact", "relaxed"])
     parser.add_argument("--json", type=pathlib.Path)
     given = parser.parse_args()
     everything = []

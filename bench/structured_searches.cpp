@@ -1,24 +1,29 @@
 // The searches for the most violating labelling side by side (Thesis, tables 4.1 and 5.1): a
 // cutting plane run with slack rescaling, in which every search answers every question.
 //
-//   bench_structured_searches TRAIN.svm LABELS EXAMPLES C [MAX_ROUNDS [MAX_NODES]]
+//   bench_structured_searches TRAIN.svm LABELS EXAMPLES C [MAX_ROUNDS [MAX_NODES]] [relaxed]
 //
-// LABELS: the most frequent ones are kept. MAX_NODES: of one branch and bound. Prints, for each
-// search, oracle calls and CPU microseconds a question and the share of questions whose maximum it
-// missed.
+// LABELS: the most frequent ones are kept. MAX_NODES: of one branch and bound. relaxed: labellings
+// are the points of the linear relaxation, as in the thesis; convex hull search, exact there,
+// drives the solver in place of angular search. Prints, for each search, oracle calls and CPU
+// microseconds a question and the share of questions whose maximum it missed.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
 #include <numeric>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "margrove/data/svmlight_reader.hpp"
 #include "margrove/oracle/pairwise_field.hpp"
+#include "margrove/oracle/relaxed_field.hpp"
 #include "margrove/search/angular.hpp"
 #include "margrove/search/convex_hull.hpp"
 #include "margrove/search/product_searches.hpp"
@@ -40,46 +45,122 @@ struct Tally {
   double seconds = 0;
 };
 
-// Runs all searches on each question; the one that drives the solver is exact angular search.
+// Searches run on one question, counted; the last one asked drives the solver.
+template <class Y>
+class Question {
+ public:
+  explicit Question(std::vector<Tally>& tallies) : tallies_(tallies) {}
+
+  template <class Search, class O>
+  void put(const Search& search, const O& oracle, LabelCache<Y>& cache) {
+    const double start = cpu_seconds();
+    results_.push_back(search(oracle, SlackRescaling{}, cache));
+    Tally& tally = tallies_[results_.size() - 1];
+    tally.seconds += cpu_seconds() - start;
+    tally.calls += results_.back().oracle_calls;
+  }
+  SearchResult<Y> finish() {
+    double best = 0;
+    for (const auto& result : results_) best = std::max(best, result.value);
+    for (std::size_t k = 0; k < results_.size(); ++k) {
+      const auto& [y, value, upper_bound, calls] = results_[k];
+      tallies_[k].misses += value < best * (1 - 1.001e-3) ? 1 : 0;
+      tallies_[k].uncertified += upper_bound > value * (1 + 1.1e-3) ? 1 : 0;
+    }
+    return results_.back();
+  }
+
+ private:
+  std::vector<Tally>& tallies_;
+  std::vector<SearchResult<Y>> results_;
+};
+
+constexpr std::array kNames{"sarawagi-gupta",     "binary",  "bisecting",      "convex-hull",
+                            "convex-hull + bans", "angular", "angular + cache"};
+
 struct AllSearches {
   std::vector<Tally>* tallies;
   std::int64_t* questions;
   double slack = 0.0;
 
-  template <class O>
-  SearchResult<LabelVector> operator()(const O& oracle, const SlackRescaling& psi,
+  SearchResult<LabelVector> operator()(const FieldOracle& oracle, const SlackRescaling&,
                                        LabelCache<LabelVector>& cache) const {
-    std::vector<SearchResult<LabelVector>> results;
-    const auto run = [&](std::size_t k, const auto& search, LabelCache<LabelVector>& its_cache) {
-      const double start = cpu_seconds();
-      results.push_back(search(oracle, psi, its_cache));
-      (*tallies)[k].seconds += cpu_seconds() - start;
-      (*tallies)[k].calls += results.back().oracle_calls;
-    };
+    Question<LabelVector> question(*tallies);
     LabelCache<LabelVector> none;
-    run(0, SarawagiGuptaSearch{.slack = slack}, none);
-    run(1, BinarySearch{}, none);
-    run(2, BisectingSearch{.warm_start = false}, none);
-    run(3, ConvexHullSearch{.max_bans = 0, .warm_start = false}, none);
-    run(4, ConvexHullSearch{.warm_start = false}, none);
-    run(5, AngularSearch{.use_cache = false}, none);
-    run(6, AngularSearch{}, cache);
+    question.put(SarawagiGuptaSearch{.slack = slack}, oracle, none);
+    question.put(BinarySearch{}, oracle, none);
+    question.put(BisectingSearch{.warm_start = false}, oracle, none);
+    question.put(ConvexHullSearch{.max_bans = 0, .warm_start = false}, oracle, none);
+    question.put(ConvexHullSearch{.warm_start = false}, oracle, none);
+    question.put(AngularSearch{.use_cache = false}, oracle, none);
+    question.put(AngularSearch{}, oracle, cache);
     ++*questions;
-    double best = 0;
-    for (const auto& result : results) best = std::max(best, result.value);
-    for (std::size_t k = 0; k < results.size(); ++k) {
-      (*tallies)[k].misses += results[k].value < best * (1 - 1.001e-3) ? 1 : 0;
-      (*tallies)[k].uncertified += results[k].upper_bound > results[k].value * (1 + 1.1e-3) ? 1 : 0;
-    }
-    return results.back();
+    return question.finish();
   }
 };
+
+constexpr std::array kRelaxedNames{"sarawagi-gupta",      "binary",      "bisecting",
+                                   "convex-hull, corner", "convex-hull", "convex-hull + cache"};
+
+// The relaxation without its mixtures.
+struct Corners {
+  using Labelling = FieldShares;
+  const RelaxedFieldOracle& oracle;
+  Candidate<FieldShares> argmax(double w_m, double w_g) const { return oracle.argmax(w_m, w_g); }
+  Candidate<FieldShares> truth() const { return oracle.truth(); }
+};
+
+struct AllRelaxedSearches {
+  std::vector<Tally>* tallies;
+  std::int64_t* questions;
+  double slack = 0.0;
+
+  SearchResult<FieldShares> operator()(const RelaxedFieldOracle& oracle, const SlackRescaling&,
+                                       LabelCache<FieldShares>& cache) const {
+    Question<FieldShares> question(*tallies);
+    LabelCache<FieldShares> none;
+    question.put(SarawagiGuptaSearch{.slack = slack}, oracle, none);
+    question.put(BinarySearch{}, oracle, none);
+    question.put(BisectingSearch{.warm_start = false}, oracle, none);
+    question.put(ConvexHullSearch{.warm_start = false}, Corners{oracle}, none);
+    question.put(ConvexHullSearch{.warm_start = false}, oracle, none);
+    question.put(ConvexHullSearch{}, oracle, cache);
+    ++*questions;
+    return question.finish();
+  }
+};
+
+template <class Searches, class Model>
+void run(const Model& model, std::span<const char* const> names, double C, int max_rounds) {
+  std::vector<Tally> tallies;
+  for (const char* name : names) tallies.push_back({name});
+  std::int64_t questions = 0;
+  Executor executor(1);
+  RunControl control;
+  CuttingPlane solver(model, SlackRescaling{}, Searches{&tallies, &questions},
+                      CuttingPlaneOptions{.C = C, .tolerance = 1e-2, .max_rounds = max_rounds},
+                      executor, control);
+  const StructuredFit fit = solver.run();
+  fmt::print("{} examples, C {}: {} rounds, {} questions, gap {:.4f}, objective {:.4f}\n",
+             model.num_examples(), C, fit.passes, questions, fit.relative_gap, fit.primal);
+  fmt::print("{:<20} {:>8} {:>10} {:>8} {:>12}\n", "search", "queries", "cpu us", "missed",
+             "uncertified");
+  for (const Tally& t : tallies) {
+    const auto n = static_cast<double>(questions);
+    fmt::print("{:<20} {:>8.2f} {:>10.1f} {:>8.3f} {:>12.3f}\n", t.name,
+               static_cast<double>(t.calls) / n, 1e6 * t.seconds / n,
+               static_cast<double>(t.misses) / n, static_cast<double>(t.uncertified) / n);
+  }
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bool is_relaxed = argc > 5 && std::string_view(argv[argc - 1]) == "relaxed";
+  if (is_relaxed) --argc;
   if (argc < 5) {
-    fmt::print(stderr, "usage: {} TRAIN.svm LABELS EXAMPLES C [MAX_ROUNDS [MAX_NODES]]\n", argv[0]);
+    fmt::print(stderr, "usage: {} TRAIN.svm LABELS EXAMPLES C [MAX_ROUNDS [MAX_NODES]] [relaxed]\n",
+               argv[0]);
     return 2;
   }
   const Dataset data = read_svmlight(argv[1]);
@@ -111,29 +192,11 @@ int main(int argc, char** argv) {
     labels.append(kept);
   }
 
-  std::vector<Tally> tallies;
-  for (const auto* name : {"sarawagi-gupta", "binary", "bisecting", "convex-hull",
-                           "convex-hull + bans", "angular", "angular + cache"}) {
-    tallies.push_back({name});
-  }
-  std::int64_t questions = 0;
   const FieldModel model(X, labels, num_labels, {.max_nodes = max_nodes});
-  Executor executor(1);
-  RunControl control;
-  CuttingPlane solver(model, SlackRescaling{}, AllSearches{&tallies, &questions},
-                      CuttingPlaneOptions{.C = C, .tolerance = 1e-2, .max_rounds = max_rounds},
-                      executor, control);
-  const StructuredFit fit = solver.run();
-  fmt::print(
-      "{} examples, {} labels, C {}: {} rounds, {} questions, gap {:.4f}, objective {:.4f}\n",
-      num_examples, num_labels, C, fit.passes, questions, fit.relative_gap, fit.primal);
-  fmt::print("{:<20} {:>8} {:>10} {:>8} {:>12}\n", "search", "queries", "cpu us", "missed",
-             "uncertified");
-  for (const Tally& t : tallies) {
-    const auto n = static_cast<double>(questions);
-    fmt::print("{:<20} {:>8.2f} {:>10.1f} {:>8.3f} {:>12.3f}\n", t.name,
-               static_cast<double>(t.calls) / n, 1e6 * t.seconds / n,
-               static_cast<double>(t.misses) / n, static_cast<double>(t.uncertified) / n);
+  if (is_relaxed) {
+    run<AllRelaxedSearches>(RelaxedFieldModel(model), kRelaxedNames, C, max_rounds);
+  } else {
+    run<AllSearches>(model, kNames, C, max_rounds);
   }
   return 0;
 }
