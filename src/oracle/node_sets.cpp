@@ -9,10 +9,10 @@
 namespace margrove {
 
 NodeSetOracle::NodeSetOracle(NodeSetWorkspace& workspace, const LabelSetInference& inference,
-                             const RankedLabelSets* ranking, const NodeSet& truth)
+                             const TreeRankings* rankings, const NodeSet& truth)
     : workspace_(workspace),
       inference_(inference),
-      ranking_(ranking),
+      rankings_(rankings),
       truth_(truth),
       truth_score_(score(truth)) {}
 
@@ -55,10 +55,11 @@ Candidate<NodeSet> NodeSetOracle::argmax(double w_m, double w_g) const {
 std::vector<Candidate<NodeSet>> NodeSetOracle::k_best(double w_m, double w_g, int k) const {
   assert(has_k_best());
   weigh(w_m, w_g);
-  ranking_->start(workspace_.weighted, workspace_.ranking);
+  rankings_->ranked.start(workspace_.weighted, workspace_.ranking);
   std::vector<Candidate<NodeSet>> best;
   NodeSet y;
-  while (best.size() < static_cast<std::size_t>(k) && ranking_->next(workspace_.ranking, y)) {
+  while (best.size() < static_cast<std::size_t>(k) &&
+         rankings_->ranked.next(workspace_.ranking, y)) {
     best.push_back(evaluate(y));
   }
   return best;
@@ -68,12 +69,26 @@ std::optional<Candidate<NodeSet>> NodeSetOracle::argmax_without(
     double w_m, double w_g, std::span<const NodeSet> banned) const {
   assert(has_k_best());
   weigh(w_m, w_g);
-  ranking_->start(workspace_.weighted, workspace_.ranking);
+  rankings_->ranked.start(workspace_.weighted, workspace_.ranking);
   NodeSet y;
-  while (ranking_->next(workspace_.ranking, y)) {
+  while (rankings_->ranked.next(workspace_.ranking, y)) {
     if (std::find(banned.begin(), banned.end(), y) == banned.end()) return evaluate(y);
   }
   return std::nullopt;
+}
+
+std::span<const double> NodeSetOracle::loss_front() const {
+  assert(has_loss_front());
+  const auto front = rankings_->front.solve(workspace_.scores, truth_, workspace_.front);
+  workspace_.front_margins.assign(front.begin(), front.end());
+  for (double& m : workspace_.front_margins) m -= truth_score_;
+  return workspace_.front_margins;
+}
+
+Candidate<NodeSet> NodeSetOracle::at_loss(std::uint32_t g) const {
+  NodeSet y;
+  rankings_->front.collect(g, workspace_.front, y);
+  return evaluate(y);
 }
 
 NodeSetModel::NodeSetModel(const CsrView& X, std::span<const std::vector<NodeId>> leaves,
@@ -82,7 +97,7 @@ NodeSetModel::NodeSetModel(const CsrView& X, std::span<const std::vector<NodeId>
       num_nodes_(graph.num_nodes()),
       inference_(graph),
       squared_norms_(margrove::squared_norms(X)) {
-  if (graph.is_tree()) ranking_.emplace(graph);
+  if (graph.is_tree()) rankings_.emplace(graph);
   require(leaves.size() == X.num_rows(), "node-set model: there are ", leaves.size(),
           " label sets, but ", X.num_rows(), " rows; there must be one a row");
   for (std::size_t i = 0; i < leaves.size(); ++i) {
@@ -116,7 +131,7 @@ void score_node_set(const SparseRow& x, std::size_t num_features, std::uint32_t 
 NodeSetOracle NodeSetModel::oracle(std::size_t i, ScaledWeights w,
                                    NodeSetWorkspace& workspace) const {
   score_node_set(X_.row(i), X_.num_columns(), num_nodes_, w, workspace);
-  return {workspace, inference_, ranking_ ? &*ranking_ : nullptr, truth_[i]};
+  return {workspace, inference_, rankings_ ? &*rankings_ : nullptr, truth_[i]};
 }
 
 void NodeSetModel::difference(std::size_t i, const NodeSet& y, SparseVector& difference) const {

@@ -1,7 +1,8 @@
 #pragma once
 // Label sets of a hierarchy: f(x, y) = sum over the nodes n of y of <w_n, x>, y the union of the
 // ancestors of some leaves, task loss the number of nodes in which two sets differ. Exact on trees
-// (O(nodes)) and on DAGs (labels/label_set_inference.hpp); the k best on trees only.
+// (O(nodes)) and on DAGs (labels/label_set_inference.hpp); the k best and the
+// best of every loss on trees only.
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +12,9 @@
 #include "margrove/data/csr_matrix.hpp"
 #include "margrove/labels/label_graph.hpp"
 #include "margrove/labels/label_set_inference.hpp"
+#include "margrove/labels/loss_front.hpp"
 #include "margrove/labels/ranked_label_sets.hpp"
+#include "margrove/oracle/loss_front.hpp"
 #include "margrove/oracle/oracle.hpp"
 
 namespace margrove {
@@ -24,22 +27,40 @@ struct NodeSetWorkspace {
   std::vector<double> weighted;
   LabelSetInference::Workspace inference;
   RankedLabelSets::Workspace ranking;
+  LossFront::Workspace front;
+  std::vector<double> front_margins;
+};
+
+/// What of a label tree stands beside LabelSetInference.
+struct TreeRankings {
+  explicit TreeRankings(const LabelGraph& tree) : ranked(tree), front(tree) {}
+  RankedLabelSets ranked;
+  LossFront front;
 };
 
 class NodeSetOracle {
  public:
   using Labelling = NodeSet;
 
-  /// Refers to its arguments. ranking: of the tree; null on a DAG.
+  /// Up to so many nodes the best label sets of all losses are affordable: O(nodes^2).
+  static constexpr std::uint32_t kMaxFrontNodes = 2000;
+
+  /// Refers to its arguments. rankings: of the tree; null on a DAG.
   NodeSetOracle(NodeSetWorkspace& workspace, const LabelSetInference& inference,
-                const RankedLabelSets* ranking, const NodeSet& truth);
+                const TreeRankings* rankings, const NodeSet& truth);
 
   Candidate<NodeSet> argmax(double w_m, double w_g) const;
   /// On trees.
-  bool has_k_best() const { return ranking_ != nullptr; }
+  bool has_k_best() const { return rankings_ != nullptr; }
   std::vector<Candidate<NodeSet>> k_best(double w_m, double w_g, int k) const;
   std::optional<Candidate<NodeSet>> argmax_without(double w_m, double w_g,
                                                    std::span<const NodeSet> banned) const;
+  /// On trees of up to kMaxFrontNodes nodes.
+  bool has_loss_front() const {
+    return rankings_ != nullptr && rankings_->front.num_nodes() <= kMaxFrontNodes;
+  }
+  std::span<const double> loss_front() const;
+  Candidate<NodeSet> at_loss(std::uint32_t g) const;
   Candidate<NodeSet> truth() const { return {truth_, 0.0, 0.0}; }
   Candidate<NodeSet> evaluate(const NodeSet& y) const;
 
@@ -49,7 +70,7 @@ class NodeSetOracle {
 
   NodeSetWorkspace& workspace_;
   const LabelSetInference& inference_;
-  const RankedLabelSets* ranking_;
+  const TreeRankings* rankings_;
   const NodeSet& truth_;
   double truth_score_;
 };
@@ -86,7 +107,7 @@ class NodeSetModel {
   CsrView X_;
   std::uint32_t num_nodes_;
   LabelSetInference inference_;
-  std::optional<RankedLabelSets> ranking_;  // of a tree
+  std::optional<TreeRankings> rankings_;  // of a tree
   std::vector<NodeSet> truth_;
   std::vector<double> squared_norms_;  // of the rows
 };

@@ -3,7 +3,8 @@
 // in the (m, g) plane, for every bi-criteria surrogate, by lambda-oracle calls: at most one a
 // corner of the hull and one to confirm (Theorem 6). A fractional optimum is made integral by
 // banning the two labellings that it mixes and searching on (Thesis 5.3.3), which ends with the
-// exact maximum. Where labellings may be fractional themselves (ConvexOracle), it is the answer.
+// exact maximum. Where labellings may be fractional themselves (ConvexOracle), it is the answer;
+// where the oracle knows the best labelling of every loss (LossFrontOracle), these settle it.
 //
 // The line asked next separates the found points from everything better: the tangent of psi at the
 // best found point or, where a neighbour lies above that tangent, the edge to this neighbour.
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "margrove/loss/surrogates.hpp"
+#include "margrove/oracle/loss_front.hpp"
 #include "margrove/search/plane.hpp"
 #include "margrove/search/search.hpp"
 
@@ -55,6 +57,12 @@ struct ConvexHullSearch {
     Run<O, S> run(*this, oracle, psi, cache);
     run.climb();
     run.remember(cache);
+    if constexpr (LossFrontOracle<O>) {
+      if (oracle.has_loss_front() && max_bans > 0) {
+        run.make_integral_by_front();
+        return run.result();
+      }
+    }
     if constexpr (BanListOracle<O> || KBestOracle<O>) {
       if (has_k_best(oracle)) run.make_integral();
     }
@@ -112,6 +120,24 @@ struct ConvexHullSearch {
         ban(b.index);
         resume_below(edge);
       }
+    }
+
+    // One question, as dear as many: the best labelling of every loss.
+    void make_integral_by_front() {
+      if (!is_fractional()) return;
+      ++calls_;
+      const std::span<const double> front = oracle_.loss_front();
+      double best = best_value();
+      std::uint32_t best_loss = 0;
+      for (std::uint32_t g = 1; g < front.size(); ++g) {
+        if (!std::isfinite(front[g])) continue;
+        const double value = psi_.value(front[g], g);
+        if (value <= best) continue;
+        best = value;
+        best_loss = g;
+      }
+      if (best_loss > 0) add(oracle_.at_loss(best_loss));
+      set_bound(best_value());
     }
 
     bool is_fractional() const {
