@@ -186,10 +186,33 @@ void FieldOracle::tabulate() const {
   }
 }
 
+std::span<const double> FieldOracle::loss_front() const {
+  auto& w = workspace_;
+  if (w.table_m.empty()) tabulate();
+  w.front.assign(w.unary.size() + 1, kNothing);
+  for (std::size_t set = 0; set < w.table_m.size(); ++set) {
+    double& best = w.front[static_cast<std::size_t>(w.table_g[set])];
+    best = std::max(best, w.table_m[set]);
+  }
+  return w.front;
+}
+
+Candidate<LabelVector> FieldOracle::at_loss(std::uint32_t g) const {
+  const auto& w = workspace_;
+  std::size_t set = 0;
+  while (w.table_g[set] != g || w.table_m[set] != w.front[g]) ++set;
+  return evaluate(listed(set));
+}
+
+LabelVector FieldOracle::listed(std::size_t set) const {
+  LabelVector y(workspace_.unary.size());
+  for (std::size_t k = 0; k < y.size(); ++k) y[k] = (set >> k) & 1U;
+  return y;
+}
+
 std::optional<Candidate<LabelVector>> FieldOracle::constrained_by_table(
     double w_m, double w_g, const SlopeBounds& bounds) const {
   const auto& w = workspace_;
-  const std::size_t K = w.unary.size();
   if (w.table_m.empty()) tabulate();
   double best = bounds.floor;
   std::size_t best_set = w.table_m.size();
@@ -200,9 +223,7 @@ std::optional<Candidate<LabelVector>> FieldOracle::constrained_by_table(
     best_set = set;
   }
   if (best_set == w.table_m.size()) return std::nullopt;
-  LabelVector y(K);
-  for (std::size_t k = 0; k < K; ++k) y[k] = (best_set >> k) & 1U;
-  return evaluate(y);
+  return evaluate(listed(best_set));
 }
 
 // max w_m m + w_g g with a = g - lower h >= 0 and b = upper h - g >= 0, h = 1 + m. For multipliers

@@ -11,6 +11,7 @@
 #include "margrove/data/csr_matrix.hpp"
 #include "margrove/data/dataset.hpp"
 #include "margrove/oracle/criteria.hpp"
+#include "margrove/oracle/loss_front.hpp"
 #include "margrove/oracle/oracle.hpp"
 #include "margrove/oracle/roof_duality.hpp"
 
@@ -33,13 +34,14 @@ struct FieldWorkspace {
   std::vector<double> scaled_unary, scaled_interactions;
   double constant = 0.0;                 // f of the empty set
   std::vector<double> table_m, table_g;  // of all label sets, bit k for label k; lazily
+  std::vector<double> front;
   RoofDual dual;
 };
 
 struct FieldOptions {
   Criteria criteria = Criteria::hamming;
   std::int64_t max_nodes = 2000;   // of one branch and bound
-  std::size_t max_tabulated = 16;  // labels up to which slope bounds are met by listing all sets
+  std::size_t max_tabulated = 16;  // labels up to which all sets may be listed
 };
 
 class FieldOracle {
@@ -61,6 +63,13 @@ class FieldOracle {
   /// bound on the Lagrangian of the two bounds.
   std::optional<Candidate<LabelVector>> constrained_argmax(double w_m, double w_g,
                                                            const SlopeBounds& bounds) const;
+  /// Of Hamming loss, up to options.max_tabulated labels: from the same list.
+  bool has_loss_front() const {
+    return options_.criteria == Criteria::hamming &&
+           workspace_.unary.size() <= options_.max_tabulated;
+  }
+  std::span<const double> loss_front() const;
+  Candidate<LabelVector> at_loss(std::uint32_t g) const;
   /// The optimum of the linear programming relaxation (all in halves). Also at negative weights.
   Candidate<FieldShares> relaxed_argmax(double w_m, double w_g) const;
   Candidate<FieldShares> evaluate(const FieldShares& y) const;
@@ -77,6 +86,7 @@ class FieldOracle {
   void solve(double w_m, double w_g, double w_constant = 0.0) const;
   LabelVector rounded() const;
   void tabulate() const;
+  LabelVector listed(std::size_t set) const;
   std::optional<Candidate<LabelVector>> constrained_by_table(double w_m, double w_g,
                                                              const SlopeBounds& bounds) const;
   template <class Better>

@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "margrove/base/random.hpp"
 #include "margrove/data/csr_matrix.hpp"
 #include "margrove/oracle/enumeration.hpp"
+#include "margrove/oracle/loss_front.hpp"
 #include "margrove/oracle/oracle.hpp"
 #include "margrove/solver/structured_fit.hpp"
 
@@ -73,6 +76,28 @@ void expect_same_k_best(const O& oracle, const EnumerationOracle<Y>& reference, 
   }
 }
 
+// The largest m of every loss, and a labelling there.
+template <LossFrontOracle O, class Y>
+void expect_same_loss_front(const O& oracle, const EnumerationOracle<Y>& reference) {
+  std::vector<double> expected;
+  for (const auto& c : reference.labellings()) {
+    const auto g = static_cast<std::size_t>(c.g);
+    if (expected.size() <= g) expected.resize(g + 1, -std::numeric_limits<double>::infinity());
+    expected[g] = std::max(expected[g], c.m);
+  }
+  const auto span = oracle.loss_front();
+  const std::vector<double> front(span.begin(), span.end());
+  ASSERT_LE(expected.size(), front.size());
+  expected.resize(front.size(), -std::numeric_limits<double>::infinity());
+  for (std::uint32_t g = 0; g < front.size(); ++g) {
+    ASSERT_EQ(std::isfinite(front[g]), std::isfinite(expected[g])) << "loss " << g;
+    if (!std::isfinite(front[g])) continue;
+    EXPECT_NEAR(front[g], expected[g], 2e-5) << "loss " << g;
+    EXPECT_EQ(oracle.at_loss(g).g, g);
+    EXPECT_NEAR(oracle.at_loss(g).m, front[g], 1e-9 * (1 + std::abs(front[g])));
+  }
+}
+
 // The oracle's answers lie where enumeration's do, for every weight.
 template <class O, class Y>
 void expect_same_answers(const O& oracle, const EnumerationOracle<Y>& reference, Random& random) {
@@ -88,6 +113,9 @@ void expect_same_answers(const O& oracle, const EnumerationOracle<Y>& reference,
     EXPECT_NEAR(same.m, c.m, kTolerance);
     EXPECT_EQ(same.g, c.g);
     EXPECT_EQ(same.constant, c.constant);
+  }
+  if constexpr (LossFrontOracle<O>) {
+    if (oracle.has_loss_front()) expect_same_loss_front(oracle, reference);
   }
   for (const double lambda : {0.0, 1e-3, 0.1, 0.5, 1.0, 2.0, 10.0, 1e3, -1.0}) {
     const double w_m = lambda < 0 ? 0.0 : 1.0, w_g = lambda < 0 ? 1.0 : lambda;
