@@ -802,6 +802,9 @@ class StructuredSVC(Structured):
     search : str, default "auto"
         how the most violating labelling is found; auto: margin for margin rescaling, convex-hull
         for the others [auto | margin | sarawagi | binary | bisecting | angular | convex-hull]
+    inference : str, default "exact"
+        multilabel-field: train on the most violating label set, or on the maximum of the linear
+        relaxation, which may be fractional; the gap is that of the choice [exact | relaxed]
     solver : str, default "auto"
         auto: bcfw where the surrogate is affine in the margin, otherwise sgd [auto | bcfw | sgd |
         cutting-plane | one-slack]
@@ -844,6 +847,7 @@ class StructuredSVC(Structured):
         model: str = "chain",
         surrogate: str = "margin",
         search: str = "auto",
+        inference: str = "exact",
         solver: str = "auto",
         tolerance: float = 0.01,
         max_passes: int = 50,
@@ -864,6 +868,7 @@ class StructuredSVC(Structured):
         self.model = model
         self.surrogate = surrogate
         self.search = search
+        self.inference = inference
         self.solver = solver
         self.tolerance = tolerance
         self.max_passes = max_passes
