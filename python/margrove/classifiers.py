@@ -510,13 +510,13 @@ class HRSVC(Classifier):
         pulls; the same on trees [additive | graph]
     label_graph : str, default ""
         instead of a hierarchy's edges: file of pairs of labels, one a line, whose machines pull
-        each other (alternating solver)
+        each other (hr-svm: alternating solver)
     anchor : str, default ""
         with a label graph: strength x of a pull towards zero, for all labels, or as LABEL=x,LABEL=x
         for some
     tolerance : float, default 0.001
         relative duality gap at which training stops; where nodes are solved in turn (alternating;
-        hr-lr on DAGs): relative change of the objective [> 0]
+        hr-lr on label graphs without anchors): relative change of the objective [> 0]
     max_passes : int, default 1000
         passes over all labels, at most [>= 1]
     loss : str, default "hinge"
@@ -619,13 +619,13 @@ class HRLogisticRegression(Classifier):
         pulls; the same on trees [additive | graph]
     label_graph : str, default ""
         instead of a hierarchy's edges: file of pairs of labels, one a line, whose machines pull
-        each other (alternating solver)
+        each other (hr-svm: alternating solver)
     anchor : str, default ""
         with a label graph: strength x of a pull towards zero, for all labels, or as LABEL=x,LABEL=x
         for some
     tolerance : float, default 0.001
         relative duality gap at which training stops; where nodes are solved in turn (alternating;
-        hr-lr on DAGs): relative change of the objective [> 0]
+        hr-lr on label graphs without anchors): relative change of the objective [> 0]
     max_passes : int, default 1000
         passes over all labels, at most [>= 1]
     hierarchy : Any, default None

@@ -35,13 +35,14 @@ struct HrOptions : CommonOptions, DecisionOptions {
                   "parent edge pulls; the same on trees"),
             field("label_graph", &HrOptions::label_graph, Choices{},
                   "instead of a hierarchy's edges: file of pairs of labels, one a line, whose "
-                  "machines pull each other (alternating solver)"),
+                  "machines pull each other (hr-svm: alternating solver)"),
             field("anchor", &HrOptions::anchor, Choices{},
                   "with a label graph: strength x of a pull towards zero, for all labels, or as "
                   "LABEL=x,LABEL=x for some"),
             field("tolerance", &HrOptions::tolerance, positive,
                   "relative duality gap at which training stops; where nodes are solved in turn "
-                  "(alternating; hr-lr on DAGs): relative change of the objective"),
+                  "(alternating; hr-lr on label graphs without anchors): relative change of the "
+                  "objective"),
             field("max_passes", &HrOptions::max_passes, at_least(1),
                   "passes over all labels, at most"),
         });
@@ -141,6 +142,26 @@ NodeWeights weights_of(const HrOptions& options, const LabelGraph& graph, RunCon
   return node_weights(graph, NodeWeightRule::parse(options.alpha), {}, control);
 }
 
+FitReport report_of(const RecursiveFit& fit) {
+  return {.stop = fit.stop,
+          .passes = fit.passes,
+          .primal = fit.primal,
+          .dual = fit.dual,
+          .relative_gap = fit.relative_gap(),
+          .curve = {},
+          .warnings = {}};
+}
+
+template <class Problem>
+RecursiveFit newton(const HrOptions& options, const Problem& problem, Executor& executor,
+                    RunControl& control) {
+  return train_joint_newton(problem,
+                            {.C = options.loss_weight(),
+                             .tolerance = options.tolerance,
+                             .max_passes = options.max_passes},
+                            executor, control);
+}
+
 /// The paper's alternation, over the nodes of `graph`.
 template <class Problem>
 Fit alternate(const Plan& plan, const Problem& problem, LabelGraph graph, Executor& executor,
@@ -169,8 +190,12 @@ Fit fit_along_edges(const Plan& plan, const CsrView& X, const LabelSets& sets,
                       .graph = &pull,
                       .targets = leaves.candidates,
                       .row_weights = row_weights};
-  return alternate(plan, problem, LabelGraph::flat(leaves.tree.graph.num_nodes()), executor,
-                   control);
+  LabelGraph flat = LabelGraph::flat(leaves.tree.graph.num_nodes());
+  if (plan.loss != "logistic" || !suits_joint_newton(problem)) {
+    return alternate(plan, problem, std::move(flat), executor, control);
+  }
+  RecursiveFit fit = newton(plan.options, problem, executor, control);
+  return {std::move(fit.weights), std::move(flat), {}, report_of(fit)};
 }
 
 Fit fit_along_paths(const Plan& plan, const CsrView& X, const LabelSets& sets,
@@ -185,13 +210,9 @@ Fit fit_along_paths(const Plan& plan, const CsrView& X, const LabelSets& sets,
                           .alpha = result.alpha,
                           .targets = leaves.candidates,
                           .row_weights = row_weights};
-  if (plan.joint || (plan.loss == "logistic" && result.graph.is_tree())) {
+  if (plan.joint || (plan.loss == "logistic" && suits_joint_newton(problem))) {
     RecursiveFit fit = plan.loss == "logistic"
-                           ? train_joint_newton(problem,
-                                                {.C = plan.options.loss_weight(),
-                                                 .tolerance = plan.options.tolerance,
-                                                 .max_passes = plan.options.max_passes},
-                                                executor, control)
+                           ? newton(plan.options, problem, executor, control)
                            : train_joint_dual(problem,
                                               {.loss = plan.loss,
                                                .C = plan.options.loss_weight(),
@@ -199,14 +220,8 @@ Fit fit_along_paths(const Plan& plan, const CsrView& X, const LabelSets& sets,
                                                .max_passes = plan.options.max_passes,
                                                .seed = plan.options.seed},
                                               executor, control);
+    result.report = report_of(fit);
     result.weights = std::move(fit.weights);
-    result.report = {.stop = fit.stop,
-                     .passes = fit.passes,
-                     .primal = fit.primal,
-                     .dual = fit.dual,
-                     .relative_gap = fit.relative_gap(),
-                     .curve = {},
-                     .warnings = {}};
     return result;
   }
   Fit alternated = alternate(plan, problem, std::move(result.graph), executor, control);
@@ -267,22 +282,46 @@ TrainResult train(const Plan& plan, const TrainingSet& data, Executor& executor,
   return result;
 }
 
-/// The nodes' vectors over the columns, feature-major, and what the solver keeps beside them: those
-/// of the inner nodes (joint dual), twenty bytes a leaf and column and two a leaf and row (joint
-/// Newton), or the nodes' vectors twice (alternation); and the rows.
-std::uint64_t memory(const HrOptions& options, const TrainingSet& data, bool joint, bool logistic) {
-  const LeafSets leaves = leaves_of(options, data);
+/// Whether hr-lr is solved by the joint Newton method, as far as the label graph decides it.
+bool suits_joint_newton(const HrOptions& options, const TrainingSet& data, const LeafSets& leaves) {
+  const LabelGraph& graph = leaves.tree.graph;
+  if (const auto pull = pull_graph({options, "logistic", false}, *data.codec, graph)) {
+    PullProblem problem;
+    problem.graph = &*pull;
+    problem.targets = leaves.candidates;
+    return margrove::suits_joint_newton(problem);
+  }
+  const std::vector<double> alpha(graph.num_nodes(), 1.0);
+  AdditiveProblem problem;
+  problem.graph = &graph;
+  problem.alpha = alpha;
+  problem.targets = leaves.candidates;
+  return margrove::suits_joint_newton(problem);
+}
+
+enum class Solver { joint_dual, joint_newton, alternating };
+
+/// The nodes' vectors over the columns, feature-major, and what the solver keeps: those of the
+/// inner nodes (joint dual) or the nodes' vectors twice (alternation) beside them; fourteen bytes a
+/// leaf and column and one a leaf and row before, four a leaf and column beside them (joint
+/// Newton); and the rows.
+std::uint64_t memory(const TrainingSet& data, const LeafSets& leaves, Solver solver) {
   const LabelGraph& graph = leaves.tree.graph;
   const std::uint64_t num_leaves = leaves.candidates.size();
   const std::uint64_t num_nodes = graph.num_nodes();
   const std::uint64_t columns = static_cast<std::uint64_t>(data.X.num_columns()) + 1;
-  std::uint64_t bytes =
-      4 * columns * num_nodes + 24 * static_cast<std::uint64_t>(data.X.num_nonzeros());
-  if (joint) return bytes + 4 * columns * (num_nodes - graph.leaves().size());
-  if (logistic && graph.is_tree()) {
-    return bytes + num_leaves * (20 * columns + 2 * static_cast<std::uint64_t>(data.X.num_rows()));
+  const std::uint64_t rows = 24 * static_cast<std::uint64_t>(data.X.num_nonzeros());
+  const std::uint64_t result = 4 * columns * num_nodes;
+  switch (solver) {
+    case Solver::joint_dual:
+      return rows + result + 4 * columns * (num_nodes - graph.leaves().size());
+    case Solver::joint_newton:
+      return rows + std::max(num_leaves * (14 * columns + data.X.num_rows()),
+                             result + 4 * num_leaves * columns);
+    case Solver::alternating:
+      break;
   }
-  return bytes + 8 * columns * num_nodes;
+  return rows + 3 * result;
 }
 
 }  // namespace
@@ -295,8 +334,9 @@ Method hr_svm() {
         return train({options, options.loss, options.solver == "joint"}, data, executor, control);
       },
       [](const HrSvmOptions& options, const TrainingSet& data) {
-        return memory(options, data, options.solver == "joint" && options.label_graph.empty(),
-                      false);
+        const bool joint = options.solver == "joint" && options.label_graph.empty();
+        return memory(data, leaves_of(options, data),
+                      joint ? Solver::joint_dual : Solver::alternating);
       });
   method.needs_hierarchy = true;
   method.hierarchy_substitute = "label_graph";
@@ -311,7 +351,10 @@ Method hr_lr() {
         return train({options, "logistic", false}, data, executor, control);
       },
       [](const HrOptions& options, const TrainingSet& data) {
-        return memory(options, data, false, options.label_graph.empty());
+        const LeafSets leaves = leaves_of(options, data);
+        return memory(
+            data, leaves,
+            suits_joint_newton(options, data, leaves) ? Solver::joint_newton : Solver::alternating);
       });
   method.needs_hierarchy = true;
   method.hierarchy_substitute = "label_graph";

@@ -10,10 +10,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "leaf_paths.hpp"
 #include "margrove/base/errors.hpp"
 #include "margrove/loss/point_loss.hpp"
 #include "margrove/solver/binary_linear.hpp"
 #include "margrove/solver/recursive.hpp"
+#include "node_precision.hpp"
 #include "used_columns.hpp"
 
 namespace margrove {
@@ -169,13 +171,9 @@ class GraphCoupling {
         strength_(graph_.anchors),
         is_target_(graph_.num_nodes, false),
         w_(graph_.num_nodes, dim) {
+    detail::check_pull_graph(graph_);
     strength_.resize(graph_.num_nodes, 0.0);
     for (const auto& edge : graph_.edges) {
-      require(edge.a < graph_.num_nodes && edge.b < graph_.num_nodes && edge.a != edge.b,
-              "label graph: edge ", edge.a, " - ", edge.b, " must join two nodes in [0, ",
-              graph_.num_nodes, ")");
-      require(edge.weight > 0 && std::isfinite(edge.weight), "label graph: edge ", edge.a, " - ",
-              edge.b, " has weight ", edge.weight, ", but must be > 0");
       neighbours_[edge.a].push_back({edge.b, edge.weight});
       neighbours_[edge.b].push_back({edge.a, edge.weight});
       strength_[edge.a] += edge.weight;
@@ -184,8 +182,6 @@ class GraphCoupling {
     anchors_ = graph_.anchors;
     anchors_.resize(graph_.num_nodes, 0.0);
     for (NodeId n = 0; n < graph_.num_nodes; ++n) {
-      require(anchors_[n] >= 0 && std::isfinite(anchors_[n]), "label graph: anchor of node ", n,
-              " is ", anchors_[n], ", but must be >= 0");
       if (strength_[n] == 0) strength_[n] = anchors_[n] = 1.0;
     }
     for (const NodeId n : targets_) is_target_[n] = true;
@@ -297,17 +293,11 @@ class Alternation {
         kind_(point_loss_from_string(options.loss)),
         squared_norms_(squared_norms(X_)),
         target_of_(shared.num_nodes, kNone),
-        positives_(shared.targets.size()),
+        positives_(detail::rows_of_targets(shared.labels, shared.targets, shared.num_nodes,
+                                           "alternating")),
         duals_(shared.targets.size()),
         losses_(shared.targets.size(), 0.0) {
     for (std::uint32_t t = 0; t < shared.targets.size(); ++t) target_of_[shared.targets[t]] = t;
-    for (std::uint32_t i = 0; i < X_.num_rows(); ++i) {
-      for (const LabelId label : shared.labels[i]) {
-        require(label < target_of_.size() && target_of_[label] != kNone, "alternating: label ",
-                label, " of row ", i, " is not a target");
-        positives_[target_of_[label]].push_back(i);
-      }
-    }
     double loss_at_zero = 0;
     for (std::uint32_t i = 0; i < X_.num_rows(); ++i) {
       const double weight = shared.row_weights.empty() ? 1.0 : shared.row_weights[i];

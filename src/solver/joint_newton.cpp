@@ -1,6 +1,7 @@
-// Logistic recursive regularisation of all leaves at once by Newton's method (HR in its
-// path-additive form; docs/notation.md). Every leaf has a vector z_l; with the label kernel
-// K_ll' = sum over the common ancestors of alpha_m, applied column by column,
+// Logistic recursive regularisation of all targets at once by Newton's method (HR; its
+// path-additive form is in docs/notation.md). Every target has a vector z_l; with the label kernel
+// K, applied column by column, which in the additive form is the sum over the common ancestors of
+// alpha_m,
 //
 //   primal     P(z) = 1/2 z' K z + sum_l sum_i C_i log(1 + exp(-y_il w_l.x_i)),   w = K z,
 //              which is sum_m |v_m|^2 / (2 alpha_m) at v_m = alpha_m sum_{l in D(m)} z_l
@@ -9,7 +10,8 @@
 //
 // a is feasible in the dual, and by Fenchel's equality the gap at (z, a) is exactly
 // 1/2 (u - z)' K (u - z). Directions come from conjugate gradients preconditioned by
-// K^-1 + diag(H): column by column that is a system on the tree, solved by elimination. All leaves
+// K^-1 + diag(H): column by column that is a system on the label graph, solved by elimination, with
+// almost no fill where few nodes have several parents. All leaves
 // share the intercept's column, so that what is left of it there weighs most in the gap: each leaf
 // settles its own intercept exactly after every step.
 //
@@ -17,32 +19,35 @@
 // a parabola above the loss: margins of a leaf's own rows begin far below zero, where the second
 // derivative is next to nothing and steps would leave the region in which it is true.
 //
-// Memory: two float32 and six half-length numbers a leaf and used column, a half a row and leaf.
+// Memory: a float32 and five half-length numbers a leaf and used column, a byte a row and leaf. w
+// is needed between the directions only: it lies in two halves where they have zeta and p.
 
 #include <algorithm>
 #include <cmath>
 
+#include "label_kernel.hpp"
 #include "lanes.hpp"
+#include "leaf_paths.hpp"
 #include "margrove/base/errors.hpp"
 #include "margrove/loss/point_loss.hpp"
 #include "margrove/solver/recursive.hpp"
 #include "newton_chunks.hpp"
-#include "path_kernel.hpp"
 #include "recursive_round.hpp"
 #include "used_columns.hpp"
 
 namespace margrove {
 namespace {
 
+using detail::Byte;
 using detail::Half;
 using detail::kLanes;
+using detail::LabelKernel;
 using detail::Lanes;
 using detail::LaneSums;
 using detail::narrow;
-using detail::PathKernel;
 using detail::WideLanes;
 
-constexpr std::size_t kWidth = PathKernel::kWidth;
+constexpr std::size_t kWidth = LabelKernel::kWidth;
 constexpr double kResidual = 0.4;  // of the systems, in the preconditioner's norm
 constexpr int kMostProducts = 50;  // a system
 constexpr double kArmijo = 1e-4;
@@ -50,33 +55,43 @@ constexpr double kRounding = 2e-7;  // of the float32 scores, relative to the ob
 constexpr int kInterceptSteps = 2;
 constexpr int kMostHalvings = 25;
 
+/// Of either kind of problem.
+struct Shared {
+  const CsrView& X;
+  const LabelSets& labels;
+  std::span<const double> row_weights;
+  std::uint32_t num_nodes;
+};
+
 class JointNewton {
  public:
-  JointNewton(const AdditiveProblem& problem, const JointNewtonOptions& options, Executor& executor,
-              RunControl& control)
+  JointNewton(const Shared& problem, detail::NodePrecision precision,
+              const JointNewtonOptions& options, Executor& executor, RunControl& control)
       : options_(options),
         problem_(problem),
         executor_(executor),
         control_(control),
         used_(detail::used_columns(problem.X, 1.0)),
         X_(used_.X.view()),
-        kernel_(problem),
+        kernel_(std::move(precision)),
+        positives_(detail::rows_of_targets(problem.labels, kernel_.targets(), problem.num_nodes,
+                                           "joint_newton")),
         num_chunks_((X_.num_columns() + kWidth - 1) / kWidth),
         num_blocks_(kernel_.num_rows() / kLanes),
         costs_(X_.num_rows(), static_cast<float>(options.C)),
         z_(num_chunks_ * kWidth * kernel_.num_rows(), 0.0F),
-        w_(z_.size(), 0.0F),
         curvatures_(num_blocks_ * X_.num_rows() * kLanes) {
-    for (auto* part : {&rho_, &zeta_, &p_, &q_, &s_, &h_}) part->resize(z_.size());
+    for (auto* part : {&rho_, &zeta_, &p_, &s_, &h_}) part->resize(z_.size());
     constant_ = constant_column();
     intercepts_.resize(kernel_.num_rows());
     for (std::size_t i = 0; i < problem.row_weights.size(); ++i) {
       costs_[i] = static_cast<float>(options.C * problem.row_weights[i]);
     }
-    find_positives();
+    const float largest = costs_.empty() ? 1.0F : *std::ranges::max_element(costs_);
+    curvature_base_ = detail::byte_base(0.25F * std::max(largest, 1e-30F));
     scratch_.resize(static_cast<std::size_t>(executor.size()));
     for (Scratch& scratch : scratch_) {
-      scratch.tree = kernel_.scratch();
+      scratch.label = kernel_.scratch();
       scratch.weights.resize(num_chunks_ * kWidth);
       scratch.gradient.resize(num_chunks_ * kWidth);
       scratch.system.direction.resize(num_chunks_ * kWidth);
@@ -108,28 +123,12 @@ class JointNewton {
 
  private:
   struct Scratch {
-    PathKernel::Scratch tree;
+    LabelKernel::Scratch label;
     std::vector<Lanes> weights;
     std::vector<WideLanes> gradient;
     detail::LaneSystem system;
     std::vector<Lanes> scores, slopes, curvatures;  // by row
   };
-
-  void find_positives() {
-    constexpr std::uint32_t kNone = 0xffffffffU;
-    std::vector<std::uint32_t> target_of(problem_.graph->num_nodes(), kNone);
-    for (std::uint32_t t = 0; t < kernel_.targets().size(); ++t) {
-      target_of[kernel_.targets()[t]] = t;
-    }
-    positives_.resize(kernel_.targets().size());
-    for (std::uint32_t i = 0; i < X_.num_rows(); ++i) {
-      for (const LabelId label : (*problem_.labels)[i]) {
-        require(label < target_of.size() && target_of[label] != kNone, "joint_newton: label ",
-                label, " of row ", i, " is not a target");
-        positives_[target_of[label]].push_back(i);
-      }
-    }
-  }
 
   // ---- chunks of columns ----
 
@@ -138,6 +137,8 @@ class JointNewton {
     const std::size_t size = kWidth * kernel_.num_rows();
     return std::span(values).subspan(c * size, size);
   }
+
+  LabelKernel::SplitChunk weights_chunk(std::size_t c) { return {chunk(zeta_, c), chunk(p_, c)}; }
 
   /// Sums task(chunk, scratch) over all chunks.
   template <class Task>
@@ -152,13 +153,13 @@ class JointNewton {
     regulariser_ =
         0.5 * over_chunks([&](std::size_t c, Scratch& scratch) {
           return kernel_.move(step, step == 0.0F ? std::span<const Half>() : chunk(s_, c),
-                              chunk(z_, c), chunk(w_, c), scratch.tree);
+                              chunk(z_, c), weights_chunk(c), scratch.label);
         });
   }
 
   double gap() {
     return 0.5 * over_chunks([&](std::size_t c, Scratch& scratch) {
-             return kernel_.squared_norm(chunk(rho_, c), scratch.tree);
+             return kernel_.squared_norm(chunk(rho_, c), scratch.label);
            });
   }
 
@@ -193,19 +194,16 @@ class JointNewton {
     }
     // z = rho - h (K^-1 + h)^-1 rho
     Scratch& scratch = scratch_[0];
-    kernel_.step(0.0F, chunk(zeta_, c), chunk(q_, c), chunk(rho_, c), chunk(s_, c), chunk(h_, c),
-                 scratch.tree);
-    kernel_.move(1.0F, chunk(q_, c), chunk(z_, c), chunk(w_, c), scratch.tree);
+    kernel_.step(0.0F, chunk(zeta_, c), chunk(p_, c), chunk(rho_, c), chunk(s_, c), chunk(h_, c),
+                 scratch.label);
+    kernel_.move(1.0F, chunk(p_, c), chunk(z_, c), weights_chunk(c), scratch.label);
   }
 
   // ---- blocks of sixteen leaves ----
 
-  template <class Number, class Lane>
-  void read_block(const std::vector<Number>& from, std::size_t b, std::vector<Lane>& into) const {
-    for (std::size_t c = 0; c < num_chunks_; ++c) {
-      read_chunk(from.data() + (c * kernel_.num_rows() + b * kLanes) * kWidth,
-                 into.data() + c * kWidth);
-    }
+  /// Where the block's part of a chunk begins.
+  std::size_t block_begin(std::size_t c, std::size_t b) const {
+    return (c * kernel_.num_rows() + b * kLanes) * kWidth;
   }
 
   /// Scores, losses, their derivatives, rho = u - z and the diagonal of H, after the intercepts
@@ -224,17 +222,19 @@ class JointNewton {
   void move_intercepts() {
     const std::size_t c = (X_.num_columns() - 1) / kWidth;
     const std::size_t f = (X_.num_columns() - 1) % kWidth;
-    const auto w = chunk(w_, c).subspan(f);
+    const auto w_high = weights_chunk(c).high.subspan(f);
+    const auto w_low = weights_chunk(c).low.subspan(f);
     const auto z = chunk(z_, c).subspan(f);
     const auto rho = chunk(rho_, c).subspan(f);
     std::vector<double> values(positives_.size());
     for (std::size_t t = 0; t < values.size(); ++t) {
-      values[t] = w[t * kWidth] + intercepts_[t].shift;
-      regulariser_ -= 0.5 * z[t * kWidth] * static_cast<double>(w[t * kWidth]);
+      const double w = detail::join(w_high[t * kWidth], w_low[t * kWidth]);
+      values[t] = w + intercepts_[t].shift;
+      regulariser_ -= 0.5 * z[t * kWidth] * w;
     }
     const std::vector<double> solved = kernel_.solve_column(values);
     for (std::size_t t = 0; t < values.size(); ++t) {
-      w[t * kWidth] = static_cast<float>(values[t]);
+      detail::split(static_cast<float>(values[t]), w_high[t * kWidth], w_low[t * kWidth]);
       z[t * kWidth] = static_cast<float>(solved[t]);
       regulariser_ += 0.5 * values[t] * solved[t];
       rho[t * kWidth] = narrow(static_cast<float>(intercepts_[t].u - solved[t]));
@@ -242,11 +242,14 @@ class JointNewton {
   }
 
   double linearise_block(std::size_t b, Scratch& scratch) {
-    read_block(w_, b, scratch.weights);
+    for (std::size_t c = 0; c < num_chunks_; ++c) {
+      const std::size_t at = block_begin(c, b);
+      detail::read_chunk(zeta_.data() + at, p_.data() + at, scratch.weights.data() + c * kWidth);
+    }
     detail::score_rows(X_, scratch.weights, {}, scratch.scores);
     double loss = linearise_rows(b, scratch);
     if (settles_intercepts()) loss = settle_intercepts(b, scratch, loss);
-    pack(scratch.curvatures, curvatures_.data() + b * X_.num_rows() * kLanes);
+    pack(scratch.curvatures, curvature_base_, curvatures_.data() + b * X_.num_rows() * kLanes);
     auto& diagonal = scratch.weights;  // no longer needed
     std::fill(diagonal.begin(), diagonal.end(), Lanes{});
     std::fill(scratch.gradient.begin(), scratch.gradient.end(), WideLanes{});
@@ -255,7 +258,7 @@ class JointNewton {
       intercepts_[b * kLanes + l].u = -scratch.gradient[X_.num_columns() - 1].at[l];
     }
     for (std::size_t c = 0; c < num_chunks_; ++c) {
-      const std::size_t at = (c * kernel_.num_rows() + b * kLanes) * kWidth;
+      const std::size_t at = block_begin(c, b);
       write_residual(scratch.gradient.data() + c * kWidth, z_.data() + at, rho_.data() + at);
       write_chunk(diagonal.data() + c * kWidth, h_.data() + at);
     }
@@ -276,7 +279,7 @@ class JointNewton {
       for (std::size_t t = b * kLanes; t < last; ++t) {
         const std::size_t l = t % kLanes;
         double& shift = intercepts_[t].shift;
-        const double pull = 1.0 / kernel_.own_weight(t);
+        const double pull = kernel_.own_pull(t);
         const double gradient =
             chunk(z_, c)[t * kWidth + f] + pull * shift + constant_ * slopes.at[l];
         const double step = -gradient / (pull + constant_ * constant_ * curvatures.at[l]);
@@ -321,18 +324,20 @@ class JointNewton {
     return loss;
   }
 
-  /// q = H p; returns p' H p.
+  /// p = H p; returns p' H p at the p before.
   double multiply() {
     return executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
       Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
-      read_block(p_, b, scratch.system.direction);
-      unpack(curvatures_.data() + b * X_.num_rows() * kLanes, scratch.curvatures);
+      for (std::size_t c = 0; c < num_chunks_; ++c) {
+        detail::read_chunk(p_.data() + block_begin(c, b),
+                           scratch.system.direction.data() + c * kWidth);
+      }
+      unpack(curvatures_.data() + b * X_.num_rows() * kLanes, curvature_base_, scratch.curvatures);
       auto& product = scratch.system.product;
       std::fill(product.begin(), product.end(), Lanes{});
       const LaneSums sums = detail::multiply_curvature(X_, scratch.curvatures, scratch.system);
       for (std::size_t c = 0; c < num_chunks_; ++c) {
-        write_chunk(product.data() + c * kWidth,
-                    q_.data() + (c * kernel_.num_rows() + b * kLanes) * kWidth);
+        write_chunk(product.data() + c * kWidth, p_.data() + block_begin(c, b));
       }
       double value = 0;
       for (const double sum : sums.at) value += sum;
@@ -342,7 +347,7 @@ class JointNewton {
 
   /// s = zeta of the direction; returns the directional derivative of P.
   double solve_direction(int& passes) {
-    for (auto* part : {&s_, &zeta_, &q_}) std::fill(part->begin(), part->end(), Half{});
+    for (auto* part : {&s_, &zeta_, &p_}) std::fill(part->begin(), part->end(), Half{});
     double rest = step(0.0F);
     const double first = rest;
     double slope = 0;
@@ -364,18 +369,18 @@ class JointNewton {
 
   double step(float length) {
     return over_chunks([&](std::size_t c, Scratch& scratch) {
-      return kernel_.step(length, chunk(zeta_, c), chunk(q_, c), chunk(rho_, c), chunk(s_, c),
-                          chunk(h_, c), scratch.tree);
+      return kernel_.step(length, chunk(zeta_, c), chunk(p_, c), chunk(rho_, c), chunk(s_, c),
+                          chunk(h_, c), scratch.label);
     });
   }
 
-  PathKernel::Products turn(float factor) {
-    std::vector<PathKernel::Products> parts(num_chunks_);
+  LabelKernel::Products turn(float factor) {
+    std::vector<LabelKernel::Products> parts(num_chunks_);
     executor_.for_each(num_chunks_, [&](std::size_t c, int worker) {
-      parts[c] = kernel_.turn(factor, chunk(q_, c), chunk(rho_, c), chunk(zeta_, c), chunk(p_, c),
-                              scratch_[static_cast<std::size_t>(worker)].tree);
+      parts[c] = kernel_.turn(factor, chunk(p_, c), chunk(rho_, c), chunk(zeta_, c), chunk(p_, c),
+                              scratch_[static_cast<std::size_t>(worker)].label);
     });
-    PathKernel::Products products;
+    LabelKernel::Products products;
     for (const auto& part : parts) {
       products.zeta_p += part.zeta_p;
       products.rho_p += part.rho_p;
@@ -398,17 +403,17 @@ class JointNewton {
     return linearise();
   }
 
-  /// v_m of all nodes over the caller's columns, feature-major.
+  /// The nodes' vectors over the caller's columns, feature-major.
   WeightMatrix weights() {
-    for (auto* part : {&rho_, &zeta_, &p_, &q_, &s_, &h_, &curvatures_}) *part = {};
-    w_ = {};
-    const std::size_t num_nodes = problem_.graph->num_nodes();
+    for (auto* part : {&rho_, &zeta_, &p_, &s_, &h_}) *part = {};
+    curvatures_ = {};
+    const std::size_t num_nodes = problem_.num_nodes;
     WeightMatrix W =
         WeightMatrix::dense(problem_.X.num_columns(), static_cast<std::uint32_t>(num_nodes));
     const auto values = W.dense_values();
     executor_.for_each(num_chunks_, [&](std::size_t c, int worker) {
       std::vector<float> parts(num_nodes * kWidth, 0.0F);
-      kernel_.node_parts(chunk(z_, c), parts, scratch_[static_cast<std::size_t>(worker)].tree);
+      kernel_.node_parts(chunk(z_, c), parts, scratch_[static_cast<std::size_t>(worker)].label);
       for (std::size_t j = c * kWidth;
            j < std::min<std::size_t>((c + 1) * kWidth, X_.num_columns()); ++j) {
         float* row = values.data() + used_.original[j] * num_nodes;
@@ -420,12 +425,13 @@ class JointNewton {
   }
 
   const JointNewtonOptions& options_;
-  const AdditiveProblem& problem_;
+  Shared problem_;
   Executor& executor_;
   RunControl& control_;
   detail::UsedColumns used_;
   CsrView X_;
-  PathKernel kernel_;
+  LabelKernel kernel_;
+  std::vector<std::vector<std::uint32_t>> positives_;  // by target
   std::size_t num_chunks_;
   std::size_t num_blocks_;
   double constant_ = 0;  // value of the last column, if the same in all rows
@@ -436,33 +442,55 @@ class JointNewton {
   };
   std::vector<Intercept> intercepts_;
   std::vector<float> costs_;
-  std::vector<std::vector<std::uint32_t>> positives_;
-  std::vector<float> z_, w_;
-  std::vector<Half> rho_, zeta_, p_, q_, s_, h_;
+  std::vector<float> z_;
+  std::vector<Half> rho_, zeta_, p_, s_, h_;
   double regulariser_ = 0;
-  std::vector<Half> curvatures_;  // D: block, row, lane
+  std::vector<Byte> curvatures_;  // D: block, row, lane
+  std::int32_t curvature_base_ = 0;
   std::vector<Scratch> scratch_;
 };
 
-}  // namespace
-
-RecursiveFit train_joint_newton(const AdditiveProblem& problem, const JointNewtonOptions& options,
-                                Executor& executor, RunControl& control) {
+template <class Problem>
+RecursiveFit train(const Problem& problem, std::uint32_t num_nodes,
+                   const JointNewtonOptions& options, Executor& executor, RunControl& control) {
   validate(options);
-  for (NodeId n = 0; n < problem.graph->num_nodes(); ++n) {
-    require(problem.graph->parents(n).size() <= 1, "joint_newton: node ", n, " has ",
-            problem.graph->parents(n).size(), " parents, but must have at most one");
-  }
   require(problem.labels->num_rows() == problem.X.num_rows(),
           "joint_newton: ", problem.labels->num_rows(), " label sets, but ", problem.X.num_rows(),
           " rows");
-  require(problem.alpha.size() == problem.graph->num_nodes(),
-          "joint_newton: ", problem.alpha.size(), " node weights, but ", problem.graph->num_nodes(),
-          " nodes");
   require(problem.row_weights.empty() || problem.row_weights.size() == problem.X.num_rows(),
           "joint_newton: ", problem.row_weights.size(), " row weights, but ", problem.X.num_rows(),
           " rows");
-  return JointNewton(problem, options, executor, control).run();
+  return JointNewton({problem.X, *problem.labels, problem.row_weights, num_nodes},
+                     detail::node_precision(problem), options, executor, control)
+      .run();
+}
+
+void check_weights(const AdditiveProblem& problem) {
+  require(problem.alpha.size() == problem.graph->num_nodes(),
+          "joint_newton: ", problem.alpha.size(), " node weights, but ", problem.graph->num_nodes(),
+          " nodes");
+}
+
+}  // namespace
+
+bool suits_joint_newton(const AdditiveProblem& problem) {
+  check_weights(problem);
+  return LabelKernel::is_suited(detail::node_precision(problem));
+}
+
+bool suits_joint_newton(const PullProblem& problem) {
+  return LabelKernel::is_suited(detail::node_precision(problem));
+}
+
+RecursiveFit train_joint_newton(const AdditiveProblem& problem, const JointNewtonOptions& options,
+                                Executor& executor, RunControl& control) {
+  check_weights(problem);
+  return train(problem, problem.graph->num_nodes(), options, executor, control);
+}
+
+RecursiveFit train_joint_newton(const PullProblem& problem, const JointNewtonOptions& options,
+                                Executor& executor, RunControl& control) {
+  return train(problem, problem.graph->num_nodes, options, executor, control);
 }
 
 }  // namespace margrove

@@ -7,26 +7,6 @@
 namespace margrove::detail {
 namespace {
 
-/// Depth-first: neighbours in the order share most of their path.
-std::vector<NodeId> ordered_targets(const AdditiveProblem& problem) {
-  const LabelGraph& graph = *problem.graph;
-  std::vector<bool> is_target(graph.num_nodes(), false);
-  for (const NodeId t : problem.targets) is_target[t] = true;
-  std::vector<NodeId> targets;
-  std::vector<bool> seen(graph.num_nodes(), false);
-  std::vector<NodeId> stack(graph.roots().rbegin(), graph.roots().rend());
-  while (!stack.empty()) {
-    const NodeId n = stack.back();
-    stack.pop_back();
-    if (seen[n]) continue;
-    seen[n] = true;
-    if (is_target[n]) targets.push_back(n);
-    const auto children = graph.children(n);
-    stack.insert(stack.end(), children.rbegin(), children.rend());
-  }
-  return targets;
-}
-
 void assign_slots(const AdditiveProblem& problem, const AncestorSets& ancestors, LeafPaths& paths) {
   const std::size_t num_nodes = problem.graph->num_nodes();
   std::vector<std::uint32_t> num_below(num_nodes, 0);
@@ -64,20 +44,43 @@ void split_paths(const AdditiveProblem& problem, const AncestorSets& ancestors, 
   }
 }
 
-void find_positives(const AdditiveProblem& problem, LeafPaths& paths) {
-  std::vector<std::uint32_t> target_of(problem.graph->num_nodes(), LeafPaths::kNoSlot);
-  for (std::uint32_t t = 0; t < paths.targets.size(); ++t) target_of[paths.targets[t]] = t;
-  paths.positives.resize(paths.targets.size());
-  for (std::uint32_t i = 0; i < problem.X.num_rows(); ++i) {
-    for (const LabelId label : (*problem.labels)[i]) {
-      require(label < target_of.size() && target_of[label] != LeafPaths::kNoSlot,
-              "joint_dual: label ", label, " of row ", i, " is not a target");
-      paths.positives[target_of[label]].push_back(i);
-    }
+}  // namespace
+
+std::vector<NodeId> ordered_targets(const AdditiveProblem& problem) {
+  const LabelGraph& graph = *problem.graph;
+  std::vector<bool> is_target(graph.num_nodes(), false);
+  for (const NodeId t : problem.targets) is_target[t] = true;
+  std::vector<NodeId> targets;
+  std::vector<bool> seen(graph.num_nodes(), false);
+  std::vector<NodeId> stack(graph.roots().rbegin(), graph.roots().rend());
+  while (!stack.empty()) {
+    const NodeId n = stack.back();
+    stack.pop_back();
+    if (seen[n]) continue;
+    seen[n] = true;
+    if (is_target[n]) targets.push_back(n);
+    const auto children = graph.children(n);
+    stack.insert(stack.end(), children.rbegin(), children.rend());
   }
+  return targets;
 }
 
-}  // namespace
+std::vector<std::vector<std::uint32_t>> rows_of_targets(const LabelSets& labels,
+                                                        std::span<const NodeId> targets,
+                                                        std::uint32_t num_nodes,
+                                                        std::string_view solver) {
+  std::vector<std::uint32_t> target_of(num_nodes, LeafPaths::kNoSlot);
+  for (std::uint32_t t = 0; t < targets.size(); ++t) target_of[targets[t]] = t;
+  std::vector<std::vector<std::uint32_t>> rows(targets.size());
+  for (std::uint32_t i = 0; i < labels.num_rows(); ++i) {
+    for (const LabelId label : labels[i]) {
+      require(label < num_nodes && target_of[label] != LeafPaths::kNoSlot, solver, ": label ",
+              label, " of row ", i, " is not a target");
+      rows[target_of[label]].push_back(i);
+    }
+  }
+  return rows;
+}
 
 bool LeafPaths::is_positive(std::size_t t, std::uint32_t row) const {
   return std::binary_search(positives[t].begin(), positives[t].end(), row);
@@ -89,7 +92,8 @@ LeafPaths leaf_paths(const AdditiveProblem& problem) {
   paths.targets = ordered_targets(problem);
   assign_slots(problem, ancestors, paths);
   split_paths(problem, ancestors, paths);
-  find_positives(problem, paths);
+  paths.positives =
+      rows_of_targets(*problem.labels, paths.targets, problem.graph->num_nodes(), "joint_dual");
   return paths;
 }
 

@@ -2,6 +2,8 @@
 // The label graph as joint descent over dual variables walks it. Private to solver/.
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "margrove/labels/label_graph.hpp"
@@ -27,6 +29,15 @@ struct LeafPaths {
   std::uint32_t num_slots() const { return static_cast<std::uint32_t>(node_of.size()); }
   bool is_positive(std::size_t t, std::uint32_t row) const;
 };
+
+/// The targets depth-first: neighbours in the order share most of their path.
+std::vector<NodeId> ordered_targets(const AdditiveProblem& problem);
+
+/// The rows that carry each target, ascending. Throws InvalidInput where a label is not a target.
+std::vector<std::vector<std::uint32_t>> rows_of_targets(const LabelSets& labels,
+                                                        std::span<const NodeId> targets,
+                                                        std::uint32_t num_nodes,
+                                                        std::string_view solver);
 
 /// Throws InvalidInput where a label is not a target, or a target's path has no weight.
 /// O(sum of the targets' ancestors + labels).

@@ -1,18 +1,22 @@
 #include "newton_chunks.hpp"
 
+#include <bit>
+
 #include "margrove/base/simd.hpp"
 
 namespace margrove::detail {
 namespace {
 
-constexpr std::size_t kWidth = PathKernel::kWidth;
+constexpr std::size_t kWidth = LabelKernel::kWidth;
 
 // A block's part of a chunk, sixteen rows of kWidth, to and from kWidth rows of lanes.
 MARGROVE_MULTIVERSION
-void read_chunk_kernel(const float* from, Lanes* into) {
+void read_chunk_kernel(const Half* high, const Half* low, Lanes* into) {
   for (std::size_t f = 0; f < kWidth; ++f) {
 #pragma omp simd
-    for (std::size_t l = 0; l < kLanes; ++l) into[f].at[l] = from[l * kWidth + f];
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      into[f].at[l] = join(high[l * kWidth + f], low[l * kWidth + f]);
+    }
   }
 }
 MARGROVE_MULTIVERSION
@@ -39,15 +43,25 @@ void write_residual_kernel(const WideLanes* gradient, const float* z, Half* into
     }
   }
 }
-MARGROVE_MULTIVERSION
-void pack_kernel(const float* from, std::size_t count, Half* into) {
-#pragma omp simd
-  for (std::size_t k = 0; k < count; ++k) into[k] = narrow(from[k]);
+// Exponent and three bits of the mantissa, to the nearest.
+inline std::int32_t leading_bits(float x) {
+  return std::bit_cast<std::int32_t>(std::bit_cast<std::uint32_t>(x) + 0x80000U) >> 20;
 }
 MARGROVE_MULTIVERSION
-void unpack_kernel(const Half* from, std::size_t count, float* into) {
+void pack_kernel(const float* from, std::size_t count, std::int32_t base, Byte* into) {
 #pragma omp simd
-  for (std::size_t k = 0; k < count; ++k) into[k] = wide(from[k]);
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::int32_t code = leading_bits(from[k]) - base;
+    into[k].bits = static_cast<std::uint8_t>(code < 0 ? 0 : (code > 255 ? 255 : code));
+  }
+}
+MARGROVE_MULTIVERSION
+void unpack_kernel(const Byte* from, std::size_t count, std::int32_t base, float* into) {
+#pragma omp simd
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::int32_t code = from[k].bits;
+    into[k] = std::bit_cast<float>(code == 0 ? 0 : (code + base) << 20);
+  }
 }
 
 MARGROVE_MULTIVERSION
@@ -64,18 +78,21 @@ void add_lanes_kernel(const Lanes* rows, std::size_t count, double* sums) {
 
 }  // namespace
 
-void read_chunk(const float* from, Lanes* into) { read_chunk_kernel(from, into); }
+void read_chunk(const Half* high, const Half* low, Lanes* into) {
+  read_chunk_kernel(high, low, into);
+}
 void read_chunk(const Half* from, Lanes* into) { read_chunk_kernel(from, into); }
 void write_chunk(const Lanes* from, Half* into) { write_chunk_kernel(from, into); }
 void write_residual(const WideLanes* gradient, const float* z, Half* into) {
   write_residual_kernel(gradient, z, into);
 }
 
-void pack(std::span<const Lanes> rows, Half* into) {
-  pack_kernel(rows.data()->at, rows.size() * kLanes, into);
+std::int32_t byte_base(float largest) { return leading_bits(largest) - 255; }
+void pack(std::span<const Lanes> rows, std::int32_t base, Byte* into) {
+  pack_kernel(rows.data()->at, rows.size() * kLanes, base, into);
 }
-void unpack(const Half* from, std::span<Lanes> rows) {
-  unpack_kernel(from, rows.size() * kLanes, rows.data()->at);
+void unpack(const Byte* from, std::int32_t base, std::span<Lanes> rows) {
+  unpack_kernel(from, rows.size() * kLanes, base, rows.data()->at);
 }
 
 LaneSums sum_lanes(std::span<const Lanes> rows) {

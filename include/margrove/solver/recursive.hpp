@@ -81,15 +81,6 @@ struct JointNewtonOptions {
   }
 };
 
-/// One-vs-rest logistic regression of all targets at once by Newton's method, on trees and forests,
-/// with a certified gap over all rows and targets. Same bits for any executor size. Memory: 20
-/// bytes for each target and used column, 2 for each target and row, and the result, dense.
-///
-/// Converged also when rounding ends the descent above the tolerance; the gap tells. Throws as
-/// train_joint_dual(), and InvalidInput naming a node with several parents.
-RecursiveFit train_joint_newton(const AdditiveProblem& problem, const JointNewtonOptions& options,
-                                Executor& executor, RunControl& control);
-
 /// Pull between neighbours in an undirected graph of nodes (HR section 2.1):
 /// sum_edges weight/2 |w_a - w_b|^2 + sum_n anchor_n/2 |w_n|^2.
 struct PullGraph {
@@ -114,6 +105,24 @@ struct PullProblem {
   std::span<const NodeId> targets;      // nodes with a classifier; the others follow neighbours
   std::span<const double> row_weights;  // C_i = C * row_weights[i]; empty: all 1
 };
+
+/// One-vs-rest logistic regression of all targets at once by Newton's method, with a certified gap
+/// over all rows and targets. Returns v_m of an additive problem, w_n of a pull problem. Same bits
+/// for any executor size. Memory: 14 bytes for each target and used column, 1 for each target and
+/// row, and the result, dense.
+///
+/// Converged also when rounding ends the descent above the tolerance; the gap tells. Throws as
+/// train_joint_dual(), and InvalidInput unless suits_joint_newton().
+RecursiveFit train_joint_newton(const AdditiveProblem& problem, const JointNewtonOptions& options,
+                                Executor& executor, RunControl& control);
+RecursiveFit train_joint_newton(const PullProblem& problem, const JointNewtonOptions& options,
+                                Executor& executor, RunControl& control);
+
+/// Whether the label graph can be eliminated node by node at little cost: trees always, DAGs and
+/// label graphs unless cycles abound. False too where a part of a label graph has no anchor, and
+/// where a target without weight has several ways up. O(that elimination).
+bool suits_joint_newton(const AdditiveProblem& problem);
+bool suits_joint_newton(const PullProblem& problem);
 
 struct AlternatingOptions {
   std::string loss = "logistic";
