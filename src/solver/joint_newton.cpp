@@ -405,8 +405,9 @@ class JointNewton {
 
   /// The nodes' vectors over the caller's columns, feature-major.
   WeightMatrix weights() {
-    for (auto* part : {&rho_, &zeta_, &p_, &s_, &h_}) *part = {};
-    curvatures_ = {};
+    // An assignment of {} would keep the memory.
+    for (auto* part : {&rho_, &zeta_, &p_, &s_, &h_}) std::vector<Half>().swap(*part);
+    std::vector<Byte>().swap(curvatures_);
     const std::size_t num_nodes = problem_.num_nodes;
     WeightMatrix W =
         WeightMatrix::dense(problem_.X.num_columns(), static_cast<std::uint32_t>(num_nodes));
@@ -420,7 +421,7 @@ class JointNewton {
         for (std::size_t n = 0; n < num_nodes; ++n) row[n] = parts[n * kWidth + j % kWidth];
       }
     });
-    z_ = {};
+    std::vector<float>().swap(z_);
     return W.compacted();
   }
 
