@@ -164,7 +164,8 @@ TrainResult train(const StructuredOptions& options, const TrainingSet& data, Exe
   return train_field(options, data, executor, control);
 }
 
-// Weights three times (the solver's sums and average) and the labellings kept an example.
+// Weights three times (the solver's sums and average) and the labellings kept an example: of a
+// field some fifty, with a byte a label.
 std::uint64_t memory(const StructuredOptions& options, const TrainingSet& data) {
   std::uint64_t weights = std::uint64_t{1} << static_cast<unsigned>(options.hash_bits);
   if (data.labels != nullptr) {
@@ -175,7 +176,11 @@ std::uint64_t memory(const StructuredOptions& options, const TrainingSet& data) 
     for (std::size_t i = 0; i < columns->size(); ++i) tokens += columns->corpus.num_tokens(i);
     weights = 8 * tokens * columns->codec().size();
   }
-  return 12 * weights + 16 * static_cast<std::uint64_t>(data.X.num_nonzeros());
+  std::uint64_t kept = 0;
+  if (options.model == "multilabel-field" && data.labels != nullptr) {
+    kept = 50 * (data.codec->size() + 64) * data.labels->num_rows();
+  }
+  return 12 * weights + kept + 16 * static_cast<std::uint64_t>(data.X.num_nonzeros());
 }
 
 std::unique_ptr<Examples> read_examples(const std::vector<std::string>& paths,

@@ -1,6 +1,9 @@
 #pragma once
 // One run of whatever solver the options name, for any structured model.
 
+#include <functional>
+#include <vector>
+
 #include "margrove/loss/surrogates.hpp"
 #include "margrove/model/structured.hpp"
 #include "margrove/search/any_search.hpp"
@@ -54,9 +57,15 @@ StructuredWeights fit_by_sgd(const Model& model, const DynamicSurrogate& psi,
   return result;
 }
 
+/// `start`, where given: called with C for the dual variables that bcfw starts from
+/// (Bcfw::start_from).
+template <class Model>
+using StartOf = std::function<std::vector<Mixture<typename Model::Labelling>>(double C)>;
+
 template <StructuredModel Model>
 StructuredWeights fit_structured(const Model& model, const StructuredOptions& options,
-                                 Executor& executor, RunControl& control) {
+                                 Executor& executor, RunControl& control,
+                                 const StartOf<Model>& start = {}) {
   const DynamicSurrogate psi(parse_surrogate(options.surrogate));
   std::string solver = options.solver;
   if (solver == "auto") solver = psi.is_affine() ? "bcfw" : "sgd";
@@ -83,6 +92,9 @@ StructuredWeights fit_structured(const Model& model, const StructuredOptions& op
                           .minibatch = 1,
                           .seed = options.seed},
               executor, control);
+    if constexpr (EvaluatingOracle<OracleOf<Model>>) {
+      if (start) bcfw.start_from(start(C));
+    }
     StructuredWeights result{{}, bcfw.run()};
     result.weights = bcfw.take_weights();
     return result;

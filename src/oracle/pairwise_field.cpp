@@ -60,6 +60,30 @@ Candidate<LabelVector> FieldOracle::evaluate(const LabelVector& y) const {
   return {y, score(y) - truth_score_ + constant, g, constant};
 }
 
+void FieldOracle::neighbours(const LabelVector& y, std::vector<Place>& places) const {
+  const auto& w = workspace_;
+  const std::size_t K = y.size();
+  std::vector<double> gain(w.unary);  // of y_k = 1 against 0
+  double value = w.constant - truth_score_, constant = part_m_.constant, g = part_g_.constant;
+  for (std::size_t l = 0; l < K; ++l) {
+    if (!y[l]) continue;
+    value += gain[l];  // with the labels before
+    constant += part_m_.per_label[l];
+    g += part_g_.per_label[l];
+    for (std::size_t k = 0; k < K; ++k) gain[k] += w.interactions[l * K + k];
+  }
+  places.resize(K);
+  for (std::size_t k = 0; k < K; ++k) {
+    const double sign = y[k] ? -1.0 : 1.0, moved = constant + sign * part_m_.per_label[k];
+    places[k] = {value + sign * gain[k] + moved, g + sign * part_g_.per_label[k], moved};
+  }
+}
+
+LabelVector FieldOracle::neighbour(LabelVector y, std::size_t k) const {
+  y[k] ^= 1;
+  return y;
+}
+
 Candidate<LabelVector> FieldOracle::truth() const {
   return evaluate(LabelVector(truth_.begin(), truth_.end()));
 }
@@ -360,7 +384,7 @@ FieldModel::FieldModel(const CsrView& X, const LabelSets& labels, std::uint32_t 
 }
 
 void score_field(const SparseRow& x, std::size_t num_features, std::uint32_t num_labels,
-                 ScaledWeights w, FieldWorkspace& workspace) {
+                 ScaledWeights w, FieldWorkspace& workspace, double pair_scale) {
   const std::size_t K = num_labels;
   workspace.table_m.clear();
   workspace.unary.assign(K, 0.0);
@@ -374,13 +398,14 @@ void score_field(const SparseRow& x, std::size_t num_features, std::uint32_t num
   // theta(a, b) = t00 + a (t10 - t00) + b (t01 - t00) + a b (t11 - t10 - t01 + t00)
   workspace.interactions.assign(K * K, 0.0);
   workspace.constant = 0.0;
+  const double scale = w.scale * pair_scale;
   std::size_t at = num_features * K;
   for (std::size_t k = 0; k < K; ++k) {
     for (std::size_t l = k + 1; l < K; ++l, at += 4) {
-      const double t00 = w.scale * static_cast<double>(w.values[at]);
-      const double t01 = w.scale * static_cast<double>(w.values[at + 1]);
-      const double t10 = w.scale * static_cast<double>(w.values[at + 2]);
-      const double t11 = w.scale * static_cast<double>(w.values[at + 3]);
+      const double t00 = scale * static_cast<double>(w.values[at]);
+      const double t01 = scale * static_cast<double>(w.values[at + 1]);
+      const double t10 = scale * static_cast<double>(w.values[at + 2]);
+      const double t11 = scale * static_cast<double>(w.values[at + 3]);
       workspace.constant += t00;
       workspace.unary[k] += t10 - t00;
       workspace.unary[l] += t01 - t00;
@@ -390,7 +415,7 @@ void score_field(const SparseRow& x, std::size_t num_features, std::uint32_t num
 }
 
 FieldOracle FieldModel::oracle(std::size_t i, ScaledWeights w, FieldWorkspace& workspace) const {
-  score_field(X_.row(i), X_.num_columns(), num_labels_, w, workspace);
+  score_field(X_.row(i), X_.num_columns(), num_labels_, w, workspace, options_.pair_scale);
   return {workspace, truth_[i], options_};
 }
 
@@ -405,14 +430,15 @@ void FieldModel::difference(std::size_t i, const LabelVector& y, SparseVector& d
       difference.add(x.columns[j] * K + k, sign * x.values[j]);
     }
   }
+  const auto pair = static_cast<float>(options_.pair_scale);
   std::uint64_t at = X_.num_columns() * K;
   for (std::size_t k = 0; k < K; ++k) {
     for (std::size_t l = k + 1; l < K; ++l, at += 4) {
       const auto now = static_cast<std::uint64_t>(2 * y[k] + y[l]);
       const auto before = static_cast<std::uint64_t>(2 * truth[k] + truth[l]);
       if (now == before) continue;
-      difference.add(at + now, 1.0F);
-      difference.add(at + before, -1.0F);
+      difference.add(at + now, pair);
+      difference.add(at + before, -pair);
     }
   }
 }
@@ -426,11 +452,12 @@ void FieldModel::margins(std::size_t i, std::span<const LabelVector> labellings,
   }
 }
 
-// <phi(x, y), phi(x, z)> = ||x||^2 |y n z| + the number of pairs of labels with the same two values
-// in y and z.
+// <phi(x, y), phi(x, z)> = ||x||^2 |y n z| + pair_scale^2 times the number of pairs of labels with
+// the same two values in y and z.
 void FieldModel::difference_products(std::size_t i, std::span<const LabelVector> labellings,
                                      std::span<double> products) const {
   const std::size_t size = labellings.size();
+  const double of_pair = options_.pair_scale * options_.pair_scale;
   const auto product = [&](const LabelVector& y, const LabelVector& z) {
     std::size_t both = 0, same = 0;
     for (std::size_t k = 0; k < num_labels_; ++k) {
@@ -438,7 +465,7 @@ void FieldModel::difference_products(std::size_t i, std::span<const LabelVector>
       same += y[k] == z[k];
     }
     return squared_norms_[i] * static_cast<double>(both) +
-           0.5 * static_cast<double>(same) * (static_cast<double>(same) - 1.0);
+           0.5 * of_pair * static_cast<double>(same) * (static_cast<double>(same) - 1.0);
   };
   const LabelVector& truth = truth_[i];
   const double of_truth = product(truth, truth);
@@ -466,7 +493,7 @@ void FieldModel::add_differences(std::size_t i, std::span<const LabelVector> lab
   for (std::size_t j = 0; j < labellings.size(); ++j) {
     if (coefficients[j] == 0.0) continue;
     const LabelVector& y = labellings[j];
-    const auto c = static_cast<float>(coefficients[j]);
+    const auto c = static_cast<float>(options_.pair_scale * coefficients[j]);
     for (std::size_t k = 0; k < K; ++k) {
       if (y[k] == truth[k]) continue;
       total[k] += y[k] ? coefficients[j] : -coefficients[j];

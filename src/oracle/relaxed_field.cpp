@@ -6,9 +6,9 @@ namespace margrove {
 namespace {
 
 // What a pair's features (0,0), (0,1), (1,0), (1,1) gain when the shares of its labels and of both
-// together grow by k, l and z.
-std::array<double, 4> pair_features(double k, double l, double z) {
-  return {z - k - l, l - z, k - z, z};
+// together grow by k, l and z; `scale` is their value.
+std::array<double, 4> pair_features(double k, double l, double z, double scale) {
+  return {scale * (z - k - l), scale * (l - z), scale * (k - z), scale * z};
 }
 
 // visit(pair, growth of y_k, y_l and z_kl) for all pairs.
@@ -72,7 +72,7 @@ void RelaxedFieldModel::difference(std::size_t i, const FieldShares& y,
   }
   const std::size_t first_pair = field_.rows().num_columns() * K;
   for_each_pair(grown, [&](std::size_t pair, double k, double l, double z) {
-    const auto features = pair_features(k, l, z);
+    const auto features = pair_features(k, l, z, field_.pair_scale());
     for (std::size_t f = 0; f < 4; ++f) {
       if (features[f] == 0.0) continue;
       difference.add(first_pair + 4 * pair + f, static_cast<float>(features[f]));
@@ -99,7 +99,7 @@ void RelaxedFieldModel::difference_products(std::size_t i, std::span<const Field
   for (std::size_t j = 0; j < size; ++j) {
     grown.push_back(minus(labellings[j], truth));
     for_each_pair(grown[j], [&](std::size_t, double k, double l, double z) {
-      features[j].push_back(pair_features(k, l, z));
+      features[j].push_back(pair_features(k, l, z, field_.pair_scale()));
     });
     for (std::size_t k = 0; k <= j; ++k) {
       double labels = 0.0, pairs = 0.0;
@@ -141,7 +141,7 @@ void RelaxedFieldModel::add_differences(std::size_t i, std::span<const FieldShar
   std::size_t at = field_.rows().num_columns() * K;
   for (std::size_t k = 0, pair = 0; k < K; ++k) {
     for (std::size_t l = k + 1; l < K; ++l, ++pair, at += 4) {
-      const auto features = pair_features(labels[k], labels[l], pairs[pair]);
+      const auto features = pair_features(labels[k], labels[l], pairs[pair], field_.pair_scale());
       for (std::size_t f = 0; f < 4; ++f) w[at + f] += static_cast<float>(features[f]);
     }
   }

@@ -27,6 +27,7 @@ struct StructuredOptions : CommonOptions {
   double tolerance = 1e-2;
   int max_passes = 50;
   int max_bans = 10;
+  double pair_scale = 1.0;
   int min_feature_count = 1;
   int hash_bits = 20;
 
@@ -59,6 +60,9 @@ struct StructuredOptions : CommonOptions {
             field("max_bans", &StructuredOptions::max_bans, at_least(0),
                   "rounds in which convex-hull search makes a fractional optimum integral; prob by "
                   "sgd: none"),
+            field("pair_scale", &StructuredOptions::pair_scale, positive,
+                  "multilabel-field: value of the features of label pairs, of which each label has "
+                  "one for each other: smaller ones keep many labels from outweighing the rows"),
             field("min_feature_count", &StructuredOptions::min_feature_count, at_least(1),
                   "chain: features seen less often are left out"),
             field("hash_bits", &StructuredOptions::hash_bits, between(8, 30),

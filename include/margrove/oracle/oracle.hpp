@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace margrove {
@@ -40,6 +41,21 @@ template <class O>
 concept EvaluatingOracle = Oracle<O> && requires(const O& oracle, const O::Labelling& y) {
   { oracle.evaluate(y) } -> std::same_as<Candidate<typename O::Labelling>>;
 };
+
+/// m, g and constant of a Candidate.
+struct Place {
+  double m, g, constant;
+};
+
+/// Optional: the labellings that differ from a known one in a single part. Far cheaper than argmax;
+/// what block solvers refine their mixtures by.
+template <class O>
+concept NeighbourOracle =
+    EvaluatingOracle<O> &&
+    requires(const O& oracle, const O::Labelling& y, std::size_t part, std::vector<Place>& places) {
+      { oracle.neighbours(y, places) } -> std::same_as<void>;  // one a part
+      { oracle.neighbour(y, part) } -> std::same_as<typename O::Labelling>;
+    };
 
 /// Optional: the k best distinct labellings, best first (fewer if there are fewer).
 template <class O>
@@ -147,5 +163,10 @@ concept StructuredModel =
       { model.difference(i, y, difference) } -> std::same_as<void>;
       { model.truth(i) } -> std::convertible_to<typename M::Labelling>;
     };
+
+/// What a model's oracle() returns.
+template <class M>
+using OracleOf = decltype(std::declval<const M&>().oracle(0, ScaledWeights{},
+                                                          std::declval<typename M::Workspace&>()));
 
 }  // namespace margrove

@@ -42,6 +42,7 @@ struct FieldOptions {
   Criteria criteria = Criteria::hamming;
   std::int64_t max_nodes = 2000;   // of one branch and bound
   std::size_t max_tabulated = 16;  // labels up to which all sets may be listed
+  double pair_scale = 1.0;         // value of the pairs' features
 };
 
 class FieldOracle {
@@ -56,6 +57,9 @@ class FieldOracle {
   Candidate<LabelVector> argmax(double w_m, double w_g) const;
   Candidate<LabelVector> truth() const;
   Candidate<LabelVector> evaluate(const LabelVector& y) const;
+  /// With label k flipped, for each k: O(K |y|).
+  void neighbours(const LabelVector& y, std::vector<Place>& places) const;
+  LabelVector neighbour(LabelVector y, std::size_t k) const;
   std::vector<Candidate<LabelVector>> k_best(double w_m, double w_g, int k) const;
   std::optional<Candidate<LabelVector>> argmax_without(double w_m, double w_g,
                                                        std::span<const LabelVector> banned) const;
@@ -122,6 +126,7 @@ class FieldModel {
   const LabelVector& truth(std::size_t i) const { return truth_[i]; }
   std::uint32_t num_labels() const { return num_labels_; }
   const CsrView& rows() const { return X_; }
+  double pair_scale() const { return options_.pair_scale; }
   double squared_norm(std::size_t i) const { return squared_norms_[i]; }
 
   // As ImplicitDifferences says: a set far from the truth differs in nonzeros x K weights.
@@ -143,6 +148,6 @@ class FieldModel {
 
 /// Scores row x, whose columns beyond num_features are skipped, into the workspace.
 void score_field(const SparseRow& x, std::size_t num_features, std::uint32_t num_labels,
-                 ScaledWeights w, FieldWorkspace& workspace);
+                 ScaledWeights w, FieldWorkspace& workspace, double pair_scale = 1.0);
 
 }  // namespace margrove

@@ -10,10 +10,12 @@
 // task loss g(y). Algorithm 3 of [LacosteJulien2013], with the labellings found so far kept an
 // example (multi-plane cutting [Shah2015], pairwise steps [Osokin2016]): a block is solved over its
 // labellings in play, so that old corners lose their weight at once, and cheap passes over known
-// labellings go between those that ask the oracle.
+// labellings, and their neighbours where the model has some (NeighbourOracle), go between those
+// that ask the oracle.
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -21,65 +23,17 @@
 
 #include "margrove/base/errors.hpp"
 #include "margrove/base/executor.hpp"
-#include "margrove/base/options.hpp"
 #include "margrove/base/progress.hpp"
 #include "margrove/base/random.hpp"
 #include "margrove/loss/surrogate.hpp"
 #include "margrove/oracle/oracle.hpp"
 #include "margrove/search/search.hpp"
+#include "margrove/solver/active_set.hpp"
+#include "margrove/solver/bcfw_options.hpp"
 #include "margrove/solver/simplex_block.hpp"
 #include "margrove/solver/structured_fit.hpp"
 
 namespace margrove {
-
-struct BcfwOptions {
-  double C = 1.0;
-  double tolerance = 1e-3;
-  int max_passes = 1000;
-  int cached_passes = 10;
-  int minibatch = 32;
-  bool pairwise = true;
-  bool averaging = false;
-  std::uint64_t seed = 0;
-
-  static auto fields() {
-    return std::tuple{
-        field("C", &BcfwOptions::C, positive, "loss weight"),
-        field("tolerance", &BcfwOptions::tolerance, positive,
-              "relative duality gap to stop at, (primal - dual) / primal"),
-        field("max_passes", &BcfwOptions::max_passes, at_least(1),
-              "passes over the examples that ask the oracle"),
-        field("cached_passes", &BcfwOptions::cached_passes, at_least(0),
-              "most passes over known labellings between two that ask the oracle; they end early "
-              "when they no longer pay"),
-        field("minibatch", &BcfwOptions::minibatch, at_least(1),
-              "examples whose oracles run at the same weights, in parallel; 1 where oracles cost "
-              "less than starting threads"),
-        field("pairwise", &BcfwOptions::pairwise,
-              "move weight between two labellings of a block until it is solved; false: one "
-              "Frank-Wolfe step towards the oracle's"),
-        field("averaging", &BcfwOptions::averaging,
-              "return the average of the iterates weighted by their number: worth while without "
-              "pairwise steps or a small gap; takes a second array of weights"),
-        field("seed", &BcfwOptions::seed, non_negative, "order of the examples"),
-    };
-  }
-};
-
-/// The labellings of one example that have, or lately had, weight in the dual.
-template <class Labelling>
-struct ActiveSet {
-  std::vector<Labelling> labellings;
-  std::vector<double> duals;       // a_iy; what is missing to C_i is the true labelling's
-  std::vector<double> slopes;      // s_iy
-  std::vector<double> offsets;     // o_iy
-  std::vector<std::uint8_t> idle;  // visits without weight
-  // Unused by models with implicit differences:
-  std::vector<SparseVector> differences;  // sorted
-  std::vector<double> products;           // <d_j, d_k>, k <= j, row after row
-
-  std::size_t size() const { return labellings.size(); }
-};
 
 /// One solver run. Model, executor and control must outlive it. The steps are taken one after the
 /// other at fresh weights; only oracles run in parallel, so that threads change no bit.
@@ -132,9 +86,46 @@ class Bcfw {
     rebuild_weights();
   }
 
+  /// Starts from dual variables of margin rescaling with the same task losses, one mixture an
+  /// example. Divided by the surrogate's slopes they are feasible at the same weights (where slopes
+  /// are >= 1; cut otherwise), and the common factor that suits the surrogate best is found
+  /// exactly.
+  void start_from(std::span<const Mixture<Labelling>> start) {
+    require(start.size() == active_.size(), "bcfw: start of ", start.size(),
+            " examples, but must be ", active_.size());
+    double room = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < start.size(); ++i) {
+      active_[i] = {};
+      const auto oracle = model_.oracle(i, {w_, 1.0}, workspaces_[0]);
+      double total = 0.0;
+      for (std::size_t k = 0; k < start[i].labellings.size(); ++k) {
+        const auto place = oracle.evaluate(start[i].labellings[k]);
+        const std::size_t before = active_[i].size();
+        admit(i, place);
+        if (active_[i].size() == before || !(active_[i].slopes.back() > 0)) continue;
+        total += active_[i].duals.back() = start[i].weights[k] / active_[i].slopes.back();
+      }
+      if (total > budgets_[i]) {
+        for (double& dual : active_[i].duals) dual *= budgets_[i] / total;
+        total = budgets_[i];
+      }
+      if (total > 0) room = std::min(room, budgets_[i] / total);
+    }
+    has_start_ = true;
+    rebuild_weights();
+    const double norm = squared_norm({w_, 1.0}), gain = dual_ + 0.5 * norm;
+    if (!(norm > 0)) return;
+    const double factor = std::min(room, std::max(0.0, gain / norm));
+    for (auto& set : active_) {
+      for (double& dual : set.duals) dual *= factor;
+    }
+    rebuild_weights();
+  }
+
   StructuredFit run() {
     StructuredFit fit;
     bool converged = false;
+    if (has_start_) cached_passes(0, 0.0);
     while (!converged && fit.passes < options_.max_passes) {
       const double increase = oracle_pass(fit.passes);
       ++fit.passes;
@@ -168,7 +159,6 @@ class Bcfw {
  private:
   using Found = SearchResult<Labelling>;
   static constexpr bool kImplicit = ImplicitDifferences<Model>;
-  static constexpr std::uint8_t kMaxIdle = 5;      // visits without weight until dropped
   static constexpr int kMaxNap = 8;                // passes that a solved example may sit out
   static constexpr double kNapShare = 0.1;         // of the gap allowed an example
   static constexpr double kBlockTolerance = 0.05;  // of a block's first violation
@@ -224,11 +214,29 @@ class Bcfw {
       const double before = dual_;
       const auto stream = (static_cast<std::uint64_t>(cached) << 32U) + static_cast<unsigned>(pass);
       for (const std::uint32_t i : shuffled(stream)) {
-        if (active_[i].size() == 0 || sleep_[i] > 0) continue;
-        load_margins(i);
+        if ((active_[i].size() == 0 && !has_start_) || sleep_[i] > 0) continue;
+        if constexpr (NeighbourOracle<OracleOf<Model>>) {
+          admit_neighbours(i);
+        } else {
+          load_margins(i);
+        }
         move_block(i);
       }
       if (dual_ - before < kWorthwhile * oracle_increase) break;
+    }
+  }
+
+  // Gives places to neighbours of the labellings with weight, and loads margins_.
+  void admit_neighbours(std::size_t i) {
+    const auto oracle = model_.oracle(i, {w_, 1.0}, workspaces_[0]);
+    for (const auto& each :
+         best_neighbours(oracle, psi_, active_[i], model_.truth(i), budgets_[i])) {
+      admit(i, each);
+    }
+    margins_.clear();
+    for (const Labelling& y : active_[i].labellings) {
+      const auto place = oracle.evaluate(y);
+      margins_.push_back(place.m - place.constant);
     }
   }
 
@@ -278,6 +286,16 @@ class Bcfw {
     }
   }
 
+  // max psi over the active set at w_
+  double best_known(std::size_t i) {
+    load_margins(i);
+    double best = 0.0;
+    for (std::size_t k = 0; k < active_[i].size(); ++k) {
+      best = std::max(best, active_[i].slopes[k] * margins_[k] + active_[i].offsets[k]);
+    }
+    return best;
+  }
+
   // Records the block's gap, solves it and lets the example sleep while it is solved.
   void solve_block(std::size_t i) {
     gaps_[i] = move_block(i);
@@ -313,7 +331,7 @@ class Bcfw {
       move_weights(i, margins_);
       set.duals = block_.duals;
     }
-    drop_idle(set);
+    set.drop_idle();
     return gap;
   }
 
@@ -358,48 +376,6 @@ class Bcfw {
     }
   }
 
-  static void drop_idle(ActiveSet<Labelling>& set) {
-    bool any = false;
-    for (std::size_t k = 0; k < set.size(); ++k) {
-      set.idle[k] = set.duals[k] > 0 ? 0 : static_cast<std::uint8_t>(set.idle[k] + 1);
-      any = any || set.idle[k] > kMaxIdle;
-    }
-    if (!any) return;
-    if constexpr (!kImplicit) drop_products(set);
-    std::size_t kept = 0;
-    for (std::size_t k = 0; k < set.size(); ++k) {
-      if (set.idle[k] > kMaxIdle) continue;
-      if (kept != k) {
-        set.labellings[kept] = std::move(set.labellings[k]);
-        set.duals[kept] = set.duals[k];
-        set.slopes[kept] = set.slopes[k];
-        set.offsets[kept] = set.offsets[k];
-        set.idle[kept] = set.idle[k];
-        if constexpr (!kImplicit) set.differences[kept] = std::move(set.differences[k]);
-      }
-      ++kept;
-    }
-    set.labellings.erase(set.labellings.begin() + static_cast<std::ptrdiff_t>(kept),
-                         set.labellings.end());
-    set.duals.resize(kept);
-    set.slopes.resize(kept);
-    set.offsets.resize(kept);
-    set.idle.resize(kept);
-    if constexpr (!kImplicit) set.differences.resize(kept);
-  }
-
-  // Those with a labelling that is about to go.
-  static void drop_products(ActiveSet<Labelling>& set) {
-    std::size_t kept = 0, at = 0;
-    for (std::size_t j = 0; j < set.size(); ++j) {
-      for (std::size_t k = 0; k <= j; ++k, ++at) {
-        if (set.idle[j] > kMaxIdle || set.idle[k] > kMaxIdle) continue;
-        set.products[kept++] = set.products[at];
-      }
-    }
-    set.products.resize(kept);
-  }
-
   // w = w(a), free of the rounding that many small steps leave, and the dual objective there.
   void rebuild_weights() {
     std::fill(w_.begin(), w_.end(), 0.0F);
@@ -441,9 +417,13 @@ class Bcfw {
           begin, std::min(kChunk, examples.size() - begin));
       search_all(chunk, weights, found);
       for (std::size_t k = 0; k < chunk.size(); ++k) {
-        loss += budgets_[chunk[k]] * found[k].value;
-        // Equal but for rounding when the search was exact.
-        if (found[k].upper_bound > found[k].value * (1 + 1e-9)) fit.certified = false;
+        double value = found[k].value;
+        // Equal but for rounding when the search was exact; if not, known labellings may be better.
+        if (found[k].upper_bound > value * (1 + 1e-9)) {
+          fit.certified = false;
+          if (!options_.averaging) value = std::max(value, best_known(chunk[k]));
+        }
+        loss += budgets_[chunk[k]] * value;
         admit(chunk[k], found[k].best);
       }
     }
@@ -482,6 +462,7 @@ class Bcfw {
   std::vector<double> gaps_;               // block gaps when last looked at
   std::vector<float> w_, late_, average_;
   double steps_ = 0.0;
+  bool has_start_ = false;
   double dual_ = 0.0;
   double primal_estimate_ = 0.0;
   std::int64_t oracle_calls_ = 0;

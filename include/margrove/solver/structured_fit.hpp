@@ -22,6 +22,13 @@ struct StructuredFit {
   Stop stop = Stop::pass_limit;
 };
 
+/// Labellings of one example with weights >= 0, together at most the example's budget.
+template <class Labelling>
+struct Mixture {
+  std::vector<Labelling> labellings;
+  std::vector<double> weights;
+};
+
 /// Optional for a model: work with the differences phi(x_i, y) - phi(x_i, y_i) of several
 /// labellings without writing them down.
 template <class M>

@@ -11,6 +11,8 @@
 #include "margrove/base/errors.hpp"
 #include "margrove/model/registry.hpp"
 #include "margrove/model/structured_predictors.hpp"
+#include "margrove/search/search.hpp"
+#include "margrove/solver/sgd.hpp"
 
 namespace margrove {
 namespace {
@@ -237,6 +239,37 @@ TEST(Structured, fields_and_hierarchies_train_on_rows) {
       EXPECT_EQ(predicted[i][0], labels[i][0]) << model;
     }
   }
+}
+
+TEST(Structured, field_weights_are_those_of_pair_features_of_one_whatever_the_pair_scale) {
+  CsrMatrix X(2);
+  LabelSets labels;
+  for (int i = 0; i < 12; ++i) {
+    X.append_row(std::vector<FeatureId>{0, 1},
+                 std::vector<float>{1.0F, static_cast<float>(i % 5) - 2.0F});
+    std::vector<LabelId> set;
+    for (LabelId l = 0; l < 4; ++l) {
+      if ((i + static_cast<int>(l) * i) % 3 == 0) set.push_back(l);
+    }
+    labels.append(set);
+  }
+  StructuredOptions options;
+  options.model = "multilabel-field";
+  options.C = 0.5;
+  options.pair_scale = 0.5;
+  options.tolerance = 1e-3;
+  options.max_passes = 500;
+  Executor executor(1);
+  RunControl control;
+  const StructuredWeights trained = fit_field(X, labels, 4, options, executor, control);
+  EXPECT_EQ(trained.fit.stop, Stop::converged);
+  const std::span<const float> w = trained.weights, pairs = w.subspan(2 * 4);
+  const FieldModel plain(X, labels, 4);
+  const double objective =
+      structured_objective(plain, MarginRescaling{}, MarginSearch{}, 0.5, {w}, executor).value +
+      0.5 * (1 / (0.5 * 0.5) - 1) * squared_norm({pairs, 1.0});
+  EXPECT_NEAR(trained.fit.primal, objective, 1e-5 * objective);
+  EXPECT_GT(squared_norm({pairs, 1.0}), 1e-3);
 }
 
 }  // namespace

@@ -113,6 +113,17 @@ void expect_same_answers(const O& oracle, const EnumerationOracle<Y>& reference,
     EXPECT_NEAR(same.m, c.m, kTolerance);
     EXPECT_EQ(same.g, c.g);
     EXPECT_EQ(same.constant, c.constant);
+    if constexpr (NeighbourOracle<O>) {
+      std::vector<Place> places;
+      oracle.neighbours(c.y, places);
+      for (std::size_t part = 0; part < places.size(); ++part) {
+        const auto other = oracle.evaluate(oracle.neighbour(c.y, part));
+        EXPECT_NEAR(places[part].m, other.m, kTolerance);
+        EXPECT_EQ(places[part].g, other.g);
+        EXPECT_EQ(places[part].constant, other.constant);
+      }
+      EXPECT_FALSE(places.empty());
+    }
   }
   if constexpr (LossFrontOracle<O>) {
     if (oracle.has_loss_front()) expect_same_loss_front(oracle, reference);

@@ -22,7 +22,7 @@ static_assert(StructuredModel<ChainModel> && KBestOracle<ChainOracle> &&
               BanListOracle<ChainOracle> && EvaluatingOracle<ChainOracle>);
 static_assert(StructuredModel<MultiClassModel>);
 static_assert(StructuredModel<FieldModel> && KBestOracle<FieldOracle> &&
-              BanListOracle<FieldOracle> && EvaluatingOracle<FieldOracle> &&
+              BanListOracle<FieldOracle> && NeighbourOracle<FieldOracle> &&
               ConstrainedOracle<FieldOracle> && RelaxedOracle<FieldOracle>);
 
 std::string message_of(const std::function<void()>& call) {
@@ -324,7 +324,10 @@ TEST(Field, equals_enumeration_for_every_lambda) {
     }
     for (const Criteria criteria : {Criteria::hamming, Criteria::micro_f1}) {
       const std::size_t max_tabulated = round % 2 ? 0 : 16;
-      const FieldModel model(X, labels, K, {.criteria = criteria, .max_tabulated = max_tabulated});
+      const double pair_scale = round % 3 ? 1.0 : 0.3;
+      const FieldModel model(
+          X, labels, K,
+          {.criteria = criteria, .max_tabulated = max_tabulated, .pair_scale = pair_scale});
       const auto w = random_weights(random, model.num_weights(), round % 4 == 0 ? 0.0 : 0.7);
       FieldWorkspace workspace;
       for (std::size_t i = 0; i < 2; ++i) {

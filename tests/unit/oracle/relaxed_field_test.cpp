@@ -21,7 +21,10 @@ constexpr std::uint32_t kLabels = 4;
 // One example of labels 1 and 2.
 struct Problem {
   explicit Problem(std::uint64_t seed)
-      : random(seed), X(testing::random_rows(random, 1, 3)), labels(), model(X, with_one_row(), 4) {
+      : random(seed),
+        X(testing::random_rows(random, 1, 3)),
+        labels(),
+        model(X, with_one_row(), 4, {.pair_scale = seed % 2 ? 1.0 : 0.5}) {
     w = testing::random_weights(random, model.num_weights());
   }
   const LabelSets& with_one_row() {

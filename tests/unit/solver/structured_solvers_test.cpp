@@ -252,10 +252,23 @@ TEST(StructuredSolvers, stop_when_told_to) {
   const auto fit = sgd.run();
   EXPECT_EQ(fit.stop, Stop::interrupted);
   EXPECT_EQ(fit.passes, 1);
-  RunControl stops_too([](const Progress&) { return false; });
-  CuttingPlane cutting_plane(model, MarginRescaling{}, MarginSearch{},
-                             CuttingPlaneOptions{.C = 10, .tolerance = 1e-9}, executor, stops_too);
-  EXPECT_EQ(cutting_plane.run().stop, Stop::interrupted);
+  RunControl control;
+  for (const bool one_slack : {false, true}) {
+    RunControl stops_too([](const Progress&) { return false; });
+    CuttingPlane cutting_plane(
+        model, MarginRescaling{}, MarginSearch{},
+        CuttingPlaneOptions{.C = 10, .tolerance = 1e-9, .one_slack = one_slack}, executor,
+        stops_too);
+    EXPECT_EQ(cutting_plane.run().stop, Stop::interrupted);
+    CuttingPlane limited(
+        model, MarginRescaling{}, MarginSearch{},
+        CuttingPlaneOptions{.C = 10, .tolerance = 1e-9, .max_rounds = 3, .one_slack = one_slack},
+        executor, control);
+    const auto early = limited.run();
+    EXPECT_EQ(early.stop, Stop::pass_limit);
+    EXPECT_EQ(early.passes, 3);
+    EXPECT_LE(early.dual, early.primal);
+  }
 }
 
 TEST(Sgd, an_empty_training_set_throws) {
@@ -264,7 +277,7 @@ TEST(Sgd, an_empty_training_set_throws) {
   Executor executor(1);
   RunControl control;
   try {
-    Sgd(model, MarginRescaling{}, MarginSearch{}, {}, executor, control);
+    const Sgd sgd(model, MarginRescaling{}, MarginSearch{}, {}, executor, control);
     FAIL();
   } catch (const InvalidInput& error) {
     EXPECT_STREQ(error.what(), "sgd: there are no examples, but there must be one");
