@@ -48,9 +48,12 @@ class Bench:
         words += PREPROCESSING.get(self.folder.name, [])
         if variant == "one-vs-rest":
             return ["--method", "flat-svm", *words]
+        if variant == "one-vs-rest at 0":
+            return ["--method", "flat-svm", "--decision", "zero", *words]
         words += ["--method", "structured", "--model", self.given.model]
         words += ["--max-passes", self.given.max_passes, "--tolerance", self.given.tolerance]
         words += ["--max-bans", self.given.max_bans, "--inference", self.given.inference]
+        words += ["--pair-scale", self.given.pair_scale]
         return [*words, "--surrogate", SURROGATES[variant]]
 
     def fit(self, variant: str, C: str, rows: str, test: str) -> dict[str, Any]:
@@ -69,13 +72,16 @@ def main() -> None:
     parser.add_argument("--data", type=pathlib.Path, required=True)
     parser.add_argument("--sets", nargs="+", required=True)
     parser.add_argument("--model", default="multilabel-field")
-    parser.add_argument("--variants", nargs="+", default=["one-vs-rest", *SURROGATES])
+    parser.add_argument(
+        "--variants", nargs="+", default=["one-vs-rest", "one-vs-rest at 0", *SURROGATES]
+    )
     parser.add_argument("--C", nargs="+", default=["0.01", "0.1", "1"])
     parser.add_argument("--by", choices=METRICS[:4], default="micro_f1")
     parser.add_argument("--tune-rows", type=int)
     parser.add_argument("--rows", type=int)
     parser.add_argument("--max-passes", default="50")
     parser.add_argument("--max-bans", default="10")
+    parser.add_argument("--pair-scale", default="1")
     parser.add_argument("--tolerance", default="1e-2")
     parser.add_argument("--inference", default="exact", choices=["exact", "relaxed"])
     parser.add_argument("--json", type=pathlib.Path)
