@@ -815,6 +815,9 @@ class StructuredSVC(Structured):
     max_bans : int, default 10
         rounds in which convex-hull search makes a fractional optimum integral; prob by sgd: none
         [>= 0]
+    pair_scale : float, default 1.0
+        multilabel-field: value of the features of label pairs, of which each label has one for each
+        other: smaller ones keep many labels from outweighing the rows [> 0]
     min_feature_count : int, default 1
         chain: features seen less often are left out [>= 1]
     hash_bits : int, default 20
@@ -852,6 +855,7 @@ class StructuredSVC(Structured):
         tolerance: float = 0.01,
         max_passes: int = 50,
         max_bans: int = 10,
+        pair_scale: float = 1.0,
         min_feature_count: int = 1,
         hash_bits: int = 20,
         hierarchy: Any = None,
@@ -873,6 +877,7 @@ class StructuredSVC(Structured):
         self.tolerance = tolerance
         self.max_passes = max_passes
         self.max_bans = max_bans
+        self.pair_scale = pair_scale
         self.min_feature_count = min_feature_count
         self.hash_bits = hash_bits
         self.hierarchy = hierarchy
