@@ -76,7 +76,7 @@ class Question {
 };
 
 constexpr std::array kNames{"sarawagi-gupta",     "binary",  "bisecting",      "convex-hull",
-                            "convex-hull + bans", "angular", "angular + cache"};
+                            "convex-hull, exact", "angular", "angular + cache"};
 
 struct AllSearches {
   std::vector<Tally>* tallies;
