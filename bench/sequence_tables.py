@@ -34,6 +34,7 @@ def letters(program: str, data: Path) -> None:
         runs += [("sgd", [f"max_passes={n}"]) for n in (10, 30, 100, 300)]
         if fold == 0:
             runs.append(("cutting-plane", ["tolerance=1e-3", "max_passes=2000"]))
+            runs.append(("one-slack", ["tolerance=1e-3", "max_passes=400"]))
         for solver, options in runs:
             line = run(program, "ocr", path, fold, f"solver={solver}", "C=1", *options)
             passes, calls = values(line, "passes")[0], values(line, "calls_per_visit")[0]
