@@ -1,8 +1,7 @@
 // Primal  min sum_n alpha_n^rho / rho,  K alpha = s,  1 <= s <= longest,  alpha >= 0,  E alpha >=
 // 0, with a row of K a leaf (the sum over its path) and, if directional, a row of E an edge (child
 // less parent). With multipliers lambda of K alpha = s, z, v >= 0 of alpha and t = E alpha, and
-// low, high
-// >= 0 of the bounds of s, the conditions of optimality are
+// low, high >= 0 of the bounds of s, the conditions of optimality are
 //
 //   f'(alpha) = K' lambda + z + E' v,   lambda = low - high,   f'(alpha)_n = alpha_n^(rho - 1),
 //   alpha_n z_n = t_e v_e = (s_l - 1) low_l = (longest - s_l) high_l = 0.
@@ -75,9 +74,8 @@ class InteriorPoint {
   Point point_, step_;
   Vector pull_;                               // K' lambda + E' v
   Vector r_alpha_, r_path_, r_lambda_, r_t_;  // of f' = ..., K alpha = s, lambda = ..., t = E alpha
-  // A step has  dz = c_z - w_z dalpha,  dv = c_v - w_v dt,  dlow = c_low - w_low ds,  dhigh =
-  // c_high
-  // + w_high ds.
+  // A step has  dz = c_z - w_z dalpha,  dv = c_v - w_v dt,  dlow = c_low - w_low ds,
+  // dhigh = c_high + w_high ds.
   Point c_, w_;
   Vector diagonal_, leaf_weight_;  // of the system: one a node, one a leaf
   Vector b_, inner_, above_;       // right sides, and what find_step works with
