@@ -137,7 +137,7 @@ def tabulate(runner: Runner, name: str, folds: int, given: argparse.Namespace) -
         command = method.split(",")  # flat-svm,--multiclass,crammer-singer
         rules = given.alpha if command[0] == "nhsvm" else [""]
         for rule in rules:
-            grid = []
+            grid: list[dict[str, Any]] = []
             for C in given.C:
                 options = {"C": C, "tolerance": given.tolerance}
                 if given.limit:
