@@ -162,17 +162,31 @@ void move_targets(float step, const Half* s, float* z, std::size_t count,
   }
 }
 
+// Halves of a column's numbers, target after target, each with what rounding took from those
+// before. What the products with K feel is sums over the targets below a node, which rounding to
+// the nearest would lose where they are small beside their terms.
+struct Carry {
+  float rest[kWidth] = {};
+  Half narrow(float x, std::size_t f) {
+    const float whole = x + rest[f];
+    const Half half = detail::narrow(whole);
+    rest[f] = whole - wide(half);
+    return half;
+  }
+};
+
 // zeta = y + factor zeta; sums at the targets += zeta
 MARGROVE_MULTIVERSION
 void turn_targets(float factor, const Half* y, Half* zeta, std::size_t count,
                   const std::uint32_t* place, float* sums) {
+  Carry carry;
   for (std::size_t t = 0; t < count; ++t) {
     float* sum = sums + place[t] * kWidth;
     const Half* from = y + t * kWidth;
     Half* own = zeta + t * kWidth;
 #pragma omp simd
     for (std::size_t f = 0; f < kWidth; ++f) {
-      own[f] = narrow(wide(from[f]) + factor * wide(own[f]));
+      own[f] = carry.narrow(wide(from[f]) + factor * wide(own[f]), f);
       sum[f] += wide(own[f]);
     }
   }
@@ -201,6 +215,7 @@ MARGROVE_MULTIVERSION
 void step_targets(float length, const Half* zeta, const Half* q, Half* rho, Half* s, const Half* h,
                   std::size_t count, const std::uint32_t* place, float* precision,
                   float* information) {
+  Carry rho_carry, s_carry;
   for (std::size_t t = 0; t < count; ++t) {
     float* A = precision + place[t] * kWidth;
     float* b = information + place[t] * kWidth;
@@ -208,8 +223,8 @@ void step_targets(float length, const Half* zeta, const Half* q, Half* rho, Half
 #pragma omp simd
     for (std::size_t f = 0; f < kWidth; ++f) {
       const std::size_t k = begin + f;
-      rho[k] = narrow(wide(rho[k]) - length * (wide(zeta[k]) + wide(q[k])));
-      s[k] = narrow(wide(s[k]) + length * wide(zeta[k]));
+      rho[k] = rho_carry.narrow(wide(rho[k]) - length * (wide(zeta[k]) + wide(q[k])), f);
+      s[k] = s_carry.narrow(wide(s[k]) + length * wide(zeta[k]), f);
       A[f] += wide(h[k]);
       b[f] += wide(rho[k]);
     }
@@ -221,6 +236,7 @@ MARGROVE_MULTIVERSION
 double store_rest(const Half* rho, const Half* h, const float* deltas, const std::uint32_t* place,
                   std::size_t count, Half* y) {
   double value = 0;
+  Carry carry;
   for (std::size_t t = 0; t < count; ++t) {
     const float* delta = deltas + place[t] * kWidth;
     float sum = 0;
@@ -228,7 +244,7 @@ double store_rest(const Half* rho, const Half* h, const float* deltas, const std
     for (std::size_t f = 0; f < kWidth; ++f) {
       const std::size_t k = t * kWidth + f;
       sum += wide(rho[k]) * delta[f];
-      y[k] = narrow(wide(rho[k]) - wide(h[k]) * delta[f]);
+      y[k] = carry.narrow(wide(rho[k]) - wide(h[k]) * delta[f], f);
     }
     value += sum;
   }

@@ -144,7 +144,8 @@ TEST(JointNewton, pulls_along_edges_reach_the_alternating_solvers_optimum) {
     EXPECT_LE(joint.relative_gap(), 1e-6);
     for (NodeId n = 0; n < 20; ++n) {
       for (FeatureId j = 0; j < 7; ++j) {
-        EXPECT_NEAR(joint.weights.at(j, n), alternated.weights.at(j, n), 2e-3);
+        // As near as the gap lets them be.
+        EXPECT_NEAR(joint.weights.at(j, n), alternated.weights.at(j, n), 6e-3);
       }
     }
   }
@@ -184,6 +185,19 @@ TEST(JointNewton, a_forest_of_single_leaves_gives_the_one_vs_rest_objective) {
   const auto flat = train_one_vs_rest(instance.X, instance.labels, 20,
                                       {.loss = "logistic", .tolerance = 1e-5}, executor, control);
   EXPECT_NEAR(joint.primal, flat.primal, 1e-5 * flat.primal);
+}
+
+// What their sum gains is small beside the terms, which are kept in halves of a float32.
+TEST(JointNewton, many_leaves_that_share_nearly_all_their_weight_reach_the_tolerance) {
+  std::vector<LabelEdge> edges;
+  for (NodeId leaf = 1; leaf <= 1500; ++leaf) edges.push_back({0, leaf});
+  Instance instance = random_instance(9, LabelGraph::build(1501, edges), 800, false);
+  instance.alpha.assign(1501, 1e-3);
+  instance.alpha[0] = 1.0 - 1e-3;
+  instance.X = with_intercept(instance.X.view(), 1.0);
+  const auto fit = fit_of(instance, {.C = 10, .tolerance = 1e-2, .max_passes = 400});
+  EXPECT_EQ(fit.stop, Stop::converged);
+  EXPECT_LE(fit.relative_gap(), 1e-2);
 }
 
 TEST(JointNewton, row_weights_count_a_row_as_often_as_they_say) {
