@@ -276,6 +276,11 @@ TrainResult train(const Plan& plan, const TrainingSet& data, Executor& executor,
   TrainResult result;
   result.report = fit.report;
   result.report.warnings = leaves.warnings;
+  if (result.report.stop == Stop::converged &&
+      result.report.relative_gap > plan.options.tolerance) {
+    result.report.warnings.push_back(concat("rounding ended training at a relative gap of ",
+                                            result.report.relative_gap, ", above the tolerance"));
+  }
   auto parts = parts_of(std::move(fit), leaves, plan.options.bias, num_labels);
   parts.decision = std::move(decision);
   result.predictor = std::make_unique<LinearPredictor>(std::move(parts));

@@ -409,6 +409,14 @@ TEST(Recursive, hr_lr_separates_groups_and_writes_the_same_file_on_any_number_of
   }
 }
 
+TEST(Recursive, a_tolerance_that_rounding_does_not_allow_is_warned_of) {
+  const Hierarchy hierarchy = groups();
+  const Model model = train("hr-lr", {{"tolerance", "1e-15"}}, grouped_rows(200, 1), &hierarchy);
+  EXPECT_EQ(model.report.stop, Stop::converged);
+  EXPECT_THAT(model.report.warnings,
+              ElementsAre(HasSubstr("rounding ended training at a relative gap of ")));
+}
+
 TEST(Recursive, several_labels_on_a_dag_are_recovered_along_paths_and_along_edges) {
   const Hierarchy hierarchy = overlapping_groups();
   const RawRows raw = multi_label_rows(200, false);
