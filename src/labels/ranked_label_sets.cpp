@@ -8,7 +8,7 @@ namespace margrove {
 namespace {
 
 // Of a heap whose top comes next.
-constexpr auto comes_later = [](const auto& a, const auto& b) {
+constexpr auto kComesLater = [](const auto& a, const auto& b) {
   if (a.value != b.value) return a.value < b.value;
   if (a.left_is_empty != b.left_is_empty) return a.left_is_empty;
   return a.left != b.left ? a.left > b.left : a.right > b.right;
@@ -136,7 +136,7 @@ void RankedLabelSets::step_merge(std::uint32_t number, Workspace& workspace) con
     if (a >= left.items.size() || b >= right.items.size()) return;
     const Item &x = left.items[a], &y = right.items[b];
     list.frontier.push_back({x.value + y.value, a, b, x.is_empty && y.is_empty, x.is_empty});
-    std::push_heap(list.frontier.begin(), list.frontier.end(), comes_later);
+    std::push_heap(list.frontier.begin(), list.frontier.end(), kComesLater);
   };
   if (!list.is_frontier_complete) {
     if (list.items.empty()) {
@@ -155,7 +155,7 @@ void RankedLabelSets::step_merge(std::uint32_t number, Workspace& workspace) con
     list.is_complete = true;
     return;
   }
-  std::pop_heap(list.frontier.begin(), list.frontier.end(), comes_later);
+  std::pop_heap(list.frontier.begin(), list.frontier.end(), kComesLater);
   list.items.push_back(list.frontier.back());
   list.frontier.pop_back();
   list.is_frontier_complete = false;
