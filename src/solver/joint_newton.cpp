@@ -23,7 +23,10 @@
 // is needed between the directions only: it lies in two halves where they have zeta and p.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
+#include <numeric>
 
 #include "label_kernel.hpp"
 #include "lanes.hpp"
@@ -53,6 +56,7 @@ constexpr int kMostProducts = 50;  // a system
 constexpr double kArmijo = 1e-4;
 constexpr double kRounding = 2e-7;  // of the float32 scores, relative to the objective
 constexpr int kInterceptSteps = 2;
+constexpr double kMostShift = 8;  // of scores by a step: beyond, nothing is known of the losses
 constexpr int kMostHalvings = 25;
 
 /// Of either kind of problem.
@@ -247,8 +251,8 @@ class JointNewton {
       detail::read_chunk(zeta_.data() + at, p_.data() + at, scratch.weights.data() + c * kWidth);
     }
     detail::score_rows(X_, scratch.weights, {}, scratch.scores);
-    double loss = linearise_rows(b, scratch);
-    if (settles_intercepts()) loss = settle_intercepts(b, scratch, loss);
+    LaneSums losses = linearise_rows(b, scratch);
+    if (settles_intercepts()) losses = settle_intercepts(b, scratch, losses);
     pack(scratch.curvatures, curvature_base_, curvatures_.data() + b * X_.num_rows() * kLanes);
     auto& diagonal = scratch.weights;  // no longer needed
     std::fill(diagonal.begin(), diagonal.end(), Lanes{});
@@ -262,37 +266,68 @@ class JointNewton {
       write_residual(scratch.gradient.data() + c * kWidth, z_.data() + at, rho_.data() + at);
       write_chunk(diagonal.data() + c * kWidth, h_.data() + at);
     }
-    return loss;
+    return std::accumulate(std::begin(losses.at), std::end(losses.at), 0.0);
   }
 
-  /// A few Newton steps on each leaf's own intercept, all else held: that lowers the objective, and
-  /// it is there that the residual of the joint steps weighs most, as all leaves share the column.
-  double settle_intercepts(std::size_t b, Scratch& scratch, double loss) {
+  /// A few Newton steps on each leaf's own intercept, all else held, of which the best place
+  /// counts: that lowers the objective, and it is there that the residual of the joint steps weighs
+  /// most, as all leaves share the column.
+  LaneSums settle_intercepts(std::size_t b, Scratch& scratch, LaneSums losses) {
     const std::size_t c = (X_.num_columns() - 1) / kWidth;
     const std::size_t f = (X_.num_columns() - 1) % kWidth;
-    const std::size_t last = std::min(positives_.size(), (b + 1) * kLanes);
-    for (std::size_t l = 0; l < kLanes; ++l) intercepts_[b * kLanes + l].shift = 0;
+    const std::size_t count = std::min(positives_.size() - b * kLanes, kLanes);
+    const std::span leaves = std::span(intercepts_).subspan(b * kLanes, count);
+    for (Intercept& leaf : leaves) leaf.shift = 0;
+    struct Place {
+      double shift, value;
+    };
+    std::array<Place, kLanes> best{};
+    const auto value_at =
+        [&](std::size_t l) {  // of the leaf's loss and regulariser, a constant off
+          const double shift = leaves[l].shift;
+          const double z = chunk(z_, c)[(b * kLanes + l) * kWidth + f];
+          return losses.at[l] + z * shift + 0.5 * kernel_.own_pull(b * kLanes + l) * shift * shift;
+        };
+    for (std::size_t l = 0; l < count; ++l) best[l] = {0.0, value_at(l)};
+    const auto shift_by = [&](const Lanes& steps) {
+      add_to_all(steps, scratch.scores);
+      losses = linearise_rows(b, scratch);
+    };
     for (int k = 0; k < kInterceptSteps; ++k) {
       Lanes steps{};
       const LaneSums slopes = sum_lanes(scratch.slopes);
       const LaneSums curvatures = sum_lanes(scratch.curvatures);
-      for (std::size_t t = b * kLanes; t < last; ++t) {
-        const std::size_t l = t % kLanes;
-        double& shift = intercepts_[t].shift;
-        const double pull = kernel_.own_pull(t);
-        const double gradient =
-            chunk(z_, c)[t * kWidth + f] + pull * shift + constant_ * slopes.at[l];
-        const double step = -gradient / (pull + constant_ * constant_ * curvatures.at[l]);
-        shift += step;
+      for (std::size_t l = 0; l < count; ++l) {
+        const double pull = kernel_.own_pull(b * kLanes + l);
+        const double z = chunk(z_, c)[(b * kLanes + l) * kWidth + f];
+        const double gradient = z + pull * leaves[l].shift + constant_ * slopes.at[l];
+        const double newton = -gradient / (pull + constant_ * constant_ * curvatures.at[l]);
+        const double most = kMostShift / std::abs(constant_);
+        const double step = std::clamp(newton, -most, most);
+        leaves[l].shift += step;
         steps.at[l] = static_cast<float>(constant_ * step);
       }
-      add_to_all(steps, scratch.scores);
-      loss = linearise_rows(b, scratch);
+      shift_by(steps);
+      for (std::size_t l = 0; l < count; ++l) {
+        const double value = value_at(l);
+        if (value < best[l].value) best[l] = {leaves[l].shift, value};
+      }
     }
-    return loss;
+    Lanes back{};
+    bool any = false;
+    for (std::size_t l = 0; l < count; ++l) {
+      const double step = best[l].shift - leaves[l].shift;
+      if (step == 0) continue;
+      any = true;
+      leaves[l].shift = best[l].shift;
+      back.at[l] = static_cast<float>(constant_ * step);
+    }
+    if (any) shift_by(back);
+    return losses;
   }
 
-  double linearise_rows(std::size_t b, Scratch& scratch) const {
+  /// Each leaf's loss.
+  LaneSums linearise_rows(std::size_t b, Scratch& scratch) const {
     const std::size_t last = std::min(positives_.size(), (b + 1) * kLanes);
     // Rows of sign +1 are put where a row of sign -1 has no loss and counted afterwards.
     std::vector<float> own;
@@ -301,27 +336,26 @@ class JointNewton {
         own.push_back(std::exchange(scratch.scores[i].at[t % kLanes], -1000.0F));
       }
     }
-    const LaneSums losses =
+    LaneSums losses =
         detail::linearise_logistic(scratch.scores, costs_, scratch.slopes, scratch.curvatures);
-    double loss = 0;
     std::size_t k = 0;
     for (std::size_t t = b * kLanes; t < last; ++t) {
       const std::size_t l = t % kLanes;
-      loss += losses.at[l];
       for (const std::uint32_t i : positives_[t]) {
         const double f = scratch.scores[i].at[l] = own[k++];
         const double m = std::max(std::abs(f), 1e-3);
-        loss += costs_[i] * LogisticLoss::value(f);
+        losses.at[l] += costs_[i] * LogisticLoss::value(f);
         scratch.slopes[i].at[l] = static_cast<float>(costs_[i] * LogisticLoss::derivative(f));
         scratch.curvatures[i].at[l] = static_cast<float>(costs_[i] * std::tanh(0.5 * m) / (2 * m));
       }
     }
     for (std::size_t l = last - b * kLanes; l < kLanes; ++l) {  // the padding
+      losses.at[l] = 0;
       for (std::size_t i = 0; i < X_.num_rows(); ++i) {
         scratch.slopes[i].at[l] = scratch.curvatures[i].at[l] = 0.0F;
       }
     }
-    return loss;
+    return losses;
   }
 
   /// p = H p; returns p' H p at the p before.

@@ -200,6 +200,38 @@ TEST(JointNewton, many_leaves_that_share_nearly_all_their_weight_reach_the_toler
   EXPECT_LE(fit.relative_gap(), 1e-2);
 }
 
+// Where scores are far from 0, the second derivative is next to nothing and a Newton step on an
+// intercept may end anywhere.
+TEST(JointNewton, the_objective_never_rises_at_a_large_C) {
+  struct Case {
+    NodeId leaves;
+    std::size_t rows;
+    double C, alpha;
+  };
+  for (const auto& [leaves, rows, C, alpha] :
+       {Case{20, 1000, 1e4, 1.0}, {200, 1000, 1e4, 1.0}, {20, 100, 1e4, 100.0}}) {
+    SCOPED_TRACE(leaves);
+    std::vector<LabelEdge> edges;
+    for (NodeId leaf = 1; leaf <= leaves; ++leaf) edges.push_back({0, leaf});
+    Instance instance = random_instance(1, LabelGraph::build(leaves + 1, edges), rows, false);
+    std::fill(instance.alpha.begin() + 1, instance.alpha.end(), alpha);
+    instance.X = with_intercept(instance.X.view(), 4.0);
+    Executor executor;
+    std::vector<double> objectives;
+    RunControl control([&](const Progress& progress) {
+      objectives.push_back(progress.objective);
+      return true;
+    });
+    const auto fit =
+        train_joint_newton(instance.problem(), {.C = C, .max_passes = 100}, executor, control);
+    objectives.push_back(fit.primal);
+    ASSERT_GT(objectives.size(), 3);
+    for (std::size_t k = 1; k < objectives.size(); ++k) {
+      EXPECT_LE(objectives[k], objectives[k - 1] * (1 + 1e-6));
+    }
+  }
+}
+
 TEST(JointNewton, row_weights_count_a_row_as_often_as_they_say) {
   Instance once = random_instance(6, small_tree(), 20, false);
   Instance twice = random_instance(6, small_tree(), 20, false);
