@@ -15,12 +15,19 @@ constexpr int kCommonSweeps = 5;  // Gauss-Seidel sweeps of update_common
 // From this share of the columns on, adding all of them in order is faster than walking a list.
 constexpr std::size_t kFullShare = 8;
 
+// No column is common where a target has no weight of its own, with which it settles common
+// columns.
+double common_share(const LeafPaths& paths) {
+  const auto least = std::min_element(paths.private_alpha.begin(), paths.private_alpha.end());
+  return least != paths.private_alpha.end() && *least <= 0 ? 1.0 : kCommonShare;
+}
+
 }  // namespace
 
 JointDuals::JointDuals(const AdditiveProblem& problem)
     : problem_(problem),
       paths_(leaf_paths(problem)),
-      used_(used_columns(problem.X, kCommonShare)),
+      used_(used_columns(problem.X, common_share(paths_))),
       X_(used_.X.view()),
       dim_(X_.num_columns()),
       inner_(paths_.num_slots() * dim_, 0.0F),

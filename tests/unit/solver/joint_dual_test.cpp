@@ -100,6 +100,24 @@ TEST(JointDual, same_bits_on_1_2_and_5_threads) {
   EXPECT_EQ(all[0], all[2]);
 }
 
+TEST(JointDual, leaves_without_weight_of_their_own_share_what_is_above_them) {
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    SCOPED_TRACE(seed);
+    Instance instance = random_instance(seed, small_tree(), 40, false);
+    instance.alpha[3] = instance.alpha[6] = 0;
+    Executor executor;
+    RunControl control;
+    for (const char* loss : {"hinge", "squared-hinge"}) {
+      const auto fit = train_joint_dual(
+          instance.problem(), {.loss = loss, .C = 0.7, .tolerance = 1e-6, .max_passes = 100000},
+          executor, control);
+      const double optimum = stacked_optimum(instance, point_loss_from_string(loss), 0.7);
+      EXPECT_NEAR(fit.primal, optimum, 1e-5 * optimum);
+      EXPECT_LE(fit.dual, optimum * (1 + 1e-6));
+    }
+  }
+}
+
 TEST(JointDual, a_graph_without_edges_gives_the_one_vs_rest_objective) {
   Instance instance = random_instance(5, LabelGraph::flat(4), 60, false);
   instance.alpha.assign(4, 1.0);
