@@ -169,6 +169,12 @@ std::vector<NodeId> LabelGraph::descendants(NodeId n) const {
   return closure(n, is_tree_, [this](NodeId m) { return children(m); });
 }
 
+void require_tree(const LabelGraph& graph, std::string_view where) {
+  require(graph.num_nodes() > 0, where, ": the graph has 0 nodes, but must have some");
+  require(graph.is_tree(), where,
+          ": the graph has a node with several parents, but must be a tree");
+}
+
 std::vector<NodeId> find_cycle(std::uint32_t num_nodes, std::span<const LabelEdge> edges) {
   for (const auto& edge : edges) {
     if (edge.parent == edge.child) return {edge.parent};

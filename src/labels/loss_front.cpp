@@ -19,9 +19,7 @@ constexpr std::uint32_t pack(std::uint32_t loss, std::uint32_t kind) { return 4 
 }  // namespace
 
 LossFront::LossFront(const LabelGraph& tree) : num_nodes_(tree.num_nodes()) {
-  require(tree.num_nodes() > 0, "loss front: the graph has 0 nodes, but must have some");
-  require(tree.is_tree(),
-          "loss front: the graph has a node with several parents, but must be a tree");
+  require_tree(tree, "loss front");
   child_pointers_.push_back(0);
   for (NodeId n = 0; n < num_nodes_; ++n) {
     const auto below = tree.children(n);

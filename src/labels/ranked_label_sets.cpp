@@ -17,9 +17,7 @@ constexpr auto kComesLater = [](const auto& a, const auto& b) {
 }  // namespace
 
 RankedLabelSets::RankedLabelSets(const LabelGraph& tree) : top_(tree.num_nodes(), kNone) {
-  require(tree.num_nodes() > 0, "ranked label sets: the graph has 0 nodes, but must have some");
-  require(tree.is_tree(),
-          "ranked label sets: the graph has a node with several parents, but must be a tree");
+  require_tree(tree, "ranked label sets");
   for (NodeId n = 0; n < tree.num_nodes(); ++n) {
     if (!tree.is_leaf(n)) top_[n] = merge_options(tree.children(n));
   }

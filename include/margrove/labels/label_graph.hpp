@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace margrove {
@@ -62,6 +63,10 @@ class LabelGraph {
   std::vector<NodeId> order_, leaves_, roots_;
   std::vector<std::uint32_t> depth_;
 };
+
+/// Throws InvalidInput that begins with `where` unless the graph has nodes and none has several
+/// parents.
+void require_tree(const LabelGraph& graph, std::string_view where);
 
 /// The nodes of one cycle, each a parent of the next and the last a parent of the first; empty if
 /// there is none. For callers that must name a cycle in words of their own. O(nodes + edges).
