@@ -14,7 +14,6 @@
 #include "margrove/labels/label_set_inference.hpp"
 #include "margrove/labels/loss_front.hpp"
 #include "margrove/labels/ranked_label_sets.hpp"
-#include "margrove/oracle/loss_front.hpp"
 #include "margrove/oracle/oracle.hpp"
 
 namespace margrove {

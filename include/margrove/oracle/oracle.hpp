@@ -83,6 +83,17 @@ bool has_k_best(const O& oracle) {
   }
 }
 
+/// Optional: the largest m of every task loss g = 0, 1, 2, ..., -infinity where no labelling has
+/// this loss, and a labelling there. Among them is the maximiser of every surrogate that increases
+/// with m. has_loss_front(): whether it is affordable for the example at hand. The front holds
+/// until the next call of the oracle.
+template <class O>
+concept LossFrontOracle = Oracle<O> && requires(const O& oracle, std::uint32_t g) {
+  { oracle.has_loss_front() } -> std::same_as<bool>;
+  { oracle.loss_front() } -> std::same_as<std::span<const double>>;
+  { oracle.at_loss(g) } -> std::same_as<Candidate<typename O::Labelling>>;
+};
+
 /// The part of the plane between two rays from the origin of (h, g), h = 1 + m:
 /// h > 0, g > 0 and lower h <= g <= upper h, each side strict or not.
 struct SlopeBounds {

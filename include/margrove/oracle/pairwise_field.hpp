@@ -11,7 +11,6 @@
 #include "margrove/data/csr_matrix.hpp"
 #include "margrove/data/dataset.hpp"
 #include "margrove/oracle/criteria.hpp"
-#include "margrove/oracle/loss_front.hpp"
 #include "margrove/oracle/oracle.hpp"
 #include "margrove/oracle/roof_duality.hpp"
 

@@ -12,7 +12,6 @@
 #include "margrove/base/random.hpp"
 #include "margrove/data/csr_matrix.hpp"
 #include "margrove/oracle/enumeration.hpp"
-#include "margrove/oracle/loss_front.hpp"
 #include "margrove/oracle/oracle.hpp"
 #include "margrove/solver/structured_fit.hpp"
 
