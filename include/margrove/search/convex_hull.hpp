@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "margrove/loss/surrogates.hpp"
-#include "margrove/oracle/loss_front.hpp"
 #include "margrove/search/plane.hpp"
 #include "margrove/search/search.hpp"
 
@@ -155,23 +154,25 @@ struct ConvexHullSearch {
       if constexpr (ConvexOracle<O>) {
         if (optimum_.a != optimum_.b && optimum_.value > best_value()) return mixture();
       }
-      const double value = best_value();
-      const double bound = options_.tolerance > 0.0 ? std::numeric_limits<double>::infinity()
-                                                    : std::max(value, bound_);
-      return {found_[best_], value, certified_bound(oracle_, bound), calls_};
+      return {found_[best_], best_value(), bound_above(best_value()), calls_};
     }
 
     SearchResult<Y> mixture() const {
       const Candidate<Y>&a = found_[chain_[optimum_.a].index],
             &b = found_[chain_[optimum_.b].index];
       const double t = optimum_.t;
-      const double bound = options_.tolerance > 0.0 ? std::numeric_limits<double>::infinity()
-                                                    : std::max(optimum_.value, bound_);
       return {{oracle_.mix(a.y, b.y, t), optimum_.m, optimum_.g,
                (1.0 - t) * a.constant + t * b.constant},
               optimum_.value,
-              certified_bound(oracle_, bound),
+              bound_above(optimum_.value),
               calls_};
+    }
+
+    // What the search proves of all labellings, given the value found.
+    double bound_above(double value) const {
+      const double bound = options_.tolerance > 0.0 ? std::numeric_limits<double>::infinity()
+                                                    : std::max(value, bound_);
+      return certified_bound(oracle_, bound);
     }
 
     // The best and its neighbours on the chain: the next search starts from them.
