@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "margrove/base/errors.hpp"
+#include "files.hpp"
 #include "margrove/base/random.hpp"
 
 namespace margrove {
@@ -95,20 +95,12 @@ TEST(LossFront, equals_the_list_of_all_label_sets_on_random_forests) {
 }
 
 TEST(LossFront, other_graphs_and_scores_throw) {
-  const auto message_of = [](const auto& act) {
-    try {
-      act();
-    } catch (const InvalidInput& error) {
-      return std::string(error.what());
-    }
-    return std::string("nothing thrown");
-  };
-  EXPECT_EQ(message_of([] { LossFront{LabelGraph{}}; }),
+  EXPECT_EQ(testing::message_of([] { LossFront{LabelGraph{}}; }),
             "loss front: the graph has 0 nodes, but must have some");
   const std::vector<LabelEdge> edges{{0, 2}, {1, 2}};
-  EXPECT_EQ(message_of([&] { LossFront{LabelGraph::build(3, edges)}; }),
+  EXPECT_EQ(testing::message_of([&] { LossFront{LabelGraph::build(3, edges)}; }),
             "loss front: the graph has a node with several parents, but must be a tree");
-  EXPECT_EQ(message_of([] {
+  EXPECT_EQ(testing::message_of([] {
               LossFront::Workspace workspace;
               const std::vector<double> scores{1.0};
               LossFront{LabelGraph::flat(2)}.solve(scores, {}, workspace);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "margrove/base/errors.hpp"
+#include "files.hpp"
 #include "margrove/base/random.hpp"
 #include "margrove/labels/label_set_inference.hpp"
 
@@ -149,20 +149,12 @@ TEST(RankedLabelSets, deep_and_broad_trees_need_no_deep_stack) {
 }
 
 TEST(RankedLabelSets, other_graphs_and_scores_throw) {
-  const auto message_of = [](const auto& act) {
-    try {
-      act();
-    } catch (const InvalidInput& error) {
-      return std::string(error.what());
-    }
-    return std::string("nothing thrown");
-  };
-  EXPECT_EQ(message_of([] { RankedLabelSets{LabelGraph{}}; }),
+  EXPECT_EQ(testing::message_of([] { RankedLabelSets{LabelGraph{}}; }),
             "ranked label sets: the graph has 0 nodes, but must have some");
   const std::vector<LabelEdge> edges{{0, 2}, {1, 2}};
-  EXPECT_EQ(message_of([&] { RankedLabelSets{LabelGraph::build(3, edges)}; }),
+  EXPECT_EQ(testing::message_of([&] { RankedLabelSets{LabelGraph::build(3, edges)}; }),
             "ranked label sets: the graph has a node with several parents, but must be a tree");
-  EXPECT_EQ(message_of([] {
+  EXPECT_EQ(testing::message_of([] {
               RankedLabelSets::Workspace workspace;
               const std::vector<double> scores{1.0};
               RankedLabelSets{LabelGraph::flat(2)}.start(scores, workspace);

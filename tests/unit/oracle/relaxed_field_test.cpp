@@ -24,9 +24,10 @@ struct Problem {
       : random(seed),
         X(testing::random_rows(random, 1, 3)),
         labels(),
-        model(X, with_one_row(), 4, {.pair_scale = seed % 2 ? 1.0 : 0.5}) {
-    w = testing::random_weights(random, model.num_weights());
-  }
+        field(X, with_one_row(), 4, {.pair_scale = seed % 2 ? 1.0 : 0.5}),
+        model(field),
+        w(testing::random_weights(random, model.num_weights())) {}
+  RelaxedFieldOracle oracle() { return model.oracle(0, {w}, workspace); }
   const LabelSets& with_one_row() {
     labels.append(std::vector<LabelId>{1, 2});
     return labels;
@@ -34,8 +35,10 @@ struct Problem {
   Random random;
   CsrMatrix X;
   LabelSets labels;
-  FieldModel model;
+  FieldModel field;
+  RelaxedFieldModel model;
   std::vector<float> w;
+  FieldWorkspace workspace;
 };
 
 // All points whose labels are 0, 1/2 or 1 and whose pairs are at either of their limits: the
@@ -72,9 +75,7 @@ TEST(RelaxedField, argmax_is_the_best_corner_of_the_local_polytope) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
     Problem problem(seed);
-    const RelaxedFieldModel model(problem.model);
-    FieldWorkspace workspace;
-    const auto oracle = model.oracle(0, {problem.w}, workspace);
+    const RelaxedFieldOracle oracle = problem.oracle();
     EXPECT_NEAR(oracle.truth().m, 0.0, 1e-6);
     EXPECT_EQ(oracle.truth().g, 0.0);
     for (const double lambda : {0.0, 0.3, 1.0, 4.0}) {
@@ -96,9 +97,8 @@ TEST(RelaxedField, differences_are_linear_and_agree_with_the_oracle) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     SCOPED_TRACE(seed);
     Problem problem(seed);
-    const RelaxedFieldModel model(problem.model);
-    FieldWorkspace workspace;
-    const auto oracle = model.oracle(0, {problem.w}, workspace);
+    const RelaxedFieldModel& model = problem.model;
+    const RelaxedFieldOracle oracle = problem.oracle();
     std::vector<FieldShares> some{model.truth(0)};
     for (int k = 0; k < 6; ++k) some.push_back(points[problem.random.below(points.size())]);
     some.push_back(oracle.mix(some[1], some[2], 0.3));
@@ -114,7 +114,7 @@ TEST(RelaxedField, differences_are_linear_and_agree_with_the_oracle) {
     // Label sets are labellings of the relaxation, with the same difference.
     SparseVector exact, relaxed;
     FieldShares ones{{1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}};
-    problem.model.difference(0, LabelVector{1, 1, 1, 1}, exact);
+    problem.field.difference(0, LabelVector{1, 1, 1, 1}, exact);
     model.difference(0, ones, relaxed);
     sort_indices(exact);
     sort_indices(relaxed);
@@ -129,9 +129,7 @@ TEST(RelaxedField, convex_hull_search_finds_the_maximum_of_all_mixtures) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
     Problem problem(seed);
-    const RelaxedFieldModel model(problem.model);
-    FieldWorkspace workspace;
-    const auto oracle = model.oracle(0, {problem.w}, workspace);
+    const RelaxedFieldOracle oracle = problem.oracle();
     LabelCache<FieldShares> cache;
     const auto found = ConvexHullSearch{}(oracle, SlackRescaling{}, cache);
     EXPECT_NEAR(found.upper_bound, found.value, 1e-7 * found.value);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "margrove/base/errors.hpp"
+#include "files.hpp"
 #include "margrove/base/random.hpp"
 #include "margrove/loss/surrogates.hpp"
 #include "margrove/search/convex_hull.hpp"
@@ -143,12 +143,8 @@ TEST(FieldStart, of_another_size_throws) {
   Executor executor(1);
   RunControl control;
   Bcfw solver(model, MarginRescaling{}, MarginSearch{}, {}, executor, control);
-  try {
-    solver.start_from({});
-    FAIL();
-  } catch (const InvalidInput& error) {
-    EXPECT_STREQ(error.what(), "bcfw: start of 0 examples, but must be 3");
-  }
+  EXPECT_EQ(testing::message_of([&] { solver.start_from({}); }),
+            "bcfw: start of 0 examples, but must be 3");
 }
 
 }  // namespace
