@@ -25,7 +25,7 @@ RUNS = {
     "flat-svm, Crammer-Singer": ("flat-svm", ["--multiclass", "crammer-singer"], "0.01,0.03,0.1"),
     "flat-lr": ("flat-lr", [], "0.1,0.3,1,3,10"),
     "hsvm": ("hsvm", [], "0.01,0.03,0.1,0.3"),
-    "nhsvm, power:2": ("nhsvm", [], "0.03,0.1,0.3,1"),
+    "nhsvm, power:2": ("nhsvm", ["--alpha", "power:2"], "0.03,0.1,0.3,1"),
 }
 
 

@@ -115,7 +115,8 @@ def worker(system: str, directory: Path, rows: int | None) -> dict[str, float]:
             model = TopDownSVC(hierarchy=tree, loss=loss)
         else:
             given: Any = {"hr-lr": HRLogisticRegression, "hr-svm": HRSVC, "nhsvm": NHSVC}[system]
-            model = given(hierarchy=str(directory / "hierarchy.txt"))
+            options = {"alpha": "power:2"} if system == "nhsvm" else {}
+            model = given(hierarchy=str(directory / "hierarchy.txt"), **options)
         y = y.astype(str)
     before = resident_megabytes()
     start = time.process_time()

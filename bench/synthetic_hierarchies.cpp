@@ -158,7 +158,7 @@ double choose_C(const Learner& learner, int start, const std::string& tolerance,
 /// Those whose names are in a list with commas; all if it is empty.
 std::vector<Learner> learners_of(const std::string& names) {
   std::vector<Learner> learners{
-      {"nhsvm", "nhsvm", {}, {-3, 2}},
+      {"nhsvm", "nhsvm", {{"alpha", "power:2"}}, {-3, 2}},
       {"hsvm", "hsvm", {}, {-2, 4}},
       {"one-vs-rest", "flat-svm", {}, {-7, 2}},
       {"crammer-singer", "flat-svm", {{"multiclass", "crammer-singer"}}, {-4, 2}},

@@ -317,7 +317,7 @@ class NHSVC(Incremental):
         value of the appended constant feature, regularised like the others; 0: none [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
-    alpha : str, default "power:2"
+    alpha : str, default "maxmin"
         rule of the node weights: uniform, leaves, power:RHO, directional, maxmin, relaxed:T
     merge_duplicates : bool, default False
         weigh the hierarchy whose nodes with the same leaves below them are merged, and split each
@@ -365,7 +365,7 @@ class NHSVC(Incremental):
         lambda_: float = 0.0,
         bias: float = 1.0,
         seed: int = 0,
-        alpha: str = "power:2",
+        alpha: str = "maxmin",
         merge_duplicates: bool = False,
         inference: str = "exact",
         solver: str = "bcfw",

@@ -48,7 +48,7 @@ struct HsvmOptions : CommonOptions {
 
 struct NhsvmOptions : HsvmOptions {
   std::string surrogate = "margin";
-  NhsvmOptions() { alpha = "power:2"; }
+  NhsvmOptions() { alpha = "maxmin"; }
   static auto fields() {
     return std::tuple_cat(
         HsvmOptions::fields(),

@@ -185,7 +185,7 @@ class EndToEnd(CliTest):
         for line in (
             "method                     nhsvm",
             "option C                   0.25",
-            "option alpha               power:2",
+            "option alpha               maxmin",
             "labels                     8",
             "labels with training rows  4",
             "hierarchy                  tree of 8 nodes and 7 edges",
