@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from margrove import HSVC, NHSVC, FlatSVC, Hierarchy
+from margrove import HSVC, NHSVC, FlatSVC, Hierarchy, SharedSVC
 
 EDGES = [("root", "a"), ("root", "b"), ("a", "a1"), ("a", "a2")]
 
@@ -164,3 +165,38 @@ def test_top_k_is_cut_to_the_labels_with_data() -> None:
     assert labels.shape == scores.shape == (2, 3)
     assert labels[:, 0].tolist() == ["a1", "a2"]
     assert (np.diff(scores) <= 0).all()
+
+
+CATERPILLAR = [("r", "0"), ("r", "s"), ("s", "1"), ("s", "t"), ("t", "2"), ("t", "u")]
+CATERPILLAR += [("u", "3"), ("u", "4")]
+
+
+@pytest.mark.parametrize("edges", [CATERPILLAR, [*CATERPILLAR, ("u", "1"), ("t", "0")]])
+@pytest.mark.parametrize("C", [0.3, 10.0])
+def test_shared_svc_reaches_the_optimum_over_vectors_and_node_weights(
+    edges: list[tuple[str, str]], C: float
+) -> None:
+    rng = np.random.default_rng(5)
+    X, leaf = rng.normal(size=(60, 6)), rng.integers(5, size=60)
+    nodes = sorted({child for _, child in edges})
+    above = {n: {n} for n in nodes}
+    for parent, child in 4 * edges:
+        above[child] |= above.get(parent, set())
+    on_path = np.array([[n in above[str(k)] for n in nodes] for k in range(5)], dtype=float)
+
+    U = cp.Variable((len(nodes), X.shape[1]))
+    alpha = cp.Variable(len(nodes))
+    scores = X @ U.T @ on_path.T
+    wrong = np.arange(5) != leaf[:, None]
+    losses = cp.max(scores + wrong, axis=1) - cp.sum(cp.multiply(scores, ~wrong), axis=1)
+    regulariser = sum(cp.quad_over_lin(U[n], alpha[n]) / 2 for n in range(len(nodes)))
+    problem = cp.Problem(
+        cp.Minimize(regulariser + C * cp.sum(losses)), [alpha >= 0, on_path @ alpha <= 1]
+    )
+    problem.solve()
+
+    model = SharedSVC(C=C, bias=0, hierarchy=edges, tolerance=1e-4, max_rounds=1000)
+    report = model.fit(X, leaf.astype(str)).report_
+    assert report["stop"] == "converged"
+    assert report["primal"] == pytest.approx(problem.value, rel=2e-4)
+    assert report["dual"] <= problem.value * (1 + 1e-6)
