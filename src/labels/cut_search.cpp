@@ -27,9 +27,13 @@ void close_upward(const LabelSetCore& core, std::vector<char>& nodes) {
 
 }  // namespace
 
-CutSearch::Outcome CutSearch::solve(const LabelSetCore& core, std::int64_t branch_limit) {
+CutSearch::Outcome CutSearch::solve(const LabelSetCore& core, std::int64_t branch_limit,
+                                    const SearchGoal& goal, std::span<const char> known) {
   core_ = &core;
   branch_limit_ = branch_limit;
+  goal_ = goal;
+  left_bound_ = -kInfinity;
+  root_bound_ = kInfinity;
   num_branches_ = 0;
   gave_up_ = false;
   double scale = 0;
@@ -41,6 +45,7 @@ CutSearch::Outcome CutSearch::solve(const LabelSetCore& core, std::int64_t branc
   alive_.assign(core.size(), 1);
   if (problems_.empty()) problems_.push_back(std::make_unique<TerminalProblem>());
   take_core(*problems_[0]);
+  if (!known.empty()) improve_known(*problems_[0], known);
   search(0);
   selected_ = in_best_;
   selected_.resize(core.size());
@@ -48,7 +53,8 @@ CutSearch::Outcome CutSearch::solve(const LabelSetCore& core, std::int64_t branc
   for (const auto t : best_) {
     if (t >= core.size()) uses_reserve_[t - core.size()] = 1;
   }
-  return {best_value_, num_branches_, !gave_up_};
+  const double bound = gave_up_ ? std::max(left_bound_, root_bound_) : left_bound_;
+  return {best_value_, std::max(bound, best_value_), left_bound_, num_branches_, !gave_up_};
 }
 
 void CutSearch::take_core(TerminalProblem& p) {
@@ -169,9 +175,16 @@ void CutSearch::search(std::size_t depth) {
       gave_up_ = true;
       break;
     }
-    const std::size_t num_kept = drop(p);
+    const std::size_t num_kept = drop(p, depth);
     if (num_kept == 0) break;
-    if (!is_much_smaller(num_kept, p.terminals.size())) branch(depth);
+    if (!is_much_smaller(num_kept, p.terminals.size())) {
+      if (num_branches_ == 1) alive_ = nodes_of(p);
+      if (num_branches_ >= branch_limit_) {
+        gave_up_ = true;
+        break;
+      }
+      branch(depth);
+    }
     restrict_to(*problems_[depth], keep_, kNoNode, spare_);
     std::swap(*problems_[depth], spare_);
   }
@@ -180,7 +193,7 @@ void CutSearch::search(std::size_t depth) {
 
 // Keeps, in keep_, the terminals that may be in a better label set, until few enough are left;
 // returns how many. Cheap bounds come first, and cuts on either side.
-std::size_t CutSearch::drop(const TerminalProblem& p) {
+std::size_t CutSearch::drop(const TerminalProblem& p, std::size_t depth) {
   struct Attempt {
     bool anew, by_pushes;
     Side side;
@@ -199,11 +212,19 @@ std::size_t CutSearch::drop(const TerminalProblem& p) {
     if (attempt.anew) upper = p.offset + closure_.solve(p.weight, active_, true);
     upper = ascend(p, upper, attempt.by_pushes);
     improve_closure(p);
-    if (upper <= best_value_ + tolerance_) return 0;
+    if (depth == 0) root_bound_ = std::min(root_bound_, upper);
+    const double enough = best_value_ + allowance();
+    if (upper <= enough) {
+      left_bound_ = std::max(left_bound_, upper);
+      return 0;
+    }
     num_kept = 0;
     for (std::size_t t = 0; t < p.terminals.size(); ++t) {
       char& keep = keep_[p.terminals[t]];
-      keep = keep && upper - missing_above(p, t) > best_value_ + tolerance_;
+      if (!keep) continue;
+      const double bound = upper - missing_above(p, t);
+      keep = bound > enough;
+      if (!keep) left_bound_ = std::max(left_bound_, bound);
       num_kept += keep != 0;
     }
     if (is_much_smaller(num_kept, p.terminals.size())) break;
@@ -231,11 +252,24 @@ void CutSearch::improve_closure(const TerminalProblem& p) {
   if (any) improve(p);
 }
 
+// From a label set known from elsewhere.
+void CutSearch::improve_known(const TerminalProblem& p, std::span<const char> known) {
+  chosen_.assign(p.terminals.size(), 0);
+  count_.assign(p.size(), 0);
+  bool any = false;
+  for (std::size_t t = 0; t < p.terminals.size(); ++t) {
+    chosen_[t] = known[p.origin[p.terminals[t]]];
+    if (!chosen_[t]) continue;
+    any = true;
+    for (const auto n : p.above(t)) ++count_[n];
+  }
+  if (any) improve(p);
+}
+
 // Searches with one of the terminals in, and leaves it out of keep_.
 void CutSearch::branch(std::size_t depth) {
   if (depth + 1 == problems_.size()) problems_.push_back(std::make_unique<TerminalProblem>());
   const TerminalProblem& p = *problems_[depth];
-  if (num_branches_ == 1) alive_ = nodes_of(p);
   const std::uint32_t t = branching_terminal(p);
   keep_[t] = 0;
   const std::vector<char> keep = keep_;
@@ -282,7 +316,7 @@ std::uint32_t CutSearch::branching_terminal(const TerminalProblem& p) const {
 // Lowers the bound on the flow at hand.
 double CutSearch::ascend(const TerminalProblem& p, double upper, bool by_pushes) {
   const int most_rounds = by_pushes ? 5 : 1;  // lengths gain all they can at once
-  for (int round = 0; round < most_rounds && upper > best_value_ + tolerance_; ++round) {
+  for (int round = 0; round < most_rounds && upper > best_value_ + allowance(); ++round) {
     completed_.assign(p.size(), 0);
     bool any_completed = false;
     for (std::uint32_t n = p.size(); n-- > 0;) {
@@ -293,7 +327,7 @@ double CutSearch::ascend(const TerminalProblem& p, double upper, bool by_pushes)
     double gained = 0;
     const auto raise = [&](std::uint32_t n) {
       const double gap = upper - gained - best_value_;
-      if (gap <= tolerance_) return;
+      if (gap <= allowance()) return;
       gained += by_pushes ? raise_by_pushes(p, n, gap) : raise_by_lengths(p, n, gap);
     };
     for (std::uint32_t n = p.size(); n-- > 0;) {

@@ -1,12 +1,14 @@
 #pragma once
 // Label sets by branch and bound on what may complete them.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "label_set_core.hpp"
+#include "margrove/base/search_goal.hpp"
 #include "max_closure.hpp"
 
 namespace margrove::detail {
@@ -40,11 +42,15 @@ class CutSearch {
  public:
   struct Outcome {
     double value = 0;
+    double bound = 0;               // no label set is worth more
+    double left_bound = 0;          // the same of those outside alive()
     std::int64_t num_branches = 0;  // 1: the first bound, or the next after dropping, was met
-    bool proven = false;            // false: the limit was reached; the answer is feasible only
+    bool proven = false;            // false: the limit was reached, and not the goal
   };
-  /// The core must outlive the calls of selected() and uses_reserve().
-  Outcome solve(const LabelSetCore& core, std::int64_t branch_limit);
+  /// `known`: a label set to start from, as flags of the core's nodes and then of their reserves;
+  /// empty: none. The core must outlive the calls of selected() and uses_reserve().
+  Outcome solve(const LabelSetCore& core, std::int64_t branch_limit, const SearchGoal& goal = {},
+                std::span<const char> known = {});
   /// Nodes outside are in no label set that is better than the answer; one a node.
   std::span<const char> alive() const { return alive_; }
   std::span<const char> all_selected() const { return selected_; }
@@ -63,7 +69,7 @@ class CutSearch {
   void finish(TerminalProblem& p);
   void search(std::size_t depth);
   void branch(std::size_t depth);
-  std::size_t drop(const TerminalProblem& p);
+  std::size_t drop(const TerminalProblem& p, std::size_t depth);
   double missing_above(const TerminalProblem& p, std::size_t t) const;
   std::uint32_t branching_terminal(const TerminalProblem& p) const;
   std::vector<char> nodes_of(const TerminalProblem& p) const;
@@ -77,6 +83,8 @@ class CutSearch {
   bool find_upper_cut(const TerminalProblem& p, std::uint32_t k);
   bool find_lower_cut(const TerminalProblem& p, std::uint32_t k);
   void improve_closure(const TerminalProblem& p);
+  void improve_known(const TerminalProblem& p, std::span<const char> known);
+  double allowance() const { return std::max(tolerance_, goal_.allowance(best_value_)); }
   void improve(const TerminalProblem& p);
   void consider(const TerminalProblem& p, double value);
   double change(const TerminalProblem& p, std::size_t t, std::uint32_t count) const;
@@ -84,7 +92,10 @@ class CutSearch {
   const LabelSetCore* core_ = nullptr;
   std::int64_t branch_limit_ = 0, num_branches_ = 0;
   bool gave_up_ = false;
+  SearchGoal goal_;
   double best_value_ = 0, tolerance_ = 0;
+  double left_bound_ = 0;  // of what was left out for the sake of the goal
+  double root_bound_ = 0;  // of all else
   Side side_ = Side::guided;
   std::vector<std::uint32_t> best_, taken_;  // origins of terminals
   std::vector<char> in_best_;                // by origin: terminals and what is above them

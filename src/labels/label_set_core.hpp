@@ -1,12 +1,14 @@
 #pragma once
 // What the reductions leave of a label-set problem, and the exact search on it.
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "margrove/base/search_goal.hpp"
 #include "max_closure.hpp"
 
 namespace margrove::detail {
@@ -66,8 +68,10 @@ class LabelSetSearch {
   enum Fix : char { kFree, kIn, kOut };
   struct Outcome {
     double value = 0;
+    double bound = 0;       // no label set that `alive` allows is worth more
+    double left_bound = 0;  // the same of those that fixings() rules out
     std::int64_t num_branches = 0;
-    bool proven = false;  // false: the limit was reached; the answer is feasible only
+    bool proven = false;  // false: the limit was reached, and not the goal
   };
   /// The core must outlive the calls of selected() and uses_reserve().
   /// True if the closure bound is met, so that the answer is an optimum of the relaxation too.
@@ -75,16 +79,20 @@ class LabelSetSearch {
   /// Bounded by linear programmes. `found` is a label set worth `value`; nodes that `alive` does
   /// not name are in no better one.
   Outcome solve_by_relaxations(const LabelSetCore& core, double value, std::span<const char> found,
-                               std::span<const char> alive, std::int64_t branch_limit);
+                               std::span<const char> alive, std::int64_t branch_limit,
+                               const SearchGoal& goal = {});
   /// What every label set better than the present answer has in common; one a node.
   std::span<const char> fixings() const { return fix_; }
   double value() const { return best_value_; }
+  /// After settle(): no point of the relaxation is worth more.
+  double relaxation_bound() const { return relaxation_bound_; }
   bool selected(std::uint32_t k) const { return best_[k] != 0; }
   /// Node k is selected and completed by its reserve.
   bool uses_reserve(std::uint32_t k) const;
 
  private:
   void start(const LabelSetCore& core);
+  double allowance() const { return std::max(tolerance_, goal_.allowance(best_value_)); }
   void branch_on_fractions(CoreRelaxation& relaxation, std::size_t programme_size);
   std::size_t count_free() const;
   bool relax(CoreRelaxation& relaxation);
@@ -108,7 +116,10 @@ class LabelSetSearch {
   const LabelSetCore* core_ = nullptr;
   std::int64_t branch_limit_ = 0, num_branches_ = 0;
   bool gave_up_ = false;
+  SearchGoal goal_;
   double best_value_ = 0, tolerance_ = 0;
+  double left_bound_ = 0;  // of what was left out for the sake of the goal
+  double relaxation_bound_ = 0;
   std::vector<char> fix_, best_, z_, active_, positive_below_;
   std::vector<double> penalised_, shift_, saved_shift_, down_, reduced_;
   std::vector<std::uint32_t> trail_, stack_;

@@ -58,6 +58,7 @@ struct LabelSetInference::Workspace::Scratch {
   detail::CutSearch cut_search;
   detail::CoreSolution program;
   std::vector<double> loaded_score;
+  std::vector<char> known, known_node;
 };
 
 LabelSetInference::Workspace::Workspace() : scratch_(std::make_unique<Scratch>()) {}
@@ -84,7 +85,11 @@ class LabelSetInference::Impl {
   bool reduce(Scratch& s) const;
   void build_core(Scratch& s) const;
   /// s.selected of the core's nodes.
-  BestLabelSet search_core(Scratch& s, std::int64_t branch_limit) const;
+  BestLabelSet search_core(Scratch& s, std::int64_t branch_limit, const SearchGoal& goal) const;
+  /// s.known of the core's nodes and reserves, for CutSearch.
+  void mark_known(std::span<const NodeId> known, Scratch& s) const;
+  /// s.selected of the core's nodes, if a label set meets the goal within the relaxation's bound.
+  bool find_label_set(Scratch& s, const SearchGoal& goal) const;
   /// s.selected of the core's nodes, from a search.
   template <class Search>
   void take_from(const Search& search, Scratch& s) const;
@@ -361,33 +366,66 @@ double worth(const detail::LabelSetCore& core, const detail::CoreSolution& solut
 
 }  // namespace
 
-BestLabelSet LabelSetInference::Impl::search_core(Scratch& s, std::int64_t branch_limit) const {
+void LabelSetInference::Impl::mark_known(std::span<const NodeId> known, Scratch& s) const {
+  s.known.clear();
+  if (known.empty()) return;
+  s.known_node.assign(size(), 0);
+  for (const NodeId n : known) s.known_node[class_of_[n]] = 1;
+  s.known.assign(2 * std::size_t{s.core.size()}, 0);
+  for (Index k = 0; k < s.core.size(); ++k) {
+    const Index node = s.node_of_core[k];
+    s.known[k] = s.known_node[node];
+    if (s.core.grounded[k] || s.core.reserve[k] == kNoReserve) continue;
+    s.known[s.core.size() + k] = s.known_node[s.reserve_child[node]];
+  }
+}
+
+BestLabelSet LabelSetInference::Impl::search_core(Scratch& s, std::int64_t branch_limit,
+                                                  const SearchGoal& goal) const {
   constexpr std::int64_t kBranchesOnCuts = 30;  // about as dear as some linear programmes
   BestLabelSet result;
-  const auto by_cuts = s.cut_search.solve(s.core, std::min(branch_limit, kBranchesOnCuts));
+  const auto by_cuts = s.cut_search.solve(
+      s.core, goal.in_haste ? 1 : std::min(branch_limit, kBranchesOnCuts), goal, s.known);
   result.num_branches = by_cuts.num_branches;
-  if (by_cuts.proven) {
+  result.bound = by_cuts.bound;
+  if (by_cuts.proven || goal.in_haste) {
     result.stage =
         by_cuts.num_branches == 1 ? InferenceStage::closure : InferenceStage::branch_and_bound;
     take_from(s.cut_search, s);
     return result;
   }
-  const auto by_programmes =
-      s.search.solve_by_relaxations(s.core, by_cuts.value, s.cut_search.all_selected(),
-                                    s.cut_search.alive(), branch_limit - by_cuts.num_branches);
+  const auto by_programmes = s.search.solve_by_relaxations(
+      s.core, by_cuts.value, s.cut_search.all_selected(), s.cut_search.alive(),
+      branch_limit - by_cuts.num_branches, goal);
   result.num_branches += by_programmes.num_branches;
   take_from(s.search, s);
+  result.bound = std::min(by_cuts.bound, std::max(by_cuts.left_bound, by_programmes.bound));
   if (by_programmes.proven) {
     result.stage = InferenceStage::relaxation;
     return result;
   }
   result.stage = InferenceStage::ilp;
+  result.bound = std::max(by_cuts.left_bound, by_programmes.left_bound);
   if (detail::solve_core_exactly(s.core, s.search.fixings(), s.program) &&
       worth(s.core, s.program) > s.search.value()) {
     std::fill(s.selected.begin(), s.selected.end(), 0);
     take_from_program(s);
   }
   return result;
+}
+
+bool LabelSetInference::Impl::find_label_set(Scratch& s, const SearchGoal& goal) const {
+  if (!(goal.slack > 0 || goal.share > 0 || goal.in_haste)) return false;
+  const SearchGoal in_haste{.slack = std::numeric_limits<double>::infinity(), .in_haste = true};
+  const auto by_cuts = s.cut_search.solve(s.core, 1, in_haste);
+  const double best = std::max(by_cuts.value, s.search.value());
+  if (!goal.in_haste && s.search.relaxation_bound() > best + goal.allowance(best)) return false;
+  if (by_cuts.value >= s.search.value()) {
+    take_from(s.cut_search, s);
+  } else {
+    take_from(s.search, s);
+  }
+  return true;
 }
 
 template <class Search>
@@ -456,10 +494,18 @@ std::uint32_t LabelSetInference::num_nodes() const { return impl_->num_nodes(); 
 
 BestLabelSet LabelSetInference::best(std::span<const double> scores, Workspace& workspace,
                                      std::vector<NodeId>& nodes, std::int64_t branch_limit) const {
+  return good(scores, workspace, nodes, {}, {}, branch_limit);
+}
+
+BestLabelSet LabelSetInference::good(std::span<const double> scores, Workspace& workspace,
+                                     std::vector<NodeId>& nodes, const SearchGoal& goal,
+                                     std::span<const NodeId> known,
+                                     std::int64_t branch_limit) const {
   require(scores.size() == num_nodes(), "label sets: scores has ", scores.size(),
           " entries, but must have one a node, ", num_nodes());
   Workspace::Scratch& s = *workspace.scratch_;
   BestLabelSet result;
+  bool by_search = false;
   impl_->load(scores, s);
   if (impl_->is_tree()) {
     impl_->solve_tree(s);
@@ -469,15 +515,24 @@ BestLabelSet LabelSetInference::best(std::span<const double> scores, Workspace& 
     impl_->expand(s);
   } else {
     impl_->build_core(s);
-    result = impl_->search_core(s, branch_limit);
+    impl_->mark_known(known, s);
+    result = impl_->search_core(s, branch_limit, goal);
+    by_search = true;
     impl_->expand(s);
   }
   result.score = impl_->collect(scores, s, nodes);
+  result.bound = by_search ? std::max(result.bound, result.score) : result.score;
   return result;
 }
 
 RelaxedLabelSet LabelSetInference::relaxed(std::span<const double> scores, Workspace& workspace,
                                            std::span<double> z) const {
+  return good_relaxed(scores, workspace, z, {});
+}
+
+RelaxedLabelSet LabelSetInference::good_relaxed(std::span<const double> scores,
+                                                Workspace& workspace, std::span<double> z,
+                                                const SearchGoal& goal) const {
   require(z.size() == num_nodes(), "label sets: z has ", z.size(),
           " entries, but must have one a node, ", num_nodes());
   require(scores.size() == num_nodes(), "label sets: scores has ", scores.size(),
@@ -486,6 +541,7 @@ RelaxedLabelSet LabelSetInference::relaxed(std::span<const double> scores, Works
   RelaxedLabelSet result;
   impl_->load(scores, s);
   bool from_selected = true;
+  double bound = -std::numeric_limits<double>::infinity();
   if (impl_->is_tree()) {
     impl_->solve_tree(s);
   } else if (impl_->reduce(s)) {
@@ -496,6 +552,9 @@ RelaxedLabelSet LabelSetInference::relaxed(std::span<const double> scores, Works
     if (s.search.settle(s.core)) {
       impl_->take_from(s.search, s);
       impl_->expand(s);
+    } else if (impl_->find_label_set(s, goal)) {
+      impl_->expand(s);
+      bound = s.search.relaxation_bound();
     } else {
       from_selected = false;
       detail::CoreRelaxation(s.core, {}).solve(s.program);
@@ -504,6 +563,7 @@ RelaxedLabelSet LabelSetInference::relaxed(std::span<const double> scores, Works
   }
   if (from_selected) impl_->copy_selected(s, z);
   for (std::size_t n = 0; n < z.size(); ++n) result.score += z[n] * scores[n];
+  result.bound = std::max(bound, result.score);
   return result;
 }
 

@@ -19,8 +19,11 @@ constexpr double kShrunk = 0.8;         // of the free nodes left: worth a progr
 LabelSetSearch::Outcome LabelSetSearch::solve_by_relaxations(const LabelSetCore& core, double value,
                                                              std::span<const char> found,
                                                              std::span<const char> alive,
-                                                             std::int64_t branch_limit) {
+                                                             std::int64_t branch_limit,
+                                                             const SearchGoal& goal) {
   start(core);
+  goal_ = goal;
+  left_bound_ = value;
   branch_limit_ = branch_limit;
   num_branches_ = 0;
   gave_up_ = false;
@@ -29,13 +32,16 @@ LabelSetSearch::Outcome LabelSetSearch::solve_by_relaxations(const LabelSetCore&
   for (std::uint32_t k = 1; k < core.size(); ++k) {
     if (!alive[k]) fix_[k] = kOut;
   }
-  if (branch_limit <= 0) return {best_value_, 0, false};
+  const double infinity = std::numeric_limits<double>::infinity();
+  if (branch_limit <= 0) return {best_value_, infinity, value, 0, false};
   const std::size_t num_free = count_free();
   CoreRelaxation relaxation(*core_, fix_);
   const bool is_left = relax(relaxation);
   trail_.clear();  // what the reduced costs have fixed here stays so
+  const double root_bound = is_left ? solution_.bound : -infinity;
   if (is_left) branch_on_fractions(relaxation, num_free);
-  return {best_value_, num_branches_, !gave_up_};
+  const double bound = gave_up_ ? std::max(left_bound_, root_bound) : left_bound_;
+  return {best_value_, std::max(bound, best_value_), left_bound_, num_branches_, !gave_up_};
 }
 
 std::size_t LabelSetSearch::count_free() const {
@@ -52,7 +58,10 @@ bool LabelSetSearch::relax(CoreRelaxation& relaxation) {
   if (!relaxation.solve(solution_)) return false;
   round();
   const double gap = solution_.bound - best_value_;
-  if (gap <= std::max(tolerance_, kClpTolerance * std::fabs(best_value_))) return false;
+  if (gap <= std::max(allowance(), kClpTolerance * std::fabs(best_value_))) {
+    left_bound_ = std::max(left_bound_, solution_.bound);
+    return false;
+  }
   const std::size_t before = trail_.size();
   if (!fix_by_reduced_costs()) return false;
   for (std::size_t t = before; t < trail_.size(); ++t) relaxation.set(trail_[t], fix_[trail_[t]]);
@@ -96,12 +105,13 @@ void LabelSetSearch::branch_on_fractions(CoreRelaxation& relaxation, std::size_t
 
 // Fixes what every better label set has; false if there is none.
 bool LabelSetSearch::fix_by_reduced_costs() {
-  const double gap = solution_.bound - best_value_ - tolerance_;
+  const double gap = solution_.bound - best_value_ - allowance();
   bool possible = true;
   for (std::uint32_t k = 1; k < core_->size() && possible; ++k) {
-    if (fix_[k] != kFree) continue;
-    if (solution_.reduced[k] > gap) possible = fix_in(k);
-    if (solution_.reduced[k] < -gap) possible = fix_out(k);
+    const double cost = std::fabs(solution_.reduced[k]);
+    if (fix_[k] != kFree || cost <= gap) continue;
+    possible = solution_.reduced[k] > 0 ? fix_in(k) : fix_out(k);
+    left_bound_ = std::max(left_bound_, solution_.bound - cost);
   }
   return possible;
 }

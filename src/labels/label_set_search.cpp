@@ -26,10 +26,12 @@ bool LabelSetSearch::settle(const LabelSetCore& core) {
   double upper = penalised_[0] + closure_.solve(penalised_, active_, false);
   take_closure();
   complete_by_weights();
+  relaxation_bound_ = upper;
   if (upper <= best_value_ + tolerance_) return true;
   closure_.solve(penalised_, active_, true);
   take_closure();
   tighten(upper);
+  relaxation_bound_ = upper;
   complete_by_reduced_costs();
   return upper <= best_value_ + tolerance_;
 }
@@ -41,6 +43,7 @@ void LabelSetSearch::start(const LabelSetCore& core) {
   for (std::uint32_t k = 0; k < core.size(); ++k) scale += std::fabs(core.weight[k]);
   tolerance_ = 1e-13 * scale;
   best_value_ = -std::numeric_limits<double>::infinity();
+  goal_ = {};
   best_.assign(core.size(), 0);
   fix_.assign(core.size(), kFree);
   shift_.assign(core.size(), 0.0);

@@ -42,6 +42,12 @@ LabelSetModel::LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row,
   for (NodeId n = 0; n < graph.num_nodes(); ++n) {
     if (scorer_.column(n) == NodeScorer::kNoColumn) alpha_[n] = 0.0;  // no part of any difference
   }
+  above_pointers_.push_back(0);
+  for (const NodeId leaf : leaves_) {
+    const std::vector<NodeId> path = graph.ancestors(leaf);
+    above_.insert(above_.end(), path.begin(), path.end());
+    above_pointers_.push_back(above_.size());
+  }
   for (std::size_t i = 0; i < X.num_rows(); ++i) {
     require(!leaves_of_row[i].empty(), "label set model: row ", i,
             " has no label, but must have one or more");
@@ -72,7 +78,8 @@ LabelSetModel::Oracle LabelSetModel::oracle(std::size_t i, ScaledWeights w, Work
   return oracle;
 }
 
-Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::argmax(double w_m, double w_g) const {
+// Of all nodes, so that sum over y of rewards = w_m f(x, y) + w_g g(y) - w_g (leaves of y_i).
+void LabelSetModel::Oracle::load_rewards(double w_m, double w_g) const {
   Workspace& ws = *workspace_;
   ws.rewards.resize(ws.scores.size());
   for (std::size_t n = 0; n < ws.scores.size(); ++n) ws.rewards[n] = w_m * ws.scores[n];
@@ -80,19 +87,95 @@ Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::argmax(double w_m, do
   for (const NodeId n : model_->truth_[example_].nodes) {
     ws.rewards[n] -= 2 * w_g * model_->leaf_[n];
   }
+}
+
+Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::argmax(double w_m, double w_g) const {
+  return good_argmax(w_m, w_g, {}).candidate;
+}
+
+BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::good_argmax(
+    double w_m, double w_g, const SearchGoal& goal) const {
+  load_rewards(w_m, w_g);
+  Workspace& ws = *workspace_;
+  double num_true = 0;
+  for (const NodeId n : model_->truth_[example_].nodes) num_true += model_->leaf_[n];
+  const double constant = w_g * num_true - w_m * truth_score_;
+  SearchGoal of_sums = goal;
+  of_sums.floor -= constant;
   Labelling y;
   if (model_->maximum_ == LabelSetMaximum::exact) {
-    model_->inference_.best(ws.rewards, ws.inference, y.nodes);
-    return evaluate(y);
+    const auto found = model_->inference_.good(ws.rewards, ws.inference, y.nodes, of_sums);
+    return {evaluate(y), found.bound + constant};
   }
   ws.z.resize(ws.rewards.size());
-  const bool integral = model_->inference_.relaxed(ws.rewards, ws.inference, ws.z).integral;
+  const auto found = model_->inference_.good_relaxed(ws.rewards, ws.inference, ws.z, of_sums);
   for (NodeId n = 0; n < ws.z.size(); ++n) {
     if (ws.z[n] <= 0) continue;
     y.nodes.push_back(n);
-    if (!integral) y.shares.push_back(std::min(ws.z[n], 1.0));
+    if (!found.integral) y.shares.push_back(std::min(ws.z[n], 1.0));
   }
-  return evaluate(y);
+  return {evaluate(y), found.bound + constant};
+}
+
+// The parts are leaves: one that is not in y comes with what is missing above it, one that is takes
+// along what no other leaf of y needs. A part that gains g and is at a squared distance d goes on
+// until g / d of the weight has moved.
+void LabelSetModel::Oracle::steps(double w_m, double w_g, const Labelling& y, double weight,
+                                  std::vector<Labelling>& steps) const {
+  constexpr int kMostSteps = 5;
+  if (!y.shares.empty()) return;
+  load_rewards(w_m, w_g);
+  Workspace& ws = *workspace_;
+  const LabelSetModel& model = *model_;
+  const auto above = [&](std::size_t l) {
+    return std::span(model.above_)
+        .subspan(model.above_pointers_[l], model.above_pointers_[l + 1] - model.above_pointers_[l]);
+  };
+  ws.count.assign(ws.scores.size(), 0);
+  std::vector<char> chosen(model.leaves_.size(), 0);
+  std::size_t num_chosen = 0;
+  for (std::size_t l = 0, k = 0; l < chosen.size(); ++l) {
+    while (k < y.nodes.size() && y.nodes[k] < model.leaves_[l]) ++k;
+    if (k == y.nodes.size() || y.nodes[k] != model.leaves_[l]) continue;
+    chosen[l] = 1;
+    ++num_chosen;
+    for (const NodeId n : above(l)) ++ws.count[n];
+  }
+  const double norm = w_m * w_m * model.scorer_.squared_norm(example_);
+  std::vector<std::pair<double, std::size_t>> parts;  // how much of the weight moves, leaf
+  for (std::size_t l = 0; l < chosen.size(); ++l) {
+    double sum = 0, distance = 0;
+    for (const NodeId n : above(l)) {
+      if (ws.count[n] != chosen[l]) continue;
+      sum += ws.rewards[n];
+      distance += model.alpha_[n];
+    }
+    const double gain = chosen[l] ? -sum : sum;
+    if (gain > 0)
+      parts.emplace_back(gain < weight * norm * distance ? gain / (norm * distance) : weight, l);
+  }
+  std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+    return a.first > b.first || (a.first == b.first && a.second < b.second);
+  });
+  double least = weight;
+  std::size_t p = 0;
+  for (int step = 0; step < kMostSteps && p < parts.size(); ++step) {
+    if (parts[p].first < least) least = parts[p].first;
+    least *= 0.5;
+    for (; p < parts.size() && (parts[p].first >= least || step + 1 == kMostSteps); ++p) {
+      const std::size_t l = parts[p].second;
+      if (chosen[l] && num_chosen == 1) continue;
+      const bool out = chosen[l] != 0;
+      chosen[l] = !out;
+      num_chosen = out ? num_chosen - 1 : num_chosen + 1;
+      for (const NodeId n : above(l)) out ? --ws.count[n] : ++ws.count[n];
+    }
+    Labelling next;
+    for (NodeId n = 0; n < ws.count.size(); ++n) {
+      if (ws.count[n] > 0) next.nodes.push_back(n);
+    }
+    steps.push_back(std::move(next));
+  }
 }
 
 Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::truth() const {
@@ -171,6 +254,33 @@ void LabelSetModel::difference_products(std::size_t i, std::span<const Labelling
       products[j * size + k] = products[k * size + j] =
           0.5 * (products[j * size + j] + products[k * size + k] -
                  norm * alpha_distance(labellings[j], labellings[k]));
+    }
+  }
+}
+
+void LabelSetModel::append_products(std::size_t i, std::span<const Labelling> labellings,
+                                    std::size_t known, Workspace& ws,
+                                    std::vector<double>& products) const {
+  const double norm = scorer_.squared_norm(i);
+  const auto sum_over = [&](const Labelling& y) {
+    double sum = 0.0;
+    if (y.shares.empty()) {
+      for (const NodeId n : y.nodes) sum += ws.z[n];
+    } else {
+      for (std::size_t k = 0; k < y.nodes.size(); ++k) sum += y.shares[k] * ws.z[y.nodes[k]];
+    }
+    return sum;
+  };
+  for (std::size_t j = known; j < labellings.size(); ++j) {
+    ws.z.assign(alpha_.size(), 0.0);  // alpha (y_j - y_i)
+    for (std::size_t k = 0; k < labellings[j].nodes.size(); ++k) {
+      const NodeId n = labellings[j].nodes[k];
+      ws.z[n] = alpha_[n] * labellings[j].share(k);
+    }
+    for (const NodeId n : truth_[i].nodes) ws.z[n] -= alpha_[n];
+    const double of_truth = sum_over(truth_[i]);
+    for (std::size_t k = 0; k <= j; ++k) {
+      products.push_back(norm * (sum_over(labellings[k]) - of_truth));
     }
   }
 }

@@ -34,6 +34,30 @@ void sweep(const FeatureId* rows, const float* x, std::size_t nonzeros, const fl
   }
 }
 
+// sums += sum_k x_k W_k, in double
+MARGROVE_MULTIVERSION
+void sweep_in_double(const FeatureId* rows, const float* x, std::size_t nonzeros, const float* w,
+                     std::size_t stride, double* sums) {
+  for (std::size_t k = 0; k < nonzeros; ++k) {
+    const float* row = w + rows[k] * stride;
+    const float value = x[k];
+#pragma omp simd
+    for (std::size_t c = 0; c < stride; ++c) sums[c] += static_cast<double>(value * row[c]);
+  }
+}
+
+// W_k += x_k coefficients
+MARGROVE_MULTIVERSION
+void sweep_updates(const FeatureId* rows, const float* x, std::size_t nonzeros,
+                   const float* coefficients, std::size_t stride, float* w) {
+  for (std::size_t k = 0; k < nonzeros; ++k) {
+    float* row = w + rows[k] * stride;
+    const float value = x[k];
+#pragma omp simd
+    for (std::size_t c = 0; c < stride; ++c) row[c] += coefficients[c] * value;
+  }
+}
+
 }  // namespace
 
 NodeScorer::NodeScorer(const CsrView& X, const LabelGraph& graph, std::span<const double> alpha,
@@ -83,14 +107,18 @@ void NodeScorer::scores(std::size_t i, ScaledWeights w, std::vector<float>& scor
 }
 
 void NodeScorer::gather(std::size_t i, ScaledWeights w, Scratch& scratch) const {
-  std::sort(scratch.columns.begin(), scratch.columns.end());
-  scratch.columns.erase(std::unique(scratch.columns.begin(), scratch.columns.end()),
-                        scratch.columns.end());
   const SparseRow x = X_.row(i);
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    const float* row = w.values.data() + x.columns[k] * stride_;
-    for (const std::uint32_t c : scratch.columns) {
-      scratch.sums[c] += static_cast<double>(x.values[k] * row[c]);
+  if (sweeps(scratch.columns.size())) {
+    scratch.scores.assign(stride_, 0.0);
+    sweep_in_double(x.columns.data(), x.values.data(), x.size(), w.values.data(), stride_,
+                    scratch.scores.data());
+    for (const std::uint32_t c : scratch.columns) scratch.sums[c] += scratch.scores[c];
+  } else {
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      const float* row = w.values.data() + x.columns[k] * stride_;
+      for (const std::uint32_t c : scratch.columns) {
+        scratch.sums[c] += static_cast<double>(x.values[k] * row[c]);
+      }
     }
   }
   for (const std::uint32_t c : scratch.columns) {
@@ -99,9 +127,6 @@ void NodeScorer::gather(std::size_t i, ScaledWeights w, Scratch& scratch) const 
 }
 
 void NodeScorer::scatter(std::size_t i, Scratch& scratch, std::span<float> w) const {
-  std::sort(scratch.columns.begin(), scratch.columns.end());
-  scratch.columns.erase(std::unique(scratch.columns.begin(), scratch.columns.end()),
-                        scratch.columns.end());
   // What cancels, up to rounding, is left alone: weights that no labelling asks for stay 0.
   double largest = 0.0;
   for (const std::uint32_t c : scratch.columns) {
@@ -114,14 +139,25 @@ void NodeScorer::scatter(std::size_t i, Scratch& scratch, std::span<float> w) co
       scratch.sums[c] *= static_cast<double>(sqrt_alpha_[c]);
     } else {
       scratch.sums[c] = 0.0;
+      scratch.is_used[c] = 0;
     }
   }
   scratch.columns.resize(kept);
   const SparseRow x = X_.row(i);
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    float* row = w.data() + x.columns[k] * stride_;
+  if (sweeps(kept)) {
+    scratch.coefficients.resize(stride_, 0.0F);
     for (const std::uint32_t c : scratch.columns) {
-      row[c] += static_cast<float>(scratch.sums[c]) * x.values[k];
+      scratch.coefficients[c] = static_cast<float>(scratch.sums[c]);
+    }
+    sweep_updates(x.columns.data(), x.values.data(), x.size(), scratch.coefficients.data(), stride_,
+                  w.data());
+    for (const std::uint32_t c : scratch.columns) scratch.coefficients[c] = 0.0F;
+  } else {
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      float* row = w.data() + x.columns[k] * stride_;
+      for (const std::uint32_t c : scratch.columns) {
+        row[c] += static_cast<float>(scratch.sums[c]) * x.values[k];
+      }
     }
   }
   scratch.clear();

@@ -7,11 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "margrove/base/search_goal.hpp"
 #include "margrove/labels/label_graph.hpp"
 
 namespace margrove {
 
-/// Which step proved that an answer is the best one.
+/// Which step proved that an answer is the best one, or good enough.
 enum class InferenceStage {
   tree,              // dynamic programme: the hierarchy is a tree
   reduction,         // nothing was left after merging and dropping nodes that cannot matter
@@ -25,12 +26,14 @@ std::string_view to_string(InferenceStage stage);
 
 struct BestLabelSet {
   double score = 0;  // sum of the scores of the chosen nodes
+  double bound = 0;  // no label set has a larger score
   InferenceStage stage = InferenceStage::tree;
   std::int64_t num_branches = 0;
 };
 
 struct RelaxedLabelSet {
-  double score = 0;      // sum z_n r_n, an upper bound on the best label set's score
+  double score = 0;      // sum z_n r_n; at the maximum no label set has a larger score
+  double bound = 0;      // no z has a larger score
   bool integral = true;  // z is a label set, which is then a best one
 };
 
@@ -70,11 +73,20 @@ class LabelSetInference {
   BestLabelSet best(std::span<const double> scores, Workspace& workspace,
                     std::vector<NodeId>& nodes, std::int64_t branch_limit = 2000) const;
 
+  /// A label set that is near enough to the best one, as the goal has it. `known`: the nodes of a
+  /// label set that is likely to be good, from which the search starts; may be empty.
+  BestLabelSet good(std::span<const double> scores, Workspace& workspace,
+                    std::vector<NodeId>& nodes, const SearchGoal& goal,
+                    std::span<const NodeId> known = {}, std::int64_t branch_limit = 2000) const;
+
   /// The linear relaxation 0 <= z <= 1 of the same problem, one z a node. On trees, and wherever
   /// the closure bound settles the problem, z is a best label set. Otherwise a linear programme
   /// (CLP).
   RelaxedLabelSet relaxed(std::span<const double> scores, Workspace& workspace,
                           std::span<double> z) const;
+  /// One that is near enough to the maximum, as the goal has it: often a label set.
+  RelaxedLabelSet good_relaxed(std::span<const double> scores, Workspace& workspace,
+                               std::span<double> z, const SearchGoal& goal) const;
 
  private:
   class Impl;

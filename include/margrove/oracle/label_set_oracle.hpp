@@ -35,6 +35,7 @@ class LabelSetModel {
   struct Workspace {
     std::vector<float> node_scores;          // one a column
     std::vector<double> scores, rewards, z;  // one a node
+    std::vector<std::uint32_t> count;        // one a node: chosen leaves below it
     LabelSetInference::Workspace inference;
     NodeScorer::Scratch scratch;
   };
@@ -45,11 +46,15 @@ class LabelSetModel {
    public:
     using Labelling = NodeShares;
     Candidate<Labelling> argmax(double w_m, double w_g) const;
+    BoundedCandidate<Labelling> good_argmax(double w_m, double w_g, const SearchGoal& goal) const;
+    void steps(double w_m, double w_g, const Labelling& y, double weight,
+               std::vector<Labelling>& steps) const;
     Candidate<Labelling> truth() const;
     Candidate<Labelling> evaluate(const Labelling& y) const;
 
    private:
     friend class LabelSetModel;
+    void load_rewards(double w_m, double w_g) const;
     const LabelSetModel* model_ = nullptr;
     std::size_t example_ = 0;
     Workspace* workspace_ = nullptr;
@@ -70,11 +75,13 @@ class LabelSetModel {
   Oracle oracle(std::size_t i, ScaledWeights w, Workspace& workspace) const;
   void difference(std::size_t i, const Labelling& y, SparseVector& difference) const;
 
-  // As ImplicitDifferences says.
+  // As ImplicitDifferences and AppendedProducts say.
   void margins(std::size_t i, std::span<const Labelling> labellings, ScaledWeights w,
                Workspace& workspace, std::span<double> margins) const;
   void difference_products(std::size_t i, std::span<const Labelling> labellings,
                            std::span<double> products) const;
+  void append_products(std::size_t i, std::span<const Labelling> labellings, std::size_t known,
+                       Workspace& workspace, std::vector<double>& products) const;
   void add_differences(std::size_t i, std::span<const Labelling> labellings,
                        std::span<const double> coefficients, Workspace& workspace,
                        std::span<float> w) const;
@@ -91,6 +98,8 @@ class LabelSetModel {
   std::vector<double> alpha_;
   std::vector<double> leaf_;  // 1 at leaves, else 0
   std::vector<NodeId> leaves_;
+  std::vector<std::size_t> above_pointers_;  // of leaves_[k]: where A(leaf) starts
+  std::vector<NodeId> above_;
   std::vector<Labelling> truth_;
 };
 

@@ -25,14 +25,25 @@ class NodeScorer {
   struct Scratch {
     std::vector<double> sums;  // 0 but at `columns`
     std::vector<std::uint32_t> columns;
+    std::vector<char> is_used;        // whether a column is one of `columns`
+    std::vector<double> scores;       // of all columns
+    std::vector<float> coefficients;  // the same; 0 between calls
 
     void add(std::uint32_t column, double amount) {
-      if (column >= sums.size()) sums.resize(column + std::size_t{1}, 0.0);
+      if (column >= sums.size()) {
+        sums.resize(column + std::size_t{1}, 0.0);
+        is_used.resize(column + std::size_t{1}, 0);
+      }
       sums[column] += amount;
+      if (is_used[column]) return;
+      is_used[column] = 1;
       columns.push_back(column);
     }
     void clear() {
-      for (const std::uint32_t c : columns) sums[c] = 0.0;
+      for (const std::uint32_t c : columns) {
+        sums[c] = 0.0;
+        is_used[c] = 0;
+      }
       columns.clear();
     }
   };
@@ -56,7 +67,7 @@ class NodeScorer {
   /// scores[c] = sqrt(alpha) W · x_i of every column; `scores` is resized to a padded length.
   /// O(nonzeros x columns).
   void scores(std::size_t i, ScaledWeights w, std::vector<float>& scores) const;
-  /// The same of scratch.columns only (which it makes unique), added to scratch.sums.
+  /// The same of scratch.columns only, added to scratch.sums.
   void gather(std::size_t i, ScaledWeights w, Scratch& scratch) const;
   /// W_c += scratch.sums[c] sqrt(alpha_c) x_i for c in scratch.columns, and clears scratch.
   void scatter(std::size_t i, Scratch& scratch, std::span<float> w) const;
@@ -71,6 +82,9 @@ class NodeScorer {
   std::size_t num_bytes() const;
 
  private:
+  // Of columns: a sweep over all of them costs no more.
+  bool sweeps(std::size_t num_columns) const { return num_columns * 8 >= stride_; }
+
   CsrMatrix X_;                      // columns are rows of W
   std::vector<FeatureId> features_;  // row of W -> feature
   std::vector<double> squared_norms_;

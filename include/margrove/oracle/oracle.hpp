@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "margrove/base/search_goal.hpp"
+
 namespace margrove {
 
 /// A labelling and its place in the plane that the searches walk through.
@@ -35,6 +37,24 @@ concept Oracle = requires(const O& oracle, double w_m, double w_g) {
   { oracle.truth() } -> std::same_as<Candidate<typename O::Labelling>>;
 };
 
+/// A labelling, and what no labelling exceeds in w_m m + w_g g.
+template <class Labelling>
+struct BoundedCandidate {
+  Candidate<Labelling> candidate;
+  double bound;
+};
+
+/// Optional: for less work than argmax, a labelling that is near enough to the best one, as the
+/// goal has it in w_m m + w_g g, and a bound that proves it. No proof but a valid bound where the
+/// goal allows haste.
+template <class O>
+concept BoundingOracle =
+    Oracle<O> && requires(const O& oracle, double w_m, double w_g, const SearchGoal& goal) {
+      {
+        oracle.good_argmax(w_m, w_g, goal)
+      } -> std::same_as<BoundedCandidate<typename O::Labelling>>;
+    };
+
 /// Optional: where a labelling known from earlier lies under the present weights. Far cheaper than
 /// argmax; what warm starts and label caches need.
 template <class O>
@@ -55,6 +75,17 @@ concept NeighbourOracle =
     requires(const O& oracle, const O::Labelling& y, std::size_t part, std::vector<Place>& places) {
       { oracle.neighbours(y, places) } -> std::same_as<void>;  // one a part
       { oracle.neighbour(y, part) } -> std::same_as<typename O::Labelling>;
+    };
+
+/// Optional: labellings that lie on the way from a known one with weight in the dual to where each
+/// of its parts would go alone: those that differ in the parts which ask for most of the weight
+/// come first, the others join them. A mixture of these moves every part by an amount of its own,
+/// for which oracles, whose answers change many parts at once, take many calls.
+template <class O>
+concept SteppingOracle =
+    EvaluatingOracle<O> && requires(const O& oracle, double w_m, double w_g, const O::Labelling& y,
+                                    double weight, std::vector<typename O::Labelling>& steps) {
+      { oracle.steps(w_m, w_g, y, weight, steps) } -> std::same_as<void>;  // appended
     };
 
 /// Optional: the k best distinct labellings, best first (fewer if there are fewer).

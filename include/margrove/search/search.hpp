@@ -44,6 +44,17 @@ concept SearchFor =
       { search(oracle, psi, cache) } -> std::same_as<SearchResult<typename O::Labelling>>;
     };
 
+/// Optional: a search that ends at an answer which is near enough to the best one, as the goal has
+/// it in psi.
+template <class F, class O, class S>
+concept GoalSearchFor = SearchFor<F, O, S> &&
+                        requires(F& search, const O& oracle, const S& psi,
+                                 LabelCache<typename O::Labelling>& cache, const SearchGoal& goal) {
+                          {
+                            search(oracle, psi, cache, goal)
+                          } -> std::same_as<SearchResult<typename O::Labelling>>;
+                        };
+
 /// Margin rescaling needs one call: max_y m + g.
 struct MarginSearch {
   template <Oracle O>
@@ -56,6 +67,20 @@ struct MarginSearch {
       value = 0;
     }
     return {std::move(best), value, certified_bound(oracle, value), 1};
+  }
+
+  template <BoundingOracle O>
+  SearchResult<typename O::Labelling> operator()(const O& oracle, const MarginRescaling& psi,
+                                                 LabelCache<typename O::Labelling>&,
+                                                 const SearchGoal& goal) const {
+    auto [best, bound] = oracle.good_argmax(1.0, 1.0, goal);
+    double value = psi.value(best.m, best.g);
+    bound = std::max(bound, value);
+    if (value <= 0) {
+      best = oracle.truth();
+      value = 0;
+    }
+    return {std::move(best), value, std::max(bound, value), 1};
   }
 };
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -21,13 +22,38 @@ struct ActiveSet {
   std::vector<double> slopes;      // s_iy
   std::vector<double> offsets;     // o_iy
   std::vector<std::uint8_t> idle;  // visits without weight
-  // Unused by models with implicit differences:
-  std::vector<SparseVector> differences;  // sorted
-  std::vector<double> products;           // <d_j, d_k>, k <= j, row after row
+  // <d_j, d_k>, k <= j, row after row; shorter where they have not been asked for
+  std::vector<double> products;
+  std::vector<SparseVector> differences;  // sorted; unused by models with implicit differences
 
   static constexpr std::uint8_t kMaxIdle = 5;
 
   std::size_t size() const { return labellings.size(); }
+  /// How many of the first labellings have their products.
+  std::size_t num_products_known() const {
+    std::size_t known = 0;
+    while ((known + 1) * (known + 2) / 2 <= products.size()) ++known;
+    return known;
+  }
+
+  bool contains(const Labelling& y) const {
+    return std::find(labellings.begin(), labellings.end(), y) != labellings.end();
+  }
+  /// sum_y a_iy psi_iy at margins <w, d_iy>
+  double mixture_value(std::span<const double> margins) const {
+    double sum = 0.0;
+    for (std::size_t k = 0; k < size(); ++k)
+      sum += duals[k] * (slopes[k] * margins[k] + offsets[k]);
+    return sum;
+  }
+  /// The largest psi_iy, or 0
+  double best_value(std::span<const double> margins) const {
+    double best = 0.0;
+    for (std::size_t k = 0; k < size(); ++k) {
+      best = std::max(best, slopes[k] * margins[k] + offsets[k]);
+    }
+    return best;
+  }
 
   /// Counts a visit; labellings without weight for more than kMaxIdle of them go.
   void drop_idle() {
@@ -61,8 +87,9 @@ struct ActiveSet {
   }
 
   void keep_products(const std::vector<std::size_t>& kept) {
+    const std::size_t known = num_products_known();
     std::size_t at = 0;
-    for (std::size_t j = 0; j < kept.size(); ++j) {
+    for (std::size_t j = 0; j < kept.size() && kept[j] < known; ++j) {
       for (std::size_t k = 0; k <= j; ++k) {
         products[at++] = products[kept[j] * (kept[j] + 1) / 2 + kept[k]];
       }
@@ -70,6 +97,24 @@ struct ActiveSet {
     products.resize(at);
   }
 };
+
+/// Steps (SteppingOracle) from the labelling with the largest weight, the true one among them.
+template <SteppingOracle O>
+std::vector<typename O::Labelling> steps_from_heaviest(const O& oracle,
+                                                       const ActiveSet<typename O::Labelling>& set,
+                                                       const typename O::Labelling& truth,
+                                                       double budget) {
+  double weight = budget - std::accumulate(set.duals.begin(), set.duals.end(), 0.0);
+  const typename O::Labelling* from = &truth;
+  for (std::size_t k = 0; k < set.size(); ++k) {
+    if (set.duals[k] <= weight) continue;
+    weight = set.duals[k];
+    from = &set.labellings[k];
+  }
+  std::vector<typename O::Labelling> steps;
+  oracle.steps(1.0, 1.0, *from, weight, steps);
+  return steps;
+}
 
 /// Where the dual of example i would gain most from single changes: for each labelling with weight
 /// (the true one, too) its best neighbour y', and of these the kMaxNeighbours with the largest

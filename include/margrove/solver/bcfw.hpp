@@ -10,8 +10,13 @@
 // task loss g(y). Algorithm 3 of [LacosteJulien2013], with the labellings found so far kept an
 // example (multi-plane cutting [Shah2015], pairwise steps [Osokin2016]): a block is solved over its
 // labellings in play, so that old corners lose their weight at once, and cheap passes over known
-// labellings, and their neighbours where the model has some (NeighbourOracle), go between those
-// that ask the oracle.
+// labellings, and their neighbours or steps from them where the model has some (NeighbourOracle,
+// SteppingOracle), go between those that ask the oracle.
+//
+// Where a search can be given a goal (GoalSearchFor), passes ask for any good labelling, as every
+// one that raises the dual will do; near the end for one with a fair share of the possible gain, or
+// the proof that there is none; and the certificate for bounds on max_y psi_iy that are tight
+// enough for the gap asked for. The primal is then the sum of these bounds.
 
 #include <algorithm>
 #include <cmath>
@@ -30,6 +35,7 @@
 #include "margrove/search/search.hpp"
 #include "margrove/solver/active_set.hpp"
 #include "margrove/solver/bcfw_options.hpp"
+#include "margrove/solver/block_gaps.hpp"
 #include "margrove/solver/simplex_block.hpp"
 #include "margrove/solver/structured_fit.hpp"
 
@@ -53,9 +59,7 @@ class Bcfw {
         budgets_(model.num_examples(), options.C),
         active_(model.num_examples()),
         caches_(model.num_examples()),
-        sleep_(model.num_examples(), 0),
-        nap_(model.num_examples(), 0),
-        gaps_(model.num_examples(), 0.0),
+        gaps_(model.num_examples()),
         w_(model.num_weights(), 0.0F),
         searches_(static_cast<std::size_t>(executor.size()), search),
         workspaces_(static_cast<std::size_t>(executor.size())) {
@@ -78,6 +82,7 @@ class Bcfw {
             " examples, but must be ", active_.size());
     active_ = std::move(active);
     for (std::size_t i = 0; i < active_.size(); ++i) {
+      if (kImplicit) active_[i].products.clear();
       double total = 0.0;
       for (double& dual : active_[i].duals) total += dual *= scale;
       if (total <= budgets_[i]) continue;
@@ -125,20 +130,27 @@ class Bcfw {
   StructuredFit run() {
     StructuredFit fit;
     bool converged = false;
+    effort_ = kBounding ? Effort::hasty : Effort::full;
     if (has_start_) cached_passes(0, 0.0);
     while (!converged && fit.passes < options_.max_passes) {
       const double increase = oracle_pass(fit.passes);
       ++fit.passes;
-      const double estimate = std::accumulate(gaps_.begin(), gaps_.end(), 0.0);
-      primal_estimate_ = dual_ + estimate;
+      const double known = gaps_.known(), bound = known + gaps_.open();
+      const double missing = effort_ == Effort::hasty ? known : bound;
+      primal_estimate_ = dual_ + missing;
       Progress progress;
       progress.stage = "bcfw";
       progress.done = fit.passes;
       progress.total = options_.max_passes;
       progress.objective = primal_estimate_;
-      progress.relative_gap = relative(estimate, primal_estimate_);
+      progress.relative_gap = relative(missing, primal_estimate_);
       if (!control_.proceed(progress)) break;
-      if (progress.relative_gap <= options_.tolerance) converged = certify(fit);
+      const bool near_end = relative(bound, dual_ + bound) <= kClosingShare * options_.tolerance;
+      if (near_end) converged = certify(fit);
+      if (effort_ == Effort::hasty && progress.relative_gap <= options_.tolerance) {
+        effort_ = Effort::fair;
+        if (!near_end) gaps_.wake_all();
+      }
       if (!converged) cached_passes(fit.passes, increase);
     }
     if (!converged) converged = certify(fit);
@@ -159,11 +171,24 @@ class Bcfw {
  private:
   using Found = SearchResult<Labelling>;
   static constexpr bool kImplicit = ImplicitDifferences<Model>;
-  static constexpr int kMaxNap = 8;                // passes that a solved example may sit out
+  static constexpr bool kBounding = GoalSearchFor<Search, OracleOf<Model>, Psi>;
   static constexpr double kNapShare = 0.1;         // of the gap allowed an example
   static constexpr double kBlockTolerance = 0.05;  // of a block's first violation
   static constexpr double kWorthwhile = 0.1;       // of what the pass with oracles brought
-  static constexpr std::size_t kChunk = 256;       // examples searched at once for the certificate
+  static constexpr std::size_t kChunk = 64;        // examples searched at once for the certificate
+  static constexpr double kGrace = 0.1;            // of the time so far, for a late certificate,
+  static constexpr double kLeastGrace = 1.0;       // and at least so many seconds
+  // Of the gap asked for: where the certificate is tried, and what its searches may leave open.
+  static constexpr double kClosingShare = kBounding ? 0.85 : 1.0;
+  static constexpr double kSlackShare = 0.15;
+  // A fair search ends at a labelling that gains at least 1 - this of what any could.
+  static constexpr double kFairShare = 0.5;
+
+  // How near to the maximum a search comes: `hasty`: any labelling that is likely to be good, as
+  // every corner that raises the dual will do; `fair`: one with a fair share of the possible gain,
+  // or the proof that this is small; `full`: as the certificate needs it. All the same for
+  // searches without goals.
+  enum class Effort { hasty, fair, full };
 
   static double relative(double gap, double primal) { return gap <= 0 ? 0.0 : gap / primal; }
 
@@ -180,11 +205,11 @@ class Bcfw {
         visit(batch[0]);
         continue;
       }
-      search_all(batch, w_, found);
+      search_all(batch, w_, effort_, found);
       for (std::size_t k = 0; k < batch.size(); ++k) {
         admit(batch[k], found[k].best);
         load_margins(batch[k]);
-        solve_block(batch[k]);
+        solve_block(batch[k], found[k]);
       }
     }
     return dual_ - before;
@@ -193,7 +218,7 @@ class Bcfw {
   // search and step in one, where the oracle's scores serve both
   void visit(std::size_t i) {
     const auto oracle = model_.oracle(i, {w_, 1.0}, workspaces_[0]);
-    const Found found = searches_[0](oracle, psi_, caches_[i]);
+    const Found found = search(i, oracle, 0, effort_);
     oracle_calls_ += found.oracle_calls;
     admit(i, found.best);
     if constexpr (EvaluatingOracle<decltype(oracle)>) {
@@ -205,7 +230,7 @@ class Bcfw {
     } else {
       load_margins(i);
     }
-    solve_block(i);
+    solve_block(i, found);
   }
 
   // Passes over known labellings, as long as one brings a fair share of what the oracle's did.
@@ -214,9 +239,11 @@ class Bcfw {
       const double before = dual_;
       const auto stream = (static_cast<std::uint64_t>(cached) << 32U) + static_cast<unsigned>(pass);
       for (const std::uint32_t i : shuffled(stream)) {
-        if ((active_[i].size() == 0 && !has_start_) || sleep_[i] > 0) continue;
+        if ((active_[i].size() == 0 && !has_start_) || gaps_.asleep(i)) continue;
         if constexpr (NeighbourOracle<OracleOf<Model>>) {
           admit_neighbours(i);
+        } else if constexpr (SteppingOracle<OracleOf<Model>>) {
+          admit_steps(i);
         } else {
           load_margins(i);
         }
@@ -240,24 +267,65 @@ class Bcfw {
     }
   }
 
+  // Gives places to steps from the labelling with the largest weight, and loads margins_.
+  void admit_steps(std::size_t i) {
+    const auto oracle = model_.oracle(i, {w_, 1.0}, workspaces_[0]);
+    for (const auto& y : steps_from_heaviest(oracle, active_[i], model_.truth(i), budgets_[i])) {
+      if (!active_[i].contains(y)) admit(i, oracle.evaluate(y));
+    }
+    load_margins(i);
+  }
+
   // found[k] = the search's answer for examples[k] under `weights`
   void search_all(std::span<const std::uint32_t> examples, std::span<const float> weights,
-                  std::span<Found> found) {
+                  Effort effort, std::span<Found> found) {
     executor_.for_each(examples.size(), [&](std::size_t k, int worker) {
       const auto oracle = model_.oracle(examples[k], {weights, 1.0}, workspaces_[worker]);
-      found[k] = searches_[worker](oracle, psi_, caches_[examples[k]]);
+      const bool late = control_.seconds() > deadline_;
+      found[k] = search(examples[k], oracle, worker, late ? Effort::hasty : effort);
     });
     for (std::size_t k = 0; k < examples.size(); ++k) oracle_calls_ += found[k].oracle_calls;
+  }
+
+  Found search(std::size_t i, const OracleOf<Model>& oracle, int worker, Effort effort) {
+    Search& search = searches_[static_cast<std::size_t>(worker)];
+    if constexpr (kBounding) {
+      SearchGoal goal;
+      if (effort == Effort::hasty) {
+        goal.slack = std::numeric_limits<double>::infinity();
+        goal.in_haste = true;
+      } else {
+        goal.slack = kSlackShare * options_.tolerance * primal_estimate_ /
+                     std::accumulate(budgets_.begin(), budgets_.end(), 0.0);
+        if constexpr (EvaluatingOracle<OracleOf<Model>>) {
+          if (effort == Effort::fair && budgets_[i] > 0) {
+            goal.share = kFairShare;
+            goal.floor = value_at_hand(i, oracle);
+          }
+        }
+      }
+      return search(oracle, psi_, caches_[i], goal);
+    } else {
+      return search(oracle, psi_, caches_[i]);
+    }
+  }
+
+  // sum_y a_iy psi_iy / C_i where the oracle looks
+  double value_at_hand(std::size_t i, const OracleOf<Model>& oracle) const {
+    const ActiveSet<Labelling>& set = active_[i];
+    double sum = 0.0;
+    for (std::size_t k = 0; k < set.size(); ++k) {
+      if (!(set.duals[k] > 0)) continue;
+      const auto place = oracle.evaluate(set.labellings[k]);
+      sum += set.duals[k] * psi_.value(place.m, place.g);
+    }
+    return sum / budgets_[i];
   }
 
   // Makes sure that the labelling has a place in the active set.
   void admit(std::size_t i, const Candidate<Labelling>& candidate) {
     ActiveSet<Labelling>& set = active_[i];
-    const auto& known = set.labellings;
-    if (candidate.y == model_.truth(i) ||
-        std::find(known.begin(), known.end(), candidate.y) != known.end()) {
-      return;
-    }
+    if (candidate.y == model_.truth(i) || set.contains(candidate.y)) return;
     const double slope = psi_.slope(candidate.g);
     set.labellings.push_back(candidate.y);
     set.duals.push_back(0.0);
@@ -286,23 +354,16 @@ class Bcfw {
     }
   }
 
-  // max psi over the active set at w_
-  double best_known(std::size_t i) {
-    load_margins(i);
-    double best = 0.0;
-    for (std::size_t k = 0; k < active_[i].size(); ++k) {
-      best = std::max(best, active_[i].slopes[k] * margins_[k] + active_[i].offsets[k]);
-    }
-    return best;
+  // Records the block's gap, solves it and lets the example sleep while it is solved.
+  void solve_block(std::size_t i, const Found& found) {
+    record_gap(i, move_block(i), kBounding ? budgets_[i] * (found.upper_bound - found.value) : 0.0);
   }
 
-  // Records the block's gap, solves it and lets the example sleep while it is solved.
-  void solve_block(std::size_t i) {
-    gaps_[i] = move_block(i);
+  void record_gap(std::size_t i, double known, double open) {
+    gaps_.record(i, known, open);
     const double share =
         kNapShare * options_.tolerance * primal_estimate_ / static_cast<double>(active_.size());
-    nap_[i] = gaps_[i] <= share ? static_cast<std::uint8_t>(std::min(kMaxNap, 2 * nap_[i] + 1)) : 0;
-    sleep_[i] = nap_[i];
+    gaps_.rest(i, share, effort_ == Effort::hasty);
   }
 
   // Solves block i over its active set, given margins_, and moves the weights along. Returns the
@@ -336,16 +397,24 @@ class Bcfw {
   }
 
   void load_products(std::size_t i) {
-    const ActiveSet<Labelling>& set = active_[i];
+    ActiveSet<Labelling>& set = active_[i];
     const std::size_t size = set.size();
     block_.Q.resize(size * size);
     if constexpr (kImplicit) {
-      model_.difference_products(i, set.labellings, block_.Q);
-    } else {
-      for (std::size_t j = 0, at = 0; j < size; ++j) {
-        for (std::size_t k = 0; k <= j; ++k) {
-          block_.Q[j * size + k] = block_.Q[k * size + j] = set.products[at++];
+      const std::size_t known = set.num_products_known();
+      if constexpr (AppendedProducts<Model>) {
+        model_.append_products(i, set.labellings, known, workspaces_[0], set.products);
+      } else if (known < size) {
+        model_.difference_products(i, set.labellings, block_.Q);
+        set.products.clear();
+        for (std::size_t j = 0; j < size; ++j) {
+          for (std::size_t k = 0; k <= j; ++k) set.products.push_back(block_.Q[j * size + k]);
         }
+      }
+    }
+    for (std::size_t j = 0, at = 0; j < size; ++j) {
+      for (std::size_t k = 0; k <= j; ++k) {
+        block_.Q[j * size + k] = block_.Q[k * size + j] = set.products[at++];
       }
     }
     for (std::size_t j = 0; j < size; ++j) {
@@ -392,6 +461,25 @@ class Bcfw {
     dual_ -= 0.5 * squared_norm({w_, 1.0});
   }
 
+  // Once time is out a certificate has a grace only. With bounds, what is left is then searched in
+  // haste; without, the certificate is given up.
+  bool is_late() {
+    if (deadline_ == std::numeric_limits<double>::infinity() && !control_.proceed()) {
+      deadline_ = control_.seconds() + std::max(kLeastGrace, kGrace * control_.seconds());
+    }
+    return control_.seconds() > deadline_;
+  }
+
+  // No certificate: what the passes saw of the gap, or an earlier certificate.
+  void estimate_gap(StructuredFit& fit) const {
+    fit.certified = false;
+    if (!std::isnan(fit.relative_gap)) return;
+    fit.dual = dual_;
+    if (std::isinf(primal_estimate_)) return;
+    fit.primal = primal_estimate_;
+    fit.relative_gap = relative(fit.primal - fit.dual, fit.primal);
+  }
+
   // Searches for all examples at the same weights; what is found joins the active sets. True if
   // the gap is as small as asked.
   bool certify(StructuredFit& fit) {
@@ -406,32 +494,45 @@ class Bcfw {
       }
     }
     const std::span<const float> weights = this->weights();
+    const bool keeps_gaps = kBounding && !options_.averaging;
+    if (!keeps_gaps) gaps_.wake_all();
     double loss = 0.0;
-    fit.certified = true;
+    bool certified = true;
     std::vector<std::uint32_t> examples(active_.size());
     std::iota(examples.begin(), examples.end(), 0U);
     std::vector<Found> found(std::min(kChunk, examples.size()));
     for (std::size_t begin = 0; begin < examples.size(); begin += kChunk) {
       if (control_.stop_reason() == Stop::interrupted) return false;  // nobody waits for the gap
+      if (is_late() && !kBounding) {
+        estimate_gap(fit);
+        return false;
+      }
       const std::span chunk = std::span<const std::uint32_t>(examples).subspan(
           begin, std::min(kChunk, examples.size() - begin));
-      search_all(chunk, weights, found);
+      search_all(chunk, weights, Effort::full, found);
       for (std::size_t k = 0; k < chunk.size(); ++k) {
-        double value = found[k].value;
+        double value = kBounding ? found[k].upper_bound : found[k].value;
         // Equal but for rounding when the search was exact; if not, known labellings may be better.
-        if (found[k].upper_bound > value * (1 + 1e-9)) {
-          fit.certified = false;
-          if (!options_.averaging) value = std::max(value, best_known(chunk[k]));
+        if (!kBounding && found[k].upper_bound > value * (1 + 1e-9)) {
+          certified = false;
+          if (!options_.averaging) {
+            load_margins(chunk[k]);
+            value = std::max(value, active_[chunk[k]].best_value(margins_));
+          }
         }
-        loss += budgets_[chunk[k]] * value;
+        const double of_example = budgets_[chunk[k]] * value;
+        loss += of_example;
+        if (keeps_gaps) {
+          load_margins(chunk[k]);
+          record_gap(chunk[k], of_example - active_[chunk[k]].mixture_value(margins_), 0.0);
+        }
         admit(chunk[k], found[k].best);
       }
     }
+    fit.certified = certified;
     fit.dual = dual_;
     fit.primal = 0.5 * squared_norm({weights, 1.0}) + loss;
     fit.relative_gap = relative(fit.primal - fit.dual, fit.primal);
-    std::fill(sleep_.begin(), sleep_.end(), std::uint8_t{0});
-    std::fill(nap_.begin(), nap_.end(), std::uint8_t{0});
     return fit.relative_gap <= options_.tolerance;
   }
 
@@ -445,7 +546,7 @@ class Bcfw {
   // Sleepers come one pass closer to waking up.
   std::vector<std::uint32_t> awake(std::uint64_t stream) {
     std::vector<std::uint32_t> order = shuffled(stream);
-    std::erase_if(order, [&](std::uint32_t i) { return sleep_[i] > 0 && sleep_[i]-- > 0; });
+    std::erase_if(order, [&](std::uint32_t i) { return gaps_.sleeps_on(i); });
     return order;
   }
 
@@ -458,11 +559,12 @@ class Bcfw {
   std::vector<double> budgets_;  // C_i
   std::vector<ActiveSet<Labelling>> active_;
   std::vector<LabelCache<Labelling>> caches_;
-  std::vector<std::uint8_t> sleep_, nap_;  // passes left to sit out, and how many at the last time
-  std::vector<double> gaps_;               // block gaps when last looked at
+  BlockGaps gaps_;
   std::vector<float> w_, late_, average_;
   double steps_ = 0.0;
   bool has_start_ = false;
+  double deadline_ = std::numeric_limits<double>::infinity();  // of a late certificate
+  Effort effort_ = Effort::full;
   double dual_ = 0.0;
   double primal_estimate_ = 0.0;
   std::int64_t oracle_calls_ = 0;

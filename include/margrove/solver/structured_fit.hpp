@@ -13,10 +13,13 @@ namespace margrove {
 
 /// How a structured solver ended. NaN stands for "not known".
 struct StructuredFit {
-  double primal = std::numeric_limits<double>::quiet_NaN();  // of the weights returned
+  // Of the weights returned, or a bound on it where searches end at a goal.
+  double primal = std::numeric_limits<double>::quiet_NaN();
   double dual = std::numeric_limits<double>::quiet_NaN();
   double relative_gap = std::numeric_limits<double>::quiet_NaN();  // (primal - dual) / primal
-  bool certified = false;  // every search was exact: no weights do better than `dual`
+  // The primal is at most `primal`; false: not every search was exact, or time was out before all
+  // examples had been searched, and `primal` is what the last passes, or searches, suggest.
+  bool certified = false;
   int passes = 0;
   std::int64_t oracle_calls = 0;
   Stop stop = Stop::pass_limit;
@@ -45,6 +48,16 @@ concept ImplicitDifferences =
       {
         model.add_differences(i, labellings, coefficients, workspace, weights)
       } -> std::same_as<void>;
+    };
+
+/// Optional for such a model: the products of new labellings with those before them only.
+template <class M>
+concept AppendedProducts =
+    ImplicitDifferences<M> &&
+    requires(const M& model, std::size_t i, std::span<const typename M::Labelling> labellings,
+             std::size_t known, typename M::Workspace& workspace, std::vector<double>& products) {
+      // <difference(j), difference(k)>, j >= known, k <= j, row after row, appended
+      { model.append_products(i, labellings, known, workspace, products) } -> std::same_as<void>;
     };
 
 /// Optional for a model: weights += factor * difference(i, y), not written down.

@@ -279,8 +279,20 @@ TEST(LabelSetInference, larger_dags_agree_with_an_integer_programme) {
   }
 }
 
-// Everything hangs below node 0, close to it: cuts leave gaps that take branching, on terminals and
-// on linear programmes.
+// Everything hangs below node 0, close to it.
+LabelGraph shallow_dag(NodeId num_nodes, Random& random) {
+  std::vector<LabelEdge> edges;
+  for (NodeId n = 1; n < num_nodes; ++n) {
+    std::vector<NodeId> parents(1 + random.below(3));
+    for (NodeId& p : parents) p = NodeId(random.below((n + 1) / 2));
+    std::sort(parents.begin(), parents.end());
+    parents.erase(std::unique(parents.begin(), parents.end()), parents.end());
+    for (const NodeId p : parents) edges.push_back({p, n});
+  }
+  return LabelGraph::build(num_nodes, edges);
+}
+
+// Cuts leave gaps that take branching, on terminals and on linear programmes.
 TEST(LabelSetInference, branching_finds_the_optimum_of_cbc) {
   LabelSetInference::Workspace workspace;
   std::vector<NodeId> nodes;
@@ -289,19 +301,10 @@ TEST(LabelSetInference, branching_finds_the_optimum_of_cbc) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    const NodeId num_nodes = seed < 6 ? 900 : 300;
-    std::vector<LabelEdge> edges;
-    for (NodeId n = 1; n < num_nodes; ++n) {
-      std::vector<NodeId> parents(1 + random.below(3));
-      for (NodeId& p : parents) p = NodeId(random.below((n + 1) / 2));
-      std::sort(parents.begin(), parents.end());
-      parents.erase(std::unique(parents.begin(), parents.end()), parents.end());
-      for (const NodeId p : parents) edges.push_back({p, n});
-    }
-    const auto graph = LabelGraph::build(num_nodes, edges);
+    const auto graph = shallow_dag(seed < 6 ? 900 : 300, random);
     const LabelSetInference inference(graph);
     std::vector<double> scores;
-    for (NodeId n = 0; n < num_nodes; ++n) {
+    for (NodeId n = 0; n < graph.num_nodes(); ++n) {
       scores.push_back((graph.is_leaf(n) ? -0.3 : -0.2) + 0.4 * random.normal());
     }
     const auto by_ilp = inference.best(scores, workspace, nodes, 0);
@@ -320,6 +323,102 @@ TEST(LabelSetInference, branching_finds_the_optimum_of_cbc) {
   EXPECT_GT(settled[InferenceStage::branch_and_bound], 5);
   EXPECT_GT(settled[InferenceStage::relaxation], 1);
   EXPECT_GT(settled[InferenceStage::ilp], 1);
+}
+
+// Goals of every kind, at a true maximum of `best` and with `known` to start from.
+void expect_goals_met(const LabelSetInference& inference, const LabelGraph& graph,
+                      std::span<const double> scores, double best, std::span<const NodeId> known,
+                      int& num_open) {
+  LabelSetInference::Workspace workspace;
+  std::vector<NodeId> nodes;
+  std::vector<double> z(graph.num_nodes());
+  const double relaxed = inference.relaxed(scores, workspace, z).score;
+  for (const SearchGoal& goal :
+       {SearchGoal{.slack = 0.3}, SearchGoal{.slack = 0.01, .share = 0.5, .floor = best - 1},
+        SearchGoal{.slack = 1e-3, .share = 0.9, .floor = best}, SearchGoal{.in_haste = true},
+        SearchGoal{.slack = std::numeric_limits<double>::infinity(), .in_haste = true}}) {
+    for (const auto from : {std::span<const NodeId>{}, known}) {
+      const auto found = inference.good(scores, workspace, nodes, goal, from);
+      expect_label_set(graph, scores, nodes, found.score);
+      EXPECT_LE(found.score, best + 1e-7);
+      EXPECT_GE(found.bound, best - 1e-7);
+      if (!goal.in_haste) {
+        EXPECT_LE(found.bound - found.score, goal.allowance(found.score) + 1e-7);
+      }
+      num_open += found.bound > found.score + 1e-7;
+    }
+    const auto found = inference.good_relaxed(scores, workspace, z, goal);
+    double score = 0;
+    for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+      score += z[n] * scores[n];
+      EXPECT_GE(z[n], 0);
+      EXPECT_LE(z[n], 1 + 1e-9);
+      double below = graph.is_leaf(n) ? 1 : 0;
+      for (const NodeId c : graph.children(n)) {
+        EXPECT_LE(z[c], z[n] + 1e-7);
+        below += z[c];
+      }
+      EXPECT_GE(below, z[n] - 1e-7);
+    }
+    EXPECT_NEAR(found.score, score, 1e-9 * (1 + std::fabs(score)));
+    EXPECT_LE(found.score, relaxed + 1e-7);
+    EXPECT_GE(found.bound, relaxed - 1e-7);
+    if (!goal.in_haste) {
+      EXPECT_LE(found.bound - found.score, goal.allowance(found.score) + 1e-7);
+    }
+  }
+}
+
+TEST(LabelSetInference, a_good_answer_is_attained_and_the_best_is_within_its_bound) {
+  int num_open = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto graph = testing::random_dag(7 + std::uint32_t(random.below(18)), 3, random);
+    if (graph.leaves().size() > 12) continue;
+    const LabelSetInference inference(graph);
+    for (const auto kind : kAllScores) {
+      const auto scores = random_scores(graph, kind, random);
+      const auto known = graph.ancestors(graph.leaves()[random.below(graph.leaves().size())]);
+      expect_goals_met(inference, graph, scores, brute_force(graph, scores).score, known, num_open);
+    }
+  }
+  LabelSetInference::Workspace workspace;
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto graph = shallow_dag(seed < 6 ? 900 : 300, random);
+    std::vector<double> scores;
+    for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+      scores.push_back((graph.is_leaf(n) ? -0.3 : -0.2) + 0.4 * random.normal());
+    }
+    const LabelSetInference inference(graph);
+    std::vector<NodeId> best;
+    const double score = inference.best(scores, workspace, best).score;
+    expect_goals_met(inference, graph, scores, score, best, num_open);
+  }
+  EXPECT_GT(num_open, 100);  // so that the goals have been of use
+}
+
+TEST(LabelSetInference, a_search_from_the_best_label_set_keeps_it) {
+  LabelSetInference::Workspace workspace;
+  std::vector<NodeId> best, nodes;
+  int hasty_misses = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto graph = shallow_dag(300, random);
+    std::vector<double> scores;
+    for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+      scores.push_back((graph.is_leaf(n) ? -0.3 : -0.2) + 0.4 * random.normal());
+    }
+    const LabelSetInference inference(graph);
+    const double score = inference.best(scores, workspace, best).score;
+    const SearchGoal haste{.slack = std::numeric_limits<double>::infinity(), .in_haste = true};
+    hasty_misses += inference.good(scores, workspace, nodes, haste).score < score - 1e-9;
+    EXPECT_NEAR(inference.good(scores, workspace, nodes, haste, best).score, score, 1e-9);
+  }
+  EXPECT_GT(hasty_misses, 0);
 }
 
 TEST(LabelSetInference, the_relaxation_bounds_the_best_label_set_and_is_feasible) {

@@ -15,7 +15,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-static_assert(ImplicitDifferences<LabelSetModel>);
+static_assert(ImplicitDifferences<LabelSetModel> && AppendedProducts<LabelSetModel>);
+static_assert(BoundingOracle<LabelSetModel::Oracle> && SteppingOracle<LabelSetModel::Oracle>);
 
 class LabelSetOracle : public ::testing::TestWithParam<std::uint64_t> {
  protected:
@@ -82,6 +83,60 @@ TEST_P(LabelSetOracle, the_relaxed_maximum_bounds_the_exact_one_and_meets_it_on_
   }
 }
 
+TEST_P(LabelSetOracle, a_good_answer_is_attained_and_its_bound_covers_the_best) {
+  for (const auto maximum : {LabelSetMaximum::exact, LabelSetMaximum::relaxed}) {
+    const LabelSetModel model(problem_.X, leaves_, problem_.graph, problem_.alpha, false, maximum);
+    LabelSetModel::Workspace workspace;
+    for (std::size_t i = 0; i < model.num_examples(); ++i) {
+      const auto oracle = model.oracle(i, {w_, 0.5}, workspace);
+      for (const auto& [w_m, w_g] : {std::pair{1.0, 1.0}, {0.3, 2.0}}) {
+        const auto value = [&, m = w_m, g = w_g](const auto& y) { return m * y.m + g * y.g; };
+        const double best = value(oracle.argmax(w_m, w_g));
+        for (const SearchGoal& goal :
+             {SearchGoal{.slack = 0.2}, SearchGoal{.share = 0.5, .floor = 0.0},
+              SearchGoal{.slack = 1e9, .in_haste = true}}) {
+          const auto found = oracle.good_argmax(w_m, w_g, goal);
+          EXPECT_NEAR(value(oracle.evaluate(found.candidate.y)), value(found.candidate), 1e-12);
+          EXPECT_LE(value(found.candidate), best + 1e-9);
+          EXPECT_GE(found.bound, best - 1e-9);
+          if (!goal.in_haste) {
+            EXPECT_LE(found.bound - value(found.candidate),
+                      goal.allowance(value(found.candidate)) + 1e-9);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(LabelSetOracle, steps_are_label_sets_on_the_way_to_what_each_leaf_gains) {
+  for (std::size_t i = 0; i < model_.num_examples(); ++i) {
+    const auto oracle = model_.oracle(i, {w_, 0.5}, workspace_);
+    for (const auto& nodes : all_) {
+      const NodeShares y{nodes, {}};
+      const auto at_y = oracle.evaluate(y);
+      std::vector<NodeShares> steps;
+      oracle.steps(1.0, 1.0, y, 0.5, steps);
+      for (const NodeShares& step : steps) {
+        EXPECT_TRUE(std::ranges::find(all_, step.nodes) != all_.end());
+      }
+      // A single leaf that gains is enough for a step.
+      bool any_gain = false;
+      for (const auto& other : all_) {
+        std::vector<NodeId> changed;
+        std::ranges::set_symmetric_difference(nodes, other, std::back_inserter(changed));
+        const auto num_leaves =
+            std::ranges::count_if(changed, [&](NodeId n) { return problem_.graph.is_leaf(n); });
+        const auto place = oracle.evaluate({other, {}});
+        any_gain = any_gain || (num_leaves == 1 && place.m + place.g > at_y.m + at_y.g + 1e-6);
+      }
+      if (any_gain) {
+        EXPECT_FALSE(steps.empty());
+      }
+    }
+  }
+}
+
 TEST_P(LabelSetOracle, implicit_differences_equal_explicit_ones) {
   std::vector<NodeShares> some;
   for (std::size_t k = 0; k < std::min<std::size_t>(6, all_.size()); ++k) {
@@ -97,6 +152,17 @@ TEST_P(LabelSetOracle, implicit_differences_equal_explicit_ones) {
   for (std::size_t i = 0; i < model_.num_examples(); ++i) {
     model_.margins(i, some, {w_, 2.0}, workspace_, margins);
     model_.difference_products(i, some, products);
+    std::vector<double> appended;
+    for (const std::size_t known : {std::size_t{0}, size / 2}) {
+      const std::span first(some.data(), known == 0 ? size / 2 : size);
+      model_.append_products(i, first, known, workspace_, appended);
+    }
+    ASSERT_EQ(appended.size(), size * (size + 1) / 2);
+    for (std::size_t j = 0, at = 0; j < size; ++j) {
+      for (std::size_t k = 0; k <= j; ++k) {
+        EXPECT_NEAR(appended[at++], products[j * size + k], 1e-9);
+      }
+    }
     std::vector<float> moved = w_, expected = w_;
     model_.add_differences(i, some, coefficients, workspace_, moved);
     for (std::size_t k = 0; k < size; ++k) {

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "margrove/oracle/label_set_oracle.hpp"
 #include "margrove/oracle/pairwise_field.hpp"
 #include "margrove/oracle/path_oracle.hpp"
@@ -462,16 +465,111 @@ TEST(LabelSetSvm, relaxed_training_bounds_exact_training_and_is_the_same_on_tree
 TEST(LabelSetSvm, same_bits_on_1_2_and_5_threads) {
   const TinyProblem p = tiny_problem(20, 0.3, 100, 12, 5);
   const LabelSets leaves = testing::random_leaf_sets(p, 5);
-  WeightMatrix expected;
-  for (const int threads : {1, 2, 5}) {
-    Executor executor(threads);
-    RunControl control;
-    const WeightMatrix weights =
-        train_label_set_svm(p.X, leaves, p.graph, p.alpha, {}, executor, control).weights;
-    if (threads == 1) expected = weights;
-    ASSERT_EQ(weights.is_dense(), expected.is_dense());
-    EXPECT_TRUE(std::ranges::equal(weights.dense_values(), expected.dense_values()));
+  for (const char* inference : {"exact", "relaxed"}) {
+    WeightMatrix expected;
+    for (const int threads : {1, 2, 5}) {
+      Executor executor(threads);
+      RunControl control;
+      const WeightMatrix weights = train_label_set_svm(p.X, leaves, p.graph, p.alpha,
+                                                       {.inference = inference}, executor, control)
+                                       .weights;
+      if (threads == 1) expected = weights;
+      ASSERT_EQ(weights.is_dense(), expected.is_dense());
+      EXPECT_TRUE(std::ranges::equal(weights.dense_values(), expected.dense_values()));
+    }
   }
+}
+
+/// The same model without what makes its searches cheap, or its steps many.
+struct PlainLabelSetModel {
+  using Labelling = NodeShares;
+  using Workspace = LabelSetModel::Workspace;
+  struct Oracle {
+    using Labelling = NodeShares;
+    LabelSetModel::Oracle inner;
+    Candidate<Labelling> argmax(double w_m, double w_g) const { return inner.argmax(w_m, w_g); }
+    Candidate<Labelling> truth() const { return inner.truth(); }
+  };
+  const LabelSetModel& model;
+  std::size_t num_examples() const { return model.num_examples(); }
+  std::size_t num_weights() const { return model.num_weights(); }
+  const NodeShares& truth(std::size_t i) const { return model.truth(i); }
+  Oracle oracle(std::size_t i, ScaledWeights w, Workspace& workspace) const {
+    return {model.oracle(i, w, workspace)};
+  }
+  void difference(std::size_t i, const NodeShares& y, SparseVector& out) const {
+    model.difference(i, y, out);
+  }
+};
+static_assert(StructuredModel<PlainLabelSetModel> && !BoundingOracle<PlainLabelSetModel::Oracle>);
+
+TEST(LabelSetSvm, good_searches_reach_what_exact_ones_do) {
+  Executor executor(2);
+  for (const auto maximum : {LabelSetMaximum::exact, LabelSetMaximum::relaxed}) {
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      SCOPED_TRACE(seed);
+      const TinyProblem p = tiny_problem(60, 0.7, 40, 8, seed);
+      const LabelSets leaves = testing::random_leaf_sets(p, seed);
+      const LabelSetModel model(p.X, leaves, p.graph, p.alpha, false, maximum);
+      for (const bool averaging : {false, true}) {
+        const double tolerance = averaging ? 1e-2 : 1e-4;
+        const BcfwOptions options{.C = 0.5, .tolerance = tolerance, .averaging = averaging};
+        const StructuredFit good = fit(model, options, executor);
+        const StructuredFit exact = fit(PlainLabelSetModel{model}, options, executor);
+        EXPECT_EQ(good.stop, Stop::converged);
+        EXPECT_TRUE(good.certified);
+        EXPECT_LE(good.relative_gap, tolerance);
+        // No dual exceeds a primal, or a bound of one.
+        EXPECT_LE(good.dual, exact.primal * (1 + 1e-7));
+        EXPECT_LE(exact.dual, good.primal * (1 + 1e-7));
+        EXPECT_NEAR(good.primal, exact.primal, 2 * tolerance * exact.primal);
+      }
+    }
+  }
+}
+
+/// Its oracle takes a hundredth of a second.
+struct SlowPathModel {
+  using Labelling = NodeId;
+  using Workspace = PathModel::Workspace;
+  struct Oracle {
+    using Labelling = NodeId;
+    PathModel::Oracle inner;
+    Candidate<NodeId> argmax(double w_m, double w_g) const {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      return inner.argmax(w_m, w_g);
+    }
+    Candidate<NodeId> truth() const { return inner.truth(); }
+  };
+  const PathModel& model;
+  std::size_t num_examples() const { return model.num_examples(); }
+  std::size_t num_weights() const { return model.num_weights(); }
+  NodeId truth(std::size_t i) const { return model.truth(i); }
+  Oracle oracle(std::size_t i, ScaledWeights w, Workspace& workspace) const {
+    return {model.oracle(i, w, workspace)};
+  }
+  void difference(std::size_t i, NodeId leaf, SparseVector& out) const {
+    model.difference(i, leaf, out);
+  }
+};
+
+TEST(Bcfw, time_that_is_out_ends_the_certificate_too) {
+  const TinyProblem p = tiny_problem(20, 0.3, 600, 5, 1);
+  const PathModel model(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::hamming);
+  Executor executor(1);
+  const auto run = [&](double seconds) {
+    RunControl control({}, seconds);
+    Bcfw solver(SlowPathModel{model}, MarginRescaling{}, MarginSearch{}, {.C = 1.0}, executor,
+                control);
+    return solver.run();
+  };
+  // One pass takes 6 s and has not ended: nothing is known of the gap. The certificate would take
+  // another 6 s, and has 1 s.
+  const StructuredFit fit = run(0.5);
+  EXPECT_EQ(fit.stop, Stop::time_limit);
+  EXPECT_LT(fit.oracle_calls, 400);
+  EXPECT_FALSE(fit.certified);
+  EXPECT_FALSE(fit.relative_gap <= 1);
 }
 
 TEST(PathSvm, one_leaf_or_no_rows_need_no_weights) {
