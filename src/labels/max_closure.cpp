@@ -35,6 +35,7 @@ double MaxClosure::solve(std::span<const double> weight, std::span<const char> a
   supply_.assign(num_nodes_, 0.0);
   demand_.assign(num_nodes_, 0.0);
   flow_.assign(up_nodes_.size(), 0.0);
+  for (auto& exhausted : exhausted_) exhausted.assign(num_nodes_, 0);
   next_arc_.resize(num_nodes_);
   sources_.clear();
   for (std::uint32_t k = 0; k < num_nodes_; ++k) {
@@ -169,6 +170,8 @@ void MaxClosure::add_forced(std::uint32_t k, std::span<char> z) {
 // Breadth-first along residual arcs, `upward` from a node with something to give to one with open
 // demand, otherwise backwards to one with supply. Leaves the path in path_, in flow order.
 bool MaxClosure::find_path(std::uint32_t from, bool upward) {
+  std::vector<char>& exhausted = exhausted_[upward ? 1 : 0];
+  if (exhausted[from]) return false;
   seen_.resize(num_nodes_, 0);
   came_by_.resize(num_nodes_);
   if (++stamp_ == 0) {
@@ -179,7 +182,7 @@ bool MaxClosure::find_path(std::uint32_t from, bool upward) {
   next_arc_.resize(num_nodes_);  // here: the node that a node was reached from
   seen_[from] = stamp_;
   const auto reach = [&](std::uint32_t at, std::uint32_t k, std::uint32_t edge) {
-    if (!active_[k] || seen_[k] == stamp_) return;
+    if (!active_[k] || seen_[k] == stamp_ || exhausted[k]) return;
     seen_[k] = stamp_;
     next_arc_[k] = at;
     came_by_[k] = edge;
@@ -204,6 +207,10 @@ bool MaxClosure::find_path(std::uint32_t from, bool upward) {
         reach(k, down_nodes_[place], down_edges_[place]);
       }
     }
+  }
+  for (const auto k : queue_) {
+    exhausted[k] = 1;
+    if (keeps_journal_) exhausted_journal_.push_back(&exhausted[k]);
   }
   return false;
 }
@@ -242,6 +249,8 @@ double MaxClosure::pull(std::uint32_t k, double amount) {
 void MaxClosure::undo_journal() {
   for (auto it = journal_.rbegin(); it != journal_.rend(); ++it) *it->first = it->second;
   journal_.clear();
+  for (char* mark : exhausted_journal_) *mark = 0;
+  exhausted_journal_.clear();
 }
 
 }  // namespace margrove

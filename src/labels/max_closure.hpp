@@ -47,6 +47,7 @@ class MaxClosure {
   /// From here on pull() and push() can be undone, until the journal stops.
   void start_journal() {
     journal_.clear();
+    exhausted_journal_.clear();
     keeps_journal_ = true;
   }
   void stop_journal() { keeps_journal_ = false; }
@@ -82,11 +83,15 @@ class MaxClosure {
   std::vector<char> active_, selected_;
   std::vector<std::uint32_t> seen_, came_by_;  // find_path(): stamps, and the edge a node came by
   std::uint32_t stamp_ = 0;
+  // Nodes that no path joins to open demand (upward: 1) or to supply (0) any more: augmentations of
+  // a maximal flow open no such path, so that searches need not look there again.
+  std::vector<char> exhausted_[2];
   std::vector<double> supply_, demand_, flow_;      // what is left at nodes; flow up each edge
   std::vector<std::uint32_t> distance_, next_arc_;  // distance to open demand; 0: none
   std::vector<std::uint32_t> queue_, sources_;
   std::vector<Step> path_;
   std::vector<std::pair<double*, double>> journal_;  // what changed, and from what
+  std::vector<char*> exhausted_journal_;             // what was marked since
   bool keeps_journal_ = false;
 };
 

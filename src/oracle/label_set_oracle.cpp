@@ -132,7 +132,7 @@ void LabelSetModel::Oracle::steps(double w_m, double w_g, const Labelling& y, do
         .subspan(model.above_pointers_[l], model.above_pointers_[l + 1] - model.above_pointers_[l]);
   };
   ws.count.assign(ws.scores.size(), 0);
-  std::vector<char> chosen(model.leaves_.size(), 0);
+  std::vector<std::uint32_t> chosen(model.leaves_.size(), 0);  // 0 or 1
   std::size_t num_chosen = 0;
   for (std::size_t l = 0, k = 0; l < chosen.size(); ++l) {
     while (k < y.nodes.size() && y.nodes[k] < model.leaves_[l]) ++k;
@@ -151,8 +151,9 @@ void LabelSetModel::Oracle::steps(double w_m, double w_g, const Labelling& y, do
       distance += model.alpha_[n];
     }
     const double gain = chosen[l] ? -sum : sum;
-    if (gain > 0)
-      parts.emplace_back(gain < weight * norm * distance ? gain / (norm * distance) : weight, l);
+    if (!(gain > 0)) continue;
+    const bool whole = gain >= weight * norm * distance;
+    parts.emplace_back(whole ? weight : gain / (norm * distance), l);
   }
   std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
     return a.first > b.first || (a.first == b.first && a.second < b.second);
@@ -165,10 +166,9 @@ void LabelSetModel::Oracle::steps(double w_m, double w_g, const Labelling& y, do
     for (; p < parts.size() && (parts[p].first >= least || step + 1 == kMostSteps); ++p) {
       const std::size_t l = parts[p].second;
       if (chosen[l] && num_chosen == 1) continue;
-      const bool out = chosen[l] != 0;
-      chosen[l] = !out;
-      num_chosen = out ? num_chosen - 1 : num_chosen + 1;
-      for (const NodeId n : above(l)) out ? --ws.count[n] : ++ws.count[n];
+      chosen[l] = 1 - chosen[l];
+      num_chosen = chosen[l] ? num_chosen + 1 : num_chosen - 1;
+      for (const NodeId n : above(l)) chosen[l] ? ++ws.count[n] : --ws.count[n];
     }
     Labelling next;
     for (NodeId n = 0; n < ws.count.size(); ++n) {
