@@ -159,6 +159,31 @@ void NodeSystem::add_below(std::span<const double> leaf, std::span<double> total
   }
 }
 
+std::vector<double> NodeSystem::flows_down(std::vector<double> surplus, double least) const {
+  std::vector<std::vector<std::uint32_t>> below(num_inner());
+  std::vector<std::uint32_t> missing(num_inner(), 0), ready;  // edges from above; places with none
+  for (std::uint32_t e = 0; e < edges_.size(); ++e) {
+    below[edges_[e].parent].push_back(e);
+    if (!edges_[e].child_is_leaf) ++missing[edges_[e].child];
+  }
+  for (std::uint32_t k = 0; k < num_inner(); ++k) {
+    if (missing[k] == 0) ready.push_back(k);
+  }
+  std::vector<double> flows(edges_.size());
+  while (!ready.empty()) {
+    const std::uint32_t k = ready.back();
+    ready.pop_back();
+    const double share = std::max(surplus[k] / static_cast<double>(below[k].size()), least);
+    for (const std::uint32_t e : below[k]) {
+      flows[e] = share;
+      if (edges_[e].child_is_leaf) continue;
+      surplus[edges_[e].child] += share;
+      if (--missing[edges_[e].child] == 0) ready.push_back(edges_[e].child);
+    }
+  }
+  return flows;
+}
+
 bool NodeSystem::factorize(std::span<const double> d, std::span<const double> w,
                            std::span<const double> theta) {
   for (std::uint32_t k = 0; k < num_inner(); ++k) {

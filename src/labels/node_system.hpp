@@ -40,6 +40,9 @@ class NodeSystem {
   void sum_above(std::span<const double> inner, std::span<double> sums) const;
   /// totals[k] += sum of `leaf` over the leaves below place k.
   void add_below(std::span<const double> leaf, std::span<double> totals) const;
+  /// What the edges carry if every inner node hands its surplus, by place, and what it receives
+  /// down in equal shares; no less than `least` an edge.
+  std::vector<double> flows_down(std::vector<double> surplus, double least) const;
 
   /// One d a place, one w a leaf, one theta an edge, or none if all are 0. False if S is not
   /// positive definite in floating point.

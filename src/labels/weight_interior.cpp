@@ -6,8 +6,9 @@
 //   f'(alpha) = K' lambda + z + E' v,   lambda = low - high,   f'(alpha)_n = alpha_n^(rho - 1),
 //   alpha_n z_n = t_e v_e = (s_l - 1) low_l = (longest - s_l) high_l = 0.
 //
-// Predictor-corrector steps of [Mehrotra1992] towards them. alpha_l = s_l - (the sum above leaf l)
-// takes the leaves out of each system; what is left has one unknown an inner node (NodeSystem).
+// Predictor-corrector steps of [Mehrotra1992], centred as in [Gondzio1996], towards them. alpha_l =
+// s_l - (the sum above leaf l) takes the leaves out of each system; what is left has one unknown an
+// inner node (NodeSystem).
 
 #include <algorithm>
 #include <cmath>
@@ -37,16 +38,28 @@ class InteriorPoint {
     Vector t, v;                  // one an edge
   };
 
+  /// A variable and its multiplier, whose product shall become 0; how far a step moves each; and
+  /// of the equation of the pair, dmultiplier = c - w dvalue.
+  struct Pair {
+    double value, step, multiplier, multiplier_step;
+    double &c, &w;
+  };
+  template <class Visit>
+  void for_pairs(const Visit& visit);
+
   void start();
+  void start_on_edges(double share);
   void find_residuals();
-  double complementarity(const Point& step, double length) const;
+  double complementarity(double length);
   void weigh();
   void weigh_active();
   bool factorize();
   void aim(double target, bool corrects);
+  void centre(double target, double length);
   void aim_at_active();
   void find_step();
-  double longest_step() const;
+  double longest_step();
+  double centred_step(double target);
   void advance(double length);
   double round(WeightSolution& rounded) const;
   void follow_multipliers();
@@ -90,6 +103,21 @@ InteriorPoint::InteriorPoint(const LabelGraph& graph, const WeightProgram& progr
       has_range_(program.longest > 1),
       num_pairs_(num_inner_ + num_leaves_ + num_edges_ + (has_range_ ? 2 * num_leaves_ : 0)) {}
 
+template <class Visit>
+void InteriorPoint::for_pairs(const Visit& visit) {
+  const Point &x = point_, &d = step_;
+  for (std::size_t n = 0; n < x.z.size(); ++n) {
+    visit(Pair{x.alpha[n], d.alpha[n], x.z[n], d.z[n], c_.z[n], w_.z[n]});
+  }
+  for (std::size_t e = 0; e < num_edges_; ++e) {
+    visit(Pair{x.t[e], d.t[e], x.v[e], d.v[e], c_.v[e], w_.v[e]});
+  }
+  for (std::size_t l = 0; has_range_ && l < num_leaves_; ++l) {
+    visit(Pair{x.s[l] - 1, d.s[l], x.low[l], d.low[l], c_.low[l], w_.low[l]});
+    visit(Pair{program_.longest - x.s[l], -d.s[l], x.high[l], d.high[l], c_.high[l], w_.high[l]});
+  }
+}
+
 // All path sums right, all inner weights alike.
 void InteriorPoint::start() {
   const std::size_t num_nodes = num_inner_ + num_leaves_;
@@ -112,6 +140,7 @@ void InteriorPoint::start() {
   }
   point_.t.assign(num_edges_, share);
   point_.v.assign(num_edges_, slope(share));
+  if (num_edges_ > 0) start_on_edges(share);
   step_ = point_;
   step_.s.assign(num_leaves_, 0.0);
   c_ = w_ = step_;
@@ -119,6 +148,24 @@ void InteriorPoint::start() {
   for (Vector* v : {&r_path_, &r_lambda_, &leaf_weight_, &above_}) v->assign(num_leaves_, 0.0);
   r_t_.assign(num_edges_, 0.0);
   inner_.assign(num_inner_, 0.0);
+}
+
+// The multipliers of upper edges end far above the slopes of weights: what the leaves pull at all
+// their ancestors goes down again along the edges. So lambda starts where the conditions hold on
+// average, v where they hold at inner nodes but for z, and all products are alike.
+void InteriorPoint::start_on_edges(double share) {
+  constexpr double kProduct = 0.1;
+  double slopes = 0, ancestors = 0;
+  for (const double alpha : point_.alpha) slopes += slope(alpha);
+  for (std::size_t l = 0; l < num_leaves_; ++l) {
+    ancestors += static_cast<double>(system_.above(l).size() + 1);
+  }
+  std::fill(point_.lambda.begin(), point_.lambda.end(), slopes / ancestors);
+  Vector surplus(num_inner_, -slope(share));
+  system_.add_below(point_.lambda, surplus);
+  point_.v = system_.flows_down(surplus, slope(share));
+  for (std::size_t e = 0; e < num_edges_; ++e) point_.t[e] = kProduct / point_.v[e];
+  for (std::size_t n = 0; n < point_.z.size(); ++n) point_.z[n] = kProduct / point_.alpha[n];
 }
 
 void InteriorPoint::find_residuals() {
@@ -144,49 +191,36 @@ void InteriorPoint::find_residuals() {
 }
 
 // The mean product of a variable and its multiplier after a step.
-double InteriorPoint::complementarity(const Point& step, double length) const {
-  const Point& x = point_;
+double InteriorPoint::complementarity(double length) {
   double sum = 0;
-  for (std::size_t n = 0; n < x.alpha.size(); ++n) {
-    sum += (x.alpha[n] + length * step.alpha[n]) * (x.z[n] + length * step.z[n]);
-  }
-  for (std::size_t e = 0; e < num_edges_; ++e) {
-    sum += (x.t[e] + length * step.t[e]) * (x.v[e] + length * step.v[e]);
-  }
-  for (std::size_t l = 0; has_range_ && l < num_leaves_; ++l) {
-    const double s = x.s[l] + length * step.s[l];
-    sum += (s - 1) * (x.low[l] + length * step.low[l]);
-    sum += (program_.longest - s) * (x.high[l] + length * step.high[l]);
-  }
+  for_pairs([&](const Pair& p) {
+    sum += (p.value + length * p.step) * (p.multiplier + length * p.multiplier_step);
+  });
   return sum / static_cast<double>(num_pairs_);
 }
 
 // Newton's equations for the products of the pairs.
 void InteriorPoint::weigh() {
-  const Point& x = point_;
-  for (std::size_t n = 0; n < x.z.size(); ++n) w_.z[n] = x.z[n] / x.alpha[n];
-  for (std::size_t e = 0; e < num_edges_; ++e) w_.v[e] = x.v[e] / x.t[e];
-  for (std::size_t l = 0; has_range_ && l < num_leaves_; ++l) {
-    w_.low[l] = x.low[l] / (x.s[l] - 1);
-    w_.high[l] = x.high[l] / (program_.longest - x.s[l]);
-  }
+  for_pairs([](const Pair& p) { p.w = p.multiplier / p.value; });
 }
 
 // The products shall be `target`; if it corrects, less those of the last step.
 void InteriorPoint::aim(double target, bool corrects) {
-  const Point& x = point_;
   const double corrected = corrects ? 1.0 : 0.0;
-  for (std::size_t n = 0; n < x.z.size(); ++n) {
-    c_.z[n] = (target - corrected * step_.alpha[n] * step_.z[n]) / x.alpha[n] - x.z[n];
-  }
-  for (std::size_t e = 0; e < num_edges_; ++e) {
-    c_.v[e] = (target - corrected * step_.t[e] * step_.v[e]) / x.t[e] - x.v[e];
-  }
-  for (std::size_t l = 0; has_range_ && l < num_leaves_; ++l) {
-    c_.low[l] = (target - corrected * step_.s[l] * step_.low[l]) / (x.s[l] - 1) - x.low[l];
-    c_.high[l] =
-        (target + corrected * step_.s[l] * step_.high[l]) / (program_.longest - x.s[l]) - x.high[l];
-  }
+  for_pairs([&](const Pair& p) {
+    p.c = (target - corrected * p.step * p.multiplier_step) / p.value - p.multiplier;
+  });
+}
+
+// Draws products that a step of `length` would leave far from `target` towards it [Gondzio1996].
+void InteriorPoint::centre(double target, double length) {
+  constexpr double kSpread = 10;
+  for_pairs([&](const Pair& p) {
+    const double product =
+        (p.value + length * p.step) * (p.multiplier + length * p.multiplier_step);
+    const double change = std::clamp(product, target / kSpread, kSpread * target) - product;
+    p.c += std::max(change, -kSpread * target) / p.value;
+  });
 }
 
 // Of each pair, the multiplier is 0 if it is the smaller one; otherwise the variable is drawn to 0
@@ -205,16 +239,7 @@ void InteriorPoint::weigh_active() {
 }
 
 void InteriorPoint::aim_at_active() {
-  const auto change = [](double weight, double value, double multiplier) {
-    return weight > 0 ? -weight * value : -multiplier;
-  };
-  const Point& x = point_;
-  for (std::size_t n = 0; n < x.z.size(); ++n) c_.z[n] = change(w_.z[n], x.alpha[n], x.z[n]);
-  for (std::size_t e = 0; e < num_edges_; ++e) c_.v[e] = change(w_.v[e], x.t[e], x.v[e]);
-  for (std::size_t l = 0; has_range_ && l < num_leaves_; ++l) {
-    c_.low[l] = change(w_.low[l], x.s[l] - 1, x.low[l]);
-    c_.high[l] = change(w_.high[l], program_.longest - x.s[l], x.high[l]);
-  }
+  for_pairs([](const Pair& p) { p.c = p.w > 0 ? -p.w * p.value : -p.multiplier; });
 }
 
 bool InteriorPoint::factorize() {
@@ -282,28 +307,32 @@ void InteriorPoint::find_step() {
   }
 }
 
-double InteriorPoint::longest_step() const {
+double InteriorPoint::longest_step() {
   constexpr double kShare = 0.995;  // of the way to the boundary
   double length = 1 / kShare;
   const auto limit = [&](double value, double step) {
     if (step < 0) length = std::min(length, -value / step);
   };
-  const Point& x = point_;
-  for (std::size_t n = 0; n < x.alpha.size(); ++n) {
-    limit(x.alpha[n], step_.alpha[n]);
-    limit(x.z[n], step_.z[n]);
-  }
-  for (std::size_t e = 0; e < num_edges_; ++e) {
-    limit(x.t[e], step_.t[e]);
-    limit(x.v[e], step_.v[e]);
-  }
-  for (std::size_t l = 0; has_range_ && l < num_leaves_; ++l) {
-    limit(x.s[l] - 1, step_.s[l]);
-    limit(program_.longest - x.s[l], -step_.s[l]);
-    limit(x.low[l], step_.low[l]);
-    limit(x.high[l], step_.high[l]);
-  }
+  for_pairs([&](const Pair& p) {
+    limit(p.value, p.step);
+    limit(p.multiplier, p.multiplier_step);
+  });
   return kShare * length;
+}
+
+// The length of the step, which is centred if that makes it longer: solving costs little beside the
+// factors. More corrections than one saved no factors.
+double InteriorPoint::centred_step(double target) {
+  constexpr double kLong = 0.9, kReach = 0.3;
+  const double length = longest_step();
+  if (length >= kLong) return length;
+  const Point before = step_;
+  centre(target, std::min(1.0, length + kReach));
+  find_step();
+  const double centred = longest_step();
+  if (centred >= length) return centred;
+  step_ = before;
+  return length;
 }
 
 void InteriorPoint::advance(double length) {
@@ -411,7 +440,7 @@ WeightSolution InteriorPoint::run(double tolerance, int max_steps, RunControl& c
       std::swap(best.alpha, present.alpha);
       best.kkt_residual = present.kkt_residual;
     }
-    const double product = complementarity(step_, 0);
+    const double product = complementarity(0);
     if (best.kkt_residual <= tolerance) {
       best.stop = Stop::converged;
       break;
@@ -431,10 +460,11 @@ WeightSolution InteriorPoint::run(double tolerance, int max_steps, RunControl& c
     if (!factorize()) break;
     aim(0, false);
     find_step();
-    const double ratio = complementarity(step_, longest_step()) / product;
-    aim(ratio * ratio * ratio * product, true);
+    const double ratio = complementarity(longest_step()) / product;
+    const double target = ratio * ratio * ratio * product;
+    aim(target, true);
     find_step();
-    const double length = longest_step();
+    const double length = centred_step(target);
     if (!(length > 0)) break;
     advance(length);
     ++best.iterations;
