@@ -398,12 +398,11 @@ BestLabelSet LabelSetInference::Impl::search_core(Scratch& s, std::int64_t branc
       s.core, by_cuts.value, s.cut_search.all_selected(), s.cut_search.alive(),
       branch_limit - by_cuts.num_branches, goal);
   result.num_branches += by_programmes.num_branches;
+  result.stage = InferenceStage::relaxation;
   take_from(s.search, s);
   result.bound = std::min(by_cuts.bound, std::max(by_cuts.left_bound, by_programmes.bound));
-  if (by_programmes.proven) {
-    result.stage = InferenceStage::relaxation;
-    return result;
-  }
+  if (by_programmes.proven) return result;
+  if (goal.slack > 0 || goal.share > 0) return result;
   result.stage = InferenceStage::ilp;
   result.bound = std::max(by_cuts.left_bound, by_programmes.left_bound);
   if (detail::solve_core_exactly(s.core, s.search.fixings(), s.program) &&

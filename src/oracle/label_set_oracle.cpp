@@ -104,7 +104,12 @@ BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::good_argmax(
   of_sums.floor -= constant;
   Labelling y;
   if (model_->maximum_ == LabelSetMaximum::exact) {
-    const auto found = model_->inference_.good(ws.rewards, ws.inference, y.nodes, of_sums);
+    // Near the optimum many label sets are nearly tied, and proofs take seconds.
+    constexpr std::int64_t kMostBranches = 12;
+    const bool is_exact = !(goal.slack > 0 || goal.share > 0 || goal.in_haste);
+    const auto found = is_exact ? model_->inference_.good(ws.rewards, ws.inference, y.nodes, {})
+                                : model_->inference_.good(ws.rewards, ws.inference, y.nodes,
+                                                          of_sums, {}, kMostBranches);
     return {evaluate(y), found.bound + constant};
   }
   ws.z.resize(ws.rewards.size());
