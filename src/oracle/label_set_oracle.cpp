@@ -105,11 +105,11 @@ BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::good_argmax(
   Labelling y;
   if (model_->maximum_ == LabelSetMaximum::exact) {
     // Near the optimum many label sets are nearly tied, and proofs take seconds.
-    constexpr std::int64_t kMostBranches = 12;
+    const auto most_branches = std::max<std::int64_t>(12, 100'000 / std::ssize(ws.rewards));
     const bool is_exact = !(goal.slack > 0 || goal.share > 0 || goal.in_haste);
     const auto found = is_exact ? model_->inference_.good(ws.rewards, ws.inference, y.nodes, {})
                                 : model_->inference_.good(ws.rewards, ws.inference, y.nodes,
-                                                          of_sums, {}, kMostBranches);
+                                                          of_sums, {}, most_branches);
     return {evaluate(y), found.bound + constant};
   }
   ws.z.resize(ws.rewards.size());

@@ -147,7 +147,7 @@ class Bcfw {
       if (!control_.proceed(progress)) break;
       const bool near_end = relative(bound, dual_ + bound) <= kClosingShare * options_.tolerance;
       if (near_end) converged = certify(fit);
-      if (effort_ == Effort::hasty && progress.relative_gap <= kClosingShare * options_.tolerance) {
+      if (effort_ == Effort::hasty && progress.relative_gap <= options_.tolerance) {
         effort_ = Effort::fair;
         if (!near_end) gaps_.wake_all();
       }
@@ -175,12 +175,12 @@ class Bcfw {
   static constexpr double kNapShare = 0.1;         // of the gap allowed an example
   static constexpr double kBlockTolerance = 0.05;  // of a block's first violation
   static constexpr double kWorthwhile = 0.1;       // of what the pass with oracles brought
-  static constexpr std::size_t kChunk = 16;        // examples searched at once for the certificate
+  static constexpr std::size_t kChunk = 64;        // examples searched at once for the certificate
   static constexpr double kGrace = 0.1;            // of the time so far, for a late certificate,
   static constexpr double kLeastGrace = 1.0;       // and at least so many seconds
   // Of the gap asked for: where the certificate is tried, and what its searches may leave open.
-  static constexpr double kClosingShare = kBounding ? 0.5 : 1.0;
-  static constexpr double kSlackShare = 0.5;
+  static constexpr double kClosingShare = kBounding ? 0.85 : 1.0;
+  static constexpr double kSlackShare = 0.15;
   // A fair search ends at a labelling that gains at least 1 - this of what any could.
   static constexpr double kFairShare = 0.5;
 
