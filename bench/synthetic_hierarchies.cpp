@@ -2,7 +2,7 @@
 //
 //   bench_synthetic_hierarchies accuracy balanced|unbalanced [repetitions = 20] [rows = 8000]
 //                               [repetitions that choose C = 2] [tolerance = 1e-2]
-//                               [METHOD,... = all]
+//                               [METHOD,... = all] [epochs of METHOD-sgd = 10]
 //   bench_synthetic_hierarchies invariance [rows = 1000]
 //
 // accuracy: repetition r is the problem of seed r: so many rows to train on, 2,000 more to choose C
@@ -135,17 +135,18 @@ double path_accuracy(const WeightMatrix& U, const Forest& forest, const RawRows&
   return 100 * hits / static_cast<double>(truth.size());
 }
 
-constexpr int kEpochs = 10;  // of every step by stochastic subgradients
-constexpr int kRounds = 3;   // changes of the node weights
+constexpr int kRounds = 3;  // changes of the node weights
 
-/// Node weights and vectors in turn, from equal weights; the vectors start at zero each time.
-WeightMatrix alternate_by_sgd(bool as_printed, double C, const RawRows& raw, const Forest& forest) {
+/// Node weights and vectors in turn, from equal weights; the vectors start at zero each time and
+/// take so many epochs.
+WeightMatrix alternate_by_sgd(bool as_printed, double C, int epochs, const RawRows& raw,
+                              const Forest& forest) {
   const LabelGraph& graph = forest.graph;
   std::uint32_t deepest = 0;
   for (const NodeId leaf : graph.leaves()) deepest = std::max(deepest, graph.depth(leaf) + 1);
   std::vector<double> alpha(graph.num_nodes(), 1.0 / deepest);
   const SharedNormStep step(graph);
-  const PathSvmOptions options{.task_loss = "zero-one", .C = C, .solver = "sgd", .epochs = kEpochs};
+  const PathSvmOptions options{.task_loss = "zero-one", .C = C, .solver = "sgd", .epochs = epochs};
   Executor executor(1);
   RunControl control;
   for (int round = 0;; ++round) {
@@ -192,7 +193,8 @@ struct Learner {
   std::string name;
   std::string method;                  // of the registry, or "" for alternate_by_sgd()
   std::vector<OptionValues> variants;  // the best on the held-out rows is taken
-  int start[2];  // k of the first C, 10^(k / 2), on the balanced and the unbalanced problem
+  int start[2];    // k of the first C, 10^(k / 2), on the balanced and the unbalanced problem
+  int epochs = 0;  // of alternate_by_sgd()
   bool as_printed = false;
 };
 
@@ -212,8 +214,8 @@ Score train(const Learner& learner, const Choice& choice, const std::string& tol
             const Problem& problem) {
   if (learner.method.empty()) {
     Forest forest(problem.hierarchy);
-    WeightMatrix U =
-        alternate_by_sgd(learner.as_printed, choice.loss_weight(), problem.train, forest);
+    WeightMatrix U = alternate_by_sgd(learner.as_printed, choice.loss_weight(), learner.epochs,
+                                      problem.train, forest);
     return [U = std::move(U), forest = std::move(forest)](const RawRows& raw) {
       return path_accuracy(U, forest, raw);
     };
@@ -301,8 +303,8 @@ Choice choose(const Learner& learner, int start, const std::string& tolerance,
 }
 
 /// Those whose names are in a list with commas; all if it is empty.
-std::vector<Learner> learners_of(const std::string& names) {
-  const OptionValues sgd{{"solver", "sgd"}, {"epochs", concat(kEpochs)}};
+std::vector<Learner> learners_of(const std::string& names, int epochs) {
+  const OptionValues sgd{{"solver", "sgd"}, {"epochs", concat(epochs)}};
   const auto with_sgd = [&](OptionValues values) {
     values.insert(values.end(), sgd.begin(), sgd.end());
     return values;
@@ -326,8 +328,8 @@ std::vector<Learner> learners_of(const std::string& names) {
       {"nhsvm-sgd", "nhsvm", sgd_rules, {-3, 3}},
       {"hsvm-sgd", "hsvm", {sgd}, {-3, 4}},
       {"flat-sgd", "nhsvm", {with_sgd({{"alpha", "leaves"}})}, {-4, 3}},
-      {"shared-sgd", "", {{}}, {-4, 3}},
-      {"shared-printed-sgd", "", {{}}, {-4, 3}, true},
+      {"shared-sgd", "", {{}}, {-4, 3}, epochs},
+      {"shared-printed-sgd", "", {{}}, {-4, 3}, epochs, true},
   };
   if (!names.empty()) {
     std::erase_if(learners, [&](const Learner& learner) {
@@ -462,12 +464,14 @@ int main(int argc, char** argv) {
   if (task != "accuracy" || argc < 3) {
     fmt::print(stderr,
                "usage: bench_synthetic_hierarchies accuracy balanced|unbalanced "
-               "[repetitions] [rows] [repetitions that choose C] [tolerance] [METHOD,...]\n"
+               "[repetitions] [rows] [repetitions that choose C] [tolerance] [METHOD,...] "
+               "[epochs]\n"
                "       bench_synthetic_hierarchies invariance [rows]\n");
     return 2;
   }
   compare_accuracies(std::string(argv[2]) == "balanced", static_cast<std::uint64_t>(number(3, 20)),
                      number(4, 8000), static_cast<std::uint64_t>(number(5, 2)),
-                     argc > 6 ? argv[6] : "1e-2", learners_of(argc > 7 ? argv[7] : ""));
+                     argc > 6 ? argv[6] : "1e-2",
+                     learners_of(argc > 7 ? argv[7] : "", static_cast<int>(number(8, 10))));
   return 0;
 }
