@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <ctime>
 #include <functional>
 #include <map>
@@ -455,7 +456,7 @@ void show_invariance(std::int64_t num_rows) {
 int main(int argc, char** argv) {
   const std::string task = argc > 1 ? argv[1] : "";
   const auto number = [&](int k, std::int64_t other) {
-    return argc > k ? std::int64_t{std::atoll(argv[k])} : other;
+    return argc > k ? std::int64_t{std::strtoll(argv[k], nullptr, 10)} : other;
   };
   if (task == "invariance") {
     show_invariance(number(2, 1000));
