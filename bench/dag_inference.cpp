@@ -1,6 +1,6 @@
 // Label-set inference on a real DAG: time an example, which stage settles it, and the ratio to
-// COIN-OR's CBC on the same problems. The scores are those of a trained model, so that they are
-// what prediction and training meet.
+// COIN-OR's CBC on the same problems; and what searches with goals take and miss. The scores are
+// those of a trained model, so that they are what prediction and training meet.
 //
 //   bench_dag_inference FOLDER MODEL [rows of each kind = 300] [ILP problems of each kind = 20]
 //
@@ -16,6 +16,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
+#include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -145,6 +147,16 @@ void measure(const Problem& p, const LinearPredictor& model, const RawRows& rows
   std::array<std::size_t, kNumInferenceStages> settled{};
   std::int64_t most_branches = 0;
   double num_nodes = 0, worst_difference = 0;
+  struct Goal {
+    const char* name;
+    SearchGoal goal;
+    std::vector<double> times{};
+    double missed = 0, open = 0;  // sums: best less answer, bound less best
+  };
+  std::vector<Goal> goals{
+      {"in haste", {.slack = std::numeric_limits<double>::infinity(), .in_haste = true}},
+      {"slack 0.1", {.slack = 0.1}},
+      {"slack 0.01", {.slack = 0.01}}};
   num_rows = std::min(num_rows, X.num_rows());
   const std::size_t step = X.num_rows() / num_rows;
   for (std::size_t k = 0; k < num_rows; ++k) {
@@ -162,6 +174,13 @@ void measure(const Problem& p, const LinearPredictor& model, const RawRows& rows
     ++settled[static_cast<std::size_t>(result.stage)];
     most_branches = std::max(most_branches, result.num_branches);
     num_nodes += static_cast<double>(nodes.size());
+    for (Goal& goal : goals) {
+      const double begin = cpu_seconds();
+      const auto found = inference.good(scores, workspace, nodes, goal.goal);
+      goal.times.push_back(cpu_seconds() - begin);
+      goal.missed += result.score - found.score;
+      goal.open += found.bound - result.score;
+    }
     if (k * num_ilp / num_rows < ilp_times.size() || ilp_times.size() == num_ilp) continue;
     double seconds = 0;
     const double value = solve_by_cbc(p.graph, scores, seconds);
@@ -184,6 +203,14 @@ void measure(const Problem& p, const LinearPredictor& model, const RawRows& rows
     if (settled[s] == 0) continue;
     fmt::print("  {}: {:.1f} %\n", to_string(static_cast<InferenceStage>(s)),
                100 * static_cast<double>(settled[s]) / count);
+  }
+  for (const Goal& goal : goals) {
+    const double sum = std::accumulate(goal.times.begin(), goal.times.end(), 0.0);
+    fmt::print(
+        "  {}: median {:.3f}  mean {:.3f}  max {:.3f} ms; {:.4f} below the best on average, bound "
+        "{:.4f} above it\n",
+        goal.name, 1e3 * quantile(goal.times, 0.5), 1e3 * sum / count,
+        1e3 * quantile(goal.times, 1), goal.missed / count, goal.open / count);
   }
   if (ilp_times.empty()) return;
   double ours = 0, cbc = 0;
