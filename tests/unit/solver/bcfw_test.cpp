@@ -556,16 +556,13 @@ struct SlowPathModel {
 TEST(Bcfw, time_that_is_out_ends_the_certificate_too) {
   const TinyProblem p = tiny_problem(20, 0.3, 600, 5, 1);
   const PathModel model(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::hamming);
+  const SlowPathModel slow{model};
   Executor executor(1);
-  const auto run = [&](double seconds) {
-    RunControl control({}, seconds);
-    Bcfw solver(SlowPathModel{model}, MarginRescaling{}, MarginSearch{}, {.C = 1.0}, executor,
-                control);
-    return solver.run();
-  };
+  RunControl control({}, 0.5);
+  Bcfw solver(slow, MarginRescaling{}, MarginSearch{}, {.C = 1.0}, executor, control);
   // One pass takes 6 s and has not ended: nothing is known of the gap. The certificate would take
   // another 6 s, and has 1 s.
-  const StructuredFit fit = run(0.5);
+  const StructuredFit fit = solver.run();
   EXPECT_EQ(fit.stop, Stop::time_limit);
   EXPECT_LT(fit.oracle_calls, 400);
   EXPECT_FALSE(fit.certified);
