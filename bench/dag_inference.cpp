@@ -16,7 +16,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
-#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -153,10 +152,9 @@ void measure(const Problem& p, const LinearPredictor& model, const RawRows& rows
     std::vector<double> times{};
     double missed = 0, open = 0;  // sums: best less answer, bound less best
   };
-  std::vector<Goal> goals{
-      {"in haste", {.slack = std::numeric_limits<double>::infinity(), .in_haste = true}},
-      {"slack 0.1", {.slack = 0.1}},
-      {"slack 0.01", {.slack = 0.01}}};
+  std::vector<Goal> goals{{"in haste", SearchGoal::haste()},
+                          {"slack 0.1", {.slack = 0.1}},
+                          {"slack 0.01", {.slack = 0.01}}};
   num_rows = std::min(num_rows, X.num_rows());
   const std::size_t step = X.num_rows() / num_rows;
   for (std::size_t k = 0; k < num_rows; ++k) {

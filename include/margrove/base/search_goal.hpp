@@ -14,6 +14,11 @@ struct SearchGoal {
   double floor = -std::numeric_limits<double>::infinity();  // what is at hand; used with share only
   bool in_haste = false;  // end anyway where it gets dear; u - v is then what it is
 
+  static SearchGoal haste() {
+    return {.slack = std::numeric_limits<double>::infinity(), .in_haste = true};
+  }
+  /// Only a best answer will do.
+  bool is_exact() const { return !(slack > 0 || share > 0 || in_haste); }
   double allowance(double value) const {
     return share > 0 ? std::max(slack, share * (value - floor)) : slack;
   }

@@ -60,27 +60,29 @@ struct MarginSearch {
   template <Oracle O>
   SearchResult<typename O::Labelling> operator()(const O& oracle, const MarginRescaling& psi,
                                                  LabelCache<typename O::Labelling>&) const {
-    auto best = oracle.argmax(1.0, 1.0);
-    double value = psi.value(best.m, best.g);
-    if (value <= 0) {
-      best = oracle.truth();
-      value = 0;
-    }
-    return {std::move(best), value, certified_bound(oracle, value), 1};
+    auto result = or_truth(oracle, psi, oracle.argmax(1.0, 1.0));
+    result.upper_bound = certified_bound(oracle, result.value);
+    return result;
   }
 
   template <BoundingOracle O>
   SearchResult<typename O::Labelling> operator()(const O& oracle, const MarginRescaling& psi,
                                                  LabelCache<typename O::Labelling>&,
                                                  const SearchGoal& goal) const {
-    auto [best, bound] = oracle.good_argmax(1.0, 1.0, goal);
-    double value = psi.value(best.m, best.g);
-    bound = std::max(bound, value);
-    if (value <= 0) {
-      best = oracle.truth();
-      value = 0;
-    }
-    return {std::move(best), value, std::max(bound, value), 1};
+    auto found = oracle.good_argmax(1.0, 1.0, goal);
+    auto result = or_truth(oracle, psi, std::move(found.candidate));
+    result.upper_bound = std::max(found.bound, result.value);
+    return result;
+  }
+
+ private:
+  // The true labelling, worth 0, where the one found is worth no more.
+  template <Oracle O>
+  static SearchResult<typename O::Labelling> or_truth(const O& oracle, const MarginRescaling& psi,
+                                                      Candidate<typename O::Labelling> found) {
+    const double value = psi.value(found.m, found.g);
+    if (value <= 0) return {oracle.truth(), 0.0, 0.0, 1};
+    return {std::move(found), value, value, 1};
   }
 };
 
