@@ -73,6 +73,7 @@ class Bcfw {
               ", but must be finite and >= 0");
       budgets_[i] *= example_weights[i];
     }
+    total_budget_ = std::accumulate(budgets_.begin(), budgets_.end(), 0.0);
   }
 
   /// Starts from the dual variables of another run on the same examples with the same task losses,
@@ -290,13 +291,9 @@ class Bcfw {
   Found search(std::size_t i, const OracleOf<Model>& oracle, int worker, Effort effort) {
     Search& search = searches_[static_cast<std::size_t>(worker)];
     if constexpr (kBounding) {
-      SearchGoal goal;
-      if (effort == Effort::hasty) {
-        goal.slack = std::numeric_limits<double>::infinity();
-        goal.in_haste = true;
-      } else {
-        goal.slack = kSlackShare * options_.tolerance * primal_estimate_ /
-                     std::accumulate(budgets_.begin(), budgets_.end(), 0.0);
+      SearchGoal goal = SearchGoal::haste();
+      if (effort != Effort::hasty) {
+        goal = {.slack = kSlackShare * options_.tolerance * primal_estimate_ / total_budget_};
         if constexpr (EvaluatingOracle<OracleOf<Model>>) {
           if (effort == Effort::fair && budgets_[i] > 0) {
             goal.share = kFairShare;
@@ -557,6 +554,7 @@ class Bcfw {
   RunControl& control_;
 
   std::vector<double> budgets_;  // C_i
+  double total_budget_ = 0.0;
   std::vector<ActiveSet<Labelling>> active_;
   std::vector<LabelCache<Labelling>> caches_;
   BlockGaps gaps_;
