@@ -402,7 +402,7 @@ BestLabelSet LabelSetInference::Impl::search_core(Scratch& s, std::int64_t branc
   take_from(s.search, s);
   result.bound = std::min(by_cuts.bound, std::max(by_cuts.left_bound, by_programmes.bound));
   if (by_programmes.proven) return result;
-  if (goal.slack > 0 || goal.share > 0) return result;
+  if (!goal.is_exact()) return result;
   result.stage = InferenceStage::ilp;
   result.bound = std::max(by_cuts.left_bound, by_programmes.left_bound);
   if (detail::solve_core_exactly(s.core, s.search.fixings(), s.program) &&
@@ -414,9 +414,8 @@ BestLabelSet LabelSetInference::Impl::search_core(Scratch& s, std::int64_t branc
 }
 
 bool LabelSetInference::Impl::find_label_set(Scratch& s, const SearchGoal& goal) const {
-  if (!(goal.slack > 0 || goal.share > 0 || goal.in_haste)) return false;
-  const SearchGoal in_haste{.slack = std::numeric_limits<double>::infinity(), .in_haste = true};
-  const auto by_cuts = s.cut_search.solve(s.core, 1, in_haste);
+  if (goal.is_exact()) return false;
+  const auto by_cuts = s.cut_search.solve(s.core, 1, SearchGoal::haste());
   const double best = std::max(by_cuts.value, s.search.value());
   if (!goal.in_haste && s.search.relaxation_bound() > best + goal.allowance(best)) return false;
   if (by_cuts.value >= s.search.value()) {
@@ -504,7 +503,7 @@ BestLabelSet LabelSetInference::good(std::span<const double> scores, Workspace& 
           " entries, but must have one a node, ", num_nodes());
   Workspace::Scratch& s = *workspace.scratch_;
   BestLabelSet result;
-  bool by_search = false;
+  double bound = -std::numeric_limits<double>::infinity();
   impl_->load(scores, s);
   if (impl_->is_tree()) {
     impl_->solve_tree(s);
@@ -516,11 +515,11 @@ BestLabelSet LabelSetInference::good(std::span<const double> scores, Workspace& 
     impl_->build_core(s);
     impl_->mark_known(known, s);
     result = impl_->search_core(s, branch_limit, goal);
-    by_search = true;
+    bound = result.bound;
     impl_->expand(s);
   }
   result.score = impl_->collect(scores, s, nodes);
-  result.bound = by_search ? std::max(result.bound, result.score) : result.score;
+  result.bound = std::max(bound, result.score);
   return result;
 }
 

@@ -35,18 +35,13 @@ LabelSetModel::LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row,
       maximum_(maximum),
       alpha_(alpha.begin(), alpha.end()),
       leaf_(graph.num_nodes(), 0.0),
-      leaves_(graph.leaves().begin(), graph.leaves().end()) {
+      leaves_(graph.leaves().begin(), graph.leaves().end()),
+      above_(ancestor_sets(graph)) {
   require(leaves_of_row.num_rows() == X.num_rows(), "label set model: ", leaves_of_row.num_rows(),
           " label sets, but must be one a row of X, ", X.num_rows());
   for (const NodeId leaf : leaves_) leaf_[leaf] = 1.0;
   for (NodeId n = 0; n < graph.num_nodes(); ++n) {
     if (scorer_.column(n) == NodeScorer::kNoColumn) alpha_[n] = 0.0;  // no part of any difference
-  }
-  above_pointers_.push_back(0);
-  for (const NodeId leaf : leaves_) {
-    const std::vector<NodeId> path = graph.ancestors(leaf);
-    above_.insert(above_.end(), path.begin(), path.end());
-    above_pointers_.push_back(above_.size());
   }
   for (std::size_t i = 0; i < X.num_rows(); ++i) {
     require(!leaves_of_row[i].empty(), "label set model: row ", i,
@@ -55,7 +50,7 @@ LabelSetModel::LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row,
     for (const NodeId leaf : leaves_of_row[i]) {
       require(leaf < graph.num_nodes() && graph.is_leaf(leaf), "label set model: a label of row ",
               i, " is ", leaf, ", but must be a leaf of the graph");
-      const std::vector<NodeId> path = graph.ancestors(leaf);
+      const auto path = above_[leaf];
       y.insert(y.end(), path.begin(), path.end());
     }
     std::sort(y.begin(), y.end());
@@ -106,10 +101,9 @@ BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::good_argmax(
   if (model_->maximum_ == LabelSetMaximum::exact) {
     // Near the optimum many label sets are nearly tied, and proofs take seconds.
     const auto most_branches = std::max<std::int64_t>(12, 100'000 / std::ssize(ws.rewards));
-    const bool is_exact = !(goal.slack > 0 || goal.share > 0 || goal.in_haste);
-    const auto found = is_exact ? model_->inference_.good(ws.rewards, ws.inference, y.nodes, {})
-                                : model_->inference_.good(ws.rewards, ws.inference, y.nodes,
-                                                          of_sums, {}, most_branches);
+    const auto found = goal.is_exact() ? model_->inference_.best(ws.rewards, ws.inference, y.nodes)
+                                       : model_->inference_.good(ws.rewards, ws.inference, y.nodes,
+                                                                 of_sums, {}, most_branches);
     return {evaluate(y), found.bound + constant};
   }
   ws.z.resize(ws.rewards.size());
@@ -132,10 +126,7 @@ void LabelSetModel::Oracle::steps(double w_m, double w_g, const Labelling& y, do
   load_rewards(w_m, w_g);
   Workspace& ws = *workspace_;
   const LabelSetModel& model = *model_;
-  const auto above = [&](std::size_t l) {
-    return std::span(model.above_)
-        .subspan(model.above_pointers_[l], model.above_pointers_[l + 1] - model.above_pointers_[l]);
-  };
+  const auto above = [&](std::size_t l) { return model.above_[model.leaves_[l]]; };
   ws.count.assign(ws.scores.size(), 0);
   std::vector<std::uint32_t> chosen(model.leaves_.size(), 0);  // 0 or 1
   std::size_t num_chosen = 0;

@@ -73,8 +73,9 @@ class LabelSetInference {
   BestLabelSet best(std::span<const double> scores, Workspace& workspace,
                     std::vector<NodeId>& nodes, std::int64_t branch_limit = 2000) const;
 
-  /// A label set that is near enough to the best one, as the goal has it. `known`: the nodes of a
-  /// label set that is likely to be good, from which the search starts; may be empty.
+  /// A label set that is near enough to the best one, as the goal has it, or as near as so many
+  /// branches came; the bound holds in any case. `known`: the nodes of a label set that is likely
+  /// to be good, from which the search starts; may be empty.
   BestLabelSet good(std::span<const double> scores, Workspace& workspace,
                     std::vector<NodeId>& nodes, const SearchGoal& goal,
                     std::span<const NodeId> known = {}, std::int64_t branch_limit = 2000) const;

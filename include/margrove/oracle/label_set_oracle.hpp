@@ -98,8 +98,7 @@ class LabelSetModel {
   std::vector<double> alpha_;
   std::vector<double> leaf_;  // 1 at leaves, else 0
   std::vector<NodeId> leaves_;
-  std::vector<std::size_t> above_pointers_;  // of leaves_[k]: where A(leaf) starts
-  std::vector<NodeId> above_;
+  AncestorSets above_;
   std::vector<Labelling> truth_;
 };
 
