@@ -292,6 +292,14 @@ LabelGraph shallow_dag(NodeId num_nodes, Random& random) {
   return LabelGraph::build(num_nodes, edges);
 }
 
+std::vector<double> shallow_scores(const LabelGraph& graph, Random& random) {
+  std::vector<double> scores;
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    scores.push_back((graph.is_leaf(n) ? -0.3 : -0.2) + 0.4 * random.normal());
+  }
+  return scores;
+}
+
 // Cuts leave gaps that take branching, on terminals and on linear programmes.
 TEST(LabelSetInference, branching_finds_the_optimum_of_cbc) {
   LabelSetInference::Workspace workspace;
@@ -303,10 +311,7 @@ TEST(LabelSetInference, branching_finds_the_optimum_of_cbc) {
     Random random(seed);
     const auto graph = shallow_dag(seed < 6 ? 900 : 300, random);
     const LabelSetInference inference(graph);
-    std::vector<double> scores;
-    for (NodeId n = 0; n < graph.num_nodes(); ++n) {
-      scores.push_back((graph.is_leaf(n) ? -0.3 : -0.2) + 0.4 * random.normal());
-    }
+    const std::vector<double> scores = shallow_scores(graph, random);
     const auto by_ilp = inference.best(scores, workspace, nodes, 0);
     EXPECT_EQ(by_ilp.stage, InferenceStage::ilp);
     expect_label_set(graph, scores, nodes, by_ilp.score);
@@ -336,7 +341,7 @@ void expect_goals_met(const LabelSetInference& inference, const LabelGraph& grap
   for (const SearchGoal& goal :
        {SearchGoal{.slack = 0.3}, SearchGoal{.slack = 0.01, .share = 0.5, .floor = best - 1},
         SearchGoal{.slack = 1e-3, .share = 0.9, .floor = best}, SearchGoal{.in_haste = true},
-        SearchGoal{.slack = std::numeric_limits<double>::infinity(), .in_haste = true}}) {
+        SearchGoal::haste()}) {
     for (const auto from : {std::span<const NodeId>{}, known}) {
       const auto found = inference.good(scores, workspace, nodes, goal, from);
       expect_label_set(graph, scores, nodes, found.score);
@@ -388,10 +393,7 @@ TEST(LabelSetInference, a_good_answer_is_attained_and_the_best_is_within_its_bou
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph = shallow_dag(seed < 6 ? 900 : 300, random);
-    std::vector<double> scores;
-    for (NodeId n = 0; n < graph.num_nodes(); ++n) {
-      scores.push_back((graph.is_leaf(n) ? -0.3 : -0.2) + 0.4 * random.normal());
-    }
+    const std::vector<double> scores = shallow_scores(graph, random);
     const LabelSetInference inference(graph);
     std::vector<NodeId> best;
     const double score = inference.best(scores, workspace, best).score;
@@ -408,13 +410,10 @@ TEST(LabelSetInference, a_search_from_the_best_label_set_keeps_it) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph = shallow_dag(300, random);
-    std::vector<double> scores;
-    for (NodeId n = 0; n < graph.num_nodes(); ++n) {
-      scores.push_back((graph.is_leaf(n) ? -0.3 : -0.2) + 0.4 * random.normal());
-    }
+    const std::vector<double> scores = shallow_scores(graph, random);
     const LabelSetInference inference(graph);
     const double score = inference.best(scores, workspace, best).score;
-    const SearchGoal haste{.slack = std::numeric_limits<double>::infinity(), .in_haste = true};
+    const SearchGoal haste = SearchGoal::haste();
     hasty_misses += inference.good(scores, workspace, nodes, haste).score < score - 1e-9;
     EXPECT_NEAR(inference.good(scores, workspace, nodes, haste, best).score, score, 1e-9);
   }

@@ -24,21 +24,24 @@ using ::testing::ThrowsMessage;
 using testing::tiny_problem;
 using testing::TinyProblem;
 
-/// The same model with nothing but what every structured model must have.
-struct PlainPathModel {
-  using Labelling = NodeId;
-  using Workspace = PathModel::Workspace;
-  const PathModel& model;
+/// The same model with nothing but what every structured model must have, and with an oracle made
+/// of the model's.
+template <class Model, class OracleOfPlain>
+struct PlainModel {
+  using Labelling = typename Model::Labelling;
+  using Workspace = typename Model::Workspace;
+  const Model& model;
   std::size_t num_examples() const { return model.num_examples(); }
   std::size_t num_weights() const { return model.num_weights(); }
-  NodeId truth(std::size_t i) const { return model.truth(i); }
-  PathModel::Oracle oracle(std::size_t i, ScaledWeights w, Workspace& workspace) const {
-    return model.oracle(i, w, workspace);
+  decltype(auto) truth(std::size_t i) const { return model.truth(i); }
+  OracleOfPlain oracle(std::size_t i, ScaledWeights w, Workspace& workspace) const {
+    return {model.oracle(i, w, workspace)};
   }
-  void difference(std::size_t i, NodeId leaf, SparseVector& out) const {
-    model.difference(i, leaf, out);
+  void difference(std::size_t i, const Labelling& y, SparseVector& out) const {
+    model.difference(i, y, out);
   }
 };
+using PlainPathModel = PlainModel<PathModel, PathModel::Oracle>;
 static_assert(ImplicitDifferences<PathModel>);
 static_assert(StructuredModel<PlainPathModel> && !ImplicitDifferences<PlainPathModel>);
 
@@ -480,28 +483,15 @@ TEST(LabelSetSvm, same_bits_on_1_2_and_5_threads) {
   }
 }
 
-/// The same model without what makes its searches cheap, or its steps many.
-struct PlainLabelSetModel {
+/// Without what makes searches cheap, or steps many.
+struct PlainLabelSetOracle {
   using Labelling = NodeShares;
-  using Workspace = LabelSetModel::Workspace;
-  struct Oracle {
-    using Labelling = NodeShares;
-    LabelSetModel::Oracle inner;
-    Candidate<Labelling> argmax(double w_m, double w_g) const { return inner.argmax(w_m, w_g); }
-    Candidate<Labelling> truth() const { return inner.truth(); }
-  };
-  const LabelSetModel& model;
-  std::size_t num_examples() const { return model.num_examples(); }
-  std::size_t num_weights() const { return model.num_weights(); }
-  const NodeShares& truth(std::size_t i) const { return model.truth(i); }
-  Oracle oracle(std::size_t i, ScaledWeights w, Workspace& workspace) const {
-    return {model.oracle(i, w, workspace)};
-  }
-  void difference(std::size_t i, const NodeShares& y, SparseVector& out) const {
-    model.difference(i, y, out);
-  }
+  LabelSetModel::Oracle inner;
+  Candidate<Labelling> argmax(double w_m, double w_g) const { return inner.argmax(w_m, w_g); }
+  Candidate<Labelling> truth() const { return inner.truth(); }
 };
-static_assert(StructuredModel<PlainLabelSetModel> && !BoundingOracle<PlainLabelSetModel::Oracle>);
+using PlainLabelSetModel = PlainModel<LabelSetModel, PlainLabelSetOracle>;
+static_assert(StructuredModel<PlainLabelSetModel> && !BoundingOracle<PlainLabelSetOracle>);
 
 TEST(LabelSetSvm, good_searches_reach_what_exact_ones_do) {
   Executor executor(2);
@@ -528,35 +518,21 @@ TEST(LabelSetSvm, good_searches_reach_what_exact_ones_do) {
   }
 }
 
-/// Its oracle takes a hundredth of a second.
-struct SlowPathModel {
+/// Takes a hundredth of a second.
+struct SlowPathOracle {
   using Labelling = NodeId;
-  using Workspace = PathModel::Workspace;
-  struct Oracle {
-    using Labelling = NodeId;
-    PathModel::Oracle inner;
-    Candidate<NodeId> argmax(double w_m, double w_g) const {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      return inner.argmax(w_m, w_g);
-    }
-    Candidate<NodeId> truth() const { return inner.truth(); }
-  };
-  const PathModel& model;
-  std::size_t num_examples() const { return model.num_examples(); }
-  std::size_t num_weights() const { return model.num_weights(); }
-  NodeId truth(std::size_t i) const { return model.truth(i); }
-  Oracle oracle(std::size_t i, ScaledWeights w, Workspace& workspace) const {
-    return {model.oracle(i, w, workspace)};
+  PathModel::Oracle inner;
+  Candidate<NodeId> argmax(double w_m, double w_g) const {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return inner.argmax(w_m, w_g);
   }
-  void difference(std::size_t i, NodeId leaf, SparseVector& out) const {
-    model.difference(i, leaf, out);
-  }
+  Candidate<NodeId> truth() const { return inner.truth(); }
 };
 
 TEST(Bcfw, time_that_is_out_ends_the_certificate_too) {
   const TinyProblem p = tiny_problem(20, 0.3, 600, 5, 1);
   const PathModel model(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::hamming);
-  const SlowPathModel slow{model};
+  const PlainModel<PathModel, SlowPathOracle> slow{model};
   Executor executor(1);
   RunControl control({}, 0.5);
   Bcfw solver(slow, MarginRescaling{}, MarginSearch{}, {.C = 1.0}, executor, control);
