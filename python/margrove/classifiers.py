@@ -49,7 +49,8 @@ class FlatSVC(Continued):
         have several labels, otherwise argmax [auto | argmax | zero | threshold | scut | rcut |
         instance]
     decision_folds : int, default 3
-        parts of the cross-validation whose scores tune threshold, scut, rcut and instance [>= 2]
+        parts of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
+        the training itself share a time limit evenly [>= 2]
     tolerance : float, default 0.001
         relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
@@ -142,7 +143,8 @@ class FlatLogisticRegression(Continued):
         have several labels, otherwise argmax [auto | argmax | zero | threshold | scut | rcut |
         instance]
     decision_folds : int, default 3
-        parts of the cross-validation whose scores tune threshold, scut, rcut and instance [>= 2]
+        parts of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
+        the training itself share a time limit evenly [>= 2]
     tolerance : float, default 0.001
         relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
@@ -501,7 +503,8 @@ class HRSVC(Classifier):
         have several labels, otherwise argmax [auto | argmax | zero | threshold | scut | rcut |
         instance]
     decision_folds : int, default 3
-        parts of the cross-validation whose scores tune threshold, scut, rcut and instance [>= 2]
+        parts of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
+        the training itself share a time limit evenly [>= 2]
     alpha : str, default "uniform"
         rule of the node weights: uniform (the paper's), leaves, power:RHO, directional, maxmin,
         relaxed:T
@@ -610,7 +613,8 @@ class HRLogisticRegression(Classifier):
         have several labels, otherwise argmax [auto | argmax | zero | threshold | scut | rcut |
         instance]
     decision_folds : int, default 3
-        parts of the cross-validation whose scores tune threshold, scut, rcut and instance [>= 2]
+        parts of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
+        the training itself share a time limit evenly [>= 2]
     alpha : str, default "uniform"
         rule of the node weights: uniform (the paper's), leaves, power:RHO, directional, maxmin,
         relaxed:T
@@ -711,7 +715,8 @@ class TopDownSVC(Classifier):
         have several labels, otherwise argmax [auto | argmax | zero | threshold | scut | rcut |
         instance]
     decision_folds : int, default 3
-        parts of the cross-validation whose scores tune threshold, scut, rcut and instance [>= 2]
+        parts of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
+        the training itself share a time limit evenly [>= 2]
     tolerance : float, default 0.001
         relative duality gap at which training of a node stops [> 0]
     max_passes : int, default 1000

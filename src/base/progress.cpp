@@ -1,5 +1,7 @@
 #include "margrove/base/progress.hpp"
 
+#include <algorithm>
+
 namespace margrove {
 
 std::string_view to_string(Stop stop) {
@@ -19,11 +21,16 @@ std::string_view to_string(Stop stop) {
 RunControl::RunControl(ProgressCallback callback, double time_limit_seconds)
     : callback_(std::move(callback)), time_limit_seconds_(time_limit_seconds) {}
 
-RunControl::RunControl(RunControl& parent, ProgressCallback callback)
-    : parent_(&parent), callback_(std::move(callback)) {}
+RunControl::RunControl(RunControl& parent, ProgressCallback callback, double time_limit_seconds)
+    : parent_(&parent), callback_(std::move(callback)), time_limit_seconds_(time_limit_seconds) {}
 
 double RunControl::seconds() const {
   return std::chrono::duration<double>(Clock::now() - start_).count();
+}
+
+double RunControl::seconds_left() const {
+  const double own = std::max(time_limit_seconds_ - seconds(), 0.0);
+  return parent_ == nullptr ? own : std::min(own, parent_->seconds_left());
 }
 
 Stop RunControl::stop_reason() const { return stop_.load(std::memory_order_relaxed); }

@@ -282,7 +282,7 @@ std::vector<std::string> decision_names() {
 
 Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
                         std::span<const LabelId> label_of_node, std::uint64_t seed,
-                        const FitRows& fit, Executor& executor) {
+                        const FitRows& fit, Executor& executor, RunControl& control) {
   const std::string name = options.decision != "auto" ? options.decision
                            : sets.single_label()      ? "argmax"
                                                       : "instance";
@@ -304,8 +304,12 @@ Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const 
   const auto folds = static_cast<int>(
       std::min<std::size_t>(static_cast<std::size_t>(options.decision_folds), X.num_rows()));
   std::vector<LabelId> set;
+  int trainings_left = folds + 1;
   for (const Split& split : stratified_folds(sets, folds, seed)) {
-    const std::unique_ptr<RowPredictor> predictor = fit(split.training);
+    RunControl share(
+        control, [&](const Progress& progress) { return control.proceed(progress); },
+        control.seconds_left() / trainings_left--);
+    const std::unique_ptr<RowPredictor> predictor = fit(split.training, share);
     const RankedLabels part = predictor->top(select_rows(X, split.validation),
                                              std::max(kLeastRanked, 4 * largest), executor);
     const std::size_t before = scores.ranked.labels.size();

@@ -102,16 +102,16 @@ TrainResult train_ovr(const FlatOptions& options, const std::string& loss, const
   const CsrMatrix X = with_intercept(data.X, options.bias);
   const OccurringLabels occurring = occurring_labels(*data.labels, data.codec->size());
   require(!occurring.labels.empty(), data.source, ": no row has a label");
-  const auto fit_part = [&](const std::vector<std::uint32_t>& rows) {
+  const auto fit_part = [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
     OneVsRestFit part = fit_one_vs_rest(
         select_rows(X, rows), select_rows(occurring.sets, rows), occurring.labels.size(),
-        kept_weights(data.row_weights, rows), options, loss, {}, executor, control);
+        kept_weights(data.row_weights, rows), options, loss, {}, executor, share);
     return std::make_unique<LinearPredictor>(
         flat_parts(occurring.labels, std::move(part.weights), 0,
                    static_cast<std::uint32_t>(data.codec->size())));
   };
   Decision decision = tuned_decision(options, X, occurring.sets, occurring.labels, options.seed,
-                                     fit_part, executor);
+                                     fit_part, executor, control);
   OneVsRestFit fit = fit_one_vs_rest(X, occurring.sets, occurring.labels.size(), data.row_weights,
                                      options, loss, data.continuation, executor, control);
   TrainResult result;

@@ -257,22 +257,22 @@ TrainResult train(const Plan& plan, const TrainingSet& data, Executor& executor,
   const LeafSets leaves = leaves_of(plan.options, data);
   const auto pull = pull_graph(plan, *data.codec, leaves.tree.graph);
   const auto fit_rows = [&](const CsrView& X, const LabelSets& sets,
-                            std::span<const double> row_weights) {
-    return pull ? fit_along_edges(plan, X, sets, row_weights, leaves, *pull, executor, control)
-                : fit_along_paths(plan, X, sets, row_weights, leaves, executor, control);
+                            std::span<const double> row_weights, RunControl& share) {
+    return pull ? fit_along_edges(plan, X, sets, row_weights, leaves, *pull, executor, share)
+                : fit_along_paths(plan, X, sets, row_weights, leaves, executor, share);
   };
   const CsrMatrix X = kept_rows_with_intercept(data.X, leaves.kept, plan.options.bias);
   const std::vector<double> row_weights = kept_weights(data.row_weights, leaves.kept);
   const auto num_labels = static_cast<std::uint32_t>(data.codec->size());
 
-  const auto fit_part = [&](const std::vector<std::uint32_t>& rows) {
+  const auto fit_part = [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
     Fit fit = fit_rows(select_rows(X, rows), select_rows(leaves.sets, rows),
-                       kept_weights(row_weights, rows));
+                       kept_weights(row_weights, rows), share);
     return std::make_unique<LinearPredictor>(parts_of(std::move(fit), leaves, 0, num_labels));
   };
   Decision decision = tuned_decision(plan.options, X, leaves.sets, leaves.tree.label_of_node,
-                                     plan.options.seed, fit_part, executor);
-  Fit fit = fit_rows(X, leaves.sets, row_weights);
+                                     plan.options.seed, fit_part, executor, control);
+  Fit fit = fit_rows(X, leaves.sets, row_weights, control);
   TrainResult result;
   result.report = fit.report;
   result.report.warnings = leaves.warnings;

@@ -256,13 +256,13 @@ TrainResult train(const TopDownOptions& options, const TrainingSet& data, Execut
     parts.decision = std::move(decision);
     return std::make_unique<TopDownPredictor>(std::move(parts), options.beam);
   };
-  const auto fit_part = [&](const std::vector<std::uint32_t>& rows) {
+  const auto fit_part = [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
     Fit fit = fit_rows(options, graph, select_rows(X, rows), select_rows(leaves.sets, rows),
-                       kept_weights(row_weights, rows), executor, control);
+                       kept_weights(row_weights, rows), executor, share);
     return predictor_of(std::move(fit.weights), 0, {});
   };
   Decision decision = tuned_decision(options, X, leaves.sets, leaves.tree.label_of_node,
-                                     options.seed, fit_part, executor);
+                                     options.seed, fit_part, executor, control);
   Fit fit = fit_rows(options, graph, X, leaves.sets, row_weights, executor, control);
   TrainResult result;
   result.report = std::move(fit.report);

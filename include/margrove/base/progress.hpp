@@ -38,9 +38,10 @@ class RunControl {
   explicit RunControl(ProgressCallback callback,
                       double time_limit_seconds = std::numeric_limits<double>::infinity());
 
-  /// Work inside other work: ends when `parent` does, and reports to a callback of its own.
-  /// `parent` must outlive it.
-  RunControl(RunControl& parent, ProgressCallback callback);
+  /// Work inside other work: ends when `parent` does or at a limit of its own, and reports to a
+  /// callback of its own. `parent` must outlive it.
+  RunControl(RunControl& parent, ProgressCallback callback,
+             double time_limit_seconds = std::numeric_limits<double>::infinity());
 
   /// Tells the callback; false when the work must end, and from then on always false. Calls of the
   /// callback are serialised.
@@ -52,6 +53,8 @@ class RunControl {
   /// Why proceed() was false: interrupted or time_limit; `converged` while it has not been.
   Stop stop_reason() const;
   double seconds() const;
+  /// Until a time limit, this one's or a parent's; infinity where there is none, 0 when it is over.
+  double seconds_left() const;
 
  private:
   bool check_clock();

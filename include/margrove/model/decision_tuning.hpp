@@ -12,6 +12,7 @@
 
 #include "margrove/base/executor.hpp"
 #include "margrove/base/options.hpp"
+#include "margrove/base/progress.hpp"
 #include "margrove/data/csr_matrix.hpp"
 #include "margrove/data/dataset.hpp"
 #include "margrove/model/decision.hpp"
@@ -49,23 +50,25 @@ struct DecisionOptions {
               "above a threshold predicted from the row's scores (instance); auto: instance where "
               "training rows have several labels, otherwise argmax"),
         field("decision_folds", &DecisionOptions::decision_folds, at_least(2),
-              "parts of the cross-validation whose scores tune threshold, scut, rcut and instance"),
+              "parts of the cross-validation whose scores tune threshold, scut, rcut and instance; "
+              "they and the training itself share a time limit evenly"),
     };
   }
 };
 
 /// Trains on the given rows of X and predicts labels for such rows.
-using FitRows =
-    std::function<std::unique_ptr<RowPredictor>(const std::vector<std::uint32_t>& rows)>;
+using FitRows = std::function<std::unique_ptr<RowPredictor>(const std::vector<std::uint32_t>& rows,
+                                                            RunControl& control)>;
 
 /// The decision that `options` ask for, tuned where it has to be on the scores of a
 /// cross-validation over X: as many folds as the options say, stratified by the rows' first labels
 /// from `seed`. `auto` is argmax where every row has one label and instance elsewhere. `sets` holds
 /// nodes; label_of_node says which of the predictors' labels each stands for. With fewer than two
-/// rows nothing is tuned: every label above 0.
+/// rows nothing is tuned: every label above 0. Where time is limited, every fold gets an equal
+/// share of what is left, and leaves one for the training that comes after.
 Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
                         std::span<const LabelId> label_of_node, std::uint64_t seed,
-                        const FitRows& fit, Executor& executor);
+                        const FitRows& fit, Executor& executor, RunControl& control);
 
 /// The threshold, one for all labels, with the largest micro-F1 of `ranked` (a row's labels outside
 /// its ranking count as not chosen) against `truth`; with `at_least_one`, each row's first label is

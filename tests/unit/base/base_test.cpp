@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "margrove/base/errors.hpp"
@@ -117,6 +118,24 @@ TEST(RunControl, stops_at_the_time_limit) {
   RunControl control(nullptr, 0.0);
   EXPECT_FALSE(control.proceed());
   EXPECT_EQ(control.stop_reason(), Stop::time_limit);
+}
+
+TEST(RunControl, inner_work_may_have_less_time_than_the_outer) {
+  RunControl outer(nullptr, 1000.0);
+  RunControl inner(outer, nullptr, 0.0);
+  EXPECT_FALSE(inner.proceed());
+  EXPECT_EQ(inner.stop_reason(), Stop::time_limit);
+  EXPECT_TRUE(outer.proceed());
+}
+
+TEST(RunControl, seconds_left_are_those_of_the_nearest_limit) {
+  EXPECT_EQ(RunControl().seconds_left(), std::numeric_limits<double>::infinity());
+  RunControl outer(nullptr, 1000.0);
+  EXPECT_NEAR(outer.seconds_left(), 1000.0, 100.0);
+  EXPECT_NEAR(RunControl(outer, nullptr).seconds_left(), 1000.0, 100.0);
+  EXPECT_NEAR(RunControl(outer, nullptr, 500.0).seconds_left(), 500.0, 100.0);
+  EXPECT_NEAR(RunControl(outer, nullptr, 5000.0).seconds_left(), 1000.0, 100.0);
+  EXPECT_EQ(RunControl(nullptr, 0.0).seconds_left(), 0.0);
 }
 
 struct ExampleOptions {

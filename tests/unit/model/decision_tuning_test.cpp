@@ -13,6 +13,7 @@
 namespace margrove {
 namespace {
 
+using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 
 /// Micro-F1 of one threshold, from the definition.
@@ -247,14 +248,21 @@ struct Problem {
   }
   Decision decide(const std::string& name, int folds = 3,
                   std::vector<std::size_t>* sizes = nullptr) {
+    RunControl control;
+    return decide(name, folds, control, [&](const auto& rows, RunControl&) {
+      if (sizes != nullptr) sizes->push_back(rows.size());
+    });
+  }
+  template <class Fitted>
+  Decision decide(const std::string& name, int folds, RunControl& control, const Fitted& fitted) {
     Executor executor(1);
     return tuned_decision(
         {name, folds}, X, sets, label_of_node, 7,
-        [&](const std::vector<std::uint32_t>& rows) {
-          if (sizes != nullptr) sizes->push_back(rows.size());
+        [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
+          fitted(rows, share);
           return std::make_unique<Echo>();
         },
-        executor);
+        executor, control);
   }
 };
 
@@ -287,6 +295,25 @@ TEST(TunedDecision, every_row_is_scored_by_a_model_of_the_others) {
   sizes.clear();
   problem.decide("zero", 5, &sizes);
   EXPECT_THAT(sizes, ElementsAre());
+}
+
+// What a fold does not use is for those after it.
+TEST(TunedDecision, folds_and_the_training_after_them_share_the_time_left) {
+  Problem problem(shifted_rows(50, 0.2));
+  RunControl control(nullptr, 1200.0);
+  std::vector<double> seconds;
+  problem.decide("threshold", 3, control, [&](const auto&, const RunControl& share) {
+    seconds.push_back(share.seconds_left());
+  });
+  EXPECT_THAT(seconds, ElementsAre(DoubleNear(300, 40), DoubleNear(400, 40), DoubleNear(600, 40)));
+}
+
+TEST(TunedDecision, an_end_that_is_asked_for_in_a_fold_ends_all) {
+  Problem problem(shifted_rows(50, 0.2));
+  RunControl control([](const Progress&) { return false; });
+  problem.decide("threshold", 3, control,
+                 [&](const auto&, RunControl& share) { EXPECT_FALSE(share.proceed(Progress{})); });
+  EXPECT_EQ(control.stop_reason(), Stop::interrupted);
 }
 
 TEST(TunedDecision, a_single_row_leaves_nothing_to_tune_on) {
