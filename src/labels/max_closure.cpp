@@ -35,8 +35,13 @@ double MaxClosure::solve(std::span<const double> weight, std::span<const char> a
   supply_.assign(num_nodes_, 0.0);
   demand_.assign(num_nodes_, 0.0);
   flow_.assign(up_nodes_.size(), 0.0);
-  for (auto& exhausted : exhausted_) exhausted.assign(num_nodes_, 0);
+  stamp_ = 0;
+  for (auto& seen : seen_) {
+    seen.resize(num_nodes_);
+    for (std::uint32_t k = 0; k < num_nodes_; ++k) seen[k] = active_[k] ? 0 : kExhausted;
+  }
   next_arc_.resize(num_nodes_);
+  came_by_.resize(num_nodes_);
   sources_.clear();
   for (std::uint32_t k = 0; k < num_nodes_; ++k) {
     if (!active_[k]) continue;
@@ -170,47 +175,46 @@ void MaxClosure::add_forced(std::uint32_t k, std::span<char> z) {
 // Breadth-first along residual arcs, `upward` from a node with something to give to one with open
 // demand, otherwise backwards to one with supply. Leaves the path in path_, in flow order.
 bool MaxClosure::find_path(std::uint32_t from, bool upward) {
-  std::vector<char>& exhausted = exhausted_[upward ? 1 : 0];
-  if (exhausted[from]) return false;
-  seen_.resize(num_nodes_, 0);
-  came_by_.resize(num_nodes_);
-  if (++stamp_ == 0) {
-    std::fill(seen_.begin(), seen_.end(), 0U);
-    stamp_ = 1;
-  }
+  std::vector<std::uint32_t>& seen = seen_[upward ? 1 : 0];
+  if (seen[from] == kExhausted) return false;
+  const std::vector<double>& open = upward ? demand_ : supply_;
+  ++stamp_;
+  path_.clear();
   queue_.assign(1, from);
-  next_arc_.resize(num_nodes_);  // here: the node that a node was reached from
-  seen_[from] = stamp_;
-  const auto reach = [&](std::uint32_t at, std::uint32_t k, std::uint32_t edge) {
-    if (!active_[k] || seen_[k] == stamp_ || exhausted[k]) return;
-    seen_[k] = stamp_;
-    next_arc_[k] = at;
+  if (open[from] > 0) return true;
+  seen[from] = stamp_;
+  std::vector<std::uint32_t>& came_from = next_arc_;
+  const auto reaches_open = [&](std::uint32_t at, std::uint32_t k, std::uint32_t edge) {
+    if (seen[k] >= stamp_) return false;
+    seen[k] = stamp_;
+    came_from[k] = at;
     came_by_[k] = edge;
     queue_.push_back(k);
+    return open[k] > 0;
+  };
+  const auto trace = [&](std::uint32_t end) {
+    for (std::uint32_t at = end; at != from; at = came_from[at]) {
+      const bool rises = up_nodes_[came_by_[at]] == (upward ? at : came_from[at]);
+      path_.push_back({at, came_by_[at], rises});
+    }
+    queue_.assign(1, end);
+    return true;
   };
   for (std::size_t head = 0; head < queue_.size(); ++head) {
     const std::uint32_t k = queue_[head];
-    if ((upward ? demand_[k] : supply_[k]) > 0) {
-      path_.clear();
-      for (std::uint32_t at = k; at != from; at = next_arc_[at]) {
-        const bool rises = up_nodes_[came_by_[at]] == (upward ? at : next_arc_[at]);
-        path_.push_back({at, came_by_[at], rises});
-      }
-      queue_.assign(1, k);
-      return true;
-    }
     for (std::uint32_t e = up_pointers_[k]; e < up_pointers_[k + 1]; ++e) {
-      if (upward || flow_[e] > 0) reach(k, up_nodes_[e], e);
+      if (!upward && !(flow_[e] > 0)) continue;
+      if (reaches_open(k, up_nodes_[e], e)) return trace(up_nodes_[e]);
     }
     for (std::uint32_t place = down_pointers_[k]; place < down_pointers_[k + 1]; ++place) {
-      if (!upward || flow_[down_edges_[place]] > 0) {
-        reach(k, down_nodes_[place], down_edges_[place]);
-      }
+      if (upward && !(flow_[down_edges_[place]] > 0)) continue;
+      const std::uint32_t c = down_nodes_[place];
+      if (reaches_open(k, c, down_edges_[place])) return trace(c);
     }
   }
   for (const auto k : queue_) {
-    exhausted[k] = 1;
-    if (keeps_journal_) exhausted_journal_.push_back(&exhausted[k]);
+    seen[k] = kExhausted;
+    if (keeps_journal_) exhausted_journal_.push_back(&seen[k]);
   }
   return false;
 }
@@ -249,7 +253,7 @@ double MaxClosure::pull(std::uint32_t k, double amount) {
 void MaxClosure::undo_journal() {
   for (auto it = journal_.rbegin(); it != journal_.rend(); ++it) *it->first = it->second;
   journal_.clear();
-  for (char* mark : exhausted_journal_) *mark = 0;
+  for (std::uint32_t* mark : exhausted_journal_) *mark = 0;
   exhausted_journal_.clear();
 }
 

@@ -81,17 +81,19 @@ class MaxClosure {
   std::span<const std::uint32_t> up_pointers_, up_nodes_;
   std::vector<std::uint32_t> down_pointers_, down_nodes_, down_edges_;
   std::vector<char> active_, selected_;
-  std::vector<std::uint32_t> seen_, came_by_;  // find_path(): stamps, and the edge a node came by
+  // find_path(), upward (1) or not (0): the search that saw a node last, and the edge it came by.
+  // kExhausted: no path joins the node to open demand (upward) or to supply any more, or it is not
+  // active. Augmentations of a maximal flow open no such path, so that nobody need look there
+  // again.
+  static constexpr std::uint32_t kExhausted = ~std::uint32_t{0};
+  std::vector<std::uint32_t> seen_[2], came_by_;
   std::uint32_t stamp_ = 0;
-  // Nodes that no path joins to open demand (upward: 1) or to supply (0) any more: augmentations of
-  // a maximal flow open no such path, so that searches need not look there again.
-  std::vector<char> exhausted_[2];
   std::vector<double> supply_, demand_, flow_;      // what is left at nodes; flow up each edge
   std::vector<std::uint32_t> distance_, next_arc_;  // distance to open demand; 0: none
   std::vector<std::uint32_t> queue_, sources_;
   std::vector<Step> path_;
   std::vector<std::pair<double*, double>> journal_;  // what changed, and from what
-  std::vector<char*> exhausted_journal_;             // what was marked since
+  std::vector<std::uint32_t*> exhausted_journal_;    // what was marked since
   bool keeps_journal_ = false;
 };
 
