@@ -443,6 +443,7 @@ bool CutSearch::cuts_near_root(const TerminalProblem& p, std::uint32_t k) const 
 // are tight; a cut lies beyond those on its side.
 double CutSearch::raise_by_pushes(const TerminalProblem& p, std::uint32_t k, double most) {
   constexpr int kMostSteps = 200;
+  constexpr double kWorthwhile = 0.002;  // a step, of what is wanted in all
   tight_.assign(p.size(), 0);
   open_.assign(p.is_terminal.begin(), p.is_terminal.end());
   find_below(p, k);
@@ -474,6 +475,7 @@ double CutSearch::raise_by_pushes(const TerminalProblem& p, std::uint32_t k, dou
       for (const auto c : cut_) closure_.push(c, taken);
     }
     raised += taken;
+    if (taken < kWorthwhile * most) break;
   }
   closure_.stop_journal();
   return raised;

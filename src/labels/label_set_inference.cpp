@@ -85,7 +85,7 @@ class LabelSetInference::Impl {
   bool reduce(Scratch& s) const;
   void build_core(Scratch& s) const;
   /// s.selected of the core's nodes.
-  BestLabelSet search_core(Scratch& s, std::int64_t branch_limit, const SearchGoal& goal) const;
+  BestLabelSet search_core(Scratch& s, const BranchLimits& limits, const SearchGoal& goal) const;
   /// s.known of the core's nodes and reserves, for CutSearch.
   void mark_known(std::span<const NodeId> known, Scratch& s) const;
   /// s.selected of the core's nodes, if a label set meets the goal within the relaxation's bound.
@@ -380,12 +380,11 @@ void LabelSetInference::Impl::mark_known(std::span<const NodeId> known, Scratch&
   }
 }
 
-BestLabelSet LabelSetInference::Impl::search_core(Scratch& s, std::int64_t branch_limit,
+BestLabelSet LabelSetInference::Impl::search_core(Scratch& s, const BranchLimits& limits,
                                                   const SearchGoal& goal) const {
-  constexpr std::int64_t kBranchesOnCuts = 30;  // about as dear as some linear programmes
   BestLabelSet result;
-  const auto by_cuts = s.cut_search.solve(
-      s.core, goal.in_haste ? 1 : std::min(branch_limit, kBranchesOnCuts), goal, s.known);
+  const auto by_cuts =
+      s.cut_search.solve(s.core, goal.in_haste ? 1 : limits.on_cuts, goal, s.known);
   result.num_branches = by_cuts.num_branches;
   result.bound = by_cuts.bound;
   if (by_cuts.proven || goal.in_haste) {
@@ -394,9 +393,9 @@ BestLabelSet LabelSetInference::Impl::search_core(Scratch& s, std::int64_t branc
     take_from(s.cut_search, s);
     return result;
   }
-  const auto by_programmes = s.search.solve_by_relaxations(
-      s.core, by_cuts.value, s.cut_search.all_selected(), s.cut_search.alive(),
-      branch_limit - by_cuts.num_branches, goal);
+  const auto by_programmes =
+      s.search.solve_by_relaxations(s.core, by_cuts.value, s.cut_search.all_selected(),
+                                    s.cut_search.alive(), limits.on_programmes, goal);
   result.num_branches += by_programmes.num_branches;
   result.stage = InferenceStage::relaxation;
   take_from(s.search, s);
@@ -491,14 +490,14 @@ LabelSetInference& LabelSetInference::operator=(LabelSetInference&&) noexcept = 
 std::uint32_t LabelSetInference::num_nodes() const { return impl_->num_nodes(); }
 
 BestLabelSet LabelSetInference::best(std::span<const double> scores, Workspace& workspace,
-                                     std::vector<NodeId>& nodes, std::int64_t branch_limit) const {
-  return good(scores, workspace, nodes, {}, {}, branch_limit);
+                                     std::vector<NodeId>& nodes, const BranchLimits& limits) const {
+  return good(scores, workspace, nodes, {}, {}, limits);
 }
 
 BestLabelSet LabelSetInference::good(std::span<const double> scores, Workspace& workspace,
                                      std::vector<NodeId>& nodes, const SearchGoal& goal,
                                      std::span<const NodeId> known,
-                                     std::int64_t branch_limit) const {
+                                     const BranchLimits& limits) const {
   require(scores.size() == num_nodes(), "label sets: scores has ", scores.size(),
           " entries, but must have one a node, ", num_nodes());
   Workspace::Scratch& s = *workspace.scratch_;
@@ -514,7 +513,7 @@ BestLabelSet LabelSetInference::good(std::span<const double> scores, Workspace& 
   } else {
     impl_->build_core(s);
     impl_->mark_known(known, s);
-    result = impl_->search_core(s, branch_limit, goal);
+    result = impl_->search_core(s, limits, goal);
     bound = result.bound;
     impl_->expand(s);
   }

@@ -103,7 +103,7 @@ BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::good_argmax(
     const auto most_branches = std::max<std::int64_t>(12, 100'000 / std::ssize(ws.rewards));
     const auto found = goal.is_exact() ? model_->inference_.best(ws.rewards, ws.inference, y.nodes)
                                        : model_->inference_.good(ws.rewards, ws.inference, y.nodes,
-                                                                 of_sums, {}, most_branches);
+                                                                 of_sums, {}, {most_branches, 0});
     return {evaluate(y), found.bound + constant};
   }
   ws.z.resize(ws.rewards.size());

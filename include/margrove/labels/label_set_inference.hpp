@@ -37,6 +37,13 @@ struct RelaxedLabelSet {
   bool integral = true;  // z is a label set, which is then a best one
 };
 
+/// How far a search branches on bounds by cuts, then on linear programmes. Where one of the two
+/// needs many branches the other mostly needs more (docs/results.md, Label sets on a DAG).
+struct BranchLimits {
+  std::int64_t on_cuts = 1000;
+  std::int64_t on_programmes = 1000;
+};
+
 /// argmax over label sets y = union of A(l) over a non-empty set of leaves l of sum_{n in y} r_n:
 /// maximise sum z_n r_n subject to z_c <= z_p on edges, sum_c z_c >= z_n at inner nodes, and at
 /// least one leaf (docs/notation.md, "How label sets are found"). O(nodes) on trees; NP-hard on
@@ -69,16 +76,16 @@ class LabelSetInference {
 
   /// The best label set's nodes in `nodes`, ascending; one finite score a node. Among children that
   /// tie, the lowest; nodes that add nothing are left out where the constraints allow it.
-  /// branch_limit: branches before CBC takes over.
+  /// Beyond the limits CBC takes over.
   BestLabelSet best(std::span<const double> scores, Workspace& workspace,
-                    std::vector<NodeId>& nodes, std::int64_t branch_limit = 2000) const;
+                    std::vector<NodeId>& nodes, const BranchLimits& limits = {}) const;
 
-  /// A label set that is near enough to the best one, as the goal has it, or as near as so many
-  /// branches came; the bound holds in any case. `known`: the nodes of a label set that is likely
-  /// to be good, from which the search starts; may be empty.
+  /// A label set that is near enough to the best one, as the goal has it, or as near as the
+  /// limits let the search come; the bound holds in any case. `known`: the nodes of a label set
+  /// that is likely to be good, from which the search starts; may be empty.
   BestLabelSet good(std::span<const double> scores, Workspace& workspace,
                     std::vector<NodeId>& nodes, const SearchGoal& goal,
-                    std::span<const NodeId> known = {}, std::int64_t branch_limit = 2000) const;
+                    std::span<const NodeId> known = {}, const BranchLimits& limits = {}) const;
 
   /// The linear relaxation 0 <= z <= 1 of the same problem, one z a node. On trees, and wherever
   /// the closure bound settles the problem, z is a best label set. Otherwise a linear programme

@@ -254,7 +254,7 @@ TEST(LabelSetInference, random_dags_agree_with_brute_force_at_every_stage) {
       EXPECT_EQ(nodes, expected.nodes);
     }
     if (seed % 20 != 0) continue;
-    const auto last_resort = inference.best(scores, workspace, nodes, 0);
+    const auto last_resort = inference.best(scores, workspace, nodes, {0, 0});
     ASSERT_NEAR(last_resort.score, expected.score, 1e-9);
     expect_label_set(graph, scores, nodes, last_resort.score);
   }
@@ -312,14 +312,15 @@ TEST(LabelSetInference, branching_finds_the_optimum_of_cbc) {
     const auto graph = shallow_dag(seed < 6 ? 900 : 300, random);
     const LabelSetInference inference(graph);
     const std::vector<double> scores = shallow_scores(graph, random);
-    const auto by_ilp = inference.best(scores, workspace, nodes, 0);
+    const auto by_ilp = inference.best(scores, workspace, nodes, {0, 0});
     EXPECT_EQ(by_ilp.stage, InferenceStage::ilp);
     expect_label_set(graph, scores, nodes, by_ilp.score);
-    for (const std::int64_t limit : {4, 32, 2000}) {
-      const auto result = inference.best(scores, workspace, nodes, limit);
-      EXPECT_NEAR(result.score, by_ilp.score, 1e-7) << limit;
+    for (const BranchLimits limits :
+         {BranchLimits{4, 0}, BranchLimits{4, 28}, BranchLimits{30, 1000}, BranchLimits{}}) {
+      const auto result = inference.best(scores, workspace, nodes, limits);
+      EXPECT_NEAR(result.score, by_ilp.score, 1e-7) << limits.on_cuts;
       expect_label_set(graph, scores, nodes, result.score);
-      EXPECT_LE(result.num_branches, limit + 2);
+      EXPECT_LE(result.num_branches, limits.on_cuts + limits.on_programmes + 2);
       much_branching += result.num_branches > 31;
       ++settled[result.stage];
     }
