@@ -239,10 +239,12 @@ class Training {
         prior_(extras.prior, used_),
         start_weights_(extras.start_weights, used_),
         outputs_(num_labels),
+        num_workers_(executor.size()),
         scratch_(static_cast<std::size_t>(executor.size())) {
     for (std::size_t i = 0; i < extras.row_weights.size(); ++i) {
       costs_[i] = static_cast<float>(options.C * extras.row_weights[i]);
     }
+    for (const float cost : costs_) total_cost_ += cost;
     problem_ = {.X = used_.view(),
                 .squared_norms = norms_,
                 .costs = costs_,
@@ -253,6 +255,7 @@ class Training {
     if (!prior_ && !start_weights_) problem_.constant_column = constant_column(problem_.X);
     use_newton_ = prefers_newton(problem_.X, problem_.loss);
     const auto blocks = make_blocks(positives_);
+    blocks_left_ = std::ssize(blocks);
     executor.for_each(blocks.size(), [&](std::size_t index, int worker) {
       train_block(blocks[index], scratch_[static_cast<std::size_t>(worker)]);
     });
@@ -277,9 +280,17 @@ class Training {
  private:
   void train_block(const std::vector<std::uint32_t>& labels, BlockScratch& scratch) {
     if (!control_.proceed()) {
-      for (const std::uint32_t label : labels) outputs_[label].fit.stop = control_.stop_reason();
+      for (const std::uint32_t label : labels) {
+        const double at_zero =
+            visit_point_loss(problem_.loss, [](auto loss) { return loss.value(0.0); });
+        outputs_[label].fit = {
+            .primal = at_zero * total_cost_, .dual = 0, .stop = control_.stop_reason()};
+        settle_for_no(label);
+      }
       return;
     }
+    RunControl share(control_, nullptr,
+                     control_.seconds_left() * num_workers_ / static_cast<double>(blocks_left_--));
     std::vector<LaneInput> inputs;
     for (const std::uint32_t label : labels) {
       inputs.push_back({label, positives_[label],
@@ -298,20 +309,40 @@ class Training {
     scratch.weights.assign(problem_.X.num_columns(), Lanes{});
     std::vector<LaneOutput> outputs(labels.size());
     if (!use_newton_) {
-      solve_working_sets(problem_, inputs, scratch, control_, outputs);
+      solve_working_sets(problem_, inputs, scratch, share, outputs);
     } else {
       if (start_weights_) {
         for (std::size_t l = 0; l < labels.size(); ++l) {
           start_weights_.read(labels[l], l, scratch.weights);
         }
       }
-      solve_newton(problem_, inputs, scratch, control_, outputs);
+      solve_newton(problem_, inputs, scratch, share, outputs);
     }
     for (std::size_t l = 0; l < labels.size(); ++l) {
       for (FeatureId& j : outputs[l].weights.features) j = used_.original_id(j);
       outputs_[labels[l]] = std::move(outputs[l]);
+      settle_for_no(labels[l]);
       report(outputs_[labels[l]].fit);
     }
+  }
+
+  // A label whose training was cut short may be worse off than with the answer -1 for all rows, and
+  // would then be chosen before those that have learned to say no.
+  void settle_for_no(std::uint32_t label) {
+    LaneOutput& output = outputs_[label];
+    if (output.fit.stop == Stop::converged || problem_.constant_column == 0) return;
+    const double weight = -1.0 / problem_.constant_column;
+    const double primal = visit_point_loss(problem_.loss, [&](auto loss) {
+      double sum = 0.5 * weight * weight + loss.value(1.0) * total_cost_;
+      for (const std::uint32_t i : positives_[label]) {
+        sum += problem_.costs[i] * (loss.value(-1.0) - loss.value(1.0));
+      }
+      return sum;
+    });
+    if (primal >= output.fit.primal) return;
+    output.fit.primal = primal;
+    output.weights = {{used_.original_id(problem_.X.num_columns() - 1)},
+                      {static_cast<float>(weight)}};
   }
 
   void report(const BinaryFit& fit) {
@@ -330,12 +361,15 @@ class Training {
   std::vector<std::vector<std::uint32_t>> positives_;
   std::vector<double> norms_;
   std::vector<float> costs_;
+  double total_cost_ = 0;
   NodeReader prior_;
   NodeReader start_weights_;
   BlockProblem problem_;
   bool use_newton_ = false;
   std::vector<LaneOutput> outputs_;
+  int num_workers_;
   std::vector<BlockScratch> scratch_;
+  std::atomic<std::int64_t> blocks_left_ = 0;
   std::atomic<std::int64_t> done_ = 0;
 };
 

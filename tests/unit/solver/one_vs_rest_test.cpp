@@ -296,6 +296,65 @@ TEST(OneVsRestLimit, counts_work_over_all_rows_and_not_passes_over_a_few) {
   EXPECT_EQ(fit.stop, Stop::converged);
 }
 
+// Each label alone would take longer than there is for all.
+TEST(OneVsRestLimit, every_label_has_a_share_of_the_time) {
+  const Problem p = random_problem(6, {.rows = 3000, .columns = 20, .labels = 40});
+  for (const int threads : {1, 2}) {
+    Executor executor(threads);
+    RunControl control(nullptr, 0.5);
+    const OneVsRestFit fit =
+        train_one_vs_rest(p.X, p.labels, p.num_labels,
+                          {.loss = "hinge", .C = 100, .tolerance = 1e-12, .max_passes = 1'000'000},
+                          executor, control);
+    EXPECT_EQ(fit.stop, Stop::time_limit);
+    EXPECT_LT(control.seconds(), 5.0);
+    const auto trained = std::count_if(fit.labels.begin(), fit.labels.end(),
+                                       [](const BinaryFit& label) { return label.passes > 0; });
+    EXPECT_GE(trained, 24);  // without shares a block of 8 on each thread
+  }
+}
+
+/// The weights with which a label says no to every row.
+Eigen::VectorXd no_weights(const Problem& problem) {
+  Eigen::VectorXd w = Eigen::VectorXd::Zero(problem.X.num_columns());
+  w[w.size() - 1] = -1.0;  // the intercept
+  return w;
+}
+
+TEST_P(OneVsRest, without_time_every_label_says_no) {
+  const Problem p = problem();
+  Executor executor(1);
+  RunControl control(nullptr, 0.0);
+  const OneVsRestFit fit =
+      train_one_vs_rest(p.X, p.labels, p.num_labels, {.loss = loss()}, executor, control);
+  EXPECT_EQ(fit.stop, Stop::time_limit);
+  EXPECT_GT(fit.relative_gap(), 0);
+  for (std::uint32_t l = 0; l < p.num_labels; ++l) {
+    const Eigen::VectorXd w = column(fit.weights, l);
+    const Eigen::VectorXd zero = Eigen::VectorXd::Zero(w.size());
+    const auto value = [&](const Eigen::VectorXd& weights) {
+      return objective(p, l, weights, zero, point_loss_from_string(loss()), 1.0);
+    };
+    EXPECT_NEAR(fit.labels[l].primal, value(w), 1e-6 * value(w));
+    EXPECT_LE(value(w), std::min(value(zero), value(no_weights(p))) * (1 + 1e-6));
+  }
+}
+
+TEST(OneVsRestLimit, no_label_that_was_cut_short_is_worse_than_a_constant_no) {
+  const Problem p = random_problem(7, {.rows = 3000, .columns = 60, .labels = 40});
+  const OneVsRestFit fit =
+      train(p, {.loss = "hinge", .C = 100, .tolerance = 1e-9, .max_passes = 1});
+  const Eigen::VectorXd no = no_weights(p), zero = Eigen::VectorXd::Zero(no.size());
+  int settled = 0;
+  for (std::uint32_t l = 0; l < p.num_labels; ++l) {
+    const double best = objective(p, l, no, zero, PointLossKind::hinge, 100);
+    EXPECT_LE(fit.labels[l].primal, best * (1 + 1e-9));
+    EXPECT_GE(fit.labels[l].primal, fit.labels[l].dual);
+    settled += column(fit.weights, l).head(no.size() - 1).norm() == 0;
+  }
+  EXPECT_GT(settled, 0);
+}
+
 TEST(OneVsRestInput, no_rows_give_zero_weights) {
   Problem p;
   p.X = CsrMatrix(4);
