@@ -2,7 +2,7 @@
 // COIN-OR's CBC on the same problems; and what searches with goals take and miss. The scores are
 // those of a trained model, so that they are what prediction and training meet.
 //
-//   bench_dag_inference FOLDER MODEL [rows of each kind = 300] [ILP problems of each kind = 20]
+//   bench_dag_inference FOLDER MODEL [test rows = 300] [training rows = 300] [ILPs of each = 20]
 //
 // FOLDER holds train.svm and test.svm, MODEL a multi-label nhsvm or hsvm trained on that train.svm.
 // Prediction: test rows, the hierarchy above the leaves that may be predicted. Loss-augmented:
@@ -156,6 +156,7 @@ void measure(const Problem& p, const LinearPredictor& model, const RawRows& rows
                           {"slack 0.1", {.slack = 0.1}},
                           {"slack 0.01", {.slack = 0.01}}};
   num_rows = std::min(num_rows, X.num_rows());
+  if (num_rows == 0) return;
   const std::size_t step = X.num_rows() / num_rows;
   for (std::size_t k = 0; k < num_rows; ++k) {
     const std::size_t i = k * step;
@@ -226,7 +227,9 @@ void measure(const Problem& p, const LinearPredictor& model, const RawRows& rows
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    fmt::print(stderr, "usage: bench_dag_inference FOLDER MODEL [rows] [ILP problems]\n");
+    fmt::print(
+        stderr,
+        "usage: bench_dag_inference FOLDER MODEL [test rows] [training rows] [ILP problems]\n");
     return 2;
   }
   const std::string folder = argv[1];
@@ -245,8 +248,8 @@ int main(int argc, char** argv) {
     return raw;
   };
   measure(above_candidates(*predictor), *predictor, rows("/test.svm"), false, number(3, 300),
-          number(4, 20));
-  measure(whole_hierarchy(*predictor), *predictor, rows("/train.svm"), true, number(3, 300),
-          number(4, 20));
+          number(5, 20));
+  measure(whole_hierarchy(*predictor), *predictor, rows("/train.svm"), true, number(4, 300),
+          number(5, 20));
   return 0;
 }
