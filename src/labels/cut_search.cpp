@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace margrove::detail {
 namespace {
@@ -138,6 +139,7 @@ void CutSearch::restrict_to(const TerminalProblem& from, std::span<const char> k
 }
 
 void CutSearch::finish(TerminalProblem& p) {
+  terminals_below_of_ = nullptr;
   p.terminals.clear();
   p.above_pointers.assign(1, 0);
   p.above_nodes.clear();
@@ -542,29 +544,34 @@ double CutSearch::change(const TerminalProblem& p, std::size_t t, std::uint32_t 
   return sum;
 }
 
+// By dropping or adding t.
+double CutSearch::gain(const TerminalProblem& p, std::size_t t) const {
+  return chosen_[t] ? -change(p, t, 1) : change(p, t, 0);
+}
+
 // chosen_ (by place in terminals) and count_: drops and adds single terminals while that helps.
 void CutSearch::improve(const TerminalProblem& p) {
   std::size_t num_chosen = 0;
   for (const char c : chosen_) num_chosen += c != 0;
+  gain_.resize(p.terminals.size());
+  for (std::size_t t = 0; t < p.terminals.size(); ++t) gain_[t] = gain(p, t);
   for (int step = 0; step < 200; ++step) {
     std::size_t best = p.terminals.size();
     double best_gain = 0;
     for (std::size_t t = 0; t < p.terminals.size(); ++t) {
       if (chosen_[t] && num_chosen == 1 && p.needed) continue;
-      const double gain = chosen_[t] ? -change(p, t, 1) : change(p, t, 0);
       const bool forced = p.needed && num_chosen == 0;
-      if ((forced && best == p.terminals.size()) || gain > best_gain) {
+      if ((forced && best == p.terminals.size()) || gain_[t] > best_gain) {
         best = t;
-        best_gain = gain;
+        best_gain = gain_[t];
       }
     }
     if (best == p.terminals.size()) break;
-    chosen_[best] = !chosen_[best];
     if (chosen_[best])
-      ++num_chosen;
-    else
       --num_chosen;
-    for (const auto n : p.above(best)) chosen_[best] ? ++count_[n] : --count_[n];
+    else
+      ++num_chosen;
+    flip(p, best);
   }
   if (p.needed && num_chosen == 0) return;
   double value = p.offset;
@@ -572,6 +579,44 @@ void CutSearch::improve(const TerminalProblem& p) {
     if (count_[n] > 0) value += p.weight[n];
   }
   consider(p, value);
+}
+
+// chosen_, count_ and gain_ with t dropped or added.
+void CutSearch::flip(const TerminalProblem& p, std::size_t t) {
+  if (terminals_below_of_ != &p) find_terminals_below(p);
+  chosen_[t] = !chosen_[t];
+  changed_.assign(1, static_cast<std::uint32_t>(t));
+  for (const auto n : p.above(t)) chosen_[t] ? ++count_[n] : --count_[n];
+  // Who would be the first or is the only one below n no longer is, or is again.
+  for (const auto n : p.above(t)) {
+    const std::uint32_t before = chosen_[t] ? count_[n] - 1 : count_[n] + 1;
+    const bool of_chosen = std::max(before, count_[n]) == 2;
+    if (std::max(before, count_[n]) > 2) continue;
+    for (std::uint32_t k = terminals_below_pointers_[n]; k < terminals_below_pointers_[n + 1];
+         ++k) {
+      const std::uint32_t other = terminals_below_[k];
+      if ((chosen_[other] != 0) == of_chosen) changed_.push_back(other);
+    }
+  }
+  std::sort(changed_.begin(), changed_.end());
+  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+  for (const auto other : changed_) gain_[other] = gain(p, other);
+}
+
+// By place in terminals; one row a node.
+void CutSearch::find_terminals_below(const TerminalProblem& p) {
+  terminals_below_of_ = &p;
+  terminals_below_pointers_.assign(p.size() + std::size_t{2}, 0);
+  terminals_below_.resize(p.above_nodes.size());
+  for (const auto n : p.above_nodes) ++terminals_below_pointers_[n + std::size_t{2}];
+  std::partial_sum(terminals_below_pointers_.begin(), terminals_below_pointers_.end(),
+                   terminals_below_pointers_.begin());
+  for (std::size_t t = 0; t < p.terminals.size(); ++t) {
+    for (const auto n : p.above(t)) {
+      terminals_below_[terminals_below_pointers_[n + std::size_t{1}]++] =
+          static_cast<std::uint32_t>(t);
+    }
+  }
 }
 
 void CutSearch::consider(const TerminalProblem& p, double value) {

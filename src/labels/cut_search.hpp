@@ -88,6 +88,9 @@ class CutSearch {
   void improve(const TerminalProblem& p);
   void consider(const TerminalProblem& p, double value);
   double change(const TerminalProblem& p, std::size_t t, std::uint32_t count) const;
+  double gain(const TerminalProblem& p, std::size_t t) const;
+  void flip(const TerminalProblem& p, std::size_t t);
+  void find_terminals_below(const TerminalProblem& p);
 
   const LabelSetCore* core_ = nullptr;
   std::int64_t branch_limit_ = 0, num_branches_ = 0;
@@ -107,6 +110,9 @@ class CutSearch {
   std::vector<char> completed_;       // nodes with a terminal of the closure below them
   std::vector<char> chosen_;          // terminals, by their place
   std::vector<std::uint32_t> count_;  // of chosen terminals below each node
+  std::vector<double> gain_;          // of dropping or adding a terminal
+  std::vector<std::uint32_t> changed_, terminals_below_pointers_, terminals_below_;
+  const TerminalProblem* terminals_below_of_ = nullptr;  // the problem that these are of
   std::vector<char> tight_, open_;
   std::vector<std::uint32_t> number_, below_, cut_, queue_, stamp_;
   std::uint32_t now_ = 0;
