@@ -100,7 +100,8 @@ BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::good_argmax(
   Labelling y;
   if (model_->maximum_ == LabelSetMaximum::exact) {
     // Near the optimum many label sets are nearly tied, and proofs take seconds.
-    const auto most_branches = std::max<std::int64_t>(12, 100'000 / std::ssize(ws.rewards));
+    const auto most_branches = static_cast<std::int64_t>(
+        goal.patience * std::max(12.0, 100'000.0 / static_cast<double>(ws.rewards.size())));
     const auto found = goal.is_exact() ? model_->inference_.best(ws.rewards, ws.inference, y.nodes)
                                        : model_->inference_.good(ws.rewards, ws.inference, y.nodes,
                                                                  of_sums, {}, {most_branches, 0});

@@ -13,6 +13,7 @@ struct SearchGoal {
   double share = 0.0;                                       // in [0, 1)
   double floor = -std::numeric_limits<double>::infinity();  // what is at hand; used with share only
   bool in_haste = false;  // end anyway where it gets dear; u - v is then what it is
+  double patience = 1;    // times the usual work, after which a search may end short of the goal
 
   static SearchGoal haste() {
     return {.slack = std::numeric_limits<double>::infinity(), .in_haste = true};

@@ -148,6 +148,8 @@ class Bcfw {
       if (!control_.proceed(progress)) break;
       const bool near_end = relative(bound, dual_ + bound) <= kClosingShare * options_.tolerance;
       if (near_end) converged = certify(fit);
+      // It is the bounds that keep up the gap: unless searches try harder, they might for good.
+      if (effort_ == Effort::fair && gaps_.open() > gaps_.known()) patience_ *= 2;
       if (effort_ == Effort::hasty && progress.relative_gap <= options_.tolerance) {
         effort_ = Effort::fair;
         if (!near_end) gaps_.wake_all();
@@ -294,6 +296,7 @@ class Bcfw {
       SearchGoal goal = SearchGoal::haste();
       if (effort != Effort::hasty) {
         goal = {.slack = kSlackShare * options_.tolerance * primal_estimate_ / total_budget_};
+        goal.patience = patience_;
         if constexpr (EvaluatingOracle<OracleOf<Model>>) {
           if (effort == Effort::fair && budgets_[i] > 0) {
             goal.share = kFairShare;
@@ -530,7 +533,9 @@ class Bcfw {
     fit.dual = dual_;
     fit.primal = 0.5 * squared_norm({weights, 1.0}) + loss;
     fit.relative_gap = relative(fit.primal - fit.dual, fit.primal);
-    return fit.relative_gap <= options_.tolerance;
+    if (fit.relative_gap <= options_.tolerance) return true;
+    patience_ *= 2;
+    return false;
   }
 
   std::vector<std::uint32_t> shuffled(std::uint64_t stream) const {
@@ -563,6 +568,7 @@ class Bcfw {
   bool has_start_ = false;
   double deadline_ = std::numeric_limits<double>::infinity();  // of a late certificate
   Effort effort_ = Effort::full;
+  double patience_ = 1.0;  // of searches with goals, but for those in haste
   double dual_ = 0.0;
   double primal_estimate_ = 0.0;
   std::int64_t oracle_calls_ = 0;

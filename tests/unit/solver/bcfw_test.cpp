@@ -545,6 +545,35 @@ TEST(Bcfw, time_that_is_out_ends_the_certificate_too) {
   EXPECT_FALSE(fit.relative_gap <= 1);
 }
 
+/// Finds the best leaf at once, and proves it the better the more patience there is.
+struct DoubtingOracle {
+  using Labelling = NodeId;
+  PathModel::Oracle inner;
+  Candidate<NodeId> argmax(double w_m, double w_g) const { return inner.argmax(w_m, w_g); }
+  BoundedCandidate<NodeId> good_argmax(double w_m, double w_g, const SearchGoal& goal) const {
+    const auto best = inner.argmax(w_m, w_g);
+    return {best, w_m * best.m + w_g * best.g + 0.5 / goal.patience};
+  }
+  Candidate<NodeId> truth() const { return inner.truth(); }
+};
+
+TEST(Bcfw, searches_get_more_patience_until_their_bounds_are_tight_enough) {
+  const TinyProblem p = tiny_problem(12, 0.3, 60, 5, 1);
+  const PathModel model(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::hamming);
+  const auto fit = [&](const auto& given) {
+    Executor executor(1);
+    RunControl control;
+    return Bcfw(given, MarginRescaling{}, MarginSearch{}, {.C = 1.0, .tolerance = 1e-3}, executor,
+                control)
+        .run();
+  };
+  const StructuredFit doubting = fit(PlainModel<PathModel, DoubtingOracle>{model});
+  const StructuredFit exact = fit(PlainPathModel{model});
+  EXPECT_EQ(doubting.stop, Stop::converged);
+  EXPECT_LE(doubting.relative_gap, 1e-3);
+  EXPECT_NEAR(doubting.dual, exact.dual, 2e-3 * exact.primal);
+}
+
 TEST(PathSvm, one_leaf_or_no_rows_need_no_weights) {
   TinyProblem p = tiny_problem(5, 0.0, 4, 3, 1);
   const LabelEdge edges[] = {{0, 1}, {1, 2}};
