@@ -100,8 +100,8 @@ BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::good_argmax(
   Labelling y;
   if (model_->maximum_ == LabelSetMaximum::exact) {
     // Near the optimum many label sets are nearly tied, and proofs take seconds.
-    const auto most_branches = static_cast<std::int64_t>(
-        goal.patience * std::max(12.0, 100'000.0 / static_cast<double>(ws.rewards.size())));
+    const double usual = std::max(12.0, 100'000.0 / static_cast<double>(ws.rewards.size()));
+    const auto most_branches = static_cast<std::int64_t>(std::min(goal.patience * usual, 1e15));
     const auto found = goal.is_exact() ? model_->inference_.best(ws.rewards, ws.inference, y.nodes)
                                        : model_->inference_.good(ws.rewards, ws.inference, y.nodes,
                                                                  of_sums, {}, {most_branches, 0});

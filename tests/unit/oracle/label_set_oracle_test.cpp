@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <set>
 
 #include "margrove/base/errors.hpp"
@@ -181,20 +182,50 @@ TEST_P(LabelSetOracle, implicit_differences_equal_explicit_ones) {
 }
 
 // A node with three children, and three leaves below two of them each: halves pay.
-TEST(LabelSetModel, the_relaxed_maximum_takes_shares_where_they_are_worth_more) {
-  const LabelEdge edges[] = {{0, 3}, {1, 3}, {0, 4}, {2, 4}, {1, 5}, {2, 5}};
-  const LabelGraph graph = LabelGraph::build(6, edges);
-  CsrMatrix X(1);
-  X.append_row(std::vector<FeatureId>{0}, std::vector<float>{1});
+/// One row whose label is leaf 3. Inner nodes add 2 each; leaves cost 2.4, and one of them
+/// completes but two nodes.
+struct LeavesOfTwo {
+  LabelGraph graph = [] {
+    const LabelEdge edges[] = {{0, 3}, {1, 3}, {0, 4}, {2, 4}, {1, 5}, {2, 5}};
+    return LabelGraph::build(6, edges);
+  }();
+  CsrMatrix X{1};
   LabelSets sets;
-  sets.append(std::vector<LabelId>{3});
-  const std::vector<double> alpha(6, 1.0);
-  const LabelSetModel exact(X, sets, graph, alpha);
-  const LabelSetModel relaxed(X, sets, graph, alpha, false, LabelSetMaximum::relaxed);
-  std::vector<float> w(exact.num_weights(), 0.0F);
-  // Inner nodes add 2 each; leaves cost 2.4, so that one leaf completes but two nodes.
-  for (const NodeId n : {0, 1, 2}) w[exact.scorer().column(NodeId(n))] = 2.0F;
-  for (const NodeId n : {3, 4, 5}) w[exact.scorer().column(NodeId(n))] = -2.4F;
+  std::vector<double> alpha = std::vector<double>(6, 1.0);
+
+  LeavesOfTwo() {
+    X.append_row(std::vector<FeatureId>{0}, std::vector<float>{1});
+    sets.append(std::vector<LabelId>{3});
+  }
+  LabelSetModel model(LabelSetMaximum maximum) const {
+    return LabelSetModel(X, sets, graph, alpha, false, maximum);
+  }
+  static std::vector<float> weights(const LabelSetModel& model) {
+    std::vector<float> w(model.num_weights(), 0.0F);
+    for (const NodeId n : {0, 1, 2}) w[model.scorer().column(NodeId(n))] = 2.0F;
+    for (const NodeId n : {3, 4, 5}) w[model.scorer().column(NodeId(n))] = -2.4F;
+    return w;
+  }
+};
+
+TEST(LabelSetModel, a_search_with_endless_patience_proves_its_answer) {
+  const LeavesOfTwo p;
+  const LabelSetModel model = p.model(LabelSetMaximum::exact);
+  const std::vector<float> w = LeavesOfTwo::weights(model);
+  LabelSetModel::Workspace workspace;
+  for (const double patience : {1.0, 1e30, std::numeric_limits<double>::infinity()}) {
+    const auto found = model.oracle(0, {w, 1.0}, workspace)
+                           .good_argmax(1.0, 0.0, {.slack = 1e-6, .patience = patience});
+    EXPECT_NEAR(found.candidate.m, 0.0, 1e-5);
+    EXPECT_NEAR(found.bound, 0.0, 1e-5) << patience;
+  }
+}
+
+TEST(LabelSetModel, the_relaxed_maximum_takes_shares_where_they_are_worth_more) {
+  const LeavesOfTwo p;
+  const LabelSetModel exact = p.model(LabelSetMaximum::exact);
+  const LabelSetModel relaxed = p.model(LabelSetMaximum::relaxed);
+  const std::vector<float> w = LeavesOfTwo::weights(exact);
   LabelSetModel::Workspace workspace;
   const auto best = exact.oracle(0, {w, 1.0}, workspace).argmax(1.0, 0.0);
   const auto oracle = relaxed.oracle(0, {w, 1.0}, workspace);
