@@ -17,6 +17,7 @@ struct BlockProblem {
   CsrView X;
   std::span<const double> squared_norms;
   std::span<const float> costs;  // C_i
+  double total_cost = 0;         // their sum
   PointLossKind loss = PointLossKind::hinge;
   double tolerance = 1e-3;
   int max_passes = 1000;

@@ -73,12 +73,10 @@ class BlockNewton {
   /// problems have little curvature already.
   void start_at_base_rates() {
     if constexpr (std::is_same_v<Loss, LogisticLoss>) {
-      double total = 0;
-      for (const float cost : problem_.costs) total += cost;
       for (std::size_t l = 0; l < inputs_.size(); ++l) {
         double own = 0;
         for (const std::uint32_t i : inputs_[l].positives) own += problem_.costs[i];
-        const double odds = (own + 0.5) / (std::max(0.0, total - own) + 0.5);
+        const double odds = (own + 0.5) / (std::max(0.0, problem_.total_cost - own) + 0.5);
         scratch_.weights.back().at[l] =
             static_cast<float>(std::log(odds) / problem_.constant_column);
       }

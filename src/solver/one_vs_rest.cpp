@@ -244,10 +244,10 @@ class Training {
     for (std::size_t i = 0; i < extras.row_weights.size(); ++i) {
       costs_[i] = static_cast<float>(options.C * extras.row_weights[i]);
     }
-    for (const float cost : costs_) total_cost_ += cost;
     problem_ = {.X = used_.view(),
                 .squared_norms = norms_,
                 .costs = costs_,
+                .total_cost = std::accumulate(costs_.begin(), costs_.end(), 0.0),
                 .loss = point_loss_from_string(options.loss),
                 .tolerance = options.tolerance,
                 .max_passes = options.max_passes,
@@ -280,15 +280,15 @@ class Training {
  private:
   void train_block(const std::vector<std::uint32_t>& labels, BlockScratch& scratch) {
     if (!control_.proceed()) {
+      const double at_zero = visit_point_loss(
+          problem_.loss, [&](auto loss) { return loss.value(0.0) * problem_.total_cost; });
       for (const std::uint32_t label : labels) {
-        const double at_zero =
-            visit_point_loss(problem_.loss, [](auto loss) { return loss.value(0.0); });
-        outputs_[label].fit = {
-            .primal = at_zero * total_cost_, .dual = 0, .stop = control_.stop_reason()};
+        outputs_[label].fit = {.primal = at_zero, .dual = 0, .stop = control_.stop_reason()};
         settle_for_no(label);
       }
       return;
     }
+    // An even part of the time left, so that no label goes without.
     RunControl share(control_, nullptr,
                      control_.seconds_left() * num_workers_ / static_cast<double>(blocks_left_--));
     std::vector<LaneInput> inputs;
@@ -333,7 +333,7 @@ class Training {
     if (output.fit.stop == Stop::converged || problem_.constant_column == 0) return;
     const double weight = -1.0 / problem_.constant_column;
     const double primal = visit_point_loss(problem_.loss, [&](auto loss) {
-      double sum = 0.5 * weight * weight + loss.value(1.0) * total_cost_;
+      double sum = 0.5 * weight * weight + loss.value(1.0) * problem_.total_cost;
       for (const std::uint32_t i : positives_[label]) {
         sum += problem_.costs[i] * (loss.value(-1.0) - loss.value(1.0));
       }
@@ -361,7 +361,6 @@ class Training {
   std::vector<std::vector<std::uint32_t>> positives_;
   std::vector<double> norms_;
   std::vector<float> costs_;
-  double total_cost_ = 0;
   NodeReader prior_;
   NodeReader start_weights_;
   BlockProblem problem_;
