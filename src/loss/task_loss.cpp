@@ -118,23 +118,11 @@ PathLoss::PathLoss(TaskLoss kind, const LabelGraph& graph, std::span<const doubl
                            ? std::vector<double>(alpha.begin(), alpha.end())
                            : std::vector<double>(graph.num_nodes(), 1.0)) {}
 
-double PathLoss::loss_of(double distance) const {
-  switch (kind_) {
-    case TaskLoss::normalized:
-      return std::sqrt(distance);
-    case TaskLoss::zero_one:
-      return distance > 0 ? 1.0 : 0.0;
-    case TaskLoss::hamming:
-      break;
-  }
-  return distance;
-}
-
-double PathLoss::operator()(NodeId a, NodeId b) const { return loss_of(distance_(a, b)); }
+double PathLoss::operator()(NodeId a, NodeId b) const { return of_distance(distance_(a, b)); }
 
 void PathLoss::from(NodeId b, std::span<double> losses) const {
   distance_.from(b, losses);
-  for (double& loss : losses) loss = loss_of(loss);
+  for (double& loss : losses) loss = of_distance(loss);
 }
 
 }  // namespace margrove

@@ -9,11 +9,11 @@
 namespace margrove {
 namespace {
 
-// scores = sum_k x_k W_k, four rows at a time to save traffic on `scores`
+// scores = sum_k x_k W_k over `width` columns, four rows at a time to save traffic on `scores`
 MARGROVE_MULTIVERSION
 void sweep(const FeatureId* rows, const float* x, std::size_t nonzeros, const float* w,
-           std::size_t stride, float* scores) {
-  for (std::size_t c = 0; c < stride; ++c) scores[c] = 0.0F;
+           std::size_t stride, std::size_t width, float* scores) {
+  for (std::size_t c = 0; c < width; ++c) scores[c] = 0.0F;
   std::size_t k = 0;
   for (; k + 4 <= nonzeros; k += 4) {
     const float* w0 = w + rows[k] * stride;
@@ -22,7 +22,7 @@ void sweep(const FeatureId* rows, const float* x, std::size_t nonzeros, const fl
     const float* w3 = w + rows[k + 3] * stride;
     const float x0 = x[k], x1 = x[k + 1], x2 = x[k + 2], x3 = x[k + 3];
 #pragma omp simd
-    for (std::size_t c = 0; c < stride; ++c) {
+    for (std::size_t c = 0; c < width; ++c) {
       scores[c] += (x0 * w0[c] + x1 * w1[c]) + (x2 * w2[c] + x3 * w3[c]);
     }
   }
@@ -30,7 +30,7 @@ void sweep(const FeatureId* rows, const float* x, std::size_t nonzeros, const fl
     const float* w0 = w + rows[k] * stride;
     const float x0 = x[k];
 #pragma omp simd
-    for (std::size_t c = 0; c < stride; ++c) scores[c] += x0 * w0[c];
+    for (std::size_t c = 0; c < width; ++c) scores[c] += x0 * w0[c];
   }
 }
 
@@ -61,7 +61,7 @@ void sweep_updates(const FeatureId* rows, const float* x, std::size_t nonzeros,
 }  // namespace
 
 NodeScorer::NodeScorer(const CsrView& X, const LabelGraph& graph, std::span<const double> alpha,
-                       bool all_features) {
+                       bool all_features, std::span<const NodeId> order) {
   require(alpha.size() == graph.num_nodes(), "node scorer: ", alpha.size(),
           " node weights alpha, but must be ", graph.num_nodes());
   for (std::size_t n = 0; n < alpha.size(); ++n) {
@@ -88,7 +88,7 @@ NodeScorer::NodeScorer(const CsrView& X, const LabelGraph& graph, std::span<cons
     for (const NodeId n : graph.ancestors(leaf)) ++leaves_below[n];
   }
   column_of_node_.assign(graph.num_nodes(), kNoColumn);
-  for (const NodeId n : graph.topological_order()) {
+  for (const NodeId n : order.empty() ? graph.topological_order() : order) {
     if (alpha[n] > 0 && leaves_below[n] < graph.leaves().size()) {
       column_of_node_[n] = num_columns_++;
       node_of_column_.push_back(n);
@@ -101,9 +101,19 @@ NodeScorer::NodeScorer(const CsrView& X, const LabelGraph& graph, std::span<cons
 void NodeScorer::scores(std::size_t i, ScaledWeights w, std::vector<float>& scores) const {
   const SparseRow x = X_.row(i);
   scores.resize(stride_);
-  sweep(x.columns.data(), x.values.data(), x.size(), w.values.data(), stride_, scores.data());
+  sweep(x.columns.data(), x.values.data(), x.size(), w.values.data(), stride_, stride_,
+        scores.data());
   const auto scale = static_cast<float>(w.scale);
   for (std::uint32_t c = 0; c < num_columns_; ++c) scores[c] *= scale * sqrt_alpha_[c];
+}
+
+void NodeScorer::scores(std::size_t i, ScaledWeights w, std::uint32_t begin, std::uint32_t end,
+                        std::span<float> scores) const {
+  const SparseRow x = X_.row(i);
+  sweep(x.columns.data(), x.values.data(), x.size(), w.values.data() + begin, stride_, end - begin,
+        scores.data() + begin);
+  const auto scale = static_cast<float>(w.scale);
+  for (std::uint32_t c = begin; c < end; ++c) scores[c] *= scale * sqrt_alpha_[c];
 }
 
 void NodeScorer::gather(std::size_t i, ScaledWeights w, Scratch& scratch) const {

@@ -2,6 +2,7 @@
 // Task losses between the root paths of two leaves. With y = A(l) and y' = A(l'), both are read off
 // the symmetric difference y △ y': its size (Hamming, hsvm) or sqrt of its weight (NHSVM, eq. 11).
 
+#include <cmath>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@ class PathDistance {
   /// distances[k] = (*this)(leaf k, b), leaves ascending. O(nodes) on trees, O(sum of |A(l)|) on
   /// DAGs.
   void from(NodeId b, std::span<double> distances) const;
+  double weight(NodeId n) const { return weights_[n]; }
 
  private:
   double tree_distance(NodeId a, NodeId b) const;
@@ -59,10 +61,15 @@ class PathLoss {
   double operator()(NodeId a, NodeId b) const;
   /// losses[k] = (*this)(leaf k, b), leaves ascending.
   void from(NodeId b, std::span<double> losses) const;
+  /// The loss of two leaves whose symmetric difference has this weight, a sum of node_weight();
+  /// never falls with it.
+  double of_distance(double distance) const {
+    if (kind_ == TaskLoss::normalized) return std::sqrt(distance);
+    return kind_ == TaskLoss::hamming ? distance : static_cast<double>(distance > 0);
+  }
+  double node_weight(NodeId n) const { return distance_.weight(n); }
 
  private:
-  double loss_of(double distance) const;
-
   TaskLoss kind_;
   PathDistance distance_;
 };

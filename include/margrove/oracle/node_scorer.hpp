@@ -49,13 +49,16 @@ class NodeScorer {
   };
 
   /// all_features: W has a row for each column of X, also those that are empty, so that its places
-  /// are the same for other rows. Throws InvalidInput if there is not one finite alpha >= 0 a node.
+  /// are the same for other rows. order: that of the columns, all nodes, parents first; empty: the
+  /// graph's. Throws InvalidInput if there is not one finite alpha >= 0 a node.
   NodeScorer(const CsrView& X, const LabelGraph& graph, std::span<const double> alpha,
-             bool all_features = false);
+             bool all_features = false, std::span<const NodeId> order = {});
 
   std::size_t num_rows() const { return X_.num_rows(); }
   std::size_t num_weights() const { return features_.size() * stride_; }
   std::uint32_t num_columns() const { return num_columns_; }
+  /// Rows of W.
+  std::size_t num_features() const { return features_.size(); }
   /// Columns are in topological order: parents come first.
   std::uint32_t column(NodeId n) const { return column_of_node_[n]; }
   NodeId node(std::uint32_t column) const { return node_of_column_[column]; }
@@ -67,6 +70,9 @@ class NodeScorer {
   /// scores[c] = sqrt(alpha) W · x_i of every column; `scores` is resized to a padded length.
   /// O(nonzeros x columns).
   void scores(std::size_t i, ScaledWeights w, std::vector<float>& scores) const;
+  /// The same of the columns [begin, end) only, written there. O(nonzeros x (end - begin)).
+  void scores(std::size_t i, ScaledWeights w, std::uint32_t begin, std::uint32_t end,
+              std::span<float> scores) const;
   /// The same of scratch.columns only, added to scratch.sums.
   void gather(std::size_t i, ScaledWeights w, Scratch& scratch) const;
   /// W_c += scratch.sums[c] sqrt(alpha_c) x_i for c in scratch.columns, and clears scratch.

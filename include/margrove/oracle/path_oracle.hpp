@@ -63,10 +63,11 @@ class PathModel {
   };
 
   /// leaf_of_row[i] is the leaf of row i; one alpha >= 0 a node. Keeps a copy of X, refers to
-  /// nothing. Throws InvalidInput naming the row whose label is not a leaf, and on sizes or weights
-  /// that do not fit.
+  /// nothing. all_features, order: NodeScorer's. Throws InvalidInput naming the row whose label is
+  /// not a leaf, and on sizes or weights that do not fit.
   PathModel(const CsrView& X, std::span<const NodeId> leaf_of_row, const LabelGraph& graph,
-            std::span<const double> alpha, TaskLoss loss, bool all_features = false);
+            std::span<const double> alpha, TaskLoss loss, bool all_features = false,
+            std::span<const NodeId> order = {});
 
   std::size_t num_examples() const { return scorer_.num_rows(); }
   std::size_t num_weights() const { return scorer_.num_weights(); }

@@ -64,6 +64,7 @@ class Bcfw {
         searches_(static_cast<std::size_t>(executor.size()), search),
         workspaces_(static_cast<std::size_t>(executor.size())) {
     validate(options);
+    if constexpr (kBounded) bounds_.resize(model.num_bounds(), 0.0F);
     require(example_weights.empty() || example_weights.size() == budgets_.size(),
             "bcfw: ", example_weights.size(), " example weights, but must be one an example, ",
             budgets_.size());
@@ -102,7 +103,7 @@ class Bcfw {
     double room = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < start.size(); ++i) {
       active_[i] = {};
-      const auto oracle = model_.oracle(i, {w_, 1.0}, workspaces_[0]);
+      const auto oracle = oracle_at(i, w_, 0);
       double total = 0.0;
       for (std::size_t k = 0; k < start[i].labellings.size(); ++k) {
         const auto place = oracle.evaluate(start[i].labellings[k]);
@@ -174,6 +175,7 @@ class Bcfw {
  private:
   using Found = SearchResult<Labelling>;
   static constexpr bool kImplicit = ImplicitDifferences<Model>;
+  static constexpr bool kBounded = BoundedModel<Model>;
   static constexpr bool kBounding = GoalSearchFor<Search, OracleOf<Model>, Psi>;
   static constexpr double kNapShare = 0.1;         // of the gap allowed an example
   static constexpr double kBlockTolerance = 0.05;  // of a block's first violation
@@ -220,7 +222,7 @@ class Bcfw {
 
   // search and step in one, where the oracle's scores serve both
   void visit(std::size_t i) {
-    const auto oracle = model_.oracle(i, {w_, 1.0}, workspaces_[0]);
+    const auto oracle = oracle_at(i, w_, 0);
     const Found found = search(i, oracle, 0, effort_);
     oracle_calls_ += found.oracle_calls;
     admit(i, found.best);
@@ -258,7 +260,7 @@ class Bcfw {
 
   // Gives places to neighbours of the labellings with weight, and loads margins_.
   void admit_neighbours(std::size_t i) {
-    const auto oracle = model_.oracle(i, {w_, 1.0}, workspaces_[0]);
+    const auto oracle = oracle_at(i, w_, 0);
     for (const auto& each :
          best_neighbours(oracle, psi_, active_[i], model_.truth(i), budgets_[i])) {
       admit(i, each);
@@ -272,7 +274,7 @@ class Bcfw {
 
   // Gives places to steps from the labelling with the largest weight, and loads margins_.
   void admit_steps(std::size_t i) {
-    const auto oracle = model_.oracle(i, {w_, 1.0}, workspaces_[0]);
+    const auto oracle = oracle_at(i, w_, 0);
     for (const auto& y : steps_from_heaviest(oracle, active_[i], model_.truth(i), budgets_[i])) {
       if (!active_[i].contains(y)) admit(i, oracle.evaluate(y));
     }
@@ -283,7 +285,7 @@ class Bcfw {
   void search_all(std::span<const std::uint32_t> examples, std::span<const float> weights,
                   Effort effort, std::span<Found> found) {
     executor_.for_each(examples.size(), [&](std::size_t k, int worker) {
-      const auto oracle = model_.oracle(examples[k], {weights, 1.0}, workspaces_[worker]);
+      const auto oracle = oracle_at(examples[k], weights, worker);
       const bool late = control_.seconds() > deadline_;
       found[k] = search(examples[k], oracle, worker, late ? Effort::hasty : effort);
     });
@@ -320,6 +322,17 @@ class Bcfw {
       sum += set.duals[k] * psi_.value(place.m, place.g);
     }
     return sum / budgets_[i];
+  }
+
+  OracleOf<Model> oracle_at(std::size_t i, std::span<const float> weights, int worker) {
+    typename Model::Workspace& workspace = workspaces_[static_cast<std::size_t>(worker)];
+    if constexpr (kBounded) {
+      const bool are_bounded = weights.data() == w_.data();
+      return model_.oracle(i, {weights, 1.0}, are_bounded ? bounds_ : std::span<const float>{},
+                           workspace);
+    } else {
+      return model_.oracle(i, {weights, 1.0}, workspace);
+    }
   }
 
   // Makes sure that the labelling has a place in the active set.
@@ -426,7 +439,11 @@ class Bcfw {
   // w += sum_k coefficients[k] d_ik. With u = sum_t t (t - 1) / 2 (w_t - w_{t-1}), the average
   // 2 / (T (T + 1)) sum_t t w_t is w_T - 2 u / (T (T + 1)).
   void move_weights(std::size_t i, std::span<double> coefficients) {
-    add_differences(i, coefficients, w_);
+    if constexpr (kBounded) {
+      model_.add_differences(i, active_[i].labellings, coefficients, workspaces_[0], w_, bounds_);
+    } else {
+      add_differences(i, coefficients, w_);
+    }
     if (!options_.averaging) return;
     ++steps_;
     for (double& each : coefficients) each *= 0.5 * steps_ * (steps_ - 1);
@@ -459,6 +476,7 @@ class Bcfw {
       if (set.size() > 0) add_differences(i, margins_, w_);
     }
     dual_ -= 0.5 * squared_norm({w_, 1.0});
+    if constexpr (kBounded) model_.bound_weights(w_, bounds_);
   }
 
   // Once time is out a certificate has a grace only. With bounds, what is left is then searched in
@@ -564,6 +582,7 @@ class Bcfw {
   std::vector<LabelCache<Labelling>> caches_;
   BlockGaps gaps_;
   std::vector<float> w_, late_, average_;
+  std::vector<float> bounds_;  // those of w_, if the model has some
   double steps_ = 0.0;
   bool has_start_ = false;
   double deadline_ = std::numeric_limits<double>::infinity();  // of a late certificate

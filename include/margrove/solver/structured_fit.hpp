@@ -60,6 +60,24 @@ concept AppendedProducts =
       { model.append_products(i, labellings, known, workspace, products) } -> std::same_as<void>;
     };
 
+/// Optional for such a model: bounds on what parts of the weights can give, by which its oracles
+/// skip parts without another answer. They are kept beside the weights.
+template <class M>
+concept BoundedModel =
+    ImplicitDifferences<M> &&
+    requires(const M& model, std::size_t i, std::span<const typename M::Labelling> labellings,
+             ScaledWeights w, std::span<const float> known, typename M::Workspace& workspace,
+             std::span<const double> coefficients, std::span<float> weights,
+             std::span<float> bounds) {
+      { model.num_bounds() } -> std::convertible_to<std::size_t>;  // all 0 at weights of 0
+      { model.bound_weights(weights, bounds) } -> std::same_as<void>;
+      { model.oracle(i, w, known, workspace) } -> Oracle;  // without bounds if there are none
+      // as above, and the bounds follow
+      {
+        model.add_differences(i, labellings, coefficients, workspace, weights, bounds)
+      } -> std::same_as<void>;
+    };
+
 /// Optional for a model: weights += factor * difference(i, y), not written down.
 template <class M>
 concept AddingModel =
