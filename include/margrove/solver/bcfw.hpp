@@ -186,6 +186,9 @@ class Bcfw {
   // Of the gap asked for: where the certificate is tried, and what its searches may leave open.
   static constexpr double kClosingShare = kBounding ? 0.85 : 1.0;
   static constexpr double kSlackShare = 0.15;
+  // Of what a certificate may leave open: its labellings are worth a little more than those known.
+  static constexpr double kAllowanceShare = 0.8;
+  static constexpr int kMoreSearches = 5;  // of a certificate
   // A fair search ends at a labelling that gains at least 1 - this of what any could.
   static constexpr double kFairShare = 0.5;
 
@@ -297,7 +300,7 @@ class Bcfw {
     if constexpr (kBounding) {
       SearchGoal goal = SearchGoal::haste();
       if (effort != Effort::hasty) {
-        goal = {.slack = kSlackShare * options_.tolerance * primal_estimate_ / total_budget_};
+        goal = {.slack = effort == Effort::full ? slack_ : least_slack()};
         goal.patience = patience_;
         if constexpr (EvaluatingOracle<OracleOf<Model>>) {
           if (effort == Effort::fair && budgets_[i] > 0) {
@@ -310,6 +313,10 @@ class Bcfw {
     } else {
       return search(oracle, psi_, caches_[i]);
     }
+  }
+
+  double least_slack() const {
+    return kSlackShare * options_.tolerance * primal_estimate_ / total_budget_;
   }
 
   // sum_y a_iy psi_iy / C_i where the oracle looks
@@ -498,6 +505,68 @@ class Bcfw {
     fit.relative_gap = relative(fit.primal - fit.dual, fit.primal);
   }
 
+  // The upper bounds C_i max_y psi_iy on the losses of the examples, and whether the searches met
+  // them, where searches have no goals.
+  struct Certificate {
+    std::vector<double> losses;
+    bool is_exact = true;
+  };
+
+  // Searches for the examples at these weights; what is found joins the active sets. False if
+  // interrupted or too late to go on.
+  bool examine(std::span<const std::uint32_t> examples, std::span<const float> weights,
+               Certificate& certificate) {
+    std::vector<Found> found(std::min(kChunk, examples.size()));
+    // What the bounds may leave open: all that the gap at known labellings and other examples do
+    // not take. What one chunk does not need is left to those after it.
+    double allowance = options_.tolerance * primal_estimate_ - gaps_.known() - gaps_.open();
+    double budget = 0.0;
+    for (const std::uint32_t i : examples) {
+      allowance += gaps_.open(i);
+      budget += budgets_[i];
+    }
+    for (std::size_t begin = 0; begin < examples.size(); begin += kChunk) {
+      if (control_.stop_reason() == Stop::interrupted) return false;  // nobody waits for the gap
+      if (is_late() && !kBounding) return false;
+      const std::span chunk = examples.subspan(begin, std::min(kChunk, examples.size() - begin));
+      slack_ = std::max(least_slack(), kAllowanceShare * allowance / budget);
+      search_all(chunk, weights, Effort::full, found);
+      for (std::size_t k = 0; k < chunk.size(); ++k) {
+        certificate.losses[chunk[k]] =
+            budgets_[chunk[k]] * certified_value(chunk[k], found[k], certificate);
+        allowance -= budgets_[chunk[k]] * (found[k].upper_bound - found[k].value);
+        budget -= budgets_[chunk[k]];
+        admit(chunk[k], found[k].best);
+      }
+      if (!kBounding) continue;  // short
+      Progress progress{.stage = "bcfw certificate", .unit = "rows"};
+      progress.done = static_cast<std::int64_t>(begin + chunk.size());
+      progress.total = static_cast<std::int64_t>(examples.size());
+      control_.proceed(progress);
+    }
+    return true;
+  }
+
+  // An upper bound on max_y psi_iy, or what is known where searches have no goals.
+  double certified_value(std::size_t i, const Found& found, Certificate& certificate) {
+    if constexpr (kBounding) {
+      if (!options_.averaging) {
+        load_margins(i);
+        const double best = std::max(found.value, active_[i].best_value(margins_));
+        record_gap(i, budgets_[i] * best - active_[i].mixture_value(margins_),
+                   budgets_[i] * (found.upper_bound - best));
+      }
+      return found.upper_bound;
+    } else {
+      // Equal but for rounding when the search was exact; if not, known labellings may be better.
+      if (found.upper_bound <= found.value * (1 + 1e-9)) return found.value;
+      certificate.is_exact = false;
+      if (options_.averaging) return found.value;
+      load_margins(i);
+      return std::max(found.value, active_[i].best_value(margins_));
+    }
+  }
+
   // Searches for all examples at the same weights; what is found joins the active sets. True if
   // the gap is as small as asked.
   bool certify(StructuredFit& fit) {
@@ -514,45 +583,35 @@ class Bcfw {
     const std::span<const float> weights = this->weights();
     const bool keeps_gaps = kBounding && !options_.averaging;
     if (!keeps_gaps) gaps_.wake_all();
-    double loss = 0.0;
-    bool certified = true;
     std::vector<std::uint32_t> examples(active_.size());
     std::iota(examples.begin(), examples.end(), 0U);
-    std::vector<Found> found(std::min(kChunk, examples.size()));
-    for (std::size_t begin = 0; begin < examples.size(); begin += kChunk) {
-      if (control_.stop_reason() == Stop::interrupted) return false;  // nobody waits for the gap
-      if (is_late() && !kBounding) {
-        estimate_gap(fit);
-        return false;
-      }
-      const std::span chunk = std::span<const std::uint32_t>(examples).subspan(
-          begin, std::min(kChunk, examples.size() - begin));
-      search_all(chunk, weights, Effort::full, found);
-      for (std::size_t k = 0; k < chunk.size(); ++k) {
-        double value = kBounding ? found[k].upper_bound : found[k].value;
-        // Equal but for rounding when the search was exact; if not, known labellings may be better.
-        if (!kBounding && found[k].upper_bound > value * (1 + 1e-9)) {
-          certified = false;
-          if (!options_.averaging) {
-            load_margins(chunk[k]);
-            value = std::max(value, active_[chunk[k]].best_value(margins_));
-          }
-        }
-        const double of_example = budgets_[chunk[k]] * value;
-        loss += of_example;
-        if (keeps_gaps) {
-          load_margins(chunk[k]);
-          record_gap(chunk[k], of_example - active_[chunk[k]].mixture_value(margins_), 0.0);
-        }
-        admit(chunk[k], found[k].best);
-      }
+    Certificate certificate{.losses = std::vector<double>(active_.size())};
+    if (!examine(examples, weights, certificate)) {
+      if (!kBounding && control_.stop_reason() != Stop::interrupted) estimate_gap(fit);
+      return false;
     }
-    fit.certified = certified;
+    const double norm = 0.5 * squared_norm({weights, 1.0});
+    const auto primal = [&] {
+      return norm + std::accumulate(certificate.losses.begin(), certificate.losses.end(), 0.0);
+    };
+    // Where only the bounds are in the way, what they leave open is searched again, with more and
+    // more patience: at other weights all would have to be.
+    const double patience = patience_;
+    for (int more = 0; keeps_gaps && more < kMoreSearches && control_.proceed(); ++more) {
+      const double most = options_.tolerance * primal(), left = most - gaps_.known();
+      if (primal() - dual_ <= most || left <= 0) break;
+      patience_ *= 2;
+      const double slack = kAllowanceShare * left / total_budget_;
+      std::erase_if(examples,
+                    [&](std::uint32_t i) { return gaps_.open(i) <= budgets_[i] * slack; });
+      if (!examine(examples, weights, certificate)) return false;
+    }
+    fit.certified = certificate.is_exact;
     fit.dual = dual_;
-    fit.primal = 0.5 * squared_norm({weights, 1.0}) + loss;
+    fit.primal = primal();
     fit.relative_gap = relative(fit.primal - fit.dual, fit.primal);
     if (fit.relative_gap <= options_.tolerance) return true;
-    patience_ *= 2;
+    patience_ = 2 * patience;
     return false;
   }
 
@@ -587,6 +646,7 @@ class Bcfw {
   bool has_start_ = false;
   double deadline_ = std::numeric_limits<double>::infinity();  // of a late certificate
   Effort effort_ = Effort::full;
+  double slack_ = 0.0;     // that an example's bound has in the certificate
   double patience_ = 1.0;  // of searches with goals, but for those in haste
   double dual_ = 0.0;
   double primal_estimate_ = 0.0;
