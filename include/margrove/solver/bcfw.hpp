@@ -135,6 +135,9 @@ class Bcfw {
     effort_ = kBounding ? Effort::hasty : Effort::full;
     if (has_start_) cached_passes(0, 0.0);
     while (!converged && fit.passes < options_.max_passes) {
+      // Near the end bounds may leave open what the gap at known labellings does not take.
+      const double closing = kClosingShare * options_.tolerance * primal_estimate_;
+      slack_ = std::max(least_slack(), kAllowanceShare * (closing - gaps_.known()) / total_budget_);
       const double increase = oracle_pass(fit.passes);
       ++fit.passes;
       const double known = gaps_.known(), bound = known + gaps_.open();
@@ -186,7 +189,7 @@ class Bcfw {
   // Of the gap asked for: where the certificate is tried, and what its searches may leave open.
   static constexpr double kClosingShare = kBounding ? 0.85 : 1.0;
   static constexpr double kSlackShare = 0.15;
-  // Of what a certificate may leave open: its labellings are worth a little more than those known.
+  // Of what bounds may leave open: the labellings found are worth a little more than those known.
   static constexpr double kAllowanceShare = 0.8;
   static constexpr int kMoreSearches = 5;  // of a certificate
   // A fair search ends at a labelling that gains at least 1 - this of what any could.
@@ -300,7 +303,7 @@ class Bcfw {
     if constexpr (kBounding) {
       SearchGoal goal = SearchGoal::haste();
       if (effort != Effort::hasty) {
-        goal = {.slack = effort == Effort::full ? slack_ : least_slack()};
+        goal = {.slack = slack_};
         goal.patience = patience_;
         if constexpr (EvaluatingOracle<OracleOf<Model>>) {
           if (effort == Effort::fair && budgets_[i] > 0) {
@@ -646,7 +649,7 @@ class Bcfw {
   bool has_start_ = false;
   double deadline_ = std::numeric_limits<double>::infinity();  // of a late certificate
   Effort effort_ = Effort::full;
-  double slack_ = 0.0;     // that an example's bound has in the certificate
+  double slack_ = 0.0;     // of searches with goals, but for those in haste
   double patience_ = 1.0;  // of searches with goals, but for those in haste
   double dual_ = 0.0;
   double primal_estimate_ = 0.0;
