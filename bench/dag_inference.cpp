@@ -15,11 +15,11 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <ctime>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "cpu_time.hpp"
 #include "margrove/io/model_file.hpp"
 #include "margrove/labels/label_set_inference.hpp"
 #include "margrove/model/linear_predictor.hpp"
@@ -27,12 +27,7 @@
 
 namespace {
 using namespace margrove;
-
-double cpu_seconds() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
+using margrove::bench::cpu_seconds;
 
 struct Problem {
   LabelGraph graph;

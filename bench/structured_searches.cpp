@@ -14,13 +14,13 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <ctime>
 #include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cpu_time.hpp"
 #include "margrove/data/svmlight_reader.hpp"
 #include "margrove/oracle/pairwise_field.hpp"
 #include "margrove/oracle/relaxed_field.hpp"
@@ -32,12 +32,7 @@
 namespace {
 
 using namespace margrove;
-
-double cpu_seconds() {
-  std::timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+using margrove::bench::cpu_seconds;
 
 struct Tally {
   std::string name;

@@ -9,9 +9,10 @@
 #include <fmt/core.h>
 
 #include <cstdlib>
-#include <ctime>
 #include <vector>
 
+#include "cpu_time.hpp"
+#include "margrove/data/csr_matrix.hpp"
 #include "margrove/io/model_file.hpp"
 #include "margrove/model/linear_predictor.hpp"
 #include "margrove/model/training.hpp"
@@ -21,28 +22,7 @@
 
 namespace {
 using namespace margrove;
-
-double cpu_seconds() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-CsrMatrix with_bias(const CsrView& X, double bias) {
-  const bool has_bias = bias > 0;
-  CsrMatrix result(X.num_columns() + (has_bias ? 1 : 0));
-  std::vector<FeatureId> columns;
-  std::vector<float> values;
-  for (std::size_t i = 0; i < X.num_rows(); ++i) {
-    const SparseRow x = X.row(i);
-    columns.assign(x.columns.begin(), x.columns.end());
-    values.assign(x.values.begin(), x.values.end());
-    if (has_bias) columns.push_back(X.num_columns());
-    if (has_bias) values.push_back(static_cast<float>(bias));
-    result.append_row(columns, values);
-  }
-  return result;
-}
+using margrove::bench::cpu_seconds;
 
 // Returns the weights.
 template <class Model>
@@ -89,7 +69,7 @@ int main(int argc, char** argv) {
   }
   const LinearPredictor::Parts& parts = predictor->parts();
   RawRows raw = read_rows(argv[2], false, &model.labels);
-  const CsrMatrix X = with_bias(preprocess(model.preprocessing, raw), parts.bias);
+  const CsrMatrix X = with_intercept(preprocess(model.preprocessing, raw), parts.bias);
   std::vector<NodeId> leaf_of_label(predictor->num_labels(), 0), leaf_of_row;
   for (const NodeId n : parts.candidates) leaf_of_label[parts.label_of_node[n]] = n;
   for (std::size_t i = 0; i < X.num_rows(); ++i) {
