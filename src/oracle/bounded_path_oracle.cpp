@@ -33,7 +33,6 @@ BoundedPathModel::BoundedPathModel(const CsrView& X, std::span<const NodeId> lea
                                    TaskLoss loss, std::uint32_t part_nodes)
     : parts_(subtree_parts(tree, part_nodes)),
       paths_(X, leaf_of_row, tree, alpha, loss, false, parts_.order),
-      loss_(loss, tree, alpha),
       place_(tree.num_nodes()),
       part_(tree.num_nodes(), 0) {
   const std::size_t size = parts_.order.size();
@@ -42,7 +41,7 @@ BoundedPathModel::BoundedPathModel(const CsrView& X, std::span<const NodeId> lea
     const NodeId n = parts_.order[p];
     place_[n] = p;
     column_.push_back(scorer().column(n));
-    weight_.push_back(loss_.node_weight(n));
+    weight_.push_back(paths_.loss().node_weight(n));
     is_leaf_.push_back(tree.is_leaf(n) ? 1 : 0);
     columns_before.push_back(columns_before.back() +
                              (column_.back() == NodeScorer::kNoColumn ? 0 : 1));
@@ -189,7 +188,7 @@ void BoundedPathModel::Oracle::compare(std::uint32_t part, double w_m, double w_
   for (std::uint32_t p = model.parts_.parts[part].begin; p < model.parts_.parts[part].end; ++p) {
     if (model.is_leaf_[p] == 0) continue;
     const double m = ws_->scores[p] - truth_score_;
-    const double g = model.loss_.of_distance(ws_->distances[p]);
+    const double g = model.paths_.loss().of_distance(ws_->distances[p]);
     const double value = w_m * m + w_g * g;
     if (value < best.value) continue;
     const double second = w_m == 0 ? m : w_g == 0 ? g : 0.0;
@@ -215,7 +214,7 @@ void BoundedPathModel::Oracle::queue_parts(double w_m, double w_g, double floor)
     const double rounding =
         kRounding * (std::abs(score) + std::abs(reach) + std::abs(truth_score_));
     const double m = score + reach + rounding - truth_score_;
-    const double g = model.loss_.of_distance(distance + model.longest_[k]);
+    const double g = model.paths_.loss().of_distance(distance + model.longest_[k]);
     const double bound = w_m * m + w_g * g;
     if (bound >= floor) ws_->queue.emplace_back(bound, k);
   }
@@ -244,7 +243,8 @@ Candidate<NodeId> BoundedPathModel::Oracle::argmax(double w_m, double w_g) const
 Candidate<NodeId> BoundedPathModel::Oracle::evaluate(NodeId leaf) const {
   score(model_->part_[leaf]);
   const std::uint32_t p = model_->place_[leaf];
-  return {leaf, ws_->scores[p] - truth_score_, model_->loss_.of_distance(ws_->distances[p])};
+  return {leaf, ws_->scores[p] - truth_score_,
+          model_->paths_.loss().of_distance(ws_->distances[p])};
 }
 
 }  // namespace margrove

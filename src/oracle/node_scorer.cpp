@@ -96,15 +96,12 @@ NodeScorer::NodeScorer(const CsrView& X, const LabelGraph& graph, std::span<cons
     }
   }
   stride_ = num_columns_ >= 16 ? (num_columns_ + 15) / 16 * 16 : num_columns_;
+  sqrt_alpha_.resize(stride_, 0.0F);
 }
 
 void NodeScorer::scores(std::size_t i, ScaledWeights w, std::vector<float>& scores) const {
-  const SparseRow x = X_.row(i);
   scores.resize(stride_);
-  sweep(x.columns.data(), x.values.data(), x.size(), w.values.data(), stride_, stride_,
-        scores.data());
-  const auto scale = static_cast<float>(w.scale);
-  for (std::uint32_t c = 0; c < num_columns_; ++c) scores[c] *= scale * sqrt_alpha_[c];
+  this->scores(i, w, 0, static_cast<std::uint32_t>(stride_), scores);
 }
 
 void NodeScorer::scores(std::size_t i, ScaledWeights w, std::uint32_t begin, std::uint32_t end,

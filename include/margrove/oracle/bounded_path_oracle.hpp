@@ -5,8 +5,9 @@
 // The tree is cut into parts (labels/subtree_parts.hpp). With U_n = sqrt(alpha_n) W_n and S_l the
 // sum of U_n over l's path within its part p,
 //
-//   f(x, l) <= f(x, node above p) + sum_j x_j B_jp,   B_jp = max_{l in p} S_lj  (min where x_j <
-//   0),
+//   f(x, l) <= f(x, node above p) + sum_j x_j B_jp,   B_jp = max_{l in p} S_lj
+//
+// (the smallest S_lj where x_j < 0),
 //
 // an l1-l-infinity bound for each feature. The bounds B are kept beside the weights and follow each
 // step; an oracle visits parts from the largest bound on score plus loss down until none can win.
@@ -122,7 +123,6 @@ class BoundedPathModel {
 
   SubtreeParts parts_;
   PathModel paths_;
-  PathLoss loss_;
   std::vector<std::uint32_t> column_;           // place -> column of the scorer, or kNoColumn
   std::vector<std::uint32_t> column_pointers_;  // part -> its first column; the top's come before
   std::vector<double> weight_;                  // place -> what the node adds to a distance

@@ -98,7 +98,7 @@ class NodeScorer {
   std::size_t stride_ = 0;  // columns, padded
   std::vector<std::uint32_t> column_of_node_;
   std::vector<NodeId> node_of_column_;
-  std::vector<float> sqrt_alpha_;  // one a column
+  std::vector<float> sqrt_alpha_;  // one a column, padded with 0
 };
 
 }  // namespace margrove

@@ -88,6 +88,7 @@ class PathModel {
                        std::span<const double> coefficients, Workspace& workspace,
                        std::span<float> w) const;
   const NodeScorer& scorer() const { return scorer_; }
+  const PathLoss& loss() const { return loss_; }
   /// What a model of this size takes while it is trained: weights, a copy of X, tables.
   std::size_t num_bytes() const;
 
