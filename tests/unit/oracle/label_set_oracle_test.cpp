@@ -181,9 +181,8 @@ TEST_P(LabelSetOracle, implicit_differences_equal_explicit_ones) {
   }
 }
 
-// A node with three children, and three leaves below two of them each: halves pay.
-/// One row whose label is leaf 3. Inner nodes add 2 each; leaves cost 2.4, and one of them
-/// completes but two nodes.
+/// Three leaves, each below two of three nodes: halves pay. One row whose label is leaf 3. Inner
+/// nodes add 2 each; leaves cost 2.4, and one of them completes but two nodes.
 struct LeavesOfTwo {
   LabelGraph graph = [] {
     const LabelEdge edges[] = {{0, 3}, {1, 3}, {0, 4}, {2, 4}, {1, 5}, {2, 5}};
