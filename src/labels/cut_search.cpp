@@ -30,21 +30,11 @@ void close_upward(const LabelSetCore& core, std::vector<char>& nodes) {
 
 CutSearch::Outcome CutSearch::solve(const LabelSetCore& core, std::int64_t branch_limit,
                                     const SearchGoal& goal, std::span<const char> known) {
-  core_ = &core;
-  branch_limit_ = branch_limit;
-  goal_ = goal;
-  left_bound_ = -kInfinity;
-  root_bound_ = kInfinity;
-  num_branches_ = 0;
-  gave_up_ = false;
+  start(core, branch_limit, goal);
   double scale = 0;
   for (const double w : core.weight) scale += std::fabs(w);
   tolerance_ = 1e-13 * scale;
-  best_value_ = -kInfinity;
-  best_.clear();
-  taken_.clear();
   alive_.assign(core.size(), 1);
-  if (problems_.empty()) problems_.push_back(std::make_unique<TerminalProblem>());
   take_core(*problems_[0]);
   if (!known.empty()) improve_known(*problems_[0], known);
   search(0);
@@ -54,8 +44,25 @@ CutSearch::Outcome CutSearch::solve(const LabelSetCore& core, std::int64_t branc
   for (const auto t : best_) {
     if (t >= core.size()) uses_reserve_[t - core.size()] = 1;
   }
-  const double bound = gave_up_ ? std::max(left_bound_, root_bound_) : left_bound_;
-  return {best_value_, std::max(bound, best_value_), left_bound_, num_branches_, !gave_up_};
+  return {best_value_, bound(), left_bound_, num_branches_, !gave_up_};
+}
+
+void CutSearch::start(const LabelSetCore& core, std::int64_t branch_limit, const SearchGoal& goal) {
+  core_ = &core;
+  branch_limit_ = branch_limit;
+  goal_ = goal;
+  left_bound_ = -kInfinity;
+  root_bound_ = kInfinity;
+  num_branches_ = 0;
+  gave_up_ = false;
+  best_value_ = -kInfinity;
+  best_.clear();
+  taken_.clear();
+  if (problems_.empty()) problems_.push_back(std::make_unique<TerminalProblem>());
+}
+
+double CutSearch::bound() const {
+  return std::max(gave_up_ ? std::max(left_bound_, root_bound_) : left_bound_, best_value_);
 }
 
 void CutSearch::take_core(TerminalProblem& p) {
@@ -84,6 +91,7 @@ void CutSearch::take_core(TerminalProblem& p) {
     if (k > 0) p.up_nodes.push_back(number_[k]);
     add(core.reserve[k], true, core.size() + k);
   }
+  p.is_required.assign(p.size(), 0);
   finish(p);
 }
 
@@ -95,6 +103,7 @@ void CutSearch::restrict_to(const TerminalProblem& from, std::span<const char> k
   to.needed = from.needed;
   to.weight.clear();
   to.is_terminal.clear();
+  to.is_required.clear();
   to.origin.clear();
   to.up_pointers.assign(1, 0);
   to.up_nodes.clear();
@@ -132,6 +141,7 @@ void CutSearch::restrict_to(const TerminalProblem& from, std::span<const char> k
     number_[n] = to.size();
     to.weight.push_back(from.weight[n]);
     to.is_terminal.push_back(is_terminal);
+    to.is_required.push_back(from.is_required[n]);
     to.origin.push_back(from.origin[n]);
     to.up_pointers.push_back(static_cast<std::uint32_t>(to.up_nodes.size()));
   }
@@ -185,6 +195,10 @@ void CutSearch::search(std::size_t depth) {
         gave_up_ = true;
         break;
       }
+      if (const std::uint32_t num_parts = p.needed ? 1 : find_parts(p); num_parts > 1) {
+        search_parts(depth, num_parts);
+        break;
+      }
       branch(depth);
     }
     restrict_to(*problems_[depth], keep_, kNoNode, spare_);
@@ -215,6 +229,7 @@ std::size_t CutSearch::drop(const TerminalProblem& p, std::size_t depth) {
     upper = ascend(p, upper, attempt.by_pushes);
     improve_closure(p);
     if (depth == 0) root_bound_ = std::min(root_bound_, upper);
+    upper_ = upper;
     const double enough = best_value_ + allowance();
     if (upper <= enough) {
       left_bound_ = std::max(left_bound_, upper);
@@ -268,21 +283,6 @@ void CutSearch::improve_known(const TerminalProblem& p, std::span<const char> kn
   if (any) improve(p);
 }
 
-// Searches with one of the terminals in, and leaves it out of keep_.
-void CutSearch::branch(std::size_t depth) {
-  if (depth + 1 == problems_.size()) problems_.push_back(std::make_unique<TerminalProblem>());
-  const TerminalProblem& p = *problems_[depth];
-  const std::uint32_t t = branching_terminal(p);
-  keep_[t] = 0;
-  const std::vector<char> keep = keep_;
-  const std::size_t num_taken = taken_.size();
-  restrict_to(p, keep, t, *problems_[depth + 1]);
-  search(depth + 1);
-  taken_.resize(num_taken);
-  keep_ = keep;
-  if (!gave_up_) ++num_branches_;
-}
-
 // Of the core: what is in p, taken, or above that.
 std::vector<char> CutSearch::nodes_of(const TerminalProblem& p) const {
   std::vector<char> nodes(core_->size(), 0);
@@ -293,26 +293,6 @@ std::vector<char> CutSearch::nodes_of(const TerminalProblem& p) const {
   for (const auto origin : taken_) add(origin);
   close_upward(*core_, nodes);
   return nodes;
-}
-
-// The one below most selected nodes that no terminal completes, at no cost; then the cheapest.
-std::uint32_t CutSearch::branching_terminal(const TerminalProblem& p) const {
-  std::uint32_t best = kNoNode;
-  int most = -1;
-  double least = kInfinity;
-  for (std::size_t t = 0; t < p.terminals.size(); ++t) {
-    if (!keep_[p.terminals[t]]) continue;
-    const double missing = missing_above(p, t);
-    int waiting = 0;
-    for (const auto n : p.above(t)) waiting += closure_.selected(n) && !completed_[n];
-    if (missing > tolerance_) waiting = 0;
-    if (waiting > most || (waiting == most && missing < least)) {
-      most = waiting;
-      least = missing;
-      best = p.terminals[t];
-    }
-  }
-  return best;
 }
 
 // Lowers the bound on the flow at hand.

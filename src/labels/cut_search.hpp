@@ -21,6 +21,7 @@ struct TerminalProblem {
   bool needed = true;
   std::vector<double> weight;
   std::vector<char> is_terminal;
+  std::vector<char> is_required;      // without it no set is better than the best one known
   std::vector<std::uint32_t> origin;  // k: node k of the core; core size + k: its reserve
   std::vector<std::uint32_t> up_pointers, up_nodes;
   std::vector<std::uint32_t> terminals;                    // ascending
@@ -35,9 +36,10 @@ struct TerminalProblem {
   }
 };
 
-/// Branch and bound on terminals. The bound is a maximum closure, lowered by dual ascent on cuts: a
+/// Branch and bound on nodes. The bound is a maximum closure, lowered by dual ascent on cuts: a
 /// node that is chosen needs one node of every set that separates it from the terminals below it.
-/// Terminals that cannot be in a better label set are dropped before branching.
+/// Terminals that cannot be in a better label set are dropped before branching; parts of a problem
+/// that have nothing in common are searched one by one.
 class CutSearch {
  public:
   struct Outcome {
@@ -63,15 +65,23 @@ class CutSearch {
   // one that has fewer nodes of the best label set so far.
   enum class Side { guided, upper, lower };
 
+  void start(const LabelSetCore& core, std::int64_t branch_limit, const SearchGoal& goal);
+  double bound() const;
   void take_core(TerminalProblem& p);
   void restrict_to(const TerminalProblem& from, std::span<const char> keep, std::uint32_t chosen,
                    TerminalProblem& to);
   void finish(TerminalProblem& p);
   void search(std::size_t depth);
   void branch(std::size_t depth);
+  std::uint32_t find_parts(const TerminalProblem& p);
+  void search_parts(std::size_t depth, std::uint32_t num_parts);
+  Outcome search_part(const TerminalProblem& p, std::uint32_t part, double floor, double slack);
   std::size_t drop(const TerminalProblem& p, std::size_t depth);
   double missing_above(const TerminalProblem& p, std::size_t t) const;
-  std::uint32_t branching_terminal(const TerminalProblem& p) const;
+  std::uint32_t branching_node(const TerminalProblem& p);
+  std::uint32_t uppermost_node() const;
+  std::uint32_t cheapest_terminal(const TerminalProblem& p) const;
+  double supply_above(const TerminalProblem& p, std::uint32_t n);
   std::vector<char> nodes_of(const TerminalProblem& p) const;
   double ascend(const TerminalProblem& p, double upper, bool by_pushes);
   double raise_by_lengths(const TerminalProblem& p, std::uint32_t k, double most);
@@ -99,18 +109,22 @@ class CutSearch {
   double best_value_ = 0, tolerance_ = 0;
   double left_bound_ = 0;  // of what was left out for the sake of the goal
   double root_bound_ = 0;  // of all else
+  double upper_ = 0;       // of the problem at hand
   Side side_ = Side::guided;
   std::vector<std::uint32_t> best_, taken_;  // origins of terminals
   std::vector<char> in_best_;                // by origin: terminals and what is above them
   std::vector<char> selected_, uses_reserve_, alive_;
   std::vector<std::unique_ptr<TerminalProblem>> problems_;  // by depth
+  std::unique_ptr<CutSearch> parts_search_;
+  std::vector<std::uint32_t> part_;  // of each node
   TerminalProblem spare_;
   MaxClosure closure_;
   std::vector<char> active_, in_, useful_, keep_;
-  std::vector<char> completed_;       // nodes with a terminal of the closure below them
-  std::vector<char> chosen_;          // terminals, by their place
-  std::vector<std::uint32_t> count_;  // of chosen terminals below each node
-  std::vector<double> gain_;          // of dropping or adding a terminal
+  std::vector<char> completed_;           // nodes with a terminal of the closure below them
+  std::vector<std::uint32_t> num_below_;  // terminals that may be in a better label set
+  std::vector<char> chosen_;              // terminals, by their place
+  std::vector<std::uint32_t> count_;      // of chosen terminals below each node
+  std::vector<double> gain_;              // of dropping or adding a terminal
   std::vector<std::uint32_t> changed_, terminals_below_pointers_, terminals_below_;
   const TerminalProblem* terminals_below_of_ = nullptr;  // the problem that these are of
   std::vector<char> tight_, open_;

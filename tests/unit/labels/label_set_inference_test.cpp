@@ -375,6 +375,72 @@ void expect_goals_met(const LabelSetInference& inference, const LabelGraph& grap
   }
 }
 
+// Graphs side by side; `scores` are those of each, one after the other.
+struct SideBySide {
+  LabelGraph graph;
+  std::vector<double> scores;
+};
+SideBySide side_by_side(std::span<const LabelGraph> graphs,
+                        std::span<const std::vector<double>> scores) {
+  SideBySide result;
+  std::vector<LabelEdge> edges;
+  NodeId before = 0;
+  for (std::size_t k = 0; k < graphs.size(); ++k) {
+    for (NodeId n = 0; n < graphs[k].num_nodes(); ++n) {
+      for (const NodeId c : graphs[k].children(n)) edges.push_back({before + n, before + c});
+    }
+    before += graphs[k].num_nodes();
+    result.scores.insert(result.scores.end(), scores[k].begin(), scores[k].end());
+  }
+  result.graph = LabelGraph::build(before, edges);
+  return result;
+}
+
+// Each graph has its best label set, or none; if none is worth anything, one graph has one anyway.
+TEST(LabelSetInference, graphs_side_by_side_have_the_best_label_sets_of_each) {
+  LabelSetInference::Workspace workspace;
+  std::vector<NodeId> nodes;
+  int num_open = 0, much_branching = 0, some_empty = 0, all_empty = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    std::vector<LabelGraph> graphs;
+    std::vector<std::vector<double>> scores;
+    double sum = 0, largest = -std::numeric_limits<double>::infinity();
+    std::vector<NodeId> known;
+    for (int k = 0; k < 4; ++k) {
+      const auto graph = shallow_dag(40 + std::uint32_t(random.below(100)), random);
+      auto score = shallow_scores(graph, random);
+      score[0] -= seed % 2 == 0 ? 1.5 : 4.0;  // the root
+      const LabelSetInference inference(graph);
+      const double best = inference.best(score, workspace, nodes, {0, 0}).score;
+      sum += std::max(best, 0.0);
+      largest = std::max(largest, best);
+      some_empty += best < 0;
+      graphs.push_back(graph);
+      scores.push_back(score);
+    }
+    all_empty += largest < 0;
+    const auto all = side_by_side(graphs, scores);
+    const LabelSetInference inference(all.graph);
+    const double best = largest < 0 ? largest : sum;
+    for (const BranchLimits limits : {BranchLimits{}, BranchLimits{10, 5}, BranchLimits{3, 0}}) {
+      const auto result = inference.best(all.scores, workspace, nodes, limits);
+      EXPECT_NEAR(result.score, best, 1e-7);
+      expect_label_set(all.graph, all.scores, nodes, result.score);
+      EXPECT_LE(result.num_branches, limits.on_cuts + limits.on_programmes + 2);
+      much_branching += result.num_branches > 10;
+    }
+    const auto leaves = all.graph.leaves();
+    expect_goals_met(inference, all.graph, all.scores, best,
+                     all.graph.ancestors(leaves[random.below(leaves.size())]), num_open);
+  }
+  EXPECT_GT(much_branching, 5);
+  EXPECT_GT(num_open, 20);
+  EXPECT_GT(some_empty, 20);
+  EXPECT_GT(all_empty, 2);
+}
+
 TEST(LabelSetInference, a_good_answer_is_attained_and_the_best_is_within_its_bound) {
   int num_open = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
