@@ -131,13 +131,14 @@ class Bcfw {
 
   StructuredFit run() {
     StructuredFit fit;
-    bool converged = false;
+    bool converged = false, is_certified = false;
+    double known_before = std::numeric_limits<double>::infinity();
     effort_ = kBounding ? Effort::hasty : Effort::full;
     if (has_start_) cached_passes(0, 0.0);
-    while (!converged && fit.passes < options_.max_passes) {
-      // Near the end bounds may leave open what the gap at known labellings does not take.
-      const double closing = kClosingShare * options_.tolerance * primal_estimate_;
-      slack_ = std::max(least_slack(), kAllowanceShare * (closing - gaps_.known()) / total_budget_);
+    while (!is_certified && fit.passes < options_.max_passes) {
+      if (effort_ == Effort::fair) {
+        slack_ = slack(options_.tolerance * primal_estimate_ - gaps_.known(), total_budget_);
+      }
       const double increase = oracle_pass(fit.passes);
       ++fit.passes;
       const double known = gaps_.known(), bound = known + gaps_.open();
@@ -150,17 +151,19 @@ class Bcfw {
       progress.objective = primal_estimate_;
       progress.relative_gap = relative(missing, primal_estimate_);
       if (!control_.proceed(progress)) break;
-      const bool near_end = relative(bound, dual_ + bound) <= kClosingShare * options_.tolerance;
-      if (near_end) converged = certify(fit);
-      // It is the bounds that keep up the gap: unless searches try harder, they might for good.
-      if (effort_ == Effort::fair && gaps_.open() > gaps_.known()) patience_ *= 2;
-      if (effort_ == Effort::hasty && progress.relative_gap <= options_.tolerance) {
-        effort_ = Effort::fair;
-        if (!near_end) gaps_.wake_all();
+      const double most = options_.tolerance * primal_estimate_;
+      if (bound <= kClosingShare * most || (kBounding && leaves_room(known, known_before, most))) {
+        converged = certify(fit);
+        is_certified = converged || !control_.proceed();
+        // Searches in haste miss what there is to gain.
+        if (effort_ == Effort::hasty && gaps_.known() > most) effort_ = Effort::fair;
+        known_before = std::numeric_limits<double>::infinity();
+      } else {
+        known_before = known;
       }
-      if (!converged) cached_passes(fit.passes, increase);
+      if (!is_certified) cached_passes(fit.passes, increase);
     }
-    if (!converged) converged = certify(fit);
+    if (!is_certified) converged = certify(fit);
     fit.oracle_calls = oracle_calls_;
     fit.stop = converged ? Stop::converged
                          : (control_.proceed() ? Stop::pass_limit : control_.stop_reason());
@@ -186,12 +189,15 @@ class Bcfw {
   static constexpr std::size_t kChunk = 64;        // examples searched at once for the certificate
   static constexpr double kGrace = 0.1;            // of the time so far, for a late certificate,
   static constexpr double kLeastGrace = 1.0;       // and at least so many seconds
-  // Of the gap asked for: where the certificate is tried, and what its searches may leave open.
+  // Of the gap asked for: where the certificate is tried; where it is for the part that is known,
+  // so that bounds may leave open the rest; and the least that they may.
   static constexpr double kClosingShare = kBounding ? 0.85 : 1.0;
+  static constexpr double kKnownShare = 1.0 / 3;
   static constexpr double kSlackShare = 0.15;
+  static constexpr double kStall = 0.8;  // of the known gap before: passes bring it down no further
   // Of what bounds may leave open: the labellings found are worth a little more than those known.
   static constexpr double kAllowanceShare = 0.8;
-  static constexpr int kMoreSearches = 5;  // of a certificate
+  static constexpr double kMostPatience = 1 << 20;  // of a certificate
   // A fair search ends at a labelling that gains at least 1 - this of what any could.
   static constexpr double kFairShare = 0.5;
 
@@ -318,8 +324,15 @@ class Bcfw {
     }
   }
 
-  double least_slack() const {
-    return kSlackShare * options_.tolerance * primal_estimate_ / total_budget_;
+  // Whether the known part of the gap leaves room enough for bounds, or as much as it will.
+  static bool leaves_room(double known, double known_before, double most) {
+    return known <= kKnownShare * most || (known <= most && known > kStall * known_before);
+  }
+
+  // What a search may leave open where those of `budget` in all may `left`.
+  double slack(double left, double budget) const {
+    const double least = kSlackShare * options_.tolerance * primal_estimate_ / total_budget_;
+    return std::max(least, kAllowanceShare * left / budget);
   }
 
   // sum_y a_iy psi_iy / C_i where the oracle looks
@@ -508,66 +521,99 @@ class Bcfw {
     fit.relative_gap = relative(fit.primal - fit.dual, fit.primal);
   }
 
-  // The upper bounds C_i max_y psi_iy on the losses of the examples, and whether the searches met
-  // them, where searches have no goals.
+  // What searches at the same weights show of C_i max_y psi_iy.
   struct Certificate {
-    std::vector<double> losses;
-    bool is_exact = true;
+    std::vector<double> bounds;  // none is larger; where searches have no goals, what is known
+    std::vector<double> open;    // the bounds less what labellings show
+    double all_open = 0.0;
+    bool is_exact = true;  // false: bounds are but what is known
   };
 
-  // Searches for the examples at these weights; what is found joins the active sets. False if
-  // interrupted or too late to go on.
-  bool examine(std::span<const std::uint32_t> examples, std::span<const float> weights,
+  // Searches for the examples; what is found joins the active sets.
+  void examine(std::span<const std::uint32_t> examples, std::span<const float> weights,
                Certificate& certificate) {
-    std::vector<Found> found(std::min(kChunk, examples.size()));
-    // What the bounds may leave open: all that the gap at known labellings and other examples do
-    // not take. What one chunk does not need is left to those after it.
-    double allowance = options_.tolerance * primal_estimate_ - gaps_.known() - gaps_.open();
-    double budget = 0.0;
-    for (const std::uint32_t i : examples) {
-      allowance += gaps_.open(i);
-      budget += budgets_[i];
+    std::vector<Found> found(examples.size());
+    search_all(examples, weights, Effort::full, found);
+    for (std::size_t k = 0; k < examples.size(); ++k) {
+      const std::uint32_t i = examples[k];
+      admit(i, found[k].best);
+      double best = found[k].value, bound = found[k].upper_bound;
+      // Equal but for rounding when the search was exact; if not, known labellings may be better.
+      const bool is_exact = bound <= best * (1 + 1e-9);
+      if (!options_.averaging && (kBounding || !is_exact)) {
+        load_margins(i);
+        best = std::max(best, active_[i].best_value(margins_));
+      }
+      if (!kBounding) {
+        certificate.is_exact = certificate.is_exact && is_exact;
+        bound = best;
+      }
+      certificate.bounds[i] = std::min(certificate.bounds[i], budgets_[i] * bound);
+      const double open = certificate.bounds[i] - budgets_[i] * best;
+      certificate.all_open += open - certificate.open[i];
+      certificate.open[i] = open;
+      if (kBounding && !options_.averaging) {
+        record_gap(i, budgets_[i] * best - active_[i].mixture_value(margins_), open);
+      }
     }
+  }
+
+  // Searches once for all examples. False if interrupted, or too late to go on.
+  bool examine_all(std::span<const float> weights, Certificate& certificate) {
+    std::vector<std::uint32_t> examples(active_.size());
+    std::iota(examples.begin(), examples.end(), 0U);
+    double budget = total_budget_;
     for (std::size_t begin = 0; begin < examples.size(); begin += kChunk) {
       if (control_.stop_reason() == Stop::interrupted) return false;  // nobody waits for the gap
       if (is_late() && !kBounding) return false;
-      const std::span chunk = examples.subspan(begin, std::min(kChunk, examples.size() - begin));
-      slack_ = std::max(least_slack(), kAllowanceShare * allowance / budget);
-      search_all(chunk, weights, Effort::full, found);
-      for (std::size_t k = 0; k < chunk.size(); ++k) {
-        certificate.losses[chunk[k]] =
-            budgets_[chunk[k]] * certified_value(chunk[k], found[k], certificate);
-        allowance -= budgets_[chunk[k]] * (found[k].upper_bound - found[k].value);
-        budget -= budgets_[chunk[k]];
-        admit(chunk[k], found[k].best);
+      const std::span chunk =
+          std::span(examples).subspan(begin, std::min(kChunk, examples.size() - begin));
+      if constexpr (kBounding) {
+        // What one chunk does not need is left to those after it.
+        const double most = options_.tolerance * primal_estimate_;
+        slack_ = slack(most - gaps_.known() - certificate.all_open, budget);
+        for (const std::uint32_t i : chunk) budget -= budgets_[i];
       }
-      if (!kBounding) continue;  // short
-      Progress progress{.stage = "bcfw certificate", .unit = "rows"};
-      progress.done = static_cast<std::int64_t>(begin + chunk.size());
-      progress.total = static_cast<std::int64_t>(examples.size());
-      control_.proceed(progress);
+      examine(chunk, weights, certificate);
+      if (kBounding) report_certificate(begin + chunk.size(), examples.size());
     }
     return true;
   }
 
-  // An upper bound on max_y psi_iy, or what is known where searches have no goals.
-  double certified_value(std::size_t i, const Found& found, Certificate& certificate) {
-    if constexpr (kBounding) {
-      if (!options_.averaging) {
-        load_margins(i);
-        const double best = std::max(found.value, active_[i].best_value(margins_));
-        record_gap(i, budgets_[i] * best - active_[i].mixture_value(margins_),
-                   budgets_[i] * (found.upper_bound - best));
+  // Where only the bounds are in the way, what they leave open is searched again, with more and
+  // more patience, until the gap is met: at other weights all would have to be.
+  template <class Primal>
+  void tighten(std::span<const float> weights, const Primal& primal, Certificate& certificate) {
+    for (patience_ = 2.0; patience_ <= kMostPatience; patience_ *= 2) {
+      const auto left = [&] {
+        const double value = primal();
+        return options_.tolerance * value - (value - dual_ - certificate.all_open);
+      };
+      const double least = (1 - kClosingShare) * options_.tolerance * primal();
+      if (certificate.all_open <= left() || left() < least) break;
+      slack_ = slack(left(), total_budget_);
+      std::vector<std::uint32_t> examples;
+      for (std::uint32_t i = 0; i < active_.size(); ++i) {
+        if (certificate.open[i] > budgets_[i] * slack_) examples.push_back(i);
       }
-      return found.upper_bound;
-    } else {
-      // Equal but for rounding when the search was exact; if not, known labellings may be better.
-      if (found.upper_bound <= found.value * (1 + 1e-9)) return found.value;
-      certificate.is_exact = false;
-      if (options_.averaging) return found.value;
-      load_margins(i);
-      return std::max(found.value, active_[i].best_value(margins_));
+      std::size_t begin = 0;
+      while (begin < examples.size() && certificate.all_open > left() && control_.proceed()) {
+        const std::span chunk =
+            std::span(examples).subspan(begin, std::min(kChunk, examples.size() - begin));
+        examine(chunk, weights, certificate);
+        begin += chunk.size();
+        report_certificate(begin, examples.size());
+      }
+      if (!control_.proceed()) break;
     }
+    patience_ = 1.0;
+  }
+
+  void report_certificate(std::size_t done, std::size_t total) {
+    Progress progress{.stage = "bcfw certificate", .unit = "rows"};
+    progress.done = static_cast<std::int64_t>(done);
+    progress.total = static_cast<std::int64_t>(total);
+    control_.proceed(progress);
   }
 
   // Searches for all examples at the same weights; what is found joins the active sets. True if
@@ -584,38 +630,24 @@ class Bcfw {
       }
     }
     const std::span<const float> weights = this->weights();
-    const bool keeps_gaps = kBounding && !options_.averaging;
-    if (!keeps_gaps) gaps_.wake_all();
-    std::vector<std::uint32_t> examples(active_.size());
-    std::iota(examples.begin(), examples.end(), 0U);
-    Certificate certificate{.losses = std::vector<double>(active_.size())};
-    if (!examine(examples, weights, certificate)) {
+    if (!kBounding || options_.averaging) gaps_.wake_all();
+    Certificate certificate{
+        .bounds = std::vector(active_.size(), std::numeric_limits<double>::infinity()),
+        .open = std::vector(active_.size(), 0.0)};
+    if (!examine_all(weights, certificate)) {
       if (!kBounding && control_.stop_reason() != Stop::interrupted) estimate_gap(fit);
       return false;
     }
     const double norm = 0.5 * squared_norm({weights, 1.0});
     const auto primal = [&] {
-      return norm + std::accumulate(certificate.losses.begin(), certificate.losses.end(), 0.0);
+      return std::accumulate(certificate.bounds.begin(), certificate.bounds.end(), norm);
     };
-    // Where only the bounds are in the way, what they leave open is searched again, with more and
-    // more patience: at other weights all would have to be.
-    const double patience = patience_;
-    for (int more = 0; keeps_gaps && more < kMoreSearches && control_.proceed(); ++more) {
-      const double most = options_.tolerance * primal(), left = most - gaps_.known();
-      if (primal() - dual_ <= most || left <= 0) break;
-      patience_ *= 2;
-      const double slack = kAllowanceShare * left / total_budget_;
-      std::erase_if(examples,
-                    [&](std::uint32_t i) { return gaps_.open(i) <= budgets_[i] * slack; });
-      if (!examine(examples, weights, certificate)) return false;
-    }
+    if constexpr (kBounding) tighten(weights, primal, certificate);
     fit.certified = certificate.is_exact;
     fit.dual = dual_;
     fit.primal = primal();
     fit.relative_gap = relative(fit.primal - fit.dual, fit.primal);
-    if (fit.relative_gap <= options_.tolerance) return true;
-    patience_ = 2 * patience;
-    return false;
+    return fit.relative_gap <= options_.tolerance;
   }
 
   std::vector<std::uint32_t> shuffled(std::uint64_t stream) const {

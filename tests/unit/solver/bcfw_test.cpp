@@ -574,6 +574,47 @@ TEST(Bcfw, searches_get_more_patience_until_their_bounds_are_tight_enough) {
   EXPECT_NEAR(doubting.dual, exact.dual, 2e-3 * exact.primal);
 }
 
+struct PatientSearches {  // with more than the usual patience
+  std::int64_t at_sure = 0, at_doubted = 0, at_most_patience = 0;
+  double most_patience = 1;
+};
+
+/// Doubts only at every other leaf.
+struct PartlyDoubtingOracle : DoubtingOracle {
+  static inline PatientSearches searches;
+  BoundedCandidate<NodeId> good_argmax(double w_m, double w_g, const SearchGoal& goal) const {
+    const bool is_sure = inner.truth().y % 2 == 0;
+    if (goal.patience > 1) ++(is_sure ? searches.at_sure : searches.at_doubted);
+    if (goal.patience > searches.most_patience) {
+      searches.most_patience = goal.patience;
+      searches.at_most_patience = 0;
+    }
+    searches.at_most_patience += goal.patience == searches.most_patience;
+    auto found = DoubtingOracle::good_argmax(w_m, w_g, goal);
+    if (is_sure) found.bound = w_m * found.candidate.m + w_g * found.candidate.g;
+    return found;
+  }
+};
+
+TEST(Bcfw, a_certificate_searches_again_only_where_bounds_are_open_and_until_they_suffice) {
+  const TinyProblem p = tiny_problem(12, 0.3, 600, 5, 1);
+  const PathModel model(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::hamming);
+  PartlyDoubtingOracle::searches = {};
+  Executor executor(1);
+  const PlainModel<PathModel, PartlyDoubtingOracle> doubting{model};
+  const StructuredFit result = fit(doubting, {.C = 1.0, .tolerance = 1e-2}, executor);
+  const auto num_doubted = std::count_if(p.leaf_of_row.begin(), p.leaf_of_row.end(),
+                                         [](NodeId l) { return l % 2 == 1; });
+  EXPECT_EQ(result.stop, Stop::converged);
+  EXPECT_TRUE(result.certified);
+  EXPECT_LE(result.relative_gap, 1e-2);
+  const auto& searches = PartlyDoubtingOracle::searches;
+  EXPECT_EQ(searches.at_sure, 0);
+  EXPECT_GT(searches.at_doubted, 0);
+  EXPECT_GT(searches.most_patience, 1);
+  EXPECT_LT(searches.at_most_patience, num_doubted);
+}
+
 TEST(PathSvm, one_leaf_or_no_rows_need_no_weights) {
   TinyProblem p = tiny_problem(5, 0.0, 4, 3, 1);
   const LabelEdge edges[] = {{0, 1}, {1, 2}};
