@@ -18,15 +18,16 @@ void CutSearch::branch(std::size_t depth) {
   if (depth + 1 == problems_.size()) problems_.push_back(std::make_unique<TerminalProblem>());
   const TerminalProblem& p = *problems_[depth];
   const std::uint32_t n = branching_node(p);
-  const double room = upper_ - best_value_;
+  // More than any label set is better than the best one, lest rounding makes them level.
+  const double price = 2 * (upper_ - best_value_);
   const std::vector<char> keep = keep_;
   const std::size_t num_taken = taken_.size();
   TerminalProblem& with = *problems_[depth + 1];
   restrict_to(p, keep, p.is_terminal[n] ? n : kNoNode, with);
   if (!p.is_terminal[n] && number_[n] != kNoNode) {
-    // What is worth more than the best label set has n: without it, all lose what they may gain.
-    with.weight[number_[n]] += room;
-    with.offset -= room;
+    // Without n all label sets, and the empty one, are worth less than the best one.
+    with.weight[number_[n]] += price;
+    with.offset -= price;
     with.is_required[number_[n]] = 1;
     with.needed = false;
   }

@@ -441,6 +441,33 @@ TEST(LabelSetInference, graphs_side_by_side_have_the_best_label_sets_of_each) {
   EXPECT_GT(all_empty, 2);
 }
 
+// Where the empty set would be best, the bound is its worth, and a branch that asks for a node
+// makes it level with the answer.
+TEST(LabelSetInference, no_rounding_makes_the_empty_set_an_answer) {
+  LabelSetInference::Workspace workspace;
+  std::vector<NodeId> nodes;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    std::vector<LabelGraph> graphs;
+    std::vector<std::vector<double>> scores;
+    for (int k = 0; k < 3; ++k) {
+      graphs.push_back(shallow_dag(30 + std::uint32_t(random.below(30)), random));
+      scores.push_back(shallow_scores(graphs.back(), random));
+      scores.back()[0] -= 3.0 + random.uniform();
+    }
+    const auto all = side_by_side(graphs, scores);
+    const LabelSetInference inference(all.graph);
+    for (const SearchGoal& goal : {SearchGoal{}, SearchGoal{.slack = 0.01}}) {
+      for (const std::int64_t most_branches : {1, 2, 3, 5, 10}) {
+        const auto found =
+            inference.good(all.scores, workspace, nodes, goal, {}, {most_branches, 0});
+        expect_label_set(all.graph, all.scores, nodes, found.score);
+      }
+    }
+  }
+}
+
 TEST(LabelSetInference, a_good_answer_is_attained_and_the_best_is_within_its_bound) {
   int num_open = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
