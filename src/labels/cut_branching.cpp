@@ -24,7 +24,7 @@ void CutSearch::branch(std::size_t depth) {
   const std::size_t num_taken = taken_.size();
   TerminalProblem& with = *problems_[depth + 1];
   restrict_to(p, keep, p.is_terminal[n] ? n : kNoNode, with);
-  if (!p.is_terminal[n] && number_[n] != kNoNode) {
+  if (!p.is_terminal[n]) {
     // Without n all label sets, and the empty one, are worth less than the best one.
     with.weight[number_[n]] += price;
     with.offset -= price;
@@ -43,9 +43,8 @@ void CutSearch::branch(std::size_t depth) {
 
 // part_: of the nodes that the terminals in keep_ need, by what they have in common.
 std::uint32_t CutSearch::find_parts(const TerminalProblem& p) {
+  mark_useful(p, keep_);
   part_.resize(p.size());
-  useful_.assign(p.size(), 0);
-  for (const auto t : p.terminals) useful_[t] = keep_[t];
   std::iota(part_.begin(), part_.end(), 0U);
   const auto root = [&](std::uint32_t n) {
     while (part_[n] != n) n = part_[n] = part_[part_[n]];
@@ -54,7 +53,6 @@ std::uint32_t CutSearch::find_parts(const TerminalProblem& p) {
   for (std::uint32_t n = p.size(); n-- > 0;) {
     if (!useful_[n]) continue;
     for (const auto parent : p.parents(n)) {
-      useful_[parent] = 1;
       const std::uint32_t one = root(n), other = root(parent);
       part_[std::max(one, other)] = std::min(one, other);
     }
@@ -116,8 +114,11 @@ void CutSearch::search_parts(std::size_t depth, std::uint32_t num_parts) {
   }
   consider(p, value);
   if (depth == 0) root_bound_ = std::min(root_bound_, bound);
-  if (gave_up) gave_up_ = true;
-  if (!gave_up) left_bound_ = std::max(left_bound_, bound);
+  if (gave_up) {
+    gave_up_ = true;
+  } else {
+    left_bound_ = std::max(left_bound_, bound);
+  }
 }
 
 // The best set of terminals of a part, if it is worth more than `floor`; the empty one otherwise.
@@ -188,18 +189,11 @@ std::uint32_t CutSearch::cheapest_terminal(const TerminalProblem& p) const {
 
 // What is left of the supply of selected nodes in A(n) that no terminal of the closure completes.
 double CutSearch::supply_above(const TerminalProblem& p, std::uint32_t n) {
+  queue_.clear();
+  append_above(p, n, queue_);
   double supply = 0;
-  ++now_;
-  queue_.assign(1, n);
-  stamp_[n] = now_;
-  for (std::size_t head = 0; head < queue_.size(); ++head) {
-    const std::uint32_t a = queue_[head];
+  for (const auto a : queue_) {
     if (closure_.selected(a) && !completed_[a]) supply += closure_.supply(a);
-    for (const auto parent : p.parents(a)) {
-      if (stamp_[parent] == now_) continue;
-      stamp_[parent] = now_;
-      queue_.push_back(parent);
-    }
   }
   return supply;
 }

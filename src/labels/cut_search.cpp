@@ -108,15 +108,10 @@ void CutSearch::restrict_to(const TerminalProblem& from, std::span<const char> k
   to.up_pointers.assign(1, 0);
   to.up_nodes.clear();
   in_.assign(from.size(), 0);
-  useful_.assign(from.size(), 0);
+  mark_useful(from, keep);
   for (std::size_t t = 0; t < from.terminals.size(); ++t) {
-    if (keep[from.terminals[t]]) useful_[from.terminals[t]] = 1;
     if (from.terminals[t] != chosen) continue;
     for (const auto n : from.above(t)) in_[n] = 1;
-  }
-  for (std::uint32_t n = from.size(); n-- > 0;) {
-    if (!useful_[n]) continue;
-    for (const auto p : from.parents(n)) useful_[p] = 1;
   }
   if (chosen != kNoNode) {
     taken_.push_back(from.origin[chosen]);
@@ -148,6 +143,31 @@ void CutSearch::restrict_to(const TerminalProblem& from, std::span<const char> k
   finish(to);
 }
 
+// useful_: the terminals to keep, and what is above them.
+void CutSearch::mark_useful(const TerminalProblem& p, std::span<const char> keep) {
+  useful_.assign(p.size(), 0);
+  for (const auto t : p.terminals) useful_[t] = keep[t];
+  for (std::uint32_t n = p.size(); n-- > 0;) {
+    if (!useful_[n]) continue;
+    for (const auto parent : p.parents(n)) useful_[parent] = 1;
+  }
+}
+
+// Appends A(n), n first.
+void CutSearch::append_above(const TerminalProblem& p, std::uint32_t n,
+                             std::vector<std::uint32_t>& nodes) {
+  ++now_;
+  std::size_t head = nodes.size();
+  nodes.push_back(n);
+  for (; head < nodes.size(); ++head) {
+    for (const auto parent : p.parents(nodes[head])) {
+      if (stamp_[parent] == now_) continue;
+      stamp_[parent] = now_;
+      nodes.push_back(parent);
+    }
+  }
+}
+
 void CutSearch::finish(TerminalProblem& p) {
   terminals_below_of_ = nullptr;
   p.terminals.clear();
@@ -158,16 +178,7 @@ void CutSearch::finish(TerminalProblem& p) {
   for (std::uint32_t n = 0; n < p.size(); ++n) {
     if (!p.is_terminal[n]) continue;
     p.terminals.push_back(n);
-    ++now_;
-    std::size_t head = p.above_nodes.size();
-    p.above_nodes.push_back(n);
-    for (; head < p.above_nodes.size(); ++head) {
-      for (const auto parent : p.parents(p.above_nodes[head])) {
-        if (stamp_[parent] == now_) continue;
-        stamp_[parent] = now_;
-        p.above_nodes.push_back(parent);
-      }
-    }
+    append_above(p, n, p.above_nodes);
     p.above_pointers.push_back(static_cast<std::uint32_t>(p.above_nodes.size()));
   }
 }

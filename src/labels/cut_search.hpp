@@ -71,6 +71,8 @@ class CutSearch {
   void restrict_to(const TerminalProblem& from, std::span<const char> keep, std::uint32_t chosen,
                    TerminalProblem& to);
   void finish(TerminalProblem& p);
+  void mark_useful(const TerminalProblem& p, std::span<const char> keep);
+  void append_above(const TerminalProblem& p, std::uint32_t n, std::vector<std::uint32_t>& nodes);
   void search(std::size_t depth);
   void branch(std::size_t depth);
   std::uint32_t find_parts(const TerminalProblem& p);
