@@ -14,9 +14,9 @@
 // SteppingOracle), go between those that ask the oracle.
 //
 // Where a search can be given a goal (GoalSearchFor), passes ask for any good labelling, as every
-// one that raises the dual will do; near the end for one with a fair share of the possible gain, or
-// the proof that there is none; and the certificate for bounds on max_y psi_iy that are tight
-// enough for the gap asked for. The primal is then the sum of these bounds.
+// one that raises the dual will do, and where these miss too much, for one with a fair share of the
+// possible gain, or the proof that there is none; the certificate asks for bounds on max_y psi_iy
+// that are tight enough for the gap asked for. The primal is then the sum of these bounds.
 
 #include <algorithm>
 #include <cmath>
@@ -523,10 +523,12 @@ class Bcfw {
 
   // What searches at the same weights show of C_i max_y psi_iy.
   struct Certificate {
+    double norm = 0.0;           // ||w||^2 / 2
     std::vector<double> bounds;  // none is larger; where searches have no goals, what is known
     std::vector<double> open;    // the bounds less what labellings show
     double all_open = 0.0;
     bool is_exact = true;  // false: bounds are but what is known
+    double primal() const { return std::accumulate(bounds.begin(), bounds.end(), norm); }
   };
 
   // Searches for the examples; what is found joins the active sets.
@@ -582,14 +584,13 @@ class Bcfw {
 
   // Where only the bounds are in the way, what they leave open is searched again, with more and
   // more patience, until the gap is met: at other weights all would have to be.
-  template <class Primal>
-  void tighten(std::span<const float> weights, const Primal& primal, Certificate& certificate) {
+  void tighten(std::span<const float> weights, Certificate& certificate) {
     for (patience_ = 2.0; patience_ <= kMostPatience; patience_ *= 2) {
       const auto left = [&] {
-        const double value = primal();
-        return options_.tolerance * value - (value - dual_ - certificate.all_open);
+        const double primal = certificate.primal();
+        return options_.tolerance * primal - (primal - dual_ - certificate.all_open);
       };
-      const double least = (1 - kClosingShare) * options_.tolerance * primal();
+      const double least = (1 - kClosingShare) * options_.tolerance * certificate.primal();
       if (certificate.all_open <= left() || left() < least) break;
       slack_ = slack(left(), total_budget_);
       std::vector<std::uint32_t> examples;
@@ -632,20 +633,17 @@ class Bcfw {
     const std::span<const float> weights = this->weights();
     if (!kBounding || options_.averaging) gaps_.wake_all();
     Certificate certificate{
+        .norm = 0.5 * squared_norm({weights, 1.0}),
         .bounds = std::vector(active_.size(), std::numeric_limits<double>::infinity()),
         .open = std::vector(active_.size(), 0.0)};
     if (!examine_all(weights, certificate)) {
       if (!kBounding && control_.stop_reason() != Stop::interrupted) estimate_gap(fit);
       return false;
     }
-    const double norm = 0.5 * squared_norm({weights, 1.0});
-    const auto primal = [&] {
-      return std::accumulate(certificate.bounds.begin(), certificate.bounds.end(), norm);
-    };
-    if constexpr (kBounding) tighten(weights, primal, certificate);
+    if constexpr (kBounding) tighten(weights, certificate);
     fit.certified = certificate.is_exact;
     fit.dual = dual_;
-    fit.primal = primal();
+    fit.primal = certificate.primal();
     fit.relative_gap = relative(fit.primal - fit.dual, fit.primal);
     return fit.relative_gap <= options_.tolerance;
   }

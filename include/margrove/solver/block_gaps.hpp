@@ -26,7 +26,6 @@ class BlockGaps {
   }
   /// Infinite until each example has been looked at.
   double known() const { return std::accumulate(known_.begin(), known_.end(), 0.0); }
-  double open(std::size_t i) const { return open_[i]; }
   double open() const { return std::accumulate(open_.begin(), open_.end(), 0.0); }
 
   /// Lets the example sleep if its gap, or the known part of it, is at most `most`.
