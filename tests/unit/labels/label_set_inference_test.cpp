@@ -407,7 +407,6 @@ TEST(LabelSetInference, graphs_side_by_side_have_the_best_label_sets_of_each) {
     std::vector<LabelGraph> graphs;
     std::vector<std::vector<double>> scores;
     double sum = 0, largest = -std::numeric_limits<double>::infinity();
-    std::vector<NodeId> known;
     for (int k = 0; k < 4; ++k) {
       const auto graph = shallow_dag(40 + std::uint32_t(random.below(100)), random);
       auto score = shallow_scores(graph, random);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "margin_fit.hpp"
 #include "margrove/oracle/label_set_oracle.hpp"
 #include "margrove/oracle/pairwise_field.hpp"
 #include "margrove/oracle/path_oracle.hpp"
@@ -20,6 +21,7 @@ namespace margrove {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::margin_fit;
 using ::testing::ThrowsMessage;
 using testing::tiny_problem;
 using testing::TinyProblem;
@@ -53,16 +55,6 @@ double optimum(const TinyProblem& p, TaskLoss kind, double C,
   return testing::reference_path_optimum(p, budgets, loss, [](NodeId, NodeId) { return 1.0; });
 }
 
-template <class Model>
-StructuredFit fit(const Model& model, const BcfwOptions& options, Executor& executor,
-                  std::vector<float>* weights = nullptr) {
-  RunControl control;
-  Bcfw solver(model, MarginRescaling{}, MarginSearch{}, options, executor, control);
-  const StructuredFit result = solver.run();
-  if (weights != nullptr) *weights = solver.take_weights();
-  return result;
-}
-
 TEST(Bcfw, reaches_the_optimum_with_every_kind_of_step) {
   Executor executor(1);
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
@@ -74,8 +66,8 @@ TEST(Bcfw, reaches_the_optimum_with_every_kind_of_step) {
       for (const int minibatch : {1, 3}) {
         const BcfwOptions options{
             .C = 0.7, .tolerance = 1e-6, .max_passes = 3000, .minibatch = minibatch};
-        for (const StructuredFit& found :
-             {fit(model, options, executor), fit(PlainPathModel{model}, options, executor)}) {
+        for (const StructuredFit& found : {margin_fit(model, options, executor),
+                                           margin_fit(PlainPathModel{model}, options, executor)}) {
           EXPECT_EQ(found.stop, Stop::converged) << "seed " << seed;
           EXPECT_TRUE(found.certified);
           EXPECT_NEAR(found.primal, best, 3e-6 * best) << "seed " << seed;
@@ -89,7 +81,7 @@ TEST(Bcfw, reaches_the_optimum_with_every_kind_of_step) {
                                   .cached_passes = 0,
                                   .pairwise = false,
                                   .averaging = averaging};
-        const StructuredFit found = fit(model, options, executor);
+        const StructuredFit found = margin_fit(model, options, executor);
         EXPECT_EQ(found.stop, Stop::converged) << "seed " << seed << " averaging " << averaging;
         EXPECT_GE(found.primal, best * (1 - 1e-6));
         EXPECT_LE(found.dual, best * (1 + 1e-6));
@@ -105,9 +97,9 @@ TEST(Bcfw, dual_never_falls_and_primal_never_is_below_it) {
   for (const bool pairwise : {true, false}) {
     double last = 0.0;
     for (int passes = 1; passes < 25; ++passes) {
-      const StructuredFit found =
-          fit(model, {.C = 2, .tolerance = 1e-12, .max_passes = passes, .pairwise = pairwise},
-              executor);
+      const StructuredFit found = margin_fit(
+          model, {.C = 2, .tolerance = 1e-12, .max_passes = passes, .pairwise = pairwise},
+          executor);
       EXPECT_EQ(found.passes, passes);
       EXPECT_EQ(found.stop, Stop::pass_limit);
       EXPECT_GE(found.dual, last * (1 - 1e-6));
@@ -123,11 +115,11 @@ TEST(Bcfw, same_bits_on_1_2_and_5_threads) {
   Executor serial(1);
   std::vector<float> expected;
   const BcfwOptions options{.C = 1, .tolerance = 1e-3, .minibatch = 16};
-  fit(model, options, serial, &expected);
+  margin_fit(model, options, serial, &expected);
   for (const int threads : {2, 5}) {
     Executor executor(threads);
     std::vector<float> weights;
-    fit(model, options, executor, &weights);
+    margin_fit(model, options, executor, &weights);
     EXPECT_EQ(weights, expected);
   }
 }
@@ -504,8 +496,8 @@ TEST(LabelSetSvm, good_searches_reach_what_exact_ones_do) {
       for (const bool averaging : {false, true}) {
         const double tolerance = averaging ? 1e-2 : 1e-4;
         const BcfwOptions options{.C = 0.5, .tolerance = tolerance, .averaging = averaging};
-        const StructuredFit good = fit(model, options, executor);
-        const StructuredFit exact = fit(PlainLabelSetModel{model}, options, executor);
+        const StructuredFit good = margin_fit(model, options, executor);
+        const StructuredFit exact = margin_fit(PlainLabelSetModel{model}, options, executor);
         EXPECT_EQ(good.stop, Stop::converged);
         EXPECT_TRUE(good.certified);
         EXPECT_LE(good.relative_gap, tolerance);
@@ -602,7 +594,7 @@ TEST(Bcfw, a_certificate_searches_again_only_where_bounds_are_open_and_until_the
   PartlyDoubtingOracle::searches = {};
   Executor executor(1);
   const PlainModel<PathModel, PartlyDoubtingOracle> doubting{model};
-  const StructuredFit result = fit(doubting, {.C = 1.0, .tolerance = 1e-2}, executor);
+  const StructuredFit result = margin_fit(doubting, {.C = 1.0, .tolerance = 1e-2}, executor);
   const auto num_doubted = std::count_if(p.leaf_of_row.begin(), p.leaf_of_row.end(),
                                          [](NodeId l) { return l % 2 == 1; });
   EXPECT_EQ(result.stop, Stop::converged);

@@ -4,30 +4,20 @@
 
 #include <cmath>
 
+#include "margin_fit.hpp"
 #include "margrove/oracle/bounded_path_oracle.hpp"
-#include "margrove/search/search.hpp"
-#include "margrove/solver/bcfw.hpp"
 #include "margrove/solver/path_svm.hpp"
 #include "tiny_hierarchies.hpp"
 
 namespace margrove {
 namespace {
 
+using testing::margin_fit;
 using testing::tiny_problem;
 using testing::TinyProblem;
 
-template <class Model>
-StructuredFit fit(const Model& model, const BcfwOptions& options, int threads,
-                  std::vector<float>& weights) {
-  Executor executor(threads);
-  RunControl control;
-  Bcfw run(model, MarginRescaling{}, MarginSearch{}, options, executor, control);
-  const StructuredFit result = run.run();
-  weights.assign(run.weights().begin(), run.weights().end());
-  return result;
-}
-
 TEST(BoundedBcfw, ends_where_the_search_that_skips_nothing_does) {
+  Executor one(1), three(3);
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     const TinyProblem p = tiny_problem(static_cast<std::uint32_t>(10 + 4 * seed), 0.0, 25, 6, seed);
     const auto part_nodes = static_cast<std::uint32_t>(1 + seed % 5);
@@ -41,9 +31,9 @@ TEST(BoundedBcfw, ends_where_the_search_that_skips_nothing_does) {
                                 .minibatch = minibatch,
                                 .averaging = seed % 4 == 3};
       std::vector<float> w, single, threaded;
-      const StructuredFit expected = fit(plain, options, 1, w);
-      const StructuredFit found = fit(bounded, options, 1, single);
-      fit(bounded, options, 3, threaded);
+      const StructuredFit expected = margin_fit(plain, options, one, &w);
+      const StructuredFit found = margin_fit(bounded, options, one, &single);
+      margin_fit(bounded, options, three, &threaded);
       EXPECT_TRUE(found.certified);
       EXPECT_EQ(found.stop, expected.stop);
       EXPECT_NEAR(found.primal, expected.primal, 2e-5 * expected.primal) << "seed " << seed;
@@ -62,8 +52,8 @@ TEST(BoundedBcfw, path_svm_on_a_large_tree_reaches_the_optimum) {
                                               {.C = 0.3, .tolerance = 1e-4}, executor, control);
   EXPECT_EQ(result.fit.stop, Stop::converged);
   const PathModel plain(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::normalized);
-  std::vector<float> w;
-  const StructuredFit expected = fit(plain, {.C = 0.3, .tolerance = 1e-4, .minibatch = 1}, 1, w);
+  const StructuredFit expected =
+      margin_fit(plain, {.C = 0.3, .tolerance = 1e-4, .minibatch = 1}, executor);
   EXPECT_NEAR(result.fit.primal, expected.primal, 2e-4 * expected.primal);
   std::vector<float> scores(p.graph.num_nodes());
   double loss = 0.0;  // the primal, from the weights that were returned
