@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "cpu_time.hpp"
-#include "margrove/io/model_file.hpp"
-#include "margrove/labels/label_set_inference.hpp"
-#include "margrove/model/linear_predictor.hpp"
-#include "margrove/model/training.hpp"
+#include "io/model_file.hpp"
+#include "label_sets/label_set_inference.hpp"
+#include "methods/training.hpp"
+#include "model/linear_predictor.hpp"
 
 namespace {
 using namespace margrove;

@@ -19,9 +19,9 @@
 #include <sstream>
 #include <string>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/base/random.hpp"
-#include "margrove/kernel/kernel_machine.hpp"
+#include "base/random.hpp"
+#include "kernel/kernel_machine.hpp"
+#include "margrove/errors.hpp"
 
 using namespace margrove;
 

@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "margrove/base/random.hpp"
-#include "margrove/labels/node_weights.hpp"
+#include "base/random.hpp"
+#include "margrove/node_weights.hpp"
 
 using namespace margrove;
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "margrove/solver/one_vs_rest.hpp"
+#include "linear/one_vs_rest.hpp"
 
 namespace {
 

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "margrove/base/random.hpp"
-#include "margrove/data/hierarchy_reader.hpp"
-#include "margrove/data/svmlight_reader.hpp"
-#include "margrove/data/tfidf.hpp"
+#include "base/random.hpp"
+#include "margrove/hierarchy_reader.hpp"
+#include "margrove/svmlight_reader.hpp"
+#include "margrove/tfidf.hpp"
 
 namespace {
 using namespace margrove;

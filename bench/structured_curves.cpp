@@ -18,14 +18,14 @@
 #include <string>
 #include <vector>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/data/svmlight_reader.hpp"
-#include "margrove/oracle/pairwise_field.hpp"
-#include "margrove/search/angular.hpp"
-#include "margrove/search/convex_hull.hpp"
-#include "margrove/solver/bcfw.hpp"
-#include "margrove/solver/cutting_plane.hpp"
-#include "margrove/solver/sgd.hpp"
+#include "margrove/errors.hpp"
+#include "margrove/svmlight_reader.hpp"
+#include "outputs/field/pairwise_field.hpp"
+#include "structured/angular.hpp"
+#include "structured/bcfw.hpp"
+#include "structured/convex_hull.hpp"
+#include "structured/cutting_plane.hpp"
+#include "structured/sgd.hpp"
 
 namespace {
 

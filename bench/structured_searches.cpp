@@ -21,13 +21,13 @@
 #include <vector>
 
 #include "cpu_time.hpp"
-#include "margrove/data/svmlight_reader.hpp"
-#include "margrove/oracle/pairwise_field.hpp"
-#include "margrove/oracle/relaxed_field.hpp"
-#include "margrove/search/angular.hpp"
-#include "margrove/search/convex_hull.hpp"
-#include "margrove/search/product_searches.hpp"
-#include "margrove/solver/cutting_plane.hpp"
+#include "margrove/svmlight_reader.hpp"
+#include "outputs/field/pairwise_field.hpp"
+#include "outputs/field/relaxed_field.hpp"
+#include "structured/angular.hpp"
+#include "structured/convex_hull.hpp"
+#include "structured/cutting_plane.hpp"
+#include "structured/product_searches.hpp"
 
 namespace {
 

@@ -22,13 +22,13 @@
 #include <string>
 #include <vector>
 
-#include "margrove/base/options.hpp"
-#include "margrove/data/conll_reader.hpp"
-#include "margrove/data/svmlight_reader.hpp"
-#include "margrove/loss/sequence_metrics.hpp"
-#include "margrove/model/structured.hpp"
-#include "margrove/model/token_features.hpp"
-#include "margrove/solver/sgd.hpp"
+#include "data/conll_reader.hpp"
+#include "margrove/options.hpp"
+#include "margrove/svmlight_reader.hpp"
+#include "outputs/chain/sequence_metrics.hpp"
+#include "outputs/chain/token_features.hpp"
+#include "outputs/structured.hpp"
+#include "structured/sgd.hpp"
 
 namespace {
 

@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "cpu_time.hpp"
-#include "margrove/data/csr_matrix.hpp"
-#include "margrove/io/model_file.hpp"
-#include "margrove/model/linear_predictor.hpp"
-#include "margrove/model/training.hpp"
-#include "margrove/oracle/bounded_path_oracle.hpp"
-#include "margrove/search/search.hpp"
-#include "margrove/solver/bcfw.hpp"
+#include "io/model_file.hpp"
+#include "margrove/csr_matrix.hpp"
+#include "methods/training.hpp"
+#include "model/linear_predictor.hpp"
+#include "outputs/path/bounded_path_oracle.hpp"
+#include "structured/bcfw.hpp"
+#include "structured/search.hpp"
 
 namespace {
 using namespace margrove;

@@ -23,11 +23,11 @@
 #include <string>
 #include <vector>
 
-#include "margrove/data/generators.hpp"
-#include "margrove/eval/significance.hpp"
-#include "margrove/labels/shared_norm.hpp"
-#include "margrove/model/training.hpp"
-#include "margrove/solver/path_svm.hpp"
+#include "data/generators.hpp"
+#include "hierarchy/shared_norm.hpp"
+#include "margrove/significance.hpp"
+#include "methods/training.hpp"
+#include "outputs/path/path_svm.hpp"
 
 using namespace margrove;
 

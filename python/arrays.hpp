@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/data/csr_matrix.hpp"
-#include "margrove/data/dataset.hpp"
-#include "margrove/data/hierarchy_reader.hpp"
+#include "margrove/csr_matrix.hpp"
+#include "margrove/dataset.hpp"
+#include "margrove/errors.hpp"
+#include "margrove/hierarchy_reader.hpp"
 
 namespace margrove::python {
 

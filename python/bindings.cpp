@@ -23,18 +23,18 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "margrove/base/errors.hpp"
-#include "margrove/base/executor.hpp"
-#include "margrove/data/hierarchy_reader.hpp"
-#include "margrove/eval/held_out.hpp"
-#include "margrove/eval/report.hpp"
-#include "margrove/io/liblinear_model.hpp"
-#include "margrove/io/model_file.hpp"
-#include "margrove/model/kernel_predictor.hpp"
-#include "margrove/model/linear_predictor.hpp"
-#include "margrove/model/registry.hpp"
-#include "margrove/model/tensor_parts.hpp"
-#include "margrove/model/training.hpp"
+#include "eval/held_out.hpp"
+#include "eval/report.hpp"
+#include "io/liblinear_model.hpp"
+#include "io/model_file.hpp"
+#include "margrove/errors.hpp"
+#include "margrove/executor.hpp"
+#include "margrove/hierarchy_reader.hpp"
+#include "methods/registry.hpp"
+#include "methods/training.hpp"
+#include "model/kernel_predictor.hpp"
+#include "model/linear_predictor.hpp"
+#include "model/tensor_parts.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Fails on an include that points against the order of the library's parts.
+"""Fails on an include that points against the order of the library's rooms, or at a private header.
 
-A part may include itself and the parts of earlier ranks; two parts of one rank know nothing of each
-other. The order is the one of docs/architecture.md.
+A room may include itself and the rooms before it; two rooms of one rank know nothing of each other.
+The order is the one of docs/architecture.md. A public header, which lies in include/margrove and
+belongs to the room named in PUBLIC, includes public headers only: what is installed must be enough.
 """
 
 import re
@@ -12,50 +13,89 @@ from pathlib import Path
 ORDER = [
     ["base"],
     ["data"],
-    ["labels"],
-    ["loss"],
-    ["oracle"],
-    ["search"],
-    ["solver"],
+    ["numerics"],
+    ["hierarchy"],
+    ["label_sets"],
+    ["structured"],
+    ["linear"],
+    ["recursive"],
     ["kernel"],
     ["model"],
+    ["outputs"],
+    ["methods"],
     ["io", "eval"],
     ["cli", "python"],
 ]
-RANKS = {part: rank for rank, parts in enumerate(ORDER) for part in parts}
-INCLUDE = re.compile(r'^\s*#\s*include\s*["<]margrove/([a-z_]+)/([^">]+)[">]')
+RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
+
+# The room of each public header.
+PUBLIC = {
+    "errors": "base",
+    "executor": "base",
+    "control": "base",
+    "options": "base",
+    "csr_matrix": "data",
+    "dataset": "data",
+    "label_codec": "data",
+    "hierarchy_reader": "data",
+    "svmlight_reader": "data",
+    "text_reader": "data",
+    "tfidf": "data",
+    "writers": "data",
+    "label_graph": "hierarchy",
+    "node_weights": "hierarchy",
+    "surrogate": "structured",
+    "surrogates": "structured",
+    "task_loss": "outputs",
+    "metrics": "eval",
+    "significance": "eval",
+}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([a-z_/]+/[^"]+\.hpp)"')
 
 
-def part_of(path: Path) -> str | None:
-    """The part that a source file belongs to, by the folder it is in."""
-    parts = path.parts
-    if parts[:2] == ("include", "margrove") and len(parts) > 3:
-        return parts[2]
-    if parts[0] == "src" and len(parts) > 2:
-        return parts[1]
-    return "python" if parts[0] == "python" else None
+def is_public(path: Path) -> bool:
+    """Whether a file is a public header."""
+    return path.parts[:2] == ("include", "margrove")
+
+
+def room_of(path: Path) -> str | None:
+    """The room that a source file belongs to: by its folder, or by PUBLIC."""
+    if is_public(path):
+        return PUBLIC.get(path.stem, path.stem)
+    if path.parts[0] == "src" and len(path.parts) > 2:
+        return path.parts[1]
+    return "python" if path.parts[0] == "python" else None
+
+
+def target_of(included: str) -> str:
+    """The room that an include names."""
+    folder, _, rest = included.partition("/")
+    return PUBLIC.get(Path(rest).stem, rest) if folder == "margrove" else folder
 
 
 def violations(root: Path, files: list[Path]) -> list[str]:
     """What is wrong, one line each; paths relative to `root`."""
     found = []
     for file in files:
-        part = part_of(file)
-        if part is None:
+        room = room_of(file)
+        if room is None:
             continue
-        if part not in RANKS:
-            found.append(f"{file}: part '{part}' is not in the order of the parts")
+        if room not in RANKS:
+            found.append(f"{file}: '{room}' is not in the order of the rooms")
             continue
         lines = (root / file).read_text(encoding="utf-8").splitlines()
         for number, line in enumerate(lines, start=1):
             match = INCLUDE.match(line)
-            if match is None or match[1] == part:
+            if match is None:
                 continue
-            target = match[1]
-            if target not in RANKS:
-                found.append(f"{file}:{number}: unknown part '{target}'")
-            elif RANKS[target] >= RANKS[part]:
-                found.append(f"{file}:{number}: {part} must not include {target}/{match[2]}")
+            target = target_of(match[1])
+            if is_public(file) and not match[1].startswith("margrove/"):
+                found.append(f"{file}:{number}: a public header must not include {match[1]}")
+            elif target not in RANKS:
+                found.append(f"{file}:{number}: unknown room '{target}'")
+            elif target != room and RANKS[target] >= RANKS[room]:
+                found.append(f"{file}:{number}: {room} must not include {match[1]}")
     return found
 
 

@@ -1,4 +1,4 @@
-#include "margrove/base/errors.hpp"
+#include "margrove/errors.hpp"
 
 #include <array>
 #include <charconv>

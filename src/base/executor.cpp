@@ -1,4 +1,4 @@
-#include "margrove/base/executor.hpp"
+#include "margrove/executor.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "margrove/base/errors.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

@@ -1,4 +1,4 @@
-#include "margrove/base/options.hpp"
+#include "margrove/options.hpp"
 
 #include <charconv>
 

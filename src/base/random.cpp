@@ -1,4 +1,4 @@
-#include "margrove/base/random.hpp"
+#include "base/random.hpp"
 
 #include <bit>
 #include <cmath>

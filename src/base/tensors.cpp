@@ -1,4 +1,4 @@
-#include "margrove/base/tensors.hpp"
+#include "base/tensors.hpp"
 
 #include <charconv>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "command.hpp"
+#include "cli/command.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <iostream>
 #include <limits>
 
-#include "margrove/base/atomic_file.hpp"
+#include "base/atomic_file.hpp"
 
 namespace margrove::cli {
 namespace {

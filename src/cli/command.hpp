@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "margrove/base/executor.hpp"
-#include "margrove/base/options.hpp"
-#include "margrove/base/progress.hpp"
-#include "margrove/model/method.hpp"
-#include "margrove/model/training.hpp"
+#include "margrove/control.hpp"
+#include "margrove/executor.hpp"
+#include "margrove/options.hpp"
+#include "methods/training.hpp"
+#include "model/method.hpp"
 
 namespace margrove::cli {
 

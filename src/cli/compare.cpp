@@ -5,9 +5,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "margrove/data/prediction_reader.hpp"
-#include "margrove/eval/significance.hpp"
-#include "verbs.hpp"
+#include "cli/verbs.hpp"
+#include "data/prediction_reader.hpp"
+#include "margrove/significance.hpp"
 
 namespace margrove::cli {
 namespace {

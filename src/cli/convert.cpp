@@ -1,8 +1,8 @@
 // margrove export, margrove import
 
-#include "margrove/io/liblinear_model.hpp"
-#include "margrove/io/model_file.hpp"
-#include "verbs.hpp"
+#include "cli/verbs.hpp"
+#include "io/liblinear_model.hpp"
+#include "io/model_file.hpp"
 
 namespace margrove::cli {
 namespace {

@@ -5,10 +5,10 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "margrove/eval/tuning.hpp"
-#include "margrove/io/model_file.hpp"
-#include "model_arguments.hpp"
-#include "verbs.hpp"
+#include "cli/model_arguments.hpp"
+#include "cli/verbs.hpp"
+#include "eval/tuning.hpp"
+#include "io/model_file.hpp"
 
 namespace margrove::cli {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <iostream>
 
-#include "margrove/data/writers.hpp"
-#include "margrove/io/model_file.hpp"
-#include "margrove/model/kernel_predictor.hpp"
-#include "model_arguments.hpp"
-#include "verbs.hpp"
+#include "cli/model_arguments.hpp"
+#include "cli/verbs.hpp"
+#include "io/model_file.hpp"
+#include "margrove/writers.hpp"
+#include "model/kernel_predictor.hpp"
 
 namespace margrove::cli {
 namespace {

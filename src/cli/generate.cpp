@@ -1,8 +1,8 @@
 // margrove generate
 
-#include "margrove/data/generators.hpp"
-#include "margrove/data/writers.hpp"
-#include "verbs.hpp"
+#include "cli/verbs.hpp"
+#include "data/generators.hpp"
+#include "margrove/writers.hpp"
 
 namespace margrove::cli {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <iostream>
 
-#include "margrove/data/hierarchy_reader.hpp"
-#include "margrove/labels/node_weights.hpp"
-#include "margrove/model/training_set.hpp"
-#include "verbs.hpp"
+#include "cli/verbs.hpp"
+#include "margrove/hierarchy_reader.hpp"
+#include "margrove/node_weights.hpp"
+#include "model/training_set.hpp"
 
 namespace margrove::cli {
 namespace {

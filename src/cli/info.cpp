@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <iostream>
 
-#include "margrove/io/model_file.hpp"
-#include "margrove/model/tensor_parts.hpp"
-#include "verbs.hpp"
+#include "cli/verbs.hpp"
+#include "io/model_file.hpp"
+#include "model/tensor_parts.hpp"
 
 namespace margrove::cli {
 namespace {

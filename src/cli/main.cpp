@@ -4,8 +4,8 @@
 
 #include <iostream>
 
-#include "margrove/base/errors.hpp"
-#include "verbs.hpp"
+#include "cli/verbs.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove::cli {
 namespace {

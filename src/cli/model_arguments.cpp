@@ -1,4 +1,4 @@
-#include "model_arguments.hpp"
+#include "cli/model_arguments.hpp"
 
 namespace margrove::cli {
 

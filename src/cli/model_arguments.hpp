@@ -1,8 +1,8 @@
 #pragma once
 // What predict, evaluate and explain share: MODEL DATA.
 
-#include "command.hpp"
-#include "margrove/model/model.hpp"
+#include "cli/command.hpp"
+#include "model/model.hpp"
 
 namespace margrove::cli {
 

@@ -1,4 +1,4 @@
-#include "options_reference.hpp"
+#include "cli/options_reference.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 // `margrove train --options-reference`: docs/options.md from the tables. Hidden; a test compares.
 
-#include "command.hpp"
+#include "cli/command.hpp"
 
 namespace margrove::cli {
 

@@ -7,11 +7,11 @@
 #include <numeric>
 #include <set>
 
-#include "margrove/data/writers.hpp"
-#include "margrove/io/model_file.hpp"
-#include "margrove/model/linear_predictor.hpp"
-#include "model_arguments.hpp"
-#include "verbs.hpp"
+#include "cli/model_arguments.hpp"
+#include "cli/verbs.hpp"
+#include "io/model_file.hpp"
+#include "margrove/writers.hpp"
+#include "model/linear_predictor.hpp"
 
 namespace margrove::cli {
 namespace {

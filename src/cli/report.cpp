@@ -1,11 +1,11 @@
 // margrove report
 
-#include "margrove/eval/report.hpp"
+#include "eval/report.hpp"
 
-#include "margrove/io/model_file.hpp"
-#include "margrove/model/training_set.hpp"
-#include "model_arguments.hpp"
-#include "verbs.hpp"
+#include "cli/model_arguments.hpp"
+#include "cli/verbs.hpp"
+#include "io/model_file.hpp"
+#include "model/training_set.hpp"
 
 namespace margrove::cli {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <iostream>
 
-#include "margrove/eval/held_out.hpp"
-#include "options_reference.hpp"
-#include "training.hpp"
-#include "verbs.hpp"
+#include "cli/options_reference.hpp"
+#include "cli/training.hpp"
+#include "cli/verbs.hpp"
+#include "eval/held_out.hpp"
 
 namespace margrove::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "training.hpp"
+#include "cli/training.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "margrove/io/model_file.hpp"
+#include "io/model_file.hpp"
 
 namespace margrove::cli {
 

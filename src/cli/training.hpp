@@ -1,9 +1,9 @@
 #pragma once
 // What train and tune share: a method by name, its options, the data, the run.
 
-#include "command.hpp"
-#include "margrove/data/hierarchy_reader.hpp"
-#include "margrove/model/model.hpp"
+#include "cli/command.hpp"
+#include "margrove/hierarchy_reader.hpp"
+#include "model/model.hpp"
 
 namespace margrove::cli {
 

@@ -4,9 +4,9 @@
 
 #include <iostream>
 
-#include "margrove/eval/tuning.hpp"
-#include "training.hpp"
-#include "verbs.hpp"
+#include "cli/training.hpp"
+#include "cli/verbs.hpp"
+#include "eval/tuning.hpp"
 
 namespace margrove::cli {
 namespace {

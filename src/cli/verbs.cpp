@@ -1,4 +1,4 @@
-#include "verbs.hpp"
+#include "cli/verbs.hpp"
 
 namespace margrove::cli {
 

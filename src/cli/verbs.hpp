@@ -2,7 +2,7 @@
 // One line a verb here and one in verbs.cpp; each is defined in the file of its name
 // (export and import in convert.cpp).
 
-#include "command.hpp"
+#include "cli/command.hpp"
 
 namespace margrove::cli {
 

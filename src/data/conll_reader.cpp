@@ -1,12 +1,12 @@
-#include "margrove/data/conll_reader.hpp"
+#include "data/conll_reader.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 
-#include "margrove/data/input_file.hpp"
-#include "margrove/data/utf8.hpp"
-#include "text_scan.hpp"
+#include "data/input_file.hpp"
+#include "data/text_scan.hpp"
+#include "data/utf8.hpp"
 
 namespace margrove {
 namespace {

@@ -1,10 +1,10 @@
-#include "margrove/data/csr_matrix.hpp"
+#include "margrove/csr_matrix.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "margrove/base/errors.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 

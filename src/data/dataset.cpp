@@ -1,4 +1,4 @@
-#include "margrove/data/dataset.hpp"
+#include "margrove/dataset.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "float_parser.hpp"
+#include "data/float_parser.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
-#include "margrove/data/generators.hpp"
+#include "data/generators.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "margrove/base/random.hpp"
+#include "base/random.hpp"
 
 namespace margrove {
 namespace {

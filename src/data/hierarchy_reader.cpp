@@ -1,11 +1,11 @@
-#include "margrove/data/hierarchy_reader.hpp"
+#include "margrove/hierarchy_reader.hpp"
 
 #include <algorithm>
 #include <unordered_map>
 #include <vector>
 
-#include "margrove/data/input_file.hpp"
-#include "text_scan.hpp"
+#include "data/input_file.hpp"
+#include "data/text_scan.hpp"
 
 namespace margrove {
 namespace {

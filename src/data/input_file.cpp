@@ -1,4 +1,4 @@
-#include "margrove/data/input_file.hpp"
+#include "data/input_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 #include <cstring>
 #include <system_error>
 
-#include "margrove/base/errors.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

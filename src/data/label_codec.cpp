@@ -1,10 +1,10 @@
-#include "margrove/data/label_codec.hpp"
+#include "margrove/label_codec.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <numeric>
 
-#include "margrove/base/errors.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 

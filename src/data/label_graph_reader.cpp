@@ -1,10 +1,10 @@
-#include "margrove/data/label_graph_reader.hpp"
+#include "data/label_graph_reader.hpp"
 
 #include <algorithm>
 #include <unordered_map>
 
-#include "margrove/data/input_file.hpp"
-#include "text_scan.hpp"
+#include "data/input_file.hpp"
+#include "data/text_scan.hpp"
 
 namespace margrove {
 namespace {

@@ -1,4 +1,4 @@
-#include "margrove/data/svmlight_reader.hpp"
+#include "margrove/svmlight_reader.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "float_parser.hpp"
-#include "margrove/data/input_file.hpp"
-#include "text_scan.hpp"
+#include "data/float_parser.hpp"
+#include "data/input_file.hpp"
+#include "data/text_scan.hpp"
 
 namespace margrove {
 namespace {

@@ -1,8 +1,8 @@
-#include "margrove/data/text_reader.hpp"
+#include "margrove/text_reader.hpp"
 
-#include "margrove/data/input_file.hpp"
-#include "margrove/data/utf8.hpp"
-#include "text_scan.hpp"
+#include "data/input_file.hpp"
+#include "data/text_scan.hpp"
+#include "data/utf8.hpp"
 
 namespace margrove {
 namespace {

@@ -1,9 +1,9 @@
-#include "text_scan.hpp"
+#include "data/text_scan.hpp"
 
 #include <algorithm>
 
-#include "float_parser.hpp"
-#include "margrove/data/utf8.hpp"
+#include "data/float_parser.hpp"
+#include "data/utf8.hpp"
 
 namespace margrove::detail {
 namespace {

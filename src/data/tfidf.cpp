@@ -1,4 +1,4 @@
-#include "margrove/data/tfidf.hpp"
+#include "margrove/tfidf.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,8 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/data/utf8.hpp"
+#include "data/utf8.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {
@@ -21,7 +21,7 @@ struct LowerRun {
   std::uint32_t stride;
   std::int32_t shift;
 };
-#include "unicode_tables.inc"
+#include "data/unicode_tables.inc"
 
 /// The entry whose range may hold `c`: the last one that does not start after it.
 template <class Entry, std::size_t kSize>

@@ -1,4 +1,4 @@
-#include "margrove/data/utf8.hpp"
+#include "data/utf8.hpp"
 
 #include <cstdint>
 #include <cstring>

@@ -1,8 +1,8 @@
-#include "margrove/data/views.hpp"
+#include "data/views.hpp"
 
 #include <algorithm>
 
-#include "margrove/base/errors.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 

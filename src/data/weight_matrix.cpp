@@ -1,9 +1,9 @@
-#include "margrove/data/weight_matrix.hpp"
+#include "data/weight_matrix.hpp"
 
 #include <algorithm>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/base/simd.hpp"
+#include "base/simd.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

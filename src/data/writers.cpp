@@ -1,11 +1,11 @@
-#include "margrove/data/writers.hpp"
+#include "margrove/writers.hpp"
 
 #include <array>
 #include <charconv>
 #include <cmath>
 
-#include "margrove/base/atomic_file.hpp"
-#include "text_scan.hpp"
+#include "base/atomic_file.hpp"
+#include "data/text_scan.hpp"
 
 namespace margrove {
 namespace {

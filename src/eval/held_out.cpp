@@ -1,6 +1,6 @@
-#include "margrove/eval/held_out.hpp"
+#include "eval/held_out.hpp"
 
-#include "margrove/eval/tuning.hpp"
+#include "eval/tuning.hpp"
 
 namespace margrove {
 namespace {

@@ -1,9 +1,9 @@
-#include "margrove/eval/metrics.hpp"
+#include "margrove/metrics.hpp"
 
 #include <algorithm>
 #include <iterator>
 
-#include "margrove/base/errors.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

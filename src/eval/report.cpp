@@ -1,13 +1,13 @@
-#include "margrove/eval/report.hpp"
+#include "eval/report.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "margrove/base/random.hpp"
-#include "margrove/eval/metrics.hpp"
-#include "margrove/model/linear_predictor.hpp"
+#include "base/random.hpp"
+#include "margrove/metrics.hpp"
+#include "model/linear_predictor.hpp"
 
 namespace margrove {
 namespace {

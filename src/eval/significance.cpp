@@ -1,12 +1,12 @@
-#include "margrove/eval/significance.hpp"
+#include "margrove/significance.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <numeric>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/eval/metrics.hpp"
+#include "margrove/errors.hpp"
+#include "margrove/metrics.hpp"
 
 namespace margrove {
 namespace {

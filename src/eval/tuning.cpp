@@ -1,4 +1,4 @@
-#include "margrove/eval/tuning.hpp"
+#include "eval/tuning.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "margrove/io/liblinear_model.hpp"
+#include "io/liblinear_model.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,10 +7,10 @@
 #include <map>
 #include <numeric>
 
-#include "margrove/base/atomic_file.hpp"
-#include "margrove/data/input_file.hpp"
-#include "margrove/model/linear_predictor.hpp"
-#include "margrove/model/registry.hpp"
+#include "base/atomic_file.hpp"
+#include "data/input_file.hpp"
+#include "methods/registry.hpp"
+#include "model/linear_predictor.hpp"
 
 namespace margrove {
 namespace {

@@ -1,12 +1,12 @@
-#include "margrove/io/model_file.hpp"
+#include "io/model_file.hpp"
 
 #include <array>
 #include <cmath>
 #include <limits>
 
-#include "margrove/io/safetensors.hpp"
-#include "margrove/model/registry.hpp"
-#include "margrove/model/tensor_parts.hpp"
+#include "io/safetensors.hpp"
+#include "methods/registry.hpp"
+#include "model/tensor_parts.hpp"
 
 namespace margrove {
 namespace {

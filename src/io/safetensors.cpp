@@ -1,4 +1,4 @@
-#include "margrove/io/safetensors.hpp"
+#include "io/safetensors.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@
 #include <optional>
 #include <set>
 
-#include "margrove/base/atomic_file.hpp"
+#include "base/atomic_file.hpp"
 
 namespace margrove {
 namespace {

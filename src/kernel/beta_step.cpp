@@ -1,4 +1,4 @@
-#include "margrove/kernel/beta_step.hpp"
+#include "kernel/beta_step.hpp"
 
 #include <Eigen/SparseCholesky>
 #include <Eigen/SparseCore>
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "margrove/base/errors.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

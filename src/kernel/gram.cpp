@@ -1,11 +1,11 @@
-#include "margrove/kernel/gram.hpp"
+#include "kernel/gram.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-#include "margrove/base/errors.hpp"
-#include "pairwise.hpp"
+#include "kernel/pairwise.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

@@ -1,4 +1,4 @@
-#include "margrove/kernel/kernel_function.hpp"
+#include "kernel/kernel_function.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,8 @@
 #include <fstream>
 #include <utility>
 
-#include "margrove/base/errors.hpp"
-#include "pairwise.hpp"
+#include "kernel/pairwise.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

@@ -1,8 +1,8 @@
-#include "margrove/kernel/kernel_machine.hpp"
+#include "kernel/kernel_machine.hpp"
 
 #include <algorithm>
 
-#include "margrove/base/errors.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

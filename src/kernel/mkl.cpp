@@ -1,12 +1,12 @@
-#include "margrove/kernel/mkl.hpp"
+#include "kernel/mkl.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
 
-#include "margrove/base/errors.hpp"
-#include "mkl_rules.hpp"
+#include "kernel/mkl_rules.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

@@ -1,10 +1,10 @@
-#include "mkl_rules.hpp"
+#include "kernel/mkl_rules.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "margrove/base/errors.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

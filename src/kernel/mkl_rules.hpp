@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "margrove/kernel/beta_step.hpp"
-#include "margrove/kernel/network.hpp"
+#include "kernel/beta_step.hpp"
+#include "kernel/network.hpp"
 
 namespace margrove {
 

@@ -1,10 +1,10 @@
-#include "margrove/kernel/network_drawing.hpp"
+#include "kernel/network_drawing.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "margrove/base/errors.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

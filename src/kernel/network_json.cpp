@@ -5,8 +5,8 @@
 #include <set>
 #include <sstream>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/kernel/network.hpp"
+#include "kernel/network.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

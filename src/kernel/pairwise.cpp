@@ -1,10 +1,10 @@
-#include "pairwise.hpp"
+#include "kernel/pairwise.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/base/simd.hpp"
+#include "base/simd.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

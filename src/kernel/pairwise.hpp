@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "margrove/kernel/kernel_function.hpp"
+#include "kernel/kernel_function.hpp"
 
 namespace margrove {
 

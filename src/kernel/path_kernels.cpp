@@ -1,9 +1,9 @@
-#include "margrove/kernel/path_kernels.hpp"
+#include "kernel/path_kernels.hpp"
 
 #include <algorithm>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/base/simd.hpp"
+#include "base/simd.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

@@ -1,11 +1,11 @@
-#include "margrove/kernel/svm_dual.hpp"
+#include "kernel/svm_dual.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/base/simd.hpp"
+#include "base/simd.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

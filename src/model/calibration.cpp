@@ -1,4 +1,4 @@
-#include "margrove/model/calibration.hpp"
+#include "model/calibration.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "margrove/model/decision.hpp"
+#include "model/decision.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,13 +1,13 @@
-#include "margrove/model/kernel_predictor.hpp"
+#include "model/kernel_predictor.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/kernel/network_drawing.hpp"
-#include "margrove/model/tensor_parts.hpp"
+#include "kernel/network_drawing.hpp"
+#include "margrove/errors.hpp"
+#include "model/tensor_parts.hpp"
 
 namespace margrove {
 namespace {

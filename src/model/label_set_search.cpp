@@ -1,4 +1,4 @@
-#include "margrove/model/label_set_search.hpp"
+#include "model/label_set_search.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "margrove/model/linear_predictor.hpp"
+#include "model/linear_predictor.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <numeric>
 #include <optional>
 
-#include "margrove/model/tensor_parts.hpp"
+#include "model/tensor_parts.hpp"
 
 namespace margrove {
 namespace {

@@ -1,4 +1,4 @@
-#include "margrove/model/method.hpp"
+#include "model/method.hpp"
 
 #include <set>
 

@@ -1,4 +1,4 @@
-#include "margrove/model/model.hpp"
+#include "model/model.hpp"
 
 namespace margrove {
 

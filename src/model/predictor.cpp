@@ -1,4 +1,4 @@
-#include "margrove/model/predictor.hpp"
+#include "model/predictor.hpp"
 
 #include <algorithm>
 #include <cmath>

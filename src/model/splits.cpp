@@ -1,11 +1,11 @@
-#include "margrove/model/splits.hpp"
+#include "model/splits.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/base/random.hpp"
+#include "base/random.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

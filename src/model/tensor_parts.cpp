@@ -1,4 +1,4 @@
-#include "margrove/model/tensor_parts.hpp"
+#include "model/tensor_parts.hpp"
 
 #include <array>
 #include <cmath>

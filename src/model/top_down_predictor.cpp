@@ -1,4 +1,4 @@
-#include "margrove/model/top_down_predictor.hpp"
+#include "model/top_down_predictor.hpp"
 
 #include <algorithm>
 #include <cmath>

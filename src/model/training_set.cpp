@@ -1,11 +1,11 @@
-#include "margrove/model/training_set.hpp"
+#include "model/training_set.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numeric>
 
-#include "margrove/base/errors.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

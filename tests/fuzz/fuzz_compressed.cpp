@@ -1,8 +1,8 @@
 // Any bytes are read to their end, or are a damaged stream with an error that names the file;
 // blocks hold whole lines. Streams that unpack to very much are cut: that is not what is tested.
 #include "compression.hpp"
+#include "data/input_file.hpp"
 #include "fuzzing.hpp"
-#include "margrove/data/input_file.hpp"
 
 namespace {
 using namespace margrove;

@@ -1,7 +1,7 @@
 // Any bytes give an acyclic hierarchy or an error that names the file.
 #include "fuzzing.hpp"
-#include "margrove/data/hierarchy_reader.hpp"
-#include "margrove/labels/label_graph.hpp"
+#include "margrove/hierarchy_reader.hpp"
+#include "margrove/label_graph.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace margrove;

@@ -1,6 +1,6 @@
 // Any bytes give pairs of different known labels or an error that names the file.
+#include "data/label_graph_reader.hpp"
 #include "fuzzing.hpp"
-#include "margrove/data/label_graph_reader.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace margrove;

@@ -1,6 +1,6 @@
 // Any bytes give a model that can be used or an error that names the file.
 #include "fuzzing_models.hpp"
-#include "margrove/io/liblinear_model.hpp"
+#include "io/liblinear_model.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace margrove;

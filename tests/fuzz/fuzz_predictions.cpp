@@ -1,6 +1,6 @@
 // Any bytes give label sets or an error that names the file.
+#include "data/prediction_reader.hpp"
 #include "fuzzing.hpp"
-#include "margrove/data/prediction_reader.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace margrove;

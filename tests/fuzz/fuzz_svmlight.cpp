@@ -1,6 +1,6 @@
 // Any bytes give a sound data set or an error that names the file.
 #include "fuzzing.hpp"
-#include "margrove/data/svmlight_reader.hpp"
+#include "margrove/svmlight_reader.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace margrove;

@@ -1,8 +1,8 @@
 // Any bytes give documents of valid UTF-8 that tf-idf can weigh, or an error that names the file.
+#include "data/utf8.hpp"
 #include "fuzzing.hpp"
-#include "margrove/data/text_reader.hpp"
-#include "margrove/data/tfidf.hpp"
-#include "margrove/data/utf8.hpp"
+#include "margrove/text_reader.hpp"
+#include "margrove/tfidf.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace margrove;

@@ -16,37 +16,49 @@ def write(root: Path, name: str, text: str) -> Path:
 
 def test_an_include_that_points_back_is_found_with_its_line(tmp_path: Path) -> None:
     file = write(
-        tmp_path, "src/data/x.cpp", '#include <vector>\n#include "margrove/labels/y.hpp"\n'
+        tmp_path, "src/data/x.cpp", '#include <vector>\n#include "hierarchy/y.hpp"\n'
     )
     assert check_includes.violations(tmp_path, [file]) == [
-        "src/data/x.cpp:2: data must not include labels/y.hpp"
+        "src/data/x.cpp:2: data must not include hierarchy/y.hpp"
     ]
 
 
-def test_includes_of_earlier_parts_and_of_the_own_part_are_fine(tmp_path: Path) -> None:
+def test_a_private_header_in_a_public_one_is_found(tmp_path: Path) -> None:
+    file = write(tmp_path, "include/margrove/label_graph.hpp", '#include "base/tensors.hpp"\n')
+    assert check_includes.violations(tmp_path, [file]) == [
+        "include/margrove/label_graph.hpp:1: a public header must not include base/tensors.hpp"
+    ]
+
+
+def test_a_public_header_without_a_room_is_found(tmp_path: Path) -> None:
+    file = write(tmp_path, "include/margrove/novelty.hpp", "")
+    assert len(check_includes.violations(tmp_path, [file])) == 1
+
+
+def test_includes_of_earlier_rooms_and_of_the_own_room_are_fine(tmp_path: Path) -> None:
     file = write(
         tmp_path,
-        "include/margrove/labels/x.hpp",
-        '#include "margrove/base/errors.hpp"\n#include "margrove/labels/y.hpp"\n',
+        "src/hierarchy/x.cpp",
+        '#include "margrove/errors.hpp"\n#include "hierarchy/y.hpp"\n',
     )
     assert check_includes.violations(tmp_path, [file]) == []
 
 
-def test_parts_of_one_rank_do_not_include_one_another(tmp_path: Path) -> None:
-    file = write(tmp_path, "src/io/x.cpp", '#include "margrove/eval/metrics.hpp"\n')
+def test_rooms_of_one_rank_do_not_include_one_another(tmp_path: Path) -> None:
+    file = write(tmp_path, "src/io/x.cpp", '#include "margrove/metrics.hpp"\n')
     assert len(check_includes.violations(tmp_path, [file])) == 1
 
 
-def test_a_part_that_is_not_in_the_order_is_found(tmp_path: Path) -> None:
+def test_a_room_that_is_not_in_the_order_is_found(tmp_path: Path) -> None:
     file = write(tmp_path, "src/misc/x.cpp", "")
     assert check_includes.violations(tmp_path, [file]) == [
-        "src/misc/x.cpp: part 'misc' is not in the order of the parts"
+        "src/misc/x.cpp: 'misc' is not in the order of the rooms"
     ]
 
 
-def test_the_order_of_parts_has_every_part_of_the_build() -> None:
+def test_the_order_of_rooms_has_every_room_of_the_build() -> None:
     build = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
-    listed = build.split("set(MARGROVE_PARTS ")[1].split(")")[0].split()
+    listed = build.split("set(MARGROVE_ROOMS ")[1].split(")")[0].split()
     assert (
         sorted(check_includes.RANKS, key=check_includes.RANKS.__getitem__)[: len(listed)] == listed
     )

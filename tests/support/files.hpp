@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "margrove/base/errors.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove::testing {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "margrove/base/errors.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove::testing {
 

@@ -2,7 +2,7 @@
 // What fuzz targets of models share.
 
 #include "fuzzing.hpp"
-#include "margrove/io/model_file.hpp"
+#include "io/model_file.hpp"
 
 namespace margrove::testing {
 

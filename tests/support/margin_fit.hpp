@@ -3,11 +3,11 @@
 
 #include <vector>
 
-#include "margrove/base/executor.hpp"
-#include "margrove/base/progress.hpp"
-#include "margrove/loss/surrogate.hpp"
-#include "margrove/search/search.hpp"
-#include "margrove/solver/bcfw.hpp"
+#include "margrove/control.hpp"
+#include "margrove/executor.hpp"
+#include "margrove/surrogate.hpp"
+#include "structured/bcfw.hpp"
+#include "structured/search.hpp"
 
 namespace margrove::testing {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "margrove/base/random.hpp"
-#include "margrove/labels/label_graph.hpp"
+#include "base/random.hpp"
+#include "margrove/label_graph.hpp"
 
 namespace margrove::testing {
 

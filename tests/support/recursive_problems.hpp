@@ -5,10 +5,10 @@
 #include <cmath>
 #include <vector>
 
-#include "margrove/base/random.hpp"
-#include "margrove/loss/point_loss.hpp"
-#include "margrove/solver/binary_linear.hpp"
-#include "margrove/solver/recursive.hpp"
+#include "base/random.hpp"
+#include "linear/binary_linear.hpp"
+#include "linear/point_loss.hpp"
+#include "recursive/recursive.hpp"
 
 namespace margrove::testing_support {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "margrove/model/linear_predictor.hpp"
-#include "margrove/model/model.hpp"
+#include "model/linear_predictor.hpp"
+#include "model/model.hpp"
 
 namespace margrove::testing {
 

@@ -7,10 +7,10 @@
 #include <set>
 #include <vector>
 
-#include "margrove/base/random.hpp"
-#include "margrove/data/csr_matrix.hpp"
-#include "margrove/data/dataset.hpp"
-#include "margrove/labels/label_graph.hpp"
+#include "base/random.hpp"
+#include "margrove/csr_matrix.hpp"
+#include "margrove/dataset.hpp"
+#include "margrove/label_graph.hpp"
 
 namespace margrove::testing {
 

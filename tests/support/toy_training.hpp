@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "margrove/base/random.hpp"
-#include "margrove/model/training.hpp"
+#include "base/random.hpp"
+#include "methods/training.hpp"
 
 namespace margrove::testing {
 

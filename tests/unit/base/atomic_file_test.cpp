@@ -1,4 +1,4 @@
-#include "margrove/base/atomic_file.hpp"
+#include "base/atomic_file.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -4,11 +4,11 @@
 #include <limits>
 #include <set>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/base/executor.hpp"
-#include "margrove/base/options.hpp"
-#include "margrove/base/progress.hpp"
-#include "margrove/base/random.hpp"
+#include "base/random.hpp"
+#include "margrove/control.hpp"
+#include "margrove/errors.hpp"
+#include "margrove/executor.hpp"
+#include "margrove/options.hpp"
 
 namespace margrove {
 namespace {

@@ -1,4 +1,4 @@
-#include "margrove/data/conll_reader.hpp"
+#include "data/conll_reader.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "../../../src/data/float_parser.hpp"
+#include "data/float_parser.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <charconv>
 #include <string>
 
-#include "margrove/base/random.hpp"
+#include "base/random.hpp"
 
 namespace margrove::detail {
 namespace {

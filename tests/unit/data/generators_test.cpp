@@ -1,4 +1,4 @@
-#include "margrove/data/generators.hpp"
+#include "data/generators.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "files.hpp"
-#include "margrove/data/hierarchy_reader.hpp"
-#include "margrove/labels/label_graph.hpp"
+#include "margrove/hierarchy_reader.hpp"
+#include "margrove/label_graph.hpp"
 
 namespace margrove {
 namespace {

@@ -1,4 +1,4 @@
-#include "margrove/data/hierarchy_reader.hpp"
+#include "margrove/hierarchy_reader.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

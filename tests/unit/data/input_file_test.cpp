@@ -1,11 +1,11 @@
-#include "margrove/data/input_file.hpp"
+#include "data/input_file.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/random.hpp"
 #include "compression.hpp"
 #include "files.hpp"
-#include "margrove/base/random.hpp"
 
 namespace margrove {
 namespace {

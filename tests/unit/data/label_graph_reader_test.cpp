@@ -1,4 +1,4 @@
-#include "margrove/data/label_graph_reader.hpp"
+#include "data/label_graph_reader.hpp"
 
 #include <gtest/gtest.h>
 

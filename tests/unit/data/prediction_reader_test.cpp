@@ -1,4 +1,4 @@
-#include "margrove/data/prediction_reader.hpp"
+#include "data/prediction_reader.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "margrove/data/svmlight_reader.hpp"
+#include "margrove/svmlight_reader.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
-#include "margrove/data/text_reader.hpp"
+#include "margrove/text_reader.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "data/utf8.hpp"
 #include "files.hpp"
-#include "margrove/data/utf8.hpp"
 
 namespace margrove {
 namespace {

@@ -1,4 +1,4 @@
-#include "margrove/data/tfidf.hpp"
+#include "margrove/tfidf.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "files.hpp"
-#include "margrove/data/svmlight_reader.hpp"
+#include "margrove/svmlight_reader.hpp"
 
 namespace margrove {
 namespace {

@@ -1,9 +1,9 @@
-#include "margrove/data/views.hpp"
+#include "data/views.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "margrove/base/errors.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

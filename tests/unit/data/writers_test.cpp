@@ -1,4 +1,4 @@
-#include "margrove/data/writers.hpp"
+#include "margrove/writers.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,11 +8,11 @@
 #include <cmath>
 #include <set>
 
+#include "base/random.hpp"
 #include "compression.hpp"
 #include "files.hpp"
-#include "margrove/base/random.hpp"
-#include "margrove/data/hierarchy_reader.hpp"
-#include "margrove/data/svmlight_reader.hpp"
+#include "margrove/hierarchy_reader.hpp"
+#include "margrove/svmlight_reader.hpp"
 
 namespace margrove {
 namespace {

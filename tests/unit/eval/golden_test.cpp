@@ -4,8 +4,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "margrove/eval/metrics.hpp"
-#include "margrove/eval/significance.hpp"
+#include "margrove/metrics.hpp"
+#include "margrove/significance.hpp"
 
 namespace margrove {
 namespace {

@@ -1,10 +1,10 @@
-#include "margrove/eval/metrics.hpp"
+#include "margrove/metrics.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "margrove/base/errors.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

@@ -1,13 +1,13 @@
-#include "margrove/eval/report.hpp"
+#include "eval/report.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "margrove/data/hierarchy_reader.hpp"
-#include "margrove/eval/held_out.hpp"
-#include "margrove/model/registry.hpp"
+#include "eval/held_out.hpp"
+#include "margrove/hierarchy_reader.hpp"
+#include "methods/registry.hpp"
 
 namespace margrove {
 namespace {

@@ -1,4 +1,4 @@
-#include "margrove/eval/significance.hpp"
+#include "margrove/significance.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/base/random.hpp"
+#include "base/random.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

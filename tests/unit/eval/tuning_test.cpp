@@ -1,4 +1,4 @@
-#include "margrove/eval/tuning.hpp"
+#include "eval/tuning.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "margrove/base/random.hpp"
+#include "base/random.hpp"
 
 namespace margrove {
 namespace {

@@ -1,4 +1,4 @@
-#include "margrove/io/liblinear_model.hpp"
+#include "io/liblinear_model.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "margrove/io/model_file.hpp"
-#include "margrove/model/linear_predictor.hpp"
+#include "io/model_file.hpp"
+#include "model/linear_predictor.hpp"
 #include "small_models.hpp"
 
 namespace margrove {

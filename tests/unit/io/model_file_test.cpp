@@ -1,4 +1,4 @@
-#include "margrove/io/model_file.hpp"
+#include "io/model_file.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "margrove/io/safetensors.hpp"
+#include "io/safetensors.hpp"
 #include "small_models.hpp"
 
 namespace margrove {

@@ -1,4 +1,4 @@
-#include "margrove/io/safetensors.hpp"
+#include "io/safetensors.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

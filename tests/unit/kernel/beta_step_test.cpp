@@ -1,4 +1,4 @@
-#include "margrove/kernel/beta_step.hpp"
+#include "kernel/beta_step.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/base/random.hpp"
+#include "base/random.hpp"
+#include "margrove/errors.hpp"
 #include "testing.hpp"
 
 namespace margrove {

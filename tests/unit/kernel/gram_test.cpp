@@ -1,4 +1,4 @@
-#include "margrove/kernel/gram.hpp"
+#include "kernel/gram.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <fstream>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/kernel/path_kernels.hpp"
+#include "kernel/path_kernels.hpp"
+#include "margrove/errors.hpp"
 #include "testing.hpp"
 
 namespace margrove {

@@ -1,12 +1,12 @@
-#include "margrove/kernel/mkl.hpp"
+#include "kernel/mkl.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/kernel/beta_step.hpp"
+#include "kernel/beta_step.hpp"
+#include "margrove/errors.hpp"
 #include "testing.hpp"
 
 namespace margrove {

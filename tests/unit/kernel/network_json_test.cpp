@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/kernel/network.hpp"
-#include "margrove/kernel/network_drawing.hpp"
+#include "kernel/network.hpp"
+#include "kernel/network_drawing.hpp"
+#include "margrove/errors.hpp"
 #include "testing.hpp"
 
 namespace margrove {

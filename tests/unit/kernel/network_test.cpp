@@ -1,4 +1,4 @@
-#include "margrove/kernel/network.hpp"
+#include "kernel/network.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/base/random.hpp"
+#include "base/random.hpp"
+#include "margrove/errors.hpp"
 #include "testing.hpp"
 
 namespace margrove {

@@ -1,9 +1,9 @@
-#include "margrove/kernel/svm_dual.hpp"
+#include "kernel/svm_dual.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "margrove/base/errors.hpp"
+#include "margrove/errors.hpp"
 #include "testing.hpp"
 
 namespace margrove {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "margrove/base/random.hpp"
-#include "margrove/data/csr_matrix.hpp"
-#include "margrove/kernel/gram.hpp"
+#include "base/random.hpp"
+#include "kernel/gram.hpp"
+#include "margrove/csr_matrix.hpp"
 
 namespace margrove::testing_kernel {
 

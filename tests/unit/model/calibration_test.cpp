@@ -1,12 +1,12 @@
-#include "margrove/model/calibration.hpp"
+#include "model/calibration.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "margrove/base/errors.hpp"
-#include "margrove/base/random.hpp"
+#include "base/random.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

@@ -1,4 +1,4 @@
-#include "margrove/model/decision.hpp"
+#include "model/decision.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "margrove/base/tensors.hpp"
+#include "base/tensors.hpp"
 
 namespace margrove {
 namespace {

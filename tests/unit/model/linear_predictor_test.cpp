@@ -1,4 +1,4 @@
-#include "margrove/model/linear_predictor.hpp"
+#include "model/linear_predictor.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

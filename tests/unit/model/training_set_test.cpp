@@ -1,11 +1,11 @@
-#include "margrove/model/training_set.hpp"
+#include "model/training_set.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "margrove/base/errors.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {

@@ -1,0 +1,59 @@
+#pragma once
+// Rows with their label sets.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "margrove/csr_matrix.hpp"
+#include "margrove/label_codec.hpp"
+
+namespace margrove {
+
+/// One set of labels a row, ascending, no duplicates; a row's set may be empty.
+class LabelSets {
+ public:
+  LabelSets() : row_pointers_{0} {}
+  /// Sorts and removes duplicates.
+  void append(std::span<const LabelId> labels);
+
+  std::size_t num_rows() const { return row_pointers_.size() - 1; }
+  std::span<const LabelId> operator[](std::size_t i) const {
+    return std::span(labels_).subspan(
+        static_cast<std::size_t>(row_pointers_[i]),
+        static_cast<std::size_t>(row_pointers_[i + 1] - row_pointers_[i]));
+  }
+  /// Every row has exactly one label.
+  bool single_label() const;
+  bool operator==(const LabelSets&) const = default;
+  std::int64_t num_labels_total() const { return row_pointers_.back(); }
+
+ private:
+  std::vector<std::int64_t> row_pointers_;
+  std::vector<LabelId> labels_;
+};
+
+LabelSets select_rows(const LabelSets& labels, std::span<const std::uint32_t> rows);
+
+/// What a data file holds. Label ids are those of `codec`, in order of first appearance unless the
+/// reader was given a codec.
+struct Dataset {
+  CsrMatrix X;
+  LabelSets labels;
+  LabelCodec codec;
+};
+
+/// A hierarchy file: node names and the edges between them.
+struct Hierarchy {
+  struct Edge {
+    LabelId parent;
+    LabelId child;
+  };
+  LabelCodec codec;  // in order of first appearance
+  std::vector<Edge> edges;
+  std::string source;               // file name, for messages
+  std::vector<std::int64_t> lines;  // of each edge; empty if not from a file
+};
+
+}  // namespace margrove

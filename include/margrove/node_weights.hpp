@@ -1,0 +1,89 @@
+#pragma once
+// Node weights alpha: how much of a label's path-additive score each node of its path carries
+// (docs/notation.md, "Node weights"; NHSVM section 5).
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "margrove/control.hpp"
+#include "margrove/label_graph.hpp"
+#include "margrove/options.hpp"
+
+namespace margrove {
+
+/// A rule and its parameter. As text: "uniform", "leaves", "power:RHO", "directional", "maxmin",
+/// "relaxed:T"; "power" alone is power:2 and "relaxed" alone relaxed:1.5.
+struct NodeWeightRule {
+  enum class Kind { uniform, leaves, power, directional, maxmin, relaxed };
+  Kind kind = Kind::uniform;
+  double parameter = 0;  // RHO > 1 of power, T >= 1 of relaxed
+
+  /// Throws InvalidOption: unknown rule (listing the known ones), parameter missing or out of
+  /// range.
+  static NodeWeightRule parse(std::string_view text);
+  /// parse(to_text()) is the same rule.
+  std::string to_text() const;
+  bool operator==(const NodeWeightRule&) const = default;
+};
+
+struct NodeWeightOptions {
+  bool merge_duplicates = false;
+  double kkt_tolerance = 1e-9;
+  int max_newton_steps = 1000;
+
+  static auto fields() {
+    return std::tuple{
+        field("merge_duplicates", &NodeWeightOptions::merge_duplicates,
+              "weigh the graph whose nodes with the same leaves below them are merged, and split "
+              "each weight evenly over the copies"),
+        field("kkt_tolerance", &NodeWeightOptions::kkt_tolerance, positive,
+              "largest violation of an optimality condition of the weights"),
+        field("max_newton_steps", &NodeWeightOptions::max_newton_steps, at_least(1),
+              "Newton steps of the solver for weights on graphs"),
+    };
+  }
+};
+
+struct NodeWeights {
+  std::vector<double> alpha;  // one a node, >= 0
+  /// Largest violation of the rule's optimality conditions, recomputed from alpha and the
+  /// multipliers at the end; path sums are off by no more than this. Rounding only (and not
+  /// measured: 0) for rules with a closed form.
+  double kkt_residual = 0;
+  std::int64_t iterations = 0;  // Newton steps; 0 for rules with a closed form
+  Stop stop = Stop::converged;
+};
+
+/// The weights of `rule` on `graph`. Path sums over A(l) are 1 for every leaf l except with
+/// `uniform` (alpha = 1) and `relaxed` (in [1, T]).
+///   uniform      1 everywhere
+///   leaves       1 on leaves, 0 elsewhere
+///   power        min sum alpha^rho: O(nodes) on trees, else convex programming
+///   directional  min sum alpha^2 with alpha_child >= alpha_parent on every edge
+///   maxmin       lexicographically largest sorted alpha; O(sum over leaves of |A(l)| * log)
+///   relaxed      min sum alpha^2 with path sums in [1, T]; on trees the same as power:2
+NodeWeights node_weights(const LabelGraph& graph, const NodeWeightRule& rule,
+                         const NodeWeightOptions& options = {}, RunControl* control = nullptr);
+
+/// Sum of alpha over A(l) for every leaf, in the order of graph.leaves().
+std::vector<double> path_sums(const LabelGraph& graph, std::span<const double> alpha);
+
+/// A warning if leaves have weight 0, as power rules give them below nodes that lie on many paths
+/// of a DAG: such leaves differ from others below the same nodes in nothing. Empty if there is
+/// none.
+std::string unweighted_leaves(const LabelGraph& graph, std::span<const double> alpha);
+
+/// The graph whose nodes are the classes of nodes with the same leaves below them. Every copy of a
+/// class is in the same labels, so only the sum of their weights can matter (NHSVM section 5.2).
+struct MergedGraph {
+  LabelGraph graph;
+  std::vector<NodeId> class_of;  // node -> its class
+  std::vector<std::uint32_t> num_copies;
+};
+/// O(sum over leaves of |A(l)|).
+MergedGraph merge_duplicates(const LabelGraph& graph);
+
+}  // namespace margrove

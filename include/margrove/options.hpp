@@ -1,0 +1,191 @@
+#pragma once
+// One table an options struct: its fields' names, ranges and help. Validation, --help, the Python
+// signatures and the reference page all walk it; defaults live only in the struct.
+//
+//   struct SgdOptions {
+//     double C = 1.0;
+//     int max_passes = 100;
+//     static auto fields() {
+//       return std::tuple{
+//           field("C", &SgdOptions::C, positive, "loss weight"),
+//           field("max_passes", &SgdOptions::max_passes, at_least(1), "passes over the data"),
+//       };
+//     }
+//   };
+
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "margrove/errors.hpp"
+
+namespace margrove {
+
+/// A range of numbers and how to say it.
+struct Range {
+  std::function<bool(double)> holds;
+  std::string text;
+};
+inline const Range positive{[](double x) { return x > 0 && std::isfinite(x); }, "> 0"};
+inline const Range non_negative{[](double x) { return x >= 0 && std::isfinite(x); }, ">= 0"};
+inline const Range any_number{[](double x) { return std::isfinite(x); }, "a number"};
+Range at_least(double low);
+Range between(double low, double high);  // both included
+
+/// The values of a text option.
+struct Choices {
+  std::vector<std::string> values;  // empty: any text
+};
+
+/// What front ends show of one option.
+struct OptionInfo {
+  std::string name;           // snake_case; the CLI writes --name with dashes
+  std::string type;           // "number", "integer", "switch", "choice", "text"
+  std::string default_value;  // as text
+  std::string range;          // "> 0", "hinge | squared-hinge", ...
+  std::string help;
+};
+
+template <class Struct, class Value, class Constraint>
+struct Field {
+  std::string_view name;
+  Value Struct::*member;
+  Constraint constraint;
+  std::string_view help;
+};
+
+template <class Struct, class Value>
+  requires std::is_arithmetic_v<Value>
+Field<Struct, Value, Range> field(std::string_view name, Value Struct::*member, Range range,
+                                  std::string_view help) {
+  return {name, member, std::move(range), help};
+}
+template <class Struct>
+Field<Struct, bool, Range> field(std::string_view name, bool Struct::*member,
+                                 std::string_view help) {
+  return {name, member, Range{[](double) { return true; }, "true | false"}, help};
+}
+template <class Struct>
+Field<Struct, std::string, Choices> field(std::string_view name, std::string Struct::*member,
+                                          Choices choices, std::string_view help) {
+  return {name, member, std::move(choices), help};
+}
+
+namespace detail {
+double parse_number(std::string_view option, std::string_view text);
+std::int64_t parse_integer(std::string_view option, std::string_view text);
+bool parse_switch(std::string_view option, std::string_view text);
+std::string join(const std::vector<std::string>& values, std::string_view separator);
+}  // namespace detail
+
+/// The options of one algorithm behind one interface, so that front ends need not know the struct.
+class OptionTable {
+ public:
+  /// Refers to `options`, which must outlive the table.
+  template <class Struct>
+  explicit OptionTable(Struct& options) {
+    const Struct defaults = Struct();
+    std::apply([&](const auto&... each) { (add(options, defaults, each), ...); }, Struct::fields());
+  }
+  /// Appends another struct's options; both must outlive the table. Names must not repeat.
+  void append(OptionTable other);
+
+  std::vector<OptionInfo> list() const;
+  bool has(std::string_view name) const;
+  /// Throws InvalidOption: unknown name (listing the known ones), not a number, out of range.
+  void set(std::string_view name, std::string_view value);
+  /// The present value as text that set() takes back to the same value.
+  std::string get(std::string_view name) const;
+  /// Throws InvalidOption naming the first option that is out of range.
+  void validate() const;
+
+ private:
+  struct Entry {
+    OptionInfo info;
+    std::function<void(std::string_view)> set;
+    std::function<std::string()> get;
+    std::function<void()> validate;
+  };
+  const Entry& entry(std::string_view name) const;
+
+  // A field may belong to a base class of Struct.
+  template <class Struct, class Owner, class Value, class Constraint>
+  void add(Struct& options, const Struct& defaults, const Field<Owner, Value, Constraint>& f) {
+    Value* value = &(options.*f.member);
+    const std::string name(f.name);
+    Entry e;
+    e.info = {name, "text", to_text(defaults.*f.member), "", std::string(f.help)};
+    const auto check = [value, name, constraint = f.constraint] {
+      if constexpr (std::is_same_v<Constraint, Range>) {
+        require<InvalidOption>(constraint.holds(static_cast<double>(*value)), "option ", name,
+                               " is ", to_text(*value), ", but must be ", constraint.text);
+      } else if (!constraint.values.empty()) {
+        for (const auto& allowed : constraint.values) {
+          if (*value == allowed) return;
+        }
+        throw InvalidOption(concat("option ", name, " is '", *value, "', but must be one of ",
+                                   detail::join(constraint.values, ", ")));
+      }
+    };
+    if constexpr (std::is_same_v<Constraint, Range>) {
+      e.info.range = f.constraint.text;
+    } else {
+      e.info.range = detail::join(f.constraint.values, " | ");
+    }
+    if constexpr (std::is_same_v<Value, bool>) {
+      e.info.type = "switch";
+      e.set = [value, name](std::string_view t) { *value = detail::parse_switch(name, t); };
+    } else if constexpr (std::is_integral_v<Value>) {
+      e.info.type = "integer";
+      e.set = [value, name, check](std::string_view t) {
+        const std::int64_t parsed = detail::parse_integer(name, t);
+        require<InvalidOption>(std::in_range<Value>(parsed), "option ", name, " is ", t,
+                               ", which is out of range");
+        *value = static_cast<Value>(parsed);
+        check();
+      };
+    } else if constexpr (std::is_floating_point_v<Value>) {
+      e.info.type = "number";
+      e.set = [value, name, check](std::string_view t) {
+        *value = static_cast<Value>(detail::parse_number(name, t));
+        check();
+      };
+    } else {
+      if (!e.info.range.empty()) e.info.type = "choice";
+      e.set = [value, check](std::string_view t) {
+        *value = std::string(t);
+        check();
+      };
+    }
+    e.get = [value] { return to_text(*value); };
+    e.validate = check;
+    entries_.push_back(std::move(e));
+  }
+
+  static std::string to_text(bool value) { return value ? "true" : "false"; }
+  static std::string to_text(const std::string& value) { return value; }
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  static std::string to_text(Number value) {
+    return concat(value);
+  }
+
+  std::vector<Entry> entries_;
+};
+
+/// Throws InvalidOption naming the first field of `options` that is out of range.
+template <class Struct>
+void validate(const Struct& options) {
+  Struct copy = options;
+  OptionTable(copy).validate();
+}
+
+}  // namespace margrove

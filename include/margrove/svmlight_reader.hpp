@@ -1,0 +1,34 @@
+#pragma once
+// SVMlight / LIBSVM text with one or many labels a row, and the files of the Extreme
+// Classification repository. Rules and their errors: docs/formats.md.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "margrove/control.hpp"
+#include "margrove/dataset.hpp"
+
+namespace margrove {
+
+struct SvmlightOptions {
+  /// X has at least so many columns.
+  std::uint32_t num_features = 0;
+  /// Labels get the ids of this codec, new ones the ids after it; null: order of appearance.
+  const LabelCodec* codec = nullptr;
+  /// A label that `codec` lacks is an error.
+  bool known_labels_only = false;
+};
+
+/// Reads `l1,l2 index:value ...` from a plain, gzip or zstd file; column j of X is index j + 1, or
+/// index j if the file starts with the repository's line `rows features labels`. Rows without
+/// labels start with a blank. Throws InvalidInput "file:line:column: what is value, but must be
+/// ..." on anything else. When `control` asks to end, returns the rows read so far (see its
+/// stop_reason()). O(bytes).
+Dataset read_svmlight(const std::string& path, const SvmlightOptions& options = {},
+                      RunControl* control = nullptr);
+/// The same from memory; `name` stands for the file in messages.
+Dataset parse_svmlight(std::string_view bytes, const std::string& name,
+                       const SvmlightOptions& options = {}, RunControl* control = nullptr);
+
+}  // namespace margrove

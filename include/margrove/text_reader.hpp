@@ -1,0 +1,36 @@
+#pragma once
+// Documents as text: `label[,label]<TAB>text` on each line. Rules and errors: docs/formats.md.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "margrove/control.hpp"
+#include "margrove/dataset.hpp"
+
+namespace margrove {
+
+/// One document a row.
+struct TextDataset {
+  std::vector<std::string> documents;  // valid UTF-8
+  LabelSets labels;
+  LabelCodec codec;
+};
+
+struct TextOptions {
+  /// Labels get the ids of this codec, new ones the ids after it; null: order of appearance.
+  const LabelCodec* codec = nullptr;
+  /// A label that `codec` lacks is an error.
+  bool known_labels_only = false;
+};
+
+/// Reads a plain, gzip or zstd file. A row without labels starts with the tab. Throws InvalidInput
+/// "file:line:column: ..." for a line without a tab, a wrong label, or text that is not UTF-8.
+/// When `control` asks to end, returns the rows read so far. O(bytes).
+TextDataset read_text(const std::string& path, const TextOptions& options = {},
+                      RunControl* control = nullptr);
+/// The same from memory; `name` stands for the file in messages.
+TextDataset parse_text(std::string_view bytes, const std::string& name,
+                       const TextOptions& options = {}, RunControl* control = nullptr);
+
+}  // namespace margrove

@@ -1,0 +1,66 @@
+#include "margrove/control.hpp"
+
+#include <algorithm>
+
+namespace margrove {
+
+std::string_view to_string(Stop stop) {
+  switch (stop) {
+    case Stop::converged:
+      return "converged";
+    case Stop::pass_limit:
+      return "pass_limit";
+    case Stop::time_limit:
+      return "time_limit";
+    case Stop::interrupted:
+      return "interrupted";
+  }
+  return "unknown";
+}
+
+RunControl::RunControl(ProgressCallback callback, double time_limit_seconds)
+    : callback_(std::move(callback)), time_limit_seconds_(time_limit_seconds) {}
+
+RunControl::RunControl(RunControl& parent, ProgressCallback callback, double time_limit_seconds)
+    : parent_(&parent), callback_(std::move(callback)), time_limit_seconds_(time_limit_seconds) {}
+
+double RunControl::seconds() const {
+  return std::chrono::duration<double>(Clock::now() - start_).count();
+}
+
+double RunControl::seconds_left() const {
+  const double own = std::max(time_limit_seconds_ - seconds(), 0.0);
+  return parent_ == nullptr ? own : std::min(own, parent_->seconds_left());
+}
+
+Stop RunControl::stop_reason() const { return stop_.load(std::memory_order_relaxed); }
+
+bool RunControl::check_clock() {
+  if (stop_reason() != Stop::converged) return false;
+  if (parent_ != nullptr && !parent_->check_clock()) {
+    stop_.store(parent_->stop_reason(), std::memory_order_relaxed);
+    return false;
+  }
+  // Solvers ask often, and through several levels of work: only limits need the clock.
+  if (time_limit_seconds_ < std::numeric_limits<double>::infinity() &&
+      seconds() >= time_limit_seconds_) {
+    stop_.store(Stop::time_limit, std::memory_order_relaxed);
+    return false;
+  }
+  return true;
+}
+
+bool RunControl::proceed() { return check_clock(); }
+
+bool RunControl::proceed(Progress progress) {
+  if (!check_clock()) return false;
+  if (!callback_) return true;
+  const std::lock_guard lock(mutex_);
+  if (stop_reason() != Stop::converged) return false;
+  progress.seconds = seconds();
+  if (callback_(progress)) return true;
+  stop_.store(Stop::interrupted, std::memory_order_relaxed);
+  return false;
+}
+
+}  // namespace margrove

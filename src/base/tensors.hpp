@@ -1,0 +1,123 @@
+#pragma once
+// Named arrays and texts: what a model writes to a file and is read back from.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "margrove/errors.hpp"
+
+namespace margrove {
+
+enum class DType { u8, i32, u32, i64, u64, f32, f64 };
+std::size_t size_of(DType dtype);
+/// As the safetensors format spells it: "U8", "F32", ...
+std::string_view to_string(DType dtype);
+
+template <class T>
+constexpr DType dtype_of() {
+  if constexpr (std::is_same_v<T, std::uint8_t>) return DType::u8;
+  if constexpr (std::is_same_v<T, std::int32_t>) return DType::i32;
+  if constexpr (std::is_same_v<T, std::uint32_t>) return DType::u32;
+  if constexpr (std::is_same_v<T, std::int64_t>) return DType::i64;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return DType::u64;
+  if constexpr (std::is_same_v<T, float>) return DType::f32;
+  if constexpr (std::is_same_v<T, double>) return DType::f64;
+}
+
+/// Little-endian, row-major; the bytes belong to the TensorMap or to what it keeps alive.
+struct Tensor {
+  DType dtype = DType::u8;
+  std::vector<std::uint64_t> shape;
+  std::span<const std::byte> bytes;
+};
+
+/// Tensors and metadata by name. Whatever is wrong with what is asked for (missing, another dtype,
+/// another shape) throws ModelFileError naming the tensor and source(): models read themselves
+/// through this class and need no checks of their own beyond the meaning of the numbers.
+class TensorMap {
+ public:
+  /// `source` is for messages: the file's name.
+  explicit TensorMap(std::string source = "model") : source_(std::move(source)) {}
+
+  const std::string& source() const { return source_; }
+  const std::map<std::string, Tensor, std::less<>>& tensors() const { return tensors_; }
+  const std::map<std::string, std::string, std::less<>>& metadata() const { return metadata_; }
+  bool has(std::string_view name) const { return tensors_.find(name) != tensors_.end(); }
+  bool has_text(std::string_view key) const { return metadata_.find(key) != metadata_.end(); }
+
+  /// Copies `values`. An empty shape stands for {values.size()}.
+  template <class T>
+  void put(std::string name, std::span<const T> values, std::vector<std::uint64_t> shape = {}) {
+    put_bytes(std::move(name), dtype_of<T>(), std::as_bytes(values), std::move(shape), true);
+  }
+  /// Does not copy: `values` must outlive the map. For large arrays on their way to a file.
+  template <class T>
+  void put_view(std::string name, std::span<const T> values,
+                std::vector<std::uint64_t> shape = {}) {
+    put_bytes(std::move(name), dtype_of<T>(), std::as_bytes(values), std::move(shape), false);
+  }
+  void put_text(std::string key, std::string value) {
+    metadata_.insert_or_assign(std::move(key), std::move(value));
+  }
+  /// Any texts, null bytes included: "<name>.bytes" (U8) and "<name>.offsets" (U64, one more).
+  void put_strings(const std::string& name, std::span<const std::string> values);
+  /// Scalars as metadata, in the shortest text that reads back equal.
+  void put_number(std::string key, double value) { put_text(std::move(key), concat(value)); }
+
+  /// A copy of the values of a tensor with one axis; of `size` values unless size is kAnySize.
+  static constexpr std::uint64_t kAnySize = ~std::uint64_t{0};
+  template <class T>
+  std::vector<T> get(std::string_view name, std::uint64_t size = kAnySize) const {
+    const Tensor& tensor = checked(name, dtype_of<T>(), {size});
+    return copy_of<T>(tensor);
+  }
+  /// A copy of a tensor with two axes; either may be kAnySize.
+  template <class T>
+  std::vector<T> get_matrix(std::string_view name, std::uint64_t rows,
+                            std::uint64_t columns) const {
+    return copy_of<T>(checked(name, dtype_of<T>(), {rows, columns}));
+  }
+  std::vector<std::uint64_t> shape(std::string_view name) const;
+  std::vector<std::string> get_strings(const std::string& name) const;
+  const std::string& text(std::string_view key) const;
+  double number(std::string_view key) const;               // finite
+  std::uint64_t whole_number(std::string_view key) const;  // >= 0
+
+  /// Throws ModelFileError "source: what..." unless `condition` holds.
+  template <class... Parts>
+  void check(bool condition, const Parts&... parts) const {
+    if (!condition) fail(concat(parts...));
+  }
+  [[noreturn]] void fail(std::string_view message) const;
+
+  /// Adds a tensor whose bytes live in what keep_alive() was given.
+  void put_raw(std::string name, Tensor tensor) {
+    tensors_.insert_or_assign(std::move(name), std::move(tensor));
+  }
+  void keep_alive(std::shared_ptr<const void> owner) { owners_.push_back(std::move(owner)); }
+
+ private:
+  void put_bytes(std::string name, DType dtype, std::span<const std::byte> bytes,
+                 std::vector<std::uint64_t> shape, bool copy);
+  const Tensor& checked(std::string_view name, DType dtype, std::vector<std::uint64_t> shape) const;
+  template <class T>
+  static std::vector<T> copy_of(const Tensor& tensor) {
+    std::vector<T> values(tensor.bytes.size() / sizeof(T));
+    copy_bytes(tensor.bytes, values.data());  // a mapped file need not be aligned
+    return values;
+  }
+  static void copy_bytes(std::span<const std::byte> from, void* to);
+
+  std::string source_;
+  std::map<std::string, Tensor, std::less<>> tensors_;
+  std::map<std::string, std::string, std::less<>> metadata_;
+  std::vector<std::shared_ptr<const void>> owners_;
+};
+
+}  // namespace margrove

@@ -1,0 +1,30 @@
+#pragma once
+// Several sources of features of the same rows (pixels and captions, sequences and profiles), side
+// by side in one X.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "margrove/csr_matrix.hpp"
+
+namespace margrove {
+
+/// Columns [begin, end) of X.
+struct View {
+  std::string name;
+  FeatureId begin = 0;
+  FeatureId end = 0;
+  bool operator==(const View&) const = default;
+};
+
+/// Throws InvalidInput naming the view unless views lie side by side from column 0 on, none is
+/// empty, and no two have one name.
+void check_views(std::span<const View> views);
+
+/// Row i of the result: row i of each part, one after the other; part k takes views[k]'s columns,
+/// what lies beyond them is dropped. Throws InvalidInput if the numbers of rows differ.
+/// O(nonzeros).
+CsrMatrix side_by_side(std::span<const CsrView> parts, std::span<const View> views);
+
+}  // namespace margrove

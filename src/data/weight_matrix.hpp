@@ -1,0 +1,50 @@
+#pragma once
+// The weights of many nodes (labels) at once.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "margrove/csr_matrix.hpp"
+
+namespace margrove {
+
+/// num_features x num_nodes float32 weights, feature-major: the weights of one feature for all
+/// nodes lie side by side, so that scoring a sparse row reads one run of memory a feature. Dense,
+/// or CSR with one row a feature.
+class WeightMatrix {
+ public:
+  WeightMatrix() = default;
+  static WeightMatrix dense(std::uint32_t num_features, std::uint32_t num_nodes);
+  static WeightMatrix dense(std::uint32_t num_features, std::uint32_t num_nodes,
+                            std::vector<float> values);
+  /// `by_feature` has one row a feature and one column a node.
+  static WeightMatrix sparse(CsrMatrix by_feature);
+
+  bool is_dense() const { return is_dense_; }
+  std::uint32_t num_features() const { return num_features_; }
+  std::uint32_t num_nodes() const { return num_nodes_; }
+  std::size_t num_bytes() const;
+  std::int64_t num_nonzeros() const;
+  float at(FeatureId feature, std::uint32_t node) const;
+
+  /// scores[n] = sum_j x_j W[j][n] for all nodes; features >= num_features() count as unknown and
+  /// are skipped. scores.size() == num_nodes().
+  void scores(const SparseRow& x, std::span<float> scores) const;
+
+  /// The same weights in whichever storage is smaller.
+  WeightMatrix compacted() const;
+
+  std::span<float> dense_values() { return dense_; }
+  std::span<const float> dense_values() const { return dense_; }
+  const CsrMatrix& sparse_values() const { return sparse_; }
+
+ private:
+  bool is_dense_ = true;
+  std::uint32_t num_features_ = 0;
+  std::uint32_t num_nodes_ = 0;
+  std::vector<float> dense_;
+  CsrMatrix sparse_;
+};
+
+}  // namespace margrove

@@ -1,0 +1,264 @@
+#include "margrove/label_graph.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <unordered_set>
+
+#include "margrove/errors.hpp"
+
+namespace margrove {
+namespace {
+
+struct Adjacency {
+  std::vector<std::size_t> pointers;
+  std::vector<NodeId> nodes;
+  std::span<const NodeId> operator[](NodeId n) const {
+    return std::span(nodes).subspan(pointers[n], pointers[n + 1] - pointers[n]);
+  }
+};
+
+// Counting sort of the edges by `from`; each node's neighbours ascending.
+Adjacency adjacency(std::uint32_t num_nodes, std::span<const LabelEdge> edges,
+                    NodeId LabelEdge::*from, NodeId LabelEdge::*to) {
+  Adjacency result{std::vector<std::size_t>(num_nodes + std::size_t{1}, 0),
+                   std::vector<NodeId>(edges.size())};
+  for (const auto& edge : edges) ++result.pointers[edge.*from + std::size_t{1}];
+  std::partial_sum(result.pointers.begin(), result.pointers.end(), result.pointers.begin());
+  std::vector<std::size_t> next(result.pointers.begin(), result.pointers.end() - 1);
+  for (const auto& edge : edges) result.nodes[next[edge.*from]++] = edge.*to;
+  for (NodeId n = 0; n < num_nodes; ++n) {
+    std::sort(result.nodes.begin() + static_cast<std::ptrdiff_t>(result.pointers[n]),
+              result.nodes.begin() + static_cast<std::ptrdiff_t>(result.pointers[n + 1]));
+  }
+  return result;
+}
+
+constexpr std::uint32_t kUnreached = ~std::uint32_t{0};
+
+// Longest path from a root in edges; kUnreached for nodes on a cycle or below one.
+std::vector<std::uint32_t> depths(const Adjacency& parents, const Adjacency& children) {
+  const auto num_nodes = static_cast<NodeId>(parents.pointers.size() - 1);
+  std::vector<std::uint32_t> depth(num_nodes, kUnreached);
+  std::vector<std::size_t> open_parents(num_nodes);
+  std::vector<NodeId> ready;
+  ready.reserve(num_nodes);
+  for (NodeId n = 0; n < num_nodes; ++n) {
+    open_parents[n] = parents[n].size();
+    if (open_parents[n] == 0) ready.push_back(n);
+  }
+  for (std::size_t k = 0; k < ready.size(); ++k) {
+    const NodeId n = ready[k];
+    std::uint32_t longest = 0;
+    for (const NodeId p : parents[n]) longest = std::max(longest, depth[p] + 1);
+    depth[n] = longest;
+    for (const NodeId c : children[n]) {
+      if (--open_parents[c] == 0) ready.push_back(c);
+    }
+  }
+  return depth;
+}
+
+// Every node without a depth has a parent without one: walking up must come back.
+std::vector<NodeId> cycle_among(const Adjacency& parents, std::span<const std::uint32_t> depth) {
+  const auto unreached = [&](NodeId n) { return depth[n] == kUnreached; };
+  const auto start = std::find(depth.begin(), depth.end(), kUnreached);
+  if (start == depth.end()) return {};
+  std::vector<std::size_t> step_of(depth.size(), 0);  // 0: not yet walked over
+  std::vector<NodeId> walk;
+  auto n = static_cast<NodeId>(start - depth.begin());
+  while (step_of[n] == 0) {
+    walk.push_back(n);
+    step_of[n] = walk.size();
+    n = *std::find_if(parents[n].begin(), parents[n].end(), unreached);
+  }
+  std::vector<NodeId> cycle(walk.begin() + static_cast<std::ptrdiff_t>(step_of[n] - 1), walk.end());
+  std::reverse(cycle.begin(), cycle.end());
+  std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()), cycle.end());
+  return cycle;
+}
+
+std::string edge_text(const LabelEdge& edge) {
+  return concat("edge ", edge.parent, " -> ", edge.child);
+}
+
+std::string cycle_text(std::span<const NodeId> cycle) {
+  constexpr std::size_t kLongest = 20;  // nodes worth reading in a message
+  std::string text;
+  for (std::size_t k = 0; k < std::min(cycle.size(), kLongest); ++k) {
+    text += concat(cycle[k], " -> ");
+  }
+  if (cycle.size() > kLongest) text += concat("... (", cycle.size() - kLongest, " more) -> ");
+  return text + concat(cycle.front());
+}
+
+void require_simple_edges(std::uint32_t num_nodes, std::span<const LabelEdge> edges) {
+  for (const auto& edge : edges) {
+    for (const NodeId n : {edge.parent, edge.child}) {
+      require(n < num_nodes, "label graph: ", edge_text(edge), " names node ", n,
+              ", but nodes must be below ", num_nodes);
+    }
+    require(edge.parent != edge.child, "label graph: ", edge_text(edge),
+            " is a self-edge, but a node must not be its own parent");
+  }
+}
+
+// A(n) or D(n): all nodes that `next` leads to from n, ascending, including n.
+template <class Next>
+std::vector<NodeId> closure(NodeId n, bool is_chain, Next next) {
+  std::vector<NodeId> found{n};
+  std::unordered_set<NodeId> seen;
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    for (const NodeId m : next(found[k])) {
+      if (is_chain || seen.insert(m).second) found.push_back(m);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
+LabelGraph LabelGraph::build(std::uint32_t num_nodes, std::span<const LabelEdge> edges) {
+  require_simple_edges(num_nodes, edges);
+  Adjacency parents = adjacency(num_nodes, edges, &LabelEdge::child, &LabelEdge::parent);
+  Adjacency children = adjacency(num_nodes, edges, &LabelEdge::parent, &LabelEdge::child);
+  for (NodeId n = 0; n < num_nodes; ++n) {
+    const auto repeat = std::adjacent_find(children[n].begin(), children[n].end());
+    require(repeat == children[n].end(),
+            "label graph: ", edge_text({n, repeat == children[n].end() ? n : *repeat}),
+            " repeats, but each edge must be given once");
+  }
+  LabelGraph graph;
+  graph.depth_ = depths(parents, children);
+  const auto cycle = cycle_among(parents, graph.depth_);
+  if (!cycle.empty()) {
+    throw InvalidInput(concat("label graph: ", edge_text({cycle.back(), cycle.front()}),
+                              " closes the cycle ", cycle_text(cycle),
+                              ", but a hierarchy must not have cycles"));
+  }
+  graph.num_nodes_ = num_nodes;
+  for (NodeId n = 0; n < num_nodes; ++n) {
+    if (parents[n].size() > 1) graph.is_tree_ = false;
+    if (parents[n].empty()) graph.roots_.push_back(n);
+    if (children[n].empty()) graph.leaves_.push_back(n);
+  }
+  // Counting sort by depth keeps the numbers ascending within a level.
+  std::vector<std::size_t> level_end;
+  for (const auto d : graph.depth_) {
+    if (d >= level_end.size()) level_end.resize(d + std::size_t{1}, 0);
+    ++level_end[d];
+  }
+  std::exclusive_scan(level_end.begin(), level_end.end(), level_end.begin(), std::size_t{0});
+  graph.order_.resize(num_nodes);
+  for (NodeId n = 0; n < num_nodes; ++n) graph.order_[level_end[graph.depth_[n]]++] = n;
+  graph.parents_ = std::move(parents.nodes);
+  graph.parent_pointers_ = std::move(parents.pointers);
+  graph.children_ = std::move(children.nodes);
+  graph.child_pointers_ = std::move(children.pointers);
+  return graph;
+}
+
+LabelGraph LabelGraph::flat(std::uint32_t num_nodes) { return build(num_nodes, {}); }
+
+std::vector<NodeId> LabelGraph::ancestors(NodeId n) const {
+  return closure(n, is_tree_, [this](NodeId m) { return parents(m); });
+}
+
+std::vector<NodeId> LabelGraph::descendants(NodeId n) const {
+  return closure(n, is_tree_, [this](NodeId m) { return children(m); });
+}
+
+void require_tree(const LabelGraph& graph, std::string_view where) {
+  require(graph.num_nodes() > 0, where, ": the graph has 0 nodes, but must have some");
+  require(graph.is_tree(), where,
+          ": the graph has a node with several parents, but must be a tree");
+}
+
+std::vector<NodeId> find_cycle(std::uint32_t num_nodes, std::span<const LabelEdge> edges) {
+  for (const auto& edge : edges) {
+    if (edge.parent == edge.child) return {edge.parent};
+  }
+  const Adjacency parents = adjacency(num_nodes, edges, &LabelEdge::child, &LabelEdge::parent);
+  const Adjacency children = adjacency(num_nodes, edges, &LabelEdge::parent, &LabelEdge::child);
+  return cycle_among(parents, depths(parents, children));
+}
+
+AncestorSets ancestor_sets(const LabelGraph& graph) {
+  // Rows are made in topological order, each from its parents' rows, and then put in place.
+  std::vector<std::size_t> begin(graph.num_nodes()), size(graph.num_nodes());
+  std::vector<NodeId> pool, row;
+  for (const NodeId n : graph.topological_order()) {
+    row.assign(1, n);
+    for (const NodeId p : graph.parents(n)) {
+      const auto first = pool.begin() + static_cast<std::ptrdiff_t>(begin[p]);
+      row.insert(row.end(), first, first + static_cast<std::ptrdiff_t>(size[p]));
+    }
+    std::sort(row.begin(), row.end());
+    row.erase(std::unique(row.begin(), row.end()), row.end());
+    begin[n] = pool.size();
+    size[n] = row.size();
+    pool.insert(pool.end(), row.begin(), row.end());
+  }
+  AncestorSets sets;
+  sets.pointers.reserve(graph.num_nodes() + std::size_t{1});
+  sets.pointers.push_back(0);
+  sets.nodes.reserve(pool.size());
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    const auto first = pool.begin() + static_cast<std::ptrdiff_t>(begin[n]);
+    sets.nodes.insert(sets.nodes.end(), first, first + static_cast<std::ptrdiff_t>(size[n]));
+    sets.pointers.push_back(sets.nodes.size());
+  }
+  return sets;
+}
+
+LeafLabelled spawn_leaves(const LabelGraph& graph, const std::vector<bool>& carries_data) {
+  require(carries_data.size() == graph.num_nodes(), "spawn_leaves: carries_data has ",
+          carries_data.size(), " entries, but must have one a node, ", graph.num_nodes());
+  LeafLabelled result;
+  result.leaf_of_label.resize(graph.num_nodes());
+  result.label_of_node.resize(graph.num_nodes());
+  std::iota(result.leaf_of_label.begin(), result.leaf_of_label.end(), NodeId{0});
+  std::iota(result.label_of_node.begin(), result.label_of_node.end(), NodeId{0});
+  std::vector<LabelEdge> edges;
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    for (const NodeId c : graph.children(n)) edges.push_back({n, c});
+  }
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    if (!carries_data[n] || graph.is_leaf(n)) continue;
+    const auto leaf = static_cast<NodeId>(result.label_of_node.size());
+    edges.push_back({n, leaf});
+    result.leaf_of_label[n] = leaf;
+    result.label_of_node.push_back(n);
+  }
+  result.graph = LabelGraph::build(static_cast<std::uint32_t>(result.label_of_node.size()), edges);
+  return result;
+}
+
+WithoutCommonRoots without_common_roots(const LabelGraph& graph) {
+  std::vector<bool> common(graph.num_nodes(), false);
+  if (graph.num_nodes() > 0) {
+    for (const NodeId n : graph.ancestors(graph.leaves().front())) {
+      if (graph.is_leaf(n)) continue;
+      const auto below = graph.descendants(n);
+      const auto leaves_below =
+          std::count_if(below.begin(), below.end(), [&](NodeId m) { return graph.is_leaf(m); });
+      common[n] = static_cast<std::size_t>(leaves_below) == graph.leaves().size();
+    }
+  }
+  WithoutCommonRoots result;
+  std::vector<NodeId> new_number(graph.num_nodes());
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    if (common[n]) continue;
+    new_number[n] = static_cast<NodeId>(result.kept.size());
+    result.kept.push_back(n);
+  }
+  std::vector<LabelEdge> edges;
+  for (const NodeId n : result.kept) {
+    for (const NodeId c : graph.children(n)) edges.push_back({new_number[n], new_number[c]});
+  }
+  result.graph = LabelGraph::build(static_cast<std::uint32_t>(result.kept.size()), edges);
+  return result;
+}
+
+}  // namespace margrove

@@ -1,0 +1,218 @@
+#include "hierarchy/node_system.hpp"
+
+#include <Eigen/OrderingMethods>
+#include <Eigen/SparseCore>
+#include <algorithm>
+#include <numeric>
+
+namespace margrove::detail {
+namespace {
+
+constexpr std::uint32_t kNone = ~std::uint32_t{0};
+constexpr std::size_t kMostListed = 50'000'000;   // sum of |A(l)|
+constexpr double kMostProducts = 1e9;             // sum of |A(l)|^2
+constexpr std::size_t kMostEntries = 50'000'000;  // of S, and of its factor
+
+}  // namespace
+
+NodeSystem::NodeSystem(const LabelGraph& graph)
+    : leaves_(graph.leaves().begin(), graph.leaves().end()) {
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    if (!graph.is_leaf(n)) place_to_node_.push_back(n);
+  }
+  list_ancestors(graph);
+  if (places_.empty() || places_.size() > kMostListed) return;
+  double products = 0;
+  for (std::size_t l = 0; l < num_leaves(); ++l) {
+    products += static_cast<double>(above(l).size()) * static_cast<double>(above(l).size());
+  }
+  if (products > kMostProducts || !order_places()) return;
+  number_edges(graph);
+  column_.assign(num_inner(), 0.0);
+  values_.assign(pattern_.rows.size(), 0.0);
+  fits_ = true;
+}
+
+void NodeSystem::list_ancestors(const LabelGraph& graph) {
+  node_to_place_.assign(graph.num_nodes(), kNone);
+  for (std::uint32_t k = 0; k < num_inner(); ++k) node_to_place_[place_to_node_[k]] = k;
+  pointers_.assign(1, 0);
+  std::vector<NodeId> stamp(graph.num_nodes(), kNone), stack;
+  for (const NodeId leaf : graph.leaves()) {
+    stack.assign(1, leaf);
+    while (!stack.empty()) {
+      const NodeId n = stack.back();
+      stack.pop_back();
+      for (const NodeId p : graph.parents(n)) {
+        if (stamp[p] == leaf) continue;
+        stamp[p] = leaf;
+        stack.push_back(p);
+        places_.push_back(node_to_place_[p]);
+      }
+    }
+    std::sort(places_.begin() + static_cast<std::ptrdiff_t>(pointers_.back()), places_.end());
+    pointers_.push_back(places_.size());
+    if (places_.size() > kMostListed) return;
+  }
+}
+
+void NodeSystem::transpose() {
+  below_pointers_.assign(num_inner() + 1, 0);
+  for (const std::uint32_t k : places_) ++below_pointers_[k + 1];
+  std::partial_sum(below_pointers_.begin(), below_pointers_.end(), below_pointers_.begin());
+  below_.resize(places_.size());
+  std::vector<std::size_t> next(below_pointers_.begin(), below_pointers_.end() - 1);
+  for (std::uint32_t l = 0; l < num_leaves(); ++l) {
+    for (std::uint32_t t = 0; t < above(l).size(); ++t) below_[next[above(l)[t]]++] = {l, t};
+  }
+}
+
+// The pattern of S for the present places; false if it has too many entries.
+bool NodeSystem::build_pattern() {
+  transpose();
+  pattern_ = {};
+  std::vector<std::uint32_t> stamp(num_inner(), kNone);
+  for (std::uint32_t k = 0; k < num_inner(); ++k) {
+    for (std::size_t e = below_pointers_[k]; e < below_pointers_[k + 1]; ++e) {
+      for (const std::uint32_t i : above(below_[e].leaf).first(below_[e].position + 1)) {
+        if (stamp[i] == k) continue;
+        stamp[i] = k;
+        pattern_.rows.push_back(i);
+      }
+    }
+    if (pattern_.rows.size() > kMostEntries) return false;
+    std::sort(pattern_.rows.begin() + static_cast<std::ptrdiff_t>(pattern_.starts.back()),
+              pattern_.rows.end());
+    pattern_.starts.push_back(pattern_.rows.size());
+  }
+  return true;
+}
+
+// Places by approximate minimum degree; false if S or its factor is too large all the same.
+bool NodeSystem::order_places() {
+  if (!build_pattern()) return false;
+  const std::vector<int> starts(pattern_.starts.begin(), pattern_.starts.end());
+  const std::vector<int> rows(pattern_.rows.begin(), pattern_.rows.end());
+  const std::vector<double> values(rows.size(), 1.0);
+  const auto size = static_cast<int>(num_inner());
+  using Sparse = Eigen::SparseMatrix<double, Eigen::ColMajor, int>;
+  const Sparse upper = Eigen::Map<const Sparse>(size, size, starts.back(), starts.data(),
+                                                rows.data(), values.data());
+  Sparse symmetric;
+  symmetric = upper.selfadjointView<Eigen::Upper>();
+  Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, int> order;
+  Eigen::AMDOrdering<int>()(symmetric, order);  // what comes to place k is at order(k) so far
+  std::vector<std::uint32_t> moved(num_inner());
+  const std::vector<NodeId> nodes = place_to_node_;
+  for (std::uint32_t k = 0; k < num_inner(); ++k) {
+    const auto from = static_cast<std::uint32_t>(order.indices()[static_cast<int>(k)]);
+    moved[from] = k;
+    place_to_node_[k] = nodes[from];
+    node_to_place_[nodes[from]] = k;
+  }
+  for (std::uint32_t& place : places_) place = moved[place];
+  for (std::size_t l = 0; l < num_leaves(); ++l) {
+    std::sort(places_.begin() + static_cast<std::ptrdiff_t>(pointers_[l]),
+              places_.begin() + static_cast<std::ptrdiff_t>(pointers_[l + 1]));
+  }
+  return build_pattern() && factors_.analyze(pattern_, kMostEntries);
+}
+
+void NodeSystem::number_edges(const LabelGraph& graph) {
+  leaf_edge_pointers_.assign(1, 0);
+  for (std::uint32_t l = 0; l < num_leaves(); ++l) {
+    for (const NodeId p : graph.parents(graph.leaves()[l])) {
+      leaf_edges_.push_back(static_cast<std::uint32_t>(edges_.size()));
+      edges_.push_back({l, node_to_place_[p], true});
+    }
+    leaf_edge_pointers_.push_back(leaf_edges_.size());
+  }
+  const auto first_inner = edges_.size();
+  upper_edge_pointers_.assign(num_inner() + 1, 0);
+  for (const NodeId n : place_to_node_) {
+    for (const NodeId p : graph.parents(n)) {
+      edges_.push_back({node_to_place_[n], node_to_place_[p], false});
+      ++upper_edge_pointers_[std::max(node_to_place_[n], node_to_place_[p]) + std::size_t{1}];
+    }
+  }
+  std::partial_sum(upper_edge_pointers_.begin(), upper_edge_pointers_.end(),
+                   upper_edge_pointers_.begin());
+  upper_edges_.resize(edges_.size() - first_inner);
+  std::vector<std::size_t> next(upper_edge_pointers_.begin(), upper_edge_pointers_.end() - 1);
+  for (std::size_t e = first_inner; e < edges_.size(); ++e) {
+    upper_edges_[next[std::max(edges_[e].child, edges_[e].parent)]++] =
+        static_cast<std::uint32_t>(e);
+  }
+}
+
+void NodeSystem::sum_above(std::span<const double> inner, std::span<double> sums) const {
+  for (std::size_t l = 0; l < num_leaves(); ++l) {
+    double sum = 0;
+    for (const std::uint32_t k : above(l)) sum += inner[k];
+    sums[l] = sum;
+  }
+}
+
+void NodeSystem::add_below(std::span<const double> leaf, std::span<double> totals) const {
+  for (std::size_t l = 0; l < num_leaves(); ++l) {
+    for (const std::uint32_t k : above(l)) totals[k] += leaf[l];
+  }
+}
+
+std::vector<double> NodeSystem::flows_down(std::vector<double> surplus, double least) const {
+  std::vector<std::vector<std::uint32_t>> below(num_inner());
+  std::vector<std::uint32_t> missing(num_inner(), 0), ready;  // edges from above; places with none
+  for (std::uint32_t e = 0; e < edges_.size(); ++e) {
+    below[edges_[e].parent].push_back(e);
+    if (!edges_[e].child_is_leaf) ++missing[edges_[e].child];
+  }
+  for (std::uint32_t k = 0; k < num_inner(); ++k) {
+    if (missing[k] == 0) ready.push_back(k);
+  }
+  std::vector<double> flows(edges_.size());
+  while (!ready.empty()) {
+    const std::uint32_t k = ready.back();
+    ready.pop_back();
+    const double share = std::max(surplus[k] / static_cast<double>(below[k].size()), least);
+    for (const std::uint32_t e : below[k]) {
+      flows[e] = share;
+      if (edges_[e].child_is_leaf) continue;
+      surplus[edges_[e].child] += share;
+      if (--missing[edges_[e].child] == 0) ready.push_back(edges_[e].child);
+    }
+  }
+  return flows;
+}
+
+bool NodeSystem::factorize(std::span<const double> d, std::span<const double> w,
+                           std::span<const double> theta) {
+  for (std::uint32_t k = 0; k < num_inner(); ++k) {
+    for (std::size_t b = below_pointers_[k]; b < below_pointers_[k + 1]; ++b) {
+      const auto [leaf, position] = below_[b];
+      double value = w[leaf];
+      if (!theta.empty()) {
+        for (std::size_t e = leaf_edge_pointers_[leaf]; e < leaf_edge_pointers_[leaf + 1]; ++e) {
+          const std::uint32_t p = edges_[leaf_edges_[e]].parent;
+          if (p == k) value += theta[leaf_edges_[e]];
+          if (p <= k) column_[p] += theta[leaf_edges_[e]];
+        }
+      }
+      const std::uint32_t* const place = above(leaf).data();
+      for (std::uint32_t t = 0; t <= position; ++t) column_[place[t]] += value;
+    }
+    if (!theta.empty()) {
+      for (std::size_t e = upper_edge_pointers_[k]; e < upper_edge_pointers_[k + 1]; ++e) {
+        const Edge& edge = edges_[upper_edges_[e]];
+        column_[std::min(edge.child, edge.parent)] -= theta[upper_edges_[e]];
+      }
+    }
+    column_[k] += d[k];
+    for (std::size_t e = pattern_.starts[k]; e < pattern_.starts[k + 1]; ++e) {
+      values_[e] = column_[pattern_.rows[e]];
+      column_[pattern_.rows[e]] = 0;
+    }
+  }
+  return factors_.factorize(values_);
+}
+
+}  // namespace margrove::detail

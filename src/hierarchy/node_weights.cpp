@@ -1,0 +1,268 @@
+#include "margrove/node_weights.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <queue>
+#include <utility>
+
+#include "hierarchy/weight_program.hpp"
+#include "margrove/errors.hpp"
+
+namespace margrove {
+namespace {
+
+using Kind = NodeWeightRule::Kind;
+
+constexpr std::array<std::pair<Kind, std::string_view>, 6> kNames{{
+    {Kind::uniform, "uniform"},
+    {Kind::leaves, "leaves"},
+    {Kind::power, "power"},
+    {Kind::directional, "directional"},
+    {Kind::maxmin, "maxmin"},
+    {Kind::relaxed, "relaxed"},
+}};
+
+double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
+double sigmoid(double x) {
+  const double e = std::exp(-std::fabs(x));
+  return (x >= 0 ? 1.0 : e) / (1.0 + e);
+}
+
+// min sum alpha^rho with path sums 1 on a forest. The subtree of n with budget b costs F_n b^rho:
+//   leaf   F = 1
+//   inner  S = sum_c F_c, x = log S / (rho - 1), k = 1 / (1 + exp(-x)), F = k^(rho - 1),
+// where n takes the share k of its budget and leaves 1 - k to its children. log F is kept because F
+// itself is out of range near rho = 1.
+std::vector<double> power_on_tree(const LabelGraph& graph, double rho) {
+  const auto order = graph.topological_order();
+  std::vector<double> log_f(graph.num_nodes(), 0.0), logit(graph.num_nodes(), 0.0);
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const NodeId n = *it;
+    if (graph.is_leaf(n)) continue;
+    double largest = -std::numeric_limits<double>::infinity();
+    for (const NodeId c : graph.children(n)) largest = std::max(largest, log_f[c]);
+    double scaled_sum = 0;
+    for (const NodeId c : graph.children(n)) scaled_sum += std::exp(log_f[c] - largest);
+    logit[n] = (largest + std::log(scaled_sum)) / (rho - 1);
+    log_f[n] = -(rho - 1) * softplus(-logit[n]);
+  }
+  std::vector<double> alpha(graph.num_nodes()), rest(graph.num_nodes());
+  for (const NodeId n : order) {
+    const double budget = graph.is_root(n) ? 1.0 : rest[graph.parents(n)[0]];
+    alpha[n] = graph.is_leaf(n) ? budget : budget * sigmoid(logit[n]);
+    rest[n] = graph.is_leaf(n) ? 0.0 : budget * sigmoid(-logit[n]);
+  }
+  return alpha;
+}
+
+// Progressive filling: all nodes rise together; when the path of a leaf is full its nodes freeze.
+std::vector<double> maxmin(const LabelGraph& graph) {
+  const AncestorSets above = ancestor_sets(graph);
+  std::vector<std::vector<NodeId>> leaves_below(graph.num_nodes());
+  for (const NodeId l : graph.leaves()) {
+    for (const NodeId n : above[l]) leaves_below[n].push_back(l);
+  }
+  std::vector<double> alpha(graph.num_nodes(), 0.0), frozen_sum(graph.num_nodes(), 0.0);
+  std::vector<std::size_t> num_rising(graph.num_nodes(), 0);
+  std::vector<bool> frozen(graph.num_nodes(), false);
+  const auto full_at = [&](NodeId l) {
+    return (1.0 - frozen_sum[l]) / static_cast<double>(num_rising[l]);
+  };
+  using Entry = std::pair<double, NodeId>;  // levels of a leaf only grow: stale entries come early
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  for (const NodeId l : graph.leaves()) {
+    num_rising[l] = above[l].size();
+    queue.emplace(full_at(l), l);
+  }
+  while (!queue.empty()) {
+    const auto [level, leaf] = queue.top();
+    queue.pop();
+    if (frozen[leaf]) continue;
+    if (const double now = full_at(leaf); now > level) {
+      queue.emplace(now, leaf);
+      continue;
+    }
+    for (const NodeId n : above[leaf]) {
+      if (frozen[n]) continue;
+      frozen[n] = true;
+      alpha[n] = level;
+      for (const NodeId l : leaves_below[n]) {
+        frozen_sum[l] += level;
+        --num_rising[l];
+      }
+    }
+  }
+  return alpha;
+}
+
+}  // namespace
+
+NodeWeightRule NodeWeightRule::parse(std::string_view text) {
+  const auto colon = text.find(':');
+  const auto name = text.substr(0, colon);
+  const auto known = std::find_if(kNames.begin(), kNames.end(),
+                                  [&](const auto& entry) { return entry.second == name; });
+  require<InvalidOption>(known != kNames.end(), "node weights: rule is '", text,
+                         "', but must be one of uniform, leaves, power:RHO, directional, maxmin, "
+                         "relaxed:T");
+  NodeWeightRule rule{known->first, 0};
+  const bool has_parameter = rule.kind == Kind::power || rule.kind == Kind::relaxed;
+  if (has_parameter) rule.parameter = rule.kind == Kind::power ? 2.0 : 1.5;
+  if (colon == std::string_view::npos) return rule;
+  require<InvalidOption>(has_parameter, "node weights: rule is '", text, "', but ", name,
+                         " takes no parameter");
+  const auto number = text.substr(colon + 1);
+  const auto [end, error] =
+      std::from_chars(number.data(), number.data() + number.size(), rule.parameter);
+  const bool is_number =
+      error == std::errc{} && end == number.data() + number.size() && std::isfinite(rule.parameter);
+  require<InvalidOption>(is_number, "node weights: parameter of ", name, " is '", number,
+                         "', but must be a number");
+  if (rule.kind == Kind::power) {
+    require<InvalidOption>(rule.parameter > 1, "node weights: RHO of power is ", rule.parameter,
+                           ", but must be > 1; use maxmin for RHO = 1");
+  } else {
+    require<InvalidOption>(rule.parameter >= 1, "node weights: T of relaxed is ", rule.parameter,
+                           ", but must be >= 1");
+  }
+  return rule;
+}
+
+std::string NodeWeightRule::to_text() const {
+  const auto entry =
+      std::find_if(kNames.begin(), kNames.end(), [&](const auto& e) { return e.first == kind; });
+  if (kind == Kind::power || kind == Kind::relaxed) return concat(entry->second, ':', parameter);
+  return std::string(entry->second);
+}
+
+NodeWeights node_weights(const LabelGraph& graph, const NodeWeightRule& rule,
+                         const NodeWeightOptions& options, RunControl* control) {
+  validate(options);
+  if (options.merge_duplicates) {
+    const MergedGraph merged = merge_duplicates(graph);
+    NodeWeightOptions merged_options = options;
+    merged_options.merge_duplicates = false;
+    NodeWeights of_class = node_weights(merged.graph, rule, merged_options, control);
+    NodeWeights result = of_class;
+    result.alpha.resize(graph.num_nodes());
+    for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+      const NodeId k = merged.class_of[n];
+      result.alpha[n] = of_class.alpha[k] / merged.num_copies[k];
+    }
+    return result;
+  }
+  NodeWeights result;
+  detail::WeightProgram program;
+  switch (rule.kind) {
+    case Kind::uniform:
+      result.alpha.assign(graph.num_nodes(), 1.0);
+      return result;
+    case Kind::leaves:
+      result.alpha.assign(graph.num_nodes(), 0.0);
+      for (const NodeId l : graph.leaves()) result.alpha[l] = 1.0;
+      return result;
+    case Kind::maxmin:
+      result.alpha = maxmin(graph);
+      return result;
+    case Kind::power:
+    case Kind::relaxed:
+      // On trees all multipliers of the path sums are positive: the upper limit never binds.
+      program.rho = rule.kind == Kind::power ? rule.parameter : 2.0;
+      program.longest = rule.kind == Kind::relaxed ? rule.parameter : 1.0;
+      if (graph.is_tree()) {
+        result.alpha = power_on_tree(graph, program.rho);
+        return result;
+      }
+      break;
+    case Kind::directional:
+      program.directional = true;
+      break;
+  }
+  RunControl unlimited;
+  auto solution =
+      detail::solve_weight_program(graph, program, options.kkt_tolerance, options.max_newton_steps,
+                                   control ? *control : unlimited);
+  return {std::move(solution.alpha), solution.kkt_residual, solution.iterations, solution.stop};
+}
+
+std::vector<double> path_sums(const LabelGraph& graph, std::span<const double> alpha) {
+  require(alpha.size() == graph.num_nodes(), "path_sums: alpha has ", alpha.size(),
+          " entries, but must have one a node, ", graph.num_nodes());
+  std::vector<double> sums;
+  sums.reserve(graph.leaves().size());
+  if (graph.is_tree()) {
+    std::vector<double> down(alpha.begin(), alpha.end());
+    for (const NodeId n : graph.topological_order()) {
+      if (!graph.is_root(n)) down[n] += down[graph.parents(n)[0]];
+    }
+    for (const NodeId l : graph.leaves()) sums.push_back(down[l]);
+    return sums;
+  }
+  for (const NodeId l : graph.leaves()) {
+    double sum = 0;
+    for (const NodeId n : graph.ancestors(l)) sum += alpha[n];
+    sums.push_back(sum);
+  }
+  return sums;
+}
+
+std::string unweighted_leaves(const LabelGraph& graph, std::span<const double> alpha) {
+  const auto leaves = graph.leaves();
+  const auto count =
+      std::count_if(leaves.begin(), leaves.end(), [&](NodeId leaf) { return alpha[leaf] < 1e-9; });
+  if (count == 0) return {};
+  return concat("node weights: ", count, " of ", leaves.size(),
+                " leaves have weight 0, so that only the nodes above tell them apart; alpha maxmin "
+                "or directional gives each a share");
+}
+
+MergedGraph merge_duplicates(const LabelGraph& graph) {
+  // Partition refinement: each leaf separates the nodes above it from the others of their class.
+  std::vector<NodeId> class_of(graph.num_nodes(), 0);
+  std::vector<NodeId> split_to{0}, split_by{0};  // class -> where leaf number split_by moves it
+  NodeId stamp = 0;
+  for (const NodeId l : graph.leaves()) {
+    ++stamp;
+    for (const NodeId n : graph.ancestors(l)) {
+      NodeId& k = class_of[n];
+      if (split_by[k] != stamp) {
+        split_by[k] = stamp;
+        split_to[k] = static_cast<NodeId>(split_to.size());
+        split_to.push_back(0);
+        split_by.push_back(0);
+      }
+      k = split_to[k];
+    }
+  }
+  MergedGraph merged;
+  constexpr NodeId kUnnamed = ~NodeId{0};
+  std::vector<NodeId> name(split_to.size(), kUnnamed);  // by first member, so that order is kept
+  for (NodeId& k : class_of) {
+    if (name[k] == kUnnamed) {
+      name[k] = static_cast<NodeId>(merged.num_copies.size());
+      merged.num_copies.push_back(0);
+    }
+    k = name[k];
+    ++merged.num_copies[k];
+  }
+  // A parent of another class has strictly more leaves below it, so these edges close no cycle.
+  std::vector<LabelEdge> edges;
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    for (const NodeId c : graph.children(n)) {
+      if (class_of[n] != class_of[c]) edges.push_back({class_of[n], class_of[c]});
+    }
+  }
+  const auto by_ends = [](const LabelEdge& a, const LabelEdge& b) {
+    return std::pair(a.parent, a.child) < std::pair(b.parent, b.child);
+  };
+  std::sort(edges.begin(), edges.end(), by_ends);
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  merged.graph = LabelGraph::build(static_cast<std::uint32_t>(merged.num_copies.size()), edges);
+  merged.class_of = std::move(class_of);
+  return merged;
+}
+
+}  // namespace margrove

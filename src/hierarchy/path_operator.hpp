@@ -1,0 +1,33 @@
+#pragma once
+// Sums over A(l) and over D(n) without listing them.
+
+#include <span>
+#include <vector>
+
+#include "margrove/label_graph.hpp"
+
+namespace margrove::detail {
+
+/// The linear map B with (B a)_l = sum_{n in A(l)} a_n for leaves l, and its transpose. A(n) is
+/// kept as A(p) of one parent p and the list of the other members, so that trees cost O(nodes) and
+/// DAGs O(edges) plus the lists. The graph must outlive the operator.
+class PathOperator {
+ public:
+  explicit PathOperator(const LabelGraph& graph);
+  const LabelGraph& graph() const { return *graph_; }
+  std::size_t num_leaves() const { return graph_->leaves().size(); }
+
+  /// sums[k] = sum of a over A(leaves[k]). `scratch` holds one number a node.
+  void path_sums(std::span<const double> a, std::span<double> sums,
+                 std::vector<double>& scratch) const;
+  /// totals[n] = sum of weights[k] over the leaves leaves[k] in D(n).
+  void leaf_totals(std::span<const double> weights, std::span<double> totals) const;
+
+ private:
+  const LabelGraph* graph_;
+  std::vector<NodeId> main_parent_;  // kNone for roots
+  std::vector<std::size_t> pointers_;
+  std::vector<NodeId> others_;  // A(n) without n and A(main parent), by place in the order
+};
+
+}  // namespace margrove::detail

@@ -1,0 +1,223 @@
+// The weight step of the shared norm.
+//   primal  min  sum_n N_n / alpha_n   subject to  sum_{n in A(l)} alpha_n <= 1, alpha >= 0
+//   dual    max  s(mu)^2, s(mu) = sum_n sqrt(N_n mu(D(n))),  mu a distribution on leaves
+// where mu(D(n)) is the mass of the leaves below n. alpha_n = sqrt(N_n / mu(D(n))), scaled by the
+// largest path sum P, is feasible and costs P s: the relative gap is 1 - s / P.
+
+#include "hierarchy/shared_norm.hpp"
+
+#include <coin/Clp_C_Interface.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "hierarchy/path_operator.hpp"
+#include "margrove/errors.hpp"
+
+namespace margrove {
+namespace {
+
+void require_squares(const LabelGraph& graph, std::span<const double> squared_norms) {
+  require(squared_norms.size() == graph.num_nodes(), "shared norm: squared_norms has ",
+          squared_norms.size(), " entries, but must have one a node, ", graph.num_nodes());
+  for (std::size_t n = 0; n < squared_norms.size(); ++n) {
+    require(squared_norms[n] >= 0 && std::isfinite(squared_norms[n]), "shared norm: squared_norms[",
+            n, "] is ", squared_norms[n], ", but must be finite and >= 0");
+  }
+}
+
+// A subtree with budget b costs F / b: leaves F = N; inner nodes S = sum_c F_c,
+// F = (sqrt N + sqrt S)^2 and the share sqrt N / (sqrt N + sqrt S) of the budget stays at the node.
+SharedWeights weights_on_tree(const LabelGraph& graph, std::span<const double> squared_norms) {
+  const auto order = graph.topological_order();
+  std::vector<double> below(graph.num_nodes(), 0.0), share(graph.num_nodes(), 1.0);
+  SharedWeights result;
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const NodeId n = *it;
+    double cost = squared_norms[n];
+    if (!graph.is_leaf(n)) {
+      const double root = std::sqrt(squared_norms[n]) + std::sqrt(below[n]);
+      share[n] = root > 0 ? std::sqrt(squared_norms[n]) / root : 0.0;
+      cost = root * root;
+    }
+    if (graph.is_root(n))
+      result.value += cost;
+    else
+      below[graph.parents(n)[0]] += cost;
+  }
+  result.alpha.resize(graph.num_nodes());
+  std::vector<double> budget(graph.num_nodes(), 1.0);
+  for (const NodeId n : order) {
+    if (!graph.is_root(n)) {
+      const NodeId p = graph.parents(n)[0];
+      budget[n] = budget[p] * (1.0 - share[p]);
+    }
+    result.alpha[n] = budget[n] * share[n];
+  }
+  return result;
+}
+
+}  // namespace
+
+class SharedNormStep::Impl {
+ public:
+  explicit Impl(const LabelGraph& graph) : paths_(graph) {}
+  const LabelGraph& graph() const { return paths_.graph(); }
+  SharedWeights weights_on_dag(std::span<const double> squared_norms,
+                               const SharedNormOptions& options, RunControl& control) const;
+  WeightBound bound_on_tree(std::span<const double> squared_norms) const;
+  WeightBound bound_on_dag(std::span<const double> squared_norms) const;
+
+ private:
+  detail::PathOperator paths_;
+};
+
+// mu_l <- mu_l (path sum of l)^2, which solves flat graphs at once; the first power, which never
+// lowers s, steps in when the square overshoots.
+SharedWeights SharedNormStep::Impl::weights_on_dag(std::span<const double> squared_norms,
+                                                   const SharedNormOptions& options,
+                                                   RunControl& control) const {
+  const std::size_t num_nodes = squared_norms.size(), num_leaves = paths_.num_leaves();
+  std::vector<double> root(num_nodes), mass(num_nodes), alpha(num_nodes), scratch;
+  for (std::size_t n = 0; n < num_nodes; ++n) root[n] = std::sqrt(squared_norms[n]);
+  std::vector<double> mu(num_leaves, 1.0 / static_cast<double>(num_leaves)), sums(num_leaves);
+  std::vector<double> last_mu = mu, last_sums(num_leaves);
+  double last_s = 0, best_lower = 0;
+  SharedWeights result;
+  result.value = std::numeric_limits<double>::infinity();
+  result.stop = Stop::pass_limit;
+  for (int iteration = 0; iteration < options.max_iterations; ++iteration) {
+    paths_.leaf_totals(mu, mass);
+    double s = 0;
+    for (std::size_t n = 0; n < num_nodes; ++n) {
+      alpha[n] = root[n] > 0 && mass[n] > 0 ? root[n] / std::sqrt(mass[n]) : 0.0;
+      if (root[n] > 0) s += root[n] * std::sqrt(mass[n]);
+    }
+    paths_.path_sums(alpha, sums, scratch);
+    const bool overshot = s < last_s;
+    const double longest = *std::max_element(sums.begin(), sums.end());
+    result.iterations = iteration + 1;
+    best_lower = std::max(best_lower, s * s);
+    if (longest == 0) {  // no node has a norm: any alpha will do
+      result.alpha.assign(num_nodes, 0.0);
+      result.value = result.relative_gap = 0;
+      result.stop = Stop::converged;
+      return result;
+    }
+    if (longest * s < result.value) {
+      result.value = longest * s;
+      result.alpha.resize(num_nodes);
+      for (std::size_t n = 0; n < num_nodes; ++n) result.alpha[n] = alpha[n] / longest;
+    }
+    result.relative_gap = std::max(0.0, 1.0 - best_lower / result.value);
+    if (result.relative_gap <= options.gap_tolerance) {
+      result.stop = Stop::converged;
+      break;
+    }
+    if ((iteration & 15) == 15 && !control.proceed()) {
+      result.stop = control.stop_reason();
+      break;
+    }
+    if (!overshot) {
+      last_mu = mu;
+      last_sums = sums;
+      last_s = s;
+    }
+    double total = 0;
+    for (std::size_t k = 0; k < num_leaves; ++k) {
+      mu[k] = overshot ? last_mu[k] * last_sums[k] : mu[k] * sums[k] * sums[k];
+      total += mu[k];
+    }
+    if (overshot) last_s = 0;
+    for (double& m : mu) m /= total;
+  }
+  return result;
+}
+
+// m(n) = max(G_n, sum_c m(c)).
+WeightBound SharedNormStep::Impl::bound_on_tree(std::span<const double> squared_norms) const {
+  const auto& tree = graph();
+  const auto order = tree.topological_order();
+  std::vector<double> below(tree.num_nodes(), 0.0);
+  std::vector<bool> taken(tree.num_nodes(), false);
+  WeightBound bound;
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const NodeId n = *it;
+    taken[n] = tree.is_leaf(n) || squared_norms[n] >= below[n];
+    const double most = taken[n] ? squared_norms[n] : below[n];
+    if (tree.is_root(n))
+      bound.value += most;
+    else
+      below[tree.parents(n)[0]] += most;
+  }
+  bound.alpha.assign(tree.num_nodes(), 0.0);
+  std::vector<bool> spent(tree.num_nodes(), false);
+  for (const NodeId n : order) {
+    if (!tree.is_root(n)) spent[n] = spent[tree.parents(n)[0]];
+    if (spent[n] || !taken[n]) continue;
+    spent[n] = true;
+    bound.alpha[n] = 1.0;
+  }
+  return bound;
+}
+
+WeightBound SharedNormStep::Impl::bound_on_dag(std::span<const double> squared_norms) const {
+  const auto& dag = graph();
+  std::vector<CoinBigIndex> starts{0};
+  std::vector<int> rows;
+  std::vector<std::vector<int>> leaves_below(dag.num_nodes());
+  for (std::size_t k = 0; k < dag.leaves().size(); ++k) {
+    for (const NodeId n : dag.ancestors(dag.leaves()[k])) {
+      leaves_below[n].push_back(static_cast<int>(k));
+    }
+  }
+  for (const auto& below : leaves_below) {
+    rows.insert(rows.end(), below.begin(), below.end());
+    starts.push_back(static_cast<CoinBigIndex>(rows.size()));
+  }
+  const std::vector<double> ones(rows.size(), 1.0), lower(dag.num_nodes(), 0.0);
+  const std::vector<double> row_upper(dag.leaves().size(), 1.0);
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<double> upper(dag.num_nodes(), infinity);
+  const std::vector<double> row_lower(dag.leaves().size(), -infinity);
+  const std::unique_ptr<Clp_Simplex, decltype(&Clp_deleteModel)> model(Clp_newModel(),
+                                                                       &Clp_deleteModel);
+  Clp_setLogLevel(model.get(), 0);
+  Clp_loadProblem(model.get(), static_cast<int>(dag.num_nodes()),
+                  static_cast<int>(dag.leaves().size()), starts.data(), rows.data(), ones.data(),
+                  lower.data(), upper.data(), squared_norms.data(), row_lower.data(),
+                  row_upper.data());
+  Clp_setOptimizationDirection(model.get(), -1);
+  Clp_initialSolve(model.get());
+  require<Error>(Clp_isProvenOptimal(model.get()), "shared norm: CLP ended with status ",
+                 Clp_status(model.get()), ", but the linear programme has an optimum");
+  WeightBound bound;
+  const double* alpha = Clp_primalColumnSolution(model.get());
+  bound.alpha.assign(alpha, alpha + dag.num_nodes());
+  bound.value = Clp_objectiveValue(model.get());
+  return bound;
+}
+
+SharedNormStep::SharedNormStep(const LabelGraph& graph)
+    : impl_(std::make_unique<const Impl>(graph)) {}
+SharedNormStep::~SharedNormStep() = default;
+SharedNormStep::SharedNormStep(SharedNormStep&&) noexcept = default;
+SharedNormStep& SharedNormStep::operator=(SharedNormStep&&) noexcept = default;
+
+SharedWeights SharedNormStep::weights(std::span<const double> squared_norms,
+                                      const SharedNormOptions& options, RunControl* control) const {
+  validate(options);
+  require_squares(impl_->graph(), squared_norms);
+  if (impl_->graph().is_tree()) return weights_on_tree(impl_->graph(), squared_norms);
+  RunControl unlimited;
+  return impl_->weights_on_dag(squared_norms, options, control ? *control : unlimited);
+}
+
+WeightBound SharedNormStep::largest_weighted_sum(std::span<const double> squared_norms) const {
+  require_squares(impl_->graph(), squared_norms);
+  return impl_->graph().is_tree() ? impl_->bound_on_tree(squared_norms)
+                                  : impl_->bound_on_dag(squared_norms);
+}
+
+}  // namespace margrove

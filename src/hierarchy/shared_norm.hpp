@@ -1,0 +1,94 @@
+#pragma once
+// Learning the node weights: the weight step of the shared norm, the bound that certifies the joint
+// problem, and the norms themselves (docs/notation.md, "Shared norm"; NHSVM sections 6 and 7).
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "margrove/control.hpp"
+#include "margrove/label_graph.hpp"
+#include "margrove/options.hpp"
+
+namespace margrove {
+
+struct SharedNormOptions {
+  double gap_tolerance = 1e-6;
+  int max_iterations = 100000;
+
+  static auto fields() {
+    return std::tuple{
+        field("gap_tolerance", &SharedNormOptions::gap_tolerance, positive,
+              "relative gap of the weight step on graphs"),
+        field("max_iterations", &SharedNormOptions::max_iterations, at_least(1),
+              "iterations of the weight step on graphs"),
+    };
+  }
+};
+
+struct SharedWeights {
+  std::vector<double> alpha;  // one a node, >= 0, path sums at most 1
+  double value = 0;           // sum N_n / alpha_n over nodes with N_n > 0
+  double relative_gap = 0;    // 1 - lower bound / value; rounding only, and 0, on trees
+  std::int64_t iterations = 0;
+  Stop stop = Stop::converged;
+};
+
+struct WeightBound {
+  double value = 0;           // max sum alpha_n G_n
+  std::vector<double> alpha;  // a maximiser: where a zero weight should be opened again
+};
+
+/// The two problems in alpha over {alpha >= 0, sum over A(l) of alpha <= 1 for every leaf l}.
+/// Immutable, shared by threads. The graph must outlive it.
+class SharedNormStep {
+ public:
+  /// O(nodes) on trees, O(sum over nodes with several parents of |A(n)|) on DAGs.
+  explicit SharedNormStep(const LabelGraph& graph);
+  ~SharedNormStep();
+  SharedNormStep(SharedNormStep&&) noexcept;
+  SharedNormStep& operator=(SharedNormStep&&) noexcept;
+
+  /// min sum_n N_n / alpha_n, with N_n = ||U_n||^2 >= 0; nodes with N_n = 0 get 0 (leaves of trees
+  /// what their path leaves them). O(nodes) on trees; on DAGs a fixed point over distributions on
+  /// leaves, with a certified gap.
+  /// Throws InvalidInput if an entry is negative or not finite.
+  SharedWeights weights(std::span<const double> squared_norms,
+                        const SharedNormOptions& options = {}, RunControl* control = nullptr) const;
+
+  /// max sum_n alpha_n G_n, with G_n = ||g_n||^2 >= 0 from dual variables: the term of the joint
+  /// dual that no weight step sees. O(nodes) on trees; a linear programme (CLP) on DAGs.
+  WeightBound largest_weighted_sum(std::span<const double> squared_norms) const;
+
+ private:
+  class Impl;
+  std::unique_ptr<const Impl> impl_;
+};
+
+/// A dense matrix, row after row.
+struct DenseView {
+  std::span<const double> values;
+  std::size_t num_rows = 0;
+  std::size_t num_columns = 0;
+};
+
+/// lower <= the norm <= upper.
+struct NormBounds {
+  double lower = 0;
+  double upper = 0;
+};
+
+double frobenius_norm(const DenseView& U);
+double trace_norm(const DenseView& U);
+/// ||U||_s = min over A V = U of ||A||_{2->inf} ||V||_F. An SVD an iteration.
+NormBounds shared_norm(const DenseView& U, const SharedNormOptions& options = {});
+/// ||U||_max = min over A W^T = U of ||A||_{2->inf} ||W||_{2->inf}. An SVD an iteration.
+NormBounds max_norm(const DenseView& U, const SharedNormOptions& options = {});
+/// ||U||_{s,G}: like ||U||_s with factors V_n at the nodes of G and A_{ln} = a_n for n in A(l),
+/// else 0. Row k of U belongs to graph.leaves()[k]. A Cholesky factor of leaves x leaves an
+/// iteration.
+NormBounds structured_shared_norm(const DenseView& U, const LabelGraph& graph,
+                                  const SharedNormOptions& options = {});
+
+}  // namespace margrove

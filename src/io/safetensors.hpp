@@ -1,0 +1,31 @@
+#pragma once
+// The safetensors container: 8 bytes header length (little-endian), a JSON header, raw tensors.
+// Written files can be read by any safetensors library; files of other writers can be read if their
+// tensors have one of our dtypes.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/tensors.hpp"
+
+namespace margrove {
+
+/// As the format prescribes.
+inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;
+
+/// Maps the file; the map keeps it open. Throws ModelFileError "path: byte n: ..." unless every
+/// length, offset, shape and dtype agrees with the file and the tensors cover the data section
+/// without gap or overlap. O(header).
+TensorMap read_safetensors(const std::string& path);
+/// The same from memory, which must outlive the map; `source` stands for the path.
+TensorMap parse_safetensors(std::span<const std::byte> bytes, std::string source);
+
+/// The whole file or, on failure, no change: throws InvalidInput with the system's reason. Tensors
+/// are ordered by element size, largest first, then by name, so that all are aligned.
+void write_safetensors(const TensorMap& tensors, const std::string& path);
+/// The bytes that write_safetensors() writes.
+std::string serialize_safetensors(const TensorMap& tensors);
+
+}  // namespace margrove

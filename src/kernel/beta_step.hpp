@@ -1,0 +1,58 @@
+#pragma once
+// The weights of the product nodes for fixed machines [SPN, section 3.3.2].
+//
+//   min_{beta >= 0}  F(beta) = sum_m a_m / g_m(beta) + sum_v c_v beta_v^{p_v}
+//
+// with a_m = count_m ||w_m||^2 / 2 and c_v = lambda sum_{m through v} count_m exponent_mv. By the
+// paper's convention a path with a_m = 0 adds nothing, whatever beta. A node all of whose paths
+// have a_m = 0 has no finite minimiser in log beta; its weight is 0.
+//
+// With beta = e^s, F is a sum of exponentials of linear functions of s: convex for every p_v > 0,
+// also where F is not convex in beta. Newton's method in s therefore finds the global minimum. The
+// paper's projected gradient (p >= 1) and concave-convex procedure (p < 1) are kept as references.
+
+#include <span>
+#include <vector>
+
+#include "kernel/network.hpp"
+
+namespace margrove {
+
+struct BetaProblem {
+  std::span<const NetworkPath> paths;
+  std::vector<double> path_terms;  // a_m >= 0
+  std::vector<double> penalties;   // c_v > 0
+  std::vector<double> p;           // p_v > 0
+};
+
+/// c_v of every product node.
+std::vector<double> node_penalties(std::span<const NetworkPath> paths, std::size_t num_products,
+                                   double lambda);
+
+/// F(beta); infinity if a path with a_m > 0 has a weight of 0.
+double beta_objective(const BetaProblem& problem, std::span<const double> beta);
+
+struct BetaResult {
+  std::vector<double> beta;
+  double value = 0;
+  int iterations = 0;
+  bool converged = false;  // false: the iteration limit ended it
+};
+
+/// Newton in s with an Armijo line search and a sparse Cholesky factor; closed form where every
+/// path has one product node: beta = (a / (p c))^{1/(p+1)}. `start`: beta to begin with, where
+/// positive; empty for 1. Stops when the decrement is below tolerance * F.
+BetaResult beta_newton(const BetaProblem& problem, std::span<const double> start,
+                       double tolerance = 1e-14, int max_iterations = 200);
+
+/// Equation (10): projected gradient in beta with an Armijo line search and spectral first steps.
+/// Stops when F changes by less than tolerance * F over ten steps. All p >= 1, or a local answer.
+BetaResult beta_projected_gradient(const BetaProblem& problem, std::span<const double> start,
+                                   double tolerance = 1e-13, int max_iterations = 100'000);
+
+/// Equation (11): the penalties with p < 1 replaced by their tangents, then projected gradient,
+/// again and again.
+BetaResult beta_cccp(const BetaProblem& problem, std::span<const double> start,
+                     double tolerance = 1e-12, int max_iterations = 1'000);
+
+}  // namespace margrove

@@ -1,0 +1,66 @@
+#pragma once
+// Gram matrices of many kernels over the same training rows.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernel/kernel_function.hpp"
+#include "margrove/control.hpp"
+#include "margrove/executor.hpp"
+
+namespace margrove {
+
+/// The lower triangle of an n x n matrix in square tiles of kTile rows, row-major inside; tiles on
+/// the diagonal are whole. Half the memory of a full matrix, and every tile is one run of memory.
+class SymmetricMatrix {
+ public:
+  static constexpr std::size_t kTile = 64;
+  struct Tile {
+    std::size_t row, num_rows;
+    std::size_t column, num_columns;  // column <= row
+    bool on_diagonal() const { return row == column; }
+  };
+
+  SymmetricMatrix() = default;
+  explicit SymmetricMatrix(std::size_t size);
+
+  std::size_t size() const { return size_; }
+  static std::size_t num_tiles(std::size_t size);
+  static Tile tile_at(std::size_t size, std::size_t tile);
+  static std::size_t num_bytes(std::size_t size);
+  std::size_t num_tiles() const { return num_tiles(size_); }
+  Tile tile(std::size_t t) const { return tile_at(size_, t); }
+  std::span<float> values(std::size_t t);
+  std::span<const float> values(std::size_t t) const;
+  float at(std::size_t i, std::size_t j) const;
+
+ private:
+  std::size_t offset(const Tile& tile) const;
+  std::size_t size_ = 0;
+  std::vector<float> values_;
+};
+
+/// Bytes that training with `num_kernels` kernels over `num_rows` rows takes: the Gram matrices,
+/// the combined matrix, the machines' working copies (one a worker) and vectors.
+std::size_t kernel_training_bytes(std::size_t num_rows, std::size_t num_kernels,
+                                  std::size_t num_machines, int num_workers);
+/// Throws InvalidInput with both numbers if that is above `limit_bytes` (0: no limit).
+void require_kernel_memory(std::size_t bytes, std::size_t limit_bytes);
+
+struct GramMatrix {
+  FittedKernel kernel;
+  SymmetricMatrix K;  // centred and scaled as the kernel says
+  /// Centred kernels: the mean of each row of the scaled, uncentred K. It turns sum_i u_i K(x_i, .)
+  /// with sum u = 0 into the uncentred kernel plus the constant -u.row_means.
+  std::vector<float> row_means;
+};
+
+/// One matrix for each kernel, columns and distances shared between kernels, tiles in parallel; the
+/// same bits for any number of threads. Medians are over the pairs of at most 1000 evenly spaced
+/// rows. Throws as check_kernel() and cross_kernels(), and InvalidInput if a kernel to be scaled to
+/// its trace is zero on all rows. O(num_kernels n^2 + n^2 d) for each distinct set of columns.
+std::vector<GramMatrix> gram_matrices(std::span<const KernelSpec> kernels, const CsrView& X,
+                                      Executor& executor, RunControl& control);
+
+}  // namespace margrove

@@ -1,0 +1,105 @@
+#pragma once
+// Kernels between rows of X, and how they are fitted to training rows.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "margrove/csr_matrix.hpp"
+#include "margrove/executor.hpp"
+
+namespace margrove {
+
+/// With x, z restricted to the kernel's columns:
+///   linear            x.z
+///   polynomial        (slope x.z + offset)^degree
+///   gaussian          exp(-||x - z||^2 / (2 width^2))
+///   laplacian         exp(-||x - z||_1 / width)
+///   chi2              sum_j 2 x_j z_j / (x_j + z_j)                        x, z >= 0
+///   exponential_chi2  exp(-sum_j (x_j - z_j)^2 / (x_j + z_j) / width)      x, z >= 0
+///   intersection      sum_j min(x_j, z_j)                                  x, z >= 0
+///   cosine            x.z / (||x|| ||z||), 0 for a zero row
+///   precomputed       entry (x_c, z_c) of a table, counted from 1, c the kernel's only column
+enum class KernelType {
+  linear,
+  polynomial,
+  gaussian,
+  laplacian,
+  chi2,
+  exponential_chi2,
+  intersection,
+  cosine,
+  precomputed,
+};
+std::string_view to_string(KernelType type);
+/// Throws InvalidInput listing the known names.
+KernelType kernel_type(std::string_view name);
+bool has_width(KernelType type);
+
+/// What K is divided by after training rows are known.
+///   none      nothing
+///   trace     its mean diagonal over the training rows, so that the trace is n
+///   diagonal  sqrt(K(x,x) K(z,z)), so that the diagonal is 1 (0 for rows without length)
+enum class KernelScaling { none, trace, diagonal };
+std::string_view to_string(KernelScaling scaling);
+KernelScaling kernel_scaling(std::string_view name);
+
+/// Columns [begin, end) of X.
+struct ColumnRange {
+  FeatureId begin = 0;
+  FeatureId end = 0;
+  bool operator==(const ColumnRange&) const = default;
+};
+
+/// "1-20,25": from 1, as files count, the last included.
+std::string format_columns(std::span<const ColumnRange> ranges);
+
+struct KernelSpec {
+  std::string name;
+  KernelType type = KernelType::gaussian;
+  /// Times the median distance of training rows (in the kernel's own distance) if width_in_medians.
+  double width = 1.0;
+  bool width_in_medians = true;
+  int degree = 2;
+  double slope = 1.0;
+  double offset = 1.0;
+  KernelScaling scaling = KernelScaling::trace;
+  bool centred = false;              // in feature space, over the training rows
+  std::vector<ColumnRange> columns;  // ascending, disjoint; empty: all
+  std::string file;                  // of a precomputed kernel
+  bool operator==(const KernelSpec&) const = default;
+};
+
+/// Throws InvalidInput naming the kernel and the field: width, slope, offset, degree out of range;
+/// column ranges empty, overlapping or beyond num_columns; a precomputed kernel without file or
+/// with other than one column; a kernel both centred and scaled to unit diagonal.
+void check_kernel(const KernelSpec& spec, std::uint32_t num_columns);
+
+/// num_rows x num_columns numbers of a text file: separated by spaces, tabs or commas, one row a
+/// line. Throws InvalidInput naming file and line: not readable, not a number, not finite, uneven.
+struct KernelTable {
+  std::size_t num_rows = 0;
+  std::size_t num_columns = 0;
+  std::vector<float> values;
+};
+KernelTable read_kernel_table(const std::string& path);
+
+/// A kernel whose numbers are all known: what a model keeps.
+struct FittedKernel {
+  KernelSpec spec;                           // its width is absolute
+  double factor = 1.0;                       // trace scaling multiplies by this
+  std::shared_ptr<const KernelTable> table;  // of a precomputed kernel
+};
+
+/// K(a_i, b_j) of every row of A with every row of B for each kernel, row-major, without centring:
+/// what a machine needs at test time, B its support vectors. Rows of A in parallel.
+/// Throws InvalidInput naming the row: negative values for a chi2 or intersection kernel, a
+/// precomputed kernel's number that is not in its table.
+std::vector<std::vector<float>> cross_kernels(std::span<const FittedKernel> kernels,
+                                              const CsrView& A, const CsrView& B,
+                                              Executor& executor);
+
+}  // namespace margrove

@@ -1,0 +1,25 @@
+#pragma once
+// A network with its weights as text and pictures.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernel/network.hpp"
+
+namespace margrove {
+
+/// One line a node, indented by depth, weights on the product nodes; shared nodes are written once
+/// and named afterwards. `beta`: empty, or one value a product node.
+std::vector<std::string> network_lines(const SumProductNetwork& network,
+                                       std::span<const double> beta);
+
+/// Graphviz source: sums as circles, products as boxes with their weights, kernels as plain text;
+/// nodes of weight 0 are grey. Labels are escaped.
+std::string network_dot(const SumProductNetwork& network, std::span<const double> beta);
+
+/// A picture that needs no other program: layers from the root down, an edge's width grows with the
+/// product's weight.
+std::string network_svg(const SumProductNetwork& network, std::span<const double> beta);
+
+}  // namespace margrove

@@ -1,0 +1,56 @@
+#pragma once
+// The best label set of a tree for every value of the task loss.
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "margrove/label_graph.hpp"
+
+namespace margrove {
+
+/// For every loss g the label set y (the union of A(l) over a non-empty set of leaves l of a tree)
+/// of the largest sum_{n in y} r_n among those that differ from a set t in g nodes. What a
+/// surrogate that increases with the score maximises is among them. A knapsack along the tree: the
+/// sums of two subtrees combine by (max, +) convolution, O(nodes^2) in all. Immutable, shared by
+/// threads; one Workspace a thread.
+class LossFront {
+ public:
+  class Workspace {
+    friend class LossFront;
+    std::vector<std::vector<double>> with_;        // node -> by loss in D(n), n chosen
+    std::vector<std::uint32_t> without_;           // node -> loss in D(n), n left out
+    std::vector<std::uint32_t> is_wrong_;          // node -> 1 if not in t
+    std::vector<std::vector<std::uint32_t>> how_;  // child -> by loss of it and its lower siblings
+    std::vector<double> front_, merged_, next_;
+  };
+
+  /// Keeps no reference to `tree`. Throws InvalidInput if it has no node or is not a tree.
+  /// O(nodes).
+  explicit LossFront(const LabelGraph& tree);
+
+  std::uint32_t num_nodes() const { return num_nodes_; }
+
+  /// result[g]: the largest score at loss g, -infinity where no label set has this loss. t:
+  /// ascending nodes. Refers to the workspace until the next call.
+  std::span<const double> solve(std::span<const double> scores, std::span<const NodeId> t,
+                                Workspace& workspace) const;
+  /// A label set that has it, ascending; the loss must have one. Ties leave lower siblings the
+  /// smaller part of the loss.
+  void collect(std::uint32_t loss, const Workspace& workspace, std::vector<NodeId>& nodes) const;
+
+ private:
+  std::span<const NodeId> children(std::uint32_t n) const {
+    return std::span(children_).subspan(child_pointers_[n],
+                                        child_pointers_[n + 1] - child_pointers_[n]);
+  }
+  void merge_children(std::uint32_t n, Workspace& workspace) const;
+
+  std::uint32_t num_nodes_;
+  std::vector<std::size_t> child_pointers_;  // node num_nodes_ stands above the roots
+  std::vector<NodeId> children_;
+  std::vector<NodeId> order_;  // children first
+};
+
+}  // namespace margrove

@@ -1,0 +1,77 @@
+#pragma once
+// All label sets of a tree, best first.
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "margrove/label_graph.hpp"
+
+namespace margrove {
+
+/// The label sets y = union of A(l) over a non-empty set of leaves l of a tree, by descending
+/// sum_{n in y} r_n, one at a time: the bottom-up dynamic programme of LabelSetInference in which
+/// every subtree has a list of all its solutions, written as far as somebody asks (Algorithm 3 of
+/// [Huang2005]). The options of a child are its solutions and to be left out; those of siblings are
+/// added up along a balanced binary tree. Immutable, shared by threads; one Workspace a thread.
+class RankedLabelSets {
+  struct Item {
+    double value;
+    std::uint32_t left, right;     // ranks: of a merge's two lists; left: of the list below a node
+    bool is_empty, left_is_empty;  // nothing is chosen
+  };
+  struct List {
+    std::vector<Item> items;            // found so far, best first
+    std::vector<Item> frontier;         // of a merge: a heap that holds what comes next ...
+    bool is_frontier_complete = false;  // ... once the successors of the last item are in it
+    std::uint32_t position = 0;         // of options: the rank below that comes next
+    bool has_empty = false;             // of options: leaving the node out is among the items
+    bool is_complete = false;
+  };
+
+ public:
+  class Workspace {
+    friend class RankedLabelSets;
+    struct Place {
+      std::uint32_t list, rank;
+    };
+    std::vector<double> scores_;
+    std::vector<List> lists_;
+    std::uint32_t next_ = 0;  // rank in the list above all roots
+    std::vector<Place> stack_;
+  };
+
+  /// Keeps no reference to `tree`. Throws InvalidInput if it has no node or is not a tree.
+  /// O(nodes).
+  explicit RankedLabelSets(const LabelGraph& tree);
+
+  std::uint32_t num_nodes() const { return static_cast<std::uint32_t>(top_.size()); }
+
+  /// Starts over at other scores, one finite number a node. O(nodes).
+  void start(std::span<const double> scores, Workspace& workspace) const;
+  /// The next best label set in `nodes`, ascending; false if there is no other. The first costs
+  /// O(nodes); later ones are cheap where the lists they need have been written before. Ties: the
+  /// first leaves out what adds nothing and takes the lowest child, as LabelSetInference does; the
+  /// others follow in a fixed order, lower siblings first.
+  bool next(Workspace& workspace, std::vector<NodeId>& nodes) const;
+
+ private:
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  struct Merge {
+    std::uint32_t left, right;  // lists
+  };
+
+  std::uint32_t merge_options(std::span<const NodeId> children);
+  void write(std::uint32_t list, std::uint32_t rank, Workspace& workspace) const;
+  void step_options(NodeId n, Workspace& workspace) const;
+  void step_merge(std::uint32_t list, Workspace& workspace) const;
+  void collect(std::uint32_t rank, Workspace& workspace, std::vector<NodeId>& nodes) const;
+
+  // List n < num_nodes(): the options of node n. The others: merges.
+  std::vector<std::uint32_t> top_;  // node -> the list of what can be chosen below; leaves: kNone
+  std::vector<Merge> merges_;
+  std::uint32_t top_of_roots_ = kNone;
+};
+
+}  // namespace margrove

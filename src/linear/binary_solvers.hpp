@@ -1,0 +1,68 @@
+#pragma once
+// What the solvers of one label share. Internal.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "linear/binary_linear.hpp"
+
+namespace margrove::detail {
+
+// Rows that fill every column are plain arrays.
+double dense_dot(const float* x, const double* v, std::size_t size);
+void dense_add_scaled(double a, const float* x, double* v, std::size_t size);
+
+inline double dot(const SparseRow& x, std::span<const double> v) {
+  if (x.size() == v.size()) return dense_dot(x.values.data(), v.data(), v.size());
+  // Four sums: one would wait for each addition.
+  double sums[4] = {};
+  std::size_t k = 0;
+  for (; k + 4 <= x.size(); k += 4) {
+    for (std::size_t m = 0; m < 4; ++m) sums[m] += x.values[k + m] * v[x.columns[k + m]];
+  }
+  for (; k < x.size(); ++k) sums[0] += x.values[k] * v[x.columns[k]];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+// v += a x
+inline void add_scaled(double a, const SparseRow& x, std::span<double> v) {
+  if (x.size() == v.size()) return dense_add_scaled(a, x.values.data(), v.data(), v.size());
+  for (std::size_t k = 0; k < x.size(); ++k) v[x.columns[k]] += a * x.values[k];
+}
+
+inline double inner_product(std::span<const double> a, std::span<const double> b) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+inline double squared_norm(std::span<const double> v) { return inner_product(v, v); }
+
+/// y_i, C_i and p.x_i of a problem.
+class SignedRows {
+ public:
+  explicit SignedRows(const BinaryProblem& problem)
+      : problem_(problem), signs_(problem.X.num_rows(), -1) {
+    for (const std::uint32_t i : problem.positives) signs_[i] = 1;
+  }
+  double sign(std::uint32_t i) const { return signs_[i]; }
+  double cost(std::uint32_t i) const {
+    return problem_.row_weights.empty() ? problem_.C : problem_.C * problem_.row_weights[i];
+  }
+  double prior_score(std::uint32_t i) const {
+    return problem_.prior_scores.empty() ? 0.0 : problem_.prior_scores[i];
+  }
+
+ private:
+  const BinaryProblem& problem_;
+  std::vector<std::int8_t> signs_;
+};
+
+BinaryFit solve_hinge(const BinaryProblem& problem, const BinaryOptions& options,
+                      BinaryState& state, RunControl& control);
+template <PointLoss Loss>
+BinaryFit solve_smooth(const BinaryProblem& problem, const BinaryOptions& options,
+                       BinaryState& state, RunControl& control);
+
+}  // namespace margrove::detail

@@ -1,0 +1,64 @@
+#pragma once
+// The solvers that train up to sixteen labels together. Internal.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "linear/lanes.hpp"
+#include "linear/one_vs_rest.hpp"
+#include "linear/point_loss.hpp"
+#include "margrove/control.hpp"
+
+namespace margrove::detail {
+
+/// What all blocks share.
+struct BlockProblem {
+  CsrView X;
+  std::span<const double> squared_norms;
+  std::span<const float> costs;  // C_i
+  double total_cost = 0;         // their sum
+  PointLossKind loss = PointLossKind::hinge;
+  double tolerance = 1e-3;
+  int max_passes = 1000;
+  std::uint64_t seed = 0;
+  /// The value of the last column if all rows have the same one there and nothing is known of the
+  /// weights, otherwise 0.
+  double constant_column = 0;
+};
+
+struct SparseWeights {
+  std::vector<FeatureId> features;  // ascending
+  std::vector<float> values;
+};
+
+/// One label of a block.
+struct LaneInput {
+  std::uint32_t label = 0;
+  std::span<const std::uint32_t> positives;
+  const LabelDuals* start_duals = nullptr;
+};
+struct LaneOutput {
+  BinaryFit fit;
+  SparseWeights weights;  // w - p
+  LabelDuals duals;
+};
+
+/// Reused from block to block by one worker.
+struct BlockScratch {
+  std::vector<Lanes> prior_scores;     // set by the caller; empty: no prior
+  std::vector<Lanes> weights;          // by feature
+  std::vector<Lanes> scores;           // by row
+  std::vector<double> v;               // one label's weights; zero between uses
+  std::vector<std::uint16_t> members;  // bit l of entry i: row i is in lane l's working set
+  std::vector<std::uint32_t> rows;
+};
+
+/// Hinge and squared hinge: working sets (working_set.cpp).
+void solve_working_sets(const BlockProblem& problem, std::span<const LaneInput> inputs,
+                        BlockScratch& scratch, RunControl& control, std::span<LaneOutput> outputs);
+/// Squared hinge and logistic: Newton steps, starting from scratch.weights (newton_block.cpp).
+void solve_newton(const BlockProblem& problem, std::span<const LaneInput> inputs,
+                  BlockScratch& scratch, RunControl& control, std::span<LaneOutput> outputs);
+
+}  // namespace margrove::detail

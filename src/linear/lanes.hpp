@@ -1,0 +1,79 @@
+#pragma once
+// Sixteen labels at once: for every feature or row the values of sixteen labels ("lanes") fill one
+// cache line, so that a sparse row is scored for all of them at the price of one. Internal.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "margrove/csr_matrix.hpp"
+
+namespace margrove::detail {
+
+inline constexpr std::size_t kLanes = 16;
+struct alignas(64) Lanes {
+  float at[kLanes];
+};
+
+// scores[i] = start[i] + sum_j x_ij W[j]; start empty: zero
+void score_rows(const CsrView& X, std::span<const Lanes> W, std::span<const Lanes> start,
+                std::span<Lanes> scores);
+
+/// One float64 number a lane.
+struct LaneSums {
+  double at[kLanes] = {};
+};
+/// Returns sum_i l(f_i), the loss if every row had sign -1: l(f) = C_i max(0, 1 + f)^2 or
+/// C_i log(1 + exp(f)). Writes the first two derivatives: slopes[i] = l'(f_i), curvatures[i] =
+/// l''(f_i), to 1e-6 relative.
+LaneSums linearise_squared_hinge(std::span<const Lanes> scores, std::span<const float> costs,
+                                 std::span<Lanes> slopes, std::span<Lanes> curvatures);
+LaneSums linearise_logistic(std::span<const Lanes> scores, std::span<const float> costs,
+                            std::span<Lanes> slopes, std::span<Lanes> curvatures);
+
+struct alignas(64) WideLanes {
+  double at[kLanes];
+};
+// gradient[j] += sum_i x_ij slopes[i], diagonal[j] += sum_i x_ij^2 curvatures[i]
+void add_gradient(const CsrView& X, std::span<const Lanes> slopes,
+                  std::span<const Lanes> curvatures, std::span<WideLanes> gradient,
+                  std::span<Lanes> diagonal);
+
+/// Conjugate gradients on (I + X' D X) s = r for sixteen labels, preconditioned by the diagonal.
+struct LaneSystem {
+  std::vector<Lanes> direction;  // p, by feature
+  std::vector<Lanes> product;    // X' D X p
+  std::vector<Lanes> residual;   // r
+  std::vector<Lanes> solution;   // s
+  std::vector<Lanes> diagonal;   // of I + X' D X
+};
+// product += X' D X p; returns p' X' D X p
+LaneSums multiply_curvature(const CsrView& X, std::span<const Lanes> curvatures,
+                            LaneSystem& system);
+// s += length p, r -= length (p + product), product = 0; returns r' diagonal^-1 r
+LaneSums step_along(const Lanes& lengths, LaneSystem& system);
+// p = diagonal^-1 r + factor p; returns p'p
+LaneSums turn_direction(const Lanes& factors, LaneSystem& system);
+
+// r = -mask g, s = 0, p = 0
+void reset_system(std::span<const WideLanes> gradient, const Lanes& mask, LaneSystem& system);
+// gradient += W; returns |gradient|^2
+LaneSums add_weights(std::span<const Lanes> W, std::span<WideLanes> gradient);
+// result = W + length s; returns |result|^2
+LaneSums move_along(std::span<const Lanes> W, const Lanes& lengths, const LaneSystem& system,
+                    std::span<Lanes> result);
+LaneSums squared_norms(std::span<const Lanes> W);
+// g's
+LaneSums slope_along(std::span<const WideLanes> gradient, const LaneSystem& system);
+
+// H += sum over `rows` of weights[k] x x', lower triangle; X has `num_columns` full columns
+void add_outer_products(std::span<const float> X, std::size_t num_columns,
+                        std::span<const std::uint32_t> rows, std::span<const float> weights,
+                        std::span<float> H);
+
+// rows, ascending, where scores[row][lane] > thresholds[lane] for some lane
+void rows_above(std::span<const Lanes> scores, const Lanes& thresholds,
+                std::vector<std::uint32_t>& rows);
+
+}  // namespace margrove::detail

@@ -1,0 +1,312 @@
+// Squared hinge and logistic for up to sixteen labels. With s_i = p.x_i and f_i = s_i + v.x_i
+//
+//   primal    P(v) = 1/2 |v|^2 + sum_i C_i l(y_i f_i)
+//   gradient  g = v - sum_i a_i y_i x_i,                a_i = -C_i l'(y_i f_i)
+//   Hessian   H = I + sum_i C_i l''(y_i f_i) x_i x_i'
+//
+// a is feasible in the dual, and by Fenchel's equality l(m) + l*(-a) = -a m the gap at (v, a) is
+// exactly 1/2 |g|^2: it costs nothing. Directions solve H d = -g by conjugate gradients
+// preconditioned by H's diagonal, or by a Cholesky factor; steps are halved until Armijo's
+// condition holds. Nocedal and Wright (2006), algorithms 7.1 and 5.3. All labels share each pass
+// over the rows.
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "linear/block_solvers.hpp"
+
+namespace margrove::detail {
+namespace {
+
+constexpr double kResidual = 0.05;  // of the systems, in the norm of H's inverse diagonal
+constexpr int kMostProducts = 50;   // a system
+constexpr std::size_t kMostFactorised = 400;
+constexpr double kArmijo = 1e-4;
+constexpr double kRounding = 2e-7;  // of the float32 scores, relative to the objective
+
+template <class Loss>
+class BlockNewton {
+ public:
+  BlockNewton(const BlockProblem& problem, std::span<const LaneInput> inputs, BlockScratch& scratch,
+              RunControl& control, std::span<LaneOutput> outputs)
+      : problem_(problem),
+        inputs_(inputs),
+        scratch_(scratch),
+        control_(control),
+        outputs_(outputs),
+        num_columns_(problem.X.num_columns()),
+        slopes_(problem.X.num_rows()),
+        curvatures_(problem.X.num_rows()),
+        new_scores_(problem.X.num_rows()),
+        new_weights_(num_columns_),
+        gradient_(num_columns_) {
+    scratch_.scores.resize(problem.X.num_rows());
+    for (auto* part : {&system_.direction, &system_.product, &system_.residual, &system_.solution,
+                       &system_.diagonal}) {
+      part->assign(num_columns_, Lanes{});
+    }
+  }
+
+  void run() {
+    if (problem_.constant_column != 0) start_at_base_rates();
+    score_rows(problem_.X, scratch_.weights, scratch_.prior_scores, scratch_.scores);
+    primal_ = linearise(squared_norms(scratch_.weights), scratch_.scores);
+    lowered_.fill(true);
+    for (;;) {
+      compute_gradient();
+      if (certify()) break;
+      const int products = factorises() ? factorise_and_solve() : solve_directions();
+      for (std::size_t l = 0; l < inputs_.size(); ++l) {
+        if (!done_[l]) outputs_[l].fit.passes += products;
+      }
+      line_search();
+    }
+    store_weights();
+  }
+
+ private:
+  using Sums = std::array<double, kLanes>;
+
+  /// The best constant score without regularisation, as the intercept: there most rows of logistic
+  /// problems have little curvature already.
+  void start_at_base_rates() {
+    if constexpr (std::is_same_v<Loss, LogisticLoss>) {
+      for (std::size_t l = 0; l < inputs_.size(); ++l) {
+        double own = 0;
+        for (const std::uint32_t i : inputs_[l].positives) own += problem_.costs[i];
+        const double odds = (own + 0.5) / (std::max(0.0, problem_.total_cost - own) + 0.5);
+        scratch_.weights.back().at[l] =
+            static_cast<float>(std::log(odds) / problem_.constant_column);
+      }
+    }
+  }
+
+  /// Slopes and curvatures at the scores; returns the objectives.
+  Sums linearise(const LaneSums& squared_weights, std::vector<Lanes>& scores) {
+    const std::vector<float> own = hide_positives(scores);
+    LaneSums losses;
+    if constexpr (std::is_same_v<Loss, LogisticLoss>) {
+      losses = linearise_logistic(scores, problem_.costs, slopes_, curvatures_);
+    } else {
+      losses = linearise_squared_hinge(scores, problem_.costs, slopes_, curvatures_);
+    }
+    std::size_t k = 0;
+    for (std::size_t l = 0; l < inputs_.size(); ++l) {
+      for (const std::uint32_t i : inputs_[l].positives) {
+        const double f = scores[i].at[l] = own[k++];
+        const double cost = problem_.costs[i];
+        losses.at[l] += cost * Loss::value(f);
+        slopes_[i].at[l] = static_cast<float>(cost * Loss::derivative(f));
+        curvatures_[i].at[l] = static_cast<float>(cost * Loss::curvature(f));
+      }
+    }
+    Sums objectives{};
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      objectives[l] = 0.5 * squared_weights.at[l] + losses.at[l];
+    }
+    return objectives;
+  }
+
+  /// Sets the scores of rows of sign +1 to where the loss of a row of sign -1 is zero, so that the
+  /// sums over the negatives stay free of them. Returns what they were.
+  std::vector<float> hide_positives(std::vector<Lanes>& scores) const {
+    std::vector<float> own;
+    for (std::size_t l = 0; l < inputs_.size(); ++l) {
+      for (const std::uint32_t i : inputs_[l].positives) {
+        own.push_back(scores[i].at[l]);
+        scores[i].at[l] = -1000.0F;
+      }
+    }
+    return own;
+  }
+
+  void compute_gradient() {
+    std::fill(gradient_.begin(), gradient_.end(), WideLanes{});
+    Lanes ones;
+    std::fill_n(ones.at, kLanes, 1.0F);
+    std::fill(system_.diagonal.begin(), system_.diagonal.end(), ones);
+    add_gradient(problem_.X, slopes_, curvatures_, gradient_, system_.diagonal);
+    const LaneSums squared_gradient = add_weights(scratch_.weights, gradient_);
+    for (std::size_t l = 0; l < kLanes; ++l) gaps_[l] = 0.5 * squared_gradient.at[l];
+  }
+
+  /// Writes the certificates; true when no label is left to improve.
+  bool certify() {
+    const bool proceed = control_.proceed();
+    bool all = true;
+    for (std::size_t l = 0; l < inputs_.size(); ++l) {
+      if (done_[l]) continue;
+      BinaryFit& fit = outputs_[l].fit;
+      ++fit.passes;
+      fit.primal = primal_[l];
+      fit.dual = primal_[l] - gaps_[l];
+      // Rounding has been reached when neither the objective nor the gradient shrinks.
+      stuck_[l] |= !lowered_[l] && gaps_[l] > 0.5 * last_gaps_[l];
+      last_gaps_[l] = gaps_[l];
+      done_[l] = stuck_[l] || gaps_[l] <= problem_.tolerance * primal_[l];
+      if (!done_[l] && (!proceed || fit.passes >= problem_.max_passes)) {
+        done_[l] = true;
+        fit.stop = proceed ? Stop::pass_limit : control_.stop_reason();
+      }
+      all &= done_[l];
+    }
+    return all;
+  }
+
+  /// With few full columns and few rows of curvature H is cheaper to build than to multiply.
+  bool factorises() const {
+    return std::is_same_v<Loss, SquaredHingeLoss> && num_columns_ <= kMostFactorised &&
+           problem_.X.values().size() == problem_.X.num_rows() * num_columns_;
+  }
+
+  /// system_.solution = -H^-1 g for the labels that are not done, zero for the others.
+  int factorise_and_solve() {
+    std::fill(system_.solution.begin(), system_.solution.end(), Lanes{});
+    const auto d = static_cast<Eigen::Index>(num_columns_);
+    std::vector<std::uint32_t> rows;
+    std::vector<float> weights;
+    std::vector<float> H(num_columns_ * num_columns_);
+    Eigen::VectorXd g(d);
+    for (std::size_t l = 0; l < inputs_.size(); ++l) {
+      if (done_[l]) continue;
+      rows.clear();
+      weights.clear();
+      for (std::uint32_t i = 0; i < curvatures_.size(); ++i) {
+        if (curvatures_[i].at[l] == 0.0F) continue;
+        rows.push_back(i);
+        weights.push_back(curvatures_[i].at[l]);
+      }
+      std::fill(H.begin(), H.end(), 0.0F);
+      add_outer_products(problem_.X.values(), num_columns_, rows, weights, H);
+      // H is row-major.
+      Eigen::MatrixXd hessian =
+          Eigen::Map<const Eigen::MatrixXf>(H.data(), d, d).transpose().template cast<double>();
+      hessian.diagonal().array() += 1.0;
+      for (std::size_t j = 0; j < num_columns_; ++j) g[j] = gradient_[j].at[l];
+      const Eigen::VectorXd step = hessian.llt().solve(-g);
+      if (!step.allFinite()) {
+        stuck_[l] = true;
+        continue;
+      }
+      for (std::size_t j = 0; j < num_columns_; ++j) {
+        system_.solution[j].at[l] = static_cast<float>(step[j]);
+      }
+    }
+    return 1;
+  }
+
+  /// system_.solution ~ -H^-1 g for the labels that are not done, zero for the others.
+  int solve_directions() {
+    Lanes mask{};
+    for (std::size_t l = 0; l < inputs_.size(); ++l) mask.at[l] = done_[l] ? 0.0F : 1.0F;
+    reset_system(gradient_, mask, system_);
+    Sums first{};
+    LaneSums squared_direction = turn_direction(Lanes{}, system_);
+    LaneSums rz = step_along(Lanes{}, system_);
+    for (std::size_t l = 0; l < kLanes; ++l) first[l] = rz.at[l];
+    int products = 0;
+    for (; products < kMostProducts; ++products) {
+      const auto open = [&](std::size_t l) {
+        return rz.at[l] > kResidual * kResidual * first[l] && rz.at[l] > 0;
+      };
+      bool any = false;
+      for (std::size_t l = 0; l < kLanes; ++l) any |= open(l);
+      if (!any) break;
+      const LaneSums curved = multiply_curvature(problem_.X, curvatures_, system_);
+      Lanes lengths{};
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        if (!open(l)) continue;
+        lengths.at[l] = static_cast<float>(rz.at[l] / (squared_direction.at[l] + curved.at[l]));
+      }
+      const LaneSums rz_next = step_along(lengths, system_);
+      Lanes factors{};
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        if (lengths.at[l] == 0.0F) continue;
+        factors.at[l] = static_cast<float>(rz_next.at[l] / rz.at[l]);
+        rz.at[l] = rz_next.at[l];
+      }
+      squared_direction = turn_direction(factors, system_);
+    }
+    return products;
+  }
+
+  void line_search() {
+    const LaneSums slope = slope_along(gradient_, system_);
+    Lanes lengths;
+    std::fill_n(lengths.at, kLanes, 1.0F);
+    for (int halvings = 0;; ++halvings) {
+      const LaneSums squared_weights = move_along(scratch_.weights, lengths, system_, new_weights_);
+      score_rows(problem_.X, new_weights_, scratch_.prior_scores, new_scores_);
+      const Sums objectives = linearise(squared_weights, new_scores_);
+      bool accepted = true;
+      for (std::size_t l = 0; l < inputs_.size(); ++l) {
+        if (done_[l] || stuck_[l]) continue;
+        const double bound = primal_[l] * (1 + kRounding) + kArmijo * lengths.at[l] * slope.at[l];
+        if (objectives[l] <= bound) continue;
+        accepted = false;
+        lengths.at[l] = halvings < 25 ? 0.5F * lengths.at[l] : 0.0F;
+        stuck_[l] = halvings >= 25;
+      }
+      if (accepted) {
+        for (std::size_t l = 0; l < inputs_.size(); ++l) lowered_[l] = objectives[l] < primal_[l];
+        primal_ = objectives;
+        break;
+      }
+    }
+    std::swap(scratch_.weights, new_weights_);
+    std::swap(scratch_.scores, new_scores_);
+  }
+
+  void store_weights() {
+    std::array<std::size_t, kLanes> size{};
+    for (const Lanes& w : scratch_.weights) {
+      for (std::size_t l = 0; l < kLanes; ++l) size[l] += w.at[l] != 0.0F;
+    }
+    for (std::size_t l = 0; l < inputs_.size(); ++l) {
+      outputs_[l].weights.features.reserve(size[l]);
+      outputs_[l].weights.values.reserve(size[l]);
+    }
+    for (FeatureId j = 0; j < num_columns_; ++j) {
+      for (std::size_t l = 0; l < inputs_.size(); ++l) {
+        const float w = scratch_.weights[j].at[l];
+        if (w == 0.0F) continue;
+        outputs_[l].weights.features.push_back(j);
+        outputs_[l].weights.values.push_back(w);
+      }
+    }
+  }
+
+  const BlockProblem& problem_;
+  std::span<const LaneInput> inputs_;
+  BlockScratch& scratch_;
+  RunControl& control_;
+  std::span<LaneOutput> outputs_;
+  std::size_t num_columns_;
+  std::vector<Lanes> slopes_;
+  std::vector<Lanes> curvatures_;
+  std::vector<Lanes> new_scores_;
+  std::vector<Lanes> new_weights_;
+  std::vector<WideLanes> gradient_;
+  LaneSystem system_;
+  Sums primal_{};
+  Sums gaps_{};
+  std::array<bool, kLanes> done_{};
+  std::array<bool, kLanes> stuck_{};
+  std::array<bool, kLanes> lowered_{};
+  Sums last_gaps_{};
+};
+
+}  // namespace
+
+void solve_newton(const BlockProblem& problem, std::span<const LaneInput> inputs,
+                  BlockScratch& scratch, RunControl& control, std::span<LaneOutput> outputs) {
+  if (problem.loss == PointLossKind::logistic) {
+    BlockNewton<LogisticLoss>(problem, inputs, scratch, control, outputs).run();
+  } else {
+    BlockNewton<SquaredHingeLoss>(problem, inputs, scratch, control, outputs).run();
+  }
+}
+
+}  // namespace margrove::detail

@@ -1,0 +1,385 @@
+#include "linear/one_vs_rest.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "linear/block_solvers.hpp"
+#include "margrove/errors.hpp"
+
+namespace margrove {
+namespace {
+
+/// The rows of each label, ascending.
+std::vector<std::vector<std::uint32_t>> rows_by_label(const LabelSets& labels,
+                                                      std::uint32_t num_labels) {
+  std::vector<std::vector<std::uint32_t>> rows(num_labels);
+  for (std::size_t i = 0; i < labels.num_rows(); ++i) {
+    for (const LabelId label : labels[i]) {
+      require(label < num_labels, "one_vs_rest: label of row ", i, " is ", label,
+              ", but must be < ", num_labels);
+      rows[label].push_back(static_cast<std::uint32_t>(i));
+    }
+  }
+  return rows;
+}
+
+void check_input(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
+                 const OneVsRestExtras& extras) {
+  require(labels.num_rows() == X.num_rows(), "one_vs_rest: ", labels.num_rows(),
+          " label sets, but must be one for each of the ", X.num_rows(), " rows");
+  require(extras.row_weights.empty() || extras.row_weights.size() == X.num_rows(),
+          "one_vs_rest: ", extras.row_weights.size(), " row weights, but must be ", X.num_rows());
+  for (std::size_t i = 0; i < extras.row_weights.size(); ++i) {
+    const double weight = extras.row_weights[i];
+    require(std::isfinite(weight) && weight >= 0, "one_vs_rest: weight of row ", i, " is ", weight,
+            ", but must be >= 0");
+  }
+  require(extras.start_duals.empty() || extras.start_duals.size() == num_labels,
+          "one_vs_rest: ", extras.start_duals.size(), " sets of dual variables, but must be ",
+          num_labels);
+  for (std::size_t l = 0; l < extras.start_duals.size(); ++l) {
+    const LabelDuals& duals = extras.start_duals[l];
+    require(duals.rows.size() == duals.values.size() &&
+                (duals.rows.empty() ||
+                 *std::max_element(duals.rows.begin(), duals.rows.end()) < X.num_rows()),
+            "one_vs_rest: the dual variables of label ", l, " do not fit the rows");
+  }
+  if (extras.start_weights != nullptr) {
+    require(extras.start_weights->num_features() == X.num_columns() &&
+                extras.start_weights->num_nodes() == num_labels,
+            "one_vs_rest: start weights are ", extras.start_weights->num_features(), " x ",
+            extras.start_weights->num_nodes(), ", but must be ", X.num_columns(), " x ",
+            num_labels);
+  }
+  if (extras.prior == nullptr) return;
+  require(extras.prior->num_features() == X.num_columns(), "one_vs_rest: the prior has ",
+          extras.prior->num_features(), " features, but must have ", X.num_columns());
+  if (extras.prior_nodes.empty()) {
+    require(extras.prior->num_nodes() == num_labels, "one_vs_rest: the prior has ",
+            extras.prior->num_nodes(), " nodes, but must have ", num_labels);
+    return;
+  }
+  require(extras.prior_nodes.size() == num_labels, "one_vs_rest: ", extras.prior_nodes.size(),
+          " prior nodes, but must be ", num_labels);
+  for (std::size_t l = 0; l < num_labels; ++l) {
+    require(extras.prior_nodes[l] < extras.prior->num_nodes(), "one_vs_rest: prior node of label ",
+            l, " is ", extras.prior_nodes[l], ", but must be < ", extras.prior->num_nodes());
+  }
+}
+
+using namespace detail;
+
+/// visit(l, feature, value) for the weights of features in [begin, end), labels in order.
+template <class Visit>
+void for_features(const std::vector<SparseWeights>& columns, std::size_t begin, std::size_t end,
+                  const Visit& visit) {
+  for (std::uint32_t l = 0; l < columns.size(); ++l) {
+    const auto& features = columns[l].features;
+    const auto first = std::lower_bound(features.begin(), features.end(), begin);
+    for (auto k = static_cast<std::size_t>(first - features.begin());
+         k < features.size() && features[k] < end; ++k) {
+      visit(l, features[k], columns[l].values[k]);
+    }
+  }
+}
+
+/// From one column a label to one row a feature, a few features at a time: their part of the
+/// result stays in cache while all labels write to it.
+WeightMatrix assemble(std::uint32_t num_features, const std::vector<SparseWeights>& columns,
+                      Executor& executor) {
+  constexpr std::size_t kFeatures = 64;
+  const auto num_labels = static_cast<std::uint32_t>(columns.size());
+  std::vector<std::int64_t> pointers(std::size_t{num_features} + 1, 0);
+  executor.for_ranges(num_features, kFeatures, [&](std::size_t begin, std::size_t end, int) {
+    for_features(columns, begin, end,
+                 [&](std::uint32_t, FeatureId j, float) { ++pointers[std::size_t{j} + 1]; });
+  });
+  for (std::size_t j = 0; j < num_features; ++j) pointers[j + 1] += pointers[j];
+  const auto size = static_cast<std::size_t>(pointers.back());
+  const std::size_t area = std::size_t{num_features} * num_labels;
+  if (area * sizeof(float) <= size * (sizeof(float) + sizeof(FeatureId))) {
+    WeightMatrix W = WeightMatrix::dense(num_features, num_labels);
+    float* const values = W.dense_values().data();
+    executor.for_ranges(num_features, kFeatures, [&](std::size_t begin, std::size_t end, int) {
+      for_features(columns, begin, end, [&](std::uint32_t l, FeatureId j, float value) {
+        values[std::size_t{j} * num_labels + l] = value;
+      });
+    });
+    return W;
+  }
+  std::vector<FeatureId> nodes(size);
+  std::vector<float> values(size);
+  executor.for_ranges(num_features, kFeatures, [&](std::size_t begin, std::size_t end, int) {
+    std::vector<std::int64_t> next(pointers.data() + begin, pointers.data() + end);
+    for_features(columns, begin, end, [&](std::uint32_t l, FeatureId j, float value) {
+      const auto slot = static_cast<std::size_t>(next[j - begin]++);
+      nodes[slot] = l;
+      values[slot] = value;
+    });
+  });
+  return WeightMatrix::sparse(
+      CsrMatrix(num_labels, std::move(pointers), std::move(nodes), std::move(values)));
+}
+
+/// X without its empty columns: text often uses a part of a larger vocabulary.
+class UsedColumns {
+ public:
+  explicit UsedColumns(const CsrView& X) : X_(X), compact_id_(X.num_columns(), kUnused) {
+    for (const FeatureId j : X.columns()) compact_id_[j] = 0;
+    for (FeatureId j = 0; j < compact_id_.size(); ++j) {
+      if (compact_id_[j] == kUnused) continue;
+      compact_id_[j] = static_cast<FeatureId>(used_.size());
+      used_.push_back(j);
+    }
+    columns_.assign(X.columns().begin(), X.columns().end());
+    for (FeatureId& j : columns_) j = compact_id_[j];
+  }
+  CsrView view() const {
+    return {static_cast<FeatureId>(used_.size()), X_.row_pointers(), columns_, X_.values()};
+  }
+  static constexpr FeatureId kUnused = std::numeric_limits<FeatureId>::max();
+  FeatureId compact_id(FeatureId original) const { return compact_id_[original]; }
+  FeatureId original_id(FeatureId compact) const { return used_[compact]; }
+
+ private:
+  CsrView X_;
+  std::vector<FeatureId> compact_id_;
+  std::vector<FeatureId> used_;
+  std::vector<FeatureId> columns_;
+};
+
+/// The value of the last column if every row has the same one, otherwise 0.
+double constant_column(const CsrView& X) {
+  double value = 0;
+  for (std::size_t i = 0; i < X.num_rows(); ++i) {
+    const SparseRow x = X.row(i);
+    if (x.size() == 0 || x.columns.back() + 1 != X.num_columns()) return 0;
+    if (i > 0 && x.values.back() != value) return 0;
+    value = x.values.back();
+  }
+  return value;
+}
+
+/// Newton's method wants many passes over all rows, coordinate descent many over a few rows: it
+/// loses when the columns are few and full.
+bool prefers_newton(const CsrView& X, PointLossKind loss) {
+  if (loss == PointLossKind::logistic) return true;
+  const double area = static_cast<double>(X.num_rows()) * X.num_columns();
+  return loss == PointLossKind::squared_hinge &&
+         16 * std::size_t{X.num_columns()} <= X.num_rows() &&
+         static_cast<double>(X.num_nonzeros()) > 0.5 * area;
+}
+
+/// Columns (nodes) of a weight matrix, read many times.
+class NodeReader {
+ public:
+  NodeReader(const WeightMatrix* W, const UsedColumns& used) : W_(W), used_(used) {
+    if (W_ != nullptr && !W_->is_dense()) by_node_ = transpose(W_->sparse_values());
+  }
+  explicit operator bool() const { return W_ != nullptr; }
+
+  /// weights[j].at[lane] = W[j][node]; the lane must be zero.
+  void read(std::uint32_t node, std::size_t lane, std::span<Lanes> weights) const {
+    if (!W_->is_dense()) {
+      const SparseRow w = by_node_.row(node);
+      for (std::size_t k = 0; k < w.size(); ++k) {
+        const FeatureId j = used_.compact_id(w.columns[k]);
+        if (j != UsedColumns::kUnused) weights[j].at[lane] = w.values[k];
+      }
+      return;
+    }
+    for (FeatureId j = 0; j < weights.size(); ++j) {
+      const std::size_t original = used_.original_id(j);
+      weights[j].at[lane] = W_->dense_values()[original * W_->num_nodes() + node];
+    }
+  }
+
+ private:
+  const WeightMatrix* W_;
+  const UsedColumns& used_;
+  CsrMatrix by_node_;
+};
+
+/// Labels in blocks of at most sixteen, those with the most rows first: the labels of a block then
+/// need about the same number of passes. At least eight blocks, if there are as many labels, keep
+/// several threads busy. Depends on the data only.
+std::vector<std::vector<std::uint32_t>> make_blocks(
+    const std::vector<std::vector<std::uint32_t>>& positives) {
+  std::vector<std::uint32_t> order(positives.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return positives[a].size() > positives[b].size();
+  });
+  const std::size_t width = std::clamp<std::size_t>((order.size() + 7) / 8, 1, kLanes);
+  std::vector<std::vector<std::uint32_t>> blocks;
+  for (std::size_t begin = 0; begin < order.size(); begin += width) {
+    const std::size_t end = std::min(order.size(), begin + width);
+    blocks.emplace_back(order.begin() + begin, order.begin() + end);
+  }
+  return blocks;
+}
+
+/// One call of train_one_vs_rest().
+class Training {
+ public:
+  Training(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
+           const OneVsRestOptions& options, Executor& executor, RunControl& control,
+           const OneVsRestExtras& extras)
+      : extras_(extras),
+        control_(control),
+        used_(X),
+        num_columns_(X.num_columns()),
+        positives_(rows_by_label(labels, num_labels)),
+        norms_(margrove::squared_norms(X)),
+        costs_(X.num_rows(), static_cast<float>(options.C)),
+        prior_(extras.prior, used_),
+        start_weights_(extras.start_weights, used_),
+        outputs_(num_labels),
+        num_workers_(executor.size()),
+        scratch_(static_cast<std::size_t>(executor.size())) {
+    for (std::size_t i = 0; i < extras.row_weights.size(); ++i) {
+      costs_[i] = static_cast<float>(options.C * extras.row_weights[i]);
+    }
+    problem_ = {.X = used_.view(),
+                .squared_norms = norms_,
+                .costs = costs_,
+                .total_cost = std::accumulate(costs_.begin(), costs_.end(), 0.0),
+                .loss = point_loss_from_string(options.loss),
+                .tolerance = options.tolerance,
+                .max_passes = options.max_passes,
+                .seed = options.seed};
+    if (!prior_ && !start_weights_) problem_.constant_column = constant_column(problem_.X);
+    use_newton_ = prefers_newton(problem_.X, problem_.loss);
+    const auto blocks = make_blocks(positives_);
+    blocks_left_ = std::ssize(blocks);
+    executor.for_each(blocks.size(), [&](std::size_t index, int worker) {
+      train_block(blocks[index], scratch_[static_cast<std::size_t>(worker)]);
+    });
+  }
+
+  OneVsRestFit finish(Executor& executor) {
+    OneVsRestFit fit;
+    fit.labels.reserve(outputs_.size());
+    std::vector<SparseWeights> weights;
+    for (LaneOutput& output : outputs_) {
+      fit.labels.push_back(output.fit);
+      fit.primal += output.fit.primal;
+      fit.dual += output.fit.dual;
+      fit.stop = std::max(fit.stop, output.fit.stop);
+      weights.push_back(std::move(output.weights));
+      if (extras_.keep_duals) fit.duals.push_back(std::move(output.duals));
+    }
+    fit.weights = assemble(num_columns_, weights, executor);
+    return fit;
+  }
+
+ private:
+  void train_block(const std::vector<std::uint32_t>& labels, BlockScratch& scratch) {
+    if (!control_.proceed()) {
+      const double at_zero = visit_point_loss(
+          problem_.loss, [&](auto loss) { return loss.value(0.0) * problem_.total_cost; });
+      for (const std::uint32_t label : labels) {
+        outputs_[label].fit = {.primal = at_zero, .dual = 0, .stop = control_.stop_reason()};
+        settle_for_no(label);
+      }
+      return;
+    }
+    // An even part of the time left, so that no label goes without.
+    RunControl share(control_, nullptr,
+                     control_.seconds_left() * num_workers_ / static_cast<double>(blocks_left_--));
+    std::vector<LaneInput> inputs;
+    for (const std::uint32_t label : labels) {
+      inputs.push_back({label, positives_[label],
+                        extras_.start_duals.empty() ? nullptr : &extras_.start_duals[label]});
+    }
+    scratch.prior_scores.clear();
+    if (prior_) {
+      scratch.weights.assign(problem_.X.num_columns(), Lanes{});
+      for (std::size_t l = 0; l < labels.size(); ++l) {
+        prior_.read(extras_.prior_nodes.empty() ? labels[l] : extras_.prior_nodes[labels[l]], l,
+                    scratch.weights);
+      }
+      scratch.prior_scores.resize(problem_.X.num_rows());
+      score_rows(problem_.X, scratch.weights, {}, scratch.prior_scores);
+    }
+    scratch.weights.assign(problem_.X.num_columns(), Lanes{});
+    std::vector<LaneOutput> outputs(labels.size());
+    if (!use_newton_) {
+      solve_working_sets(problem_, inputs, scratch, share, outputs);
+    } else {
+      if (start_weights_) {
+        for (std::size_t l = 0; l < labels.size(); ++l) {
+          start_weights_.read(labels[l], l, scratch.weights);
+        }
+      }
+      solve_newton(problem_, inputs, scratch, share, outputs);
+    }
+    for (std::size_t l = 0; l < labels.size(); ++l) {
+      for (FeatureId& j : outputs[l].weights.features) j = used_.original_id(j);
+      outputs_[labels[l]] = std::move(outputs[l]);
+      settle_for_no(labels[l]);
+      report(outputs_[labels[l]].fit);
+    }
+  }
+
+  // A label whose training was cut short may be worse off than with the answer -1 for all rows, and
+  // would then be chosen before those that have learned to say no.
+  void settle_for_no(std::uint32_t label) {
+    LaneOutput& output = outputs_[label];
+    if (output.fit.stop == Stop::converged || problem_.constant_column == 0) return;
+    const double weight = -1.0 / problem_.constant_column;
+    const double primal = visit_point_loss(problem_.loss, [&](auto loss) {
+      double sum = 0.5 * weight * weight + loss.value(1.0) * problem_.total_cost;
+      for (const std::uint32_t i : positives_[label]) {
+        sum += problem_.costs[i] * (loss.value(-1.0) - loss.value(1.0));
+      }
+      return sum;
+    });
+    if (primal >= output.fit.primal) return;
+    output.fit.primal = primal;
+    output.weights = {{used_.original_id(problem_.X.num_columns() - 1)},
+                      {static_cast<float>(weight)}};
+  }
+
+  void report(const BinaryFit& fit) {
+    Progress progress{.stage = "one-vs-rest", .unit = "labels"};
+    progress.done = ++done_;
+    progress.total = static_cast<std::int64_t>(outputs_.size());
+    progress.objective = fit.primal;
+    progress.relative_gap = fit.relative_gap();
+    control_.proceed(progress);
+  }
+
+  const OneVsRestExtras& extras_;
+  RunControl& control_;
+  UsedColumns used_;
+  std::uint32_t num_columns_;
+  std::vector<std::vector<std::uint32_t>> positives_;
+  std::vector<double> norms_;
+  std::vector<float> costs_;
+  NodeReader prior_;
+  NodeReader start_weights_;
+  BlockProblem problem_;
+  bool use_newton_ = false;
+  std::vector<LaneOutput> outputs_;
+  int num_workers_;
+  std::vector<BlockScratch> scratch_;
+  std::atomic<std::int64_t> blocks_left_ = 0;
+  std::atomic<std::int64_t> done_ = 0;
+};
+
+}  // namespace
+
+OneVsRestFit train_one_vs_rest(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
+                               const OneVsRestOptions& options, Executor& executor,
+                               RunControl& control, const OneVsRestExtras& extras) {
+  validate(options);
+  check_input(X, labels, num_labels, extras);
+  return Training(X, labels, num_labels, options, executor, control, extras).finish(executor);
+}
+
+}  // namespace margrove

@@ -1,0 +1,332 @@
+#include "methods/decision_tuning.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "margrove/errors.hpp"
+#include "methods/ridge.hpp"
+#include "model/splits.hpp"
+
+namespace margrove {
+namespace {
+
+constexpr std::size_t kLeastRanked = 256;  // labels a row whose scores tuning looks at, at least
+constexpr std::size_t kMostSortedScores = 32;  // regressors of `instance`
+
+bool contains(std::span<const LabelId> set, LabelId label) {
+  return std::binary_search(set.begin(), set.end(), label);
+}
+
+std::span<const LabelId> ranked_labels(const RankedLabels& ranked, std::size_t row) {
+  return std::span(ranked.labels)
+      .subspan(ranked.pointers[row], ranked.pointers[row + 1] - ranked.pointers[row]);
+}
+
+std::span<const float> ranked_scores(const RankedLabels& ranked, std::size_t row) {
+  return std::span(ranked.scores)
+      .subspan(ranked.pointers[row], ranked.pointers[row + 1] - ranked.pointers[row]);
+}
+
+// Cuts --------------------------------------------------------------------------------------------
+
+struct ScoredDecision {
+  float score;
+  bool correct;
+};
+
+/// What is chosen whatever the threshold is, and how many there are to hit.
+struct Counts {
+  std::int64_t chosen = 0, hits = 0, wanted = 0;
+  double f1() const {
+    const auto both = static_cast<double>(chosen + wanted);
+    return both > 0 ? 2.0 * static_cast<double>(hits) / both : 0.0;
+  }
+};
+
+struct Cut {
+  float threshold = 0;
+  double f1 = 0;
+};
+
+/// The threshold with the best F1 of what exceeds it; of equal ones the highest. Sorts `entries`.
+Cut best_cut(std::vector<ScoredDecision>& entries, Counts counts) {
+  std::sort(entries.begin(), entries.end(),
+            [](const ScoredDecision& a, const ScoredDecision& b) { return a.score > b.score; });
+  // Above every score to begin with; then the scores are let in one group of equals at a time.
+  Cut best{entries.empty() ? 0.0F : entries.front().score, counts.f1()};
+  for (std::size_t k = 0; k < entries.size();) {
+    const float score = entries[k].score;
+    for (; k < entries.size() && entries[k].score == score; ++k) {
+      ++counts.chosen;
+      counts.hits += entries[k].correct;
+    }
+    if (counts.f1() <= best.f1) continue;
+    const float next = k < entries.size()
+                           ? entries[k].score
+                           : std::nextafter(score, -std::numeric_limits<float>::max());
+    best = {std::midpoint(next, score), counts.f1()};
+    if (!(score > best.threshold)) best.threshold = next;  // the midpoint was rounded up
+  }
+  return best;
+}
+
+// scut --------------------------------------------------------------------------------------------
+
+enum class Part { all, even, odd };
+bool is_in(std::size_t row, Part part) {
+  return part == Part::all || (row % 2 == 0) == (part == Part::even);
+}
+
+struct LabelCuts {
+  std::vector<Cut> best;
+  std::vector<float> highest;  // score
+};
+
+LabelCuts label_cuts(const HeldOutScores& scores, Part part) {
+  std::vector<std::vector<ScoredDecision>> entries(scores.num_labels);
+  std::vector<Counts> counts(scores.num_labels);
+  for (std::size_t i = 0; i < scores.truth.num_rows(); ++i) {
+    if (!is_in(i, part)) continue;
+    const auto labels = ranked_labels(scores.ranked, i);
+    for (std::size_t k = 0; k < labels.size(); ++k) {
+      entries[labels[k]].push_back(
+          {ranked_scores(scores.ranked, i)[k], contains(scores.truth[i], labels[k])});
+    }
+    for (const LabelId label : scores.truth[i]) ++counts[label].wanted;
+  }
+  LabelCuts cuts;
+  for (LabelId l = 0; l < scores.num_labels; ++l) {
+    cuts.best.push_back(best_cut(entries[l], counts[l]));
+    cuts.highest.push_back(entries[l].empty() ? 0.0F : entries[l].front().score);
+  }
+  return cuts;
+}
+
+std::vector<float> thresholds_of(const LabelCuts& cuts, double level) {
+  std::vector<float> thresholds;
+  for (std::size_t l = 0; l < cuts.best.size(); ++l) {
+    const bool is_reliable = cuts.best[l].f1 >= level && cuts.best[l].f1 > 0;
+    thresholds.push_back(is_reliable ? cuts.best[l].threshold : cuts.highest[l]);
+  }
+  return thresholds;
+}
+
+/// Macro-F1 over the labels that occur in the part, times their number.
+double sum_of_f1(const HeldOutScores& scores, Part part, std::span<const float> thresholds) {
+  std::vector<Counts> counts(scores.num_labels);
+  for (std::size_t i = 0; i < scores.truth.num_rows(); ++i) {
+    if (!is_in(i, part)) continue;
+    const auto labels = ranked_labels(scores.ranked, i);
+    for (std::size_t k = 0; k < labels.size(); ++k) {
+      if (ranked_scores(scores.ranked, i)[k] <= thresholds[labels[k]]) continue;
+      ++counts[labels[k]].chosen;
+      counts[labels[k]].hits += contains(scores.truth[i], labels[k]);
+    }
+    for (const LabelId label : scores.truth[i]) ++counts[label].wanted;
+  }
+  double sum = 0;
+  for (const Counts& count : counts) sum += count.wanted > 0 ? count.f1() : 0.0;
+  return sum;
+}
+
+double best_level(const HeldOutScores& scores) {
+  const LabelCuts of_even = label_cuts(scores, Part::even), of_odd = label_cuts(scores, Part::odd);
+  double best = 0, best_sum = -1;
+  for (int step = 0; step <= 8; ++step) {
+    const double level = 0.1 * step;
+    const double sum = sum_of_f1(scores, Part::odd, thresholds_of(of_even, level)) +
+                       sum_of_f1(scores, Part::even, thresholds_of(of_odd, level));
+    if (sum > best_sum) {
+      best = level;
+      best_sum = sum;
+    }
+  }
+  return best;
+}
+
+// instance ----------------------------------------------------------------------------------------
+
+/// The threshold beside which row i has its best F1; the row has at least one score.
+double best_threshold(const HeldOutScores& scores, std::size_t i) {
+  const auto labels = ranked_labels(scores.ranked, i);
+  const auto values = ranked_scores(scores.ranked, i);
+  Counts counts{.wanted = static_cast<std::int64_t>(scores.truth[i].size())};
+  // As far above the best score as the second is below it: nothing is chosen.
+  const double first_gap = values.size() > 1 ? 0.5 * (values[0] - values[1]) : 0.5;
+  double best = values[0] + first_gap, best_f1 = counts.wanted == 0 ? 1.0 : -1.0;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    ++counts.chosen;
+    counts.hits += contains(scores.truth[i], labels[k]);
+    if (k + 1 < values.size() && values[k] == values[k + 1]) continue;
+    if (counts.f1() <= best_f1) continue;
+    best_f1 = counts.f1();
+    best = k + 1 < values.size() ? 0.5 * (static_cast<double>(values[k]) + values[k + 1])
+                                 : values[k] - first_gap;
+  }
+  return best;
+}
+
+}  // namespace
+
+TunedThreshold tune_threshold(const RankedLabels& ranked, const LabelSets& truth,
+                              bool at_least_one) {
+  std::vector<ScoredDecision> entries;
+  Counts counts{.wanted = truth.num_labels_total()};
+  for (std::size_t i = 0; i + 1 < ranked.pointers.size(); ++i) {
+    for (std::size_t k = ranked.pointers[i]; k < ranked.pointers[i + 1]; ++k) {
+      const bool correct = contains(truth[i], ranked.labels[k]);
+      if (at_least_one && k == ranked.pointers[i]) {
+        ++counts.chosen;
+        counts.hits += correct;
+      } else {
+        entries.push_back({ranked.scores[k], correct});
+      }
+    }
+  }
+  const Cut cut = best_cut(entries, counts);
+  return {cut.threshold, cut.f1};
+}
+
+ThresholdDecision tune_scut(const HeldOutScores& scores) {
+  return {thresholds_of(label_cuts(scores, Part::all), best_level(scores)), scores.at_least_one};
+}
+
+RcutDecision tune_rcut(const HeldOutScores& scores) {
+  Counts counts{.wanted = scores.truth.num_labels_total()};
+  RcutDecision best;
+  double best_f1 = -1;
+  for (std::uint32_t count = 1; count <= scores.num_labels; ++count) {
+    const std::int64_t before = counts.chosen;
+    for (std::size_t i = 0; i < scores.truth.num_rows(); ++i) {
+      const auto labels = ranked_labels(scores.ranked, i);
+      if (labels.size() < count) continue;
+      ++counts.chosen;
+      counts.hits += contains(scores.truth[i], labels[count - 1]);
+    }
+    if (counts.chosen == before) break;
+    if (counts.f1() > best_f1) {
+      best.count = count;
+      best_f1 = counts.f1();
+    }
+  }
+  return best;
+}
+
+InstanceDecision tune_instance(const HeldOutScores& scores) {
+  InstanceDecision decision;
+  decision.at_least_one = scores.at_least_one;
+  std::vector<std::size_t> rows;
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < scores.truth.num_rows(); ++i) {
+    const std::size_t size = ranked_scores(scores.ranked, i).size();
+    if (size > 0) rows.push_back(i);
+    width = std::max(width, std::min(size, kMostSortedScores));
+  }
+  if (rows.empty()) return decision;
+  std::vector<double> features, targets;
+  for (const std::size_t i : rows) {
+    const auto values = ranked_scores(scores.ranked, i);
+    for (std::size_t r = 0; r < width; ++r) {
+      features.push_back(values[std::min(r, values.size() - 1)]);
+    }
+    targets.push_back(best_threshold(scores, i));
+  }
+  detail::RidgeFit fit = detail::ridge_regression(features, width, targets);
+  decision.coefficients = std::move(fit.coefficients);
+  RankedLabels margins = scores.ranked;
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    for (std::size_t p = margins.pointers[rows[k]]; p < margins.pointers[rows[k] + 1]; ++p) {
+      margins.scores[p] -= static_cast<float>(fit.left_out[k]);
+    }
+  }
+  decision.intercept =
+      fit.intercept + tune_threshold(margins, scores.truth, scores.at_least_one).threshold;
+  return decision;
+}
+
+// The kinds ---------------------------------------------------------------------------------------
+
+std::span<const DecisionKind> decision_kinds() {
+  static constexpr std::array kinds{
+      DecisionKind{"argmax", false,
+                   [](const HeldOutScores&) -> Decision { return ArgmaxDecision{}; }},
+      DecisionKind{"zero", false,
+                   [](const HeldOutScores& scores) -> Decision {
+                     return ThresholdDecision{{0.0F}, scores.at_least_one};
+                   }},
+      DecisionKind{
+          "threshold", true,
+          [](const HeldOutScores& scores) -> Decision {
+            return ThresholdDecision{
+                {tune_threshold(scores.ranked, scores.truth, scores.at_least_one).threshold},
+                scores.at_least_one};
+          }},
+      DecisionKind{"scut", true,
+                   [](const HeldOutScores& scores) -> Decision { return tune_scut(scores); }},
+      DecisionKind{"rcut", true,
+                   [](const HeldOutScores& scores) -> Decision { return tune_rcut(scores); }},
+      DecisionKind{"instance", true,
+                   [](const HeldOutScores& scores) -> Decision { return tune_instance(scores); }},
+  };
+  return kinds;
+}
+
+std::vector<std::string> decision_names() {
+  std::vector<std::string> names{"auto"};
+  for (const DecisionKind& kind : decision_kinds()) names.emplace_back(kind.name);
+  return names;
+}
+
+Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
+                        std::span<const LabelId> label_of_node, std::uint64_t seed,
+                        const FitRows& fit, Executor& executor, RunControl& control) {
+  const std::string name = options.decision != "auto" ? options.decision
+                           : sets.single_label()      ? "argmax"
+                                                      : "instance";
+  const auto kinds = decision_kinds();
+  const auto kind = std::find_if(kinds.begin(), kinds.end(),
+                                 [&](const DecisionKind& k) { return k.name == name; });
+  require<InvalidOption>(kind != kinds.end(), "option decision is '", options.decision,
+                         "', but must be one of ", detail::join(decision_names(), ", "));
+  HeldOutScores scores;
+  scores.at_least_one = true;
+  std::size_t largest = 0;
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
+    largest = std::max(largest, sets[i].size());
+    scores.at_least_one &= !sets[i].empty();
+  }
+  if (!kind->needs_scores) return kind->tune(scores);
+  if (X.num_rows() < 2) return ThresholdDecision{{0.0F}, scores.at_least_one};
+
+  const auto folds = static_cast<int>(
+      std::min<std::size_t>(static_cast<std::size_t>(options.decision_folds), X.num_rows()));
+  std::vector<LabelId> set;
+  int trainings_left = folds + 1;
+  for (const Split& split : stratified_folds(sets, folds, seed)) {
+    RunControl share(
+        control, [&](const Progress& progress) { return control.proceed(progress); },
+        control.seconds_left() / trainings_left--);
+    const std::unique_ptr<RowPredictor> predictor = fit(split.training, share);
+    const RankedLabels part = predictor->top(select_rows(X, split.validation),
+                                             std::max(kLeastRanked, 4 * largest), executor);
+    const std::size_t before = scores.ranked.labels.size();
+    for (std::size_t i = 1; i < part.pointers.size(); ++i) {
+      scores.ranked.pointers.push_back(before + part.pointers[i]);
+    }
+    auto& [pointers, labels, values] = scores.ranked;
+    labels.insert(labels.end(), part.labels.begin(), part.labels.end());
+    values.insert(values.end(), part.scores.begin(), part.scores.end());
+    for (const std::uint32_t i : split.validation) {
+      set.clear();
+      for (const LabelId node : sets[i]) set.push_back(label_of_node[node]);
+      scores.truth.append(set);
+    }
+    scores.num_labels = predictor->num_labels();
+  }
+  return kind->tune(scores);
+}
+
+}  // namespace margrove

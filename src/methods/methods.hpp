@@ -1,0 +1,22 @@
+#pragma once
+// The methods' own files export these to registry.cpp.
+
+#include "model/method.hpp"
+
+namespace margrove {
+
+Method flat_svm();
+Method flat_lr();
+Method hsvm();
+Method nhsvm();
+Method shared_svm();
+Method hr_svm();
+Method hr_lr();
+Method top_down_svm();
+Method spn_mkl();
+Method lp_mkl();
+Method simple_mkl();
+Method average_mkl();
+Method structured();
+
+}  // namespace margrove

@@ -1,0 +1,53 @@
+#include "methods/registry.hpp"
+
+#include <functional>
+#include <map>
+
+#include "methods/methods.hpp"
+#include "model/kernel_predictor.hpp"
+#include "model/linear_predictor.hpp"
+#include "model/top_down_predictor.hpp"
+#include "outputs/structured_predictors.hpp"
+
+namespace margrove {
+namespace {
+
+const std::vector<Method>& all_methods() {
+  static const std::vector<Method> all{
+      flat_svm(),     flat_lr(), hsvm(),   nhsvm(),      shared_svm(),  hr_svm(),     hr_lr(),
+      top_down_svm(), spn_mkl(), lp_mkl(), simple_mkl(), average_mkl(), structured(),
+  };
+  return all;
+}
+
+using Loader = std::unique_ptr<Predictor> (*)(const TensorMap&, std::uint32_t num_labels);
+const std::map<std::string, Loader, std::less<>> kPredictors{
+    {"linear", LinearPredictor::load},         {"top-down", TopDownPredictor::load},
+    {"kernel", KernelPredictor::load},         {"chain", ChainPredictor::load},
+    {"dependency", DependencyPredictor::load}, {"field", FieldPredictor::load},
+    {"node-sets", NodeSetPredictor::load},
+};
+
+}  // namespace
+
+const std::vector<Method>& methods() { return all_methods(); }
+
+const Method& find_method(std::string_view name) {
+  std::vector<std::string> known;
+  for (const Method& method : methods()) {
+    if (method.name == name) return method;
+    known.push_back(method.name);
+  }
+  throw InvalidOption(
+      concat("method is '", name, "', but must be one of ", detail::join(known, ", ")));
+}
+
+std::unique_ptr<Predictor> load_predictor(const std::string& kind, const TensorMap& tensors,
+                                          std::uint32_t num_labels) {
+  const auto found = kPredictors.find(kind);
+  tensors.check(found != kPredictors.end(), "the model is of kind '", kind,
+                "', which this version of Margrove does not know");
+  return found->second(tensors, num_labels);
+}
+
+}  // namespace margrove

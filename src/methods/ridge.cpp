@@ -1,0 +1,63 @@
+#include "methods/ridge.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace margrove::detail {
+namespace {
+
+using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+}  // namespace
+
+// With Z standardised and Z^T Z = V diag(e) V^T, the columns of A = Z V are orthogonal, so that for
+// every strength s:  coefficients A^T t / (e + s),  leverage of row i  1/N + sum_j A_ij^2 / (e_j +
+// s), and its left-out error is its error over 1 - leverage.
+RidgeFit ridge_regression(std::span<const double> features, std::size_t width,
+                          std::span<const double> targets) {
+  const auto rows = static_cast<Eigen::Index>(targets.size());
+  const auto columns = static_cast<Eigen::Index>(width);
+  RowMajor Z = Eigen::Map<const RowMajor>(features.data(), rows, columns);
+  const Eigen::Map<const Eigen::VectorXd> t(targets.data(), rows);
+  const double count = static_cast<double>(rows);
+  const double mean_target = t.mean();
+  const Eigen::VectorXd centred = t.array() - mean_target;
+  const Eigen::RowVectorXd mean = Z.colwise().mean();
+  Z.rowwise() -= mean;
+  Eigen::RowVectorXd scale = (Z.colwise().squaredNorm() / count).cwiseSqrt();
+  for (double& s : scale) s = s > 0 ? s : 1.0;
+  Z = Z.array().rowwise() / scale.array();
+
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(Z.transpose() * Z);
+  const Eigen::VectorXd e = eigen.eigenvalues().cwiseMax(0.0);
+  const RowMajor A = Z * eigen.eigenvectors();
+  const Eigen::VectorXd projected = A.transpose() * centred;
+
+  Eigen::VectorXd best_coefficients = Eigen::VectorXd::Zero(columns);
+  Eigen::VectorXd best_errors;
+  double best = std::numeric_limits<double>::infinity();
+  for (double strength = 1e-6 * count; strength <= 10.5 * count; strength *= 10) {
+    const Eigen::VectorXd weights = (e.array() + strength).inverse();
+    const Eigen::VectorXd coefficients = projected.cwiseProduct(weights);
+    Eigen::VectorXd errors = centred - A * coefficients;
+    for (Eigen::Index i = 0; i < rows; ++i) {
+      const double leverage = 1 / count + A.row(i).cwiseAbs2().dot(weights.transpose());
+      errors[i] /= std::max(1 - leverage, 1e-3);
+    }
+    if (errors.squaredNorm() >= best) continue;
+    best = errors.squaredNorm();
+    best_coefficients = coefficients;
+    best_errors = errors;
+  }
+  const Eigen::VectorXd c =
+      (eigen.eigenvectors() * best_coefficients).cwiseQuotient(scale.transpose());
+  RidgeFit fit;
+  fit.coefficients.assign(c.begin(), c.end());
+  fit.intercept = mean_target - mean.dot(c);
+  for (Eigen::Index i = 0; i < rows; ++i) fit.left_out.push_back(t[i] - best_errors[i]);
+  return fit;
+}
+
+}  // namespace margrove::detail

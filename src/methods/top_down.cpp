@@ -1,0 +1,301 @@
+// top-down-svm: one-vs-rest machines among the children of each node, trained on the rows below it
+// (HR's baseline TD).
+
+#include <algorithm>
+#include <numeric>
+
+#include "linear/one_vs_rest.hpp"
+#include "methods/decision_tuning.hpp"
+#include "methods/linear_training.hpp"
+#include "methods/methods.hpp"
+#include "model/top_down_predictor.hpp"
+
+namespace margrove {
+namespace {
+
+struct TopDownOptions : CommonOptions, DecisionOptions {
+  double tolerance = 1e-3;
+  int max_passes = 1000;
+  std::string loss = "hinge";
+  int beam = 1;
+  static auto fields() {
+    return std::tuple_cat(
+        CommonOptions::fields(), DecisionOptions::fields(),
+        std::tuple{
+            field("tolerance", &TopDownOptions::tolerance, positive,
+                  "relative duality gap at which training of a node stops"),
+            field("max_passes", &TopDownOptions::max_passes, at_least(1),
+                  "passes over the rows of a node, at most"),
+            field("loss", &TopDownOptions::loss, Choices{{"hinge", "squared-hinge"}},
+                  "loss of each row's margin"),
+            field("beam", &TopDownOptions::beam, at_least(0),
+                  "paths to keep at each step down, those with the largest sums of "
+                  "log sigmoid(margin); 1: greedy, 0: all"),
+        });
+  }
+};
+
+/// The children of one node (or the roots, whose parent is nobody) that have data, and the rows
+/// below them.
+struct Family {
+  std::vector<NodeId> children;
+  std::vector<std::uint32_t> rows;  // ascending
+  LabelSets sets;                   // positions in `children`, one set for each of `rows`
+};
+
+/// The rows below each node, ascending.
+std::vector<std::vector<std::uint32_t>> rows_below(const LabelGraph& graph, const LabelSets& sets) {
+  std::vector<std::vector<std::uint32_t>> below(graph.num_nodes());
+  for (std::uint32_t i = 0; i < sets.num_rows(); ++i) {
+    for (const LabelId leaf : sets[i]) {
+      for (NodeId n = leaf;; n = graph.parents(n).front()) {
+        if (!below[n].empty() && below[n].back() == i) break;  // so are all nodes above
+        below[n].push_back(i);
+        if (graph.is_root(n)) break;
+      }
+    }
+  }
+  return below;
+}
+
+/// Nothing to learn where at most one child has data: `children` is then empty.
+Family family_of(std::span<const NodeId> siblings,
+                 const std::vector<std::vector<std::uint32_t>>& below) {
+  Family family;
+  struct Member {
+    std::uint32_t row;
+    LabelId child;
+  };
+  std::vector<Member> members;
+  for (const NodeId n : siblings) {
+    if (below[n].empty()) continue;
+    const auto child = static_cast<LabelId>(family.children.size());
+    for (const std::uint32_t row : below[n]) members.push_back({row, child});
+    family.children.push_back(n);
+  }
+  if (family.children.size() < 2) return {};
+  std::stable_sort(members.begin(), members.end(),
+                   [](const Member& a, const Member& b) { return a.row < b.row; });
+  std::vector<LabelId> set;
+  for (std::size_t k = 0; k < members.size();) {
+    const std::uint32_t row = members[k].row;
+    set.clear();
+    for (; k < members.size() && members[k].row == row; ++k) set.push_back(members[k].child);
+    family.rows.push_back(row);
+    family.sets.append(set);
+  }
+  return family;
+}
+
+std::vector<Family> families_of(const LabelGraph& graph, const LabelSets& sets) {
+  const auto below = rows_below(graph, sets);
+  std::vector<Family> families{family_of(graph.roots(), below)};
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    families.push_back(family_of(graph.children(n), below));
+  }
+  std::erase_if(families, [](const Family& family) { return family.children.empty(); });
+  return families;
+}
+
+/// The rows over the columns that they use.
+struct NarrowRows {
+  CsrMatrix X;
+  std::vector<FeatureId> columns;  // ascending: column k of X is this one
+};
+
+NarrowRows narrow(const CsrView& X, std::span<const std::uint32_t> rows) {
+  NarrowRows narrow;
+  std::vector<bool> is_used(X.num_columns(), false);
+  for (const std::uint32_t i : rows) {
+    for (const FeatureId j : X.row(i).columns) is_used[j] = true;
+  }
+  std::vector<FeatureId> position(X.num_columns());
+  for (FeatureId j = 0; j < X.num_columns(); ++j) {
+    if (!is_used[j]) continue;
+    position[j] = static_cast<FeatureId>(narrow.columns.size());
+    narrow.columns.push_back(j);
+  }
+  narrow.X = CsrMatrix(static_cast<std::uint32_t>(narrow.columns.size()));
+  std::vector<FeatureId> columns;
+  for (const std::uint32_t i : rows) {
+    columns.clear();
+    for (const FeatureId j : X.row(i).columns) columns.push_back(position[j]);
+    narrow.X.append_row(columns, X.row(i).values);
+  }
+  return narrow;
+}
+
+/// A weight that is not zero.
+struct Weight {
+  FeatureId feature;
+  NodeId node;
+  float value;
+};
+
+struct FamilyFit {
+  OneVsRestFit fit;
+  std::vector<Weight> weights;  // by feature, then node
+};
+
+FamilyFit fit_family(const TopDownOptions& options, const Family& family, const CsrView& X,
+                     std::span<const double> row_weights, Executor& executor, RunControl& control) {
+  const NarrowRows rows = narrow(X, family.rows);
+  const std::vector<double> weights = kept_weights(row_weights, family.rows);
+  OneVsRestExtras extras;
+  extras.row_weights = weights;
+  FamilyFit result;
+  result.fit =
+      train_one_vs_rest(rows.X, family.sets, static_cast<std::uint32_t>(family.children.size()),
+                        {.loss = options.loss,
+                         .C = options.loss_weight(),
+                         .tolerance = options.tolerance,
+                         .max_passes = options.max_passes,
+                         .seed = options.seed},
+                        executor, control, extras);
+  const WeightMatrix& W = result.fit.weights;
+  for (FeatureId j = 0; j < W.num_features(); ++j) {
+    for (std::uint32_t k = 0; k < W.num_nodes(); ++k) {
+      const float value = W.at(j, k);
+      if (value != 0) result.weights.push_back({rows.columns[j], family.children[k], value});
+    }
+  }
+  result.fit.weights = {};
+  return result;
+}
+
+struct Fit {
+  WeightMatrix weights;
+  FitReport report;
+};
+
+WeightMatrix weights_of(std::vector<FamilyFit>& fits, std::uint32_t num_features,
+                        std::uint32_t num_nodes) {
+  std::vector<Weight> all;
+  for (FamilyFit& fit : fits) {
+    all.insert(all.end(), fit.weights.begin(), fit.weights.end());
+    fit.weights = {};
+  }
+  std::sort(all.begin(), all.end(), [](const Weight& a, const Weight& b) {
+    return a.feature != b.feature ? a.feature < b.feature : a.node < b.node;
+  });
+  CsrMatrix by_feature(num_nodes);
+  std::vector<FeatureId> nodes;
+  std::vector<float> values;
+  std::size_t k = 0;
+  for (FeatureId j = 0; j < num_features; ++j) {
+    nodes.clear();
+    values.clear();
+    for (; k < all.size() && all[k].feature == j; ++k) {
+      nodes.push_back(all[k].node);
+      values.push_back(all[k].value);
+    }
+    by_feature.append_row(nodes, values);
+  }
+  return WeightMatrix::sparse(std::move(by_feature)).compacted();
+}
+
+/// X has its intercept column; `sets` holds leaves of `graph`.
+Fit fit_rows(const TopDownOptions& options, const LabelGraph& graph, const CsrView& X,
+             const LabelSets& sets, std::span<const double> row_weights, Executor& executor,
+             RunControl& control) {
+  constexpr std::size_t kManyRows = 4096;  // such a family is worth all threads
+  const std::vector<Family> families = families_of(graph, sets);
+  std::vector<FamilyFit> fits(families.size());
+  std::vector<std::size_t> small;
+  for (std::size_t f = 0; f < families.size(); ++f) {
+    if (families[f].rows.size() < kManyRows) {
+      small.push_back(f);
+    } else {
+      fits[f] = fit_family(options, families[f], X, row_weights, executor, control);
+    }
+  }
+  executor.for_each(small.size(), [&](std::size_t k, int) {
+    const std::size_t f = small[k];
+    fits[f] = fit_family(options, families[f], X, row_weights, executor, control);
+  });
+  Fit result;
+  FitReport& report = result.report;
+  report.primal = report.dual = 0;
+  for (const FamilyFit& family : fits) {
+    report.primal += family.fit.primal;
+    report.dual += family.fit.dual;
+    report.stop = std::max(report.stop, family.fit.stop);
+    for (const BinaryFit& label : family.fit.labels) {
+      report.passes = std::max(report.passes, label.passes);
+    }
+  }
+  report.relative_gap = report.primal > 0 ? (report.primal - report.dual) / report.primal : 0.0;
+  result.weights = weights_of(fits, X.num_columns(), graph.num_nodes());
+  return result;
+}
+
+void require_tree(const TrainingSet& data) {
+  const LabelGraph& graph = *data.hierarchy;
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    require(graph.parents(n).size() <= 1, "method top-down-svm: node '", data.codec->name(n),
+            "' has ", graph.parents(n).size(),
+            " parents, but must have at most one: the hierarchy must be a tree");
+  }
+}
+
+TrainResult train(const TopDownOptions& options, const TrainingSet& data, Executor& executor,
+                  RunControl& control) {
+  require_tree(data);
+  const LeafSets leaves = leaf_sets(data);
+  const LabelGraph& graph = leaves.tree.graph;
+  const CsrMatrix X = kept_rows_with_intercept(data.X, leaves.kept, options.bias);
+  const std::vector<double> row_weights = kept_weights(data.row_weights, leaves.kept);
+  const auto predictor_of = [&](WeightMatrix weights, double bias, Decision decision) {
+    LinearPredictor::Parts parts;
+    parts.weights = std::move(weights);
+    parts.bias = bias;
+    parts.graph = graph;
+    parts.label_of_node = leaves.tree.label_of_node;
+    parts.candidates = leaves.candidates;
+    parts.num_labels = static_cast<std::uint32_t>(data.codec->size());
+    parts.decision = std::move(decision);
+    return std::make_unique<TopDownPredictor>(std::move(parts), options.beam);
+  };
+  const auto fit_part = [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
+    Fit fit = fit_rows(options, graph, select_rows(X, rows), select_rows(leaves.sets, rows),
+                       kept_weights(row_weights, rows), executor, share);
+    return predictor_of(std::move(fit.weights), 0, {});
+  };
+  Decision decision = tuned_decision(options, X, leaves.sets, leaves.tree.label_of_node,
+                                     options.seed, fit_part, executor, control);
+  Fit fit = fit_rows(options, graph, X, leaves.sets, row_weights, executor, control);
+  TrainResult result;
+  result.report = std::move(fit.report);
+  result.report.warnings = leaves.warnings;
+  result.predictor = predictor_of(std::move(fit.weights), options.bias, std::move(decision));
+  return result;
+}
+
+/// The weights (a feature occurs in at most as many families as its rows have paths, and with few
+/// of the children for hinge), twice while they are put together, and the rows with the intercept
+/// and narrowed.
+std::uint64_t memory(const TopDownOptions&, const TrainingSet& data) {
+  const LeafSets leaves = leaf_sets(data);
+  const auto families = families_of(leaves.tree.graph, leaves.sets);
+  std::uint64_t weights = 0;
+  for (const Family& family : families) {
+    std::uint64_t nonzeros = family.rows.size();
+    for (const std::uint32_t row : family.rows) nonzeros += data.X.row(leaves.kept[row]).size();
+    const std::uint64_t features =
+        std::min<std::uint64_t>(nonzeros, std::uint64_t{data.X.num_columns()} + 1);
+    weights += features * family.children.size();
+  }
+  return 32 * weights + 36 * static_cast<std::uint64_t>(data.X.num_nonzeros());
+}
+
+}  // namespace
+
+Method top_down_svm() {
+  Method method = make_method<TopDownOptions>(
+      "top-down-svm", "one-vs-rest machines among the children of each node, from the top down",
+      train, memory);
+  method.needs_hierarchy = true;
+  return method;
+}
+
+}  // namespace margrove

@@ -1,0 +1,205 @@
+#include "methods/training.hpp"
+
+#include <algorithm>
+
+#include "margrove/svmlight_reader.hpp"
+
+namespace margrove {
+
+RawRows read_rows(const std::string& path, bool is_text, const LabelCodec* codec,
+                  bool known_labels_only, RunControl* control) {
+  RawRows raw;
+  raw.is_text = is_text;
+  raw.source = path;
+  if (is_text) {
+    TextDataset data =
+        read_text(path, {.codec = codec, .known_labels_only = known_labels_only}, control);
+    raw.documents = std::move(data.documents);
+    raw.labels = std::move(data.labels);
+    raw.codec = std::move(data.codec);
+  } else {
+    SvmlightOptions options;
+    options.codec = codec;
+    options.known_labels_only = known_labels_only;
+    Dataset data = read_svmlight(path, options, control);
+    raw.X = std::move(data.X);
+    raw.labels = std::move(data.labels);
+    raw.codec = std::move(data.codec);
+  }
+  return raw;
+}
+
+RawRows select_rows(const RawRows& raw, std::span<const std::uint32_t> rows) {
+  RawRows selected;
+  selected.is_text = raw.is_text;
+  if (raw.is_text) {
+    selected.documents.reserve(rows.size());
+    for (const std::uint32_t i : rows) selected.documents.push_back(raw.documents[i]);
+  } else {
+    selected.X = select_rows(raw.X.view(), rows);
+  }
+  selected.labels = select_rows(raw.labels, rows);
+  selected.codec = raw.codec;
+  selected.views = raw.views;
+  selected.source = raw.source;
+  return selected;
+}
+
+namespace {
+
+/// Throws unless `files` name each of the model's views but the first, once.
+void check_names(const RawRows& raw, std::span<const ViewFile> files, std::span<const View> views) {
+  std::string names;
+  for (const View& view : views) names += concat(names.empty() ? "" : ", ", view.name);
+  const std::string the_model =
+      views.empty() ? std::string("the model has no views")
+                    : concat("the model has the views ", names, " (", raw.source, " is the first)");
+  for (const ViewFile& file : files) {
+    const auto has_name = [&](const auto& each) { return each.name == file.name; };
+    require(!views.empty() && std::any_of(views.begin() + 1, views.end(), has_name), file.path,
+            ": is given as view '", file.name, "', but ", the_model);
+    require(std::count_if(files.begin(), files.end(), has_name) == 1, "view '", file.name,
+            "' is given twice");
+  }
+  require(views.empty() || files.size() + 1 == views.size(), raw.source, ": comes with ",
+          files.size(), " further views, but ", the_model, "; give a file for each");
+}
+
+void check_rows(const RawRows& raw, const RawRows& part) {
+  require(part.num_rows() == raw.num_rows(), part.source, ": it has ", part.num_rows(),
+          " rows, but must have ", raw.num_rows(), " as ", raw.source);
+  for (std::size_t i = 0; i < raw.num_rows(); ++i) {
+    const auto own = raw.labels[i];
+    for (const LabelId label : own.empty() ? own : part.labels[i]) {
+      const std::string& name = part.codec.name(label);
+      const auto id = raw.codec.find(name);
+      require(id && std::find(own.begin(), own.end(), *id) != own.end(), part.source, ": row ",
+              i + 1, ": label is '", name, "', but must be one that the row has in ", raw.source);
+    }
+  }
+}
+
+std::vector<RawRows> read_parts(const RawRows& raw, std::span<const ViewFile> files,
+                                RunControl* control) {
+  require(!raw.is_text, raw.source,
+          ": the rows are texts, but only numbers can have further views");
+  std::vector<RawRows> parts;
+  for (const ViewFile& file : files) {
+    parts.push_back(read_rows(file.path, false, nullptr, false, control));
+    check_rows(raw, parts.back());
+  }
+  return parts;
+}
+
+}  // namespace
+
+void read_views(RawRows& raw, std::span<const ViewFile> files, RunControl* control) {
+  if (files.empty()) return;
+  const auto parts = read_parts(raw, files, control);
+  raw.views = {{std::string(kFirstView), 0, raw.X.num_columns()}};
+  std::vector<CsrView> rows{raw.X};
+  for (std::size_t k = 0; k < files.size(); ++k) {
+    const FeatureId begin = raw.views.back().end;
+    raw.views.push_back({files[k].name, begin, begin + parts[k].X.num_columns()});
+    rows.push_back(parts[k].X);
+  }
+  check_views(raw.views);
+  raw.X = side_by_side(rows, raw.views);
+}
+
+void read_views_of_model(RawRows& raw, std::span<const ViewFile> files, std::span<const View> views,
+                         RunControl* control) {
+  check_names(raw, files, views);
+  if (views.empty()) return;
+  const auto parts = read_parts(raw, files, control);
+  raw.views.assign(views.begin(), views.end());
+  std::vector<CsrView> rows{raw.X};
+  for (const View& view : views.subspan(1)) {
+    const auto file = std::find_if(files.begin(), files.end(),
+                                   [&](const ViewFile& each) { return each.name == view.name; });
+    rows.push_back(parts[static_cast<std::size_t>(file - files.begin())].X);
+  }
+  raw.X = side_by_side(rows, raw.views);
+}
+
+Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options) {
+  validate(options);
+  require<InvalidOption>(options.text + options.tfidf + options.normalize <= 1,
+                         "options text, tfidf and normalize: more than one is given, but each says "
+                         "what the rows are");
+  const TfidfOptions tfidf{.min_document_frequency = options.min_document_frequency,
+                           .sublinear_tf = options.sublinear_tf};
+  if (options.text) return Preprocessing::fit_text(raw.documents, tfidf);
+  if (options.tfidf) return Preprocessing::fit_counts(raw.X, tfidf);
+  if (options.normalize) return Preprocessing::unit_norm();
+  return {};
+}
+
+CsrMatrix preprocess(const Preprocessing& preprocessing, const RawRows& raw) {
+  const bool takes_text = preprocessing.kind == Preprocessing::Kind::text_tfidf;
+  require(takes_text == raw.is_text, raw.source, ": the rows are ",
+          raw.is_text ? "texts" : "numbers", ", but the model takes ",
+          takes_text ? "texts" : "numbers");
+  return takes_text ? preprocessing.apply(raw.documents) : preprocessing.apply(raw.X.view());
+}
+
+TrainingSet PreparedRows::training_set() const {
+  TrainingSet set;
+  set.X = X;
+  set.labels = &labelled.labels;
+  set.codec = &labelled.codec;
+  if (labelled.has_hierarchy) set.hierarchy = &labelled.hierarchy;
+  set.row_weights = row_weights;
+  set.views = views;
+  set.source = source;
+  return set;
+}
+
+PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
+                          const PreprocessingOptions& options) {
+  PreparedRows prepared;
+  prepared.source = raw.source;
+  prepared.views = raw.views;
+  prepared.labelled = label_rows(raw.labels, raw.codec, hierarchy, raw.source);
+  prepared.preprocessing = fit_preprocessing(raw, options);
+  prepared.X = prepared.preprocessing.kind == Preprocessing::Kind::none
+                   ? std::move(raw.X)
+                   : preprocess(prepared.preprocessing, raw);
+  return prepared;
+}
+
+void require_memory(const MethodRun& run, const TrainingSet& data, double limit_gigabytes) {
+  if (limit_gigabytes <= 0) return;
+  const double gigabytes = static_cast<double>(run.memory_estimate(data)) / 1e9;
+  require(gigabytes <= limit_gigabytes, data.source, ": training would take about ", gigabytes,
+          " GB, but must not take more than ", limit_gigabytes,
+          " GB; drop rare features (min_document_frequency) or raise memory_limit");
+}
+
+Model train_model(const Method& method, MethodRun& run, const TrainingSet& data,
+                  const Preprocessing& preprocessing, Executor& executor, RunControl& control) {
+  require<InvalidOption>(data.hierarchy != nullptr || !needs_hierarchy(method, run.options()),
+                         "method ", method.name, " needs a hierarchy, but none is given");
+  TrainResult result = run.train(data, executor, control);
+  Model model;
+  model.method = method.name;
+  model.options = option_values(run.options());
+  model.labels = data.codec != nullptr ? *data.codec : data.examples->codec();
+  const auto num_labels = static_cast<std::uint32_t>(model.labels.size());
+  model.has_hierarchy = data.hierarchy != nullptr;
+  model.hierarchy = model.has_hierarchy ? *data.hierarchy : LabelGraph::flat(num_labels);
+  model.training_rows.assign(num_labels, 0);
+  if (data.labels != nullptr) {
+    for (std::size_t i = 0; i < data.labels->num_rows(); ++i) {
+      for (const LabelId label : (*data.labels)[i]) ++model.training_rows[label];
+    }
+  }
+  model.preprocessing = preprocessing;
+  model.views.assign(data.views.begin(), data.views.end());
+  model.report = std::move(result.report);
+  model.predictor = std::move(result.predictor);
+  model.state = std::move(result.state);
+  return model;
+}
+
+}  // namespace margrove

@@ -1,0 +1,100 @@
+#pragma once
+// From rows as read to a trained model: what every front end does, in the same order.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "margrove/dataset.hpp"
+#include "margrove/text_reader.hpp"
+#include "margrove/tfidf.hpp"
+#include "model/model.hpp"
+
+namespace margrove {
+
+/// Rows before preprocessing: numbers or documents.
+struct RawRows {
+  CsrMatrix X;                         // unless is_text
+  std::vector<std::string> documents;  // if is_text
+  bool is_text = false;
+  LabelSets labels;
+  LabelCodec codec;
+  std::vector<View> views;  // of X; empty: one source
+  std::string source;       // for messages
+  std::size_t num_rows() const { return labels.num_rows(); }
+};
+/// Reads `label<TAB>text` lines if is_text, SVMlight otherwise. With a codec, labels get its ids,
+/// and if known_labels_only others are errors with line and column.
+RawRows read_rows(const std::string& path, bool is_text, const LabelCodec* codec = nullptr,
+                  bool known_labels_only = false, RunControl* control = nullptr);
+RawRows select_rows(const RawRows& raw, std::span<const std::uint32_t> rows);
+
+/// A file with further features of the same rows, in the same order.
+struct ViewFile {
+  std::string name;
+  std::string path;
+};
+inline constexpr std::string_view kFirstView = "main";
+/// Reads the files and puts their columns to the right of raw.X, whose own become the view
+/// kFirstView. Throws InvalidInput: raw holds texts; a file has another number of rows, no
+/// features, or a label that its row does not have in raw (rows without label are fine); names
+/// repeat.
+void read_views(RawRows& raw, std::span<const ViewFile> files, RunControl* control = nullptr);
+/// The same for rows that a model with these views is to see (none: one source): raw is the first
+/// of them, `files` are the others in any order, and features beyond a view's width are dropped.
+/// Throws InvalidInput also if the names are not the model's.
+void read_views_of_model(RawRows& raw, std::span<const ViewFile> files, std::span<const View> views,
+                         RunControl* control = nullptr);
+
+/// What is done to rows before training; at most one of the first three.
+struct PreprocessingOptions {
+  bool text = false;
+  bool tfidf = false;
+  bool normalize = false;
+  int min_document_frequency = 1;
+  bool sublinear_tf = true;
+  static auto fields() {
+    return std::tuple{
+        field("text", &PreprocessingOptions::text,
+              "rows are lines label<TAB>text; words become tf-idf features"),
+        field("tfidf", &PreprocessingOptions::tfidf,
+              "rows hold counts, which become tf-idf features"),
+        field("normalize", &PreprocessingOptions::normalize, "scale rows to unit L2 norm"),
+        field("min_document_frequency", &PreprocessingOptions::min_document_frequency, at_least(1),
+              "text, tfidf: words in fewer training rows than this are dropped"),
+        field("sublinear_tf", &PreprocessingOptions::sublinear_tf,
+              "text, tfidf: weigh a word that occurs t times by 1 + ln t instead of t"),
+    };
+  }
+};
+/// Throws InvalidOption if two kinds are asked for.
+Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options);
+/// Throws InvalidInput if `raw` holds numbers and the preprocessing takes texts, or the reverse.
+CsrMatrix preprocess(const Preprocessing& preprocessing, const RawRows& raw);
+
+/// Everything a TrainingSet refers to.
+struct PreparedRows {
+  Preprocessing preprocessing;
+  CsrMatrix X;
+  LabelledRows labelled;
+  std::vector<double> row_weights;
+  std::vector<View> views;
+  std::string source;
+  /// Valid while this object stays where it is.
+  TrainingSet training_set() const;
+};
+/// Fits and applies the preprocessing and numbers the labels. Throws as label_rows().
+PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
+                          const PreprocessingOptions& options);
+
+/// Throws InvalidInput naming estimate and limit if the run would take more than the limit (in
+/// units of 10^9 bytes; 0: none) beside the data that are already in memory.
+void require_memory(const MethodRun& run, const TrainingSet& data, double limit_gigabytes);
+
+/// Trains and puts the model together. Throws InvalidOption if the method needs a hierarchy and
+/// there is none. `run` belongs to `method`.
+Model train_model(const Method& method, MethodRun& run, const TrainingSet& data,
+                  const Preprocessing& preprocessing, Executor& executor, RunControl& control);
+
+}  // namespace margrove

@@ -1,0 +1,140 @@
+#pragma once
+// From one row's label scores to its label set. A kind of decision is a DecisionRule: a struct in
+// this file, one more alternative of Decision::Rule, and, where it can be asked for, a line in the
+// table of src/model/decision_tuning.cpp that says how it is tuned.
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/tensors.hpp"
+#include "margrove/dataset.hpp"
+#include "model/label_set_search.hpp"
+#include "model/predictor.hpp"
+
+namespace margrove {
+
+/// What a decision sees of one row.
+struct RowScores {
+  std::span<const float> labels;         // -infinity: never chosen; empty for rules of nodes
+  std::span<const float> nodes = {};     // U_n.x, for rules of nodes, of predictors that have them
+  LabelSetSearch* label_sets = nullptr;  // finds the best label set at them
+};
+
+/// choose() writes the chosen labels, ascending; ties go to the lowest label. It is called from
+/// several threads at once. kSeveral: a row may get several labels.
+/// kOfNodes: made from the scores of nodes, not of labels. save() and load() use names that begin
+/// with `prefix` and a dot; load() throws ModelFileError.
+template <class R>
+concept DecisionRule =
+    requires(const R rule, const RowScores& scores, std::vector<LabelId>& labels, TensorMap& out,
+             const TensorMap& in, const std::string& prefix, std::uint32_t num_labels) {
+      { R::kName } -> std::convertible_to<std::string_view>;
+      { R::kSeveral } -> std::convertible_to<bool>;
+      { R::kOfNodes } -> std::convertible_to<bool>;
+      { rule.choose(scores, labels) } -> std::same_as<void>;
+      { rule.facts() } -> std::same_as<std::vector<Fact>>;
+      { rule.save(out, prefix) } -> std::same_as<void>;
+      { R::load(in, prefix, num_labels) } -> std::same_as<R>;
+    };
+
+/// The best label.
+struct ArgmaxDecision {
+  static constexpr std::string_view kName = "argmax";
+  static constexpr bool kSeveral = false;
+  static constexpr bool kOfNodes = false;
+  void choose(const RowScores& scores, std::vector<LabelId>& labels) const;
+  std::vector<Fact> facts() const { return {}; }
+  void save(TensorMap&, const std::string&) const {}
+  static ArgmaxDecision load(const TensorMap&, const std::string&, std::uint32_t) { return {}; }
+};
+
+/// Every label whose score exceeds its threshold.
+struct ThresholdDecision {
+  static constexpr std::string_view kName = "threshold";
+  static constexpr bool kSeveral = true;
+  static constexpr bool kOfNodes = false;
+  std::vector<float> thresholds;  // one a label, or one for all
+  bool at_least_one = false;      // the best label in any case
+
+  void choose(const RowScores& scores, std::vector<LabelId>& labels) const;
+  std::vector<Fact> facts() const;
+  void save(TensorMap& out, const std::string& prefix) const;
+  static ThresholdDecision load(const TensorMap& tensors, const std::string& prefix,
+                                std::uint32_t num_labels);
+};
+
+/// The same number of labels for every row: the best ones.
+struct RcutDecision {
+  static constexpr std::string_view kName = "rcut";
+  static constexpr bool kSeveral = true;
+  static constexpr bool kOfNodes = false;
+  std::uint32_t count = 1;
+
+  void choose(const RowScores& scores, std::vector<LabelId>& labels) const;
+  std::vector<Fact> facts() const;
+  void save(TensorMap& out, const std::string& prefix) const;
+  static RcutDecision load(const TensorMap& tensors, const std::string& prefix,
+                           std::uint32_t num_labels);
+};
+
+/// Every label whose score exceeds the row's own threshold, a linear function of its best scores in
+/// descending order: intercept + sum_r coefficients[r] s_(r). Where a row has fewer scores, the
+/// lowest one stands in for those that are missing.
+struct InstanceDecision {
+  static constexpr std::string_view kName = "instance";
+  static constexpr bool kSeveral = true;
+  static constexpr bool kOfNodes = false;
+  std::vector<double> coefficients;
+  double intercept = 0;
+  bool at_least_one = false;  // the best label in any case
+
+  /// `descending` are the row's best scores, at least one.
+  double threshold(std::span<const float> descending) const;
+  void choose(const RowScores& scores, std::vector<LabelId>& labels) const;
+  std::vector<Fact> facts() const;
+  void save(TensorMap& out, const std::string& prefix) const;
+  static InstanceDecision load(const TensorMap& tensors, const std::string& prefix,
+                               std::uint32_t num_labels);
+};
+
+/// The leaves of the best label set of a hierarchy: what training on label sets bounds the loss of,
+/// so that it is not tuned.
+struct LabelSetDecision {
+  static constexpr std::string_view kName = "label-set";
+  static constexpr bool kSeveral = true;
+  static constexpr bool kOfNodes = true;
+  /// Throws InvalidInput if there is no search.
+  void choose(const RowScores& scores, std::vector<LabelId>& labels) const;
+  std::vector<Fact> facts() const { return {}; }
+  void save(TensorMap&, const std::string&) const {}
+  static LabelSetDecision load(const TensorMap&, const std::string&, std::uint32_t) { return {}; }
+};
+
+/// Any of them; by default the best label.
+struct Decision {
+  using Rule = std::variant<ArgmaxDecision, ThresholdDecision, RcutDecision, InstanceDecision,
+                            LabelSetDecision>;
+  Rule rule;
+
+  Decision() = default;
+  template <DecisionRule R>
+  Decision(R chosen) : rule(std::move(chosen)) {}  // NOLINT(google-explicit-constructor): is one
+
+  std::string_view name() const;
+  bool several_labels() const;
+  bool of_nodes() const;
+  void choose(const RowScores& scores, std::vector<LabelId>& labels) const;
+  /// `decision` first, then the rule's own.
+  std::vector<Fact> facts() const;
+  void save(TensorMap& out, const std::string& prefix) const;
+  static Decision load(const TensorMap& tensors, const std::string& prefix,
+                       std::uint32_t num_labels);
+};
+
+}  // namespace margrove

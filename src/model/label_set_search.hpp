@@ -1,0 +1,45 @@
+#pragma once
+// The best label set among the leaves that may be predicted (docs/notation.md).
+
+#include <span>
+#include <vector>
+
+#include "label_sets/label_set_inference.hpp"
+#include "margrove/dataset.hpp"
+#include "margrove/label_graph.hpp"
+
+namespace margrove {
+
+/// The part of a hierarchy above its candidates. Immutable, shared by threads.
+class CandidateHierarchy {
+ public:
+  /// `candidates` are leaves of `graph`. Keeps no reference.
+  CandidateHierarchy(const LabelGraph& graph, std::span<const NodeId> candidates,
+                     std::span<const LabelId> label_of_node);
+
+ private:
+  friend class LabelSetSearch;
+  std::vector<NodeId> kept_;            // node of the part -> node of the graph
+  std::vector<LabelId> label_of_kept_;  // of its nodes
+  LabelGraph graph_;
+  LabelSetInference inference_;
+};
+
+/// Searches it for one row after the other; one for each thread.
+class LabelSetSearch {
+ public:
+  /// Keeps a reference.
+  explicit LabelSetSearch(const CandidateHierarchy& hierarchy) : hierarchy_(&hierarchy) {}
+
+  /// Writes the labels of the best set's leaves, ascending; never none. `node_scores` has one
+  /// finite score a node of the whole graph. Cost: LabelSetInference::best().
+  void best(std::span<const float> node_scores, std::vector<LabelId>& labels);
+
+ private:
+  const CandidateHierarchy* hierarchy_;
+  std::vector<double> rewards_;
+  std::vector<NodeId> chosen_;
+  LabelSetInference::Workspace workspace_;
+};
+
+}  // namespace margrove

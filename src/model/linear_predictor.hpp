@@ -1,0 +1,71 @@
+#pragma once
+// Path-additive linear scores: score(x, l) = sum over the nodes n of A(l) of U_n.x. A flat model is
+// the case of a graph without edges (docs/notation.md; NHSVM, HR).
+
+#include <memory>
+#include <vector>
+
+#include "data/weight_matrix.hpp"
+#include "margrove/label_graph.hpp"
+#include "model/decision.hpp"
+#include "model/label_set_search.hpp"
+#include "model/predictor.hpp"
+
+namespace margrove {
+
+class LinearPredictor final : public RowPredictor {
+ public:
+  struct Parts {
+    /// U, one row a feature and after them one for the intercept if bias > 0; one column a node.
+    WeightMatrix weights;
+    double bias = 0;
+    LabelGraph graph;                    // over the nodes
+    std::vector<double> alpha;           // node weights already multiplied into U; empty: all 1
+    std::vector<LabelId> label_of_node;  // nodes may share a label (a spawned leaf and its parent)
+    /// Nodes whose labels may be predicted; their labels are distinct. Leaves, where the decision
+    /// is one of nodes.
+    std::vector<NodeId> candidates;
+    std::uint32_t num_labels = 0;
+    Decision decision;
+  };
+
+  /// Throws InvalidInput where the parts do not agree. Weights are compacted.
+  explicit LinearPredictor(Parts parts);
+
+  std::string_view kind() const override { return "linear"; }
+  void save(TensorMap& out) const override;
+  static std::unique_ptr<Predictor> load(const TensorMap& tensors, std::uint32_t num_labels);
+  /// The same under the names of another kind that is made of such parts.
+  void save_parts(TensorMap& out, const std::string& prefix) const;
+  static Parts load_parts(const TensorMap& tensors, const std::string& prefix,
+                          std::uint32_t num_labels);
+  std::vector<Fact> facts() const override;
+
+  std::uint32_t num_features() const override;
+  std::uint32_t num_labels() const override { return parts_.num_labels; }
+  void scores(const CsrView& X, std::size_t begin, std::size_t end,
+              std::span<float> scores) const override;
+  LabelSets predict(const CsrView& X, Executor& executor) const override;
+  Explanation explain(const SparseRow& x, LabelId label, std::size_t num_strongest) const override;
+
+  const Parts& parts() const { return parts_; }
+
+  /// What scoring a row needs beside the model: one for each thread.
+  struct Scratch {
+    std::vector<FeatureId> columns;
+    std::vector<float> values;
+    std::vector<float> node_scores;
+  };
+  /// U_n.x of every node, intercept included; valid until `scratch` is used again.
+  std::span<float> node_scores(const SparseRow& x, Scratch& scratch) const;
+
+ private:
+  /// From the nodes' scores, which it may change.
+  void score_labels(std::span<float> node_scores, std::span<float> scores) const;
+
+  Parts parts_;
+  AncestorSets ancestors_;                                // of DAGs only
+  std::unique_ptr<const CandidateHierarchy> label_sets_;  // where the decision is one of nodes
+};
+
+}  // namespace margrove

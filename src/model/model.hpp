@@ -1,0 +1,36 @@
+#pragma once
+// A trained model: what all kinds have in common, around the predictor.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "margrove/label_codec.hpp"
+#include "margrove/label_graph.hpp"
+#include "margrove/tfidf.hpp"
+#include "model/calibration.hpp"
+#include "model/method.hpp"
+#include "model/predictor.hpp"
+
+namespace margrove {
+
+struct Model {
+  std::string method;
+  OptionValues options;  // with which it was trained
+  LabelCodec labels;     // in natural order
+  LabelGraph hierarchy;  // over the ids of `labels`; without edges where none was given
+  bool has_hierarchy = false;
+  std::vector<std::uint32_t> training_rows;  // of each label
+  Preprocessing preprocessing;               // of rows, before the predictor sees them
+  std::vector<View> views;                   // of the rows; empty: one source
+  FitReport report;
+  std::optional<Calibration> calibration;  // of probabilities, if it was asked for
+  std::unique_ptr<Predictor> predictor;
+  std::shared_ptr<const FitState> state;  // of its training, if it was kept; not in the file
+
+  /// The predictor of rows. Throws InvalidInput for a model of another kind.
+  const RowPredictor& rows() const;
+};
+
+}  // namespace margrove

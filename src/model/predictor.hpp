@@ -1,0 +1,127 @@
+#pragma once
+// What a trained model does, whatever kind it is of. A kind is added by deriving a class, and by
+// one line in src/model/registry.cpp that says how it is loaded.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/tensors.hpp"
+#include "margrove/control.hpp"
+#include "margrove/csr_matrix.hpp"
+#include "margrove/dataset.hpp"
+#include "margrove/executor.hpp"
+
+namespace margrove {
+
+/// A line that `margrove info` prints.
+struct Fact {
+  std::string name;
+  std::string value;
+};
+
+/// A named number of `margrove evaluate`.
+struct NamedValue {
+  std::string name;
+  double value;
+};
+
+/// The part of a model that turns examples into labels. Immutable, safe to use from many threads.
+class Predictor {
+ public:
+  virtual ~Predictor() = default;
+  /// Under which the registry finds the loader: "linear", "chain", "kernel", ...
+  virtual std::string_view kind() const = 0;
+  /// Everything the loader of kind() needs. Metadata keys and tensor names begin with kind() and a
+  /// dot. Views (TensorMap::put_view) may refer to this predictor.
+  virtual void save(TensorMap& out) const = 0;
+  /// Sizes, sparsity, and what else helps to understand the model.
+  virtual std::vector<Fact> facts() const = 0;
+};
+
+/// The k best labels of each row, best first; rows may have fewer than k.
+struct RankedLabels {
+  std::vector<std::size_t> pointers{0};  // num_rows + 1
+  std::vector<LabelId> labels;
+  std::vector<float> scores;
+};
+
+/// score(x, y) taken apart: it is the sum of the nodes' scores, and a node's score is the sum of
+/// value * weight over its features, the intercept included.
+struct Explanation {
+  struct Contribution {
+    FeatureId feature;  // num_features(): the intercept
+    float value;        // x_j
+    float weight;       // W[j][node]
+    double score;       // value * weight
+  };
+  struct Node {
+    LabelId label;
+    bool is_spawned;  // the leaf that stands for an inner label itself
+    double score;
+    std::vector<Contribution> strongest;  // by |score|, largest first
+  };
+  /// Kernel machines have sources instead: the score is the sum of theirs, and a source's score is
+  /// the sum over its paths of weight * sum_i u_i (product of kernels)(x_i, x).
+  struct Path {
+    std::string name;  // "a * b" for the product of kernels a and b
+    double weight;     // of the path
+    double score;
+  };
+  struct Source {
+    std::string name;  // the columns that its kernels read, or the views; "(intercept)"
+    double score;
+    std::vector<Path> strongest;  // by |score|, largest first
+  };
+  LabelId label = 0;
+  double score = 0;
+  std::vector<Node> nodes;      // from the root down
+  std::vector<Source> sources;  // by |score|, largest first; the intercept last
+};
+
+/// A model whose examples are rows of a matrix. Label ids are those of Model::labels.
+class RowPredictor : public Predictor {
+ public:
+  /// Columns of X, without the intercept; further ones count as unknown and are ignored.
+  virtual std::uint32_t num_features() const = 0;
+  virtual std::uint32_t num_labels() const = 0;
+  /// scores[(i - begin) * num_labels() + l] of rows [begin, end); -infinity for labels that are
+  /// never predicted. Called from several threads at once.
+  virtual void scores(const CsrView& X, std::size_t begin, std::size_t end,
+                      std::span<float> scores) const = 0;
+  /// One set a row.
+  virtual LabelSets predict(const CsrView& X, Executor& executor) const = 0;
+  /// Ties go to the lowest label.
+  virtual RankedLabels top(const CsrView& X, std::size_t k, Executor& executor) const;
+  /// Throws InvalidInput if `label` is never predicted or the kind cannot be explained.
+  virtual Explanation explain(const SparseRow& x, LabelId label, std::size_t num_strongest) const;
+
+ protected:
+  /// Rows to score at once, so that a worker's scratch stays in the cache; at least 1.
+  std::size_t rows_per_block() const;
+};
+
+/// The sets that `predict` appends for the rows [begin, end) of each block of `grain` rows, one a
+/// row in their order. Blocks run on the executor's threads.
+using AppendSet = std::function<void(std::span<const LabelId> set)>;
+LabelSets collect_sets(
+    std::size_t num_rows, std::size_t grain, Executor& executor,
+    const std::function<void(std::size_t begin, std::size_t end, const AppendSet&)>& predict);
+
+/// A model whose examples are not rows (sentences, ...): it reads its own files.
+class FilePredictor : public Predictor {
+ public:
+  /// The predictions of the examples in `path`, one text a line or whatever the format asks for.
+  virtual std::string predict_file(const std::string& path, Executor& executor,
+                                   RunControl& control) const = 0;
+  /// Metrics against the labels in `path`.
+  virtual std::vector<NamedValue> evaluate_file(const std::string& path, Executor& executor,
+                                                RunControl& control) const = 0;
+};
+
+}  // namespace margrove

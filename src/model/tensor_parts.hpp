@@ -1,0 +1,40 @@
+#pragma once
+// How the parts that several kinds of model share lie in a TensorMap. All load_ functions throw
+// ModelFileError or InvalidInput on anything that is not valid.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/tensors.hpp"
+#include "data/views.hpp"
+#include "data/weight_matrix.hpp"
+#include "margrove/label_graph.hpp"
+#include "margrove/tfidf.hpp"
+
+namespace margrove {
+
+/// "<name>.dense", or "<name>.row_pointers", "<name>.columns" and "<name>.values".
+void save_weights(TensorMap& out, const std::string& name, const WeightMatrix& weights);
+WeightMatrix load_weights(const TensorMap& tensors, const std::string& name,
+                          std::uint64_t num_nodes);
+
+/// "<name>.edges": parent and child a row.
+void save_graph(TensorMap& out, const std::string& name, const LabelGraph& graph);
+LabelGraph load_graph(const TensorMap& tensors, const std::string& name, std::uint64_t num_nodes);
+
+/// "preprocessing.kind" and, for the tf-idf kinds, "preprocessing.sublinear_tf",
+/// "preprocessing.idf" and "preprocessing.vocabulary".
+void save_preprocessing(TensorMap& out, const Preprocessing& preprocessing);
+Preprocessing load_preprocessing(const TensorMap& tensors);
+/// "none", "text-tfidf", "count-tfidf", "normalize".
+std::string_view to_string(Preprocessing::Kind kind);
+
+/// "views" and "views.ends"; nothing for no views.
+void save_views(TensorMap& out, std::span<const View> views);
+std::vector<View> load_views(const TensorMap& tensors);
+
+/// The edges of a graph, by child.
+std::vector<LabelEdge> edges_of(const LabelGraph& graph);
+
+}  // namespace margrove

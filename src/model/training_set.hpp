@@ -1,0 +1,80 @@
+#pragma once
+// What a method is trained on.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/fit_state.hpp"
+#include "data/views.hpp"
+#include "margrove/dataset.hpp"
+#include "margrove/label_graph.hpp"
+
+namespace margrove {
+
+/// Examples that are not rows: a method that takes such ones derives its own class and casts.
+class Examples {
+ public:
+  virtual ~Examples() = default;
+  virtual std::size_t size() const = 0;
+  /// What Model::labels will be.
+  virtual const LabelCodec& codec() const = 0;
+};
+
+/// Rows, their labels and the structure of the labels, checked and preprocessed. Refers to arrays
+/// of the caller. Without the intercept: methods append it (data/csr_matrix.hpp, with_intercept).
+struct TrainingSet {
+  CsrView X;
+  const LabelSets* labels = nullptr;      // ids of `codec`
+  const LabelCodec* codec = nullptr;      // all labels of the hierarchy and of the data
+  const LabelGraph* hierarchy = nullptr;  // over the ids of `codec`; null: none was given
+  std::span<const double> row_weights;    // of each row's loss, >= 0; empty: all 1
+  std::span<const View> views;            // of X; empty: one source
+  const Examples* examples = nullptr;     // instead of X and labels
+  std::string source = "training data";   // for messages
+  /// Labels that count as having rows although none has them: those of rows still to come.
+  std::span<const LabelId> expected_labels;
+  /// Methods that cannot go on from an earlier run start anew and leave no state.
+  Continuation continuation;
+};
+
+/// The arrays a TrainingSet refers to, made from what the readers return.
+struct LabelledRows {
+  LabelCodec codec;  // in natural_order()
+  LabelSets labels;
+  LabelGraph hierarchy;
+  bool has_hierarchy = false;
+  std::vector<std::string> warnings;
+};
+
+/// Numbers the labels in natural order. With a hierarchy (may be null) the codec holds its nodes,
+/// and a label of the data outside it throws InvalidInput naming label and row. `num_rows` and
+/// labels of `data` are not changed. O(labels log labels + rows).
+LabelledRows label_rows(const LabelSets& labels, const LabelCodec& codec,
+                        const Hierarchy* hierarchy, const std::string& source);
+
+/// Rows whose features and labels are the same, as one row with the sum of their weights.
+struct MergedRows {
+  std::vector<std::uint32_t> rows;  // one of each group, in an order that the content decides
+  std::vector<double> row_weights;  // of these
+};
+/// Rows of weight 0 are left out, so that a row of weight 2 and the row twice are the same data,
+/// bit for bit, in whatever order the rows come. Nothing if there are no weights and no equal rows:
+/// then the data stay as they are. Throws InvalidInput if all weights are 0 or one is not a number
+/// >= 0. O(nonzeros + rows log rows).
+std::optional<MergedRows> merge_equal_rows(const CsrView& X, const LabelSets& labels,
+                                           std::span<const double> row_weights);
+
+/// The same labels in the numbers of another codec, for evaluation: a label that `target` does not
+/// know gets a number from target.size() on, the same for each occurrence, and is counted.
+struct TranslatedLabels {
+  LabelSets labels;
+  std::size_t num_unknown_labels = 0;  // distinct
+  std::size_t num_rows_with_unknown = 0;
+};
+TranslatedLabels translate_labels(const LabelSets& labels, const LabelCodec& codec,
+                                  const LabelCodec& target);
+
+}  // namespace margrove

@@ -1,0 +1,241 @@
+#include "numerics/sparse_cholesky.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/simd.hpp"
+
+namespace margrove::detail {
+namespace {
+
+constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+// out = sum_p multiplier[p * stride] * columns[p * stride ...], over `width` columns.
+MARGROVE_MULTIVERSION
+void combine(const double* columns, const double* multiplier, std::size_t stride, std::size_t width,
+             std::size_t size, double* out) {
+  std::fill_n(out, size, 0.0);
+  std::size_t p = 0;
+  for (; p + 4 <= width; p += 4) {
+    const double* const c = columns + p * stride;
+    const double* const m = multiplier + p * stride;
+    const double m0 = m[0], m1 = m[stride], m2 = m[2 * stride], m3 = m[3 * stride];
+#pragma omp simd
+    for (std::size_t r = 0; r < size; ++r) {
+      out[r] += m0 * c[r] + m1 * c[r + stride] + m2 * c[r + 2 * stride] + m3 * c[r + 3 * stride];
+    }
+  }
+  for (; p < width; ++p) {
+    const double* const c = columns + p * stride;
+    const double m = multiplier[p * stride];
+#pragma omp simd
+    for (std::size_t r = 0; r < size; ++r) out[r] += m * c[r];
+  }
+}
+
+}  // namespace
+
+// Entries of each column of L, by the row subtrees of the elimination tree; none if too many.
+std::vector<std::size_t> SparseCholesky::count_columns(const SymmetricPattern& pattern,
+                                                       std::vector<std::uint32_t>& parent,
+                                                       std::size_t most_entries) const {
+  parent.assign(size_, kNone);
+  std::vector<std::uint32_t> stamp(size_, kNone);
+  std::vector<std::size_t> counts(size_, 1);
+  std::size_t total = size_;
+  for (std::uint32_t k = 0; k < size_; ++k) {
+    stamp[k] = k;
+    for (std::size_t e = pattern.starts[k]; e < pattern.starts[k + 1]; ++e) {
+      for (std::uint32_t i = pattern.rows[e]; stamp[i] != k; i = parent[i]) {
+        if (parent[i] == kNone) parent[i] = k;
+        ++counts[i];
+        ++total;
+        stamp[i] = k;
+      }
+    }
+    if (total > most_entries) return {};
+  }
+  return counts;
+}
+
+bool SparseCholesky::analyze(const SymmetricPattern& pattern, std::size_t most_entries) {
+  size_ = pattern.size();
+  std::vector<std::uint32_t> parent;
+  const auto counts = count_columns(pattern, parent, most_entries);
+  if (counts.size() < size_) return false;
+  starts_.assign(size_ + 1, 0);
+  for (const std::uint32_t i : pattern.rows) ++starts_[i + 1];
+  std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
+  entry_row_.resize(pattern.rows.size());
+  entry_.resize(pattern.rows.size());
+  std::vector<std::size_t> next(starts_.begin(), starts_.end() - 1);
+  for (std::uint32_t k = 0; k < size_; ++k) {
+    for (std::size_t e = pattern.starts[k]; e < pattern.starts[k + 1]; ++e) {
+      const std::size_t to = next[pattern.rows[e]]++;
+      entry_row_[to] = k;
+      entry_[to] = e;
+    }
+  }
+  find_blocks(counts, parent);
+  list_rows();
+  place_.assign(size_, 0);
+  work_.assign(size_, 0.0);
+  return true;
+}
+
+// Neighbouring columns, each the parent of the one before, make a block if few of its entries are
+// then zeros.
+void SparseCholesky::find_blocks(std::span<const std::size_t> counts,
+                                 std::span<const std::uint32_t> parent) {
+  constexpr double kZeros = 0.15;
+  constexpr std::size_t kFewZeros = 64;
+  blocks_.clear();
+  std::vector<std::size_t> entries;  // of L in each block
+  for (std::uint32_t k = 0; k < size_; ++k) {
+    blocks_.push_back({k, k + 1, 0, counts[k], 0});
+    entries.push_back(counts[k]);
+    while (blocks_.size() > 1) {
+      const Block& last = blocks_.back();
+      Block& before = blocks_[blocks_.size() - 2];
+      if (parent[before.end - 1] != last.begin) break;
+      const std::size_t width = before.width() + last.width();
+      const std::size_t num_rows = before.width() + last.num_rows;
+      const std::size_t held = width * num_rows - width * (width - 1) / 2;
+      const std::size_t needed = entries[entries.size() - 2] + entries.back();
+      if (static_cast<double>(held - needed) > kZeros * static_cast<double>(held) &&
+          held - needed > kFewZeros) {
+        break;
+      }
+      before.end = last.end;
+      before.num_rows = num_rows;
+      blocks_.pop_back();
+      entries.pop_back();
+      entries.back() = needed;
+    }
+  }
+}
+
+// Rows of a block: those of its entries and of the blocks whose first row below is one of its
+// columns.
+void SparseCholesky::list_rows() {
+  block_of_.resize(size_);
+  for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+    std::fill(block_of_.begin() + blocks_[b].begin, block_of_.begin() + blocks_[b].end, b);
+  }
+  rows_.clear();
+  std::vector<std::uint32_t> stamp(size_, kNone);
+  std::vector<std::vector<std::uint32_t>> children(blocks_.size());
+  std::size_t num_values = 0;
+  for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+    Block& block = blocks_[b];
+    block.first_row = rows_.size();
+    const auto add = [&](std::uint32_t row) {
+      if (row < block.begin || stamp[row] == b) return;
+      stamp[row] = b;
+      rows_.push_back(row);
+    };
+    for (std::uint32_t k = block.begin; k < block.end; ++k) add(k);
+    for (std::size_t e = starts_[block.begin]; e < starts_[block.end]; ++e) add(entry_row_[e]);
+    for (const std::uint32_t c : children[b]) {
+      const Block& child = blocks_[c];
+      for (std::size_t r = child.width(); r < child.num_rows; ++r) add(rows_[child.first_row + r]);
+    }
+    std::sort(rows_.begin() + static_cast<std::ptrdiff_t>(block.first_row), rows_.end());
+    block.num_rows = rows_.size() - block.first_row;
+    block.first_value = num_values;
+    num_values += block.width() * block.num_rows;
+    if (block.num_rows > block.width()) {
+      children[block_of_[rows_[block.first_row + block.width()]]].push_back(b);
+    }
+  }
+  values_.resize(num_values);
+}
+
+// block -= the products of the rows of `from` that are columns of the block, its rows from `first`,
+// with all rows from there on.
+void SparseCholesky::subtract(const Block& from, std::size_t first, const Block& block) {
+  const std::uint32_t* const rows = rows_.data() + from.first_row;
+  for (std::size_t q = first; q < from.num_rows && rows[q] < block.end; ++q) {
+    const double* const source = values_.data() + from.first_value + q;
+    const std::size_t size = from.num_rows - q;
+    combine(source, source, from.num_rows, from.width(), size, work_.data());
+    double* const column =
+        values_.data() + block.first_value + (rows[q] - block.begin) * block.num_rows;
+    for (std::size_t r = 0; r < size; ++r) column[place_[rows[q + r]]] -= work_[r];
+  }
+}
+
+bool SparseCholesky::factorize_block(const Block& block) {
+  double* const values = values_.data() + block.first_value;
+  const std::size_t stride = block.num_rows;
+  for (std::size_t j = 0; j < block.width(); ++j) {
+    double* const column = values + j * stride + j;
+    combine(values + j, values + j, stride, j, stride - j, work_.data());
+    for (std::size_t r = 0; r < stride - j; ++r) column[r] -= work_[r];
+    if (!(column[0] > 0)) return false;
+    const double root = std::sqrt(column[0]);
+    column[0] = root;
+    for (std::size_t r = 1; r < stride - j; ++r) column[r] /= root;
+  }
+  return true;
+}
+
+bool SparseCholesky::factorize(std::span<const double> values) {
+  std::fill(values_.begin(), values_.end(), 0.0);
+  // Blocks that still have rows in later ones wait at the next of these.
+  std::vector<std::uint32_t> waiting(blocks_.size(), kNone), behind(blocks_.size(), kNone);
+  std::vector<std::size_t> first(blocks_.size());
+  const auto wait = [&](std::uint32_t b, std::size_t row) {
+    if (row >= blocks_[b].num_rows) return;
+    first[b] = row;
+    std::uint32_t& queue = waiting[block_of_[rows_[blocks_[b].first_row + row]]];
+    behind[b] = queue;
+    queue = b;
+  };
+  for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+    const Block& block = blocks_[b];
+    for (std::uint32_t r = 0; r < block.num_rows; ++r) place_[rows_[block.first_row + r]] = r;
+    for (std::uint32_t k = block.begin; k < block.end; ++k) {
+      double* const column =
+          values_.data() + block.first_value + (k - block.begin) * block.num_rows;
+      for (std::size_t e = starts_[k]; e < starts_[k + 1]; ++e) {
+        column[place_[entry_row_[e]]] = values[entry_[e]];
+      }
+    }
+    for (std::uint32_t d = waiting[b]; d != kNone;) {
+      const std::uint32_t after = behind[d];
+      const Block& from = blocks_[d];
+      subtract(from, first[d], block);
+      std::size_t row = first[d];
+      while (row < from.num_rows && rows_[from.first_row + row] < block.end) ++row;
+      wait(d, row);
+      d = after;
+    }
+    if (!factorize_block(block)) return false;
+    wait(b, block.width());
+  }
+  return true;
+}
+
+void SparseCholesky::solve(std::span<double> x) const {
+  for (const Block& block : blocks_) {
+    for (std::size_t j = 0; j < block.width(); ++j) {
+      const double* const column = values_.data() + block.first_value + j * block.num_rows;
+      const std::uint32_t* const rows = rows_.data() + block.first_row;
+      const double value = x[rows[j]] /= column[j];
+      for (std::size_t r = j + 1; r < block.num_rows; ++r) x[rows[r]] -= value * column[r];
+    }
+  }
+  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+    for (std::size_t j = block->width(); j-- > 0;) {
+      const double* const column = values_.data() + block->first_value + j * block->num_rows;
+      const std::uint32_t* const rows = rows_.data() + block->first_row;
+      double value = x[rows[j]];
+      for (std::size_t r = j + 1; r < block->num_rows; ++r) value -= x[rows[r]] * column[r];
+      x[rows[j]] = value / column[j];
+    }
+  }
+}
+
+}  // namespace margrove::detail

@@ -1,0 +1,395 @@
+#include "outputs/chain/chain.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/simd.hpp"
+#include "margrove/errors.hpp"
+
+namespace margrove {
+namespace {
+
+// scores[k] += scale sum_j values[j] w[columns[j] K + k]
+MARGROVE_MULTIVERSION
+void add_rows(const FeatureId* columns, const float* values, std::size_t size, const float* w,
+              std::size_t K, double scale, double* scores) {
+  constexpr std::size_t kAhead = 8;
+  for (std::size_t j = 0; j < size; ++j) {
+    if (j + kAhead < size) __builtin_prefetch(&w[columns[j + kAhead] * K]);
+    const double x = static_cast<double>(values[j]) * scale;
+    const float* row = &w[columns[j] * K];
+    for (std::size_t k = 0; k < K; ++k) scores[k] += x * static_cast<double>(row[k]);
+  }
+}
+
+// max_b transitions[b] + suffix[b]; the lowest b that reaches it.
+std::uint32_t best_next(const double* transitions, const double* suffix, std::size_t size,
+                        double weight, double& best) {
+  std::uint32_t arg = 0;
+  best = -std::numeric_limits<double>::infinity();
+  for (std::size_t b = 0; b < size; ++b) {
+    const double value = weight * transitions[b] + suffix[b];
+    if (value > best) {
+      best = value;
+      arg = static_cast<std::uint32_t>(b);
+    }
+  }
+  return arg;
+}
+
+constexpr std::size_t kLanes = 8;
+std::size_t padded(std::size_t K) { return (K + kLanes - 1) / kLanes * kLanes; }
+
+// suffix[a] += max_b weight from_b[b stride + a] + next[b]: eight tags a side by side, which need
+// no reduction. stride is a multiple of 8; suffix has K entries.
+MARGROVE_MULTIVERSION
+void add_best_next(const double* from_b, const double* next, std::size_t K, std::size_t stride,
+                   double weight, double* suffix) {
+  for (std::size_t a = 0; a < K; a += kLanes) {
+    double best[kLanes];
+    for (std::size_t j = 0; j < kLanes; ++j) best[j] = weight * from_b[a + j] + next[0];
+    for (std::size_t b = 1; b < K; ++b) {
+      const double* row = &from_b[b * stride + a];
+      const double rest = next[b];
+#pragma omp simd
+      for (std::size_t j = 0; j < kLanes; ++j) {
+        const double value = weight * row[j] + rest;
+        best[j] = value > best[j] ? value : best[j];
+      }
+    }
+    const std::size_t size = std::min(kLanes, K - a);
+    for (std::size_t j = 0; j < size; ++j) suffix[a + j] += best[j];
+  }
+}
+
+}  // namespace
+
+void check_sequences(const SequenceData& data) {
+  const std::size_t tokens = data.X.num_rows();
+  require(data.tags.size() == tokens, "sequences: there are ", data.tags.size(), " tags, but ",
+          tokens, " tokens; there must be one tag a token");
+  require(data.pointers.front() == 0 && data.pointers.back() == tokens,
+          "sequences: pointers end at ", data.pointers.back(), ", but must end at ", tokens,
+          ", the number of tokens");
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    require(data.pointers[i] < data.pointers[i + 1], "sequences: sequence ", i,
+            " is empty, but must have at least one token");
+  }
+  for (std::size_t t = 0; t < tokens; ++t) {
+    require(data.tags[t] < data.num_tags, "sequences: tags[", t, "] is ", data.tags[t],
+            ", but must be < ", data.num_tags);
+  }
+  require(data.outside_tag < std::max(1U, data.num_tags), "sequences: the outside tag is ",
+          data.outside_tag, ", but must be < ", data.num_tags);
+}
+
+ChainOracle::ChainOracle(ChainWorkspace& workspace, std::uint32_t num_tags,
+                         std::span<const std::uint32_t> truth, Criteria criteria,
+                         std::uint32_t outside_tag)
+    : workspace_(workspace),
+      length_(workspace.emissions.size() / num_tags),
+      num_tags_(num_tags),
+      truth_(truth),
+      criteria_(criteria),
+      outside_tag_(outside_tag) {
+  if (!truth.empty()) truth_score_ = score(truth);
+}
+
+PartCriteria ChainOracle::part(std::size_t t, std::uint32_t k) const {
+  return part_criteria(criteria_, k != outside_tag_, truth_[t] != outside_tag_, k == truth_[t]);
+}
+
+double ChainOracle::score(std::span<const std::uint32_t> y) const {
+  const auto& w = workspace_;
+  double sum = w.start[y[0]] + w.end[y[length_ - 1]];
+  for (std::size_t t = 0; t < length_; ++t) {
+    sum += w.emissions[t * num_tags_ + y[t]];
+    if (t > 0) sum += w.transitions[y[t - 1] * num_tags_ + y[t]];
+  }
+  return sum;
+}
+
+Candidate<TagSequence> ChainOracle::evaluate(const TagSequence& y) const {
+  PartCriteria sum{0.0, 0.0};
+  for (std::size_t t = 0; t < length_; ++t) {
+    const PartCriteria p = part(t, y[t]);
+    sum.constant += p.constant;
+    sum.g += p.g;
+  }
+  return {y, score(y) - truth_score_ + sum.constant, sum.g, sum.constant};
+}
+
+Candidate<TagSequence> ChainOracle::truth() const {
+  return evaluate(TagSequence(truth_.begin(), truth_.end()));
+}
+
+void ChainOracle::fill_nodes(double w_m, double w_g, bool with_ties) const {
+  auto& w = workspace_;
+  const std::size_t K = num_tags_;
+  w.nodes.resize(length_ * K);
+  if (with_ties) w.ties.resize(length_ * K);
+  for (std::size_t t = 0; t < length_; ++t) {
+    const double* emissions = &w.emissions[t * K];
+    double* nodes = &w.nodes[t * K];
+    if (truth_.empty()) {
+      for (std::size_t k = 0; k < K; ++k) nodes[k] = w_m * emissions[k];
+    } else if (criteria_ == Criteria::hamming) {
+      for (std::size_t k = 0; k < K; ++k) nodes[k] = w_m * emissions[k] + w_g;
+      nodes[truth_[t]] -= w_g;
+    } else {
+      for (std::uint32_t k = 0; k < K; ++k) {
+        const PartCriteria p = part(t, k);
+        nodes[k] = w_m * (emissions[k] + p.constant) + w_g * p.g;
+      }
+    }
+    const bool first = t == 0, last = t + 1 == length_;
+    for (std::size_t k = 0; k < K && (first || last); ++k) {
+      nodes[k] += w_m * ((first ? w.start[k] : 0.0) + (last ? w.end[k] : 0.0));
+    }
+    for (std::uint32_t k = 0; k < K && with_ties; ++k) {
+      const PartCriteria p = part(t, k);
+      const double m =
+          emissions[k] + p.constant + (first ? w.start[k] : 0.0) + (last ? w.end[k] : 0.0);
+      w.ties[t * K + k] = w_m == 0.0 ? m : p.g;
+    }
+  }
+}
+
+// suffix[t][k]: the best that tokens t.. can reach with y_t = k; decoding forward then takes the
+// lowest tag that reaches it.
+TagSequence ChainOracle::viterbi(double transition_weight, double transition_ties,
+                                 bool with_ties) const {
+  auto& w = workspace_;
+  const std::size_t K = num_tags_, T = length_;
+  w.suffix = w.nodes;
+  TagSequence y(T);
+  if (!with_ties) {
+    for (std::size_t t = T - 1; t-- > 0;) {
+      add_best_next(w.transitions_to.data(), &w.suffix[(t + 1) * K], K, padded(K),
+                    transition_weight, &w.suffix[t * K]);
+    }
+    y[0] = static_cast<std::uint32_t>(
+        std::max_element(w.suffix.begin(), w.suffix.begin() + static_cast<std::ptrdiff_t>(K)) -
+        w.suffix.begin());
+    double ignored;
+    for (std::size_t t = 1; t < T; ++t) {
+      y[t] =
+          best_next(&w.transitions[y[t - 1] * K], &w.suffix[t * K], K, transition_weight, ignored);
+    }
+    return y;
+  }
+  // Two values compared one after the other.
+  w.suffix_ties = w.ties;
+  w.next.assign(T * K, 0);
+  for (std::size_t t = T - 1; t-- > 0;) {
+    for (std::size_t a = 0; a < K; ++a) {
+      double best = 0.0, best_ties = 0.0;
+      for (std::size_t b = 0; b < K; ++b) {
+        const double transition = w.transitions[a * K + b];
+        const double value = transition_weight * transition + w.suffix[(t + 1) * K + b];
+        const double ties = transition_ties * transition + w.suffix_ties[(t + 1) * K + b];
+        if (b == 0 || value > best || (value == best && ties > best_ties)) {
+          best = value;
+          best_ties = ties;
+          w.next[t * K + a] = static_cast<std::uint32_t>(b);
+        }
+      }
+      w.suffix[t * K + a] += best;
+      w.suffix_ties[t * K + a] += best_ties;
+    }
+  }
+  for (std::uint32_t k = 1; k < K; ++k) {
+    const double value = w.suffix[k], best = w.suffix[y[0]];
+    if (value > best || (value == best && w.suffix_ties[k] > w.suffix_ties[y[0]])) y[0] = k;
+  }
+  for (std::size_t t = 1; t < T; ++t) y[t] = w.next[(t - 1) * K + y[t - 1]];
+  return y;
+}
+
+Candidate<TagSequence> ChainOracle::argmax(double w_m, double w_g) const {
+  const bool with_ties = w_m == 0.0 || w_g == 0.0;
+  fill_nodes(w_m, w_g, with_ties);
+  return evaluate(viterbi(w_m, w_m == 0.0 ? 1.0 : 0.0, with_ties));
+}
+
+TagSequence ChainOracle::decode() const {
+  fill_nodes(1.0, 0.0, false);
+  return viterbi(1.0, 0.0, false);
+}
+
+namespace {
+
+// A suffix of tags among the k best from its first token and tag on: what it reaches, and where it
+// goes on (the next tag, and the rank among those from there).
+struct Suffix {
+  double value, ties;
+  std::uint32_t next, rank;
+  bool operator<(const Suffix& other) const {
+    return value != other.value ? value < other.value : ties < other.ties;
+  }
+};
+
+}  // namespace
+
+// best[(t K + a) k ..]: the counts[t K + a] best suffixes from token t with tag a on, best first:
+// a merge of the lists of the tags that follow. Of equal ones the lowest tag comes first.
+std::vector<Candidate<TagSequence>> ChainOracle::k_best(double w_m, double w_g, int k) const {
+  fill_nodes(w_m, w_g, true);
+  const auto& w = workspace_;
+  const std::size_t K = num_tags_, T = length_, limit = static_cast<std::size_t>(k);
+  const double transition_ties = w_m == 0.0 ? 1.0 : 0.0;
+  std::vector<Suffix> best(T * K * limit), heads(K);
+  std::vector<std::uint32_t> counts(T * K, 0);
+  // The `limit` best of heads and what follows each in its list; after(b, rank) is the entry there.
+  const auto merge = [&](Suffix* out, const auto& after, const std::uint32_t* lengths) {
+    std::uint32_t count = 0;
+    std::size_t open = K;
+    for (; count < limit && open > 0; ++count) {
+      const auto top = std::max_element(heads.begin(), heads.end());
+      out[count] = *top;
+      const std::uint32_t rank = top->rank + 1;
+      if (rank < lengths[top->next]) {
+        *top = after(top->next, rank);
+      } else {
+        top->value = top->ties = -std::numeric_limits<double>::infinity();
+        --open;
+      }
+    }
+    return count;
+  };
+  for (std::size_t t = T; t-- > 0;) {
+    for (std::size_t a = 0; a < K; ++a) {
+      Suffix* out = &best[(t * K + a) * limit];
+      const double node = w.nodes[t * K + a], ties = w.ties[t * K + a];
+      if (t + 1 == T) {
+        out[0] = {node, ties, 0, 0};
+        counts[t * K + a] = 1;
+        continue;
+      }
+      const auto after = [&](std::uint32_t b, std::uint32_t rank) {
+        const double transition = w.transitions[a * K + b];
+        const Suffix& rest = best[((t + 1) * K + b) * limit + rank];
+        return Suffix{node + w_m * transition + rest.value,
+                      ties + transition_ties * transition + rest.ties, b, rank};
+      };
+      for (std::uint32_t b = 0; b < K; ++b) heads[b] = after(b, 0);
+      counts[t * K + a] = merge(out, after, &counts[(t + 1) * K]);
+    }
+  }
+  const auto whole = [&](std::uint32_t a, std::uint32_t rank) {
+    const Suffix& rest = best[a * limit + rank];
+    return Suffix{rest.value, rest.ties, a, rank};
+  };
+  for (std::uint32_t a = 0; a < K; ++a) heads[a] = whole(a, 0);
+  std::vector<Suffix> starts(limit);
+  starts.resize(merge(starts.data(), whole, counts.data()));
+  std::vector<Candidate<TagSequence>> result;
+  for (const Suffix& start : starts) {
+    TagSequence y(T);
+    Suffix at = start;
+    for (std::size_t t = 0; t < T; ++t) {
+      y[t] = at.next;
+      at = best[(t * K + y[t]) * limit + at.rank];
+    }
+    result.push_back(evaluate(y));
+  }
+  return result;
+}
+
+std::optional<Candidate<TagSequence>> ChainOracle::argmax_without(
+    double w_m, double w_g, std::span<const TagSequence> banned) const {
+  for (auto& y : k_best(w_m, w_g, static_cast<int>(banned.size()) + 1)) {
+    if (std::find(banned.begin(), banned.end(), y.y) == banned.end()) return y;
+  }
+  return std::nullopt;
+}
+
+void score_chain(const CsrView& X, std::size_t begin, std::size_t end, std::size_t num_features,
+                 std::uint32_t num_tags, ScaledWeights w, ChainWorkspace& workspace) {
+  const std::size_t K = num_tags;
+  workspace.emissions.assign((end - begin) * K, 0.0);
+  for (std::size_t t = begin; t < end; ++t) {
+    const SparseRow x = X.row(t);
+    const auto known = static_cast<std::size_t>(
+        std::lower_bound(x.columns.begin(), x.columns.end(), num_features) - x.columns.begin());
+    add_rows(x.columns.data(), x.values.data(), known, w.values.data(), K, w.scale,
+             &workspace.emissions[(t - begin) * K]);
+  }
+  const auto copy_scaled = [&](std::size_t offset, std::size_t size, std::vector<double>& out) {
+    out.resize(size);
+    for (std::size_t k = 0; k < size; ++k) {
+      out[k] = w.scale * static_cast<double>(w.values[offset + k]);
+    }
+  };
+  const std::size_t offset = num_features * K;
+  copy_scaled(offset, K * K, workspace.transitions);
+  copy_scaled(offset + K * K, K, workspace.start);
+  copy_scaled(offset + K * K + K, K, workspace.end);
+  const std::size_t stride = padded(K);
+  workspace.transitions_to.assign(K * stride, 0.0);
+  for (std::size_t a = 0; a < K; ++a) {
+    for (std::size_t b = 0; b < K; ++b) {
+      workspace.transitions_to[b * stride + a] = workspace.transitions[a * K + b];
+    }
+  }
+}
+
+TagSequence decode_chain(const CsrView& X, std::size_t begin, std::size_t end,
+                         std::size_t num_features, std::uint32_t num_tags, ScaledWeights w,
+                         ChainWorkspace& workspace) {
+  score_chain(X, begin, end, num_features, num_tags, w, workspace);
+  return ChainOracle(workspace, num_tags, {}, Criteria::hamming, 0).decode();
+}
+
+ChainOracle ChainModel::oracle(std::size_t i, ScaledWeights w, ChainWorkspace& workspace) const {
+  score_chain(data_.X, data_.pointers[i], data_.pointers[i + 1], data_.X.num_columns(),
+              data_.num_tags, w, workspace);
+  return {workspace, data_.num_tags, data_.tags_of(i), criteria_, data_.outside_tag};
+}
+
+// add(index, value) for what phi(x_i, y) - phi(x_i, y_i) is the sum of; an index may come back.
+template <class Add>
+void ChainModel::for_each_change(std::size_t i, const TagSequence& y, const Add& add) const {
+  const std::uint64_t K = data_.num_tags;
+  const std::uint64_t offset = data_.X.num_columns() * K;
+  const auto truth = data_.tags_of(i);
+  const auto move = [&](std::uint64_t from, std::uint32_t now, std::uint32_t before) {
+    if (now == before) return;
+    add(from + now, 1.0F);
+    add(from + before, -1.0F);
+  };
+  for (std::size_t t = 0; t < y.size(); ++t) {
+    if (y[t] != truth[t]) {
+      const SparseRow x = data_.X.row(data_.pointers[i] + t);
+      for (std::size_t j = 0; j < x.size(); ++j) {
+        add(x.columns[j] * K + y[t], x.values[j]);
+        add(x.columns[j] * K + truth[t], -x.values[j]);
+      }
+    }
+    if (t > 0 && (y[t] != truth[t] || y[t - 1] != truth[t - 1])) {
+      add(offset + y[t - 1] * K + y[t], 1.0F);
+      add(offset + truth[t - 1] * K + truth[t], -1.0F);
+    }
+  }
+  move(offset + K * K, y.front(), truth.front());
+  move(offset + K * K + K, y.back(), truth.back());
+}
+
+void ChainModel::difference(std::size_t i, const TagSequence& y, SparseVector& difference) const {
+  for_each_change(i, y, [&](std::uint64_t index, float value) { difference.add(index, value); });
+  merge_repeated(difference);
+}
+
+void ChainModel::add_difference(std::size_t i, const TagSequence& y, double factor,
+                                std::span<float> w) const {
+  for_each_change(i, y, [&](std::uint64_t index, float value) {
+    w[index] += static_cast<float>(factor * static_cast<double>(value));
+  });
+}
+
+TagSequence ChainModel::truth(std::size_t i) const {
+  const auto tags = data_.tags_of(i);
+  return {tags.begin(), tags.end()};
+}
+
+}  // namespace margrove

@@ -1,0 +1,121 @@
+#pragma once
+// Linear chains: f(x, y) = sum_t <w_{y_t}, x_t> + sum_t A[y_{t-1}, y_t] + start[y_1] + end[y_T].
+// The transitions are free of x, features belong to tokens. First order: every call is a Viterbi
+// pass, O(T K^2) for T tokens and K tags.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "margrove/csr_matrix.hpp"
+#include "structured/criteria.hpp"
+#include "structured/oracle.hpp"
+
+namespace margrove {
+
+/// Sequences of tokens with features and tags.
+struct SequenceData {
+  std::vector<std::size_t> pointers{0};  // sequence i: tokens [pointers[i], pointers[i + 1])
+  CsrMatrix X;                           // one row a token
+  std::vector<std::uint32_t> tags;       // one a token, < num_tags
+  std::uint32_t num_tags = 0;
+  std::uint32_t outside_tag = 0;  // the tag that stands for "nothing" in Micro-F1
+
+  std::size_t size() const { return pointers.size() - 1; }
+  std::size_t length(std::size_t i) const { return pointers[i + 1] - pointers[i]; }
+  std::span<const std::uint32_t> tags_of(std::size_t i) const {
+    return std::span(tags).subspan(pointers[i], length(i));
+  }
+};
+
+/// Throws InvalidInput naming the first sequence or token at fault: an empty sequence, a tag out of
+/// range, sizes that do not match, columns that are not in order.
+void check_sequences(const SequenceData& data);
+
+using TagSequence = std::vector<std::uint32_t>;
+
+/// Scratch of one thread.
+struct ChainWorkspace {
+  std::vector<double> emissions;       // T x K
+  std::vector<double> transitions;     // K x K, from x to
+  std::vector<double> transitions_to;  // to x from, rows padded with zeros to a multiple of 8
+  std::vector<double> start, end;      // K
+  std::vector<double> nodes, ties, suffix, suffix_ties;
+  std::vector<std::uint32_t> next;
+};
+
+class ChainOracle {
+ public:
+  using Labelling = TagSequence;
+
+  /// Refers to its arguments. `truth` may be empty: then only decode() may be called.
+  ChainOracle(ChainWorkspace& workspace, std::uint32_t num_tags,
+              std::span<const std::uint32_t> truth, Criteria criteria, std::uint32_t outside_tag);
+
+  Candidate<TagSequence> argmax(double w_m, double w_g) const;
+  Candidate<TagSequence> truth() const;
+  Candidate<TagSequence> evaluate(const TagSequence& y) const;
+  /// O(T K^2 k).
+  std::vector<Candidate<TagSequence>> k_best(double w_m, double w_g, int k) const;
+  /// By the |banned| + 1 best.
+  std::optional<Candidate<TagSequence>> argmax_without(double w_m, double w_g,
+                                                       std::span<const TagSequence> banned) const;
+  /// argmax f(x, y).
+  TagSequence decode() const;
+
+ private:
+  // What tag k at token t adds to the two criteria beside the score.
+  PartCriteria part(std::size_t t, std::uint32_t k) const;
+  double score(std::span<const std::uint32_t> y) const;
+  // nodes: what is maximised over; ties: what decides where it is equal (used if with_ties).
+  void fill_nodes(double w_m, double w_g, bool with_ties) const;
+  TagSequence viterbi(double transition_weight, double transition_ties, bool with_ties) const;
+
+  ChainWorkspace& workspace_;
+  std::size_t length_;
+  std::uint32_t num_tags_;
+  std::span<const std::uint32_t> truth_;
+  Criteria criteria_;
+  std::uint32_t outside_tag_;
+  double truth_score_ = 0.0;
+};
+
+/// Weights: feature f's K tags side by side from f K on; then A by rows, start and end.
+class ChainModel {
+ public:
+  using Labelling = TagSequence;
+  using Workspace = ChainWorkspace;
+
+  /// Refers to `data`, which check_sequences() accepts.
+  ChainModel(const SequenceData& data, Criteria criteria) : data_(data), criteria_(criteria) {}
+
+  std::size_t num_examples() const { return data_.size(); }
+  std::size_t num_weights() const { return num_weights(data_.X.num_columns(), data_.num_tags); }
+  static std::size_t num_weights(std::size_t num_features, std::size_t num_tags) {
+    return num_features * num_tags + num_tags * num_tags + 2 * num_tags;
+  }
+  ChainOracle oracle(std::size_t i, ScaledWeights w, ChainWorkspace& workspace) const;
+  void difference(std::size_t i, const TagSequence& y, SparseVector& difference) const;
+  /// w += factor * difference.
+  void add_difference(std::size_t i, const TagSequence& y, double factor, std::span<float> w) const;
+  TagSequence truth(std::size_t i) const;
+
+ private:
+  template <class Add>
+  void for_each_change(std::size_t i, const TagSequence& y, const Add& add) const;
+
+  const SequenceData& data_;
+  Criteria criteria_;
+};
+
+/// Scores tokens [begin, end) of X, whose columns beyond num_features are skipped, into the
+/// workspace.
+void score_chain(const CsrView& X, std::size_t begin, std::size_t end, std::size_t num_features,
+                 std::uint32_t num_tags, ScaledWeights w, ChainWorkspace& workspace);
+/// The best tags of those tokens.
+TagSequence decode_chain(const CsrView& X, std::size_t begin, std::size_t end,
+                         std::size_t num_features, std::uint32_t num_tags, ScaledWeights w,
+                         ChainWorkspace& workspace);
+
+}  // namespace margrove

@@ -1,0 +1,184 @@
+#include "outputs/chain/token_features.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "margrove/errors.hpp"
+
+namespace margrove {
+namespace {
+
+bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// ASCII only: other bytes stay as they are.
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (is_upper(c)) c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+// "Xxx-99" with runs cut to two: X upper, x lower, 9 digit, u any byte beyond ASCII.
+std::string shape(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const char kind = is_upper(c)   ? 'X'
+                      : is_lower(c) ? 'x'
+                      : is_digit(c) ? '9'
+                      : (c & 0x80)  ? 'u'
+                                    : c;
+    const std::size_t n = out.size();
+    if (n >= 2 && out[n - 1] == kind && out[n - 2] == kind) continue;
+    out.push_back(kind);
+  }
+  return out;
+}
+
+// The bytes of the first (or last) `count` characters; empty if the text is not longer.
+std::string_view affix(std::string_view text, int count, bool from_end) {
+  const auto starts = [&](std::size_t k) { return (text[k] & 0xC0) != 0x80; };
+  if (from_end) {
+    std::size_t k = text.size();
+    while (k > 0) {
+      --k;
+      if (starts(k) && --count == 0) return k > 0 ? text.substr(k) : std::string_view{};
+    }
+    return {};
+  }
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    if (starts(k) && count-- == 0) return text.substr(0, k);
+  }
+  return {};
+}
+
+// "name:number" -> number
+bool parse_numeric(std::string_view cell, std::string_view& name, float& value) {
+  const auto colon = cell.rfind(':');
+  if (colon == std::string_view::npos || colon == 0 || colon + 1 == cell.size()) return false;
+  const auto text = cell.substr(colon + 1);
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  name = cell.substr(0, colon);
+  return end.ec == std::errc() && end.ptr == text.data() + text.size();
+}
+
+}  // namespace
+
+void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
+                    std::vector<TokenFeature>& features) {
+  features.clear();
+  const std::size_t length = corpus.num_tokens(sentence);
+  const std::string& word = corpus.cell(sentence, token, 0);
+  const auto add = [&](std::string_view kind, std::string_view value) {
+    std::string name(kind);
+    name += '=';
+    name += value;
+    features.push_back({std::move(name), 1.0F});
+  };
+  features.push_back({"bias", 1.0F});
+  add("w", lower(word));
+  add("form", word);
+  add("s", shape(word));
+  for (int count = 1; count <= 4; ++count) {
+    const std::string digit = std::to_string(count);
+    if (const auto text = affix(word, count, false); !text.empty()) add("p" + digit, lower(text));
+    if (const auto text = affix(word, count, true); !text.empty()) add("e" + digit, lower(text));
+  }
+  if (is_upper(word.front())) features.push_back({token == 0 ? "first-upper" : "upper", 1.0F});
+  if (std::all_of(word.begin(), word.end(), is_upper)) features.push_back({"all-upper", 1.0F});
+  if (std::any_of(word.begin(), word.end(), is_digit)) features.push_back({"digit", 1.0F});
+  if (word.find('-') != std::string::npos) features.push_back({"hyphen", 1.0F});
+  static constexpr std::pair<int, const char*> kNeighbours[] = {
+      {-2, "-2"}, {-1, "-1"}, {1, "+1"}, {2, "+2"}};
+  for (const auto& [distance, sign] : kNeighbours) {
+    const auto at = static_cast<std::ptrdiff_t>(token) + distance;
+    if (at < 0 || at >= static_cast<std::ptrdiff_t>(length)) {
+      if (distance == -1 || distance == 1) add(std::string("edge") + sign, "");
+      continue;
+    }
+    const std::string& other = corpus.cell(sentence, static_cast<std::size_t>(at), 0);
+    add(std::string("w") + sign, lower(other));
+    add(std::string("s") + sign, shape(other));
+  }
+  for (std::size_t column = 1; column < corpus.num_columns; ++column) {
+    const std::string& cell = corpus.cell(sentence, token, column);
+    std::string_view name;
+    float value;
+    if (parse_numeric(cell, name, value)) {
+      if (value != 0.0F) features.push_back({concat("c", column, ":", name), value});
+      continue;
+    }
+    add(concat("c", column), cell);
+    if (token > 0) add(concat("c", column, "-1"), corpus.cell(sentence, token - 1, column));
+    if (token + 1 < length)
+      add(concat("c", column, "+1"), corpus.cell(sentence, token + 1, column));
+  }
+}
+
+FeatureTable::FeatureTable(std::vector<std::string> names) : names_(std::move(names)) {
+  for (std::uint32_t k = 0; k < names_.size(); ++k) ids_.emplace(names_[k], k);
+}
+
+FeatureTable FeatureTable::collect(const ColumnCorpus& corpus, int min_count) {
+  std::unordered_map<std::string, std::uint32_t> ids;
+  std::vector<std::string> names;
+  std::vector<int> counts;
+  std::vector<TokenFeature> features;
+  for (std::size_t i = 0; i < corpus.sentences.size(); ++i) {
+    for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
+      token_features(corpus, i, t, features);
+      for (auto& f : features) {
+        const auto [at, is_new] = ids.emplace(f.name, static_cast<std::uint32_t>(names.size()));
+        if (is_new) {
+          names.push_back(std::move(f.name));
+          counts.push_back(0);
+        }
+        ++counts[at->second];
+      }
+    }
+  }
+  std::vector<std::string> kept;
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    if (counts[k] >= min_count) kept.push_back(std::move(names[k]));
+  }
+  return FeatureTable(std::move(kept));
+}
+
+SequenceData FeatureTable::encode(const ColumnCorpus& corpus, std::uint32_t outside_tag) const {
+  SequenceData data;
+  data.num_tags = static_cast<std::uint32_t>(corpus.tags.size());
+  data.outside_tag = outside_tag;
+  data.X = CsrMatrix(size());
+  std::vector<TokenFeature> features;
+  std::vector<std::pair<FeatureId, float>> entries;
+  std::vector<FeatureId> columns;
+  std::vector<float> values;
+  for (std::size_t i = 0; i < corpus.sentences.size(); ++i) {
+    for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
+      token_features(corpus, i, t, features);
+      entries.clear();
+      for (const auto& f : features) {
+        if (const auto at = ids_.find(f.name); at != ids_.end()) {
+          entries.push_back({at->second, f.value});
+        }
+      }
+      std::sort(entries.begin(), entries.end());
+      columns.clear();
+      values.clear();
+      for (const auto& [column, value] : entries) {
+        if (!columns.empty() && columns.back() == column) continue;
+        columns.push_back(column);
+        values.push_back(value);
+      }
+      data.X.append_row(columns, values);
+      const auto& tags = corpus.sentences[i].tags;
+      data.tags.push_back(tags.empty() ? 0 : tags[t]);
+    }
+    data.pointers.push_back(data.tags.size());
+  }
+  return data;
+}
+
+}  // namespace margrove

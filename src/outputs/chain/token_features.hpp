@@ -1,0 +1,47 @@
+#pragma once
+// Features of the tokens of a column file, as text and as numbers.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "data/conll_reader.hpp"
+#include "outputs/chain/chain.hpp"
+
+namespace margrove {
+
+/// One feature of a token.
+struct TokenFeature {
+  std::string name;
+  float value;
+};
+
+/// The emission templates: lower-cased form, shape, prefixes and suffixes up to four characters,
+/// capitals, digits, hyphen, of the token; form and shape of its neighbours to a distance of two.
+/// Each further column is a feature of the token and its direct neighbours by its text, or, where
+/// it reads name:number, one of the token alone with that value.
+void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
+                    std::vector<TokenFeature>& features);
+
+/// Features by name, numbered in order of first appearance.
+class FeatureTable {
+ public:
+  FeatureTable() = default;
+  explicit FeatureTable(std::vector<std::string> names);
+  /// The features seen at least min_count times.
+  static FeatureTable collect(const ColumnCorpus& corpus, int min_count);
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(names_.size()); }
+  const std::vector<std::string>& names() const { return names_; }
+  /// The corpus as sequences; unknown features are left out, tags are the corpus's (0 where it has
+  /// none).
+  SequenceData encode(const ColumnCorpus& corpus, std::uint32_t outside_tag) const;
+
+ private:
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, std::uint32_t> ids_;
+};
+
+}  // namespace margrove

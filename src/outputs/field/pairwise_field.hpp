@@ -1,0 +1,152 @@
+#pragma once
+// Multi-label fields: f(x, y) = sum_k y_k <w_k, x> + sum_{k<l} theta_kl(y_k, y_l), theta free of x,
+// over all label sets, the empty one included. Maximisation is NP-hard: roof duality gives a bound
+// and fixes what it can, branch and bound does the rest, exactly unless it meets its limit.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "margrove/csr_matrix.hpp"
+#include "margrove/dataset.hpp"
+#include "outputs/field/roof_duality.hpp"
+#include "structured/criteria.hpp"
+#include "structured/oracle.hpp"
+
+namespace margrove {
+
+/// y_k for every label k, 0 or 1.
+using LabelVector = std::vector<std::uint8_t>;
+
+/// A point of the local polytope, which relaxes the label sets: y_k in [0, 1] of each label, then
+/// z_kl of the pairs k < l by rows, the share of k and l together,
+/// max(0, y_k + y_l - 1) <= z_kl <= min(y_k, y_l).
+struct FieldShares {
+  std::vector<float> labels, pairs;
+  bool operator==(const FieldShares&) const = default;
+};
+
+struct FieldWorkspace {
+  std::vector<double> unary;         // K: score of y_k = 1 against y_k = 0, the rest 0
+  std::vector<double> interactions;  // K x K, symmetric
+  std::vector<double> scaled_unary, scaled_interactions;
+  double constant = 0.0;                 // f of the empty set
+  std::vector<double> table_m, table_g;  // of all label sets, bit k for label k; lazily
+  std::vector<double> front;
+  RoofDual dual;
+};
+
+struct FieldOptions {
+  Criteria criteria = Criteria::hamming;
+  std::int64_t max_nodes = 2000;   // of one branch and bound
+  std::size_t max_tabulated = 16;  // labels up to which all sets may be listed
+  double pair_scale = 1.0;         // value of the pairs' features
+};
+
+class FieldOracle {
+ public:
+  using Labelling = LabelVector;
+  using RelaxedLabelling = FieldShares;
+
+  /// Refers to its arguments. `truth` may be empty: then only decode() may be called.
+  FieldOracle(FieldWorkspace& workspace, std::span<const std::uint8_t> truth,
+              const FieldOptions& options);
+
+  Candidate<LabelVector> argmax(double w_m, double w_g) const;
+  Candidate<LabelVector> truth() const;
+  Candidate<LabelVector> evaluate(const LabelVector& y) const;
+  /// With label k flipped, for each k: O(K |y|).
+  void neighbours(const LabelVector& y, std::vector<Place>& places) const;
+  LabelVector neighbour(LabelVector y, std::size_t k) const;
+  std::vector<Candidate<LabelVector>> k_best(double w_m, double w_g, int k) const;
+  std::optional<Candidate<LabelVector>> argmax_without(double w_m, double w_g,
+                                                       std::span<const LabelVector> banned) const;
+  /// All sets listed once an oracle, up to options.max_tabulated labels; beyond that branch and
+  /// bound on the Lagrangian of the two bounds.
+  std::optional<Candidate<LabelVector>> constrained_argmax(double w_m, double w_g,
+                                                           const SlopeBounds& bounds) const;
+  /// Of Hamming loss, up to options.max_tabulated labels: from the same list.
+  bool has_loss_front() const {
+    return options_.criteria == Criteria::hamming &&
+           workspace_.unary.size() <= options_.max_tabulated;
+  }
+  std::span<const double> loss_front() const;
+  Candidate<LabelVector> at_loss(std::uint32_t g) const;
+  /// The optimum of the linear programming relaxation (all in halves). Also at negative weights.
+  Candidate<FieldShares> relaxed_argmax(double w_m, double w_g) const;
+  Candidate<FieldShares> evaluate(const FieldShares& y) const;
+  LabelVector decode() const;
+
+  /// False if some call met max_nodes: its answer then may not be the best.
+  bool is_exact() const { return is_exact_; }
+
+ private:
+  struct Linear {  // of one criterion: constant + sum_k per_label[k] y_k
+    double constant = 0.0;
+    std::vector<double> per_label;
+  };
+  void solve(double w_m, double w_g, double w_constant = 0.0) const;
+  LabelVector rounded() const;
+  void tabulate() const;
+  LabelVector listed(std::size_t set) const;
+  std::optional<Candidate<LabelVector>> constrained_by_table(double w_m, double w_g,
+                                                             const SlopeBounds& bounds) const;
+  template <class Better>
+  void search(Wanted wanted, const Better& visit, const std::function<double()>& threshold) const;
+  double score(std::span<const std::uint8_t> y) const;
+
+  FieldWorkspace& workspace_;
+  std::span<const std::uint8_t> truth_;
+  Linear part_m_, part_g_;  // of m beside the score, of g
+  FieldOptions options_;
+  double truth_score_ = 0.0;
+  mutable bool is_exact_ = true;
+};
+
+/// Weights: feature f's labels side by side from f K on, then theta_kl(0,0), (0,1), (1,0), (1,1) of
+/// the pairs k < l by rows.
+class FieldModel {
+ public:
+  using Labelling = LabelVector;
+  using Workspace = FieldWorkspace;
+
+  /// Refers to X and labels. Throws InvalidInput: sizes that do not match, a label out of range.
+  FieldModel(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
+             FieldOptions options = {});
+
+  std::size_t num_examples() const { return truth_.size(); }
+  std::size_t num_weights() const { return num_weights(X_.num_columns(), num_labels_); }
+  static std::size_t num_weights(std::size_t num_features, std::size_t num_labels) {
+    return num_features * num_labels + 2 * num_labels * (num_labels - 1);
+  }
+  FieldOracle oracle(std::size_t i, ScaledWeights w, FieldWorkspace& workspace) const;
+  void difference(std::size_t i, const LabelVector& y, SparseVector& difference) const;
+  const LabelVector& truth(std::size_t i) const { return truth_[i]; }
+  std::uint32_t num_labels() const { return num_labels_; }
+  const CsrView& rows() const { return X_; }
+  double pair_scale() const { return options_.pair_scale; }
+  double squared_norm(std::size_t i) const { return squared_norms_[i]; }
+
+  // As ImplicitDifferences says: a set far from the truth differs in nonzeros x K weights.
+  void margins(std::size_t i, std::span<const LabelVector> labellings, ScaledWeights w,
+               FieldWorkspace& workspace, std::span<double> margins) const;
+  void difference_products(std::size_t i, std::span<const LabelVector> labellings,
+                           std::span<double> products) const;
+  void add_differences(std::size_t i, std::span<const LabelVector> labellings,
+                       std::span<const double> coefficients, FieldWorkspace& workspace,
+                       std::span<float> w) const;
+
+ private:
+  CsrView X_;
+  std::uint32_t num_labels_;
+  FieldOptions options_;
+  std::vector<LabelVector> truth_;
+  std::vector<double> squared_norms_;  // of the rows
+};
+
+/// Scores row x, whose columns beyond num_features are skipped, into the workspace.
+void score_field(const SparseRow& x, std::size_t num_features, std::uint32_t num_labels,
+                 ScaledWeights w, FieldWorkspace& workspace, double pair_scale = 1.0);
+
+}  // namespace margrove

@@ -1,0 +1,303 @@
+#include "outputs/label_set/label_set_oracle.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "margrove/errors.hpp"
+
+namespace margrove {
+namespace {
+
+// Sum over nodes of weight times distance(y's share - z's share).
+template <class Distance>
+double sum_of_differences(const NodeShares& y, const NodeShares& z, std::span<const double> weights,
+                          const Distance& distance) {
+  double sum = 0.0;
+  std::size_t p = 0, q = 0;
+  while (p < y.nodes.size() || q < z.nodes.size()) {
+    const bool in_y = q == z.nodes.size() || (p < y.nodes.size() && y.nodes[p] <= z.nodes[q]);
+    const bool in_z = p == y.nodes.size() || (q < z.nodes.size() && z.nodes[q] <= y.nodes[p]);
+    const NodeId n = in_y ? y.nodes[p] : z.nodes[q];
+    const double difference = (in_y ? y.share(p++) : 0.0) - (in_z ? z.share(q++) : 0.0);
+    sum += weights[n] * distance(difference);
+  }
+  return sum;
+}
+
+}  // namespace
+
+LabelSetModel::LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row,
+                             const LabelGraph& graph, std::span<const double> alpha,
+                             bool all_features, LabelSetMaximum maximum)
+    : scorer_(X, graph, alpha, all_features),
+      inference_(graph),
+      maximum_(maximum),
+      alpha_(alpha.begin(), alpha.end()),
+      leaf_(graph.num_nodes(), 0.0),
+      leaves_(graph.leaves().begin(), graph.leaves().end()),
+      above_(ancestor_sets(graph)) {
+  require(leaves_of_row.num_rows() == X.num_rows(), "label set model: ", leaves_of_row.num_rows(),
+          " label sets, but must be one a row of X, ", X.num_rows());
+  for (const NodeId leaf : leaves_) leaf_[leaf] = 1.0;
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    if (scorer_.column(n) == NodeScorer::kNoColumn) alpha_[n] = 0.0;  // no part of any difference
+  }
+  for (std::size_t i = 0; i < X.num_rows(); ++i) {
+    require(!leaves_of_row[i].empty(), "label set model: row ", i,
+            " has no label, but must have one or more");
+    std::vector<NodeId> y;
+    for (const NodeId leaf : leaves_of_row[i]) {
+      require(leaf < graph.num_nodes() && graph.is_leaf(leaf), "label set model: a label of row ",
+              i, " is ", leaf, ", but must be a leaf of the graph");
+      const auto path = above_[leaf];
+      y.insert(y.end(), path.begin(), path.end());
+    }
+    std::sort(y.begin(), y.end());
+    y.erase(std::unique(y.begin(), y.end()), y.end());
+    truth_.push_back({std::move(y), {}});
+  }
+}
+
+LabelSetModel::Oracle LabelSetModel::oracle(std::size_t i, ScaledWeights w, Workspace& ws) const {
+  scorer_.scores(i, w, ws.node_scores);
+  ws.scores.assign(leaf_.size(), 0.0);
+  for (std::uint32_t c = 0; c < scorer_.num_columns(); ++c) {
+    ws.scores[scorer_.node(c)] = static_cast<double>(ws.node_scores[c]);
+  }
+  Oracle oracle;
+  oracle.model_ = this;
+  oracle.example_ = i;
+  oracle.workspace_ = &ws;
+  for (const NodeId n : truth_[i].nodes) oracle.truth_score_ += ws.scores[n];
+  return oracle;
+}
+
+// Of all nodes, so that sum over y of rewards = w_m f(x, y) + w_g g(y) - w_g (leaves of y_i).
+void LabelSetModel::Oracle::load_rewards(double w_m, double w_g) const {
+  Workspace& ws = *workspace_;
+  ws.rewards.resize(ws.scores.size());
+  for (std::size_t n = 0; n < ws.scores.size(); ++n) ws.rewards[n] = w_m * ws.scores[n];
+  for (const NodeId leaf : model_->leaves_) ws.rewards[leaf] += w_g;
+  for (const NodeId n : model_->truth_[example_].nodes) {
+    ws.rewards[n] -= 2 * w_g * model_->leaf_[n];
+  }
+}
+
+Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::argmax(double w_m, double w_g) const {
+  return good_argmax(w_m, w_g, {}).candidate;
+}
+
+BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::good_argmax(
+    double w_m, double w_g, const SearchGoal& goal) const {
+  load_rewards(w_m, w_g);
+  Workspace& ws = *workspace_;
+  double num_true = 0;
+  for (const NodeId n : model_->truth_[example_].nodes) num_true += model_->leaf_[n];
+  const double constant = w_g * num_true - w_m * truth_score_;
+  SearchGoal of_sums = goal;
+  of_sums.floor -= constant;
+  Labelling y;
+  if (model_->maximum_ == LabelSetMaximum::exact) {
+    // Near the optimum many label sets are nearly tied, and proofs take seconds.
+    const double usual = std::max(12.0, 100'000.0 / static_cast<double>(ws.rewards.size()));
+    const auto most_branches = static_cast<std::int64_t>(std::min(goal.patience * usual, 1e15));
+    const auto found = goal.is_exact() ? model_->inference_.best(ws.rewards, ws.inference, y.nodes)
+                                       : model_->inference_.good(ws.rewards, ws.inference, y.nodes,
+                                                                 of_sums, {}, {most_branches, 0});
+    return {evaluate(y), found.bound + constant};
+  }
+  ws.z.resize(ws.rewards.size());
+  const auto found = model_->inference_.good_relaxed(ws.rewards, ws.inference, ws.z, of_sums);
+  for (NodeId n = 0; n < ws.z.size(); ++n) {
+    if (ws.z[n] <= 0) continue;
+    y.nodes.push_back(n);
+    if (!found.integral) y.shares.push_back(std::min(ws.z[n], 1.0));
+  }
+  return {evaluate(y), found.bound + constant};
+}
+
+// The parts are leaves: one that is not in y comes with what is missing above it, one that is takes
+// along what no other leaf of y needs. A part that gains g and is at a squared distance d goes on
+// until g / d of the weight has moved.
+void LabelSetModel::Oracle::steps(double w_m, double w_g, const Labelling& y, double weight,
+                                  std::vector<Labelling>& steps) const {
+  constexpr int kMostSteps = 5;
+  if (!y.shares.empty()) return;
+  load_rewards(w_m, w_g);
+  Workspace& ws = *workspace_;
+  const LabelSetModel& model = *model_;
+  const auto above = [&](std::size_t l) { return model.above_[model.leaves_[l]]; };
+  ws.count.assign(ws.scores.size(), 0);
+  std::vector<std::uint32_t> chosen(model.leaves_.size(), 0);  // 0 or 1
+  std::size_t num_chosen = 0;
+  for (std::size_t l = 0, k = 0; l < chosen.size(); ++l) {
+    while (k < y.nodes.size() && y.nodes[k] < model.leaves_[l]) ++k;
+    if (k == y.nodes.size() || y.nodes[k] != model.leaves_[l]) continue;
+    chosen[l] = 1;
+    ++num_chosen;
+    for (const NodeId n : above(l)) ++ws.count[n];
+  }
+  const double norm = w_m * w_m * model.scorer_.squared_norm(example_);
+  std::vector<std::pair<double, std::size_t>> parts;  // how much of the weight moves, leaf
+  for (std::size_t l = 0; l < chosen.size(); ++l) {
+    double sum = 0, distance = 0;
+    for (const NodeId n : above(l)) {
+      if (ws.count[n] != chosen[l]) continue;
+      sum += ws.rewards[n];
+      distance += model.alpha_[n];
+    }
+    const double gain = chosen[l] ? -sum : sum;
+    if (!(gain > 0)) continue;
+    const bool whole = gain >= weight * norm * distance;
+    parts.emplace_back(whole ? weight : gain / (norm * distance), l);
+  }
+  std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+    return a.first > b.first || (a.first == b.first && a.second < b.second);
+  });
+  double least = weight;
+  std::size_t p = 0;
+  for (int step = 0; step < kMostSteps && p < parts.size(); ++step) {
+    if (parts[p].first < least) least = parts[p].first;
+    least *= 0.5;
+    for (; p < parts.size() && (parts[p].first >= least || step + 1 == kMostSteps); ++p) {
+      const std::size_t l = parts[p].second;
+      if (chosen[l] && num_chosen == 1) continue;
+      chosen[l] = 1 - chosen[l];
+      num_chosen = chosen[l] ? num_chosen + 1 : num_chosen - 1;
+      for (const NodeId n : above(l)) chosen[l] ? ++ws.count[n] : --ws.count[n];
+    }
+    Labelling next;
+    for (NodeId n = 0; n < ws.count.size(); ++n) {
+      if (ws.count[n] > 0) next.nodes.push_back(n);
+    }
+    steps.push_back(std::move(next));
+  }
+}
+
+Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::truth() const {
+  return {model_->truth_[example_], 0.0, 0.0};
+}
+
+Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::evaluate(const Labelling& y) const {
+  double score = 0.0;
+  for (std::size_t k = 0; k < y.nodes.size(); ++k) {
+    score += y.share(k) * workspace_->scores[y.nodes[k]];
+  }
+  return {y, score - truth_score_, model_->task_loss(y, model_->truth_[example_])};
+}
+
+double LabelSetModel::task_loss(const Labelling& y, const Labelling& z) const {
+  return sum_of_differences(y, z, leaf_, [](double d) { return std::fabs(d); });
+}
+
+double LabelSetModel::alpha_distance(const Labelling& y, const Labelling& z) const {
+  return sum_of_differences(y, z, alpha_, [](double d) { return d * d; });
+}
+
+void LabelSetModel::difference(std::size_t i, const Labelling& y, SparseVector& difference) const {
+  const SparseRow x = scorer_.row(i);
+  std::map<std::uint32_t, double> sums;  // of columns
+  const auto add_nodes = [&](const Labelling& labelling, double sign) {
+    for (std::size_t k = 0; k < labelling.nodes.size(); ++k) {
+      const std::uint32_t c = scorer_.column(labelling.nodes[k]);
+      if (c != NodeScorer::kNoColumn) sums[c] += sign * labelling.share(k);
+    }
+  };
+  add_nodes(y, 1.0);
+  add_nodes(truth_[i], -1.0);
+  for (const auto& [c, sum] : sums) {
+    if (sum == 0) continue;
+    const float factor = static_cast<float>(sum) * scorer_.sqrt_alpha(c);
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      difference.add(scorer_.index(x.columns[k], c), factor * x.values[k]);
+    }
+  }
+}
+
+void LabelSetModel::margins(std::size_t i, std::span<const Labelling> labellings, ScaledWeights w,
+                            Workspace& ws, std::span<double> margins) const {
+  const auto each_column = [&](const Labelling& y, const auto& visit) {
+    for (std::size_t k = 0; k < y.nodes.size(); ++k) {
+      const std::uint32_t c = scorer_.column(y.nodes[k]);
+      if (c != NodeScorer::kNoColumn) visit(c, y.share(k));
+    }
+  };
+  const auto touch = [&](std::uint32_t c, double) { ws.scratch.add(c, 0.0); };
+  each_column(truth_[i], touch);
+  for (const Labelling& y : labellings) each_column(y, touch);
+  scorer_.gather(i, w, ws.scratch);
+  double truth_score = 0.0;
+  each_column(truth_[i],
+              [&](std::uint32_t c, double share) { truth_score += share * ws.scratch.sums[c]; });
+  for (std::size_t k = 0; k < labellings.size(); ++k) {
+    margins[k] = -truth_score;
+    each_column(labellings[k],
+                [&](std::uint32_t c, double share) { margins[k] += share * ws.scratch.sums[c]; });
+  }
+  ws.scratch.clear();
+}
+
+void LabelSetModel::difference_products(std::size_t i, std::span<const Labelling> labellings,
+                                        std::span<double> products) const {
+  // <y - t, z - t> = (|y - t|^2 + |z - t|^2 - |y - z|^2) / 2
+  const std::size_t size = labellings.size();
+  const double norm = scorer_.squared_norm(i);
+  for (std::size_t j = 0; j < size; ++j) {
+    products[j * size + j] = norm * alpha_distance(labellings[j], truth_[i]);
+  }
+  for (std::size_t j = 0; j < size; ++j) {
+    for (std::size_t k = 0; k < j; ++k) {
+      products[j * size + k] = products[k * size + j] =
+          0.5 * (products[j * size + j] + products[k * size + k] -
+                 norm * alpha_distance(labellings[j], labellings[k]));
+    }
+  }
+}
+
+void LabelSetModel::append_products(std::size_t i, std::span<const Labelling> labellings,
+                                    std::size_t known, Workspace& ws,
+                                    std::vector<double>& products) const {
+  const double norm = scorer_.squared_norm(i);
+  const auto sum_over = [&](const Labelling& y) {
+    double sum = 0.0;
+    if (y.shares.empty()) {
+      for (const NodeId n : y.nodes) sum += ws.z[n];
+    } else {
+      for (std::size_t k = 0; k < y.nodes.size(); ++k) sum += y.shares[k] * ws.z[y.nodes[k]];
+    }
+    return sum;
+  };
+  for (std::size_t j = known; j < labellings.size(); ++j) {
+    ws.z.assign(alpha_.size(), 0.0);  // alpha (y_j - y_i)
+    for (std::size_t k = 0; k < labellings[j].nodes.size(); ++k) {
+      const NodeId n = labellings[j].nodes[k];
+      ws.z[n] = alpha_[n] * labellings[j].share(k);
+    }
+    for (const NodeId n : truth_[i].nodes) ws.z[n] -= alpha_[n];
+    const double of_truth = sum_over(truth_[i]);
+    for (std::size_t k = 0; k <= j; ++k) {
+      products.push_back(norm * (sum_over(labellings[k]) - of_truth));
+    }
+  }
+}
+
+void LabelSetModel::add_differences(std::size_t i, std::span<const Labelling> labellings,
+                                    std::span<const double> coefficients, Workspace& ws,
+                                    std::span<float> w) const {
+  const auto add = [&](const Labelling& y, double coefficient) {
+    for (std::size_t k = 0; k < y.nodes.size(); ++k) {
+      const std::uint32_t c = scorer_.column(y.nodes[k]);
+      if (c != NodeScorer::kNoColumn) ws.scratch.add(c, coefficient * y.share(k));
+    }
+  };
+  double total = 0.0;
+  for (std::size_t k = 0; k < labellings.size(); ++k) {
+    if (coefficients[k] != 0) add(labellings[k], coefficients[k]);
+    total += coefficients[k];
+  }
+  add(truth_[i], -total);
+  scorer_.scatter(i, ws.scratch, w);
+}
+
+}  // namespace margrove

@@ -1,0 +1,104 @@
+#pragma once
+// The weights of a label hierarchy's nodes while they are trained, and the rows they score.
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "data/weight_matrix.hpp"
+#include "margrove/csr_matrix.hpp"
+#include "margrove/label_graph.hpp"
+#include "structured/oracle.hpp"
+
+namespace margrove {
+
+/// Node n scores row x by sqrt(alpha_n) W_n · x. W is a flat array, feature-major: one row a
+/// feature that occurs in X, and in it one column a node whose weights can differ from 0, that is
+/// alpha_n > 0 and some leaf is not below n. All nodes score an example in one sweep over the rows
+/// of its features. Keeps a copy of X. Immutable.
+class NodeScorer {
+ public:
+  static constexpr std::uint32_t kNoColumn = std::numeric_limits<std::uint32_t>::max();
+
+  /// Sums over columns, and which of them are in use; one a thread.
+  struct Scratch {
+    std::vector<double> sums;  // 0 but at `columns`
+    std::vector<std::uint32_t> columns;
+    std::vector<char> is_used;        // whether a column is one of `columns`
+    std::vector<double> scores;       // of all columns
+    std::vector<float> coefficients;  // the same; 0 between calls
+
+    void add(std::uint32_t column, double amount) {
+      if (column >= sums.size()) {
+        sums.resize(column + std::size_t{1}, 0.0);
+        is_used.resize(column + std::size_t{1}, 0);
+      }
+      sums[column] += amount;
+      if (is_used[column]) return;
+      is_used[column] = 1;
+      columns.push_back(column);
+    }
+    void clear() {
+      for (const std::uint32_t c : columns) {
+        sums[c] = 0.0;
+        is_used[c] = 0;
+      }
+      columns.clear();
+    }
+  };
+
+  /// all_features: W has a row for each column of X, also those that are empty, so that its places
+  /// are the same for other rows. order: that of the columns, all nodes, parents first; empty: the
+  /// graph's. Throws InvalidInput if there is not one finite alpha >= 0 a node.
+  NodeScorer(const CsrView& X, const LabelGraph& graph, std::span<const double> alpha,
+             bool all_features = false, std::span<const NodeId> order = {});
+
+  std::size_t num_rows() const { return X_.num_rows(); }
+  std::size_t num_weights() const { return features_.size() * stride_; }
+  std::uint32_t num_columns() const { return num_columns_; }
+  /// Rows of W.
+  std::size_t num_features() const { return features_.size(); }
+  /// Columns are in topological order: parents come first.
+  std::uint32_t column(NodeId n) const { return column_of_node_[n]; }
+  NodeId node(std::uint32_t column) const { return node_of_column_[column]; }
+  double squared_norm(std::size_t i) const { return squared_norms_[i]; }
+  SparseRow row(std::size_t i) const { return X_.row(i); }
+  float sqrt_alpha(std::uint32_t column) const { return sqrt_alpha_[column]; }
+  std::uint64_t index(FeatureId row, std::uint32_t column) const { return row * stride_ + column; }
+
+  /// scores[c] = sqrt(alpha) W · x_i of every column; `scores` is resized to a padded length.
+  /// O(nonzeros x columns).
+  void scores(std::size_t i, ScaledWeights w, std::vector<float>& scores) const;
+  /// The same of the columns [begin, end) only, written there. O(nonzeros x (end - begin)).
+  void scores(std::size_t i, ScaledWeights w, std::uint32_t begin, std::uint32_t end,
+              std::span<float> scores) const;
+  /// The same of scratch.columns only, added to scratch.sums.
+  void gather(std::size_t i, ScaledWeights w, Scratch& scratch) const;
+  /// W_c += scratch.sums[c] sqrt(alpha_c) x_i for c in scratch.columns, and clears scratch.
+  void scatter(std::size_t i, Scratch& scratch, std::span<float> w) const;
+  /// Multiplications of scores() for a row of average length.
+  double sweep_cost() const;
+
+  /// U_n = sqrt(alpha_n) W_n for every node and `num_features` features, sparse where smaller.
+  WeightMatrix node_weights(ScaledWeights w, std::uint32_t num_features) const;
+  /// ||W_n||^2 of every node.
+  std::vector<double> squared_norms(ScaledWeights w) const;
+  /// Weights and copy of X.
+  std::size_t num_bytes() const;
+
+ private:
+  // Of columns: a sweep over all of them costs no more.
+  bool sweeps(std::size_t num_columns) const { return num_columns * 8 >= stride_; }
+
+  CsrMatrix X_;                      // columns are rows of W
+  std::vector<FeatureId> features_;  // row of W -> feature
+  std::vector<double> squared_norms_;
+  std::uint32_t num_columns_ = 0;
+  std::size_t stride_ = 0;  // columns, padded
+  std::vector<std::uint32_t> column_of_node_;
+  std::vector<NodeId> node_of_column_;
+  std::vector<float> sqrt_alpha_;  // one a column, padded with 0
+};
+
+}  // namespace margrove

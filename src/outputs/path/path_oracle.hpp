@@ -1,0 +1,118 @@
+#pragma once
+// Single-label classification below a label graph as a structured model: the labelling is a leaf l,
+// its node set y = A(l), and
+//   f(x, l) = sum over n in A(l) of sqrt(alpha_n) W_n · x          (NHSVM, eq. 10; alpha = 1:
+//   HSVM).
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "data/weight_matrix.hpp"
+#include "margrove/csr_matrix.hpp"
+#include "margrove/label_graph.hpp"
+#include "margrove/task_loss.hpp"
+#include "outputs/node_scorer.hpp"
+#include "structured/oracle.hpp"
+
+namespace margrove {
+
+/// All node scores of one example take one sweep (NodeScorer); the leaves' scores are then sums
+/// from the top down.
+class PathModel {
+ public:
+  using Labelling = NodeId;  // a leaf
+
+  struct Workspace {
+    std::vector<float> node_scores;   // one a column
+    std::vector<double> path_scores;  // one a column, sums from the top
+    std::vector<double> margins;      // one a leaf
+    std::vector<double> values;       // one a leaf
+    std::vector<double> losses;       // one a leaf, against losses_of
+    NodeId losses_of = static_cast<NodeId>(-1);
+    NodeScorer::Scratch scratch;
+  };
+
+  /// A lambda-oracle that has seen all leaves: it can maximise anything.
+  class Oracle {
+   public:
+    using Labelling = NodeId;
+    Candidate<NodeId> argmax(double w_m, double w_g) const;
+    Candidate<NodeId> truth() const { return {truth_, 0.0, 0.0}; }
+    Candidate<NodeId> evaluate(NodeId leaf) const;
+    /// argmax_l psi(m, g) over the leaves but the true one; ties to the lowest. The true leaf with
+    /// value 0 where no other has more.
+    template <class Psi>
+    std::pair<Candidate<NodeId>, double> maximise(const Psi& psi) const {
+      std::pair<Candidate<NodeId>, double> best{truth(), 0.0};
+      for (std::size_t k = 0; k < leaves_.size(); ++k) {
+        if (leaves_[k] == truth_) continue;
+        const double value = psi.value(margins_[k], losses_[k]);
+        if (value > best.second) best = {{leaves_[k], margins_[k], losses_[k]}, value};
+      }
+      return best;
+    }
+
+   private:
+    friend class PathModel;
+    const PathModel* model_ = nullptr;
+    NodeId truth_ = 0;
+    std::span<const NodeId> leaves_;
+    std::span<const double> margins_, losses_;  // one a leaf
+    std::span<double> values_;
+  };
+
+  /// leaf_of_row[i] is the leaf of row i; one alpha >= 0 a node. Keeps a copy of X, refers to
+  /// nothing. all_features, order: NodeScorer's. Throws InvalidInput naming the row whose label is
+  /// not a leaf, and on sizes or weights that do not fit.
+  PathModel(const CsrView& X, std::span<const NodeId> leaf_of_row, const LabelGraph& graph,
+            std::span<const double> alpha, TaskLoss loss, bool all_features = false,
+            std::span<const NodeId> order = {});
+
+  std::size_t num_examples() const { return scorer_.num_rows(); }
+  std::size_t num_weights() const { return scorer_.num_weights(); }
+  NodeId truth(std::size_t i) const { return leaf_of_row_[i]; }
+  /// O(nonzeros x columns).
+  Oracle oracle(std::size_t i, ScaledWeights w, Workspace& workspace) const;
+  void difference(std::size_t i, NodeId leaf, SparseVector& difference) const;
+
+  // The same for several leaves at once, without writing the differences down.
+  /// margins[k] = <w, difference(i, leaves[k])>. O(nonzeros x nodes on the paths).
+  void margins(std::size_t i, std::span<const NodeId> leaves, ScaledWeights w, Workspace& workspace,
+               std::span<double> margins) const;
+  /// products[j * size + k] = <difference(i, leaves[j]), difference(i, leaves[k])>.
+  void difference_products(std::size_t i, std::span<const NodeId> leaves,
+                           std::span<double> products) const;
+  /// w += sum_k coefficients[k] difference(i, leaves[k]).
+  void add_differences(std::size_t i, std::span<const NodeId> leaves,
+                       std::span<const double> coefficients, Workspace& workspace,
+                       std::span<float> w) const;
+  const NodeScorer& scorer() const { return scorer_; }
+  const PathLoss& loss() const { return loss_; }
+  /// What a model of this size takes while it is trained: weights, a copy of X, tables.
+  std::size_t num_bytes() const;
+
+ private:
+  void place_paths(const LabelGraph& graph);
+  void path_sums(Workspace& workspace) const;
+  std::span<const std::uint32_t> path(NodeId leaf) const {
+    const std::uint32_t k = rank_[leaf];
+    return std::span(path_columns_)
+        .subspan(path_pointers_[k], path_pointers_[k + 1] - path_pointers_[k]);
+  }
+
+  NodeScorer scorer_;
+  std::vector<NodeId> leaf_of_row_;
+  std::vector<NodeId> leaves_;
+  std::vector<std::uint32_t> rank_;  // leaf -> its place in leaves_
+  bool is_tree_ = true;
+  std::vector<std::uint32_t> parent_column_;  // trees: nearest column above, num_columns for none
+  std::vector<std::uint32_t> leaf_column_;    // trees: the lowest column on the leaf's path
+  std::vector<std::size_t> path_pointers_;    // of a leaf's rank: the columns on its path
+  std::vector<std::uint32_t> path_columns_;
+  PathLoss loss_;
+  PathDistance alpha_distance_;
+  std::vector<double> loss_table_;  // leaves x leaves, where small
+};
+
+}  // namespace margrove

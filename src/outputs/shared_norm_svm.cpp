@@ -1,0 +1,228 @@
+#include "outputs/shared_norm_svm.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "hierarchy/shared_norm.hpp"
+#include "outputs/label_set/label_set_oracle.hpp"
+#include "outputs/path/path_oracle.hpp"
+#include "structured/bcfw.hpp"
+
+namespace margrove {
+namespace {
+
+constexpr double kShare = 0.2;      // of the joint gap allowed to the step in W
+constexpr double kClosed = 1e-7;    // node weights below this no longer grow by themselves
+constexpr double kOpening = 0.2;    // first share of the bound's alpha when nodes are opened again
+constexpr int kMaxSharpenings = 8;  // of a W step that did not lower the objective
+
+// make_model(alpha) gives the structured model for fixed node weights.
+template <class Model, class MakeModel>
+class Alternation {
+ public:
+  Alternation(const MakeModel& make_model, const LabelGraph& graph,
+              const SharedNormSvmOptions& options, Executor& executor, RunControl& control,
+              std::span<const double> row_weights)
+      : make_model_(make_model),
+        graph_(graph),
+        options_(options),
+        executor_(executor),
+        control_(control),
+        row_weights_(row_weights),
+        unweighted_(make_model(std::vector<double>(graph.num_nodes(), 1.0))),
+        weight_step_(graph) {}
+
+  SharedNormSvmResult run(std::uint32_t num_features) {
+    double inner_tolerance = 0.1, opening = kOpening;
+    State state = *solve(first_alpha(), {}, inner_tolerance);
+    double dual = 0.0;
+    StructuredFit fit;
+    std::vector<double> objectives{state.primal};
+    int round = 0;
+    for (;; ++round) {
+      const WeightBound bound = joint_bound(state);
+      dual = std::max(dual, losses(state) - 0.5 * bound.value);
+      const double gap = std::max(0.0, state.primal - dual);
+      fit.relative_gap = gap > 0 ? gap / state.primal : 0.0;
+      if (fit.relative_gap <= options_.tolerance) {
+        fit.stop = Stop::converged;
+        break;
+      }
+      if (round == options_.max_rounds) break;
+      Progress progress;
+      progress.stage = "shared-norm";
+      progress.done = round;
+      progress.total = options_.max_rounds;
+      progress.unit = "rounds";
+      progress.objective = state.primal;
+      progress.relative_gap = fit.relative_gap;
+      if (!control_.proceed(progress)) break;
+      inner_tolerance = std::min(inner_tolerance, kShare * fit.relative_gap);
+      if (!advance(state, bound, inner_tolerance, opening)) break;
+      objectives.push_back(state.primal);
+    }
+    if (!control_.proceed()) fit.stop = control_.stop_reason();
+    fit.primal = state.primal;
+    fit.dual = dual;
+    fit.certified = state.certified;
+    fit.passes = passes_;
+    fit.oracle_calls = oracle_calls_;
+    SharedNormSvmResult result;
+    result.weights =
+        make_model_(state.alpha).scorer().node_weights({state.weights, 1.0}, num_features);
+    result.alpha = std::move(state.alpha);
+    result.fit = fit;
+    result.objectives = std::move(objectives);
+    return result;
+  }
+
+ private:
+  using Active = std::vector<ActiveSet<typename Model::Labelling>>;
+
+  struct State {
+    std::vector<double> alpha;
+    std::vector<float> weights;         // W under alpha
+    std::vector<double> squared_norms;  // ||W_n||^2
+    Active active;                      // dual variables
+    double primal = 0.0;                // joint objective
+    bool certified = false;
+  };
+
+  // Every path may hold 1: an even share for the longest.
+  std::vector<double> first_alpha() const {
+    std::size_t longest = 1;
+    for (const NodeId leaf : graph_.leaves()) {
+      longest = std::max(longest, graph_.ancestors(leaf).size());
+    }
+    return std::vector<double>(graph_.num_nodes(), 1.0 / static_cast<double>(longest));
+  }
+
+  // The step in W: BCFW from the dual variables of before, which stay feasible for any alpha.
+  std::optional<State> solve(std::vector<double> alpha, Active active, double tolerance) {
+    const Model model = make_model_(alpha);
+    BcfwOptions bcfw;
+    bcfw.C = options_.C;
+    bcfw.tolerance = tolerance;
+    bcfw.max_passes = options_.max_passes;
+    bcfw.seed = options_.seed;
+    Bcfw solver(model, MarginRescaling{}, MarginSearch{}, bcfw, executor_, control_, row_weights_);
+    if (!active.empty()) solver.warm_start(std::move(active));
+    const StructuredFit fit = solver.run();
+    passes_ += fit.passes;
+    oracle_calls_ += fit.oracle_calls;
+    State state;
+    state.squared_norms = model.scorer().squared_norms({solver.weights(), 1.0});
+    state.alpha = std::move(alpha);
+    state.active = solver.take_active();
+    state.weights = solver.take_weights();
+    state.primal = fit.primal;
+    state.certified = fit.certified;
+    return state;
+  }
+
+  // One change of alpha and the step in W after it. False if the objective cannot be lowered.
+  bool advance(State& state, const WeightBound& bound, double& tolerance, double& opening) {
+    std::vector<double> squared_norms(state.alpha.size());
+    for (std::size_t n = 0; n < state.alpha.size(); ++n) {
+      squared_norms[n] = state.alpha[n] * state.squared_norms[n];  // ||U_n||^2
+    }
+    SharedNormOptions weight_options;
+    weight_options.gap_tolerance = std::min(1e-6, 0.1 * options_.tolerance);
+    const std::vector<double> alpha =
+        weight_step_.weights(squared_norms, weight_options, &control_).alpha;
+    bool closed = false;
+    for (std::size_t n = 0; n < alpha.size(); ++n) {
+      closed = closed || (alpha[n] < kClosed && bound.alpha[n] > kClosed);
+    }
+    for (int attempt = 0; attempt < kMaxSharpenings && control_.proceed(); ++attempt) {
+      std::vector<double> next = alpha;
+      if (closed && opening > kClosed) {
+        // Towards the maximiser of the joint dual's bound: a direction of descent, and feasible.
+        for (std::size_t n = 0; n < next.size(); ++n) {
+          next[n] = (1 - opening) * next[n] + opening * bound.alpha[n];
+        }
+      }
+      std::optional<State> found = solve(std::move(next), state.active, tolerance);
+      if (found->primal <= state.primal) {
+        state = std::move(*found);
+        return true;
+      }
+      tolerance *= 0.3;
+      opening *= 0.3;
+    }
+    return false;
+  }
+
+  // max_alpha sum alpha_n ||g_n||^2 at the present dual variables.
+  WeightBound joint_bound(const State& state) {
+    std::vector<float> g(unweighted_.num_weights(), 0.0F);
+    std::vector<double> coefficients;
+    for (std::size_t i = 0; i < state.active.size(); ++i) {
+      const auto& set = state.active[i];
+      coefficients.assign(set.duals.begin(), set.duals.end());
+      for (double& each : coefficients) each = -each;
+      if (set.size() > 0) {
+        unweighted_.add_differences(i, set.labellings, coefficients, workspace_, g);
+      }
+    }
+    return weight_step_.largest_weighted_sum(unweighted_.scorer().squared_norms({g, 1.0}));
+  }
+
+  static double losses(const State& state) {
+    double sum = 0.0;
+    for (const auto& set : state.active) {
+      for (std::size_t k = 0; k < set.size(); ++k) sum += set.duals[k] * set.offsets[k];
+    }
+    return sum;
+  }
+
+  const MakeModel& make_model_;
+  const LabelGraph& graph_;
+  const SharedNormSvmOptions& options_;
+  Executor& executor_;
+  RunControl& control_;
+  std::span<const double> row_weights_;
+  Model unweighted_;  // alpha = 1: for g
+  typename Model::Workspace workspace_;
+  SharedNormStep weight_step_;
+  int passes_ = 0;
+  std::int64_t oracle_calls_ = 0;
+};
+
+template <class Model, class MakeModel>
+SharedNormSvmResult alternate(const MakeModel& make_model, const CsrView& X,
+                              const LabelGraph& graph, const SharedNormSvmOptions& options,
+                              Executor& executor, RunControl& control,
+                              std::span<const double> row_weights) {
+  validate(options);
+  return Alternation<Model, MakeModel>(make_model, graph, options, executor, control, row_weights)
+      .run(X.num_columns());
+}
+
+}  // namespace
+
+SharedNormSvmResult train_shared_norm_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
+                                          const LabelGraph& graph,
+                                          const SharedNormSvmOptions& options, Executor& executor,
+                                          RunControl& control,
+                                          std::span<const double> row_weights) {
+  const TaskLoss loss = parse_task_loss(options.task_loss);
+  const auto make_model = [&](std::span<const double> alpha) {
+    return PathModel(X, leaf_of_row, graph, alpha, loss);
+  };
+  return alternate<PathModel>(make_model, X, graph, options, executor, control, row_weights);
+}
+
+SharedNormSvmResult train_shared_norm_svm(const CsrView& X, const LabelSets& leaves_of_row,
+                                          const LabelGraph& graph,
+                                          const SharedNormSvmOptions& options, Executor& executor,
+                                          RunControl& control,
+                                          std::span<const double> row_weights) {
+  const auto make_model = [&](std::span<const double> alpha) {
+    return LabelSetModel(X, leaves_of_row, graph, alpha);
+  };
+  return alternate<LabelSetModel>(make_model, X, graph, options, executor, control, row_weights);
+}
+
+}  // namespace margrove

@@ -1,0 +1,76 @@
+#pragma once
+// The SVM with shared norm (NHSVM, eq. 14-16): node weights are learned with the node vectors.
+//
+//   primal  min_{alpha, U}  sum_n ||U_n||^2 / (2 alpha_n) + C sum_i max_y psi_i(y; U),
+//           alpha >= 0, sum over A(l) of alpha <= 1 for every leaf l,
+//           psi_i(y; U) = sum_{n in y} U_n · x_i - sum_{n in y_i} U_n · x_i + loss(y, y_i),
+//   dual    max_a  sum_iy a_iy loss(y, y_i) - max_alpha sum_n alpha_n ||g_n||^2 / 2,
+//           g_n = sum_i x_i (sum_{y without n} a_iy [n in y_i] - sum_{y with n} a_iy [n not in
+//           y_i]),
+//
+// with U_n = sqrt(alpha_n) W_n, and the task loss free of alpha. Convex in (alpha, U) together.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/weight_matrix.hpp"
+#include "margrove/control.hpp"
+#include "margrove/csr_matrix.hpp"
+#include "margrove/dataset.hpp"
+#include "margrove/executor.hpp"
+#include "margrove/label_graph.hpp"
+#include "margrove/options.hpp"
+#include "structured/structured_fit.hpp"
+
+namespace margrove {
+
+struct SharedNormSvmOptions {
+  std::string task_loss = "zero-one";
+  double C = 1.0;
+  double tolerance = 1e-3;
+  int max_rounds = 200;
+  int max_passes = 1000;
+  std::uint64_t seed = 0;
+
+  static auto fields() {
+    return std::tuple{
+        field("task_loss", &SharedNormSvmOptions::task_loss, Choices{{"zero-one", "hamming"}},
+              "what a wrong path costs: 1, or the number of nodes that are on one of the two paths "
+              "only; label sets always pay for each leaf"),
+        field("C", &SharedNormSvmOptions::C, positive, "loss weight"),
+        field("tolerance", &SharedNormSvmOptions::tolerance, positive,
+              "relative gap of the joint problem to stop at"),
+        field("max_rounds", &SharedNormSvmOptions::max_rounds, at_least(1),
+              "changes of the node weights"),
+        field("max_passes", &SharedNormSvmOptions::max_passes, at_least(1),
+              "passes over the data for one choice of node weights"),
+        field("seed", &SharedNormSvmOptions::seed, non_negative, "order of the examples"),
+    };
+  }
+};
+
+struct SharedNormSvmResult {
+  WeightMatrix weights;            // U: scores are plain sums over a label's nodes
+  std::vector<double> alpha;       // one a node
+  StructuredFit fit;               // of the joint problem; passes over the data in all rounds
+  std::vector<double> objectives;  // the joint primal after each round, never rising
+};
+
+/// Alternates the node weights' closed form or fixed point (labels/shared_norm.hpp) with BCFW, and
+/// opens nodes of weight 0 again where the joint dual asks for it. Arguments as train_path_svm;
+/// memory twice as much.
+SharedNormSvmResult train_shared_norm_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
+                                          const LabelGraph& graph,
+                                          const SharedNormSvmOptions& options, Executor& executor,
+                                          RunControl& control,
+                                          std::span<const double> row_weights = {});
+/// The same for label sets; arguments as train_label_set_svm.
+SharedNormSvmResult train_shared_norm_svm(const CsrView& X, const LabelSets& leaves_of_row,
+                                          const LabelGraph& graph,
+                                          const SharedNormSvmOptions& options, Executor& executor,
+                                          RunControl& control,
+                                          std::span<const double> row_weights = {});
+
+}  // namespace margrove

@@ -1,0 +1,106 @@
+#pragma once
+// Projective dependency trees with one root, scored arc by arc (first order):
+// f(x, y) = sum over words of <w, phi(x, head, word)>, features hashed into a table of 2^bits
+// weights. argmax is Eisner's algorithm, O(n^3) for n words.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "structured/criteria.hpp"
+#include "structured/oracle.hpp"
+
+namespace margrove {
+
+/// heads[k] is the head of word k + 1; 0 is the root.
+using DependencyTree = std::vector<std::uint32_t>;
+
+/// What the features see of a sentence: hashes of each word's form and part of speech.
+struct ParserSentence {
+  std::vector<std::uint64_t> forms;
+  std::vector<std::uint64_t> tags;
+  std::vector<std::uint64_t> fine_tags;
+  std::size_t size() const { return forms.size(); }
+};
+/// A 64-bit hash, the same on every machine.
+std::uint64_t hash_text(std::string_view text);
+
+/// Appends the hashed features of the arc head -> word, all of value 1 (positions from 1; head 0 is
+/// the root). The templates of [McDonald2005]: head and word, the tags around them and between
+/// them, each alone and with direction and distance.
+void arc_features(const ParserSentence& sentence, std::size_t head, std::size_t word, int bits,
+                  std::vector<std::uint32_t>& features);
+
+struct DependencyWorkspace {
+  std::vector<double> arcs;  // (n + 1) x (n + 1), head x word; column 0 unused
+  std::vector<double> weighted;
+  std::vector<double> complete[2], incomplete[2];
+  std::vector<std::uint32_t> complete_split[2], incomplete_split[2];
+  std::vector<std::uint32_t> features;
+};
+
+class DependencyOracle {
+ public:
+  using Labelling = DependencyTree;
+
+  /// Refers to its arguments; the workspace's arcs are filled. `truth` may be empty: then only
+  /// decode() may be called. Ties are broken by a fixed order of the splits.
+  DependencyOracle(DependencyWorkspace& workspace, std::size_t num_words,
+                   std::span<const std::uint32_t> truth);
+
+  Candidate<DependencyTree> argmax(double w_m, double w_g) const;
+  Candidate<DependencyTree> truth() const;
+  Candidate<DependencyTree> evaluate(const DependencyTree& y) const;
+  /// O(n^3 k log k).
+  std::vector<Candidate<DependencyTree>> k_best(double w_m, double w_g, int k) const;
+  std::optional<Candidate<DependencyTree>> argmax_without(
+      double w_m, double w_g, std::span<const DependencyTree> banned) const;
+  DependencyTree decode() const;
+
+ private:
+  double arc(std::size_t head, std::size_t word) const {
+    return workspace_.arcs[head * (num_words_ + 1) + word];
+  }
+  double score(std::span<const std::uint32_t> heads) const;
+  void weigh(double w_m, double w_g) const;
+  DependencyTree eisner() const;
+
+  DependencyWorkspace& workspace_;
+  std::size_t num_words_;
+  std::span<const std::uint32_t> truth_;
+  double truth_score_ = 0.0;
+};
+
+class DependencyModel {
+ public:
+  using Labelling = DependencyTree;
+  using Workspace = DependencyWorkspace;
+
+  /// Throws InvalidInput naming the sentence: sizes that do not match, an empty sentence, heads
+  /// that are no projective tree with one root.
+  DependencyModel(std::vector<ParserSentence> sentences, std::vector<DependencyTree> trees,
+                  int bits);
+
+  std::size_t num_examples() const { return sentences_.size(); }
+  std::size_t num_weights() const { return std::size_t{1} << static_cast<unsigned>(bits_); }
+  DependencyOracle oracle(std::size_t i, ScaledWeights w, DependencyWorkspace& workspace) const;
+  void difference(std::size_t i, const DependencyTree& y, SparseVector& difference) const;
+  const DependencyTree& truth(std::size_t i) const { return trees_[i]; }
+
+ private:
+  std::vector<ParserSentence> sentences_;
+  std::vector<DependencyTree> trees_;
+  int bits_;
+};
+
+/// Scores every arc of the sentence into the workspace.
+void score_arcs(const ParserSentence& sentence, int bits, ScaledWeights w,
+                DependencyWorkspace& workspace);
+/// The best tree.
+DependencyTree decode_tree(const ParserSentence& sentence, int bits, ScaledWeights w,
+                           DependencyWorkspace& workspace);
+
+}  // namespace margrove

@@ -1,0 +1,457 @@
+// Recursive regularisation by block coordinate descent over nodes (HR, algorithms 1 and 2).
+//
+//   min_w  regulariser(w) + C sum_l sum_i loss(y_il w_l.x_i)
+//
+// What a node is pulled towards is the business of a Coupling; with everything else held, target l
+// solves  S_l/2 |w_l - m_l|^2 + C sum_i loss  for the mean m_l and strength S_l that its coupling
+// names, and the nodes without loss take their closed form. Both steps lower the objective.
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "linear/binary_linear.hpp"
+#include "linear/point_loss.hpp"
+#include "linear/used_columns.hpp"
+#include "margrove/errors.hpp"
+#include "recursive/leaf_paths.hpp"
+#include "recursive/node_precision.hpp"
+#include "recursive/recursive.hpp"
+
+namespace margrove {
+namespace {
+
+constexpr std::size_t kColumnGrain = 256;  // columns that one task updates in closed form
+constexpr int kFreeSweeps = 3;             // Gauss-Seidel sweeps over the nodes without loss
+constexpr std::uint32_t kNone = 0xffffffffU;
+
+/// One dense vector a node, float32.
+class NodeVectors {
+ public:
+  NodeVectors(std::size_t num_nodes, std::size_t dim) : dim_(dim), values_(num_nodes * dim, 0.0F) {}
+  std::span<float> operator[](std::size_t n) { return std::span(values_).subspan(n * dim_, dim_); }
+  std::span<const float> operator[](std::size_t n) const {
+    return std::span(values_).subspan(n * dim_, dim_);
+  }
+  std::size_t dim() const { return dim_; }
+
+ private:
+  std::size_t dim_;
+  std::vector<float> values_;
+};
+
+double squared(std::span<const float> v) {
+  double sum = 0;
+  for (const float x : v) sum += static_cast<double>(x) * x;
+  return sum;
+}
+
+/// w_l = own part + sum of v_m over the inner nodes of A(l).
+class AdditiveCoupling {
+ public:
+  AdditiveCoupling(const AdditiveProblem& problem, std::size_t dim)
+      : graph_(*problem.graph),
+        alpha_(problem.alpha),
+        targets_(problem.targets),
+        ancestors_(ancestor_sets(graph_)),
+        below_(graph_.num_nodes()),
+        inner_(graph_.num_nodes(), dim),
+        target_(targets_.size(), dim) {
+    group_.resize(targets_.size());
+    std::iota(group_.begin(), group_.end(), 0U);
+    for (std::uint32_t t = 0; t < targets_.size(); ++t) {
+      require(graph_.is_leaf(targets_[t]) && alpha_[targets_[t]] > 0, "alternating: target ",
+              targets_[t], " must be a leaf with a weight > 0");
+      for (const NodeId m : ancestors_[targets_[t]]) {
+        if (m != targets_[t] && alpha_[m] > 0) below_[m].push_back(t);
+      }
+    }
+  }
+
+  /// Targets do not pull each other: one group.
+  std::vector<std::span<const std::uint32_t>> groups() const { return {group_}; }
+  double strength(std::uint32_t t) const { return 1.0 / alpha_[targets_[t]]; }
+  void mean(std::uint32_t t, std::span<double> m) const {
+    std::fill(m.begin(), m.end(), 0.0);
+    for (const NodeId n : ancestors_[targets_[t]]) {
+      if (n == targets_[t]) continue;
+      const auto v = inner_[n];
+      for (std::size_t j = 0; j < m.size(); ++j) m[j] += v[j];
+    }
+  }
+  std::span<float> weights(std::uint32_t t) { return target_[t]; }
+
+  /// With the w_l held, v_m (1/alpha_m + sum_{l below} 1/alpha_l) = sum_{l below} r_l / alpha_l +
+  /// ... where r_l is the leaf's own part: eq. 6 of HR in path-additive form.
+  void update_free_nodes(Executor& executor) {
+    const auto order = graph_.topological_order();
+    executor.for_ranges(inner_.dim(), kColumnGrain, [&](std::size_t begin, std::size_t end, int) {
+      const std::size_t width = end - begin;
+      std::vector<double> own(targets_.size() * width);
+      for (std::uint32_t t = 0; t < targets_.size(); ++t) {
+        for (std::size_t j = 0; j < width; ++j) own[t * width + j] = target_[t][begin + j];
+        for (const NodeId n : ancestors_[targets_[t]]) {
+          if (n == targets_[t]) continue;
+          for (std::size_t j = 0; j < width; ++j) own[t * width + j] -= inner_[n][begin + j];
+        }
+      }
+      std::vector<double> step(width);
+      for (int sweep = 0; sweep < kFreeSweeps; ++sweep) {
+        for (auto m = order.rbegin(); m != order.rend(); ++m) update_inner(*m, begin, own, step);
+      }
+    });
+  }
+
+  double regulariser(Executor& executor) const {
+    double value = executor.ordered_sum(graph_.num_nodes(), [&](std::size_t m, int) {
+      return below_[m].empty() ? 0.0 : 0.5 * squared(inner_[m]) / alpha_[m];
+    });
+    value += executor.ordered_sum(targets_.size(), [&](std::size_t t, int) {
+      std::vector<double> m(inner_.dim());
+      mean(static_cast<std::uint32_t>(t), m);
+      double sum = 0;
+      for (std::size_t j = 0; j < m.size(); ++j) sum += std::pow(target_[t][j] - m[j], 2);
+      return 0.5 * sum * strength(static_cast<std::uint32_t>(t));
+    });
+    return value;
+  }
+
+  /// v_n as a dense vector; false if it is zero.
+  bool node_vector(NodeId n, std::uint32_t target, std::span<double> v) const {
+    if (target != kNone) {
+      mean(target, v);
+      for (std::size_t j = 0; j < v.size(); ++j) v[j] = target_[target][j] - v[j];
+      return true;
+    }
+    if (below_[n].empty()) return false;
+    std::copy(inner_[n].begin(), inner_[n].end(), v.begin());
+    return true;
+  }
+
+ private:
+  void update_inner(NodeId m, std::size_t begin, std::vector<double>& own,
+                    std::vector<double>& step) {
+    if (below_[m].empty()) return;
+    const std::size_t width = step.size();
+    const auto v = inner_[m].subspan(begin, width);
+    double curvature = 1.0 / alpha_[m];
+    for (std::size_t j = 0; j < width; ++j) step[j] = -v[j] * curvature;
+    for (const std::uint32_t t : below_[m]) {
+      const double s = strength(t);
+      curvature += s;
+      for (std::size_t j = 0; j < width; ++j) step[j] += s * own[t * width + j];
+    }
+    for (std::size_t j = 0; j < width; ++j) {
+      // What is stored is rounded; the leaves must be told the rounded step.
+      const float before = v[j];
+      v[j] = static_cast<float>(before + step[j] / curvature);
+      step[j] = static_cast<double>(v[j]) - before;
+    }
+    for (const std::uint32_t t : below_[m]) {
+      for (std::size_t j = 0; j < width; ++j) own[t * width + j] -= step[j];
+    }
+  }
+
+  const LabelGraph& graph_;
+  std::span<const double> alpha_;
+  std::span<const NodeId> targets_;
+  AncestorSets ancestors_;
+  std::vector<std::vector<std::uint32_t>> below_;  // inner node -> targets below
+  NodeVectors inner_, target_;
+  std::vector<std::uint32_t> group_;
+};
+
+/// Every node is pulled towards the weighted mean of its neighbours and the anchor at zero.
+class GraphCoupling {
+ public:
+  GraphCoupling(const PullProblem& problem, std::size_t dim)
+      : targets_(problem.targets),
+        graph_(*problem.graph),
+        neighbours_(graph_.num_nodes),
+        strength_(graph_.anchors),
+        is_target_(graph_.num_nodes, false),
+        w_(graph_.num_nodes, dim) {
+    detail::check_pull_graph(graph_);
+    strength_.resize(graph_.num_nodes, 0.0);
+    for (const auto& edge : graph_.edges) {
+      neighbours_[edge.a].push_back({edge.b, edge.weight});
+      neighbours_[edge.b].push_back({edge.a, edge.weight});
+      strength_[edge.a] += edge.weight;
+      strength_[edge.b] += edge.weight;
+    }
+    anchors_ = graph_.anchors;
+    anchors_.resize(graph_.num_nodes, 0.0);
+    for (NodeId n = 0; n < graph_.num_nodes; ++n) {
+      if (strength_[n] == 0) strength_[n] = anchors_[n] = 1.0;
+    }
+    for (const NodeId n : targets_) is_target_[n] = true;
+    colour_targets();
+  }
+
+  std::vector<std::span<const std::uint32_t>> groups() const {
+    return {groups_.begin(), groups_.end()};
+  }
+  double strength(std::uint32_t t) const { return strength_[targets_[t]]; }
+  void mean(std::uint32_t t, std::span<double> m) const { mean_of(targets_[t], 0, m); }
+  std::span<float> weights(std::uint32_t t) { return w_[targets_[t]]; }
+
+  void update_free_nodes(Executor& executor) {
+    executor.for_ranges(w_.dim(), kColumnGrain, [&](std::size_t begin, std::size_t end, int) {
+      std::vector<double> m(end - begin);
+      for (int sweep = 0; sweep < kFreeSweeps; ++sweep) {
+        for (NodeId k = 0; k < graph_.num_nodes; ++k) {
+          // Forward and backward in turn, so that long chains settle quickly.
+          const NodeId n = sweep % 2 == 0 ? graph_.num_nodes - 1 - k : k;
+          if (is_target_[n]) continue;
+          mean_of(n, begin, m);
+          for (std::size_t j = begin; j < end; ++j) w_[n][j] = static_cast<float>(m[j - begin]);
+        }
+      }
+    });
+  }
+
+  double regulariser(Executor& executor) const {
+    double value = executor.ordered_sum(graph_.edges.size(), [&](std::size_t e, int) {
+      const auto& edge = graph_.edges[e];
+      double sum = 0;
+      for (std::size_t j = 0; j < w_.dim(); ++j) {
+        sum += std::pow(static_cast<double>(w_[edge.a][j]) - w_[edge.b][j], 2);
+      }
+      return 0.5 * edge.weight * sum;
+    });
+    value += executor.ordered_sum(graph_.num_nodes, [&](std::size_t n, int) {
+      return anchors_[n] > 0 ? 0.5 * anchors_[n] * squared(w_[n]) : 0.0;
+    });
+    return value;
+  }
+
+  bool node_vector(NodeId n, std::uint32_t, std::span<double> v) const {
+    std::copy(w_[n].begin(), w_[n].end(), v.begin());
+    return true;
+  }
+
+ private:
+  struct Neighbour {
+    NodeId node;
+    double weight;
+  };
+
+  void mean_of(NodeId n, std::size_t begin, std::span<double> m) const {
+    std::fill(m.begin(), m.end(), 0.0);
+    for (const Neighbour& neighbour : neighbours_[n]) {
+      const auto w = w_[neighbour.node].subspan(begin, m.size());
+      for (std::size_t j = 0; j < m.size(); ++j) m[j] += neighbour.weight * w[j];
+    }
+    for (double& value : m) value /= strength_[n];
+  }
+
+  void colour_targets() {
+    std::vector<std::uint32_t> colour(graph_.num_nodes, kNone);
+    std::vector<bool> taken;
+    for (std::uint32_t t = 0; t < targets_.size(); ++t) {
+      taken.assign(groups_.size() + 1, false);
+      for (const Neighbour& neighbour : neighbours_[targets_[t]]) {
+        if (colour[neighbour.node] != kNone) taken[colour[neighbour.node]] = true;
+      }
+      const auto free =
+          static_cast<std::uint32_t>(std::find(taken.begin(), taken.end(), false) - taken.begin());
+      colour[targets_[t]] = free;
+      if (free == groups_.size()) groups_.emplace_back();
+      groups_[free].push_back(t);
+    }
+  }
+
+  std::span<const NodeId> targets_;
+  const PullGraph& graph_;
+  std::vector<std::vector<Neighbour>> neighbours_;
+  std::vector<double> strength_, anchors_;
+  std::vector<bool> is_target_;
+  std::vector<std::vector<std::uint32_t>> groups_;
+  NodeVectors w_;
+};
+
+struct Shared {
+  const LabelSets& labels;
+  std::span<const NodeId> targets;
+  std::span<const double> row_weights;
+  std::uint32_t num_nodes;
+  std::uint32_t num_columns;  // of the caller's X
+};
+
+template <class Coupling>
+class Alternation {
+ public:
+  Alternation(const Shared& shared, const detail::UsedColumns& used, Coupling& coupling,
+              const AlternatingOptions& options, Executor& executor, RunControl& control)
+      : shared_(shared),
+        used_(used),
+        X_(used.X.view()),
+        coupling_(coupling),
+        options_(options),
+        executor_(executor),
+        control_(control),
+        kind_(point_loss_from_string(options.loss)),
+        squared_norms_(squared_norms(X_)),
+        target_of_(shared.num_nodes, kNone),
+        positives_(detail::rows_of_targets(shared.labels, shared.targets, shared.num_nodes,
+                                           "alternating")),
+        duals_(shared.targets.size()),
+        losses_(shared.targets.size(), 0.0) {
+    for (std::uint32_t t = 0; t < shared.targets.size(); ++t) target_of_[shared.targets[t]] = t;
+    double loss_at_zero = 0;
+    for (std::uint32_t i = 0; i < X_.num_rows(); ++i) {
+      const double weight = shared.row_weights.empty() ? 1.0 : shared.row_weights[i];
+      loss_at_zero += options.C * weight *
+                      visit_point_loss(kind_, [](auto loss) { return decltype(loss)::value(0.0); });
+    }
+    std::fill(losses_.begin(), losses_.end(), loss_at_zero);
+  }
+
+  AlternatingFit run() {
+    AlternatingFit fit;
+    fit.primal = std::accumulate(losses_.begin(), losses_.end(), 0.0);
+    inner_tolerance_ = kFirstInnerTolerance;
+    while (fit.passes < options_.max_passes) {
+      for (const auto group : coupling_.groups()) {
+        executor_.for_each(group.size(), [&](std::size_t k, int) { solve_target(group[k]); });
+      }
+      coupling_.update_free_nodes(executor_);
+      const double before = fit.primal;
+      fit.primal = coupling_.regulariser(executor_);
+      for (const double loss : losses_) fit.primal += loss;
+      fit.objectives.push_back(fit.primal);
+      ++fit.passes;
+      if (!control_.proceed(
+              {.stage = "alternating", .done = fit.passes, .objective = fit.primal})) {
+        fit.stop = control_.stop_reason();
+        break;
+      }
+      const bool settled = before - fit.primal <= options_.tolerance * fit.primal;
+      if (settled && inner_tolerance_ <= kLastInnerTolerance * options_.tolerance) break;
+      inner_tolerance_ = std::max(inner_tolerance_ * 0.3, kLastInnerTolerance * options_.tolerance);
+      if (fit.passes == options_.max_passes) fit.stop = Stop::pass_limit;
+    }
+    fit.weights = weights();
+    return fit;
+  }
+
+ private:
+  void solve_target(std::uint32_t t) {
+    if (!control_.proceed()) return;
+    std::vector<double> mean(X_.num_columns());
+    coupling_.mean(t, mean);
+    const double strength = coupling_.strength(t);
+    const auto w = coupling_.weights(t);
+    std::vector<double> prior_scores(X_.num_rows());
+    for (std::size_t i = 0; i < prior_scores.size(); ++i) {
+      const SparseRow x = X_.row(i);
+      for (std::size_t k = 0; k < x.size(); ++k)
+        prior_scores[i] += x.values[k] * mean[x.columns[k]];
+    }
+    BinaryProblem problem{.X = X_,
+                          .squared_norms = squared_norms_,
+                          .positives = positives_[t],
+                          .C = options_.C / strength,
+                          .row_weights = shared_.row_weights,
+                          .prior_scores = prior_scores};
+    BinaryState state;
+    state.v.resize(mean.size());
+    double start = 0;  // |w - m|^2 / 2 at the present w
+    for (std::size_t j = 0; j < mean.size(); ++j) {
+      state.v[j] = w[j] - mean[j];
+      start += 0.5 * state.v[j] * state.v[j];
+    }
+    state.a = std::move(duals_[t]);
+    const BinaryFit fit =
+        solve_binary(problem, kind_, {.tolerance = inner_tolerance_, .seed = options_.seed + t},
+                     state, control_);
+    duals_[t] = std::move(state.a);
+    double end = 0;
+    for (const double v : state.v) end += 0.5 * v * v;
+    // An unfinished dual method may end above its start; the objective must not rise.
+    if (strength * fit.primal > strength * start + losses_[t]) return;
+    losses_[t] = strength * (fit.primal - end);
+    for (std::size_t j = 0; j < mean.size(); ++j) w[j] = static_cast<float>(mean[j] + state.v[j]);
+  }
+
+  /// The vectors of all nodes over the caller's columns, feature-major.
+  WeightMatrix weights() const {
+    WeightMatrix W = WeightMatrix::dense(shared_.num_columns, shared_.num_nodes);
+    const auto values = W.dense_values();
+    std::vector<double> v(X_.num_columns());
+    for (NodeId n = 0; n < shared_.num_nodes; ++n) {
+      if (!coupling_.node_vector(n, target_of_[n], v)) continue;
+      for (std::size_t j = 0; j < v.size(); ++j) {
+        values[static_cast<std::size_t>(used_.original[j]) * shared_.num_nodes + n] =
+            static_cast<float>(v[j]);
+      }
+    }
+    return W.compacted();
+  }
+
+  // The leaves are solved loosely while their neighbours still move.
+  static constexpr double kFirstInnerTolerance = 0.1;
+  static constexpr double kLastInnerTolerance = 0.3;  // times options.tolerance
+
+  Shared shared_;
+  const detail::UsedColumns& used_;
+  CsrView X_;
+  Coupling& coupling_;
+  const AlternatingOptions& options_;
+  Executor& executor_;
+  RunControl& control_;
+  PointLossKind kind_;
+  std::vector<double> squared_norms_;
+  std::vector<std::uint32_t> target_of_;
+  std::vector<std::vector<std::uint32_t>> positives_;
+  std::vector<std::vector<double>> duals_;
+  std::vector<double> losses_;  // C sum_i loss of each target at its present weights
+  double inner_tolerance_ = 0.0;
+};
+
+template <class Coupling, class Problem>
+AlternatingFit alternate(const Problem& problem, std::uint32_t num_nodes,
+                         const AlternatingOptions& options, Executor& executor,
+                         RunControl& control) {
+  validate(options);
+  require(problem.labels->num_rows() == problem.X.num_rows(),
+          "alternating: ", problem.labels->num_rows(), " label sets, but ", problem.X.num_rows(),
+          " rows");
+  require(problem.row_weights.empty() || problem.row_weights.size() == problem.X.num_rows(),
+          "alternating: ", problem.row_weights.size(), " row weights, but ", problem.X.num_rows(),
+          " rows");
+  const auto used = detail::used_columns(problem.X, 1.0);
+  Coupling coupling(problem, used.X.num_columns());
+  return Alternation<Coupling>({*problem.labels, problem.targets, problem.row_weights, num_nodes,
+                                problem.X.num_columns()},
+                               used, coupling, options, executor, control)
+      .run();
+}
+
+}  // namespace
+
+PullGraph PullGraph::of_hierarchy(const LabelGraph& graph) {
+  PullGraph pull;
+  pull.num_nodes = graph.num_nodes();
+  pull.anchors.assign(graph.num_nodes(), 0.0);
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    for (const NodeId p : graph.parents(n)) pull.edges.push_back({p, n, 1.0});
+    if (graph.is_root(n)) pull.anchors[n] = 1.0;
+  }
+  return pull;
+}
+
+AlternatingFit train_alternating(const AdditiveProblem& problem, const AlternatingOptions& options,
+                                 Executor& executor, RunControl& control) {
+  require(problem.alpha.size() == problem.graph->num_nodes(), "alternating: ", problem.alpha.size(),
+          " node weights, but ", problem.graph->num_nodes(), " nodes");
+  return alternate<AdditiveCoupling>(problem, problem.graph->num_nodes(), options, executor,
+                                     control);
+}
+
+AlternatingFit train_alternating(const PullProblem& problem, const AlternatingOptions& options,
+                                 Executor& executor, RunControl& control) {
+  return alternate<GraphCoupling>(problem, problem.graph->num_nodes, options, executor, control);
+}
+
+}  // namespace margrove

@@ -1,0 +1,20 @@
+#pragma once
+// All leaves of a tree at once by Newton's method with exact steps, for few, full columns.
+// Internal.
+
+#include "recursive/recursive.hpp"
+
+namespace margrove::detail {
+
+/// Whether train_joint_dense() may be called: a forest, targets that are leaves with a weight of
+/// their own, and rows that fill their few columns.
+bool suits_joint_dense(const AdditiveProblem& problem);
+
+/// Hinge or squared hinge, certified as train_joint_dual(). Rounding of the float32 scores can end
+/// it above a tight tolerance: the gap tells. No random order: the seed does not count. Memory: 16
+/// bytes for each row and target, 8 for each node and pair of columns. O(rows targets columns +
+/// curved rows columns^2 + nodes columns^3) a step.
+RecursiveFit train_joint_dense(const AdditiveProblem& problem, const JointDualOptions& options,
+                               Executor& executor, RunControl& control);
+
+}  // namespace margrove::detail

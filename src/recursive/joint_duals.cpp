@@ -1,0 +1,279 @@
+#include "recursive/joint_duals.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "linear/row_scan.hpp"
+
+namespace margrove::detail {
+namespace {
+
+// Above this share of the rows a column's inner weights are not tied to the dual variables: see
+// update_common().
+constexpr double kCommonShare = 0.5;
+constexpr int kCommonSweeps = 5;  // Gauss-Seidel sweeps of update_common
+// From this share of the columns on, adding all of them in order is faster than walking a list.
+constexpr std::size_t kFullShare = 8;
+
+// No column is common where a target has no weight of its own, with which it settles common
+// columns.
+double common_share(const LeafPaths& paths) {
+  const auto least = std::min_element(paths.private_alpha.begin(), paths.private_alpha.end());
+  return least != paths.private_alpha.end() && *least <= 0 ? 1.0 : kCommonShare;
+}
+
+}  // namespace
+
+JointDuals::JointDuals(const AdditiveProblem& problem)
+    : problem_(problem),
+      paths_(leaf_paths(problem)),
+      used_(used_columns(problem.X, common_share(paths_))),
+      X_(used_.X.view()),
+      dim_(X_.num_columns()),
+      inner_(paths_.num_slots() * dim_, 0.0F),
+      occupied_(paths_.num_slots()),
+      active_(paths_.targets.size()) {
+  for (std::uint32_t slot = 0; slot < paths_.num_slots(); ++slot) find_occupied(slot);
+}
+
+SparseRow JointDuals::rare(std::uint32_t row) const {
+  const SparseRow x = X_.row(row);
+  return {x.columns.subspan(used_.split[row]), x.values.subspan(used_.split[row])};
+}
+
+SparseRow JointDuals::common(std::uint32_t row) const {
+  const SparseRow x = X_.row(row);
+  return {x.columns.first(used_.split[row]), x.values.first(used_.split[row])};
+}
+
+void JointDuals::add_to_inner(std::uint32_t slot, double step, const SparseRow& x) {
+  add_scaled(step, x, inner_.data() + slot * dim_);
+  Occupied& occupied = occupied_[slot];
+  if (occupied.full) return;
+  for (const FeatureId j : x.columns) occupy(occupied, j);
+}
+
+void JointDuals::add_to_inner(std::uint32_t slot, double step,
+                              std::span<const float* const> dense) {
+  float* v = inner_.data() + slot * dim_;
+  for (const float* each : dense) {
+    for (std::size_t j = 0; j < dim_; ++j) v[j] += static_cast<float>(step) * each[j];
+  }
+  find_occupied(slot);
+}
+
+void JointDuals::add_inner_to(std::uint32_t slot, double sign, double* w) const {
+  const float* v = inner(slot);
+  if (occupied_[slot].full) {
+    for (std::size_t j = 0; j < dim_; ++j) w[j] += sign * static_cast<double>(v[j]);
+  } else {
+    for (const FeatureId j : occupied_[slot].columns) w[j] += sign * static_cast<double>(v[j]);
+  }
+}
+
+void JointDuals::occupy(Occupied& occupied, FeatureId column) {
+  if (occupied.full) return;
+  std::uint64_t& word = occupied.bits[column / 64];
+  const std::uint64_t bit = std::uint64_t{1} << column % 64;
+  if ((word & bit) != 0) return;
+  word |= bit;
+  occupied.columns.push_back(column);
+  if (occupied.columns.size() * kFullShare > dim_)
+    occupied = {.columns = {}, .bits = {}, .full = true};
+}
+
+/// The common columns count as occupied: they change in update_common().
+void JointDuals::find_occupied(std::uint32_t slot) {
+  Occupied& occupied = occupied_[slot];
+  occupied.full = false;
+  occupied.columns.clear();
+  occupied.bits.assign((dim_ + 63) / 64, 0);
+  const float* v = inner(slot);
+  for (FeatureId j = 0; j < dim_ && !occupied.full; ++j) {
+    if (v[j] != 0 || j < used_.num_common) occupy(occupied, j);
+  }
+}
+
+void JointDuals::seed_active_lists(Random& random) {
+  const std::size_t n = X_.num_rows();
+  const auto& positives = paths_.positives;
+  std::vector<std::uint32_t> rows;
+  for (std::size_t t = 0; t < num_targets(); ++t) {
+    rows.clear();
+    const std::size_t first = t >= 3 ? t - 3 : 0;
+    for (std::size_t s = first; s < std::min(num_targets(), t + 4); ++s) {
+      const std::size_t take = s == t ? 0 : std::min<std::size_t>(positives[s].size(), 16);
+      rows.insert(rows.end(), positives[s].begin(),
+                  positives[s].begin() + static_cast<std::ptrdiff_t>(take));
+    }
+    for (std::size_t s = 0; n > 0 && s < 32; ++s) {
+      rows.push_back(static_cast<std::uint32_t>(random.below(n)));
+    }
+    std::sort(rows.begin(), rows.end());
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    for (const std::uint32_t i : positives[t]) active_[t].push_back({i, true, 0.0});
+    for (const std::uint32_t i : rows) {
+      if (!paths_.is_positive(t, i)) active_[t].push_back({i, false, 0.0});
+    }
+  }
+}
+
+void JointDuals::update_common(Executor& executor) {
+  const std::size_t P = used_.num_common;
+  if (P == 0) return;
+  std::vector<double> own(num_targets() * P, 0.0);
+  executor.for_each(num_targets(), [&](std::size_t t, int) {
+    for (const ActiveRow& v : active_[t]) {
+      if (v.a == 0) continue;
+      add_scaled(paths_.private_alpha[t] * v.signed_a(), common(v.row), own.data() + t * P);
+    }
+  });
+  const auto order = problem_.graph->topological_order();
+  std::vector<double> gradient(P);
+  for (int s = 0; s < kCommonSweeps; ++s) {
+    for (auto m = order.rbegin(); m != order.rend(); ++m) {
+      const std::uint32_t slot = paths_.slot[*m];
+      if (slot == LeafPaths::kNoSlot) continue;
+      float* v = inner_.data() + slot * dim_;
+      double curvature = 1.0 / problem_.alpha[*m];
+      for (std::size_t j = 0; j < P; ++j) gradient[j] = -v[j] * curvature;
+      for (const std::uint32_t t : paths_.below[slot]) {
+        const double c = 1.0 / paths_.private_alpha[t];
+        curvature += c;
+        for (std::size_t j = 0; j < P; ++j) gradient[j] += c * own[t * P + j];
+      }
+      for (std::size_t j = 0; j < P; ++j) {
+        gradient[j] /= curvature;
+        v[j] += static_cast<float>(gradient[j]);
+      }
+      for (const std::uint32_t t : paths_.below[slot]) {
+        for (std::size_t j = 0; j < P; ++j) own[t * P + j] -= gradient[j];
+      }
+    }
+  }
+}
+
+Regularisers JointDuals::rebuild_inner_nodes(Executor& executor) {
+  std::vector<double> squares(paths_.num_slots(), 0.0);
+  std::vector<double> primal_squares(paths_.num_slots(), 0.0);
+  executor.for_each(paths_.num_slots(), [&](std::size_t slot, int) {
+    std::vector<double> sum(dim_, 0.0);
+    for (const std::uint32_t t : paths_.below[slot]) {
+      for (const ActiveRow& v : active_[t]) {
+        if (v.a != 0) add_scaled(v.signed_a(), X_.row(v.row), sum.data());
+      }
+    }
+    const double alpha = problem_.alpha[paths_.node_of[slot]];
+    float* v = inner_.data() + slot * dim_;
+    for (std::size_t j = 0; j < dim_; ++j) squares[slot] += alpha * sum[j] * sum[j];
+    for (std::size_t j = used_.num_common; j < dim_; ++j) v[j] = static_cast<float>(alpha * sum[j]);
+    for (std::size_t j = 0; j < dim_; ++j) {
+      primal_squares[slot] += static_cast<double>(v[j]) * v[j] / alpha;
+    }
+    find_occupied(static_cast<std::uint32_t>(slot));
+  });
+  Regularisers value;
+  for (const double s : private_squares(executor)) value.primal += 0.5 * s;
+  value.dual = value.primal;
+  for (const double s : squares) value.dual += 0.5 * s;
+  for (const double s : primal_squares) value.primal += 0.5 * s;
+  return value;
+}
+
+/// alpha |u_l|^2 of the private nodes, by target.
+std::vector<double> JointDuals::private_squares(Executor& executor) const {
+  std::vector<double> squares(num_targets(), 0.0);
+  executor.for_ranges(num_targets(), 16, [&](std::size_t begin, std::size_t end, int) {
+    std::vector<double> u(dim_, 0.0);
+    for (std::size_t t = begin; t < end; ++t) {
+      for (const ActiveRow& v : active_[t]) {
+        if (v.a != 0) add_scaled(v.signed_a(), X_.row(v.row), u.data());
+      }
+      for (const ActiveRow& v : active_[t]) {
+        if (v.a == 0) continue;
+        for (const FeatureId j : X_.row(v.row).columns) {
+          squares[t] += paths_.private_alpha[t] * u[j] * u[j];
+          u[j] = 0;
+        }
+      }
+    }
+  });
+  return squares;
+}
+
+void JointDuals::fill_block(std::size_t first, std::size_t count, std::vector<float>& block) const {
+  block.assign(dim_ * kScanWidth, 0.0F);
+  // Neighbours share most of their path: each node is read once, for all of its targets here.
+  std::vector<NodeId> nodes;
+  for (std::size_t t = first; t < first + count; ++t) {
+    nodes.insert(nodes.end(), paths_.inner[t].begin(), paths_.inner[t].end());
+  }
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  for (const NodeId m : nodes) {
+    std::array<float, kScanWidth> below{};  // 1 for the targets below m
+    for (std::size_t t = 0; t < count; ++t) {
+      const auto& path = paths_.inner[first + t];
+      if (std::binary_search(path.begin(), path.end(), m)) below[t] = 1;
+    }
+    const float* v = inner(paths_.slot[m]);
+    const auto add = [&](std::size_t j) {
+      float* columns = block.data() + j * kScanWidth;
+      for (std::size_t t = 0; t < kScanWidth; ++t) columns[t] += v[j] * below[t];
+    };
+    const Occupied& occupied = occupied_[paths_.slot[m]];
+    if (occupied.full) {
+      for (std::size_t j = 0; j < dim_; ++j) add(j);
+    } else {
+      for (const FeatureId j : occupied.columns) add(j);
+    }
+  }
+  std::vector<double> own(used_.num_common);  // sums of many rows: in double precision
+  for (std::size_t t = first; t < first + count; ++t) {
+    float* column = block.data() + (t - first);
+    std::fill(own.begin(), own.end(), 0.0);
+    for (const ActiveRow& v : active_[t]) {
+      if (v.a == 0) continue;
+      const double step = paths_.private_alpha[t] * v.signed_a();
+      add_scaled(step, common(v.row), own.data());
+      const SparseRow x = rare(v.row);
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        column[x.columns[k] * kScanWidth] += static_cast<float>(step * x.values[k]);
+      }
+    }
+    for (std::size_t j = 0; j < own.size(); ++j)
+      column[j * kScanWidth] += static_cast<float>(own[j]);
+  }
+}
+
+WeightMatrix JointDuals::weights() const {
+  // Column lists of each node first, then a transposition to feature-major rows.
+  CsrMatrix by_node(problem_.X.num_columns());
+  std::vector<double> dense(dim_, 0.0);
+  std::vector<FeatureId> columns;
+  std::vector<float> values;
+  for (NodeId m = 0; m < problem_.graph->num_nodes(); ++m) {
+    columns.clear();
+    values.clear();
+    if (paths_.owner[m] != LeafPaths::kNoSlot) {
+      for (const ActiveRow& v : active_[paths_.owner[m]]) {
+        if (v.a == 0) continue;
+        add_scaled(problem_.alpha[m] * v.signed_a(), X_.row(v.row), dense.data());
+      }
+    } else if (paths_.slot[m] != LeafPaths::kNoSlot) {
+      const float* v = inner(paths_.slot[m]);
+      for (std::size_t j = 0; j < dim_; ++j) dense[j] = v[j];
+    }
+    for (std::size_t j = 0; j < dim_; ++j) {
+      if (dense[j] != 0 && static_cast<float>(dense[j]) != 0.0F) {
+        columns.push_back(used_.original[j]);
+        values.push_back(static_cast<float>(dense[j]));
+      }
+      dense[j] = 0;
+    }
+    by_node.append_row(columns, values);
+  }
+  return WeightMatrix::sparse(transpose(by_node)).compacted();
+}
+
+}  // namespace margrove::detail

@@ -1,0 +1,103 @@
+#pragma once
+// The state of joint descent (joint_dual.cpp): dual variables of all targets, and the inner nodes'
+// weights that go with them. Independent of the loss. Private to solver/.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/random.hpp"
+#include "linear/used_columns.hpp"
+#include "recursive/leaf_paths.hpp"
+#include "recursive/recursive.hpp"
+
+namespace margrove::detail {
+
+/// One dual variable that may be non-zero.
+struct ActiveRow {
+  std::uint32_t row;
+  bool positive;
+  double a;
+  double signed_a() const { return positive ? a : -a; }
+};
+
+template <class Number>
+void add_scaled(double step, const SparseRow& x, Number* w) {
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    w[x.columns[k]] += static_cast<Number>(step * x.values[k]);
+  }
+}
+
+/// sum_m |v_m|^2 / (2 alpha_m) at the weights in use, and at those that the dual variables give.
+struct Regularisers {
+  double primal = 0.0;
+  double dual = 0.0;
+};
+
+class JointDuals {
+ public:
+  /// Throws as leaf_paths().
+  explicit JointDuals(const AdditiveProblem& problem);
+
+  const LeafPaths& paths() const { return paths_; }
+  std::size_t num_targets() const { return paths_.targets.size(); }
+  const CsrView& rows() const { return X_; }  // the used columns, common ones first
+  std::size_t dim() const { return dim_; }
+  SparseRow rare(std::uint32_t row) const;
+  SparseRow common(std::uint32_t row) const;
+
+  std::vector<ActiveRow>& active(std::size_t t) { return active_[t]; }
+  const std::vector<ActiveRow>& active(std::size_t t) const { return active_[t]; }
+
+  /// v_m of the inner node in that slot: dim() numbers.
+  const float* inner(std::uint32_t slot) const { return inner_.data() + slot * dim_; }
+  /// v_m += step * x, and += step * sum of dense vectors. Calls for different slots may run at
+  /// once.
+  void add_to_inner(std::uint32_t slot, double step, const SparseRow& x);
+  void add_to_inner(std::uint32_t slot, double step, std::span<const float* const> dense);
+  /// w += sign * v_m, in the time of the columns that v_m has.
+  void add_inner_to(std::uint32_t slot, double sign, double* w) const;
+
+  /// A first guess at the rows that matter to a leaf: its own, those of the nearest leaves, and a
+  /// few drawn by chance, which give the shared intercept its size.
+  void seed_active_lists(Random& random);
+
+  /// The common columns of the inner nodes, given the leaves' weights: each v_m in turn takes its
+  /// closed form v_m / alpha_m = sum_{l in D(m)} r_l / alpha_l, where r_l = w_l - sum v is the
+  /// leaf's own part. Common are those that more than half of the rows use.
+  void update_common(Executor& executor);
+
+  /// v_m from the dual variables, without the rounding that the steps have left; the common columns
+  /// stay.
+  Regularisers rebuild_inner_nodes(Executor& executor);
+
+  /// w_l of up to kScanWidth consecutive targets, feature-major.
+  void fill_block(std::size_t first, std::size_t count, std::vector<float>& block) const;
+
+  /// v_m of every node over the original columns.
+  WeightMatrix weights() const;
+
+ private:
+  /// Where v_m may differ from 0. Nodes with few leaves below have few columns, and sums along
+  /// paths meet them more often than any other: walking the list saves most of their cost.
+  struct Occupied {
+    std::vector<FeatureId> columns;   // unless full
+    std::vector<std::uint64_t> bits;  // the same as a bit set; empty if full
+    bool full = false;
+  };
+
+  void occupy(Occupied& occupied, FeatureId column);
+  void find_occupied(std::uint32_t slot);
+  std::vector<double> private_squares(Executor& executor) const;
+
+  const AdditiveProblem& problem_;
+  LeafPaths paths_;
+  UsedColumns used_;
+  CsrView X_;
+  std::size_t dim_;
+  std::vector<float> inner_;        // slots x dim_
+  std::vector<Occupied> occupied_;  // by slot
+  std::vector<std::vector<ActiveRow>> active_;
+};
+
+}  // namespace margrove::detail

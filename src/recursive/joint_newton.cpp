@@ -1,0 +1,531 @@
+// Logistic recursive regularisation of all targets at once by Newton's method (HR; its
+// path-additive form is in docs/notation.md). Every target has a vector z_l; with the label kernel
+// K, applied column by column, which in the additive form is the sum over the common ancestors of
+// alpha_m,
+//
+//   primal     P(z) = 1/2 z' K z + sum_l sum_i C_i log(1 + exp(-y_il w_l.x_i)),   w = K z,
+//              which is sum_m |v_m|^2 / (2 alpha_m) at v_m = alpha_m sum_{l in D(m)} z_l
+//   gradient   K (z - u),  u_l = sum_i a_il y_il x_i,  a_il = C_i / (1 + exp(y_il w_l.x_i))
+//   direction  (K^-1 + H) delta = u - z,  delta = K zeta,  H_l = sum_i D_il x_i x_i'
+//
+// a is feasible in the dual, and by Fenchel's equality the gap at (z, a) is exactly
+// 1/2 (u - z)' K (u - z). Directions come from conjugate gradients preconditioned by
+// K^-1 + diag(H): column by column that is a system on the label graph, solved by elimination, with
+// almost no fill where few nodes have several parents. All leaves
+// share the intercept's column, so that what is left of it there weighs most in the gap: each leaf
+// settles its own intercept exactly after every step.
+//
+// D_il is the second derivative for y_il = -1, but tanh(m/2) / (2m) for y_il = +1, the curvature of
+// a parabola above the loss: margins of a leaf's own rows begin far below zero, where the second
+// derivative is next to nothing and steps would leave the region in which it is true.
+//
+// Memory: a float32 and five half-length numbers a leaf and used column, a byte a row and leaf. w
+// is needed between the directions only: it lies in two halves where they have zeta and p.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+
+#include "linear/lanes.hpp"
+#include "linear/point_loss.hpp"
+#include "linear/used_columns.hpp"
+#include "margrove/errors.hpp"
+#include "recursive/label_kernel.hpp"
+#include "recursive/leaf_paths.hpp"
+#include "recursive/newton_chunks.hpp"
+#include "recursive/recursive.hpp"
+#include "recursive/recursive_round.hpp"
+
+namespace margrove {
+namespace {
+
+using detail::Byte;
+using detail::Half;
+using detail::kLanes;
+using detail::LabelKernel;
+using detail::Lanes;
+using detail::LaneSums;
+using detail::narrow;
+using detail::WideLanes;
+
+constexpr std::size_t kWidth = LabelKernel::kWidth;
+constexpr double kResidual = 0.4;  // of the systems, in the preconditioner's norm
+constexpr int kMostProducts = 50;  // a system
+constexpr double kArmijo = 1e-4;
+constexpr double kRounding = 2e-7;  // of the float32 scores, relative to the objective
+constexpr int kInterceptSteps = 2;
+constexpr double kMostShift = 8;  // of scores by a step: beyond, nothing is known of the losses
+constexpr int kMostHalvings = 25;
+
+/// Of either kind of problem.
+struct Shared {
+  const CsrView& X;
+  const LabelSets& labels;
+  std::span<const double> row_weights;
+  std::uint32_t num_nodes;
+};
+
+class JointNewton {
+ public:
+  JointNewton(const Shared& problem, detail::NodePrecision precision,
+              const JointNewtonOptions& options, Executor& executor, RunControl& control)
+      : options_(options),
+        problem_(problem),
+        executor_(executor),
+        control_(control),
+        used_(detail::used_columns(problem.X, 1.0)),
+        X_(used_.X.view()),
+        kernel_(std::move(precision)),
+        positives_(detail::rows_of_targets(problem.labels, kernel_.targets(), problem.num_nodes,
+                                           "joint_newton")),
+        num_chunks_((X_.num_columns() + kWidth - 1) / kWidth),
+        num_blocks_(kernel_.num_rows() / kLanes),
+        costs_(X_.num_rows(), static_cast<float>(options.C)),
+        z_(num_chunks_ * kWidth * kernel_.num_rows(), 0.0F),
+        curvatures_(num_blocks_ * X_.num_rows() * kLanes) {
+    for (auto* part : {&rho_, &zeta_, &p_, &s_, &h_}) part->resize(z_.size());
+    constant_ = constant_column();
+    intercepts_.resize(kernel_.num_rows());
+    for (std::size_t i = 0; i < problem.row_weights.size(); ++i) {
+      costs_[i] = static_cast<float>(options.C * problem.row_weights[i]);
+    }
+    const float largest = costs_.empty() ? 1.0F : *std::ranges::max_element(costs_);
+    curvature_base_ = detail::byte_base(0.25F * std::max(largest, 1e-30F));
+    scratch_.resize(static_cast<std::size_t>(executor.size()));
+    for (Scratch& scratch : scratch_) {
+      scratch.label = kernel_.scratch();
+      scratch.weights.resize(num_chunks_ * kWidth);
+      scratch.gradient.resize(num_chunks_ * kWidth);
+      scratch.system.direction.resize(num_chunks_ * kWidth);
+      scratch.system.product.resize(num_chunks_ * kWidth);
+      scratch.scores.resize(X_.num_rows());
+      scratch.slopes.resize(X_.num_rows());
+      scratch.curvatures.resize(X_.num_rows());
+    }
+  }
+
+  RecursiveFit run() {
+    RecursiveFit fit;
+    start_at_base_rates();
+    move(0.0F);
+    fit.primal = linearise();
+    for (;;) {
+      ++fit.passes;
+      fit.dual = fit.primal - gap();
+      if (detail::is_last_round("joint Newton", options_, fit, control_)) break;
+      const double slope = solve_direction(fit.passes);
+      const double before = fit.primal;
+      fit.primal = line_search(before, slope);
+      // Rounding has been reached.
+      if (fit.primal >= before) break;
+    }
+    fit.weights = weights();
+    return fit;
+  }
+
+ private:
+  struct Scratch {
+    LabelKernel::Scratch label;
+    std::vector<Lanes> weights;
+    std::vector<WideLanes> gradient;
+    detail::LaneSystem system;
+    std::vector<Lanes> scores, slopes, curvatures;  // by row
+  };
+
+  // ---- chunks of columns ----
+
+  template <class Number>
+  std::span<Number> chunk(std::vector<Number>& values, std::size_t c) const {
+    const std::size_t size = kWidth * kernel_.num_rows();
+    return std::span(values).subspan(c * size, size);
+  }
+
+  LabelKernel::SplitChunk weights_chunk(std::size_t c) { return {chunk(zeta_, c), chunk(p_, c)}; }
+
+  /// Sums task(chunk, scratch) over all chunks.
+  template <class Task>
+  double over_chunks(const Task& task) {
+    return executor_.ordered_sum(num_chunks_, [&](std::size_t c, int worker) {
+      return task(c, scratch_[static_cast<std::size_t>(worker)]);
+    });
+  }
+
+  /// z += step s, w = K z.
+  void move(float step) {
+    regulariser_ =
+        0.5 * over_chunks([&](std::size_t c, Scratch& scratch) {
+          return kernel_.move(step, step == 0.0F ? std::span<const Half>() : chunk(s_, c),
+                              chunk(z_, c), weights_chunk(c), scratch.label);
+        });
+  }
+
+  double gap() {
+    return 0.5 * over_chunks([&](std::size_t c, Scratch& scratch) {
+             return kernel_.squared_norm(chunk(rho_, c), scratch.label);
+           });
+  }
+
+  /// The value of the last column if all rows have the same there, otherwise 0.
+  double constant_column() const {
+    double constant = 0;
+    for (std::size_t i = 0; i < X_.num_rows(); ++i) {
+      const SparseRow x = X_.row(i);
+      if (x.size() == 0 || x.columns.back() + 1 != X_.num_columns()) return 0;
+      if (i > 0 && x.values.back() != constant) return 0;
+      constant = x.values.back();
+    }
+    return constant;
+  }
+
+  /// Near the best constant scores.
+  void start_at_base_rates() {
+    const double constant = constant_;
+    if (constant == 0) return;
+    double total = 0;
+    for (const float cost : costs_) total += cost;
+    const std::size_t c = (X_.num_columns() - 1) / kWidth;
+    const std::size_t f = (X_.num_columns() - 1) % kWidth;
+    for (std::size_t t = 0; t < positives_.size(); ++t) {
+      double own = 0.5;
+      for (const std::uint32_t i : positives_[t]) own += costs_[i];
+      const double rest = std::max(0.0, total - own) + 0.5;
+      const double h = own * rest / (own + rest) * constant * constant;
+      chunk(h_, c)[t * kWidth + f] = narrow(static_cast<float>(h));
+      chunk(rho_, c)[t * kWidth + f] =
+          narrow(static_cast<float>(h * std::log(own / rest) / constant));
+    }
+    // z = rho - h (K^-1 + h)^-1 rho
+    Scratch& scratch = scratch_[0];
+    kernel_.step(0.0F, chunk(zeta_, c), chunk(p_, c), chunk(rho_, c), chunk(s_, c), chunk(h_, c),
+                 scratch.label);
+    kernel_.move(1.0F, chunk(p_, c), chunk(z_, c), weights_chunk(c), scratch.label);
+  }
+
+  // ---- blocks of sixteen leaves ----
+
+  /// Where the block's part of a chunk begins.
+  std::size_t block_begin(std::size_t c, std::size_t b) const {
+    return (c * kernel_.num_rows() + b * kLanes) * kWidth;
+  }
+
+  /// Scores, losses, their derivatives, rho = u - z and the diagonal of H, after the intercepts
+  /// have been settled; returns the objective.
+  double linearise() {
+    const double losses = executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
+      return linearise_block(b, scratch_[static_cast<std::size_t>(worker)]);
+    });
+    if (settles_intercepts()) move_intercepts();
+    return regulariser_ + losses;
+  }
+
+  bool settles_intercepts() const { return constant_ != 0 && kernel_.is_invertible(); }
+
+  /// All leaves' intercepts at their shifted values, with the nodes above in closed form.
+  void move_intercepts() {
+    const std::size_t c = (X_.num_columns() - 1) / kWidth;
+    const std::size_t f = (X_.num_columns() - 1) % kWidth;
+    const auto w_high = weights_chunk(c).high.subspan(f);
+    const auto w_low = weights_chunk(c).low.subspan(f);
+    const auto z = chunk(z_, c).subspan(f);
+    const auto rho = chunk(rho_, c).subspan(f);
+    std::vector<double> values(positives_.size());
+    for (std::size_t t = 0; t < values.size(); ++t) {
+      const double w = detail::join(w_high[t * kWidth], w_low[t * kWidth]);
+      values[t] = w + intercepts_[t].shift;
+      regulariser_ -= 0.5 * z[t * kWidth] * w;
+    }
+    const std::vector<double> solved = kernel_.solve_column(values);
+    for (std::size_t t = 0; t < values.size(); ++t) {
+      detail::split(static_cast<float>(values[t]), w_high[t * kWidth], w_low[t * kWidth]);
+      z[t * kWidth] = static_cast<float>(solved[t]);
+      regulariser_ += 0.5 * values[t] * solved[t];
+      rho[t * kWidth] = narrow(static_cast<float>(intercepts_[t].u - solved[t]));
+    }
+  }
+
+  double linearise_block(std::size_t b, Scratch& scratch) {
+    for (std::size_t c = 0; c < num_chunks_; ++c) {
+      const std::size_t at = block_begin(c, b);
+      detail::read_chunk(zeta_.data() + at, p_.data() + at, scratch.weights.data() + c * kWidth);
+    }
+    detail::score_rows(X_, scratch.weights, {}, scratch.scores);
+    LaneSums losses = linearise_rows(b, scratch);
+    if (settles_intercepts()) losses = settle_intercepts(b, scratch, losses);
+    pack(scratch.curvatures, curvature_base_, curvatures_.data() + b * X_.num_rows() * kLanes);
+    auto& diagonal = scratch.weights;  // no longer needed
+    std::fill(diagonal.begin(), diagonal.end(), Lanes{});
+    std::fill(scratch.gradient.begin(), scratch.gradient.end(), WideLanes{});
+    detail::add_gradient(X_, scratch.slopes, scratch.curvatures, scratch.gradient, diagonal);
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      intercepts_[b * kLanes + l].u = -scratch.gradient[X_.num_columns() - 1].at[l];
+    }
+    for (std::size_t c = 0; c < num_chunks_; ++c) {
+      const std::size_t at = block_begin(c, b);
+      write_residual(scratch.gradient.data() + c * kWidth, z_.data() + at, rho_.data() + at);
+      write_chunk(diagonal.data() + c * kWidth, h_.data() + at);
+    }
+    return std::accumulate(std::begin(losses.at), std::end(losses.at), 0.0);
+  }
+
+  /// A few Newton steps on each leaf's own intercept, all else held, of which the best place
+  /// counts: that lowers the objective, and it is there that the residual of the joint steps weighs
+  /// most, as all leaves share the column.
+  LaneSums settle_intercepts(std::size_t b, Scratch& scratch, LaneSums losses) {
+    const std::size_t c = (X_.num_columns() - 1) / kWidth;
+    const std::size_t f = (X_.num_columns() - 1) % kWidth;
+    const std::size_t count = std::min(positives_.size() - b * kLanes, kLanes);
+    const std::span leaves = std::span(intercepts_).subspan(b * kLanes, count);
+    for (Intercept& leaf : leaves) leaf.shift = 0;
+    struct Place {
+      double shift, value;
+    };
+    std::array<Place, kLanes> best{};
+    const auto value_at =
+        [&](std::size_t l) {  // of the leaf's loss and regulariser, a constant off
+          const double shift = leaves[l].shift;
+          const double z = chunk(z_, c)[(b * kLanes + l) * kWidth + f];
+          return losses.at[l] + z * shift + 0.5 * kernel_.own_pull(b * kLanes + l) * shift * shift;
+        };
+    for (std::size_t l = 0; l < count; ++l) best[l] = {0.0, value_at(l)};
+    const auto shift_by = [&](const Lanes& steps) {
+      add_to_all(steps, scratch.scores);
+      losses = linearise_rows(b, scratch);
+    };
+    for (int k = 0; k < kInterceptSteps; ++k) {
+      Lanes steps{};
+      const LaneSums slopes = sum_lanes(scratch.slopes);
+      const LaneSums curvatures = sum_lanes(scratch.curvatures);
+      for (std::size_t l = 0; l < count; ++l) {
+        const double pull = kernel_.own_pull(b * kLanes + l);
+        const double z = chunk(z_, c)[(b * kLanes + l) * kWidth + f];
+        const double gradient = z + pull * leaves[l].shift + constant_ * slopes.at[l];
+        const double newton = -gradient / (pull + constant_ * constant_ * curvatures.at[l]);
+        const double most = kMostShift / std::abs(constant_);
+        const double step = std::clamp(newton, -most, most);
+        leaves[l].shift += step;
+        steps.at[l] = static_cast<float>(constant_ * step);
+      }
+      shift_by(steps);
+      for (std::size_t l = 0; l < count; ++l) {
+        const double value = value_at(l);
+        if (value < best[l].value) best[l] = {leaves[l].shift, value};
+      }
+    }
+    Lanes back{};
+    bool any = false;
+    for (std::size_t l = 0; l < count; ++l) {
+      const double step = best[l].shift - leaves[l].shift;
+      if (step == 0) continue;
+      any = true;
+      leaves[l].shift = best[l].shift;
+      back.at[l] = static_cast<float>(constant_ * step);
+    }
+    if (any) shift_by(back);
+    return losses;
+  }
+
+  /// Each leaf's loss.
+  LaneSums linearise_rows(std::size_t b, Scratch& scratch) const {
+    const std::size_t last = std::min(positives_.size(), (b + 1) * kLanes);
+    // Rows of sign +1 are put where a row of sign -1 has no loss and counted afterwards.
+    std::vector<float> own;
+    for (std::size_t t = b * kLanes; t < last; ++t) {
+      for (const std::uint32_t i : positives_[t]) {
+        own.push_back(std::exchange(scratch.scores[i].at[t % kLanes], -1000.0F));
+      }
+    }
+    LaneSums losses =
+        detail::linearise_logistic(scratch.scores, costs_, scratch.slopes, scratch.curvatures);
+    std::size_t k = 0;
+    for (std::size_t t = b * kLanes; t < last; ++t) {
+      const std::size_t l = t % kLanes;
+      for (const std::uint32_t i : positives_[t]) {
+        const double f = scratch.scores[i].at[l] = own[k++];
+        const double m = std::max(std::abs(f), 1e-3);
+        losses.at[l] += costs_[i] * LogisticLoss::value(f);
+        scratch.slopes[i].at[l] = static_cast<float>(costs_[i] * LogisticLoss::derivative(f));
+        scratch.curvatures[i].at[l] = static_cast<float>(costs_[i] * std::tanh(0.5 * m) / (2 * m));
+      }
+    }
+    for (std::size_t l = last - b * kLanes; l < kLanes; ++l) {  // the padding
+      losses.at[l] = 0;
+      for (std::size_t i = 0; i < X_.num_rows(); ++i) {
+        scratch.slopes[i].at[l] = scratch.curvatures[i].at[l] = 0.0F;
+      }
+    }
+    return losses;
+  }
+
+  /// p = H p; returns p' H p at the p before.
+  double multiply() {
+    return executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
+      Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
+      for (std::size_t c = 0; c < num_chunks_; ++c) {
+        detail::read_chunk(p_.data() + block_begin(c, b),
+                           scratch.system.direction.data() + c * kWidth);
+      }
+      unpack(curvatures_.data() + b * X_.num_rows() * kLanes, curvature_base_, scratch.curvatures);
+      auto& product = scratch.system.product;
+      std::fill(product.begin(), product.end(), Lanes{});
+      const LaneSums sums = detail::multiply_curvature(X_, scratch.curvatures, scratch.system);
+      for (std::size_t c = 0; c < num_chunks_; ++c) {
+        write_chunk(product.data() + c * kWidth, p_.data() + block_begin(c, b));
+      }
+      double value = 0;
+      for (const double sum : sums.at) value += sum;
+      return value;
+    });
+  }
+
+  /// s = zeta of the direction; returns the directional derivative of P.
+  double solve_direction(int& passes) {
+    for (auto* part : {&s_, &zeta_, &p_}) std::fill(part->begin(), part->end(), Half{});
+    double rest = step(0.0F);
+    const double first = rest;
+    double slope = 0;
+    float factor = 0;
+    for (int k = 0; k < kMostProducts; ++k) {
+      const auto products = turn(factor);
+      if (products.rho_p <= 0) break;
+      const double curved = products.zeta_p + multiply();
+      ++passes;
+      const double length = products.rho_p / curved;
+      slope -= length * products.rho_p;
+      const double next = step(static_cast<float>(length));
+      if (next <= kResidual * kResidual * first || !control_.proceed()) break;
+      factor = static_cast<float>(next / rest);
+      rest = next;
+    }
+    return slope;
+  }
+
+  double step(float length) {
+    return over_chunks([&](std::size_t c, Scratch& scratch) {
+      return kernel_.step(length, chunk(zeta_, c), chunk(p_, c), chunk(rho_, c), chunk(s_, c),
+                          chunk(h_, c), scratch.label);
+    });
+  }
+
+  LabelKernel::Products turn(float factor) {
+    std::vector<LabelKernel::Products> parts(num_chunks_);
+    executor_.for_each(num_chunks_, [&](std::size_t c, int worker) {
+      parts[c] = kernel_.turn(factor, chunk(p_, c), chunk(rho_, c), chunk(zeta_, c), chunk(p_, c),
+                              scratch_[static_cast<std::size_t>(worker)].label);
+    });
+    LabelKernel::Products products;
+    for (const auto& part : parts) {
+      products.zeta_p += part.zeta_p;
+      products.rho_p += part.rho_p;
+    }
+    return products;
+  }
+
+  /// Halves the step until Armijo's condition holds; leaves rho, h and the curvatures there.
+  double line_search(double before, double slope) {
+    move(1.0F);
+    double objective = linearise();
+    float length = 1.0F;
+    for (int k = 0; k < kMostHalvings; ++k) {
+      if (objective <= before * (1 + kRounding) + kArmijo * length * slope) return objective;
+      length *= 0.5F;
+      move(-length);
+      objective = linearise();
+    }
+    move(-length);
+    return linearise();
+  }
+
+  /// The nodes' vectors over the caller's columns, feature-major.
+  WeightMatrix weights() {
+    // An assignment of {} would keep the memory.
+    for (auto* part : {&rho_, &zeta_, &p_, &s_, &h_}) std::vector<Half>().swap(*part);
+    std::vector<Byte>().swap(curvatures_);
+    const std::size_t num_nodes = problem_.num_nodes;
+    WeightMatrix W =
+        WeightMatrix::dense(problem_.X.num_columns(), static_cast<std::uint32_t>(num_nodes));
+    const auto values = W.dense_values();
+    executor_.for_each(num_chunks_, [&](std::size_t c, int worker) {
+      std::vector<float> parts(num_nodes * kWidth, 0.0F);
+      kernel_.node_parts(chunk(z_, c), parts, scratch_[static_cast<std::size_t>(worker)].label);
+      for (std::size_t j = c * kWidth;
+           j < std::min<std::size_t>((c + 1) * kWidth, X_.num_columns()); ++j) {
+        float* row = values.data() + used_.original[j] * num_nodes;
+        for (std::size_t n = 0; n < num_nodes; ++n) row[n] = parts[n * kWidth + j % kWidth];
+      }
+    });
+    std::vector<float>().swap(z_);
+    return W.compacted();
+  }
+
+  const JointNewtonOptions& options_;
+  Shared problem_;
+  Executor& executor_;
+  RunControl& control_;
+  detail::UsedColumns used_;
+  CsrView X_;
+  LabelKernel kernel_;
+  std::vector<std::vector<std::uint32_t>> positives_;  // by target
+  std::size_t num_chunks_;
+  std::size_t num_blocks_;
+  double constant_ = 0;  // value of the last column, if the same in all rows
+  /// Of the last column: how far each leaf's weight is moved in linearise(), and its u.
+  struct Intercept {
+    double shift = 0.0;
+    double u = 0.0;
+  };
+  std::vector<Intercept> intercepts_;
+  std::vector<float> costs_;
+  std::vector<float> z_;
+  std::vector<Half> rho_, zeta_, p_, s_, h_;
+  double regulariser_ = 0;
+  std::vector<Byte> curvatures_;  // D: block, row, lane
+  std::int32_t curvature_base_ = 0;
+  std::vector<Scratch> scratch_;
+};
+
+template <class Problem>
+RecursiveFit train(const Problem& problem, std::uint32_t num_nodes,
+                   const JointNewtonOptions& options, Executor& executor, RunControl& control) {
+  validate(options);
+  require(problem.labels->num_rows() == problem.X.num_rows(),
+          "joint_newton: ", problem.labels->num_rows(), " label sets, but ", problem.X.num_rows(),
+          " rows");
+  require(problem.row_weights.empty() || problem.row_weights.size() == problem.X.num_rows(),
+          "joint_newton: ", problem.row_weights.size(), " row weights, but ", problem.X.num_rows(),
+          " rows");
+  return JointNewton({problem.X, *problem.labels, problem.row_weights, num_nodes},
+                     detail::node_precision(problem), options, executor, control)
+      .run();
+}
+
+void check_weights(const AdditiveProblem& problem) {
+  require(problem.alpha.size() == problem.graph->num_nodes(),
+          "joint_newton: ", problem.alpha.size(), " node weights, but ", problem.graph->num_nodes(),
+          " nodes");
+}
+
+}  // namespace
+
+bool suits_joint_newton(const AdditiveProblem& problem) {
+  check_weights(problem);
+  return LabelKernel::is_suited(detail::node_precision(problem));
+}
+
+bool suits_joint_newton(const PullProblem& problem) {
+  return LabelKernel::is_suited(detail::node_precision(problem));
+}
+
+RecursiveFit train_joint_newton(const AdditiveProblem& problem, const JointNewtonOptions& options,
+                                Executor& executor, RunControl& control) {
+  check_weights(problem);
+  return train(problem, problem.graph->num_nodes(), options, executor, control);
+}
+
+RecursiveFit train_joint_newton(const PullProblem& problem, const JointNewtonOptions& options,
+                                Executor& executor, RunControl& control) {
+  return train(problem, problem.graph->num_nodes, options, executor, control);
+}
+
+}  // namespace margrove

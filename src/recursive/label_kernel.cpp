@@ -1,0 +1,440 @@
+// Products with K and systems in K^-1 + diag(h), column by column, by the elimination of Q = L D
+// L'. (K z) is what (L D L')^-1 z is at the targets, and z' K z the sum of squares of L^-1 z,
+// weighed by 1 / D. On a tree L^-1 z holds the sums below each node.
+//
+// (K^-1 + diag h) delta = rho minimises w'Qw / 2 + sum_l (h_l w_l^2 / 2 - rho_l w_l) over all
+// nodes. The factor of Q + diag(h) is found as its difference from that of Q, so that small h are
+// not lost beside 1 / alpha: with c = L D, A the change of a pivot and e those of c, the
+// elimination of n changes what is left at (i, j) by
+//   c_i c_j / D - (c_i + e_i) (c_j + e_j) / (D + A)
+//     = (c_i c_j A / D - c_i e_j - e_i c_j - e_i e_j) / (D + A).
+// On a tree, no e is ever different from 0.
+
+#include "recursive/label_kernel.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "base/simd.hpp"
+#include "margrove/errors.hpp"
+
+namespace margrove::detail {
+namespace {
+
+constexpr std::size_t kWidth = LabelKernel::kWidth;
+// Multiplications of the elimination, a node: above it the products with the rows would be the
+// smaller part.
+constexpr double kMostWork = 300;
+
+inline void add(const float* x, float* into) {
+#pragma omp simd
+  for (std::size_t f = 0; f < kWidth; ++f) into[f] += x[f];
+}
+
+using Entry = NarrowFactor::Entry;
+
+// sums = L^-1 sums; returns the sum of sums^2 / D
+MARGROVE_MULTIVERSION
+double sum_below(const std::uint32_t* begin, const Entry* entries, const float* pivots,
+                 std::size_t count, float* sums) {
+  double value = 0;
+  for (std::size_t n = 0; n < count; ++n) {
+    const float* own = sums + n * kWidth;
+    float squares = 0;
+#pragma omp simd reduction(+ : squares)
+    for (std::size_t f = 0; f < kWidth; ++f) squares += own[f] * own[f];
+    value += squares / pivots[n];
+    for (std::uint32_t a = begin[n]; a < begin[n + 1]; ++a) {
+      const float lower = entries[a].lower;
+      float* into = sums + entries[a].row * kWidth;
+#pragma omp simd
+      for (std::size_t f = 0; f < kWidth; ++f) into[f] -= lower * own[f];
+    }
+  }
+  return value;
+}
+
+// x = (D L')^-1 x
+MARGROVE_MULTIVERSION
+void sum_above(const std::uint32_t* begin, const Entry* entries, const float* pivots,
+               std::size_t count, float* x) {
+  for (std::size_t n = count; n-- > 0;) {
+    const float inverse = 1.0F / pivots[n];
+    float* own = x + n * kWidth;
+#pragma omp simd
+    for (std::size_t f = 0; f < kWidth; ++f) own[f] *= inverse;
+    for (std::uint32_t a = begin[n]; a < begin[n + 1]; ++a) {
+      const float lower = entries[a].lower;
+      const float* from = x + entries[a].row * kWidth;
+#pragma omp simd
+      for (std::size_t f = 0; f < kWidth; ++f) own[f] -= lower * from[f];
+    }
+  }
+}
+
+inline const float* change_of(const Entry& entry, const float* changes) {
+  static constexpr float kZero[kWidth] = {};
+  return entry.change == NarrowFactor::kNone ? kZero : changes + entry.change * kWidth;
+}
+
+// information = (Q + diag A)^-1 information; A is lost. Changes must be zero.
+MARGROVE_MULTIVERSION
+void solve_with_diagonal(const std::uint32_t* begin, const Entry* entries, const float* pivots,
+                         const std::uint32_t* updates, std::size_t count, float* precision,
+                         float* information, float* changes) {
+  for (std::size_t n = 0; n < count; ++n) {
+    float* A = precision + n * kWidth;
+    const float* b = information + n * kWidth;
+    const float pivot = pivots[n];
+    float rest[kWidth];
+    float inverse[kWidth];
+#pragma omp simd
+    for (std::size_t f = 0; f < kWidth; ++f) {
+      inverse[f] = 1.0F / (pivot + A[f]);
+      rest[f] = A[f] * inverse[f];
+      A[f] = inverse[f];
+    }
+    for (std::uint32_t a = begin[n]; a < begin[n + 1]; ++a) {
+      const Entry& entry = entries[a];
+      const float c = entry.lower * pivot;
+      const float* e = change_of(entry, changes);
+      float* above_A = precision + entry.row * kWidth;
+      float* above_b = information + entry.row * kWidth;
+#pragma omp simd
+      for (std::size_t f = 0; f < kWidth; ++f) {
+        above_A[f] += entry.lower * c * rest[f] - (2.0F * c + e[f]) * e[f] * inverse[f];
+        above_b[f] -= (c + e[f]) * inverse[f] * b[f];
+      }
+      for (std::uint32_t other = begin[n]; other < a; ++other) {
+        const float d = entries[other].lower * pivot;
+        const float* g = change_of(entries[other], changes);
+        float* into = changes + *updates++ * kWidth;
+#pragma omp simd
+        for (std::size_t f = 0; f < kWidth; ++f) {
+          into[f] += entry.lower * d * rest[f] - (c * g[f] + (d + g[f]) * e[f]) * inverse[f];
+        }
+      }
+    }
+  }
+  for (std::size_t n = count; n-- > 0;) {
+    const float* inverse = precision + n * kWidth;
+    float* x = information + n * kWidth;
+    for (std::uint32_t a = begin[n]; a < begin[n + 1]; ++a) {
+      const float c = entries[a].lower * pivots[n];
+      const float* e = change_of(entries[a], changes);
+      const float* above = information + entries[a].row * kWidth;
+#pragma omp simd
+      for (std::size_t f = 0; f < kWidth; ++f) x[f] -= (c + e[f]) * above[f];
+    }
+#pragma omp simd
+    for (std::size_t f = 0; f < kWidth; ++f) x[f] *= inverse[f];
+  }
+}
+
+// w = the targets' values
+MARGROVE_MULTIVERSION
+void store_values(const float* values, const std::uint32_t* place, std::size_t count, Half* high,
+                  Half* low) {
+  for (std::size_t t = 0; t < count; ++t) {
+    const float* own = values + place[t] * kWidth;
+#pragma omp simd
+    for (std::size_t f = 0; f < kWidth; ++f) {
+      split(own[f], high[t * kWidth + f], low[t * kWidth + f]);
+    }
+  }
+}
+
+// z += step s; sums at the targets += z
+MARGROVE_MULTIVERSION
+void move_targets(float step, const Half* s, float* z, std::size_t count,
+                  const std::uint32_t* place, float* sums) {
+  for (std::size_t t = 0; t < count; ++t) {
+    float* sum = sums + place[t] * kWidth;
+    float* own = z + t * kWidth;
+    if (s != nullptr) {
+#pragma omp simd
+      for (std::size_t f = 0; f < kWidth; ++f) own[f] += step * wide(s[t * kWidth + f]);
+    }
+    add(own, sum);
+  }
+}
+
+// Halves of a column's numbers, target after target, each with what rounding took from those
+// before. What the products with K feel is sums over the targets below a node, which rounding to
+// the nearest would lose where they are small beside their terms.
+struct Carry {
+  float rest[kWidth] = {};
+  Half narrow(float x, std::size_t f) {
+    const float whole = x + rest[f];
+    const Half half = detail::narrow(whole);
+    rest[f] = whole - wide(half);
+    return half;
+  }
+};
+
+// zeta = y + factor zeta; sums at the targets += zeta
+MARGROVE_MULTIVERSION
+void turn_targets(float factor, const Half* y, Half* zeta, std::size_t count,
+                  const std::uint32_t* place, float* sums) {
+  Carry carry;
+  for (std::size_t t = 0; t < count; ++t) {
+    float* sum = sums + place[t] * kWidth;
+    const Half* from = y + t * kWidth;
+    Half* own = zeta + t * kWidth;
+#pragma omp simd
+    for (std::size_t f = 0; f < kWidth; ++f) {
+      own[f] = carry.narrow(wide(from[f]) + factor * wide(own[f]), f);
+      sum[f] += wide(own[f]);
+    }
+  }
+}
+
+// p = path sums; products: zeta' p, rho' p
+MARGROVE_MULTIVERSION
+void store_direction(const float* paths, const std::uint32_t* place, std::size_t count,
+                     const Half* zeta, const Half* rho, Half* p, double* products) {
+  for (std::size_t t = 0; t < count; ++t) {
+    const float* path = paths + place[t] * kWidth;
+    float zeta_p = 0;
+    float rho_p = 0;
+#pragma omp simd reduction(+ : zeta_p, rho_p)
+    for (std::size_t f = t * kWidth; f < (t + 1) * kWidth; ++f) {
+      p[f] = narrow(path[f - t * kWidth]);
+      zeta_p += wide(zeta[f]) * wide(p[f]);
+      rho_p += wide(rho[f]) * wide(p[f]);
+    }
+    products[0] += zeta_p;
+    products[1] += rho_p;
+  }
+}
+
+MARGROVE_MULTIVERSION
+void step_targets(float length, const Half* zeta, const Half* q, Half* rho, Half* s, const Half* h,
+                  std::size_t count, const std::uint32_t* place, float* precision,
+                  float* information) {
+  Carry rho_carry, s_carry;
+  for (std::size_t t = 0; t < count; ++t) {
+    float* A = precision + place[t] * kWidth;
+    float* b = information + place[t] * kWidth;
+    const std::size_t begin = t * kWidth;
+#pragma omp simd
+    for (std::size_t f = 0; f < kWidth; ++f) {
+      const std::size_t k = begin + f;
+      rho[k] = rho_carry.narrow(wide(rho[k]) - length * (wide(zeta[k]) + wide(q[k])), f);
+      s[k] = s_carry.narrow(wide(s[k]) + length * wide(zeta[k]), f);
+      A[f] += wide(h[k]);
+      b[f] += wide(rho[k]);
+    }
+  }
+}
+
+// y = rho - h delta; returns rho' delta
+MARGROVE_MULTIVERSION
+double store_rest(const Half* rho, const Half* h, const float* deltas, const std::uint32_t* place,
+                  std::size_t count, Half* y) {
+  double value = 0;
+  Carry carry;
+  for (std::size_t t = 0; t < count; ++t) {
+    const float* delta = deltas + place[t] * kWidth;
+    float sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::size_t f = 0; f < kWidth; ++f) {
+      const std::size_t k = t * kWidth + f;
+      sum += wide(rho[k]) * delta[f];
+      y[k] = carry.narrow(wide(rho[k]) - wide(h[k]) * delta[f], f);
+    }
+    value += sum;
+  }
+  return value;
+}
+
+MARGROVE_MULTIVERSION
+void collect(const Half* x, const std::uint32_t* place, std::size_t count, float* sums) {
+  for (std::size_t t = 0; t < count; ++t) {
+    float* sum = sums + place[t] * kWidth;
+#pragma omp simd
+    for (std::size_t f = 0; f < kWidth; ++f) sum[f] += wide(x[t * kWidth + f]);
+  }
+}
+
+float* cleared(std::vector<float>& values) {
+  std::fill(values.begin(), values.end(), 0.0F);
+  return values.data();
+}
+
+NarrowFactor narrow_factor(const SparseFactor& from) {
+  NarrowFactor made;
+  std::vector<std::uint32_t> change(from.rows.size(), NarrowFactor::kNone);
+  for (const std::uint32_t entry : from.updates) {
+    if (change[entry] == NarrowFactor::kNone) change[entry] = made.num_changes++;
+    made.updates.push_back(change[entry]);
+  }
+  for (std::size_t a = 0; a < from.rows.size(); ++a) {
+    made.entries.push_back({from.rows[a], static_cast<float>(from.lower[a]), change[a]});
+  }
+  for (const std::size_t at : from.begin) made.begin.push_back(static_cast<std::uint32_t>(at));
+  for (const double pivot : from.pivots) made.pivots.push_back(static_cast<float>(pivot));
+  return made;
+}
+
+std::optional<SparseFactor> factor_of(const NodePrecision& precision) {
+  const std::size_t size = precision.original.size();
+  return factorise(size, precision.Q, kMostWork * static_cast<double>(size));
+}
+
+}  // namespace
+
+LabelKernel::LabelKernel(NodePrecision precision) : precision_(std::move(precision)) {
+  const auto factor = precision_.definite ? factor_of(precision_) : std::nullopt;
+  require(factor.has_value(),
+          "joint_newton: the label graph has a part without anchor, a target without weight and "
+          "with several parents, or too many cycles, but must not; train_alternating() takes it");
+  position_ = factor->position;
+  factor_ = narrow_factor(*factor);
+  for (const std::uint32_t node : precision_.place) place_.push_back(position_[node]);
+  prepare_column();
+}
+
+bool LabelKernel::is_suited(const NodePrecision& precision) {
+  return precision.definite && factor_of(precision).has_value();
+}
+
+void LabelKernel::prepare_column() {
+  const std::size_t size = precision_.original.size();
+  target_of_.assign(size, NarrowFactor::kNone);
+  for (std::uint32_t t = 0; t < place_.size(); ++t) {
+    auto& target = target_of_[precision_.place[t]];
+    if (target != NarrowFactor::kNone) return;
+    target = t;
+  }
+  rest_of_.assign(size, NarrowFactor::kNone);
+  std::uint32_t num_rest = 0;
+  for (std::size_t n = 0; n < size; ++n) {
+    if (target_of_[n] == NarrowFactor::kNone) rest_of_[n] = num_rest++;
+  }
+  std::vector<SymmetricEntry> rest;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> between;  // targets
+  for (const SymmetricEntry& e : precision_.Q) {
+    if (rest_of_[e.row] != NarrowFactor::kNone && rest_of_[e.column] != NarrowFactor::kNone) {
+      rest.push_back({rest_of_[e.row], rest_of_[e.column], e.value});
+    }
+    if (target_of_[e.row] != NarrowFactor::kNone && target_of_[e.column] != NarrowFactor::kNone) {
+      between[{target_of_[e.row], target_of_[e.column]}] += e.value;
+    }
+  }
+  own_pulls_.assign(place_.size(), 0.0);
+  for (const auto& [pair, value] : between) own_pulls_[pair.first] += std::abs(value);
+  rest_ = factorise(num_rest, rest, std::numeric_limits<double>::infinity());
+}
+
+LabelKernel::Scratch LabelKernel::scratch() const {
+  const std::size_t size = factor_.pivots.size() * kWidth;
+  return {std::vector<float>(size), std::vector<float>(size),
+          std::vector<float>(factor_.num_changes * kWidth)};
+}
+
+double LabelKernel::move(float step, std::span<const Half> s, std::span<float> z, SplitChunk w,
+                         Scratch& scratch) const {
+  float* sums = cleared(scratch.first);
+  move_targets(step, s.data(), z.data(), place_.size(), place_.data(), sums);
+  const double value = multiply(sums);
+  store_values(sums, place_.data(), place_.size(), w.high.data(), w.low.data());
+  return value;
+}
+
+LabelKernel::Products LabelKernel::turn(float factor, std::span<const Half> y,
+                                        std::span<const Half> rho, std::span<Half> zeta,
+                                        std::span<Half> p, Scratch& scratch) const {
+  float* sums = cleared(scratch.first);
+  turn_targets(factor, y.data(), zeta.data(), place_.size(), place_.data(), sums);
+  multiply(sums);
+  double products[2] = {};
+  store_direction(sums, place_.data(), place_.size(), zeta.data(), rho.data(), p.data(), products);
+  return {products[0], products[1]};
+}
+
+double LabelKernel::step(float length, std::span<const Half> zeta, std::span<Half> q,
+                         std::span<Half> rho, std::span<Half> s, std::span<const Half> h,
+                         Scratch& scratch) const {
+  float* precision = cleared(scratch.first);
+  float* information = cleared(scratch.second);
+  float* changes = cleared(scratch.changes);
+  step_targets(length, zeta.data(), q.data(), rho.data(), s.data(), h.data(), place_.size(),
+               place_.data(), precision, information);
+  solve_with_diagonal(factor_.begin.data(), factor_.entries.data(), factor_.pivots.data(),
+                      factor_.updates.data(), factor_.pivots.size(), precision, information,
+                      changes);
+  return store_rest(rho.data(), h.data(), information, place_.data(), place_.size(), q.data());
+}
+
+/// values = Q^-1 values; returns values' Q^-1 values.
+double LabelKernel::multiply(float* values) const {
+  const double value = sum_below(factor_.begin.data(), factor_.entries.data(),
+                                 factor_.pivots.data(), factor_.pivots.size(), values);
+  sum_above(factor_.begin.data(), factor_.entries.data(), factor_.pivots.data(),
+            factor_.pivots.size(), values);
+  return value;
+}
+
+std::vector<double> LabelKernel::solve_column(std::span<const double> w) const {
+  // The others at their best: Q_rest x = -Q_rest,targets w.
+  std::vector<double> x(rest_->size(), 0.0);
+  for (const SymmetricEntry& e : precision_.Q) {
+    const std::uint32_t target = target_of_[e.column];
+    if (rest_of_[e.row] == NarrowFactor::kNone || target == NarrowFactor::kNone) continue;
+    x[rest_->position[rest_of_[e.row]]] -= e.value * w[target];
+  }
+  rest_->solve(x);
+  std::vector<double> z(w.size(), 0.0);
+  for (const SymmetricEntry& e : precision_.Q) {
+    if (target_of_[e.row] == NarrowFactor::kNone) continue;
+    const std::uint32_t target = target_of_[e.column];
+    z[target_of_[e.row]] +=
+        e.value *
+        (target != NarrowFactor::kNone ? w[target] : x[rest_->position[rest_of_[e.column]]]);
+  }
+  return z;
+}
+
+double LabelKernel::squared_norm(std::span<const Half> rho, Scratch& scratch) const {
+  float* sums = cleared(scratch.first);
+  collect(rho.data(), place_.data(), place_.size(), sums);
+  return sum_below(factor_.begin.data(), factor_.entries.data(), factor_.pivots.data(),
+                   factor_.pivots.size(), sums);
+}
+
+void LabelKernel::node_parts(std::span<const float> z, std::span<float> out,
+                             Scratch& scratch) const {
+  float* parts = cleared(scratch.first);
+  if (precision_.alpha.empty()) {
+    for (std::size_t t = 0; t < place_.size(); ++t) {
+      add(z.data() + t * kWidth, parts + place_[t] * kWidth);
+    }
+    multiply(parts);
+    for (std::size_t n = 0; n < position_.size(); ++n) {
+      std::copy_n(parts + position_[n] * kWidth, kWidth,
+                  out.data() + precision_.original[n] * kWidth);
+    }
+    return;
+  }
+  // v_n = alpha_n t_n; t_n, the sum of z over the targets below, goes up to all of w_n's terms.
+  for (std::size_t t = 0; t < place_.size(); ++t) {
+    add(z.data() + t * kWidth, parts + precision_.place[t] * kWidth);
+  }
+  for (std::size_t n = position_.size(); n-- > 0;) {
+    const float* own = parts + n * kWidth;
+    for (const auto& term : precision_.above[n]) {
+      float* into = parts + term.node * kWidth;
+      const auto factor = static_cast<float>(term.factor);
+      for (std::size_t f = 0; f < kWidth; ++f) into[f] += factor * own[f];
+    }
+    const auto alpha = static_cast<float>(precision_.alpha[n]);
+    float* v = out.data() + precision_.original[n] * kWidth;
+    for (std::size_t f = 0; f < kWidth; ++f) v[f] = alpha * own[f];
+  }
+}
+
+}  // namespace margrove::detail

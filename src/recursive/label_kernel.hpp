@@ -1,0 +1,122 @@
+#pragma once
+// The label kernel of recursive regularisation, K = the targets' part of Q^-1 (node_precision.hpp),
+// and what a joint solver needs of it, for kWidth columns at a time. Internal. On a tree K_ll' is
+// the sum over the common ancestors of alpha_m.
+
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "recursive/node_precision.hpp"
+
+namespace margrove::detail {
+
+/// Half of a float32: its exponent and eight bits of its mantissa.
+struct Half {
+  std::uint16_t bits = 0;
+};
+inline float wide(Half x) { return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
+inline Half narrow(float x) {  // to the nearest
+  return {static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(x) + 0x8000U) >> 16)};
+}
+/// A float32 in two halves, without loss.
+inline float join(Half high, Half low) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(high.bits) << 16 | low.bits);
+}
+inline void split(float x, Half& high, Half& low) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  high.bits = static_cast<std::uint16_t>(bits >> 16);
+  low.bits = static_cast<std::uint16_t>(bits & 0xffffU);
+}
+
+/// The factor in float32, as the kernels walk it.
+struct NarrowFactor {
+  struct Entry {
+    std::uint32_t row;
+    float lower;
+    std::uint32_t change;  // its place among the entries that a diagonal changes, or kNone
+  };
+  static constexpr std::uint32_t kNone = SparseFactor::kNone;
+  std::vector<std::uint32_t> begin;
+  std::vector<Entry> entries;
+  std::vector<float> pivots;
+  std::vector<std::uint32_t> updates;  // as SparseFactor's, but places among the changes
+  std::uint32_t num_changes = 0;
+};
+
+/// Matrices of targets x columns in chunks of kWidth columns: entry (t, j) lies at
+/// ((j / kWidth) * num_rows + t) * kWidth + j % kWidth. The targets are padded to blocks of
+/// sixteen with rows that stay zero.
+class LabelKernel {
+ public:
+  static constexpr std::size_t kWidth = 32;
+
+  /// Throws InvalidInput unless is_suited(precision).
+  explicit LabelKernel(NodePrecision precision);
+  /// Whether Q is positive definite and its elimination little work.
+  static bool is_suited(const NodePrecision& precision);
+
+  std::span<const NodeId> targets() const { return precision_.targets; }
+  std::size_t num_rows() const { return (targets().size() + 15) / 16 * 16; }
+
+  /// One worker's scratch: two vectors a node, and what a diagonal changes.
+  struct Scratch {
+    std::vector<float> first;
+    std::vector<float> second;
+    std::vector<float> changes;
+  };
+  Scratch scratch() const;
+
+  // The following work on one chunk; spans start at its first entry.
+
+  /// A matrix of float32 in two halves.
+  struct SplitChunk {
+    std::span<Half> high;
+    std::span<Half> low;
+  };
+  /// z += step s (s may be empty), w = K z; returns z' K z. s may lie where w does.
+  double move(float step, std::span<const Half> s, std::span<float> z, SplitChunk w,
+              Scratch& scratch) const;
+  /// zeta = y + factor zeta, p = K zeta. y may lie where p does.
+  struct Products {
+    double zeta_p = 0.0;
+    double rho_p = 0.0;
+  };
+  Products turn(float factor, std::span<const Half> y, std::span<const Half> rho,
+                std::span<Half> zeta, std::span<Half> p, Scratch& scratch) const;
+  /// rho -= length (zeta + q), s += length zeta, y = rho - h delta (written over q) with
+  /// delta = (K^-1 + diag h)^-1 rho; returns rho' delta.
+  double step(float length, std::span<const Half> zeta, std::span<Half> q, std::span<Half> rho,
+              std::span<Half> s, std::span<const Half> h, Scratch& scratch) const;
+  /// Whether solve_column() and own_pull() may be called: every target has a node of its own.
+  bool is_invertible() const { return rest_.has_value(); }
+  /// At most this is the second derivative of the regulariser where targets move in one column and
+  /// the other nodes stand still, for each target that moves.
+  double own_pull(std::size_t t) const { return own_pulls_[t]; }
+  /// K^-1 w for one column.
+  std::vector<double> solve_column(std::span<const double> w) const;
+  /// rho' K rho.
+  double squared_norm(std::span<const Half> rho, Scratch& scratch) const;
+  /// The nodes' vectors at columns of the chunk, out[m * kWidth + f] for nodes m of the graph: v_m
+  /// of an additive problem, otherwise w_m. Nodes that Q leaves out are left alone.
+  void node_parts(std::span<const float> z, std::span<float> out, Scratch& scratch) const;
+
+ private:
+  void prepare_column();
+  double multiply(float* values) const;
+
+  NodePrecision precision_;
+  std::vector<std::uint32_t> place_;     // target -> its position in the factor
+  std::vector<std::uint32_t> position_;  // node of Q -> its position in the factor
+  NarrowFactor factor_;
+
+  // For one column: Q split into targets and the others.
+  std::optional<SparseFactor> rest_;      // of the others' block
+  std::vector<std::uint32_t> rest_of_;    // node of Q -> its number among the others, or kNone
+  std::vector<std::uint32_t> target_of_;  // node of Q -> its target, or kNone
+  std::vector<double> own_pulls_;
+};
+
+}  // namespace margrove::detail

@@ -1,0 +1,110 @@
+#include "recursive/newton_chunks.hpp"
+
+#include <bit>
+
+#include "base/simd.hpp"
+
+namespace margrove::detail {
+namespace {
+
+constexpr std::size_t kWidth = LabelKernel::kWidth;
+
+// A block's part of a chunk, sixteen rows of kWidth, to and from kWidth rows of lanes.
+MARGROVE_MULTIVERSION
+void read_chunk_kernel(const Half* high, const Half* low, Lanes* into) {
+  for (std::size_t f = 0; f < kWidth; ++f) {
+#pragma omp simd
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      into[f].at[l] = join(high[l * kWidth + f], low[l * kWidth + f]);
+    }
+  }
+}
+MARGROVE_MULTIVERSION
+void read_chunk_kernel(const Half* from, Lanes* into) {
+  for (std::size_t f = 0; f < kWidth; ++f) {
+#pragma omp simd
+    for (std::size_t l = 0; l < kLanes; ++l) into[f].at[l] = wide(from[l * kWidth + f]);
+  }
+}
+MARGROVE_MULTIVERSION
+void write_chunk_kernel(const Lanes* from, Half* into) {
+  for (std::size_t l = 0; l < kLanes; ++l) {
+#pragma omp simd
+    for (std::size_t f = 0; f < kWidth; ++f) into[l * kWidth + f] = narrow(from[f].at[l]);
+  }
+}
+// into = -gradient - z
+MARGROVE_MULTIVERSION
+void write_residual_kernel(const WideLanes* gradient, const float* z, Half* into) {
+  for (std::size_t l = 0; l < kLanes; ++l) {
+#pragma omp simd
+    for (std::size_t f = 0; f < kWidth; ++f) {
+      into[l * kWidth + f] = narrow(static_cast<float>(-gradient[f].at[l] - z[l * kWidth + f]));
+    }
+  }
+}
+// Exponent and three bits of the mantissa, to the nearest.
+inline std::int32_t leading_bits(float x) {
+  return std::bit_cast<std::int32_t>(std::bit_cast<std::uint32_t>(x) + 0x80000U) >> 20;
+}
+MARGROVE_MULTIVERSION
+void pack_kernel(const float* from, std::size_t count, std::int32_t base, Byte* into) {
+#pragma omp simd
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::int32_t code = leading_bits(from[k]) - base;
+    into[k].bits = static_cast<std::uint8_t>(code < 0 ? 0 : (code > 255 ? 255 : code));
+  }
+}
+MARGROVE_MULTIVERSION
+void unpack_kernel(const Byte* from, std::size_t count, std::int32_t base, float* into) {
+#pragma omp simd
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::int32_t code = from[k].bits;
+    into[k] = std::bit_cast<float>(code == 0 ? 0 : (code + base) << 20);
+  }
+}
+
+MARGROVE_MULTIVERSION
+void add_lanes_kernel(const Lanes* rows, std::size_t count, double* sums) {
+  for (std::size_t begin = 0; begin < count; begin += 64) {
+    float part[kLanes] = {};
+    for (std::size_t i = begin; i < (begin + 64 < count ? begin + 64 : count); ++i) {
+#pragma omp simd
+      for (std::size_t l = 0; l < kLanes; ++l) part[l] += rows[i].at[l];
+    }
+    for (std::size_t l = 0; l < kLanes; ++l) sums[l] += part[l];
+  }
+}
+
+}  // namespace
+
+void read_chunk(const Half* high, const Half* low, Lanes* into) {
+  read_chunk_kernel(high, low, into);
+}
+void read_chunk(const Half* from, Lanes* into) { read_chunk_kernel(from, into); }
+void write_chunk(const Lanes* from, Half* into) { write_chunk_kernel(from, into); }
+void write_residual(const WideLanes* gradient, const float* z, Half* into) {
+  write_residual_kernel(gradient, z, into);
+}
+
+std::int32_t byte_base(float largest) { return leading_bits(largest) - 255; }
+void pack(std::span<const Lanes> rows, std::int32_t base, Byte* into) {
+  pack_kernel(rows.data()->at, rows.size() * kLanes, base, into);
+}
+void unpack(const Byte* from, std::int32_t base, std::span<Lanes> rows) {
+  unpack_kernel(from, rows.size() * kLanes, base, rows.data()->at);
+}
+
+LaneSums sum_lanes(std::span<const Lanes> rows) {
+  LaneSums sums;
+  add_lanes_kernel(rows.data(), rows.size(), sums.at);
+  return sums;
+}
+
+void add_to_all(const Lanes& step, std::span<Lanes> rows) {
+  for (Lanes& row : rows) {
+    for (std::size_t l = 0; l < kLanes; ++l) row.at[l] += step.at[l];
+  }
+}
+
+}  // namespace margrove::detail

@@ -1,0 +1,262 @@
+#include "recursive/node_precision.hpp"
+
+#include <Eigen/OrderingMethods>
+#include <Eigen/SparseCore>
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "margrove/errors.hpp"
+#include "recursive/leaf_paths.hpp"
+
+namespace margrove::detail {
+namespace {
+
+// Weights below this share of the largest are taken for zero.
+constexpr double kNegligible = 1e-10;
+constexpr std::uint32_t kNone = SparseFactor::kNone;
+
+/// A(n) of the kept nodes, by their numbers here.
+using Closed = std::vector<std::vector<std::uint32_t>>;
+
+/// The sum of v over `nodes` in terms of the w of kept nodes: the deepest one that is left brings
+/// all that lies above it.
+std::vector<NodePrecision::Term> combination(std::span<const std::uint32_t> nodes,
+                                             const Closed& closed) {
+  std::map<std::uint32_t, double, std::greater<>> left;
+  for (const std::uint32_t m : nodes) left[m] = 1.0;
+  std::vector<NodePrecision::Term> terms;
+  while (!left.empty()) {
+    const auto [m, factor] = *left.begin();
+    terms.push_back({m, factor});
+    for (const std::uint32_t k : closed[m]) {
+      const auto found = left.try_emplace(k, 0.0).first;
+      found->second -= factor;
+      if (found->second == 0) left.erase(found);
+    }
+  }
+  return terms;
+}
+
+/// Kept nodes in topological order, with their ancestors; fills `here`.
+Closed kept_nodes(const AdditiveProblem& problem, const AncestorSets& ancestors,
+                  NodePrecision& made, std::vector<std::uint32_t>& here) {
+  const LabelGraph& graph = *problem.graph;
+  const double largest = problem.alpha.empty() ? 0.0 : *std::ranges::max_element(problem.alpha);
+  std::vector<bool> kept(graph.num_nodes(), false);
+  for (const NodeId t : problem.targets) {
+    double on_path = 0;
+    for (const NodeId m : ancestors[t]) {
+      kept[m] = problem.alpha[m] > kNegligible * largest;
+      on_path += problem.alpha[m];
+    }
+    require(on_path > 0, "joint_newton: the weights on the path of node ", t, " are all 0");
+  }
+  here.assign(graph.num_nodes(), kNone);
+  Closed closed;
+  for (const NodeId n : graph.topological_order()) {
+    if (!kept[n]) continue;
+    here[n] = static_cast<std::uint32_t>(made.original.size());
+    made.original.push_back(n);
+    made.alpha.push_back(problem.alpha[n]);
+    auto& own = closed.emplace_back();
+    for (const NodeId m : ancestors[n]) {
+      if (kept[m]) own.push_back(here[m]);
+    }
+  }
+  return closed;
+}
+
+/// Q += value b b'
+void add_square(double value, std::span<const NodePrecision::Term> b,
+                std::vector<SymmetricEntry>& Q) {
+  for (const auto& row : b) {
+    for (const auto& column : b) {
+      Q.push_back({row.node, column.node, value * row.factor * column.factor});
+    }
+  }
+}
+
+/// Whether a component of the graph has no anchor: its common part is free.
+bool has_free_component(const PullGraph& graph, std::span<const double> anchors) {
+  std::vector<std::uint32_t> group(graph.num_nodes);
+  for (std::uint32_t n = 0; n < graph.num_nodes; ++n) group[n] = n;
+  const auto find = [&](std::uint32_t n) {
+    while (group[n] != n) n = group[n] = group[group[n]];
+    return n;
+  };
+  for (const auto& edge : graph.edges) group[find(edge.a)] = find(edge.b);
+  std::vector<double> pull(graph.num_nodes, 0.0);
+  for (std::uint32_t n = 0; n < graph.num_nodes; ++n) pull[find(n)] += anchors[n];
+  for (std::uint32_t n = 0; n < graph.num_nodes; ++n) {
+    if (group[n] == n && pull[n] == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+NodePrecision node_precision(const AdditiveProblem& problem) {
+  const AncestorSets ancestors = ancestor_sets(*problem.graph);
+  NodePrecision made;
+  std::vector<std::uint32_t> here;
+  const Closed closed = kept_nodes(problem, ancestors, made, here);
+  for (std::uint32_t n = 0; n < closed.size(); ++n) {
+    std::vector<std::uint32_t> above;
+    for (const std::uint32_t m : closed[n]) {
+      if (m != n) above.push_back(m);
+    }
+    made.above.push_back(combination(above, closed));
+    std::vector<NodePrecision::Term> own{{n, 1.0}};
+    for (const auto& term : made.above[n]) own.push_back({term.node, -term.factor});
+    add_square(1.0 / made.alpha[n], own, made.Q);
+  }
+  made.targets = ordered_targets(problem);
+  for (const NodeId t : made.targets) {
+    std::vector<std::uint32_t> path;
+    for (const NodeId m : ancestors[t]) {
+      if (here[m] != kNone) path.push_back(here[m]);
+    }
+    // A target without weight shares the place of the one node that has its path.
+    const auto terms = combination(path, closed);
+    made.definite &= terms.size() == 1;
+    made.place.push_back(terms[0].node);
+  }
+  return made;
+}
+
+NodePrecision node_precision(const PullProblem& problem) {
+  const PullGraph& graph = *problem.graph;
+  check_pull_graph(graph);
+  NodePrecision made;
+  std::vector<double> anchors = graph.anchors;
+  anchors.resize(graph.num_nodes, 0.0);
+  std::vector<bool> alone(graph.num_nodes, true);
+  for (const auto& edge : graph.edges) {
+    const NodePrecision::Term difference[] = {{edge.a, 1.0}, {edge.b, -1.0}};
+    add_square(edge.weight, difference, made.Q);
+    alone[edge.a] = alone[edge.b] = false;
+  }
+  for (NodeId n = 0; n < graph.num_nodes; ++n) {
+    if (alone[n] && anchors[n] == 0) anchors[n] = 1.0;
+    made.original.push_back(n);
+    made.Q.push_back({n, n, anchors[n]});
+  }
+  made.targets.assign(problem.targets.begin(), problem.targets.end());
+  made.place.assign(problem.targets.begin(), problem.targets.end());
+  made.definite = !has_free_component(graph, anchors);
+  return made;
+}
+
+void check_pull_graph(const PullGraph& graph) {
+  for (const auto& edge : graph.edges) {
+    require(edge.a < graph.num_nodes && edge.b < graph.num_nodes && edge.a != edge.b,
+            "label graph: edge ", edge.a, " - ", edge.b, " must join two nodes in [0, ",
+            graph.num_nodes, ")");
+    require(edge.weight > 0 && std::isfinite(edge.weight), "label graph: edge ", edge.a, " - ",
+            edge.b, " has weight ", edge.weight, ", but must be > 0");
+  }
+  for (std::size_t n = 0; n < graph.anchors.size(); ++n) {
+    require(graph.anchors[n] >= 0 && std::isfinite(graph.anchors[n]),
+            "label graph: anchor of node ", n, " is ", graph.anchors[n], ", but must be >= 0");
+  }
+}
+
+// Elimination -------------------------------------------------------------------------------------
+
+namespace {
+
+std::vector<std::uint32_t> order_of_little_fill(std::size_t size,
+                                                std::span<const SymmetricEntry> entries) {
+  using Matrix = Eigen::SparseMatrix<double>;
+  std::vector<Eigen::Triplet<double>> triplets;
+  for (const SymmetricEntry& e : entries) {
+    triplets.emplace_back(static_cast<int>(e.row), static_cast<int>(e.column), 1.0);
+  }
+  Matrix pattern(static_cast<Eigen::Index>(size), static_cast<Eigen::Index>(size));
+  pattern.setFromTriplets(triplets.begin(), triplets.end());
+  Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, int> order;  // position -> row
+  Eigen::AMDOrdering<int>()(pattern, order);
+  std::vector<std::uint32_t> position(size);
+  for (std::size_t k = 0; k < size; ++k) {
+    const auto row = static_cast<std::size_t>(order.indices()[static_cast<Eigen::Index>(k)]);
+    position[row] = static_cast<std::uint32_t>(k);
+  }
+  return position;
+}
+
+/// Rows and columns of L; false where that is too much work.
+bool find_pattern(std::span<const SymmetricEntry> entries, double most_work, SparseFactor& made) {
+  const std::size_t size = made.position.size();
+  std::vector<std::vector<std::uint32_t>> columns(size);
+  for (const SymmetricEntry& e : entries) {
+    const std::uint32_t row = made.position[e.row];
+    const std::uint32_t column = made.position[e.column];
+    if (row > column) columns[column].push_back(row);
+  }
+  double work = 0;
+  made.begin.assign(1, 0);
+  for (auto& rows : columns) {
+    std::sort(rows.begin(), rows.end());
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    work += static_cast<double>(rows.size() * rows.size());
+    if (work > most_work) return false;
+    // What is eliminated joins its neighbours: the first of them inherits the others.
+    if (!rows.empty()) {
+      columns[rows[0]].insert(columns[rows[0]].end(), rows.begin() + 1, rows.end());
+    }
+    made.rows.insert(made.rows.end(), rows.begin(), rows.end());
+    made.begin.push_back(made.rows.size());
+  }
+  return true;
+}
+
+std::size_t entry_at(const SparseFactor& factor, std::uint32_t row, std::uint32_t column) {
+  const auto first = factor.rows.begin() + static_cast<std::ptrdiff_t>(factor.begin[column]);
+  const auto last = factor.rows.begin() + static_cast<std::ptrdiff_t>(factor.begin[column + 1]);
+  return static_cast<std::size_t>(std::lower_bound(first, last, row) - factor.rows.begin());
+}
+
+}  // namespace
+
+std::optional<SparseFactor> factorise(std::size_t size, std::span<const SymmetricEntry> entries,
+                                      double most_work) {
+  SparseFactor made;
+  if (size > 0) made.position = order_of_little_fill(size, entries);
+  if (!find_pattern(entries, most_work, made)) return std::nullopt;
+  made.lower.assign(made.rows.size(), 0.0);
+  made.pivots.assign(size, 0.0);
+  for (const SymmetricEntry& e : entries) {
+    const std::uint32_t row = made.position[e.row];
+    const std::uint32_t column = made.position[e.column];
+    if (row == column) made.pivots[row] += e.value;
+    if (row > column) made.lower[entry_at(made, row, column)] += e.value;
+  }
+  for (std::size_t n = 0; n < size; ++n) {
+    if (!(made.pivots[n] > 0)) return std::nullopt;
+    for (std::size_t a = made.begin[n]; a < made.begin[n + 1]; ++a) {
+      const double scaled = made.lower[a] / made.pivots[n];
+      made.pivots[made.rows[a]] -= scaled * made.lower[a];
+      for (std::size_t b = made.begin[n]; b < a; ++b) {  // entries before a are scaled already
+        const std::size_t at = entry_at(made, made.rows[a], made.rows[b]);
+        made.updates.push_back(static_cast<std::uint32_t>(at));
+        made.lower[at] -= made.lower[a] * made.lower[b];
+      }
+      made.lower[a] = scaled;
+    }
+  }
+  return made;
+}
+
+void SparseFactor::solve(std::span<double> x) const {
+  for (std::size_t n = 0; n < size(); ++n) {
+    for (std::size_t a = begin[n]; a < begin[n + 1]; ++a) x[rows[a]] -= lower[a] * x[n];
+  }
+  for (std::size_t n = size(); n-- > 0;) {
+    x[n] /= pivots[n];
+    for (std::size_t a = begin[n]; a < begin[n + 1]; ++a) x[n] -= lower[a] * x[rows[a]];
+  }
+}
+
+}  // namespace margrove::detail

@@ -1,0 +1,167 @@
+#pragma once
+// Recursive regularisation (HR): one classifier a leaf, pulled towards those of its neighbours in
+// the label graph.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/weight_matrix.hpp"
+#include "margrove/control.hpp"
+#include "margrove/csr_matrix.hpp"
+#include "margrove/dataset.hpp"
+#include "margrove/executor.hpp"
+#include "margrove/label_graph.hpp"
+#include "margrove/options.hpp"
+
+namespace margrove {
+
+/// Path-additive view on a tree or DAG: w_l = sum over A(l) of v_m, regulariser
+/// sum_m |v_m|^2 / (2 alpha_m). With alpha = 1 on a tree this is sum_n |w_n - w_parent(n)|^2 / 2.
+struct AdditiveProblem {
+  CsrView X;                          // with its intercept column
+  const LabelSets* labels = nullptr;  // node numbers, one set a row
+  const LabelGraph* graph = nullptr;
+  std::span<const double> alpha;        // one a node, >= 0
+  std::span<const NodeId> targets;      // nodes with a classifier: their loss counts
+  std::span<const double> row_weights;  // C_i = C * row_weights[i]; empty: all 1
+};
+
+struct JointDualOptions {
+  std::string loss = "hinge";
+  double C = 1.0;
+  double tolerance = 1e-3;
+  int max_passes = 1000;
+  std::uint64_t seed = 0;
+  static auto fields() {
+    return std::tuple{
+        field("loss", &JointDualOptions::loss, Choices{{"hinge", "squared-hinge"}},
+              "loss of each row's margin"),
+        field("C", &JointDualOptions::C, positive, "weight of the loss against the regulariser"),
+        field("tolerance", &JointDualOptions::tolerance, positive,
+              "relative duality gap of the whole problem at which training ends"),
+        field("max_passes", &JointDualOptions::max_passes, at_least(1),
+              "sweeps over the active rows of all labels, at most"),
+        field("seed", &JointDualOptions::seed, at_least(0), "order of the coordinates"),
+    };
+  }
+};
+
+struct RecursiveFit {
+  WeightMatrix weights;  // v_m, num_columns x num_nodes: the score of a leaf is its path's sum
+  double primal = 0.0;
+  double dual = 0.0;
+  int passes = 0;
+  Stop stop = Stop::converged;
+  double relative_gap() const { return primal > 0 ? (primal - dual) / primal : 0.0; }
+};
+
+/// One-vs-rest hinge or squared hinge of all targets at once by joint dual coordinate descent: no
+/// alternation between levels, and a certified gap over all rows and targets. Same bits for any
+/// executor size. Memory: num_inner_nodes x used columns floats, plus the active dual variables.
+///
+/// Throws InvalidInput where sizes do not agree, a label is not a target, or a target's path has
+/// no weight; InvalidOption as validate().
+RecursiveFit train_joint_dual(const AdditiveProblem& problem, const JointDualOptions& options,
+                              Executor& executor, RunControl& control);
+
+struct JointNewtonOptions {
+  double C = 1.0;
+  double tolerance = 1e-3;
+  int max_passes = 1000;
+  static auto fields() {
+    return std::tuple{
+        field("C", &JointNewtonOptions::C, positive, "weight of the loss against the regulariser"),
+        field("tolerance", &JointNewtonOptions::tolerance, positive,
+              "relative duality gap of the whole problem at which training ends"),
+        field("max_passes", &JointNewtonOptions::max_passes, at_least(1),
+              "passes over the rows for all labels, at most"),
+    };
+  }
+};
+
+/// Pull between neighbours in an undirected graph of nodes (HR section 2.1):
+/// sum_edges weight/2 |w_a - w_b|^2 + sum_n anchor_n/2 |w_n|^2.
+struct PullGraph {
+  struct Edge {
+    NodeId a;
+    NodeId b;
+    double weight = 1.0;
+  };
+  std::uint32_t num_nodes = 0;
+  std::vector<Edge> edges;
+  std::vector<double> anchors;  // one a node, >= 0; a node without edges and anchor gets 1
+
+  /// Every parent edge pulls and the roots are anchored to zero: on a tree this is the additive
+  /// problem with alpha = 1.
+  static PullGraph of_hierarchy(const LabelGraph& graph);
+};
+
+struct PullProblem {
+  CsrView X;                          // with its intercept column
+  const LabelSets* labels = nullptr;  // node numbers, one set a row
+  const PullGraph* graph = nullptr;
+  std::span<const NodeId> targets;      // nodes with a classifier; the others follow neighbours
+  std::span<const double> row_weights;  // C_i = C * row_weights[i]; empty: all 1
+};
+
+/// One-vs-rest logistic regression of all targets at once by Newton's method, with a certified gap
+/// over all rows and targets. Returns v_m of an additive problem, w_n of a pull problem. Same bits
+/// for any executor size. Memory: 14 bytes for each target and used column, 1 for each target and
+/// row, and the result, dense.
+///
+/// Converged also when rounding ends the descent above the tolerance; the gap tells. Throws as
+/// train_joint_dual(), and InvalidInput unless suits_joint_newton().
+RecursiveFit train_joint_newton(const AdditiveProblem& problem, const JointNewtonOptions& options,
+                                Executor& executor, RunControl& control);
+RecursiveFit train_joint_newton(const PullProblem& problem, const JointNewtonOptions& options,
+                                Executor& executor, RunControl& control);
+
+/// Whether the label graph can be eliminated node by node at little cost: trees always, DAGs and
+/// label graphs unless cycles abound. False too where a part of a label graph has no anchor, and
+/// where a target without weight has several ways up. O(that elimination).
+bool suits_joint_newton(const AdditiveProblem& problem);
+bool suits_joint_newton(const PullProblem& problem);
+
+struct AlternatingOptions {
+  std::string loss = "logistic";
+  double C = 1.0;
+  double tolerance = 1e-4;
+  int max_passes = 200;
+  std::uint64_t seed = 0;
+  static auto fields() {
+    return std::tuple{
+        field("loss", &AlternatingOptions::loss, Choices{{"hinge", "squared-hinge", "logistic"}},
+              "loss of each row's margin"),
+        field("C", &AlternatingOptions::C, positive, "weight of the loss against the regulariser"),
+        field("tolerance", &AlternatingOptions::tolerance, positive,
+              "relative change of the objective over one pass at which training ends"),
+        field("max_passes", &AlternatingOptions::max_passes, at_least(1),
+              "passes over all nodes, at most"),
+        field("seed", &AlternatingOptions::seed, at_least(0), "order of the coordinates"),
+    };
+  }
+};
+
+struct AlternatingFit {
+  WeightMatrix weights;
+  double primal = 0.0;
+  std::vector<double> objectives;  // after each pass; never increasing
+  int passes = 0;
+  Stop stop = Stop::converged;
+};
+
+/// Alternation between the classifiers, each solved with its neighbours held, and the nodes without
+/// loss, set in closed form (HR, algorithms 1 and 2). Returns v_m, as train_joint_dual(); the
+/// targets must be leaves with a weight of their own. Same bits for any executor size. Memory: two
+/// dense floats for each node and used column. Throws as train_joint_dual().
+AlternatingFit train_alternating(const AdditiveProblem& problem, const AlternatingOptions& options,
+                                 Executor& executor, RunControl& control);
+
+/// The same on an undirected graph; targets that are neighbours are solved one after the other
+/// (greedy colouring), all others at once. Returns w_n: a score needs no path sum.
+AlternatingFit train_alternating(const PullProblem& problem, const AlternatingOptions& options,
+                                 Executor& executor, RunControl& control);
+
+}  // namespace margrove

@@ -1,0 +1,266 @@
+#pragma once
+// Stochastic subgradient descent for structured SVMs with any bi-criteria surrogate.
+//
+//   min_w  ||w||^2 / 2 + C sum_i max_y psi_i(y; w)
+//
+// Pegasos [ShalevShwartz2011] on the objective divided by C N, lambda = 1 / (C N): at step t, for
+// an example i with most violating labelling y,
+//   w <- (1 - 1/(t + t0)) w - d psi/d m * (phi(x_i, y) - phi(x_i, y_i)) / (lambda (t + t0)),
+// so that w_t = -S_t / (lambda (t + t0)), S the sum of the subgradients: shrinking costs nothing.
+// t0 = warm_up passes' worth of steps keeps the first ones at size C instead of C N. The average
+// weighs w_t by t + t0 [LacosteJulien2012].
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/random.hpp"
+#include "margrove/control.hpp"
+#include "margrove/errors.hpp"
+#include "margrove/executor.hpp"
+#include "margrove/options.hpp"
+#include "margrove/surrogate.hpp"
+#include "structured/oracle.hpp"
+#include "structured/search.hpp"
+#include "structured/structured_fit.hpp"
+
+namespace margrove {
+
+struct SgdOptions {
+  double C = 1.0;
+  int max_passes = 20;
+  double warm_up = 1.0;
+  bool averaging = true;
+  int minibatch = 1;
+  std::uint64_t seed = 0;
+
+  static auto fields() {
+    return std::tuple{
+        field("C", &SgdOptions::C, positive, "loss weight"),
+        field("max_passes", &SgdOptions::max_passes, at_least(1), "passes over the examples"),
+        field("warm_up", &SgdOptions::warm_up, non_negative,
+              "passes by which the step size's clock runs ahead; 0: Pegasos's first steps"),
+        field("averaging", &SgdOptions::averaging,
+              "return the average of the iterates, later ones weighing more"),
+        field("minibatch", &SgdOptions::minibatch, at_least(1),
+              "examples whose oracles run at the same weights, in parallel"),
+        field("seed", &SgdOptions::seed, non_negative, "order of the examples"),
+    };
+  }
+};
+
+/// Where a run has come to: enough to go on from there.
+struct SgdState {
+  std::vector<float> sum, weighted_sum;  // of the subgradients g_s, of s g_s
+  double steps = 0.0;
+  std::uint64_t passes = 0;
+  double lambda = 0.0, offset = 0.0;  // t0
+  double C = 0.0;
+};
+
+/// One solver run. Model, executor and control must outlive it. Oracles of a minibatch run in
+/// parallel, steps are taken in order: threads change no bit.
+template <StructuredModel Model, Surrogate Psi, class Search>
+class Sgd {
+ public:
+  using Labelling = typename Model::Labelling;
+
+  /// example_weights: factors >= 0 of the examples' losses; empty for all 1.
+  Sgd(const Model& model, Psi psi, Search search, const SgdOptions& options, Executor& executor,
+      RunControl& control, std::span<const double> example_weights = {})
+      : model_(model),
+        psi_(std::move(psi)),
+        options_(options),
+        executor_(executor),
+        control_(control),
+        example_weights_(example_weights.begin(), example_weights.end()),
+        sum_(model.num_weights(), 0.0F),
+        caches_(model.num_examples()),
+        searches_(static_cast<std::size_t>(executor.size()), search),
+        workspaces_(static_cast<std::size_t>(executor.size())) {
+    validate(options);
+    require(model.num_examples() > 0, "sgd: there are no examples, but there must be one");
+    require(example_weights.empty() || example_weights.size() == model.num_examples(),
+            "sgd: ", example_weights.size(), " example weights, but must be one an example, ",
+            model.num_examples());
+    lambda_ = 1.0 / (options.C * static_cast<double>(model.num_examples()));
+    offset_ = options.warm_up * static_cast<double>(model.num_examples());
+    if (options.averaging) weighted_sum_.resize(sum_.size(), 0.0F);
+  }
+
+  /// All passes. `primal` is left to objective().
+  StructuredFit run() { return run(options_.max_passes); }
+  /// That many passes more, of the options' max_passes as far as progress is concerned.
+  StructuredFit run(int passes) {
+    StructuredFit fit;
+    while (fit.passes < passes) {
+      const double loss = one_pass();
+      ++fit.passes;
+      Progress progress;
+      progress.stage = "sgd";
+      progress.done = static_cast<std::int64_t>(passes_ - first_pass_);
+      progress.total = options_.max_passes;
+      progress.objective = 0.5 * squared_norm(present()) + options_.C * loss;
+      if (!control_.proceed(progress)) break;
+    }
+    fit.oracle_calls = oracle_calls_;
+    fit.stop = fit.passes < passes ? control_.stop_reason() : Stop::pass_limit;
+    return fit;
+  }
+
+  /// One pass over the examples. Returns the sum of the losses met on the way.
+  double one_pass() {
+    std::vector<std::uint32_t> order(model_.num_examples());
+    std::iota(order.begin(), order.end(), 0U);
+    Random(options_.seed, passes_++).shuffle(std::span(order));
+    const auto batch_size = static_cast<std::size_t>(options_.minibatch);
+    std::vector<SearchResult<Labelling>> found;
+    double loss = 0.0;
+    for (std::size_t begin = 0; begin < order.size() && control_.proceed(); begin += batch_size) {
+      const std::size_t size = std::min(batch_size, order.size() - begin);
+      search_all(std::span(order).subspan(begin, size), present(), found);
+      for (std::size_t k = 0; k < size; ++k) {
+        loss +=
+            (example_weights_.empty() ? 1.0 : example_weights_[order[begin + k]]) * found[k].value;
+        step(order[begin + k], found[k]);
+      }
+    }
+    return loss;
+  }
+
+  /// The weights a run returns: averaged if asked for.
+  std::vector<float> weights() const {
+    std::vector<float> w(sum_.size());
+    if (steps_ == 0.0) return w;
+    if (!options_.averaging) {
+      const double scale = present().scale;
+      for (std::size_t k = 0; k < w.size(); ++k) {
+        w[k] = static_cast<float>(scale * static_cast<double>(sum_[k]));
+      }
+      return w;
+    }
+    // sum_t (t + t0) w_t = -1/lambda sum_t S_t = -1/lambda sum_s (T + 1 - s) g_s
+    const double total = 0.5 * steps_ * (steps_ + 1.0) + offset_ * steps_;
+    for (std::size_t k = 0; k < w.size(); ++k) {
+      const double sum_of_sums =
+          (steps_ + 1.0) * static_cast<double>(sum_[k]) - static_cast<double>(weighted_sum_[k]);
+      w[k] = static_cast<float>(-sum_of_sums / (lambda_ * total));
+    }
+    return w;
+  }
+
+  std::int64_t oracle_calls() const { return oracle_calls_; }
+
+  SgdState state() const {
+    return {sum_, weighted_sum_, steps_, passes_, lambda_, offset_, options_.C};
+  }
+  /// For the passes to come.
+  void set_surrogate(Psi psi) { psi_ = std::move(psi); }
+  /// Goes on from a run of the same kind of model. The examples may be others: C weighs their
+  /// losses as if there were as many as in the first run. Where C differs, the weights stay.
+  void resume(SgdState state) {
+    require(state.sum.size() == sum_.size() && state.weighted_sum.size() == weighted_sum_.size(),
+            "sgd: state of ", state.sum.size(), " weights, but must be ", sum_.size());
+    sum_ = std::move(state.sum);
+    weighted_sum_ = std::move(state.weighted_sum);
+    steps_ = state.steps;
+    passes_ = first_pass_ = state.passes;
+    offset_ = state.offset;
+    lambda_ = state.lambda * state.C / options_.C;
+    if (state.C == options_.C) return;
+    const auto scale = static_cast<float>(state.C / options_.C);  // w = -S / (lambda (t + t0))
+    for (float& each : sum_) each *= scale;
+    for (float& each : weighted_sum_) each *= scale;
+  }
+
+ private:
+  ScaledWeights present() const {
+    return {sum_, steps_ > 0.0 ? -1.0 / (lambda_ * (steps_ + offset_)) : 0.0};
+  }
+
+  void search_all(std::span<const std::uint32_t> examples, ScaledWeights w,
+                  std::vector<SearchResult<Labelling>>& found) {
+    found.resize(std::max(found.size(), examples.size()));
+    const auto one = [&](std::size_t k, int worker) {
+      const auto oracle = model_.oracle(examples[k], w, workspaces_[worker]);
+      found[k] = searches_[worker](oracle, psi_, caches_[examples[k]]);
+    };
+    if (examples.size() == 1) {
+      one(0, 0);
+    } else {
+      executor_.for_each(examples.size(), one);
+    }
+    for (std::size_t k = 0; k < examples.size(); ++k) oracle_calls_ += found[k].oracle_calls;
+  }
+
+  void step(std::size_t i, const SearchResult<Labelling>& found) {
+    steps_ += 1.0;
+    if (!(found.value > 0.0)) return;  // y_i: no subgradient
+    const double weight = example_weights_.empty() ? 1.0 : example_weights_[i];
+    const double slope = weight * psi_.derivative_m(found.best.m, found.best.g);
+    if (slope == 0.0) return;
+    add_difference(i, found.best.y, slope, sum_);
+    if (options_.averaging) add_difference(i, found.best.y, steps_ * slope, weighted_sum_);
+  }
+
+  void add_difference(std::size_t i, const Labelling& y, double factor, std::span<float> w) {
+    if constexpr (ImplicitDifferences<Model>) {
+      model_.add_differences(i, {&y, 1}, {&factor, 1}, workspaces_[0], w);
+    } else if constexpr (AddingModel<Model>) {
+      model_.add_difference(i, y, factor, w);
+    } else {
+      difference_.clear();
+      model_.difference(i, y, difference_);
+      add_scaled(factor, difference_, w);
+    }
+  }
+
+  const Model& model_;
+  Psi psi_;
+  SgdOptions options_;
+  Executor& executor_;
+  RunControl& control_;
+
+  double lambda_ = 0.0, offset_ = 0.0, steps_ = 0.0;
+  std::uint64_t passes_ = 0, first_pass_ = 0;
+  std::int64_t oracle_calls_ = 0;
+  std::vector<double> example_weights_;
+  std::vector<float> sum_, weighted_sum_;  // of g_s, of s g_s
+  SparseVector difference_;
+  std::vector<LabelCache<Labelling>> caches_;
+  std::vector<Search> searches_;
+  std::vector<typename Model::Workspace> workspaces_;
+};
+
+/// ||w||^2 / 2 + C sum_i max_y psi at given weights, by one search an example.
+struct StructuredObjective {
+  double value;        // with what the searches found: a lower bound on the true objective
+  double upper_bound;  // with what they certify
+  std::int64_t oracle_calls;
+};
+template <StructuredModel Model, Surrogate Psi, class Search>
+StructuredObjective structured_objective(const Model& model, const Psi& psi, const Search& search,
+                                         double C, ScaledWeights w, Executor& executor,
+                                         std::span<const double> example_weights = {}) {
+  std::vector<typename Model::Workspace> workspaces(static_cast<std::size_t>(executor.size()));
+  std::vector<Search> searches(static_cast<std::size_t>(executor.size()), search);
+  std::vector<double> bounds(model.num_examples());
+  std::vector<std::int64_t> calls(model.num_examples());
+  const double loss = executor.ordered_sum(model.num_examples(), [&](std::size_t i, int worker) {
+    LabelCache<typename Model::Labelling> cache;
+    const auto found = searches[worker](model.oracle(i, w, workspaces[worker]), psi, cache);
+    const double weight = example_weights.empty() ? 1.0 : example_weights[i];
+    bounds[i] = weight > 0.0 ? weight * found.upper_bound : 0.0;
+    calls[i] = found.oracle_calls;
+    return weight * found.value;
+  });
+  const double regulariser = 0.5 * squared_norm(w);
+  return {regulariser + C * loss,
+          regulariser + C * std::accumulate(bounds.begin(), bounds.end(), 0.0),
+          std::accumulate(calls.begin(), calls.end(), std::int64_t{0})};
+}
+
+}  // namespace margrove

@@ -1,0 +1,100 @@
+#pragma once
+// What the solvers of structured SVMs report and share.
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "margrove/control.hpp"
+#include "structured/oracle.hpp"
+
+namespace margrove {
+
+/// How a structured solver ended. NaN stands for "not known".
+struct StructuredFit {
+  // Of the weights returned, or a bound on it where searches end at a goal.
+  double primal = std::numeric_limits<double>::quiet_NaN();
+  double dual = std::numeric_limits<double>::quiet_NaN();
+  double relative_gap = std::numeric_limits<double>::quiet_NaN();  // (primal - dual) / primal
+  // The primal is at most `primal`; false: not every search was exact, or time was out before all
+  // examples had been searched, and `primal` is what the last passes, or searches, suggest.
+  bool certified = false;
+  int passes = 0;
+  std::int64_t oracle_calls = 0;
+  Stop stop = Stop::pass_limit;
+};
+
+/// Labellings of one example with weights >= 0, together at most the example's budget.
+template <class Labelling>
+struct Mixture {
+  std::vector<Labelling> labellings;
+  std::vector<double> weights;
+};
+
+/// Optional for a model: work with the differences phi(x_i, y) - phi(x_i, y_i) of several
+/// labellings without writing them down.
+template <class M>
+concept ImplicitDifferences =
+    StructuredModel<M> &&
+    requires(const M& model, std::size_t i, std::span<const typename M::Labelling> labellings,
+             ScaledWeights w, typename M::Workspace& workspace, std::span<double> out,
+             std::span<const double> coefficients, std::span<float> weights) {
+      // out[k] = <w, difference(k)>
+      { model.margins(i, labellings, w, workspace, out) } -> std::same_as<void>;
+      // out[j * size + k] = <difference(j), difference(k)>
+      { model.difference_products(i, labellings, out) } -> std::same_as<void>;
+      // weights += sum_k coefficients[k] difference(k)
+      {
+        model.add_differences(i, labellings, coefficients, workspace, weights)
+      } -> std::same_as<void>;
+    };
+
+/// Optional for such a model: the products of new labellings with those before them only.
+template <class M>
+concept AppendedProducts =
+    ImplicitDifferences<M> &&
+    requires(const M& model, std::size_t i, std::span<const typename M::Labelling> labellings,
+             std::size_t known, typename M::Workspace& workspace, std::vector<double>& products) {
+      // <difference(j), difference(k)>, j >= known, k <= j, row after row, appended
+      { model.append_products(i, labellings, known, workspace, products) } -> std::same_as<void>;
+    };
+
+/// Optional for such a model: bounds on what parts of the weights can give, by which its oracles
+/// skip parts without another answer. They are kept beside the weights.
+template <class M>
+concept BoundedModel =
+    ImplicitDifferences<M> &&
+    requires(const M& model, std::size_t i, std::span<const typename M::Labelling> labellings,
+             ScaledWeights w, std::span<const float> known, typename M::Workspace& workspace,
+             std::span<const double> coefficients, std::span<float> weights,
+             std::span<float> bounds) {
+      { model.num_bounds() } -> std::convertible_to<std::size_t>;  // all 0 at weights of 0
+      { model.bound_weights(weights, bounds) } -> std::same_as<void>;
+      { model.oracle(i, w, known, workspace) } -> Oracle;  // without bounds if there are none
+      // as above, and the bounds follow
+      {
+        model.add_differences(i, labellings, coefficients, workspace, weights, bounds)
+      } -> std::same_as<void>;
+    };
+
+/// Optional for a model: weights += factor * difference(i, y), not written down.
+template <class M>
+concept AddingModel =
+    StructuredModel<M> && requires(const M& model, std::size_t i, const typename M::Labelling& y,
+                                   double factor, std::span<float> weights) {
+      { model.add_difference(i, y, factor, weights) } -> std::same_as<void>;
+    };
+
+/// Sorts by index, so that products are merges.
+void sort_indices(SparseVector& vector);
+/// <w, v>
+double dot(ScaledWeights w, const SparseVector& v);
+/// Both sorted.
+double dot(const SparseVector& a, const SparseVector& b);
+/// w += a v
+void add_scaled(double a, const SparseVector& v, std::span<float> w);
+/// ||w||^2, accumulated in double in fixed blocks.
+double squared_norm(ScaledWeights w);
+
+}  // namespace margrove

@@ -1,0 +1,236 @@
+#include "margrove/label_graph.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <string>
+
+#include "margrove/errors.hpp"
+#include "random_graphs.hpp"
+
+namespace margrove {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Edges = std::vector<LabelEdge>;
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const InvalidInput& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string build_message(std::uint32_t num_nodes, const Edges& edges) {
+  return message_of([&] { LabelGraph::build(num_nodes, edges); });
+}
+
+//      0     5
+//     / \    |
+//    1   2   6
+//     \ / \ /
+//      3   4
+LabelGraph two_roots() {
+  return LabelGraph::build(7, Edges{{6, 4}, {0, 2}, {2, 4}, {0, 1}, {2, 3}, {1, 3}, {5, 6}});
+}
+
+TEST(LabelGraph, neighbours_leaves_and_roots_are_ascending) {
+  const auto graph = two_roots();
+  EXPECT_EQ(graph.num_nodes(), 7U);
+  EXPECT_EQ(graph.num_edges(), 7U);
+  EXPECT_THAT(graph.children(0), ElementsAre(1, 2));
+  EXPECT_THAT(graph.children(2), ElementsAre(3, 4));
+  EXPECT_THAT(graph.parents(4), ElementsAre(2, 6));
+  EXPECT_THAT(graph.parents(0), IsEmpty());
+  EXPECT_THAT(graph.leaves(), ElementsAre(3, 4));
+  EXPECT_THAT(graph.roots(), ElementsAre(0, 5));
+  EXPECT_TRUE(graph.is_leaf(3) && graph.is_root(5) && !graph.is_leaf(6) && !graph.is_root(6));
+  EXPECT_FALSE(graph.is_tree());
+}
+
+TEST(LabelGraph, ancestors_and_descendants_include_the_node) {
+  const auto graph = two_roots();
+  EXPECT_THAT(graph.ancestors(4), ElementsAre(0, 2, 4, 5, 6));
+  EXPECT_THAT(graph.ancestors(0), ElementsAre(0));
+  EXPECT_THAT(graph.descendants(0), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(graph.descendants(5), ElementsAre(4, 5, 6));
+  EXPECT_THAT(graph.descendants(3), ElementsAre(3));
+}
+
+TEST(LabelGraph, depth_is_the_longest_path_and_orders_the_nodes) {
+  const auto graph = LabelGraph::build(5, Edges{{4, 3}, {3, 2}, {2, 0}, {4, 0}, {4, 1}});
+  EXPECT_EQ(graph.depth(4), 0U);
+  EXPECT_EQ(graph.depth(1), 1U);
+  EXPECT_EQ(graph.depth(0), 3U);
+  EXPECT_THAT(graph.topological_order(), ElementsAre(4, 1, 3, 2, 0));
+}
+
+TEST(LabelGraph, empty_single_and_flat_graphs) {
+  const auto empty = LabelGraph::build(0, {});
+  EXPECT_EQ(empty.num_nodes(), 0U);
+  EXPECT_THAT(empty.topological_order(), IsEmpty());
+  EXPECT_TRUE(empty.is_tree());
+  EXPECT_TRUE(ancestor_sets(empty).nodes.empty());
+  EXPECT_EQ(without_common_roots(empty).graph.num_nodes(), 0U);
+
+  const auto single = LabelGraph::build(1, {});
+  EXPECT_THAT(single.leaves(), ElementsAre(0));
+  EXPECT_THAT(single.roots(), ElementsAre(0));
+  EXPECT_THAT(single.ancestors(0), ElementsAre(0));
+
+  const auto flat = LabelGraph::flat(3);
+  EXPECT_THAT(flat.leaves(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(flat.roots(), ElementsAre(0, 1, 2));
+  EXPECT_EQ(flat.num_edges(), 0U);
+  EXPECT_TRUE(flat.is_tree());
+}
+
+TEST(LabelGraph, forests_are_trees) {
+  const auto forest = LabelGraph::build(5, Edges{{0, 2}, {1, 3}, {1, 4}});
+  EXPECT_TRUE(forest.is_tree());
+  EXPECT_THAT(forest.roots(), ElementsAre(0, 1));
+  EXPECT_THAT(forest.ancestors(4), ElementsAre(1, 4));
+}
+
+TEST(LabelGraph, an_edge_out_of_range_throws_with_the_edge) {
+  EXPECT_EQ(build_message(3, {{0, 1}, {1, 3}}),
+            "label graph: edge 1 -> 3 names node 3, but nodes must be below 3");
+  EXPECT_EQ(build_message(3, {{4000000000U, 1}}),
+            "label graph: edge 4000000000 -> 1 names node 4000000000, but nodes must be below 3");
+}
+
+TEST(LabelGraph, a_self_edge_throws_with_the_edge) {
+  EXPECT_EQ(build_message(3, {{0, 1}, {2, 2}}),
+            "label graph: edge 2 -> 2 is a self-edge, but a node must not be its own parent");
+}
+
+TEST(LabelGraph, a_repeated_edge_throws_with_the_edge) {
+  EXPECT_EQ(build_message(3, {{0, 2}, {0, 1}, {0, 2}}),
+            "label graph: edge 0 -> 2 repeats, but each edge must be given once");
+}
+
+TEST(LabelGraph, a_cycle_throws_with_its_nodes_only) {
+  // 0 leads into the cycle 1 -> 2 -> 3 -> 1, 4 hangs below it.
+  EXPECT_EQ(build_message(5, {{0, 1}, {1, 2}, {2, 3}, {3, 1}, {3, 4}}),
+            "label graph: edge 3 -> 1 closes the cycle 1 -> 2 -> 3 -> 1, but a hierarchy must not "
+            "have cycles");
+  EXPECT_THAT(build_message(2, {{0, 1}, {1, 0}}), HasSubstr("the cycle 0 -> 1 -> 0,"));
+}
+
+TEST(LabelGraph, a_long_cycle_is_cut_in_the_message) {
+  Edges edges;
+  for (NodeId n = 0; n < 50; ++n) edges.push_back({n, (n + 1) % 50});
+  EXPECT_THAT(build_message(50, edges), HasSubstr("18 -> 19 -> ... (30 more) -> 0, but"));
+}
+
+TEST(LabelGraph, find_cycle_lists_edges_of_the_graph_or_nothing) {
+  EXPECT_THAT(find_cycle(3, Edges{{0, 1}, {1, 2}, {0, 2}}), IsEmpty());
+  EXPECT_THAT(find_cycle(3, Edges{{0, 1}, {1, 1}}), ElementsAre(1));
+  Random random(1);
+  int cyclic = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    std::set<std::pair<NodeId, NodeId>> pairs;
+    for (int k = 0; k < 9; ++k) {
+      const auto a = NodeId(random.below(8)), b = NodeId(random.below(8));
+      if (a != b) pairs.insert({a, b});
+    }
+    Edges edges;
+    for (const auto& [a, b] : pairs) edges.push_back({a, b});
+    const auto cycle = find_cycle(8, edges);
+    EXPECT_EQ(cycle.empty(), build_message(8, edges) == "no error");
+    cyclic += !cycle.empty();
+    for (std::size_t k = 0; k < cycle.size(); ++k) {
+      EXPECT_TRUE(pairs.contains({cycle[k], cycle[(k + 1) % cycle.size()]}));
+    }
+    EXPECT_EQ(std::set<NodeId>(cycle.begin(), cycle.end()).size(), cycle.size());
+  }
+  EXPECT_GT(cyclic, 50);
+  EXPECT_LT(cyclic, 250);
+}
+
+TEST(LabelGraph, random_graphs_agree_with_the_transitive_closure) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto graph = testing::random_dag(1 + std::uint32_t(random.below(25)), 3, random);
+    const auto num_nodes = graph.num_nodes();
+    std::vector<std::vector<bool>> above(num_nodes, std::vector<bool>(num_nodes, false));
+    for (NodeId n = 0; n < num_nodes; ++n) {
+      above[n][n] = true;
+      for (const NodeId p : graph.parents(n)) above[n][p] = true;
+    }
+    for (NodeId k = 0; k < num_nodes; ++k) {
+      for (NodeId i = 0; i < num_nodes; ++i) {
+        for (NodeId j = 0; j < num_nodes; ++j) {
+          if (above[i][k] && above[k][j]) above[i][j] = true;
+        }
+      }
+    }
+    const auto sets = ancestor_sets(graph);
+    std::vector<std::size_t> place(num_nodes);
+    for (std::size_t k = 0; k < num_nodes; ++k) place[graph.topological_order()[k]] = k;
+    for (NodeId n = 0; n < num_nodes; ++n) {
+      std::vector<NodeId> up, down;
+      for (NodeId m = 0; m < num_nodes; ++m) {
+        if (above[n][m]) up.push_back(m);
+        if (above[m][n]) down.push_back(m);
+      }
+      EXPECT_EQ(graph.ancestors(n), up);
+      EXPECT_EQ(graph.descendants(n), down);
+      EXPECT_EQ(std::vector<NodeId>(sets[n].begin(), sets[n].end()), up);
+      for (const NodeId p : graph.parents(n)) {
+        EXPECT_LT(place[p], place[n]);
+        EXPECT_LT(graph.depth(p), graph.depth(n));
+      }
+    }
+  }
+}
+
+TEST(SpawnLeaves, gives_every_inner_label_with_data_a_leaf) {
+  const auto graph = LabelGraph::build(5, Edges{{0, 1}, {0, 2}, {1, 3}, {1, 4}});
+  const auto spawned = spawn_leaves(graph, {true, true, true, false, true});
+  EXPECT_EQ(spawned.graph.num_nodes(), 7U);
+  EXPECT_THAT(spawned.leaf_of_label, ElementsAre(5, 6, 2, 3, 4));
+  EXPECT_THAT(spawned.label_of_node, ElementsAre(0, 1, 2, 3, 4, 0, 1));
+  EXPECT_THAT(spawned.graph.parents(5), ElementsAre(0));
+  EXPECT_THAT(spawned.graph.children(1), ElementsAre(3, 4, 6));
+  EXPECT_THAT(spawned.graph.leaves(), ElementsAre(2, 3, 4, 5, 6));
+
+  const auto unchanged = spawn_leaves(graph, {false, false, true, true, true});
+  EXPECT_EQ(unchanged.graph.num_nodes(), 5U);
+  EXPECT_THAT(unchanged.leaf_of_label, ElementsAre(0, 1, 2, 3, 4));
+}
+
+TEST(SpawnLeaves, a_flag_missing_throws) {
+  EXPECT_EQ(message_of([] { spawn_leaves(LabelGraph::flat(3), {true}); }),
+            "spawn_leaves: carries_data has 1 entries, but must have one a node, 3");
+}
+
+TEST(WithoutCommonRoots, removes_what_all_leaves_share) {
+  // 0 -> 1 -> {2, 3}, 2 -> {4, 5}: nodes 0 and 1 are above every leaf, 2 is not.
+  const auto tree = LabelGraph::build(6, Edges{{0, 1}, {1, 2}, {1, 3}, {2, 4}, {2, 5}});
+  const auto cut = without_common_roots(tree);
+  EXPECT_THAT(cut.kept, ElementsAre(2, 3, 4, 5));
+  EXPECT_THAT(cut.graph.roots(), ElementsAre(0, 1));
+  EXPECT_THAT(cut.graph.children(0), ElementsAre(2, 3));
+
+  const auto dag = LabelGraph::build(4, Edges{{0, 2}, {0, 3}, {1, 2}, {1, 3}});
+  EXPECT_THAT(without_common_roots(dag).kept, ElementsAre(2, 3));
+}
+
+TEST(WithoutCommonRoots, keeps_forests_and_single_leaves) {
+  EXPECT_THAT(without_common_roots(two_roots()).kept, ElementsAre(1, 3, 4, 5, 6));
+  const auto forest = LabelGraph::build(4, Edges{{0, 2}, {1, 3}});
+  EXPECT_THAT(without_common_roots(forest).kept, ElementsAre(0, 1, 2, 3));
+  const auto chain = LabelGraph::build(3, Edges{{0, 1}, {1, 2}});
+  EXPECT_THAT(without_common_roots(chain).kept, ElementsAre(2));
+}
+
+}  // namespace
+}  // namespace margrove

@@ -1,0 +1,307 @@
+#include "hierarchy/shared_norm.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+
+#include "margrove/errors.hpp"
+#include "margrove/node_weights.hpp"
+#include "random_graphs.hpp"
+
+namespace margrove {
+namespace {
+
+using Edges = std::vector<LabelEdge>;
+
+double cost(std::span<const double> squared_norms, std::span<const double> alpha) {
+  double sum = 0;
+  for (std::size_t n = 0; n < alpha.size(); ++n) {
+    if (squared_norms[n] > 0) sum += squared_norms[n] / alpha[n];
+  }
+  return sum;
+}
+
+double longest_path(const LabelGraph& graph, std::span<const double> alpha) {
+  const auto sums = path_sums(graph, alpha);
+  return *std::max_element(sums.begin(), sums.end());
+}
+
+std::vector<double> random_squares(std::uint32_t num_nodes, double zero_share, Random& random) {
+  std::vector<double> squares(num_nodes);
+  for (double& s : squares) {
+    const double x = random.normal();
+    s = random.uniform() < zero_share ? 0.0 : x * x;
+  }
+  return squares;
+}
+
+// Exponentiated subgradient ascent on the dual with path lists, sharing no code with the library's.
+double dual_by_subgradients(const LabelGraph& graph, std::span<const double> squares) {
+  const auto leaves = graph.leaves();
+  std::vector<double> mu(leaves.size(), 1.0 / double(leaves.size()));
+  double best = 0;
+  for (int iteration = 1; iteration <= 20000; ++iteration) {
+    std::vector<double> mass(graph.num_nodes(), 0.0), slope(leaves.size(), 0.0);
+    for (std::size_t k = 0; k < leaves.size(); ++k) {
+      for (const NodeId n : graph.ancestors(leaves[k])) mass[n] += mu[k];
+    }
+    double s = 0, total = 0;
+    for (NodeId n = 0; n < graph.num_nodes(); ++n) s += std::sqrt(squares[n] * mass[n]);
+    best = std::max(best, s * s);
+    for (std::size_t k = 0; k < leaves.size(); ++k) {
+      for (const NodeId n : graph.ancestors(leaves[k])) {
+        if (squares[n] > 0) slope[k] += 0.5 * std::sqrt(squares[n] / std::max(mass[n], 1e-12));
+      }
+    }
+    for (std::size_t k = 0; k < leaves.size(); ++k) {
+      mu[k] *= std::exp(std::min(2.0, slope[k] / (s * std::sqrt(double(iteration)))));
+      total += mu[k];
+    }
+    for (double& m : mu) m = std::max(m / total, 1e-14);
+  }
+  return best;
+}
+
+TEST(SharedNormStep, a_hand_made_tree) {
+  // Root with N = 1, two leaves with N = 4 each: F = (1 + sqrt 8)^2.
+  const auto graph = LabelGraph::build(3, Edges{{0, 1}, {0, 2}});
+  const auto step = SharedNormStep(graph).weights(std::vector{1.0, 4.0, 4.0});
+  const double root = 1 + std::sqrt(8.0);
+  EXPECT_NEAR(step.value, root * root, 1e-12);
+  EXPECT_NEAR(step.alpha[0], 1 / root, 1e-12);
+  EXPECT_NEAR(step.alpha[1], 1 - 1 / root, 1e-12);
+}
+
+TEST(SharedNormStep, weights_attain_the_value_within_the_constraints) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto num_nodes = 1 + std::uint32_t(random.below(40));
+    const auto graph = seed % 2 ? testing::random_tree(num_nodes, 0.1, random)
+                                : testing::random_dag(num_nodes, 3, random);
+    const auto squares = random_squares(num_nodes, 0.2, random);
+    const auto step = SharedNormStep(graph).weights(squares);
+    EXPECT_EQ(step.stop, Stop::converged);
+    EXPECT_LE(longest_path(graph, step.alpha), 1 + 1e-12);
+    EXPECT_NEAR(cost(squares, step.alpha), step.value, 1e-9 * (1 + step.value));
+    EXPECT_LE(step.relative_gap, 1e-6);
+  }
+}
+
+TEST(SharedNormStep, the_optimum_agrees_with_an_independent_dual_bound) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto graph =
+        seed % 2 ? testing::random_tree(15, 0.1, random) : testing::random_dag(15, 3, random);
+    const auto squares = random_squares(15, 0.1, random);
+    const auto step = SharedNormStep(graph).weights(squares);
+    const double dual = dual_by_subgradients(graph, squares);
+    EXPECT_GE(step.value, dual * (1 - 1e-9));
+    EXPECT_LE(step.value, dual * (1 + 1e-3));
+  }
+}
+
+// Merging a spare parent into a tree makes it a DAG without changing what its paths add up to.
+TEST(SharedNormStep, a_tree_given_as_a_dag_yields_the_trees_answer) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto tree = testing::random_tree(20, 0.0, random);
+    Edges edges;
+    for (NodeId n = 0; n < 20; ++n) {
+      for (const NodeId c : tree.children(n)) {
+        edges.push_back({n, c});
+        if (n != 0 && tree.parents(n)[0] != c) edges.push_back({tree.parents(n)[0], c});
+      }
+    }
+    const auto dag = LabelGraph::build(20, edges);
+    const auto squares = random_squares(20, 0.0, random);
+    const auto from_tree = SharedNormStep(tree).weights(squares);
+    const auto from_dag = SharedNormStep(dag).weights(squares, {.gap_tolerance = 1e-9});
+    EXPECT_NEAR(from_dag.value, from_tree.value, 1e-6 * from_tree.value);
+    for (NodeId n = 0; n < 20; ++n) EXPECT_NEAR(from_dag.alpha[n], from_tree.alpha[n], 1e-3);
+    const auto tree_bound = SharedNormStep(tree).largest_weighted_sum(squares);
+    const auto dag_bound = SharedNormStep(dag).largest_weighted_sum(squares);
+    EXPECT_NEAR(tree_bound.value, dag_bound.value, 1e-9 * tree_bound.value);
+  }
+}
+
+TEST(SharedNormStep, the_largest_weighted_sum_is_attained_and_never_exceeded) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto graph =
+        seed % 2 ? testing::random_tree(20, 0.1, random) : testing::random_dag(20, 3, random);
+    const auto squares = random_squares(20, 0.2, random);
+    const auto bound = SharedNormStep(graph).largest_weighted_sum(squares);
+    double attained = 0;
+    for (NodeId n = 0; n < 20; ++n) attained += bound.alpha[n] * squares[n];
+    EXPECT_NEAR(attained, bound.value, 1e-9);
+    EXPECT_LE(longest_path(graph, bound.alpha), 1 + 1e-9);
+    for (int trial = 0; trial < 50; ++trial) {
+      std::vector<double> alpha(20);
+      for (double& a : alpha) a = std::pow(random.uniform(), 8);
+      const double scale = 1 / longest_path(graph, alpha);
+      double sum = 0;
+      for (NodeId n = 0; n < 20; ++n) sum += scale * alpha[n] * squares[n];
+      EXPECT_LE(sum, bound.value + 1e-9);
+    }
+  }
+}
+
+TEST(SharedNormStep, no_norm_at_all_costs_nothing) {
+  const auto tree = LabelGraph::build(3, Edges{{0, 1}, {0, 2}});
+  const auto dag = LabelGraph::build(4, Edges{{0, 2}, {1, 2}, {0, 3}});
+  EXPECT_EQ(SharedNormStep(tree).weights(std::vector{0.0, 0.0, 0.0}).value, 0.0);
+  EXPECT_EQ(SharedNormStep(dag).weights(std::vector{0.0, 0.0, 0.0, 0.0}).value, 0.0);
+}
+
+TEST(SharedNormStep, bad_norms_throw) {
+  const auto graph = LabelGraph::flat(2);
+  const auto message = [&](std::vector<double> squares) -> std::string {
+    try {
+      SharedNormStep(graph).weights(squares);
+    } catch (const InvalidInput& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message({1.0}),
+            "shared norm: squared_norms has 1 entries, but must have one a node, 2");
+  EXPECT_EQ(message({1.0, -2.0}),
+            "shared norm: squared_norms[1] is -2, but must be finite and >= 0");
+}
+
+// Norms ------------------------------------------------------------------------------------------
+
+using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+DenseView view(const RowMajor& U) {
+  return {{U.data(), std::size_t(U.size())}, std::size_t(U.rows()), std::size_t(U.cols())};
+}
+RowMajor random_matrix(Eigen::Index rows, Eigen::Index columns, Random& random) {
+  RowMajor U(rows, columns);
+  for (Eigen::Index i = 0; i < U.size(); ++i) U.data()[i] = random.normal();
+  return U;
+}
+void expect_norm(const NormBounds& bounds, double value) {
+  EXPECT_LE(bounds.lower, bounds.upper * (1 + 1e-9));
+  EXPECT_NEAR(bounds.lower, value, 1e-4 * value);
+  EXPECT_NEAR(bounds.upper, value, 1e-4 * value);
+}
+constexpr SharedNormOptions kLoose{.gap_tolerance = 1e-5, .max_iterations = 5000};
+// Root above four leaves: every leaf has a node of its own and one that all share.
+LabelGraph star() { return LabelGraph::build(5, Edges{{0, 1}, {0, 2}, {0, 3}, {0, 4}}); }
+
+TEST(Norms, full_sharing) {
+  Random random(1);
+  const RowMajor u = random_matrix(1, 6, random);
+  const RowMajor U = u.replicate(4, 1);
+  expect_norm(shared_norm(view(U), kLoose), u.norm());
+  expect_norm(structured_shared_norm(view(U), star(), kLoose), u.norm());
+  EXPECT_NEAR(frobenius_norm(view(U)), 2 * u.norm(), 1e-12);
+  EXPECT_NEAR(trace_norm(view(U)), 2 * u.norm(), 1e-12);
+}
+
+TEST(Norms, no_sharing) {
+  Random random(2);
+  const RowMajor U = random_matrix(4, 6, random);
+  expect_norm(structured_shared_norm(view(U), LabelGraph::flat(4), kLoose), U.norm());
+}
+
+TEST(Norms, disjoint_features) {
+  Random random(3);
+  RowMajor U = RowMajor::Zero(4, 8);
+  double trace = 0;
+  for (Eigen::Index l = 0; l < 4; ++l) {
+    U(l, 2 * l) = random.normal();
+    U(l, 2 * l + 1) = random.normal();
+    trace += U.row(l).norm();
+  }
+  expect_norm(shared_norm(view(U), kLoose), U.norm());
+  expect_norm(structured_shared_norm(view(U), star(), kLoose), U.norm());
+  EXPECT_NEAR(trace_norm(view(U)), trace, 1e-12);
+}
+
+TEST(Norms, factor_scaling) {
+  Random random(4);
+  const RowMajor a = random_matrix(4, 1, random), u = random_matrix(1, 6, random);
+  const RowMajor U = a * u;
+  expect_norm(shared_norm(view(U), kLoose), a.cwiseAbs().maxCoeff() * u.norm());
+  EXPECT_NEAR(frobenius_norm(view(U)), a.norm() * u.norm(), 1e-12);
+  EXPECT_NEAR(trace_norm(view(U)), a.norm() * u.norm(), 1e-12);
+  expect_norm(max_norm(view(U), kLoose), a.cwiseAbs().maxCoeff() * u.cwiseAbs().maxCoeff());
+}
+
+TEST(Norms, theorem_2_and_lemma_3) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto graph =
+        seed % 2 ? testing::random_tree(8, 0.1, random) : testing::random_dag(8, 2, random);
+    const auto rows = static_cast<Eigen::Index>(graph.leaves().size());
+    const RowMajor U = random_matrix(rows, 5, random);
+    const auto s = shared_norm(view(U), kLoose);
+    const auto s_graph = structured_shared_norm(view(U), graph, kLoose);
+    const auto most = max_norm(view(U), kLoose);
+    EXPECT_LE(trace_norm(view(U)) / std::sqrt(double(rows)), s.upper);
+    EXPECT_LE(s.lower / std::sqrt(5.0), most.upper * (1 + 1e-9));
+    EXPECT_LE(s.lower, s_graph.upper * (1 + 1e-9));
+    EXPECT_LE(s_graph.lower, frobenius_norm(view(U)) * (1 + 1e-9));
+    for (const auto& bounds : {s, s_graph, most}) EXPECT_GE(bounds.lower, 0.999 * bounds.upper);
+    for (Eigen::Index y = 0; y < rows; ++y) {
+      EXPECT_GE(s.upper * (1 + 1e-9), U.row(y).norm());
+      EXPECT_GE(s_graph.upper * (1 + 1e-9), U.row(y).norm());
+    }
+  }
+}
+
+TEST(Norms, the_structured_norm_is_the_minimum_over_factors_and_weights) {
+  // Any V with path sums U and any alpha is an upper bound on the square.
+  Random random(5);
+  const auto graph = LabelGraph::build(6, Edges{{0, 2}, {0, 3}, {1, 3}, {1, 4}, {2, 5}});
+  const RowMajor U = random_matrix(3, 4, random);
+  const auto norm = structured_shared_norm(view(U), graph, kLoose);
+  const SharedNormStep step(graph);
+  for (int trial = 0; trial < 200; ++trial) {
+    RowMajor V = random_matrix(6, 4, random) * random.uniform();
+    for (std::size_t k = 0; k < 3; ++k) {
+      const NodeId l = graph.leaves()[k];
+      V.row(l).setZero();
+      Eigen::RowVectorXd sum = Eigen::RowVectorXd::Zero(4);
+      for (const NodeId n : graph.ancestors(l)) sum += V.row(n);
+      V.row(l) = U.row(Eigen::Index(k)) - sum;
+    }
+    std::vector<double> squares(6);
+    for (NodeId n = 0; n < 6; ++n) squares[n] = V.row(n).squaredNorm();
+    EXPECT_GE(std::sqrt(step.weights(squares).value), norm.lower * (1 - 1e-9));
+  }
+}
+
+TEST(Norms, bad_matrices_throw) {
+  const std::vector<double> values{1, 2, 3};
+  const auto message = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const InvalidInput& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message([&] {
+              frobenius_norm({values, 2, 2});
+            }),
+            "norms: U has 3 values, but must have 2 times 2");
+  EXPECT_EQ(message([&] {
+              structured_shared_norm({values, 3, 1}, LabelGraph::flat(2));
+            }),
+            "norms: U has 3 rows, but must have one a leaf, 2");
+  const std::vector<double> broken{1, std::nan("")};
+  EXPECT_EQ(message([&] { trace_norm({broken, 2, 1}); }), "norms: U[1] is nan, but must be finite");
+}
+
+}  // namespace
+}  // namespace margrove

@@ -1,0 +1,428 @@
+#include "linear/one_vs_rest.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <bit>
+#include <cmath>
+
+#include "base/random.hpp"
+#include "margrove/errors.hpp"
+
+namespace margrove {
+namespace {
+
+struct Problem {
+  CsrMatrix X;
+  LabelSets labels;
+  std::uint32_t num_labels = 0;
+};
+
+struct Shape {
+  int rows;
+  int columns;
+  int labels;
+  double density = 1.0;
+  double labels_a_row = 1.0;
+  bool empty_rows = true;
+};
+
+/// Rows near one prototype a label, an intercept column at the end, some rows empty or repeated.
+Problem random_problem(std::uint64_t seed, const Shape& shape) {
+  Random random(seed);
+  Problem problem;
+  problem.num_labels = static_cast<std::uint32_t>(shape.labels);
+  std::vector<std::vector<double>> prototypes(shape.labels);
+  for (auto& prototype : prototypes) {
+    for (int j = 0; j < shape.columns; ++j) prototype.push_back(random.normal());
+  }
+  CsrMatrix X(static_cast<std::uint32_t>(shape.columns));
+  for (int i = 0; i < shape.rows; ++i) {
+    std::vector<LabelId> set;
+    for (int l = 0; l < shape.labels; ++l) {
+      if (random.uniform() < shape.labels_a_row / shape.labels) {
+        set.push_back(static_cast<LabelId>(l));
+      }
+    }
+    std::vector<FeatureId> columns;
+    std::vector<float> values;
+    for (int j = 0; j < shape.columns && !(shape.empty_rows && i % 17 == 5); ++j) {
+      if (random.uniform() >= shape.density) continue;
+      double value = random.normal();
+      for (const LabelId l : set) value += prototypes[l][j];
+      columns.push_back(static_cast<FeatureId>(j));
+      values.push_back(static_cast<float>(value));
+    }
+    const int copies = i % 11 == 3 ? 2 : 1;
+    for (int copy = 0; copy < copies; ++copy) {
+      X.append_row(columns, values);
+      problem.labels.append(set);
+    }
+  }
+  problem.X = with_intercept(X, 1.0);
+  return problem;
+}
+
+double sign(const LabelSets& labels, std::size_t row, std::uint32_t label) {
+  for (const LabelId l : labels[row]) {
+    if (l == label) return 1.0;
+  }
+  return -1.0;
+}
+
+/// The objective of one label computed straight from its definition.
+double objective(const Problem& problem, std::uint32_t label, const Eigen::VectorXd& w,
+                 const Eigen::VectorXd& prior, PointLossKind loss, double C,
+                 std::span<const double> row_weights = {}) {
+  double sum = 0.5 * (w - prior).squaredNorm();
+  for (std::size_t i = 0; i < problem.X.num_rows(); ++i) {
+    double f = 0;
+    const SparseRow x = problem.X.row(i);
+    for (std::size_t k = 0; k < x.size(); ++k) f += x.values[k] * w[x.columns[k]];
+    const double m = sign(problem.labels, i, label) * f;
+    const double weight = row_weights.empty() ? 1.0 : row_weights[i];
+    sum += C * weight * visit_point_loss(loss, [m](auto l) { return l.value(m); });
+  }
+  return sum;
+}
+
+Eigen::VectorXd column(const WeightMatrix& W, std::uint32_t label) {
+  Eigen::VectorXd w(W.num_features());
+  for (FeatureId j = 0; j < W.num_features(); ++j) w[j] = W.at(j, label);
+  return w;
+}
+
+OneVsRestFit train(const Problem& problem, const OneVsRestOptions& options,
+                   const OneVsRestExtras& extras = {}, int threads = 1) {
+  Executor executor(threads);
+  RunControl control;
+  return train_one_vs_rest(problem.X, problem.labels, problem.num_labels, options, executor,
+                           control, extras);
+}
+
+std::vector<float> all_weights(const WeightMatrix& W) {
+  std::vector<float> values;
+  for (FeatureId j = 0; j < W.num_features(); ++j) {
+    for (std::uint32_t l = 0; l < W.num_nodes(); ++l) values.push_back(W.at(j, l));
+  }
+  return values;
+}
+
+bool same_bits(const OneVsRestFit& a, const OneVsRestFit& b) {
+  const auto wa = all_weights(a.weights);
+  const auto wb = all_weights(b.weights);
+  return std::equal(wa.begin(), wa.end(), wb.begin(), wb.end(),
+                    [](float x, float y) {
+                      return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
+                    }) &&
+         std::bit_cast<std::uint64_t>(a.primal) == std::bit_cast<std::uint64_t>(b.primal) &&
+         std::bit_cast<std::uint64_t>(a.dual) == std::bit_cast<std::uint64_t>(b.dual);
+}
+
+/// Every loss on every shape: tall, wide and sparse, multi-label, one feature, full columns.
+class OneVsRest : public testing::TestWithParam<std::tuple<std::string, int>> {
+ protected:
+  std::string loss() const { return std::get<0>(GetParam()); }
+  PointLossKind kind() const { return point_loss_from_string(loss()); }
+  Problem problem(std::uint64_t seed = 1) const {
+    static constexpr Shape kShapes[] = {
+        {400, 6, 5}, {120, 300, 7, 0.05},      {150, 80, 19, 0.1, 3.0},
+        {60, 1, 2},  {250, 60, 24, 0.08, 0.7}, {300, 9, 18, 1.0, 1.0, false}};
+    return random_problem(seed, kShapes[std::get<1>(GetParam())]);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Losses, OneVsRest,
+                         testing::Combine(testing::Values("hinge", "squared-hinge", "logistic"),
+                                          testing::Range(0, 6)));
+
+TEST_P(OneVsRest, primal_is_the_objective_of_the_returned_weights) {
+  const Problem p = problem();
+  const OneVsRestFit fit = train(p, {.loss = loss(), .C = 0.7, .tolerance = 1e-4});
+  const Eigen::VectorXd zero = Eigen::VectorXd::Zero(p.X.num_columns());
+  double sum = 0;
+  for (std::uint32_t l = 0; l < p.num_labels; ++l) {
+    const double expected = objective(p, l, column(fit.weights, l), zero, kind(), 0.7);
+    EXPECT_NEAR(fit.labels[l].primal, expected, 2e-6 * expected);
+    sum += expected;
+  }
+  EXPECT_NEAR(fit.primal, sum, 2e-6 * sum);
+}
+
+TEST_P(OneVsRest, gap_bounds_the_distance_to_the_optimum) {
+  const Problem p = problem();
+  const OneVsRestFit rough = train(p, {.loss = loss(), .tolerance = 0.1});
+  const OneVsRestFit exact = train(p, {.loss = loss(), .tolerance = 1e-7, .max_passes = 100000});
+  for (std::uint32_t l = 0; l < p.num_labels; ++l) {
+    EXPECT_EQ(exact.labels[l].stop, Stop::converged);
+    EXPECT_LE(exact.labels[l].relative_gap(), 1e-6);
+    EXPECT_LE(rough.labels[l].relative_gap(), 0.1);
+    const double slack = 1e-6 * exact.labels[l].primal;
+    EXPECT_LE(rough.labels[l].dual, exact.labels[l].primal + slack);
+    EXPECT_GE(rough.labels[l].primal, exact.labels[l].dual - slack);
+  }
+}
+
+TEST_P(OneVsRest, no_random_step_from_the_answer_lowers_the_objective) {
+  const Problem p = problem();
+  const OneVsRestFit fit = train(p, {.loss = loss(), .tolerance = 1e-7, .max_passes = 100000});
+  const Eigen::VectorXd zero = Eigen::VectorXd::Zero(p.X.num_columns());
+  Random random(3);
+  for (std::uint32_t l = 0; l < p.num_labels; ++l) {
+    const Eigen::VectorXd w = column(fit.weights, l);
+    const double best = objective(p, l, w, zero, kind(), 1.0);
+    for (int trial = 0; trial < 10; ++trial) {
+      Eigen::VectorXd other = w;
+      for (auto& value : other) value += std::pow(10.0, -trial / 2.0) * random.normal();
+      EXPECT_GE(objective(p, l, other, zero, kind(), 1.0), best * (1 - 1e-6));
+    }
+  }
+}
+
+TEST_P(OneVsRest, one_two_and_five_threads_give_the_same_bits) {
+  const Problem p = problem();
+  const OneVsRestOptions options{.loss = loss(), .tolerance = 1e-3};
+  const OneVsRestFit one = train(p, options, {}, 1);
+  EXPECT_TRUE(same_bits(one, train(p, options, {}, 2)));
+  EXPECT_TRUE(same_bits(one, train(p, options, {}, 5)));
+}
+
+TEST_P(OneVsRest, very_small_and_very_large_C_reach_the_gap) {
+  const Problem p = problem();
+  for (const double C : {1e-6, 1e-3, 30.0}) {
+    const OneVsRestFit fit =
+        train(p, {.loss = loss(), .C = C, .tolerance = 1e-3, .max_passes = 200000});
+    EXPECT_EQ(fit.stop, Stop::converged) << "C = " << C;
+    for (const auto& label : fit.labels) EXPECT_LE(label.relative_gap(), 1e-3) << "C = " << C;
+  }
+}
+
+TEST_P(OneVsRest, prior_is_a_change_of_origin) {
+  const Problem p = problem();
+  const OneVsRestOptions options{.loss = loss(), .tolerance = 1e-7, .max_passes = 100000};
+  WeightMatrix prior = WeightMatrix::dense(p.X.num_columns(), 2);
+  Random random(9);
+  for (float& value : prior.dense_values()) value = static_cast<float>(0.3 * random.normal());
+  std::vector<std::uint32_t> nodes(p.num_labels);
+  for (std::uint32_t l = 0; l < p.num_labels; ++l) nodes[l] = l % 2;
+  const OneVsRestFit fit = train(p, options, {.prior = &prior, .prior_nodes = nodes});
+  const Eigen::VectorXd zero = Eigen::VectorXd::Zero(p.X.num_columns());
+  const OneVsRestFit plain = train(p, options);
+  for (std::uint32_t l = 0; l < p.num_labels; ++l) {
+    const Eigen::VectorXd origin = column(prior, nodes[l]);
+    const Eigen::VectorXd w = origin + column(fit.weights, l);
+    const double value = objective(p, l, w, origin, kind(), 1.0);
+    EXPECT_NEAR(fit.labels[l].primal, value, 2e-6 * value + 1e-9);
+    EXPECT_LE(fit.labels[l].relative_gap(), 1e-6);
+    const Eigen::VectorXd other = column(plain.weights, l);
+    EXPECT_LE(value, objective(p, l, other, origin, kind(), 1.0) * (1 + 1e-6));
+  }
+}
+
+TEST_P(OneVsRest, row_weights_count_like_copies) {
+  const Problem p = problem();
+  Problem repeated;
+  repeated.num_labels = p.num_labels;
+  repeated.X = CsrMatrix(p.X.num_columns());
+  std::vector<double> weights;
+  for (std::size_t i = 0; i < p.X.num_rows(); ++i) {
+    weights.push_back(static_cast<double>(i % 3));
+    for (std::size_t copy = 0; copy < i % 3; ++copy) {
+      repeated.X.append_row(p.X.row(i).columns, p.X.row(i).values);
+      repeated.labels.append(p.labels[i]);
+    }
+  }
+  const OneVsRestOptions options{.loss = loss(), .tolerance = 1e-6, .max_passes = 100000};
+  const OneVsRestFit weighted = train(p, options, {.row_weights = weights});
+  const OneVsRestFit copied = train(repeated, options);
+  for (std::uint32_t l = 0; l < p.num_labels; ++l) {
+    EXPECT_NEAR(weighted.labels[l].primal, copied.labels[l].primal, 3e-6 * copied.labels[l].primal);
+  }
+}
+
+TEST_P(OneVsRest, warm_start_at_the_answer_needs_few_passes) {
+  const Problem p = problem();
+  const OneVsRestOptions options{.loss = loss(), .tolerance = 1e-5, .max_passes = 100000};
+  const OneVsRestFit cold = train(p, options, {.keep_duals = true});
+  const OneVsRestExtras extras{.start_duals = cold.duals, .start_weights = &cold.weights};
+  OneVsRestOptions looser = options;
+  looser.tolerance = 3e-5;
+  const OneVsRestFit warm = train(p, looser, extras);
+  int cold_passes = 0;
+  int warm_passes = 0;
+  for (std::uint32_t l = 0; l < p.num_labels; ++l) {
+    EXPECT_NEAR(warm.labels[l].primal, cold.labels[l].primal, 1e-4 * cold.labels[l].primal);
+    cold_passes += cold.labels[l].passes;
+    warm_passes += warm.labels[l].passes;
+  }
+  EXPECT_LT(warm_passes, cold_passes);
+}
+
+TEST_P(OneVsRest, label_without_rows_and_label_of_every_row_are_solved) {
+  Problem p = problem();
+  LabelSets labels;
+  for (std::size_t i = 0; i < p.X.num_rows(); ++i) labels.append(std::vector<LabelId>{1});
+  p.labels = labels;
+  p.num_labels = 3;
+  const OneVsRestFit fit = train(p, {.loss = loss(), .tolerance = 1e-5, .max_passes = 100000});
+  EXPECT_EQ(fit.stop, Stop::converged);
+  EXPECT_LE(fit.relative_gap(), 1e-5);
+  EXPECT_NEAR(fit.labels[0].primal, fit.labels[1].primal, 1e-4 * fit.labels[0].primal);
+  EXPECT_LT((column(fit.weights, 0) - column(fit.weights, 2)).norm(), 0.02);
+}
+
+TEST_P(OneVsRest, interruption_is_reported_and_leaves_finite_weights) {
+  const Problem p = problem();
+  Executor executor(1);
+  RunControl control([](const Progress&) { return false; });
+  const OneVsRestFit fit = train_one_vs_rest(
+      p.X, p.labels, p.num_labels, {.loss = loss(), .tolerance = 1e-9}, executor, control);
+  EXPECT_EQ(fit.stop, Stop::interrupted);
+  for (const float w : all_weights(fit.weights)) EXPECT_TRUE(std::isfinite(w));
+}
+
+TEST_P(OneVsRest, pass_limit_is_reported) {
+  const Problem p = problem();
+  const OneVsRestFit fit = train(p, {.loss = loss(), .tolerance = 1e-12, .max_passes = 1});
+  EXPECT_EQ(fit.stop, Stop::pass_limit);
+}
+
+/// Dense rows of overlapping labels and a large C: the first, small working sets alone would use up
+/// a limit on passes over them.
+TEST(OneVsRestLimit, counts_work_over_all_rows_and_not_passes_over_a_few) {
+  const Problem p = random_problem(5, {.rows = 3000, .columns = 20, .labels = 12});
+  const OneVsRestFit fit =
+      train(p, {.loss = "hinge", .C = 3, .tolerance = 1e-2, .max_passes = 300});
+  EXPECT_EQ(fit.stop, Stop::converged);
+}
+
+// Each label alone would take longer than there is for all.
+TEST(OneVsRestLimit, every_label_has_a_share_of_the_time) {
+  const Problem p = random_problem(6, {.rows = 3000, .columns = 20, .labels = 40});
+  for (const int threads : {1, 2}) {
+    Executor executor(threads);
+    RunControl control(nullptr, 0.5);
+    const OneVsRestFit fit =
+        train_one_vs_rest(p.X, p.labels, p.num_labels,
+                          {.loss = "hinge", .C = 100, .tolerance = 1e-12, .max_passes = 1'000'000},
+                          executor, control);
+    EXPECT_EQ(fit.stop, Stop::time_limit);
+    EXPECT_LT(control.seconds(), 5.0);
+    const auto trained = std::count_if(fit.labels.begin(), fit.labels.end(),
+                                       [](const BinaryFit& label) { return label.passes > 0; });
+    EXPECT_GE(trained, 24);  // without shares a block of 8 on each thread
+  }
+}
+
+/// The weights with which a label says no to every row.
+Eigen::VectorXd no_weights(const Problem& problem) {
+  Eigen::VectorXd w = Eigen::VectorXd::Zero(problem.X.num_columns());
+  w[w.size() - 1] = -1.0;  // the intercept
+  return w;
+}
+
+TEST_P(OneVsRest, without_time_every_label_says_no) {
+  const Problem p = problem();
+  Executor executor(1);
+  RunControl control(nullptr, 0.0);
+  const OneVsRestFit fit =
+      train_one_vs_rest(p.X, p.labels, p.num_labels, {.loss = loss()}, executor, control);
+  EXPECT_EQ(fit.stop, Stop::time_limit);
+  EXPECT_GT(fit.relative_gap(), 0);
+  for (std::uint32_t l = 0; l < p.num_labels; ++l) {
+    const Eigen::VectorXd w = column(fit.weights, l);
+    const Eigen::VectorXd zero = Eigen::VectorXd::Zero(w.size());
+    const auto value = [&](const Eigen::VectorXd& weights) {
+      return objective(p, l, weights, zero, point_loss_from_string(loss()), 1.0);
+    };
+    EXPECT_NEAR(fit.labels[l].primal, value(w), 1e-6 * value(w));
+    EXPECT_LE(value(w), std::min(value(zero), value(no_weights(p))) * (1 + 1e-6));
+  }
+}
+
+TEST(OneVsRestLimit, no_label_that_was_cut_short_is_worse_than_a_constant_no) {
+  const Problem p = random_problem(7, {.rows = 3000, .columns = 60, .labels = 40});
+  const OneVsRestFit fit =
+      train(p, {.loss = "hinge", .C = 100, .tolerance = 1e-9, .max_passes = 1});
+  const Eigen::VectorXd no = no_weights(p), zero = Eigen::VectorXd::Zero(no.size());
+  int settled = 0;
+  for (std::uint32_t l = 0; l < p.num_labels; ++l) {
+    const double best = objective(p, l, no, zero, PointLossKind::hinge, 100);
+    EXPECT_LE(fit.labels[l].primal, best * (1 + 1e-9));
+    EXPECT_GE(fit.labels[l].primal, fit.labels[l].dual);
+    settled += column(fit.weights, l).head(no.size() - 1).norm() == 0;
+  }
+  EXPECT_GT(settled, 0);
+}
+
+TEST(OneVsRestInput, no_rows_give_zero_weights) {
+  Problem p;
+  p.X = CsrMatrix(4);
+  p.num_labels = 2;
+  for (const std::string loss : {"hinge", "squared-hinge", "logistic"}) {
+    const OneVsRestFit fit = train(p, {.loss = loss});
+    EXPECT_EQ(fit.stop, Stop::converged);
+    EXPECT_EQ(fit.primal, 0.0);
+    EXPECT_EQ(fit.weights.num_features(), 4U);
+    EXPECT_EQ(fit.weights.num_nodes(), 2U);
+  }
+}
+
+template <class Call>
+std::string message_of(const Call& call) {
+  try {
+    call();
+  } catch (const InvalidInput& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(OneVsRestInput, what_does_not_fit_throws_with_its_name) {
+  const Problem p = random_problem(1, {20, 3, 2});
+  const auto message = [&p](const OneVsRestExtras& extras) {
+    return message_of([&] { train(p, {}, extras); });
+  };
+  using testing::HasSubstr;
+  const std::vector<double> few(3, 1.0);
+  EXPECT_THAT(message({.row_weights = few}), HasSubstr("3 row weights, but must be"));
+  std::vector<double> negative(p.X.num_rows(), 1.0);
+  negative[4] = -2;
+  EXPECT_THAT(message({.row_weights = negative}),
+              HasSubstr("weight of row 4 is -2, but must be >= 0"));
+  const WeightMatrix narrow = WeightMatrix::dense(2, 2);
+  EXPECT_THAT(message({.prior = &narrow}), HasSubstr("the prior has 2 features, but must have 4"));
+  const WeightMatrix prior = WeightMatrix::dense(4, 1);
+  EXPECT_THAT(message({.prior = &prior}), HasSubstr("the prior has 1 nodes, but must have 2"));
+  const std::vector<std::uint32_t> one{0};
+  EXPECT_THAT(message({.prior = &prior, .prior_nodes = one}), HasSubstr("1 prior nodes"));
+  const std::vector<std::uint32_t> high{0, 7};
+  EXPECT_THAT(message({.prior = &prior, .prior_nodes = high}),
+              HasSubstr("prior node of label 1 is 7, but must be < 1"));
+  EXPECT_THAT(message({.start_weights = &narrow}),
+              HasSubstr("start weights are 2 x 2, but must be 4 x 2"));
+  const std::vector<LabelDuals> single(1);
+  EXPECT_THAT(message({.start_duals = single}), HasSubstr("1 sets of dual variables"));
+  const std::vector<LabelDuals> outside{{}, {{100}, {1.0}}};
+  EXPECT_THAT(message({.start_duals = outside}), HasSubstr("dual variables of label 1"));
+}
+
+TEST(OneVsRestInput, labels_that_do_not_fit_throw) {
+  const Problem p = random_problem(1, {20, 3, 2});
+  Problem fewer = p;
+  fewer.labels = LabelSets();
+  EXPECT_THAT(message_of([&] { train(fewer, {}); }), testing::HasSubstr("0 label sets"));
+  Problem higher = p;
+  higher.num_labels = 1;
+  EXPECT_THAT(message_of([&] { train(higher, {}); }), testing::HasSubstr("is 1, but must be < 1"));
+}
+
+TEST(OneVsRestInput, options_out_of_range_throw) {
+  const Problem p = random_problem(1, {20, 3, 2});
+  EXPECT_THROW(train(p, {.C = 0}), InvalidOption);
+  EXPECT_THROW(train(p, {.tolerance = -1}), InvalidOption);
+  EXPECT_THROW(train(p, {.loss = "huber"}), InvalidOption);
+}
+
+}  // namespace
+}  // namespace margrove

@@ -1,0 +1,68 @@
+#include "linear/point_loss.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "margrove/errors.hpp"
+
+namespace margrove {
+namespace {
+
+template <class Loss>
+class EveryPointLoss : public testing::Test {};
+using Losses = testing::Types<HingeLoss, SquaredHingeLoss, LogisticLoss>;
+TYPED_TEST_SUITE(EveryPointLoss, Losses);
+
+TYPED_TEST(EveryPointLoss, derivative_is_the_numeric_slope_of_the_value) {
+  for (double m = -6.03; m < 6; m += 0.17) {
+    const double slope = (TypeParam::value(m + 1e-6) - TypeParam::value(m - 1e-6)) / 2e-6;
+    EXPECT_NEAR(TypeParam::derivative(m), slope, 1e-6) << "m = " << m;
+  }
+}
+
+TYPED_TEST(EveryPointLoss, curvature_is_the_numeric_slope_of_the_derivative) {
+  for (double m = -6.03; m < 6; m += 0.17) {
+    const double slope = (TypeParam::derivative(m + 1e-6) - TypeParam::derivative(m - 1e-6)) / 2e-6;
+    EXPECT_NEAR(TypeParam::curvature(m), slope, 1e-6) << "m = " << m;
+  }
+}
+
+TYPED_TEST(EveryPointLoss, conjugate_is_the_largest_of_minus_a_m_minus_value) {
+  const double top = std::min(3.0, double{TypeParam::kLargestDual});
+  for (double a = 0.05; a <= top; a += 0.05) {
+    double largest = -std::numeric_limits<double>::infinity();
+    for (double m = -10; m < 10; m += 1e-3) {
+      largest = std::max(largest, -a * m - TypeParam::value(m));
+    }
+    EXPECT_NEAR(TypeParam::conjugate(a), largest, 1e-3) << "a = " << a;
+  }
+  EXPECT_EQ(TypeParam::conjugate(-0.1), std::numeric_limits<double>::infinity());
+}
+
+TYPED_TEST(EveryPointLoss, values_stay_finite_at_huge_margins) {
+  for (const double m : {-1e6, -800.0, 800.0, 1e6}) {
+    EXPECT_TRUE(std::isfinite(TypeParam::value(m)));
+    EXPECT_TRUE(std::isfinite(TypeParam::derivative(m)));
+    EXPECT_LE(TypeParam::derivative(m), 0.0);
+  }
+}
+
+TEST(PointLossKind, names_read_back) {
+  for (const auto loss :
+       {PointLossKind::hinge, PointLossKind::squared_hinge, PointLossKind::logistic}) {
+    EXPECT_EQ(point_loss_from_string(to_string(loss)), loss);
+  }
+}
+
+TEST(PointLossKind, unknown_name_throws_with_the_known_ones) {
+  try {
+    point_loss_from_string("huber");
+    FAIL() << "must throw";
+  } catch (const InvalidOption& error) {
+    EXPECT_THAT(error.what(),
+                testing::HasSubstr("loss is huber, but must be hinge, squared-hinge or logistic"));
+  }
+}
+
+}  // namespace
+}  // namespace margrove

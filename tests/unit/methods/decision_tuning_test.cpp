@@ -1,0 +1,339 @@
+#include "methods/decision_tuning.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/random.hpp"
+#include "model/linear_predictor.hpp"
+
+namespace margrove {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+
+/// Micro-F1 of one threshold, from the definition.
+double micro_f1_at(float threshold, const RankedLabels& ranked, const LabelSets& truth,
+                   bool at_least_one) {
+  double hits = 0, chosen_count = 0;
+  for (std::size_t i = 0; i < truth.num_rows(); ++i) {
+    for (std::size_t k = ranked.pointers[i]; k < ranked.pointers[i + 1]; ++k) {
+      if (!(ranked.scores[k] > threshold) && !(at_least_one && k == ranked.pointers[i])) continue;
+      ++chosen_count;
+      for (const LabelId label : truth[i]) hits += label == ranked.labels[k];
+    }
+  }
+  const double both = chosen_count + static_cast<double>(truth.num_labels_total());
+  return both > 0 ? 2 * hits / both : 0;
+}
+
+TEST(TuneThreshold, reaches_the_best_micro_f1_of_all_thresholds) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    Random random(seed);
+    RankedLabels ranked;
+    LabelSets truth;
+    std::vector<float> candidates{-1e9F};
+    for (int row = 0; row < 6; ++row) {
+      std::vector<float> scores;
+      for (int l = 0; l < 4; ++l) scores.push_back(static_cast<float>(random.below(7)) - 3);
+      std::vector<LabelId> order{0, 1, 2, 3};
+      std::sort(order.begin(), order.end(), [&](LabelId a, LabelId b) {
+        return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
+      });
+      for (const LabelId l : order) {
+        ranked.labels.push_back(l);
+        ranked.scores.push_back(scores[l]);
+        candidates.push_back(scores[l]);
+      }
+      ranked.pointers.push_back(ranked.labels.size());
+      std::vector<LabelId> set;
+      for (LabelId l = 0; l < 4; ++l) {
+        if (random.below(3) == 0) set.push_back(l);
+      }
+      truth.append(set);
+    }
+    for (const bool at_least_one : {false, true}) {
+      double best = 0;
+      for (const float t : candidates) {
+        best = std::max(best, micro_f1_at(t, ranked, truth, at_least_one));
+      }
+      const TunedThreshold tuned = tune_threshold(ranked, truth, at_least_one);
+      EXPECT_DOUBLE_EQ(tuned.micro_f1, best) << "seed " << seed;
+      EXPECT_DOUBLE_EQ(micro_f1_at(tuned.threshold, ranked, truth, at_least_one), best)
+          << "seed " << seed;
+    }
+  }
+}
+
+TEST(TuneThreshold, lies_between_the_scores_it_separates) {
+  RankedLabels ranked{{0, 2}, {0, 1}, {2.0F, 1.0F}};
+  LabelSets truth;
+  truth.append(std::vector<LabelId>{0});
+  EXPECT_EQ(tune_threshold(ranked, truth, false).threshold, 1.5F);
+}
+
+// The other rules ---------------------------------------------------------------------------------
+
+/// Rows with all their labels ranked, label l of row i scoring scores[i][l].
+HeldOutScores held_out(const std::vector<std::vector<float>>& scores,
+                       const std::vector<std::vector<LabelId>>& truth) {
+  HeldOutScores held;
+  held.num_labels = static_cast<std::uint32_t>(scores.front().size());
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    std::vector<LabelId> order(held.num_labels);
+    std::iota(order.begin(), order.end(), LabelId{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](LabelId a, LabelId b) { return scores[i][a] > scores[i][b]; });
+    for (const LabelId l : order) {
+      held.ranked.labels.push_back(l);
+      held.ranked.scores.push_back(scores[i][l]);
+    }
+    held.ranked.pointers.push_back(held.ranked.labels.size());
+    held.truth.append(truth[i]);
+  }
+  return held;
+}
+
+double micro_f1_of(const Decision& decision, const std::vector<std::vector<float>>& scores,
+                   const std::vector<std::vector<LabelId>>& truth) {
+  double hits = 0, both = 0;
+  std::vector<LabelId> chosen;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    decision.choose({scores[i]}, chosen);
+    both += static_cast<double>(chosen.size() + truth[i].size());
+    for (const LabelId label : truth[i]) {
+      hits += static_cast<double>(std::ranges::count(chosen, label));
+    }
+  }
+  return both > 0 ? 2 * hits / both : 0;
+}
+
+/// The first n labels of row i are right, n drawn; scores are noisy around the right sets, shifted
+/// by a number of the row's own that its scores betray.
+struct Rows {
+  std::vector<std::vector<float>> scores;
+  std::vector<std::vector<LabelId>> truth;
+};
+Rows shifted_rows(std::size_t num_rows, double noise) {
+  Random random(5);
+  Rows rows;
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    const auto size = static_cast<LabelId>(1 + random.below(3));
+    const double shift = 2 * random.normal();
+    std::vector<float> scores;
+    std::vector<LabelId> set;
+    for (LabelId l = 0; l < 5; ++l) {
+      scores.push_back(
+          static_cast<float>(shift + (l < size ? 1.0 : -1.0) + noise * random.normal()));
+      if (l < size) set.push_back(l);
+    }
+    rows.scores.push_back(scores);
+    rows.truth.push_back(set);
+  }
+  return rows;
+}
+
+TEST(TuneScut, gives_each_label_its_best_cut) {
+  Rows rows;
+  for (int i = 0; i < 40; ++i) {  // label 0 is there above 3, label 1 above -2, label 2 never
+    const float x = static_cast<float>(i) / 4 - 5, y = static_cast<float>(i * 7 % 40) / 4 - 5;
+    rows.scores.push_back({x, y, 0.5F});
+    std::vector<LabelId> set;
+    if (x > 3) set.push_back(0);
+    if (y > -2) set.push_back(1);
+    rows.truth.push_back(set);
+  }
+  const ThresholdDecision rule = tune_scut(held_out(rows.scores, rows.truth));
+  EXPECT_THAT(rule.thresholds, ElementsAre(3.125F, -1.875F, 0.5F));
+  EXPECT_EQ(micro_f1_of(rule, rows.scores, rows.truth), 1.0);
+}
+
+TEST(TuneScut, a_label_whose_best_cut_is_chance_is_chosen_above_its_highest_score_only) {
+  // Label 0 can be told from its score. Labels 1 ... 6 are there in two rows each and their scores
+  // are noise: cutting low enough to hit them is wrong in nearly all rows.
+  Random random(3);
+  Rows rows;
+  for (std::size_t i = 0; i < 400; ++i) {
+    std::vector<float> scores{i % 2 == 0 ? 1.0F : -1.0F};
+    std::vector<LabelId> set;
+    if (i % 2 == 0) set.push_back(0);
+    for (LabelId l = 1; l < 7; ++l) {
+      scores.push_back(static_cast<float>(random.normal()));
+      if (i / 2 == 10 + l) set.push_back(l);
+    }
+    rows.scores.push_back(scores);
+    rows.truth.push_back(set);
+  }
+  const ThresholdDecision rule = tune_scut(held_out(rows.scores, rows.truth));
+  EXPECT_EQ(rule.thresholds[0], 0.0F);
+  for (const auto& scores : rows.scores) {
+    for (LabelId l = 1; l < 7; ++l) EXPECT_LE(scores[l], std::max(rule.thresholds[l], 4.0F));
+  }
+}
+
+TEST(TuneRcut, takes_the_count_with_the_best_micro_f1) {
+  const Rows rows = shifted_rows(60, 0.5);
+  const RcutDecision rule = tune_rcut(held_out(rows.scores, rows.truth));
+  double best = 0;
+  for (std::uint32_t count = 1; count <= 5; ++count) {
+    best = std::max(best, micro_f1_of(RcutDecision{count}, rows.scores, rows.truth));
+  }
+  EXPECT_EQ(micro_f1_of(rule, rows.scores, rows.truth), best);
+}
+
+TEST(TuneInstance, learns_thresholds_that_move_with_the_rows_scores) {
+  const Rows rows = shifted_rows(300, 0.1);
+  HeldOutScores scores = held_out(rows.scores, rows.truth);
+  scores.at_least_one = true;
+  const double of_instance = micro_f1_of(tune_instance(scores), rows.scores, rows.truth);
+  const double common = tune_threshold(scores.ranked, scores.truth, true).micro_f1;
+  EXPECT_GT(of_instance, 0.97);
+  EXPECT_LT(common, 0.85);
+}
+
+TEST(TuneInstance, rows_without_labels_are_learned_to_get_none) {
+  Rows rows = shifted_rows(300, 0.1);
+  for (std::size_t i = 0; i < rows.truth.size(); i += 4) {
+    rows.truth[i].clear();
+    rows.scores[i] = {-3, -3.1F, -3.2F, -3.3F, -3.4F};
+  }
+  const InstanceDecision rule = tune_instance(held_out(rows.scores, rows.truth));
+  std::vector<LabelId> chosen;
+  rule.choose({rows.scores[0]}, chosen);
+  EXPECT_TRUE(chosen.empty());
+}
+
+TEST(TuneInstance, without_any_score_nothing_is_learned) {
+  HeldOutScores scores;
+  scores.ranked.pointers = {0, 0};
+  scores.truth.append({});
+  scores.num_labels = 2;
+  EXPECT_TRUE(tune_instance(scores).coefficients.empty());
+}
+
+// The table ---------------------------------------------------------------------------------------
+
+/// Scores a row by its features; forgets what it was trained on.
+class Echo final : public RowPredictor {
+ public:
+  std::string_view kind() const override { return "echo"; }
+  void save(TensorMap&) const override {}
+  std::vector<Fact> facts() const override { return {}; }
+  std::uint32_t num_features() const override { return 5; }
+  std::uint32_t num_labels() const override { return 5; }
+  void scores(const CsrView& X, std::size_t begin, std::size_t end,
+              std::span<float> scores) const override {
+    for (std::size_t i = begin; i < end; ++i) {
+      std::ranges::copy(X.row(i).values,
+                        scores.begin() + static_cast<std::ptrdiff_t>(5 * (i - begin)));
+    }
+  }
+  LabelSets predict(const CsrView&, Executor&) const override { return {}; }
+};
+
+struct Problem {
+  CsrMatrix X{5};
+  LabelSets sets;
+  std::vector<LabelId> label_of_node{0, 1, 2, 3, 4};
+
+  explicit Problem(const Rows& rows) {
+    for (std::size_t i = 0; i < rows.scores.size(); ++i) {
+      X.append_row(std::vector<FeatureId>{0, 1, 2, 3, 4}, rows.scores[i]);
+      sets.append(rows.truth[i]);
+    }
+  }
+  Decision decide(const std::string& name, int folds = 3,
+                  std::vector<std::size_t>* sizes = nullptr) {
+    RunControl control;
+    return decide(name, folds, control, [&](const auto& rows, RunControl&) {
+      if (sizes != nullptr) sizes->push_back(rows.size());
+    });
+  }
+  template <class Fitted>
+  Decision decide(const std::string& name, int folds, RunControl& control, const Fitted& fitted) {
+    Executor executor(1);
+    return tuned_decision(
+        {name, folds}, X, sets, label_of_node, 7,
+        [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
+          fitted(rows, share);
+          return std::make_unique<Echo>();
+        },
+        executor, control);
+  }
+};
+
+TEST(TunedDecision, every_kind_has_its_rule_and_auto_depends_on_the_sets) {
+  const Rows rows = shifted_rows(60, 0.2);
+  Problem several(rows);
+  for (const auto& [name, rule] :
+       std::vector<std::pair<std::string, std::string>>{{"argmax", "argmax"},
+                                                        {"zero", "threshold"},
+                                                        {"threshold", "threshold"},
+                                                        {"scut", "threshold"},
+                                                        {"rcut", "rcut"},
+                                                        {"instance", "instance"},
+                                                        {"auto", "instance"}}) {
+    EXPECT_EQ(several.decide(name).name(), rule) << name;
+  }
+  EXPECT_EQ(std::get<ThresholdDecision>(several.decide("scut").rule).thresholds.size(), 5U);
+  EXPECT_EQ(std::get<ThresholdDecision>(several.decide("zero").rule).thresholds,
+            std::vector<float>{0});
+  Rows single = rows;
+  for (auto& set : single.truth) set = {0};
+  EXPECT_EQ(Problem(single).decide("auto").name(), "argmax");
+}
+
+TEST(TunedDecision, every_row_is_scored_by_a_model_of_the_others) {
+  Problem problem(shifted_rows(50, 0.2));
+  std::vector<std::size_t> sizes;
+  problem.decide("instance", 5, &sizes);
+  EXPECT_THAT(sizes, ElementsAre(40, 40, 40, 40, 40));
+  sizes.clear();
+  problem.decide("zero", 5, &sizes);
+  EXPECT_THAT(sizes, ElementsAre());
+}
+
+// What a fold does not use is for those after it.
+TEST(TunedDecision, folds_and_the_training_after_them_share_the_time_left) {
+  Problem problem(shifted_rows(50, 0.2));
+  RunControl control(nullptr, 1200.0);
+  std::vector<double> seconds;
+  problem.decide("threshold", 3, control, [&](const auto&, const RunControl& share) {
+    seconds.push_back(share.seconds_left());
+  });
+  EXPECT_THAT(seconds, ElementsAre(DoubleNear(300, 40), DoubleNear(400, 40), DoubleNear(600, 40)));
+}
+
+TEST(TunedDecision, an_end_that_is_asked_for_in_a_fold_ends_all) {
+  Problem problem(shifted_rows(50, 0.2));
+  RunControl control([](const Progress&) { return false; });
+  problem.decide("threshold", 3, control,
+                 [&](const auto&, RunControl& share) { EXPECT_FALSE(share.proceed(Progress{})); });
+  EXPECT_EQ(control.stop_reason(), Stop::interrupted);
+}
+
+TEST(TunedDecision, a_single_row_leaves_nothing_to_tune_on) {
+  Rows rows{{{1, 2, 3, 4, 5}}, {{0, 1}}};
+  const auto rule = std::get<ThresholdDecision>(Problem(rows).decide("instance").rule);
+  EXPECT_THAT(rule.thresholds, ElementsAre(0.0F));
+  EXPECT_TRUE(rule.at_least_one);
+}
+
+TEST(TunedDecision, an_unknown_kind_throws_with_those_there_are) {
+  Problem problem(shifted_rows(10, 0.2));
+  try {
+    problem.decide("dice");
+    FAIL();
+  } catch (const InvalidOption& error) {
+    EXPECT_STREQ(error.what(),
+                 "option decision is 'dice', but must be one of auto, argmax, zero, threshold, "
+                 "scut, rcut, instance");
+  }
+}
+
+}  // namespace
+}  // namespace margrove

@@ -1,0 +1,228 @@
+// Method top-down-svm and its predictor.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/random.hpp"
+#include "files.hpp"
+#include "io/model_file.hpp"
+#include "methods/training.hpp"
+#include "model/linear_predictor.hpp"
+#include "model/top_down_predictor.hpp"
+#include "toy_training.hpp"
+
+namespace margrove {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::message_of;
+
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+double log_sigmoid(double f) { return -std::log(1 + std::exp(-f)); }
+
+/// 0 above 1 and 2, 1 above 3 and 4, 2 above 5 and 6; node n's margin is x times margins[n].
+LinearPredictor::Parts binary_tree(std::vector<float> margins) {
+  LinearPredictor::Parts parts;
+  parts.weights = WeightMatrix::dense(1, 7, std::move(margins));
+  const std::vector<LabelEdge> edges{{0, 1}, {0, 2}, {1, 3}, {1, 4}, {2, 5}, {2, 6}};
+  parts.graph = LabelGraph::build(7, edges);
+  parts.label_of_node = {0, 1, 2, 3, 4, 5, 6};
+  parts.candidates = {3, 4, 5, 6};
+  parts.num_labels = 7;
+  return parts;
+}
+
+CsrMatrix one_row(float x = 1) {
+  CsrMatrix X(1);
+  X.append_row(std::vector<FeatureId>{0}, std::vector<float>{x});
+  return X;
+}
+
+std::vector<float> scores_of(const TopDownPredictor& predictor, const CsrView& X) {
+  std::vector<float> scores(predictor.num_labels());
+  predictor.scores(X, 0, 1, scores);
+  return scores;
+}
+
+LabelSets predict(const TopDownPredictor& predictor, const CsrView& X) {
+  Executor executor(1);
+  return predictor.predict(X, executor);
+}
+
+TEST(TopDownPredictor, greedy_follows_the_largest_margin_and_a_beam_the_best_sums) {
+  const auto parts = binary_tree({9, 0.2F, 0.1F, -2, -2, 3, -1});
+  const CsrMatrix X = one_row();
+  const TopDownPredictor greedy(parts, 1), two(parts, 2), all(parts, 0);
+  EXPECT_THAT(predict(greedy, X)[0], ElementsAre(3));  // a tie with 4
+  EXPECT_THAT(predict(two, X)[0], ElementsAre(5));
+  const auto reached = scores_of(greedy, X);
+  for (const LabelId l : {4U, 5U, 6U}) EXPECT_EQ(reached[l], kNever);
+  const auto scores = scores_of(all, X);
+  EXPECT_FLOAT_EQ(scores[5], static_cast<float>(log_sigmoid(0.1F) + log_sigmoid(3)));
+  EXPECT_FLOAT_EQ(scores[4], static_cast<float>(log_sigmoid(0.2F) + log_sigmoid(-2)));
+  EXPECT_EQ(scores[3], reached[3]);
+  EXPECT_EQ(scores[0], kNever);
+}
+
+TEST(TopDownPredictor, a_beam_of_all_leaves_finds_the_best_path_and_1_the_greedy_one) {
+  Random random(1);
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<float> m;
+    for (int n = 0; n < 7; ++n) m.push_back(static_cast<float>(random.normal()));
+    const CsrMatrix X = one_row();
+    const TopDownPredictor greedy(binary_tree(m), 1), all(binary_tree(m), 4);
+    const NodeId group = m[1] >= m[2] ? 1 : 2, first = 2 * group + 1;
+    EXPECT_THAT(predict(greedy, X)[0], ElementsAre(m[first] >= m[first + 1] ? first : first + 1));
+    LabelId best = 3;
+    const auto sum = [&](LabelId leaf) {
+      return log_sigmoid(m[(leaf - 1) / 2]) + log_sigmoid(m[leaf]);
+    };
+    for (LabelId leaf = 4; leaf <= 6; ++leaf) best = sum(leaf) > sum(best) ? leaf : best;
+    EXPECT_THAT(predict(all, X)[0], ElementsAre(best));
+  }
+}
+
+TEST(TopDownPredictor, nodes_whose_siblings_have_no_data_are_certain) {
+  auto parts = binary_tree({0, -5, 1, -5, 0, 0, 0});
+  parts.candidates = {3};  // its path has no competitor anywhere
+  EXPECT_EQ(scores_of(TopDownPredictor(parts, 1), one_row())[3], 0.0F);
+  EXPECT_THAT(predict(TopDownPredictor(parts, 1), one_row())[0], ElementsAre(3));
+}
+
+TEST(TopDownPredictor, explanation_has_margins_of_nodes_and_the_score_of_the_path) {
+  const TopDownPredictor greedy(binary_tree({9, 0.2F, 0.1F, -2, -2, 3, -1}), 1);
+  const CsrMatrix X = one_row(2);
+  const Explanation explanation = greedy.explain(X.row(0), 5, 3);  // not reached
+  EXPECT_NEAR(explanation.score, log_sigmoid(0.2F) + log_sigmoid(6), 1e-6);
+  ASSERT_EQ(explanation.nodes.size(), 3U);
+  EXPECT_FLOAT_EQ(static_cast<float>(explanation.nodes[1].score), 0.2F);
+  EXPECT_EQ(explanation.nodes[2].score, 6.0);
+}
+
+TEST(TopDownPredictor, parts_that_do_not_fit_throw) {
+  auto dag = binary_tree({0, 0, 0, 0, 0, 0, 0});
+  const std::vector<LabelEdge> edges{{0, 1}, {0, 2}, {1, 3}, {2, 3}};
+  dag.graph = LabelGraph::build(7, edges);
+  EXPECT_EQ(message_of([&] { TopDownPredictor(dag, 1); }),
+            "top-down model: the graph must be a tree");
+  auto inner = binary_tree({0, 0, 0, 0, 0, 0, 0});
+  inner.candidates = {1};
+  EXPECT_EQ(message_of([&] { TopDownPredictor(inner, 1); }),
+            "top-down model: candidate is node 1, but must be a leaf");
+  auto of_sets = binary_tree({0, 0, 0, 0, 0, 0, 0});
+  of_sets.decision = LabelSetDecision{};
+  EXPECT_EQ(message_of([&] { TopDownPredictor(of_sets, 1); }),
+            "top-down model: decision is label-set, but must be made from the labels' scores");
+  EXPECT_EQ(message_of([] {
+              TopDownPredictor(binary_tree({0, 0, 0, 0, 0, 0, 0}), -1);
+            }),
+            "top-down model: beam is -1, but must be >= 0");
+}
+
+// The method --------------------------------------------------------------------------------------
+
+const TopDownPredictor& top_down(const Model& model) {
+  return dynamic_cast<const TopDownPredictor&>(*model.predictor);
+}
+
+TEST(TopDown, files_keep_beam_scores_and_threads_do_not_matter) {
+  const Hierarchy hierarchy = testing::groups();
+  const RawRows raw = testing::grouped_rows(150, 3);
+  const Model model = testing::train("top-down-svm", {{"beam", "3"}}, raw, &hierarchy);
+  const std::string bytes = serialize_model(model);
+  for (const int threads : {2, 5}) {
+    EXPECT_EQ(
+        serialize_model(testing::train("top-down-svm", {{"beam", "3"}}, raw, &hierarchy, threads)),
+        bytes);
+  }
+  const Model read = parse_model(std::as_bytes(std::span(bytes)), "memory");
+  EXPECT_EQ(top_down(read).beam(), 3);
+  EXPECT_EQ(read.method, "top-down-svm");
+  std::vector<float> before(9), after(9);
+  for (std::size_t i = 0; i < raw.num_rows(); ++i) {
+    model.rows().scores(raw.X, i, i + 1, before);
+    read.rows().scores(raw.X, i, i + 1, after);
+    EXPECT_EQ(before, after);
+  }
+  EXPECT_EQ(serialize_model(read), bytes);
+}
+
+TEST(TopDown, a_file_with_an_impossible_beam_is_refused) {
+  TensorMap out("m");
+  TopDownPredictor(binary_tree({0, 0, 0, 0, 0, 0, 0}), 1).save(out);
+  out.put_text("top-down.beam", "9999999999");
+  EXPECT_EQ(message_of<ModelFileError>([&] { TopDownPredictor::load(out, 7); }),
+            "m: metadata top-down.beam is 9999999999, which is too large");
+}
+
+TEST(TopDown, every_machine_is_one_vs_rest_among_siblings_on_the_rows_below_their_parent) {
+  const Hierarchy hierarchy = testing::groups();
+  const RawRows raw = testing::grouped_rows(120, 5);
+  const Model model = testing::train("top-down-svm", {{"tolerance", "1e-7"}}, raw, &hierarchy);
+  RawRows below_a;
+  below_a.source = "below a";
+  below_a.codec = raw.codec;
+  below_a.X = CsrMatrix(4);
+  for (std::size_t i = 0; i < raw.num_rows(); ++i) {
+    if (raw.labels[i][0] >= 2) continue;
+    below_a.X.append_row(raw.X.row(i).columns, raw.X.row(i).values);
+    below_a.labels.append(raw.labels[i]);
+  }
+  const Model flat = testing::train("flat-svm", {{"tolerance", "1e-7"}}, below_a, nullptr);
+  const auto& W = top_down(model).parts().weights;
+  const auto& V = dynamic_cast<const LinearPredictor&>(*flat.predictor).parts().weights;
+  for (const char* name : {"a1", "a2"}) {
+    const LabelId node = *model.labels.find(name), label = *flat.labels.find(name);
+    for (FeatureId j = 0; j < 5; ++j) EXPECT_NEAR(W.at(j, node), V.at(j, label), 1e-3) << name;
+  }
+  const LabelId root = *model.labels.find("root");
+  for (FeatureId j = 0; j < 5; ++j) EXPECT_EQ(W.at(j, root), 0.0F) << "nobody to compete with";
+}
+
+TEST(TopDown, inner_labels_forests_and_several_labels_are_learned) {
+  const Hierarchy hierarchy = testing::groups();
+  RawRows raw = testing::grouped_rows(120, 8);
+  const LabelId inner = raw.codec.add("a");
+  LabelSets with_inner;
+  for (std::size_t i = 0; i < raw.num_rows(); ++i) {  // a2 becomes "a itself"
+    const LabelId label = raw.labels[i][0];
+    with_inner.append(std::vector<LabelId>{label == 1 ? inner : label});
+  }
+  raw.labels = with_inner;
+  EXPECT_GT(testing::accuracy(testing::train("top-down-svm", {}, raw, &hierarchy), raw), 0.95);
+
+  Hierarchy forest;
+  for (const auto& [parent, child] :
+       {std::pair{"a", "a1"}, {"a", "a2"}, {"b", "b1"}, {"b", "b2"}}) {
+    const LabelId p = forest.codec.add(parent);
+    forest.edges.push_back({p, forest.codec.add(child)});
+  }
+  const RawRows rows = testing::grouped_rows(120, 9);
+  EXPECT_GT(testing::accuracy(testing::train("top-down-svm", {}, rows, &forest), rows), 0.95);
+
+  RawRows several = testing::multi_label_rows(200, false);
+  Hierarchy star;
+  for (const char* child : {"x", "y", "z"}) {
+    const LabelId p = star.codec.add("star");
+    star.edges.push_back({p, star.codec.add(child)});
+  }
+  const Model model = testing::train("top-down-svm", {{"C", "10"}, {"beam", "0"}}, several, &star);
+  EXPECT_GT(testing::accuracy(model, several), 0.95);
+}
+
+TEST(TopDown, nodes_with_two_parents_are_refused_by_name) {
+  const Hierarchy dag = testing::overlapping_groups();
+  EXPECT_EQ(message_of([&] {
+              testing::train("top-down-svm", {}, testing::multi_label_rows(30, false), &dag);
+            }),
+            "method top-down-svm: node 'y' has 2 parents, but must have at most one: the hierarchy "
+            "must be a tree");
+}
+
+}  // namespace
+}  // namespace margrove

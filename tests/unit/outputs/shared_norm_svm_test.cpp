@@ -1,0 +1,105 @@
+#include "outputs/shared_norm_svm.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "margrove/errors.hpp"
+#include "margrove/node_weights.hpp"
+#include "outputs/path/path_svm.hpp"
+#include "tiny_hierarchies.hpp"
+
+namespace margrove {
+namespace {
+
+using testing::tiny_problem;
+using testing::TinyProblem;
+
+SharedNormSvmResult train(const TinyProblem& p, const SharedNormSvmOptions& options,
+                          int threads = 1) {
+  Executor executor(threads);
+  RunControl control;
+  return train_shared_norm_svm(p.X, p.leaf_of_row, p.graph, options, executor, control);
+}
+
+/// The path SVM's optimal value at fixed node weights.
+double value_at(const TinyProblem& p, std::span<const double> alpha, double C) {
+  Executor executor(1);
+  RunControl control;
+  return train_path_svm(p.X, p.leaf_of_row, p.graph, alpha,
+                        {.task_loss = "zero-one", .C = C, .tolerance = 1e-6}, executor, control)
+      .fit.primal;
+}
+
+TEST(SharedNormSvm, certified_optimum_beats_random_feasible_weights_and_matches_its_own) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const TinyProblem p =
+        tiny_problem(static_cast<std::uint32_t>(4 + seed), seed % 2 == 0 ? 0.0 : 0.4, 15, 5, seed);
+    if (p.graph.leaves().size() < 2) continue;
+    const SharedNormSvmResult result = train(p, {.C = 0.5, .tolerance = 1e-3, .max_rounds = 500});
+    EXPECT_EQ(result.fit.stop, Stop::converged) << "seed " << seed;
+    EXPECT_TRUE(result.fit.certified);
+    EXPECT_LE(result.fit.relative_gap, 1e-3);
+    EXPECT_GE(result.fit.primal, result.fit.dual);
+    for (const double sum : path_sums(p.graph, result.alpha)) EXPECT_LE(sum, 1 + 1e-9);
+    for (std::size_t k = 1; k < result.objectives.size(); ++k) {
+      EXPECT_LE(result.objectives[k], result.objectives[k - 1]) << "seed " << seed;
+    }
+    const double own = value_at(p, result.alpha, 0.5);
+    EXPECT_NEAR(own, result.fit.primal, 2e-3 * own) << "seed " << seed;
+    Random random(seed, 1);
+    for (int trial = 0; trial < 20; ++trial) {
+      std::vector<double> alpha;
+      for (NodeId n = 0; n < p.graph.num_nodes(); ++n) alpha.push_back(random.uniform());
+      const std::vector<double> sums = path_sums(p.graph, alpha);
+      const double longest = *std::max_element(sums.begin(), sums.end());
+      for (double& each : alpha) each /= longest;
+      EXPECT_GE(value_at(p, alpha, 0.5), result.fit.dual * (1 - 1e-6)) << "seed " << seed;
+    }
+  }
+}
+
+TEST(SharedNormSvm, a_flat_hierarchy_gives_the_multi_class_svm) {
+  TinyProblem p = tiny_problem(8, 0.0, 25, 6, 3);
+  p.graph = LabelGraph::flat(4);
+  for (std::size_t i = 0; i < p.leaf_of_row.size(); ++i) p.leaf_of_row[i] = i % 4;
+  const SharedNormSvmResult result = train(p, {.tolerance = 1e-4});
+  const double multi_class = value_at(p, std::vector<double>(4, 1.0), 1.0);
+  EXPECT_NEAR(result.fit.primal, multi_class, 2e-4 * multi_class);
+  for (const double alpha : result.alpha) EXPECT_NEAR(alpha, 1.0, 1e-6);
+}
+
+TEST(SharedNormSvm, label_sets_converge_with_a_joint_gap_on_trees_and_dags) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    const TinyProblem p = tiny_problem(9, seed % 2 == 0 ? 0.0 : 0.4, 20, 5, seed);
+    const LabelSets leaves = testing::random_leaf_sets(p, seed);
+    Executor executor(1);
+    RunControl control;
+    const SharedNormSvmResult result = train_shared_norm_svm(
+        p.X, leaves, p.graph, {.C = 0.5, .tolerance = 2e-3, .max_rounds = 500}, executor, control);
+    EXPECT_EQ(result.fit.stop, Stop::converged) << "seed " << seed;
+    EXPECT_TRUE(std::is_sorted(result.objectives.rbegin(), result.objectives.rend()));
+  }
+}
+
+TEST(SharedNormSvm, same_bits_on_1_2_and_5_threads) {
+  const TinyProblem p = tiny_problem(15, 0.3, 60, 8, 5);
+  const SharedNormSvmResult expected = train(p, {.tolerance = 1e-2});
+  for (const int threads : {2, 5}) {
+    const SharedNormSvmResult result = train(p, {.tolerance = 1e-2}, threads);
+    EXPECT_EQ(result.alpha, expected.alpha);
+    ASSERT_EQ(result.weights.is_dense(), expected.weights.is_dense());
+    EXPECT_TRUE(std::ranges::equal(result.weights.dense_values(), expected.weights.dense_values()));
+  }
+}
+
+TEST(SharedNormSvm, losses_that_depend_on_alpha_are_refused) {
+  const TinyProblem p = tiny_problem(5, 0.0, 4, 3, 1);
+  EXPECT_THAT([&] { train(p, {.task_loss = "normalized"}); },
+              ::testing::ThrowsMessage<InvalidOption>(
+                  ::testing::HasSubstr("task_loss is 'normalized', but must be one of")));
+}
+
+}  // namespace
+}  // namespace margrove

@@ -1,0 +1,288 @@
+// Stochastic subgradients, cutting planes with n slacks and with one, and block-coordinate
+// Frank-Wolfe against each other.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/random.hpp"
+#include "margrove/surrogates.hpp"
+#include "outputs/chain/chain.hpp"
+#include "outputs/field/pairwise_field.hpp"
+#include "structured/angular.hpp"
+#include "structured/bcfw.hpp"
+#include "structured/convex_hull.hpp"
+#include "structured/cutting_plane.hpp"
+#include "structured/product_searches.hpp"
+#include "structured/sgd.hpp"
+
+namespace margrove {
+namespace {
+
+// Sequences whose tags follow their features and the tag before, with noise.
+SequenceData noisy_sequences(std::uint64_t seed, int count) {
+  Random random(seed);
+  SequenceData data;
+  data.num_tags = 3;
+  data.X = CsrMatrix(5);
+  for (int i = 0; i < count; ++i) {
+    const std::size_t length = 2 + random.below(4);
+    data.pointers.push_back(data.pointers.back() + length);
+    for (std::size_t t = 0; t < length; ++t) {
+      const auto tag = static_cast<std::uint32_t>(random.below(3));
+      data.tags.push_back(random.below(5) ? tag : (tag + 1) % 3);
+      std::vector<float> values{1.0F, 0, 0, 0, 0};
+      for (std::size_t f = 1; f < 5; ++f) {
+        values[f] = static_cast<float>(random.normal() + (f - 1 == tag ? 1.0 : 0.0));
+      }
+      data.X.append_row(std::vector<FeatureId>{0, 1, 2, 3, 4}, values);
+    }
+  }
+  return data;
+}
+
+struct Objectives {
+  double n_slack, one_slack, sgd;
+};
+
+template <class Model, class Psi, class Search>
+Objectives minima(const Model& model, const Psi& psi, const Search& search, double C) {
+  Executor executor(1);
+  RunControl control;
+  const auto cutting_plane = [&](bool one_slack) {
+    CuttingPlane solver(
+        model, psi, search,
+        CuttingPlaneOptions{.C = C, .tolerance = 3e-4, .max_rounds = 3000, .one_slack = one_slack},
+        executor, control);
+    const StructuredFit fit = solver.run();
+    EXPECT_EQ(fit.stop, Stop::converged);
+    EXPECT_TRUE(fit.certified);
+    EXPECT_LE(fit.dual, fit.primal);
+    EXPECT_NEAR(structured_objective(model, psi, search, C, {solver.weights()}, executor).value,
+                fit.primal, 1e-6 * fit.primal);
+    return fit.primal;
+  };
+  Sgd sgd(model, psi, search, SgdOptions{.C = C, .max_passes = 4000}, executor, control);
+  sgd.run();
+  const std::vector<float> w = sgd.weights();
+  return {cutting_plane(false), cutting_plane(true),
+          structured_objective(model, psi, search, C, {w}, executor).value};
+}
+
+template <class Model, class Psi>
+double bcfw_minimum(const Model& model, const Psi& psi, double C) {
+  Executor executor(1);
+  RunControl control;
+  const BcfwOptions options{.C = C, .tolerance = 1e-4, .max_passes = 3000};
+  Bcfw solver(model, psi, ConvexHullSearch{.max_bans = 1000}, options, executor, control);
+  const StructuredFit fit = solver.run();
+  EXPECT_EQ(fit.stop, Stop::converged);
+  EXPECT_TRUE(fit.certified);
+  return fit.primal;
+}
+
+template <class Psi>
+void expect_same_objective(const ChainModel& model, const Psi& psi) {
+  const double C = 0.1;
+  const ConvexHullSearch search{.max_bans = 1000};
+  const Objectives all = minima(model, psi, search, C);
+  const double best = all.n_slack;
+  EXPECT_NEAR(all.one_slack, best, 1e-3 * best);
+  EXPECT_NEAR(all.sgd, best, 1e-3 * best);
+  EXPECT_GE(all.sgd, best * (1 - 4e-4));
+  if constexpr (AffineSurrogate<Psi>) {
+    EXPECT_NEAR(bcfw_minimum(model, psi, C), best, 1e-3 * best);
+  }
+}
+
+TEST(StructuredSolvers, reach_the_same_objective_for_every_convex_surrogate) {
+  const SequenceData data = noisy_sequences(1, 15);
+  const ChainModel hamming(data, Criteria::hamming);
+  expect_same_objective(hamming, MarginRescaling{});
+  expect_same_objective(hamming, SlackRescaling{});
+  expect_same_objective(hamming, BetaScaling(0.5));
+  expect_same_objective(hamming, GeneralisedScaling(0.5, 1.25));
+  expect_same_objective(hamming, LossScaledLog{});
+  expect_same_objective(hamming, ConvexProbLoss{});
+  expect_same_objective(ChainModel(data, Criteria::micro_f1), MicroF1{});
+}
+
+TEST(StructuredSolvers, agree_on_a_field_with_slack_rescaling_whatever_exact_search) {
+  Random random(3);
+  CsrMatrix X(4);
+  LabelSets labels;
+  for (int i = 0; i < 20; ++i) {
+    std::vector<float> values{1.0F, 0, 0, 0};
+    std::vector<LabelId> set;
+    for (LabelId l = 0; l < 3; ++l) {
+      values[l + 1] = static_cast<float>(random.normal());
+      if (static_cast<double>(values[l + 1]) + 0.5 * random.normal() > 0) set.push_back(l);
+    }
+    X.append_row(std::vector<FeatureId>{0, 1, 2, 3}, values);
+    labels.append(set);
+  }
+  const FieldModel model(X, labels, 3);
+  const double best = bcfw_minimum(model, SlackRescaling{}, 0.5);
+  const Objectives angular = minima(model, SlackRescaling{}, AngularSearch{.stop_ratio = 1}, 0.5);
+  EXPECT_NEAR(angular.n_slack, best, 1e-3 * best);
+  EXPECT_NEAR(angular.one_slack, best, 1e-3 * best);
+  EXPECT_NEAR(angular.sgd, best, 1e-3 * best);
+}
+
+TEST(StructuredSolvers, certify_nothing_where_branch_and_bound_met_its_limit) {
+  Random random(11);
+  const std::uint32_t K = 8;
+  CsrMatrix X(3);
+  LabelSets labels;
+  for (int i = 0; i < 15; ++i) {
+    X.append_row(std::vector<FeatureId>{0, 1, 2},
+                 std::vector<float>{1.0F, static_cast<float>(random.normal()),
+                                    static_cast<float>(random.normal())});
+    std::vector<LabelId> set;
+    for (LabelId l = 0; l < K; ++l) {
+      if (random.below(2)) set.push_back(l);
+    }
+    labels.append(set);
+  }
+  Executor executor(1);
+  RunControl control;
+  for (const bool is_limited : {false, true}) {
+    const FieldModel model(X, labels, K, {.max_nodes = is_limited ? 1 : 100000});
+    const auto certified = [&](auto solver) { return solver.run().certified; };
+    EXPECT_EQ(certified(Bcfw(model, MarginRescaling{}, MarginSearch{}, BcfwOptions{.C = 1.0},
+                             executor, control)),
+              !is_limited);
+    EXPECT_EQ(certified(CuttingPlane(model, MarginRescaling{}, MarginSearch{},
+                                     CuttingPlaneOptions{.C = 1.0}, executor, control)),
+              !is_limited);
+  }
+}
+
+TEST(CuttingPlane, sarawagi_gupta_ends_above_the_exact_search_and_says_so) {
+  const SequenceData data = noisy_sequences(2, 15);
+  const ChainModel model(data, Criteria::hamming);
+  Executor executor(1);
+  RunControl control;
+  const CuttingPlaneOptions options{.C = 0.3, .tolerance = 1e-3};
+  CuttingPlane exact(model, SlackRescaling{}, ConvexHullSearch{.max_bans = 1000}, options, executor,
+                     control);
+  CuttingPlane heuristic(model, SlackRescaling{}, SarawagiGuptaSearch{}, options, executor,
+                         control);
+  const auto best = exact.run(), found = heuristic.run();
+  EXPECT_TRUE(best.certified);
+  EXPECT_FALSE(found.certified);
+  EXPECT_GT(found.oracle_calls / found.passes, best.oracle_calls / best.passes);
+  const auto objective = structured_objective(model, SlackRescaling{}, ConvexHullSearch{}, 0.3,
+                                              {heuristic.weights()}, executor);
+  EXPECT_GE(objective.value, best.dual * (1 - 1e-6));
+}
+
+TEST(Sgd, has_the_same_bits_on_any_number_of_threads) {
+  const SequenceData data = noisy_sequences(4, 30);
+  const ChainModel model(data, Criteria::hamming);
+  std::vector<std::vector<float>> weights;
+  for (const int threads : {1, 2, 5}) {
+    Executor executor(threads);
+    RunControl control;
+    Sgd solver(model, ProbLoss{}, ConvexHullSearch{},
+               SgdOptions{.max_passes = 3, .minibatch = 7, .seed = 5}, executor, control);
+    solver.run();
+    weights.push_back(solver.weights());
+  }
+  EXPECT_EQ(weights[0], weights[1]);
+  EXPECT_EQ(weights[0], weights[2]);
+}
+
+TEST(CuttingPlane, has_the_same_bits_on_any_number_of_threads) {
+  const SequenceData data = noisy_sequences(5, 30);
+  const ChainModel model(data, Criteria::hamming);
+  for (const bool one_slack : {false, true}) {
+    std::vector<std::vector<float>> weights;
+    for (const int threads : {1, 2, 5}) {
+      Executor executor(threads);
+      RunControl control;
+      CuttingPlane solver(model, SlackRescaling{}, ConvexHullSearch{},
+                          CuttingPlaneOptions{.tolerance = 1e-2, .one_slack = one_slack}, executor,
+                          control);
+      solver.run();
+      weights.push_back(solver.weights());
+    }
+    EXPECT_EQ(weights[0], weights[1]);
+    EXPECT_EQ(weights[0], weights[2]);
+  }
+}
+
+TEST(Sgd, average_is_the_weighted_mean_of_the_iterates) {
+  const SequenceData data = noisy_sequences(6, 4);
+  const ChainModel model(data, Criteria::hamming);
+  Executor executor(1);
+  // Iterates one pass at a time: with one example a pass is one step.
+  SequenceData single;
+  single.num_tags = 3;
+  single.pointers = {0, data.length(0)};
+  single.tags.assign(data.tags.begin(), data.tags.begin() + static_cast<long>(data.length(0)));
+  single.X = CsrMatrix(5);
+  for (std::size_t t = 0; t < data.length(0); ++t) {
+    single.X.append_row(data.X.row(t).columns, data.X.row(t).values);
+  }
+  const ChainModel one(single, Criteria::hamming);
+  RunControl control;
+  const SgdOptions plain{.C = 0.4, .warm_up = 2.0, .averaging = false},
+      averaged{.C = 0.4, .warm_up = 2.0};
+  Sgd iterates(one, MarginRescaling{}, MarginSearch{}, plain, executor, control);
+  Sgd mean(one, MarginRescaling{}, MarginSearch{}, averaged, executor, control);
+  std::vector<double> expected(one.num_weights(), 0.0);
+  double total = 0;
+  for (int t = 1; t <= 6; ++t) {
+    iterates.one_pass();
+    mean.one_pass();
+    const auto w = iterates.weights();
+    for (std::size_t k = 0; k < w.size(); ++k) expected[k] += (t + 2.0) * static_cast<double>(w[k]);
+    total += t + 2.0;
+  }
+  const auto w = mean.weights();
+  for (std::size_t k = 0; k < w.size(); ++k) EXPECT_NEAR(w[k], expected[k] / total, 1e-6);
+}
+
+TEST(StructuredSolvers, stop_when_told_to) {
+  const SequenceData data = noisy_sequences(7, 10);
+  const ChainModel model(data, Criteria::hamming);
+  Executor executor(1);
+  RunControl stops([](const Progress&) { return false; });
+  Sgd sgd(model, MarginRescaling{}, MarginSearch{}, {.max_passes = 5}, executor, stops);
+  const auto fit = sgd.run();
+  EXPECT_EQ(fit.stop, Stop::interrupted);
+  EXPECT_EQ(fit.passes, 1);
+  RunControl control;
+  for (const bool one_slack : {false, true}) {
+    RunControl stops_too([](const Progress&) { return false; });
+    CuttingPlane cutting_plane(
+        model, MarginRescaling{}, MarginSearch{},
+        CuttingPlaneOptions{.C = 10, .tolerance = 1e-9, .one_slack = one_slack}, executor,
+        stops_too);
+    EXPECT_EQ(cutting_plane.run().stop, Stop::interrupted);
+    CuttingPlane limited(
+        model, MarginRescaling{}, MarginSearch{},
+        CuttingPlaneOptions{.C = 10, .tolerance = 1e-9, .max_rounds = 3, .one_slack = one_slack},
+        executor, control);
+    const auto early = limited.run();
+    EXPECT_EQ(early.stop, Stop::pass_limit);
+    EXPECT_EQ(early.passes, 3);
+    EXPECT_LE(early.dual, early.primal);
+  }
+}
+
+TEST(Sgd, an_empty_training_set_throws) {
+  const SequenceData data;
+  const ChainModel model(data, Criteria::hamming);
+  Executor executor(1);
+  RunControl control;
+  try {
+    const Sgd sgd(model, MarginRescaling{}, MarginSearch{}, {}, executor, control);
+    FAIL();
+  } catch (const InvalidInput& error) {
+    EXPECT_STREQ(error.what(), "sgd: there are no examples, but there must be one");
+  }
+}
+
+}  // namespace
+}  // namespace margrove
