@@ -1,4 +1,4 @@
-// Label-set inference on a real DAG: time an example, which stage settles it, and the ratio to
+// Label-set inference on a real DAG: time per example, which stage settles it, and the ratio to
 // COIN-OR's CBC on the same problems; and what searches with goals take and miss. The scores are
 // those of a trained model, so that they are what prediction and training meet.
 //

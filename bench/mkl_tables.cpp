@@ -1,5 +1,5 @@
 // Multiple kernel learning in the protocol of SimpleMKL: repeated random splits, Gaussian kernels
-// of several widths and polynomials on all variables and on each alone. One CSV line a split and
+// of several widths and polynomials on all variables and on each alone. One CSV line per split and
 // method on stdout; bench/mkl_tables.py makes the tables of docs/results.md from it.
 //
 //   bench_mkl_tables DATA_FOLDER REPETITIONS NAME...      NAME: uci-sonar, ..., mfeat
@@ -289,7 +289,7 @@ std::vector<GramMatrix> matrices_of(const std::vector<KernelGroup>& groups, cons
   return gram_matrices(specs, split.train, executor, control);
 }
 
-/// C by hold-out within the training part of the first split, once a method and data set.
+/// C by hold-out within the training part of the first split, once per method and data set.
 std::map<std::string, double> choose_C(const Table& table, const Split& first, bool views) {
   Table inner;
   inner.num_classes = table.num_classes;

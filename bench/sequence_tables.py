@@ -5,7 +5,7 @@
 TASK: letters (handwritten words: passes to a gap of 1e-3 and test error by solver), wnut17,
 wikigold or pos (surrogates by stochastic subgradients). C is chosen on the development file;
 `wikigold` has no split, so of its documents each fifth is for testing and the one before it for
-choosing C. A row: CPU seconds of one thread for the passes alone, passes, oracle calls a visit,
+choosing C. A row: CPU seconds of one thread for the passes alone, passes, oracle calls per visit,
 scores.
 """
 

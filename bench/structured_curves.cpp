@@ -4,9 +4,9 @@
 //   bench_structured_curves TRAIN.svm TEST.svm C ROWS CPU_SECONDS [SOLVER]
 //
 // ROWS: the first ones of TRAIN. SOLVER: only those whose name begins so. Prints a line for each
-// solver and pass: solver, passes, oracle calls a row, CPU seconds, objective, jaccard and instance
-// F1 on TEST. Measuring is left out of the calls and seconds; a solver ends after the pass in which
-// it has used CPU_SECONDS.
+// solver and pass: solver, passes, oracle calls per row, CPU seconds, objective, jaccard and
+// instance F1 on TEST. Measuring is left out of the calls and seconds; a solver ends after the pass
+// in which it has used CPU_SECONDS.
 
 #include <fmt/format.h>
 

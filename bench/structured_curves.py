@@ -17,7 +17,7 @@ from matplotlib import pyplot  # noqa: E402
 
 COLUMNS = ["passes", "calls", "seconds", "objective", "jaccard", "instance_f1"]
 PANELS = [
-    ("calls", "objective", "oracle calls a row", "objective above the best"),
+    ("calls", "objective", "oracle calls per row", "objective above the best"),
     ("seconds", "objective", "CPU seconds", ""),
     ("seconds", "jaccard", "CPU seconds", "jaccard on the test rows"),
 ]

@@ -7,8 +7,8 @@
 //   bench_structured_tasks features FILE -
 //
 // TEST may be several files joined by commas. Options are those of `--method structured`. Prints
-// one line: CPU seconds, passes, oracle calls a visit, objective, gap, and the scores on each test
-// file. `features` prints the token features of a column file instead.
+// one line: CPU seconds, passes, oracle calls per visit, objective, gap, and the scores on each
+// test file. `features` prints the token features of a column file instead.
 
 #include <fmt/format.h>
 

@@ -245,17 +245,18 @@ nb::object probabilities(const Model& model, const Csr& X, bool of_nodes, int th
     const HierarchyProbabilities hierarchy(model.hierarchy);
     const double temperature = model.calibration ? model.calibration->temperature : 1.0;
     Executor executor(threads);
-    executor.for_ranges(
-        view.num_rows(), kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
-          std::vector<float> row_scores(num_labels);
-          std::vector<double> of_labels(num_labels);
-          for (std::size_t i = begin; i < end; ++i) {
-            const auto row = std::span(all).subspan(i * num_labels, num_labels);
-            model.rows().scores(view, i, i + 1, row_scores);
-            softmax(row_scores, temperature, of_nodes ? std::span<double>(of_labels) : row);
-            if (of_nodes) hierarchy.of_nodes(of_labels, row);
-          }
-        });
+    executor.for_ranges(view.num_rows(), kRowsPerTask,
+                        [&](std::size_t begin, std::size_t end, int) {
+                          std::vector<float> row_scores(num_labels);
+                          std::vector<double> label_probabilities(num_labels);
+                          for (std::size_t i = begin; i < end; ++i) {
+                            const auto row = std::span(all).subspan(i * num_labels, num_labels);
+                            model.rows().scores(view, i, i + 1, row_scores);
+                            softmax(row_scores, temperature,
+                                    of_nodes ? std::span<double>(label_probabilities) : row);
+                            if (of_nodes) hierarchy.node_probabilities(label_probabilities, row);
+                          }
+                        });
   }
   return to_numpy(std::move(all), {view.num_rows(), num_labels});
 }
@@ -270,17 +271,18 @@ nb::object confident(const Model& model, const Csr& X, double min_confidence, in
     const HierarchyProbabilities hierarchy(model.hierarchy);
     const double temperature = model.calibration ? model.calibration->temperature : 1.0;
     Executor executor(threads);
-    executor.for_ranges(view.num_rows(), kRowsPerTask,
-                        [&](std::size_t begin, std::size_t end, int) {
-                          std::vector<float> row_scores(num_labels);
-                          std::vector<double> of_labels(num_labels), of_nodes(num_labels);
-                          for (std::size_t i = begin; i < end; ++i) {
-                            model.rows().scores(view, i, i + 1, row_scores);
-                            softmax(row_scores, temperature, of_labels);
-                            hierarchy.of_nodes(of_labels, of_nodes);
-                            chosen[i] = hierarchy.confident(of_labels, of_nodes, min_confidence);
-                          }
-                        });
+    executor.for_ranges(
+        view.num_rows(), kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
+          std::vector<float> row_scores(num_labels);
+          std::vector<double> label_probabilities(num_labels), node_probabilities(num_labels);
+          for (std::size_t i = begin; i < end; ++i) {
+            model.rows().scores(view, i, i + 1, row_scores);
+            softmax(row_scores, temperature, label_probabilities);
+            hierarchy.node_probabilities(label_probabilities, node_probabilities);
+            chosen[i] =
+                hierarchy.confident(label_probabilities, node_probabilities, min_confidence);
+          }
+        });
   }
   return to_numpy(std::move(chosen));
 }
@@ -316,9 +318,9 @@ nb::object calibration_of(const Model& model) {
   return nb::make_tuple(c.temperature, c.num_rows, c.error, c.error_before);
 }
 
-/// (columns, row pointers, columns of the weights, weights) of U with one row a feature, the bias,
-/// the edges between nodes, the label of each node, the nodes that may be predicted, whether the
-/// best of them is (instead of all above a threshold).
+/// (columns, row pointers, columns of the weights, weights) of U with one row per feature, the
+/// bias, the edges between nodes, the label of each node, the nodes that may be predicted, whether
+/// the best of them is (instead of all above a threshold).
 nb::tuple linear_parts(const Model& model) {
   const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
   require(linear != nullptr, "the model is of method ", model.method, ", but must be linear");

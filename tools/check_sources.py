@@ -15,7 +15,7 @@ FORBIDDEN = [
     (re.compile(r"std::(cout|cerr|clog)\b|\b(?:std::)?f?printf\s*\(|\bputs\s*\("), "prints"),
     (re.compile(r"\b(?:std::)?(?:quick_)?exit\s*\(|\b(?:std::)?(?:abort|terminate)\s*\("), "exits"),
     (re.compile(r"std::\w+_distribution\b|std::mt19937|std::random_device"), "std random numbers"),
-    (re.compile(r"#\s*pragma\s+omp\s+(?!simd\b)"), "OpenMP threads (use base/executor.hpp)"),
+    (re.compile(r"#\s*pragma\s+omp\s+(?!simd\b)"), "OpenMP threads (use margrove/executor.hpp)"),
     (re.compile(r"\bsetlocale\s*\("), "changes the locale"),
 ]
 

@@ -11,7 +11,7 @@
 
 namespace margrove {
 
-/// One set of labels a row, ascending, no duplicates; a row's set may be empty.
+/// One set of labels per row, ascending, no duplicates; a row's set may be empty.
 class LabelSets {
  public:
   LabelSets() : row_pointers_{0} {}

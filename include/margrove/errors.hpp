@@ -1,6 +1,6 @@
 #pragma once
 // The three ways in which a call can fail. Stopping early is not a failure: it is reported by
-// base/progress.hpp's Stop. Broken invariants of our own are assertions.
+// margrove/control.hpp's Stop. Broken invariants of our own are assertions.
 
 #include <stdexcept>
 #include <string>

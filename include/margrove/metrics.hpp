@@ -53,7 +53,7 @@ std::vector<LabelScore> label_scores(const LabelSets& truth, const LabelSets& pr
                                      const std::vector<bool>& in_training);
 
 /// Throws InvalidInput when the numbers of rows differ or there are none. Every ancestor set is
-/// walked once a row: O(sum of closed sets' sizes).
+/// walked once per row: O(sum of closed sets' sizes).
 Metrics compute_metrics(const LabelSets& truth, const LabelSets& predicted,
                         const LabelGraph& hierarchy, const std::vector<bool>& in_training);
 

@@ -48,7 +48,7 @@ struct NodeWeightOptions {
 };
 
 struct NodeWeights {
-  std::vector<double> alpha;  // one a node, >= 0
+  std::vector<double> alpha;  // one per node, >= 0
   /// Largest violation of the rule's optimality conditions, recomputed from alpha and the
   /// multipliers at the end; path sums are off by no more than this. Rounding only (and not
   /// measured: 0) for rules with a closed form.

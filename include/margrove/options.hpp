@@ -1,5 +1,5 @@
 #pragma once
-// One table an options struct: its fields' names, ranges and help. Validation, --help, the Python
+// One table per options struct: its fields' names, ranges and help. Validation, --help, the Python
 // signatures and the reference page all walk it; defaults live only in the struct.
 //
 //   struct SgdOptions {
@@ -13,6 +13,7 @@
 //     }
 //   };
 
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -44,6 +45,41 @@ Range between(double low, double high);  // both included
 struct Choices {
   std::vector<std::string> values;  // empty: any text
 };
+
+/// One value of an enumeration and its name in options and files.
+template <class E>
+struct EnumName {
+  E value;
+  std::string_view name;
+};
+/// The names of all values of an enumeration, in the order of help pages. An enumeration that is an
+/// option specialises it, before the struct that has the option:
+///
+///   template <>
+///   inline constexpr auto kEnumNames<Solver> =
+///       std::array{EnumName{Solver::bcfw, "bcfw"}, EnumName{Solver::sgd, "sgd"}};
+template <class E>
+inline constexpr auto kEnumNames = nullptr;
+template <class E>
+concept NamedEnum = std::is_enum_v<E> && requires { kEnumNames<E>.size(); };
+
+/// The name of a value, all of which must be in the table.
+template <NamedEnum E>
+std::string_view name_of(E value) {
+  for (const auto& each : kEnumNames<E>) {
+    if (each.value == value) return each.name;
+  }
+  return {};
+}
+
+/// A type of option with a text of its own, such as the rule of the node weights: parse() throws
+/// InvalidOption, and parse(to_text()) is the same value.
+template <class T>
+concept TextOption = requires(const T& value, std::string_view text) {
+  { T::parse(text) } -> std::same_as<T>;
+  { value.to_text() } -> std::same_as<std::string>;
+};
+struct AnyText {};
 
 /// What front ends show of one option.
 struct OptionInfo {
@@ -78,13 +114,36 @@ Field<Struct, std::string, Choices> field(std::string_view name, std::string Str
                                           Choices choices, std::string_view help) {
   return {name, member, std::move(choices), help};
 }
+template <class Struct, NamedEnum E>
+Field<Struct, E, Choices> field(std::string_view name, E Struct::*member, std::string_view help) {
+  Choices choices;
+  for (const auto& each : kEnumNames<E>) choices.values.emplace_back(each.name);
+  return {name, member, std::move(choices), help};
+}
+template <class Struct, TextOption T>
+Field<Struct, T, AnyText> field(std::string_view name, T Struct::*member, std::string_view help) {
+  return {name, member, AnyText{}, help};
+}
 
 namespace detail {
 double parse_number(std::string_view option, std::string_view text);
 std::int64_t parse_integer(std::string_view option, std::string_view text);
 bool parse_switch(std::string_view option, std::string_view text);
 std::string join(const std::vector<std::string>& values, std::string_view separator);
+[[noreturn]] void fail_choice(std::string_view option, std::string_view value,
+                              const std::vector<std::string>& allowed);
 }  // namespace detail
+
+/// The value of that name. Throws InvalidOption listing the names there are.
+template <NamedEnum E>
+E parse_enum(std::string_view option, std::string_view text) {
+  std::vector<std::string> names;
+  for (const auto& each : kEnumNames<E>) {
+    if (each.name == text) return each.value;
+    names.emplace_back(each.name);
+  }
+  detail::fail_choice(option, text, names);
+}
 
 /// The options of one algorithm behind one interface, so that front ends need not know the struct.
 class OptionTable {
@@ -127,17 +186,17 @@ class OptionTable {
       if constexpr (std::is_same_v<Constraint, Range>) {
         require<InvalidOption>(constraint.holds(static_cast<double>(*value)), "option ", name,
                                " is ", to_text(*value), ", but must be ", constraint.text);
-      } else if (!constraint.values.empty()) {
+      } else if constexpr (std::is_same_v<Value, std::string>) {
+        if (constraint.values.empty()) return;
         for (const auto& allowed : constraint.values) {
           if (*value == allowed) return;
         }
-        throw InvalidOption(concat("option ", name, " is '", *value, "', but must be one of ",
-                                   detail::join(constraint.values, ", ")));
+        detail::fail_choice(name, *value, constraint.values);
       }
     };
     if constexpr (std::is_same_v<Constraint, Range>) {
       e.info.range = f.constraint.text;
-    } else {
+    } else if constexpr (std::is_same_v<Constraint, Choices>) {
       e.info.range = detail::join(f.constraint.values, " | ");
     }
     if constexpr (std::is_same_v<Value, bool>) {
@@ -158,6 +217,11 @@ class OptionTable {
         *value = static_cast<Value>(detail::parse_number(name, t));
         check();
       };
+    } else if constexpr (TextOption<Value>) {
+      e.set = [value](std::string_view t) { *value = Value::parse(t); };
+    } else if constexpr (NamedEnum<Value>) {
+      e.info.type = "choice";
+      e.set = [value, name](std::string_view t) { *value = parse_enum<Value>(name, t); };
     } else {
       if (!e.info.range.empty()) e.info.type = "choice";
       e.set = [value, check](std::string_view t) {
@@ -172,6 +236,14 @@ class OptionTable {
 
   static std::string to_text(bool value) { return value ? "true" : "false"; }
   static std::string to_text(const std::string& value) { return value; }
+  template <NamedEnum E>
+  static std::string to_text(E value) {
+    return std::string(name_of(value));
+  }
+  template <TextOption T>
+  static std::string to_text(const T& value) {
+    return value.to_text();
+  }
   template <class Number>
     requires std::is_arithmetic_v<Number>
   static std::string to_text(Number value) {

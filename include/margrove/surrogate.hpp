@@ -1,6 +1,7 @@
 #pragma once
 // Bi-criteria surrogate losses: max_y psi(m(y), g(y)) with psi := 0 at y_i (Thesis, section 3.3).
-// What loss/surrogates.hpp offers beside margin rescaling, and every type that models the concept.
+// What margrove/surrogates.hpp offers beside margin rescaling, and every type that models the
+// concept.
 
 #include <concepts>
 

@@ -1,5 +1,5 @@
 #pragma once
-// SVMlight / LIBSVM text with one or many labels a row, and the files of the Extreme
+// SVMlight / LIBSVM text with one or many labels per row, and the files of the Extreme
 // Classification repository. Rules and their errors: docs/formats.md.
 
 #include <cstdint>

@@ -16,7 +16,7 @@ namespace margrove {
 /// Memory O(nodes) on trees, O(sum of |A(l)| over leaves) on DAGs.
 class PathDistance {
  public:
-  /// Throws InvalidInput if there is not one finite weight >= 0 a node.
+  /// Throws InvalidInput if there is not one finite weight >= 0 per node.
   PathDistance(const LabelGraph& graph, std::span<const double> node_weights);
 
   /// Sum of the weights over A(a) △ A(b), a and b leaves. O(depth) on trees, O(|A(a)| + |A(b)|) on

@@ -58,7 +58,7 @@ struct Preprocessing {
   CsrMatrix apply(const CsrView& X) const;
 
   /// Throws InvalidInput unless the members fit together, as after loading them from a file:
-  /// vocabulary ascending, one finite idf >= 0 a word.
+  /// vocabulary ascending, one finite idf >= 0 per word.
   void check() const;
 };
 

@@ -23,9 +23,9 @@ struct ScoredLabel {
   LabelId label;
   double score;
 };
-/// One line a row: labels separated by commas; an empty line for an empty set.
+/// One line per row: labels separated by commas; an empty line for an empty set.
 void write_predictions(const std::string& path, const LabelSets& labels, const LabelCodec& codec);
-/// One line a row: `label:score` separated by blanks, in the order given.
+/// One line per row: `label:score` separated by blanks, in the order given.
 void write_scored_predictions(const std::string& path,
                               std::span<const std::vector<ScoredLabel>> rows,
                               const LabelCodec& codec);

@@ -102,7 +102,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         """Trains on rows X and their labels y.
 
         X: dense or sparse; CSR of float32 with 32-bit columns is used without a copy. y: one label
-        a row or, where the method takes several, a 0/1 matrix (dense or sparse) or a sequence of
+        per row or, where the method takes several, a 0/1 matrix (dense or sparse) or a sequence of
         sets. sample_weight: of each row's loss, >= 0; rows of weight 0 are left out, and a row of
         weight 2 is, bit for bit, the row twice: equal rows are trained as one with the sum of their
         weights. Raises ValueError for wrong data or options.
@@ -302,7 +302,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         return write_targets(self._form, self.classes_, (counts[pointers], chosen))  # type: ignore[arg-type]
 
     def _in_form(self, labels: NDArray[Any]) -> Any:
-        """One label a row in the form of `fit`: itself, or its path."""
+        """One label per row in the form of `fit`: itself, or its path."""
         if self._form != "paths":
             return labels
         paths = Paths(self.hierarchy_)
@@ -494,7 +494,7 @@ def load_liblinear(path: str | os.PathLike[str]) -> Classifier:
 
 
 def _is_plural(y: Any) -> bool:
-    """Whether y may hold more than one label a row; y itself is checked later."""
+    """Whether y may hold more than one label per row; y itself is checked later."""
     if sp.issparse(y) or (getattr(y, "ndim", 0) == 2 and y.shape[1] > 1):
         return True
     if isinstance(y, list | tuple) or np.dtype(object) is getattr(y, "dtype", None):

@@ -46,7 +46,7 @@ class Incremental(Continued):
     ) -> Self:
         """One more pass of the stochastic solver, over these rows.
 
-        X: as in `fit`. y: one label a row. classes: all labels that will ever come; needed in the
+        X: as in `fit`. y: one label per row. classes: all labels that will ever come; needed in the
         first call, unless `fit` with solver="sgd" came before, whose classes then stay. `C` weighs
         the losses as if every pass had as many rows as the first call: k calls with all rows are
         `fit` with epochs=k, and with rows in batches of n of N, C is N / n times that of `fit`. The

@@ -30,7 +30,7 @@ class Hierarchy:
         - an edge list: pairs (parent, child), also an array of two columns;
         - a dict: child -> parent (None for roots), or parent -> list, tuple or set of children;
         - a networkx DiGraph whose edges point from parents to children;
-        - a pandas or Polars frame of paths: a row is a path from a root, one column a level,
+        - a pandas or Polars frame of paths: a row is a path from a root, one column per level,
           missing or empty cells below its end.
 
         Raises ValueError for anything else. Cycles are found when training starts.

@@ -83,7 +83,7 @@ def to_onnx(estimator: "Classifier") -> Any:
 
 
 def _dense(weights: Any, num_nodes: int) -> NDArray[np.float32]:
-    """One row a feature (and the intercept's), one column a node."""
+    """One row per feature (and the intercept's), one column per node."""
     num_rows = len(weights) if isinstance(weights, np.ndarray) else len(weights[1]) - 1
     num_bytes = 4 * num_rows * num_nodes
     if num_bytes > MOST_BYTES:

@@ -48,6 +48,12 @@ std::string join(const std::vector<std::string>& values, std::string_view separa
   }
   return all;
 }
+
+void fail_choice(std::string_view option, std::string_view value,
+                 const std::vector<std::string>& allowed) {
+  throw InvalidOption(
+      concat("option ", option, " is '", value, "', but must be one of ", join(allowed, ", ")));
+}
 }  // namespace detail
 
 void OptionTable::append(OptionTable other) {

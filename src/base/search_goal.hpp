@@ -12,7 +12,7 @@ struct SearchGoal {
   double slack = 0.0;
   double share = 0.0;                                       // in [0, 1)
   double floor = -std::numeric_limits<double>::infinity();  // what is at hand; used with share only
-  bool in_haste = false;  // end anyway where it gets dear; u - v is then what it is
+  bool in_haste = false;  // end anyway where it gets expensive; u - v is then what it is
   double patience = 1;    // times the usual work, after which a search may end short of the goal
 
   static SearchGoal haste() {

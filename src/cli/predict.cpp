@@ -118,16 +118,18 @@ class Predict final : public Command {
   /// Labels chosen by their probabilities, or with them.
   void append_probable(const Model& model, const HierarchyProbabilities& hierarchy,
                        const CsrView& X, std::string& lines) const {
-    std::vector<double> of_labels(model.labels.size()), of_nodes(model.labels.size());
+    std::vector<double> label_probabilities(model.labels.size()),
+        node_probabilities(model.labels.size());
     std::vector<float> scores(model.labels.size());
     std::vector<LabelId> ranked(model.labels.size());
     for (std::size_t i = 0; i < X.num_rows(); ++i) {
       model.rows().scores(X, i, i + 1, scores);
-      softmax(scores, model.calibration ? model.calibration->temperature : 1.0, of_labels);
+      softmax(scores, model.calibration ? model.calibration->temperature : 1.0,
+              label_probabilities);
       std::vector<LabelId> labels;
       if (min_confidence_ >= 0) {
-        hierarchy.of_nodes(of_labels, of_nodes);
-        labels = {hierarchy.confident(of_labels, of_nodes, min_confidence_)};
+        hierarchy.node_probabilities(label_probabilities, node_probabilities);
+        labels = {hierarchy.confident(label_probabilities, node_probabilities, min_confidence_)};
       } else {
         const auto k = std::min<std::size_t>(std::max(top_, 1), ranked.size());
         std::iota(ranked.begin(), ranked.end(), LabelId{0});
@@ -138,11 +140,11 @@ class Predict final : public Command {
         for (std::size_t r = 0; r < k && std::isfinite(scores[ranked[r]]); ++r) {
           labels.push_back(ranked[r]);
         }
-        of_nodes = of_labels;
+        node_probabilities = label_probabilities;
       }
       std::vector<ScoredLabel> scored;
       for (const LabelId label : labels) {
-        scored.push_back({label, static_cast<float>(of_nodes[label])});
+        scored.push_back({label, static_cast<float>(node_probabilities[label])});
       }
       append_line(lines, labels, scored, model);
     }

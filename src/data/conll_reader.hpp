@@ -13,7 +13,7 @@ namespace margrove {
 /// A sentence of a column file: the token and its features as text, and its tag.
 struct ColumnSentence {
   std::vector<std::string> cells;  // num_tokens x num_columns, row by row; column 0 is the token
-  std::vector<LabelId> tags;       // one a token; empty if the file has none
+  std::vector<LabelId> tags;       // one per token; empty if the file has none
 };
 struct ColumnCorpus {
   std::vector<ColumnSentence> sentences;
@@ -43,7 +43,7 @@ ColumnCorpus read_columns(const std::string& path, const ColumnOptions& options 
 ColumnCorpus parse_columns(std::string_view bytes, const std::string& name,
                            const ColumnOptions& options = {});
 
-/// The words of a sentence, numbered from 1 in `heads`; all vectors have one entry a word.
+/// The words of a sentence, numbered from 1 in `heads`; all vectors have one entry per word.
 struct DependencySentence {
   std::vector<std::string> forms;
   std::vector<std::string> lemmas;

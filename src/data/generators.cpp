@@ -8,7 +8,7 @@
 
 namespace margrove {
 namespace {
-/// Streams of the seed: one for the weights, then one a row.
+/// Streams of the seed: one for the weights, then one per row.
 constexpr std::uint64_t kWeightStream = 0;
 constexpr std::uint64_t kFirstRowStream = 1;
 

@@ -1,5 +1,5 @@
 #pragma once
-// Predicted label sets, as `margrove predict` writes them: a line a row, labels separated by
+// Predicted label sets, as `margrove predict` writes them: a line per row, labels separated by
 // commas.
 
 #include <string>

@@ -11,14 +11,14 @@ namespace margrove {
 
 /// num_features x num_nodes float32 weights, feature-major: the weights of one feature for all
 /// nodes lie side by side, so that scoring a sparse row reads one run of memory a feature. Dense,
-/// or CSR with one row a feature.
+/// or CSR with one row per feature.
 class WeightMatrix {
  public:
   WeightMatrix() = default;
   static WeightMatrix dense(std::uint32_t num_features, std::uint32_t num_nodes);
   static WeightMatrix dense(std::uint32_t num_features, std::uint32_t num_nodes,
                             std::vector<float> values);
-  /// `by_feature` has one row a feature and one column a node.
+  /// `by_feature` has one row per feature and one column per node.
   static WeightMatrix sparse(CsrMatrix by_feature);
 
   bool is_dense() const { return is_dense_; }

@@ -18,7 +18,7 @@ std::vector<OptionValues> parse_grid(std::span<const std::string> texts);
 
 struct GridPoint {
   OptionValues values;
-  std::vector<double> scores;  // one a split; NaN where training did not come to an end
+  std::vector<double> scores;  // one per split; NaN where training did not come to an end
   double mean = 0;
 };
 struct TuningResult {

@@ -214,7 +214,7 @@ AncestorSets ancestor_sets(const LabelGraph& graph) {
 
 LeafLabelled spawn_leaves(const LabelGraph& graph, const std::vector<bool>& carries_data) {
   require(carries_data.size() == graph.num_nodes(), "spawn_leaves: carries_data has ",
-          carries_data.size(), " entries, but must have one a node, ", graph.num_nodes());
+          carries_data.size(), " entries, but must have one per node, ", graph.num_nodes());
   LeafLabelled result;
   result.leaf_of_label.resize(graph.num_nodes());
   result.label_of_node.resize(graph.num_nodes());

@@ -190,7 +190,7 @@ NodeWeights node_weights(const LabelGraph& graph, const NodeWeightRule& rule,
 
 std::vector<double> path_sums(const LabelGraph& graph, std::span<const double> alpha) {
   require(alpha.size() == graph.num_nodes(), "path_sums: alpha has ", alpha.size(),
-          " entries, but must have one a node, ", graph.num_nodes());
+          " entries, but must have one per node, ", graph.num_nodes());
   std::vector<double> sums;
   sums.reserve(graph.leaves().size());
   if (graph.is_tree()) {

@@ -119,7 +119,7 @@ NormBounds structured_shared_norm(const DenseView& view, const LabelGraph& graph
                                   const SharedNormOptions& options) {
   validate(options);
   require(view.num_rows == graph.leaves().size(), "norms: U has ", view.num_rows,
-          " rows, but must have one a leaf, ", graph.leaves().size());
+          " rows, but must have one per leaf, ", graph.leaves().size());
   const Matrix U = to_matrix(view);
   NormBounds bounds;
   if (U.size() == 0 || U.norm() == 0) return bounds;

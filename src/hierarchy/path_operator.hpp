@@ -17,7 +17,7 @@ class PathOperator {
   const LabelGraph& graph() const { return *graph_; }
   std::size_t num_leaves() const { return graph_->leaves().size(); }
 
-  /// sums[k] = sum of a over A(leaves[k]). `scratch` holds one number a node.
+  /// sums[k] = sum of a over A(leaves[k]). `scratch` holds one number per node.
   void path_sums(std::span<const double> a, std::span<double> sums,
                  std::vector<double>& scratch) const;
   /// totals[n] = sum of weights[k] over the leaves leaves[k] in D(n).

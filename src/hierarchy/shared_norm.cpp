@@ -20,7 +20,7 @@ namespace {
 
 void require_squares(const LabelGraph& graph, std::span<const double> squared_norms) {
   require(squared_norms.size() == graph.num_nodes(), "shared norm: squared_norms has ",
-          squared_norms.size(), " entries, but must have one a node, ", graph.num_nodes());
+          squared_norms.size(), " entries, but must have one per node, ", graph.num_nodes());
   for (std::size_t n = 0; n < squared_norms.size(); ++n) {
     require(squared_norms[n] >= 0 && std::isfinite(squared_norms[n]), "shared norm: squared_norms[",
             n, "] is ", squared_norms[n], ", but must be finite and >= 0");

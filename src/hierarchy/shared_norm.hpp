@@ -28,7 +28,7 @@ struct SharedNormOptions {
 };
 
 struct SharedWeights {
-  std::vector<double> alpha;  // one a node, >= 0, path sums at most 1
+  std::vector<double> alpha;  // one per node, >= 0, path sums at most 1
   double value = 0;           // sum N_n / alpha_n over nodes with N_n > 0
   double relative_gap = 0;    // 1 - lower bound / value; rounding only, and 0, on trees
   std::int64_t iterations = 0;

@@ -33,9 +33,9 @@ class InteriorPoint {
 
  private:
   struct Point {
-    Vector alpha, z;              // one a node
-    Vector lambda, s, low, high;  // one a leaf
-    Vector t, v;                  // one an edge
+    Vector alpha, z;              // one per node
+    Vector lambda, s, low, high;  // one per leaf
+    Vector t, v;                  // one per edge
   };
 
   /// A variable and its multiplier, whose product shall become 0; how far a step moves each; and
@@ -90,7 +90,7 @@ class InteriorPoint {
   // A step has  dz = c_z - w_z dalpha,  dv = c_v - w_v dt,  dlow = c_low - w_low ds,
   // dhigh = c_high + w_high ds.
   Point c_, w_;
-  Vector diagonal_, leaf_weight_;  // of the system: one a node, one a leaf
+  Vector diagonal_, leaf_weight_;  // of the system: one per node, one per leaf
   Vector b_, inner_, above_;       // right sides, and what find_step works with
 };
 

@@ -215,8 +215,8 @@ Header read_header(Reader& reader) {
   reader.fail("the file ends before the weights");
 }
 
-/// A row a feature as in the file, the classes' columns in the order of the labels; of a difference
-/// w one class gets w/2 and the other -w/2.
+/// A row per feature as in the file, the classes' columns in the order of the labels; of a
+/// difference w one class gets w/2 and the other -w/2.
 WeightMatrix read_weights(Reader& reader, const Header& header,
                           std::span<const std::uint32_t> column_of_class) {
   std::vector<std::int64_t> pointers{0};

@@ -12,7 +12,8 @@
 namespace margrove {
 
 /// The lower triangle of an n x n matrix in square tiles of kTile rows, row-major inside; tiles on
-/// the diagonal are whole. Half the memory of a full matrix, and every tile is one run of memory.
+/// the diagonal are whole. BFloat16 the memory of a full matrix, and every tile is one run of
+/// memory.
 class SymmetricMatrix {
  public:
   static constexpr std::size_t kTile = 64;
@@ -42,7 +43,7 @@ class SymmetricMatrix {
 };
 
 /// Bytes that training with `num_kernels` kernels over `num_rows` rows takes: the Gram matrices,
-/// the combined matrix, the machines' working copies (one a worker) and vectors.
+/// the combined matrix, the machines' working copies (one per worker) and vectors.
 std::size_t kernel_training_bytes(std::size_t num_rows, std::size_t num_kernels,
                                   std::size_t num_machines, int num_workers);
 /// Throws InvalidInput with both numbers if that is above `limit_bytes` (0: no limit).

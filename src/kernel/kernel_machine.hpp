@@ -20,7 +20,7 @@ struct KernelMachine {
   std::vector<double> weights;                    // of the paths, > 0
   CsrMatrix support;
   std::vector<double> u;       // machine-major: u[c * support.num_rows() + i]
-  std::vector<double> biases;  // one a machine
+  std::vector<double> biases;  // one per machine
 
   std::size_t num_machines() const { return biases.size(); }
   /// scores[i * num_machines() + c] = f_c(x_i); columns of X that training did not see count as

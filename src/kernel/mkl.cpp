@@ -31,10 +31,10 @@ struct Iterate {
   bool complete = false;
 };
 
-class Alternation {
+class MklAlternation {
  public:
-  Alternation(const PathKernels& kernels, const WeightRule& rule, const ClassLabels& labels,
-              const MklControl& options, Executor& executor, RunControl& control)
+  MklAlternation(const PathKernels& kernels, const WeightRule& rule, const ClassLabels& labels,
+                 const MklControl& options, Executor& executor, RunControl& control)
       : kernels_(kernels),
         rule_(rule),
         labels_(labels),
@@ -318,7 +318,7 @@ MklFit fit_network(std::span<const SymmetricMatrix* const> kernels,
   }
   const PathKernels path_kernels(kernels, std::move(lists));
   const NetworkRule rule(paths, p, lambda);
-  return Alternation(path_kernels, rule, labels, control_options, executor, control).run();
+  return MklAlternation(path_kernels, rule, labels, control_options, executor, control).run();
 }
 
 MklFit fit_lp(std::span<const SymmetricMatrix* const> kernels, double p, const ClassLabels& labels,
@@ -326,7 +326,7 @@ MklFit fit_lp(std::span<const SymmetricMatrix* const> kernels, double p, const C
   require<InvalidOption>(p >= 1 && std::isfinite(p), "mkl: p is ", p, ", but must be >= 1");
   const PathKernels path_kernels(kernels, single_kernels(kernels.size()));
   const LpRule rule(kernels.size(), p);
-  return Alternation(path_kernels, rule, labels, control_options, executor, control).run();
+  return MklAlternation(path_kernels, rule, labels, control_options, executor, control).run();
 }
 
 MklFit fit_average(std::span<const SymmetricMatrix* const> kernels, const ClassLabels& labels,

@@ -68,7 +68,7 @@ struct ClassLabels {
 
 /// Learns beta of `network`, whose kernels' Gram matrices over the training rows are `kernels`, in
 /// the network's order. p[v]: exponent of product node v. Throws InvalidInput for sizes that do not
-/// fit. Memory: one n x n matrix, one a worker for shrunk machines.
+/// fit. Memory: one n x n matrix, one per worker for shrunk machines.
 MklFit fit_network(std::span<const SymmetricMatrix* const> kernels,
                    std::span<const NetworkPath> paths, std::span<const double> p, double lambda,
                    const ClassLabels& labels, const MklControl& control_options, Executor& executor,

@@ -9,8 +9,8 @@
 
 namespace margrove {
 
-/// One line a node, indented by depth, weights on the product nodes; shared nodes are written once
-/// and named afterwards. `beta`: empty, or one value a product node.
+/// One line per node, indented by depth, weights on the product nodes; shared nodes are written
+/// once and named afterwards. `beta`: empty, or one value a product node.
 std::vector<std::string> network_lines(const SumProductNetwork& network,
                                        std::span<const double> beta);
 

@@ -594,7 +594,7 @@ void CutSearch::flip(const TerminalProblem& p, std::size_t t) {
   for (const auto other : changed_) gain_[other] = gain(p, other);
 }
 
-// By place in terminals; one row a node.
+// By place in terminals; one row per node.
 void CutSearch::find_terminals_below(const TerminalProblem& p) {
   terminals_below_of_ = &p;
   terminals_below_pointers_.assign(p.size() + std::size_t{2}, 0);

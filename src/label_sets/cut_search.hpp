@@ -53,7 +53,7 @@ class CutSearch {
   /// empty: none. The core must outlive the calls of selected() and uses_reserve().
   Outcome solve(const LabelSetCore& core, std::int64_t branch_limit, const SearchGoal& goal = {},
                 std::span<const char> known = {});
-  /// Nodes outside are in no label set that is better than the answer; one a node.
+  /// Nodes outside are in no label set that is better than the answer; one per node.
   std::span<const char> alive() const { return alive_; }
   std::span<const char> all_selected() const { return selected_; }
   bool selected(std::uint32_t k) const { return selected_[k] != 0; }

@@ -40,7 +40,7 @@ struct LabelSetCore {
 
 /// A core's linear programme, or its integer programme by COIN-OR.
 struct CoreSolution {
-  std::vector<double> z, u;  // one a node, in [0, 1]
+  std::vector<double> z, u;  // one per node, in [0, 1]
   // Of the relaxation only.
   double bound = 0;             // no label set is worth more, whatever CLP's tolerances are
   std::vector<double> reduced;  // z_k = 0 (if > 0), z_k = 1 (if < 0) lowers the bound by |.|
@@ -81,7 +81,7 @@ class LabelSetSearch {
   Outcome solve_by_relaxations(const LabelSetCore& core, double value, std::span<const char> found,
                                std::span<const char> alive, std::int64_t branch_limit,
                                const SearchGoal& goal = {});
-  /// What every label set better than the present answer has in common; one a node.
+  /// What every label set better than the present answer has in common; one per node.
   std::span<const char> fixings() const { return fix_; }
   double value() const { return best_value_; }
   /// After settle(): no point of the relaxation is worth more.

@@ -39,7 +39,7 @@ std::string_view to_string(InferenceStage stage) {
 }
 
 // What becomes of a node of the compact graph at the given scores.
-enum class Fate : char {
+enum class NodeStatus : char {
   open,     // in the core
   follows,  // selected if and only if its parent is
   reserve,  // selected if and only if its parent pays its reserve
@@ -50,7 +50,7 @@ struct LabelSetInference::Workspace::Scratch {
   std::vector<double> score;    // of compact nodes, with what follows them
   std::vector<double> reserve;  // price of completing a node by what serves nobody else
   std::vector<Index> reserve_child, representative, core_number;
-  std::vector<Fate> fate;
+  std::vector<NodeStatus> status;
   std::vector<char> grounded, terminal, selected, dropped;
   detail::LabelSetCore core;
   std::vector<Index> node_of_core;
@@ -250,7 +250,7 @@ bool LabelSetInference::Impl::reduce(Scratch& s) const {
   s.dropped.assign(size(), 0);
   s.reserve.resize(size());
   s.reserve_child.resize(size());
-  s.fate.resize(size());
+  s.status.resize(size());
   s.grounded.resize(size());
   s.terminal.resize(size());
   s.loaded_score.assign(s.score.begin(), s.score.end());
@@ -268,18 +268,18 @@ void LabelSetInference::Impl::sweep(Scratch& s) const {
 
 // Children come first. A terminal node has no children left to decide on.
 void LabelSetInference::Impl::reduce_node(Index k, Scratch& s) const {
-  s.fate[k] = s.dropped[k] ? Fate::dropped : Fate::open;
+  s.status[k] = s.dropped[k] ? NodeStatus::dropped : NodeStatus::open;
   s.grounded[k] = children(k).empty();
   s.reserve[k] = kNoReserve;
   s.reserve_child[k] = kNoNode;
   bool has_open_child = false;
   for (const Index c : children(k)) {
-    if (s.fate[c] == Fate::dropped) continue;
+    if (s.status[c] == NodeStatus::dropped) continue;
     if (!single_parent(c)) {
       has_open_child = true;
     } else if (s.score[c] > 0 && s.grounded[c]) {
       // Adding c whenever k is there costs nothing else.
-      s.fate[c] = Fate::follows;
+      s.status[c] = NodeStatus::follows;
       s.score[k] += s.score[c];
       s.grounded[k] = 1;
       has_open_child = has_open_child || !s.terminal[c];
@@ -287,7 +287,7 @@ void LabelSetInference::Impl::reduce_node(Index k, Scratch& s) const {
       has_open_child = true;
     } else {
       // Only good for completing k: the best of its kind is enough.
-      s.fate[c] = Fate::dropped;
+      s.status[c] = NodeStatus::dropped;
       if (s.reserve_child[k] == kNoNode || s.score[c] > s.reserve[k]) {
         s.reserve[k] = s.score[c];
         s.reserve_child[k] = c;
@@ -295,7 +295,7 @@ void LabelSetInference::Impl::reduce_node(Index k, Scratch& s) const {
     }
   }
   if (!s.grounded[k] && s.reserve_child[k] != kNoNode) {
-    s.fate[s.reserve_child[k]] = has_open_child ? Fate::reserve : Fate::follows;
+    s.status[s.reserve_child[k]] = has_open_child ? NodeStatus::reserve : NodeStatus::follows;
   }
   s.terminal[k] = !has_open_child;
   if (has_open_child || s.grounded[k]) return;
@@ -305,14 +305,14 @@ void LabelSetInference::Impl::reduce_node(Index k, Scratch& s) const {
 }
 
 // A worthless terminal node serves only to complete its parents; where their reserves together are
-// no dearer, it is not needed.
+// no more expensive, it is not needed.
 bool LabelSetInference::Impl::drop_useless(Scratch& s) const {
   bool any = false;
   for (Index k = 1; k < size(); ++k) {
-    if (s.fate[k] != Fate::open || !s.terminal[k] || s.score[k] > 0) continue;
+    if (s.status[k] != NodeStatus::open || !s.terminal[k] || s.score[k] > 0) continue;
     double reserves = 0;
     for (const Index p : parents(k)) {
-      if (s.fate[p] != Fate::dropped && !s.grounded[p]) reserves += s.reserve[p];
+      if (s.status[p] != NodeStatus::dropped && !s.grounded[p]) reserves += s.reserve[p];
     }
     if (reserves < s.score[k]) continue;
     s.dropped[k] = 1;
@@ -329,8 +329,8 @@ void LabelSetInference::Impl::build_core(Scratch& s) const {
   s.node_of_core.clear();
   for (Index k = 0; k < size(); ++k) {
     s.representative[k] = k;
-    if (s.fate[k] == Fate::follows) s.representative[k] = s.representative[parents(k)[0]];
-    if (s.fate[k] != Fate::open) continue;
+    if (s.status[k] == NodeStatus::follows) s.representative[k] = s.representative[parents(k)[0]];
+    if (s.status[k] != NodeStatus::open) continue;
     s.core_number[k] = static_cast<Index>(s.node_of_core.size());
     s.node_of_core.push_back(k);
     core.weight.push_back(s.score[k]);
@@ -444,7 +444,7 @@ void LabelSetInference::Impl::take_from_program(Scratch& s) const {
 
 void LabelSetInference::Impl::expand(Scratch& s) const {
   for (Index k = 1; k < size(); ++k) {
-    if (s.fate[k] == Fate::follows) s.selected[k] = s.selected[parents(k)[0]];
+    if (s.status[k] == NodeStatus::follows) s.selected[k] = s.selected[parents(k)[0]];
   }
 }
 
@@ -469,7 +469,7 @@ bool LabelSetInference::Impl::spread_fractions(Scratch& s, std::span<double> z) 
     if (s.program.u[k] > 0) s.reserve[s.reserve_child[node]] = s.program.u[k];
   }
   for (Index k = 1; k < size(); ++k) {
-    if (s.fate[k] == Fate::follows) s.reserve[k] = s.reserve[parents(k)[0]];
+    if (s.status[k] == NodeStatus::follows) s.reserve[k] = s.reserve[parents(k)[0]];
   }
   bool integral = true;
   for (NodeId n = 0; n < num_nodes(); ++n) {
@@ -499,7 +499,7 @@ BestLabelSet LabelSetInference::good(std::span<const double> scores, Workspace& 
                                      std::span<const NodeId> known,
                                      const BranchLimits& limits) const {
   require(scores.size() == num_nodes(), "label sets: scores has ", scores.size(),
-          " entries, but must have one a node, ", num_nodes());
+          " entries, but must have one per node, ", num_nodes());
   Workspace::Scratch& s = *workspace.scratch_;
   BestLabelSet result;
   double bound = -std::numeric_limits<double>::infinity();
@@ -531,9 +531,9 @@ RelaxedLabelSet LabelSetInference::good_relaxed(std::span<const double> scores,
                                                 Workspace& workspace, std::span<double> z,
                                                 const SearchGoal& goal) const {
   require(z.size() == num_nodes(), "label sets: z has ", z.size(),
-          " entries, but must have one a node, ", num_nodes());
+          " entries, but must have one per node, ", num_nodes());
   require(scores.size() == num_nodes(), "label sets: scores has ", scores.size(),
-          " entries, but must have one a node, ", num_nodes());
+          " entries, but must have one per node, ", num_nodes());
   Workspace::Scratch& s = *workspace.scratch_;
   RelaxedLabelSet result;
   impl_->load(scores, s);

@@ -74,8 +74,8 @@ class LabelSetInference {
 
   std::uint32_t num_nodes() const;
 
-  /// The best label set's nodes in `nodes`, ascending; one finite score a node. Among children that
-  /// tie, the lowest; nodes that add nothing are left out where the constraints allow it.
+  /// The best label set's nodes in `nodes`, ascending; one finite score per node. Among children
+  /// that tie, the lowest; nodes that add nothing are left out where the constraints allow it.
   /// Beyond the limits CBC takes over.
   BestLabelSet best(std::span<const double> scores, Workspace& workspace,
                     std::vector<NodeId>& nodes, const BranchLimits& limits = {}) const;

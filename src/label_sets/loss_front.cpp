@@ -34,7 +34,7 @@ LossFront::LossFront(const LabelGraph& tree) : num_nodes_(tree.num_nodes()) {
 std::span<const double> LossFront::solve(std::span<const double> scores, std::span<const NodeId> t,
                                          Workspace& workspace) const {
   require(scores.size() == num_nodes_, "loss front: scores has ", scores.size(),
-          " entries, but must have one a node, ", num_nodes_);
+          " entries, but must have one per node, ", num_nodes_);
   auto& w = workspace;
   w.with_.resize(num_nodes_);
   w.how_.resize(num_nodes_);

@@ -44,7 +44,7 @@ std::uint32_t RankedLabelSets::merge_options(std::span<const NodeId> children) {
 
 void RankedLabelSets::start(std::span<const double> scores, Workspace& workspace) const {
   require(scores.size() == num_nodes(), "ranked label sets: scores has ", scores.size(),
-          " entries, but must have one a node, ", num_nodes());
+          " entries, but must have one per node, ", num_nodes());
   workspace.scores_.assign(scores.begin(), scores.end());
   workspace.lists_.resize(num_nodes() + merges_.size());
   for (List& list : workspace.lists_) {

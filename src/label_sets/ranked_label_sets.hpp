@@ -48,7 +48,7 @@ class RankedLabelSets {
 
   std::uint32_t num_nodes() const { return static_cast<std::uint32_t>(top_.size()); }
 
-  /// Starts over at other scores, one finite number a node. O(nodes).
+  /// Starts over at other scores, one finite number per node. O(nodes).
   void start(std::span<const double> scores, Workspace& workspace) const;
   /// The next best label set in `nodes`, ascending; false if there is no other. The first costs
   /// O(nodes); later ones are cheap where the lists they need have been written before. Ties: the

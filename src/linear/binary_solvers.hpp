@@ -1,5 +1,5 @@
 #pragma once
-// What the solvers of one label share. Internal.
+// What the solvers of one label share.
 
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
 #pragma once
-// The solvers that train up to sixteen labels together. Internal.
+// The solvers that train up to sixteen labels together.
 
 #include <cstdint>
 #include <span>

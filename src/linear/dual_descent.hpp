@@ -1,5 +1,5 @@
 #pragma once
-// Dual coordinate descent with shrinking over any subset of the rows. Internal.
+// Dual coordinate descent with shrinking over any subset of the rows.
 //
 //   primal   min_v  1/2 |v|^2 + sum_i C_i loss(y_i (s_i + v.x_i))
 //   dual     max_a  sum_i [a_i (1 - y_i s_i) - 1/2 D_i a_i^2] - 1/2 |v(a)|^2,  0 <= a_i <= U_i
@@ -37,7 +37,7 @@ struct DualState {
 
 class DualDescent {
  public:
-  /// `v` has one entry a column and is all zero; clear() makes it so again.
+  /// `v` has one entry per column and is all zero; clear() makes it so again.
   DualDescent(const CsrView& X, std::span<const double> squared_norms, bool squared,
               std::span<double> v)
       : X_(X), squared_norms_(squared_norms), squared_(squared), v_(v) {}

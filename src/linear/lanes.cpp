@@ -338,28 +338,29 @@ void add_gradient(const CsrView& X, std::span<const Lanes> slopes,
 }
 
 LaneSums multiply_curvature(const CsrView& X, std::span<const Lanes> curvatures,
-                            LaneSystem& system) {
+                            BatchedNewtonSystem& system) {
   LaneSums sums;
   multiply_kernel(X.row_pointers().data(), X.num_rows(), X.columns().data(), X.values().data(),
                   curvatures.data(), system.direction.data(), system.product.data(), sums.at);
   return sums;
 }
 
-LaneSums step_along(const Lanes& lengths, LaneSystem& system) {
+LaneSums step_along(const Lanes& lengths, BatchedNewtonSystem& system) {
   LaneSums sums;
   step_kernel(system.direction.size(), &lengths, system.direction.data(), system.product.data(),
               system.residual.data(), system.solution.data(), system.diagonal.data(), sums.at);
   return sums;
 }
 
-LaneSums turn_direction(const Lanes& factors, LaneSystem& system) {
+LaneSums turn_direction(const Lanes& factors, BatchedNewtonSystem& system) {
   LaneSums sums;
   turn_kernel(system.direction.size(), &factors, system.direction.data(), system.residual.data(),
               system.diagonal.data(), sums.at);
   return sums;
 }
 
-void reset_system(std::span<const WideLanes> gradient, const Lanes& mask, LaneSystem& system) {
+void reset_system(std::span<const WideLanes> gradient, const Lanes& mask,
+                  BatchedNewtonSystem& system) {
   reset_kernel(gradient.size(), gradient.data(), &mask, system.direction.data(),
                system.residual.data(), system.solution.data());
 }
@@ -370,8 +371,8 @@ LaneSums add_weights(std::span<const Lanes> W, std::span<WideLanes> gradient) {
   return sums;
 }
 
-LaneSums move_along(std::span<const Lanes> W, const Lanes& lengths, const LaneSystem& system,
-                    std::span<Lanes> result) {
+LaneSums move_along(std::span<const Lanes> W, const Lanes& lengths,
+                    const BatchedNewtonSystem& system, std::span<Lanes> result) {
   LaneSums sums;
   move_kernel(W.size(), W.data(), &lengths, system.solution.data(), result.data(), sums.at);
   return sums;
@@ -383,7 +384,7 @@ LaneSums squared_norms(std::span<const Lanes> W) {
   return sums;
 }
 
-LaneSums slope_along(std::span<const WideLanes> gradient, const LaneSystem& system) {
+LaneSums slope_along(std::span<const WideLanes> gradient, const BatchedNewtonSystem& system) {
   LaneSums sums;
   slope_kernel(gradient.size(), gradient.data(), system.solution.data(), sums.at);
   return sums;

@@ -1,6 +1,6 @@
 #pragma once
 // Sixteen labels at once: for every feature or row the values of sixteen labels ("lanes") fill one
-// cache line, so that a sparse row is scored for all of them at the price of one. Internal.
+// cache line, so that a sparse row is scored for all of them at the price of one.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ struct alignas(64) Lanes {
 void score_rows(const CsrView& X, std::span<const Lanes> W, std::span<const Lanes> start,
                 std::span<Lanes> scores);
 
-/// One float64 number a lane.
+/// One float64 number per lane.
 struct LaneSums {
   double at[kLanes] = {};
 };
@@ -41,7 +41,7 @@ void add_gradient(const CsrView& X, std::span<const Lanes> slopes,
                   std::span<Lanes> diagonal);
 
 /// Conjugate gradients on (I + X' D X) s = r for sixteen labels, preconditioned by the diagonal.
-struct LaneSystem {
+struct BatchedNewtonSystem {
   std::vector<Lanes> direction;  // p, by feature
   std::vector<Lanes> product;    // X' D X p
   std::vector<Lanes> residual;   // r
@@ -50,22 +50,23 @@ struct LaneSystem {
 };
 // product += X' D X p; returns p' X' D X p
 LaneSums multiply_curvature(const CsrView& X, std::span<const Lanes> curvatures,
-                            LaneSystem& system);
+                            BatchedNewtonSystem& system);
 // s += length p, r -= length (p + product), product = 0; returns r' diagonal^-1 r
-LaneSums step_along(const Lanes& lengths, LaneSystem& system);
+LaneSums step_along(const Lanes& lengths, BatchedNewtonSystem& system);
 // p = diagonal^-1 r + factor p; returns p'p
-LaneSums turn_direction(const Lanes& factors, LaneSystem& system);
+LaneSums turn_direction(const Lanes& factors, BatchedNewtonSystem& system);
 
 // r = -mask g, s = 0, p = 0
-void reset_system(std::span<const WideLanes> gradient, const Lanes& mask, LaneSystem& system);
+void reset_system(std::span<const WideLanes> gradient, const Lanes& mask,
+                  BatchedNewtonSystem& system);
 // gradient += W; returns |gradient|^2
 LaneSums add_weights(std::span<const Lanes> W, std::span<WideLanes> gradient);
 // result = W + length s; returns |result|^2
-LaneSums move_along(std::span<const Lanes> W, const Lanes& lengths, const LaneSystem& system,
-                    std::span<Lanes> result);
+LaneSums move_along(std::span<const Lanes> W, const Lanes& lengths,
+                    const BatchedNewtonSystem& system, std::span<Lanes> result);
 LaneSums squared_norms(std::span<const Lanes> W);
 // g's
-LaneSums slope_along(std::span<const WideLanes> gradient, const LaneSystem& system);
+LaneSums slope_along(std::span<const WideLanes> gradient, const BatchedNewtonSystem& system);
 
 // H += sum over `rows` of weights[k] x x', lower triangle; X has `num_columns` full columns
 void add_outer_products(std::span<const float> X, std::size_t num_columns,

@@ -289,7 +289,7 @@ class BlockNewton {
   std::vector<Lanes> new_scores_;
   std::vector<Lanes> new_weights_;
   std::vector<WideLanes> gradient_;
-  LaneSystem system_;
+  BatchedNewtonSystem system_;
   Sums primal_{};
   Sums gaps_{};
   std::array<bool, kLanes> done_{};

@@ -87,7 +87,7 @@ void for_features(const std::vector<SparseWeights>& columns, std::size_t begin, 
   }
 }
 
-/// From one column a label to one row a feature, a few features at a time: their part of the
+/// From one column per label to one row per feature, a few features at a time: their part of the
 /// result stays in cache while all labels write to it.
 WeightMatrix assemble(std::uint32_t num_features, const std::vector<SparseWeights>& columns,
                       Executor& executor) {
@@ -284,7 +284,7 @@ class Training {
           problem_.loss, [&](auto loss) { return loss.value(0.0) * problem_.total_cost; });
       for (const std::uint32_t label : labels) {
         outputs_[label].fit = {.primal = at_zero, .dual = 0, .stop = control_.stop_reason()};
-        settle_for_no(label);
+        fall_back_to_constant(label);
       }
       return;
     }
@@ -321,14 +321,14 @@ class Training {
     for (std::size_t l = 0; l < labels.size(); ++l) {
       for (FeatureId& j : outputs[l].weights.features) j = used_.original_id(j);
       outputs_[labels[l]] = std::move(outputs[l]);
-      settle_for_no(labels[l]);
+      fall_back_to_constant(labels[l]);
       report(outputs_[labels[l]].fit);
     }
   }
 
   // A label whose training was cut short may be worse off than with the answer -1 for all rows, and
   // would then be chosen before those that have learned to say no.
-  void settle_for_no(std::uint32_t label) {
+  void fall_back_to_constant(std::uint32_t label) {
     LaneOutput& output = outputs_[label];
     if (output.fit.stop == Stop::converged || problem_.constant_column == 0) return;
     const double weight = -1.0 / problem_.constant_column;

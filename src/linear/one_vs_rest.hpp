@@ -1,5 +1,5 @@
 #pragma once
-// One linear classifier a label against all rows that do not carry it.
+// One linear classifier per label against all rows that do not carry it.
 
 #include <cstdint>
 #include <span>
@@ -50,7 +50,7 @@ struct OneVsRestExtras {
   /// weights). prior_nodes empty: column l. Null: zero.
   const WeightMatrix* prior = nullptr;
   std::span<const std::uint32_t> prior_nodes = {};
-  /// Warm starts, one a label: `start_duals` (clipped to their box) where the dual is solved,
+  /// Warm starts, one per label: `start_duals` (clipped to their box) where the dual is solved,
   /// `start_weights` (the difference from the prior, as returned) where Newton steps are taken;
   /// give both when in doubt, the other one is ignored. Empty or null: zero.
   std::span<const LabelDuals> start_duals = {};
@@ -62,7 +62,7 @@ struct OneVsRestExtras {
 struct OneVsRestFit {
   /// w_l, or w_l minus its prior: num_columns x num_labels, in whichever storage is smaller.
   WeightMatrix weights;
-  std::vector<BinaryFit> labels;  // primal, dual, passes, stop: one a label
+  std::vector<BinaryFit> labels;  // primal, dual, passes, stop: one per label
   std::vector<LabelDuals> duals;  // empty unless asked for
   double primal = 0.0;            // sums over the labels
   double dual = 0.0;
@@ -76,9 +76,10 @@ struct OneVsRestFit {
 ///
 /// The primal, dual and gap hold for all rows and for the weights returned. When `control` ends the
 /// work, labels not reached keep their start (zero) weights, with that Stop and an infinite gap.
-/// Same bits for any executor size. Memory: the result, plus about 700 bytes a column and 300 a row
-/// for each thread: sixteen labels share every pass over the rows. Hinge and squared hinge solve
-/// the dual on working sets; logistic, and squared hinge on few full columns, takes Newton steps.
+/// Same bits for any executor size. Memory: the result, plus about 700 bytes per column and 300 per
+/// row for each thread: sixteen labels share every pass over the rows. Hinge and squared hinge
+/// solve the dual on working sets; logistic, and squared hinge on few full columns, takes Newton
+/// steps.
 ///
 /// A label also counts as converged when rounding ends the descent above the tolerance; its gap
 /// tells: float32 weights limit relative gaps to about 1e-7.

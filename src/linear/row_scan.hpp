@@ -1,6 +1,6 @@
 #pragma once
 // Scores of all rows under a block of weight vectors at once: what screening, gaps and one-vs-rest
-// primal values need. Private to solver/.
+// primal values need.
 
 #include <array>
 #include <cstdint>

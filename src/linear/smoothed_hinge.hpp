@@ -1,6 +1,6 @@
 #pragma once
 // The hinge with a parabola for its corner: v - delta / 2 beyond v = delta, v^2 / (2 delta) before,
-// where v = max(0, 1 - margin) and delta is the width. Internal.
+// where v = max(0, 1 - margin) and delta is the width.
 
 #include <span>
 

@@ -1,5 +1,5 @@
 #pragma once
-// The columns of X that occur at all. Private to solver/.
+// The columns of X that occur at all.
 
 #include <cstdint>
 #include <vector>

@@ -19,7 +19,7 @@
 namespace margrove::detail {
 namespace {
 
-constexpr std::size_t kSmallestGrowth = 48;  // rows a round
+constexpr std::size_t kSmallestGrowth = 48;  // rows per round
 constexpr std::size_t kSample = 1024;        // rows from which a quantile of the scores is read
 constexpr double kFirstViolation = 0.3;
 constexpr double kSharpening = 0.3;

@@ -81,7 +81,7 @@ struct TunedThreshold {
 TunedThreshold tune_threshold(const RankedLabels& ranked, const LabelSets& truth,
                               bool at_least_one);
 
-/// One threshold a label, each with the largest F1 of its label (Yang's SCut). Where that F1 is
+/// One threshold per label, each with the largest F1 of its label (Yang's SCut). Where that F1 is
 /// below a level, the label's highest score is its threshold instead (SCutFBR.1): a rare label's
 /// best cut is mostly chance. The level, of 0, 0.1, ..., 0.8, is the one with the best macro-F1
 /// when the even rows are cut by thresholds from the odd ones and the reverse.

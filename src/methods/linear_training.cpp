@@ -62,7 +62,7 @@ void require_single_labels(const TrainingSet& data, std::string_view method) {
   for (std::size_t i = 0; i < sets.num_rows(); ++i) {
     require(sets[i].size() <= 1, data.source, ": row ", i + 1, " has ", sets[i].size(),
             " labels, '", sets[i].empty() ? "" : data.codec->name(sets[i][0]),
-            "' among them, but method ", method, " needs one a row");
+            "' among them, but method ", method, " needs one per row");
   }
 }
 

@@ -1,4 +1,4 @@
-// hr-svm and hr-lr: one classifier a leaf, pulled towards its relatives in the hierarchy (HR).
+// hr-svm and hr-lr: one classifier per leaf, pulled towards its relatives in the hierarchy (HR).
 
 #include <algorithm>
 #include <charconv>
@@ -34,7 +34,7 @@ struct HrOptions : CommonOptions, DecisionOptions {
                   "nodes with several parents: a leaf is the sum over all its ancestors, or every "
                   "parent edge pulls; the same on trees"),
             field("label_graph", &HrOptions::label_graph, Choices{},
-                  "instead of a hierarchy's edges: file of pairs of labels, one a line, whose "
+                  "instead of a hierarchy's edges: file of pairs of labels, one per line, whose "
                   "machines pull each other (hr-svm: alternating solver)"),
             field("anchor", &HrOptions::anchor, Choices{},
                   "with a label graph: strength x of a pull towards zero, for all labels, or as "
@@ -105,7 +105,8 @@ std::vector<double> parse_anchors(const std::string& text, const LabelCodec& cod
 }
 
 /// Over the labels of the codec. Nothing where there is no label graph.
-std::optional<PullGraph> read_pull_graph(const HrOptions& options, const LabelCodec& codec) {
+std::optional<SimilarityGraph> read_similarity_graph(const HrOptions& options,
+                                                     const LabelCodec& codec) {
   if (options.label_graph.empty()) {
     require<InvalidOption>(options.anchor.empty(), "option anchor is '", options.anchor,
                            "', but must not be given without label_graph");
@@ -113,7 +114,7 @@ std::optional<PullGraph> read_pull_graph(const HrOptions& options, const LabelCo
   }
   require<InvalidOption>(options.alpha == "uniform", "option alpha is ", options.alpha,
                          ", but must be uniform where label_graph is given");
-  PullGraph pull;
+  SimilarityGraph pull;
   pull.num_nodes = static_cast<std::uint32_t>(codec.size());
   pull.anchors = parse_anchors(options.anchor, codec);
   for (const auto& [first, second] : read_label_graph(options.label_graph, codec)) {
@@ -184,12 +185,12 @@ Fit alternate(const Plan& plan, const Problem& problem, LabelGraph graph, Execut
 
 Fit fit_along_edges(const Plan& plan, const CsrView& X, const LabelSets& sets,
                     std::span<const double> row_weights, const LeafSets& leaves,
-                    const PullGraph& pull, Executor& executor, RunControl& control) {
-  PullProblem problem{.X = X,
-                      .labels = &sets,
-                      .graph = &pull,
-                      .targets = leaves.candidates,
-                      .row_weights = row_weights};
+                    const SimilarityGraph& pull, Executor& executor, RunControl& control) {
+  SimilarityProblem problem{.X = X,
+                            .labels = &sets,
+                            .graph = &pull,
+                            .targets = leaves.candidates,
+                            .row_weights = row_weights};
   LabelGraph flat = LabelGraph::flat(leaves.tree.graph.num_nodes());
   if (plan.loss != "logistic" || !suits_joint_newton(problem)) {
     return alternate(plan, problem, std::move(flat), executor, control);
@@ -230,13 +231,13 @@ Fit fit_along_paths(const Plan& plan, const CsrView& X, const LabelSets& sets,
 }
 
 /// The graph along whose edges the plan pulls; nothing where it adds up along paths.
-std::optional<PullGraph> pull_graph(const Plan& plan, const LabelCodec& codec,
-                                    const LabelGraph& hierarchy) {
-  auto pull = read_pull_graph(plan.options, codec);
+std::optional<SimilarityGraph> similarity_graph(const Plan& plan, const LabelCodec& codec,
+                                                const LabelGraph& hierarchy) {
+  auto pull = read_similarity_graph(plan.options, codec);
   if (pull || plan.options.dag != "graph" || hierarchy.is_tree()) return pull;
   require<InvalidOption>(plan.options.alpha == "uniform", "option alpha is ", plan.options.alpha,
                          ", but must be uniform where dag is graph");
-  return PullGraph::of_hierarchy(hierarchy);
+  return SimilarityGraph::of_hierarchy(hierarchy);
 }
 
 LinearPredictor::Parts parts_of(Fit fit, const LeafSets& leaves, double bias,
@@ -255,7 +256,7 @@ LinearPredictor::Parts parts_of(Fit fit, const LeafSets& leaves, double bias,
 TrainResult train(const Plan& plan, const TrainingSet& data, Executor& executor,
                   RunControl& control) {
   const LeafSets leaves = leaves_of(plan.options, data);
-  const auto pull = pull_graph(plan, *data.codec, leaves.tree.graph);
+  const auto pull = similarity_graph(plan, *data.codec, leaves.tree.graph);
   const auto fit_rows = [&](const CsrView& X, const LabelSets& sets,
                             std::span<const double> row_weights, RunControl& share) {
     return pull ? fit_along_edges(plan, X, sets, row_weights, leaves, *pull, executor, share)
@@ -290,8 +291,8 @@ TrainResult train(const Plan& plan, const TrainingSet& data, Executor& executor,
 /// Whether hr-lr is solved by the joint Newton method, as far as the label graph decides it.
 bool suits_joint_newton(const HrOptions& options, const TrainingSet& data, const LeafSets& leaves) {
   const LabelGraph& graph = leaves.tree.graph;
-  if (const auto pull = pull_graph({options, "logistic", false}, *data.codec, graph)) {
-    PullProblem problem;
+  if (const auto pull = similarity_graph({options, "logistic", false}, *data.codec, graph)) {
+    SimilarityProblem problem;
     problem.graph = &*pull;
     problem.targets = leaves.candidates;
     return margrove::suits_joint_newton(problem);
@@ -308,7 +309,7 @@ enum class Solver { joint_dual, joint_newton, alternating };
 
 /// The nodes' vectors over the columns, feature-major, and what the solver keeps: those of the
 /// inner nodes (joint dual) or the nodes' vectors twice (alternation) beside them; fourteen bytes a
-/// leaf and column and one a leaf and row before, four a leaf and column beside them (joint
+/// leaf and column and one per leaf and row before, four a leaf and column beside them (joint
 /// Newton); and the rows.
 std::uint64_t memory(const TrainingSet& data, const LeafSets& leaves, Solver solver) {
   const LabelGraph& graph = leaves.tree.graph;
@@ -333,7 +334,7 @@ std::uint64_t memory(const TrainingSet& data, const LeafSets& leaves, Solver sol
 
 Method hr_svm() {
   Method method = make_method<HrSvmOptions>(
-      "hr-svm", "recursive regularisation: one-vs-rest machines pulled towards their relatives",
+      "hr-svm", "recursive regularisation: one-vs-rest classifiers pulled towards their relatives",
       [](const HrSvmOptions& options, const TrainingSet& data, Executor& executor,
          RunControl& control) {
         return train({options, options.loss, options.solver == "joint"}, data, executor, control);

@@ -1,5 +1,5 @@
-// top-down-svm: one-vs-rest machines among the children of each node, trained on the rows below it
-// (HR's baseline TD).
+// top-down-svm: one-vs-rest classifiers among the children of each node, trained on the rows below
+// it (HR's baseline TD).
 
 #include <algorithm>
 #include <numeric>
@@ -292,7 +292,7 @@ std::uint64_t memory(const TopDownOptions&, const TrainingSet& data) {
 
 Method top_down_svm() {
   Method method = make_method<TopDownOptions>(
-      "top-down-svm", "one-vs-rest machines among the children of each node, from the top down",
+      "top-down-svm", "one-vs-rest classifiers among the children of each node, from the top down",
       train, memory);
   method.needs_hierarchy = true;
   return method;

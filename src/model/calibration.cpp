@@ -185,38 +185,40 @@ HierarchyProbabilities::HierarchyProbabilities(const LabelGraph& hierarchy) : gr
   if (!graph_.is_tree()) ancestors_ = ancestor_sets(graph_);
 }
 
-void HierarchyProbabilities::of_nodes(std::span<const double> of_labels,
-                                      std::span<double> of_nodes) const {
+void HierarchyProbabilities::node_probabilities(std::span<const double> label_probabilities,
+                                                std::span<double> result) const {
   if (graph_.is_tree()) {
-    std::copy(of_labels.begin(), of_labels.end(), of_nodes.begin());
+    std::copy(label_probabilities.begin(), label_probabilities.end(), result.begin());
     const auto order = graph_.topological_order();
     for (std::size_t k = order.size(); k-- > 0;) {
       const NodeId n = order[k];
-      if (!graph_.is_root(n)) of_nodes[graph_.parents(n).front()] += of_nodes[n];
+      if (!graph_.is_root(n)) result[graph_.parents(n).front()] += result[n];
     }
     return;
   }
-  std::fill(of_nodes.begin(), of_nodes.end(), 0.0);
+  std::fill(result.begin(), result.end(), 0.0);
   for (NodeId n = 0; n < graph_.num_nodes(); ++n) {
-    if (of_labels[n] == 0) continue;
-    for (const NodeId above : ancestors_[n]) of_nodes[above] += of_labels[n];
+    if (label_probabilities[n] == 0) continue;
+    for (const NodeId above : ancestors_[n]) result[above] += label_probabilities[n];
   }
 }
 
-LabelId HierarchyProbabilities::confident(std::span<const double> of_labels,
-                                          std::span<const double> of_nodes,
+LabelId HierarchyProbabilities::confident(std::span<const double> label_probabilities,
+                                          std::span<const double> node_probabilities,
                                           double min_confidence) const {
   const auto most_probable = [&](std::span<const NodeId> nodes) {
     NodeId best = nodes.front();
     for (const NodeId n : nodes) {
-      if (of_nodes[n] > of_nodes[best]) best = n;
+      if (node_probabilities[n] > node_probabilities[best]) best = n;
     }
     return best;
   };
   NodeId at = most_probable(graph_.roots());
   while (!graph_.is_leaf(at)) {
     const NodeId child = most_probable(graph_.children(at));
-    if (of_nodes[child] < min_confidence || of_labels[at] > of_nodes[child]) break;
+    if (node_probabilities[child] < min_confidence ||
+        label_probabilities[at] > node_probabilities[child])
+      break;
     at = child;
   }
   return at;

@@ -55,12 +55,13 @@ class HierarchyProbabilities {
  public:
   explicit HierarchyProbabilities(const LabelGraph& hierarchy);
   /// From the probabilities of ending at each label.
-  void of_nodes(std::span<const double> of_labels, std::span<double> of_nodes) const;
+  void node_probabilities(std::span<const double> label_probabilities,
+                          std::span<double> result) const;
   /// The most specific label on the way down the most probable nodes whose probability is at least
   /// min_confidence; if no root has it, the most probable root. The way ends where ending is more
   /// probable than every child. Ties go to the lowest node.
-  LabelId confident(std::span<const double> of_labels, std::span<const double> of_nodes,
-                    double min_confidence) const;
+  LabelId confident(std::span<const double> label_probabilities,
+                    std::span<const double> node_probabilities, double min_confidence) const;
 
  private:
   LabelGraph graph_;

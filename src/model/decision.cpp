@@ -56,7 +56,7 @@ void ThresholdDecision::choose(const RowScores& scores, std::vector<LabelId>& la
 }
 
 std::vector<Fact> ThresholdDecision::facts() const {
-  return {{"threshold", thresholds.size() == 1 ? concat(thresholds.front()) : "one a label"}};
+  return {{"threshold", thresholds.size() == 1 ? concat(thresholds.front()) : "one per label"}};
 }
 
 void ThresholdDecision::save(TensorMap& out, const std::string& prefix) const {
@@ -95,7 +95,7 @@ void RcutDecision::choose(const RowScores& scores, std::vector<LabelId>& labels)
   std::sort(labels.begin(), labels.end());
 }
 
-std::vector<Fact> RcutDecision::facts() const { return {{"labels a row", concat(count)}}; }
+std::vector<Fact> RcutDecision::facts() const { return {{"labels per row", concat(count)}}; }
 
 void RcutDecision::save(TensorMap& out, const std::string& prefix) const {
   out.put_text(prefix + ".count", concat(count));
@@ -198,8 +198,8 @@ bool Decision::several_labels() const {
   return std::visit([](const auto& r) -> bool { return r.kSeveral; }, rule);
 }
 
-bool Decision::of_nodes() const {
-  return std::visit([](const auto& r) -> bool { return r.kOfNodes; }, rule);
+bool Decision::uses_node_scores() const {
+  return std::visit([](const auto& r) -> bool { return r.kUsesNodeScores; }, rule);
 }
 
 void Decision::choose(const RowScores& scores, std::vector<LabelId>& labels) const {

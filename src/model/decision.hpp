@@ -1,7 +1,7 @@
 #pragma once
 // From one row's label scores to its label set. A kind of decision is a DecisionRule: a struct in
 // this file, one more alternative of Decision::Rule, and, where it can be asked for, a line in the
-// table of src/model/decision_tuning.cpp that says how it is tuned.
+// table of src/methods/decision_tuning.cpp that says how it is tuned.
 
 #include <concepts>
 #include <cstdint>
@@ -14,29 +14,29 @@
 
 #include "base/tensors.hpp"
 #include "margrove/dataset.hpp"
-#include "model/label_set_search.hpp"
+#include "model/label_set_decoder.hpp"
 #include "model/predictor.hpp"
 
 namespace margrove {
 
 /// What a decision sees of one row.
 struct RowScores {
-  std::span<const float> labels;         // -infinity: never chosen; empty for rules of nodes
-  std::span<const float> nodes = {};     // U_n.x, for rules of nodes, of predictors that have them
-  LabelSetSearch* label_sets = nullptr;  // finds the best label set at them
+  std::span<const float> labels;          // -infinity: never chosen; empty for rules of nodes
+  std::span<const float> nodes = {};      // U_n.x, for rules of nodes, of predictors that have them
+  LabelSetDecoder* label_sets = nullptr;  // finds the best label set at them
 };
 
 /// choose() writes the chosen labels, ascending; ties go to the lowest label. It is called from
 /// several threads at once. kSeveral: a row may get several labels.
-/// kOfNodes: made from the scores of nodes, not of labels. save() and load() use names that begin
-/// with `prefix` and a dot; load() throws ModelFileError.
+/// kUsesNodeScores: made from the scores of nodes, not of labels. save() and load() use names that
+/// begin with `prefix` and a dot; load() throws ModelFileError.
 template <class R>
 concept DecisionRule =
     requires(const R rule, const RowScores& scores, std::vector<LabelId>& labels, TensorMap& out,
              const TensorMap& in, const std::string& prefix, std::uint32_t num_labels) {
       { R::kName } -> std::convertible_to<std::string_view>;
       { R::kSeveral } -> std::convertible_to<bool>;
-      { R::kOfNodes } -> std::convertible_to<bool>;
+      { R::kUsesNodeScores } -> std::convertible_to<bool>;
       { rule.choose(scores, labels) } -> std::same_as<void>;
       { rule.facts() } -> std::same_as<std::vector<Fact>>;
       { rule.save(out, prefix) } -> std::same_as<void>;
@@ -47,7 +47,7 @@ concept DecisionRule =
 struct ArgmaxDecision {
   static constexpr std::string_view kName = "argmax";
   static constexpr bool kSeveral = false;
-  static constexpr bool kOfNodes = false;
+  static constexpr bool kUsesNodeScores = false;
   void choose(const RowScores& scores, std::vector<LabelId>& labels) const;
   std::vector<Fact> facts() const { return {}; }
   void save(TensorMap&, const std::string&) const {}
@@ -58,8 +58,8 @@ struct ArgmaxDecision {
 struct ThresholdDecision {
   static constexpr std::string_view kName = "threshold";
   static constexpr bool kSeveral = true;
-  static constexpr bool kOfNodes = false;
-  std::vector<float> thresholds;  // one a label, or one for all
+  static constexpr bool kUsesNodeScores = false;
+  std::vector<float> thresholds;  // one per label, or one for all
   bool at_least_one = false;      // the best label in any case
 
   void choose(const RowScores& scores, std::vector<LabelId>& labels) const;
@@ -73,7 +73,7 @@ struct ThresholdDecision {
 struct RcutDecision {
   static constexpr std::string_view kName = "rcut";
   static constexpr bool kSeveral = true;
-  static constexpr bool kOfNodes = false;
+  static constexpr bool kUsesNodeScores = false;
   std::uint32_t count = 1;
 
   void choose(const RowScores& scores, std::vector<LabelId>& labels) const;
@@ -89,7 +89,7 @@ struct RcutDecision {
 struct InstanceDecision {
   static constexpr std::string_view kName = "instance";
   static constexpr bool kSeveral = true;
-  static constexpr bool kOfNodes = false;
+  static constexpr bool kUsesNodeScores = false;
   std::vector<double> coefficients;
   double intercept = 0;
   bool at_least_one = false;  // the best label in any case
@@ -108,7 +108,7 @@ struct InstanceDecision {
 struct LabelSetDecision {
   static constexpr std::string_view kName = "label-set";
   static constexpr bool kSeveral = true;
-  static constexpr bool kOfNodes = true;
+  static constexpr bool kUsesNodeScores = true;
   /// Throws InvalidInput if there is no search.
   void choose(const RowScores& scores, std::vector<LabelId>& labels) const;
   std::vector<Fact> facts() const { return {}; }
@@ -128,7 +128,7 @@ struct Decision {
 
   std::string_view name() const;
   bool several_labels() const;
-  bool of_nodes() const;
+  bool uses_node_scores() const;
   void choose(const RowScores& scores, std::vector<LabelId>& labels) const;
   /// `decision` first, then the rule's own.
   std::vector<Fact> facts() const;

@@ -12,7 +12,7 @@
 
 namespace margrove {
 
-/// Kind "kernel". One machine for two classes (positive: the second), else one a class. Labels
+/// Kind "kernel". One machine for two classes (positive: the second), else one per class. Labels
 /// without training rows are never predicted. A precomputed kernel's table is read from its file
 /// again when the model is loaded.
 class KernelPredictor final : public RowPredictor {
@@ -20,7 +20,7 @@ class KernelPredictor final : public RowPredictor {
   struct Parts {
     KernelMachine machine;
     SumProductNetwork network;
-    std::vector<double> beta;             // one a product node
+    std::vector<double> beta;             // one per product node
     std::vector<LabelId> label_of_class;  // ascending
     std::uint32_t num_labels = 0;
     std::vector<View> views;  // for names in explanations

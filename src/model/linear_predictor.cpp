@@ -37,13 +37,13 @@ void check_parts(const LinearPredictor::Parts& parts) {
     const LabelId label = parts.label_of_node[n];
     require(!seen[label], "linear model: label ", label, " is predicted by two nodes");
     seen[label] = true;
-    require(!parts.decision.of_nodes() || parts.graph.is_leaf(n),
+    require(!parts.decision.uses_node_scores() || parts.graph.is_leaf(n),
             "linear model: candidate is node ", n, ", but must be a leaf to be part of label sets");
   }
   if (const auto* decision = std::get_if<ThresholdDecision>(&parts.decision.rule)) {
     require(decision->thresholds.size() == 1 || decision->thresholds.size() == parts.num_labels,
             "linear model: there are ", decision->thresholds.size(),
-            " thresholds, but must be 1 or one a label");
+            " thresholds, but must be 1 or one per label");
   }
 }
 
@@ -53,7 +53,7 @@ LinearPredictor::LinearPredictor(Parts parts) : parts_(std::move(parts)) {
   check_parts(parts_);
   parts_.weights = parts_.weights.compacted();
   if (!parts_.graph.is_tree()) ancestors_ = ancestor_sets(parts_.graph);
-  if (parts_.decision.of_nodes()) {
+  if (parts_.decision.uses_node_scores()) {
     label_sets_ = std::make_unique<const CandidateHierarchy>(parts_.graph, parts_.candidates,
                                                              parts_.label_of_node);
   }
@@ -110,7 +110,7 @@ LabelSets LinearPredictor::predict(const CsrView& X, Executor& executor) const {
                       [&](std::size_t begin, std::size_t end, const AppendSet& append) {
                         Scratch scratch;
                         std::vector<float> row_scores(num_labels());
-                        std::optional<LabelSetSearch> search;
+                        std::optional<LabelSetDecoder> search;
                         if (label_sets_ != nullptr) search.emplace(*label_sets_);
                         std::vector<LabelId> set;
                         for (std::size_t i = begin; i < end; ++i) {

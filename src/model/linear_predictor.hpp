@@ -8,7 +8,7 @@
 #include "data/weight_matrix.hpp"
 #include "margrove/label_graph.hpp"
 #include "model/decision.hpp"
-#include "model/label_set_search.hpp"
+#include "model/label_set_decoder.hpp"
 #include "model/predictor.hpp"
 
 namespace margrove {
@@ -16,7 +16,8 @@ namespace margrove {
 class LinearPredictor final : public RowPredictor {
  public:
   struct Parts {
-    /// U, one row a feature and after them one for the intercept if bias > 0; one column a node.
+    /// U, one row per feature and after them one for the intercept if bias > 0; one column per
+    /// node.
     WeightMatrix weights;
     double bias = 0;
     LabelGraph graph;                    // over the nodes

@@ -15,8 +15,8 @@
 //     return make_method<HsvmOptions>("hsvm", "hierarchical SVM ...", train_hsvm, hsvm_memory);
 //   }
 //
-// and its name in the list of src/model/registry.cpp. The CLI, the Python package and the reference
-// page docs/options.md find it there.
+// and its name in the list of src/methods/registry.cpp. The CLI, the Python package and the
+// reference page docs/options.md find it there.
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,6 @@
 #pragma once
 // What a trained model does, whatever kind it is of. A kind is added by deriving a class, and by
-// one line in src/model/registry.cpp that says how it is loaded.
+// one line in src/methods/registry.cpp that says how it is loaded.
 
 #include <cstdint>
 #include <functional>
@@ -94,7 +94,7 @@ class RowPredictor : public Predictor {
   /// never predicted. Called from several threads at once.
   virtual void scores(const CsrView& X, std::size_t begin, std::size_t end,
                       std::span<float> scores) const = 0;
-  /// One set a row.
+  /// One set per row.
   virtual LabelSets predict(const CsrView& X, Executor& executor) const = 0;
   /// Ties go to the lowest label.
   virtual RankedLabels top(const CsrView& X, std::size_t k, Executor& executor) const;

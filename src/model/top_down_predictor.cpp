@@ -30,7 +30,7 @@ TopDownPredictor::TopDownPredictor(LinearPredictor::Parts parts, int beam)
   const LabelGraph& graph = linear_.parts().graph;
   require(graph.is_tree(), "top-down model: the graph must be a tree");
   const Decision& decision = linear_.parts().decision;
-  require(!decision.of_nodes(), "top-down model: decision is ", decision.name(),
+  require(!decision.uses_node_scores(), "top-down model: decision is ", decision.name(),
           ", but must be made from the labels' scores");
   require(beam >= 0, "top-down model: beam is ", beam, ", but must be >= 0");
   std::vector<bool> has_data(graph.num_nodes(), false);

@@ -1,5 +1,5 @@
 #pragma once
-// One classifier a parent for its children, applied from the top: HR's baseline TD.
+// One classifier per parent for its children, applied from the top: HR's baseline TD.
 
 #include <memory>
 #include <string>

@@ -24,7 +24,8 @@ class Examples {
 };
 
 /// Rows, their labels and the structure of the labels, checked and preprocessed. Refers to arrays
-/// of the caller. Without the intercept: methods append it (data/csr_matrix.hpp, with_intercept).
+/// of the caller. Without the intercept: methods append it (margrove/csr_matrix.hpp,
+/// with_intercept).
 struct TrainingSet {
   CsrView X;
   const LabelSets* labels = nullptr;      // ids of `codec`

@@ -15,13 +15,13 @@ namespace margrove {
 
 /// Node n scores row x by sqrt(alpha_n) W_n · x. W is a flat array, feature-major: one row a
 /// feature that occurs in X, and in it one column a node whose weights can differ from 0, that is
-/// alpha_n > 0 and some leaf is not below n. All nodes score an example in one sweep over the rows
+/// alpha_n > 0 and some leaf is not below n. All nodes score per example in one sweep over the rows
 /// of its features. Keeps a copy of X. Immutable.
 class NodeScorer {
  public:
   static constexpr std::uint32_t kNoColumn = std::numeric_limits<std::uint32_t>::max();
 
-  /// Sums over columns, and which of them are in use; one a thread.
+  /// Sums over columns, and which of them are in use; one per thread.
   struct Scratch {
     std::vector<double> sums;  // 0 but at `columns`
     std::vector<std::uint32_t> columns;
@@ -50,7 +50,7 @@ class NodeScorer {
 
   /// all_features: W has a row for each column of X, also those that are empty, so that its places
   /// are the same for other rows. order: that of the columns, all nodes, parents first; empty: the
-  /// graph's. Throws InvalidInput if there is not one finite alpha >= 0 a node.
+  /// graph's. Throws InvalidInput if there is not one finite alpha >= 0 per node.
   NodeScorer(const CsrView& X, const LabelGraph& graph, std::span<const double> alpha,
              bool all_features = false, std::span<const NodeId> order = {});
 
@@ -98,7 +98,7 @@ class NodeScorer {
   std::size_t stride_ = 0;  // columns, padded
   std::vector<std::uint32_t> column_of_node_;
   std::vector<NodeId> node_of_column_;
-  std::vector<float> sqrt_alpha_;  // one a column, padded with 0
+  std::vector<float> sqrt_alpha_;  // one per column, padded with 0
 };
 
 }  // namespace margrove

@@ -19,11 +19,11 @@ constexpr int kMaxSharpenings = 8;  // of a W step that did not lower the object
 
 // make_model(alpha) gives the structured model for fixed node weights.
 template <class Model, class MakeModel>
-class Alternation {
+class SharedNormAlternation {
  public:
-  Alternation(const MakeModel& make_model, const LabelGraph& graph,
-              const SharedNormSvmOptions& options, Executor& executor, RunControl& control,
-              std::span<const double> row_weights)
+  SharedNormAlternation(const MakeModel& make_model, const LabelGraph& graph,
+                        const SharedNormSvmOptions& options, Executor& executor,
+                        RunControl& control, std::span<const double> row_weights)
       : make_model_(make_model),
         graph_(graph),
         options_(options),
@@ -196,7 +196,8 @@ SharedNormSvmResult alternate(const MakeModel& make_model, const CsrView& X,
                               Executor& executor, RunControl& control,
                               std::span<const double> row_weights) {
   validate(options);
-  return Alternation<Model, MakeModel>(make_model, graph, options, executor, control, row_weights)
+  return SharedNormAlternation<Model, MakeModel>(make_model, graph, options, executor, control,
+                                                 row_weights)
       .run(X.num_columns());
 }
 

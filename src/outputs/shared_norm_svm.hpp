@@ -53,13 +53,13 @@ struct SharedNormSvmOptions {
 
 struct SharedNormSvmResult {
   WeightMatrix weights;            // U: scores are plain sums over a label's nodes
-  std::vector<double> alpha;       // one a node
+  std::vector<double> alpha;       // one per node
   StructuredFit fit;               // of the joint problem; passes over the data in all rounds
   std::vector<double> objectives;  // the joint primal after each round, never rising
 };
 
-/// Alternates the node weights' closed form or fixed point (labels/shared_norm.hpp) with BCFW, and
-/// opens nodes of weight 0 again where the joint dual asks for it. Arguments as train_path_svm;
+/// Alternates the node weights' closed form or fixed point (hierarchy/shared_norm.hpp) with BCFW,
+/// and opens nodes of weight 0 again where the joint dual asks for it. Arguments as train_path_svm;
 /// memory twice as much.
 SharedNormSvmResult train_shared_norm_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
                                           const LabelGraph& graph,

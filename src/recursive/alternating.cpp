@@ -25,7 +25,7 @@ constexpr std::size_t kColumnGrain = 256;  // columns that one task updates in c
 constexpr int kFreeSweeps = 3;             // Gauss-Seidel sweeps over the nodes without loss
 constexpr std::uint32_t kNone = 0xffffffffU;
 
-/// One dense vector a node, float32.
+/// One dense vector per node, float32.
 class NodeVectors {
  public:
   NodeVectors(std::size_t num_nodes, std::size_t dim) : dim_(dim), values_(num_nodes * dim, 0.0F) {}
@@ -164,7 +164,7 @@ class AdditiveCoupling {
 /// Every node is pulled towards the weighted mean of its neighbours and the anchor at zero.
 class GraphCoupling {
  public:
-  GraphCoupling(const PullProblem& problem, std::size_t dim)
+  GraphCoupling(const SimilarityProblem& problem, std::size_t dim)
       : targets_(problem.targets),
         graph_(*problem.graph),
         neighbours_(graph_.num_nodes),
@@ -262,7 +262,7 @@ class GraphCoupling {
   }
 
   std::span<const NodeId> targets_;
-  const PullGraph& graph_;
+  const SimilarityGraph& graph_;
   std::vector<std::vector<Neighbour>> neighbours_;
   std::vector<double> strength_, anchors_;
   std::vector<bool> is_target_;
@@ -279,10 +279,10 @@ struct Shared {
 };
 
 template <class Coupling>
-class Alternation {
+class AlternatingDescent {
  public:
-  Alternation(const Shared& shared, const detail::UsedColumns& used, Coupling& coupling,
-              const AlternatingOptions& options, Executor& executor, RunControl& control)
+  AlternatingDescent(const Shared& shared, const detail::UsedColumns& used, Coupling& coupling,
+                     const AlternatingOptions& options, Executor& executor, RunControl& control)
       : shared_(shared),
         used_(used),
         X_(used.X.view()),
@@ -422,16 +422,16 @@ AlternatingFit alternate(const Problem& problem, std::uint32_t num_nodes,
           " rows");
   const auto used = detail::used_columns(problem.X, 1.0);
   Coupling coupling(problem, used.X.num_columns());
-  return Alternation<Coupling>({*problem.labels, problem.targets, problem.row_weights, num_nodes,
-                                problem.X.num_columns()},
-                               used, coupling, options, executor, control)
+  return AlternatingDescent<Coupling>({*problem.labels, problem.targets, problem.row_weights,
+                                       num_nodes, problem.X.num_columns()},
+                                      used, coupling, options, executor, control)
       .run();
 }
 
 }  // namespace
 
-PullGraph PullGraph::of_hierarchy(const LabelGraph& graph) {
-  PullGraph pull;
+SimilarityGraph SimilarityGraph::of_hierarchy(const LabelGraph& graph) {
+  SimilarityGraph pull;
   pull.num_nodes = graph.num_nodes();
   pull.anchors.assign(graph.num_nodes(), 0.0);
   for (NodeId n = 0; n < graph.num_nodes(); ++n) {
@@ -449,8 +449,9 @@ AlternatingFit train_alternating(const AdditiveProblem& problem, const Alternati
                                      control);
 }
 
-AlternatingFit train_alternating(const PullProblem& problem, const AlternatingOptions& options,
-                                 Executor& executor, RunControl& control) {
+AlternatingFit train_alternating(const SimilarityProblem& problem,
+                                 const AlternatingOptions& options, Executor& executor,
+                                 RunControl& control) {
   return alternate<GraphCoupling>(problem, problem.graph->num_nodes, options, executor, control);
 }
 

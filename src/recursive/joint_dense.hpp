@@ -1,6 +1,6 @@
 #pragma once
 // All leaves of a tree at once by Newton's method with exact steps, for few, full columns.
-// Internal.
+//
 
 #include "recursive/recursive.hpp"
 

@@ -8,7 +8,7 @@
 namespace margrove::detail {
 namespace {
 
-// Above this share of the rows a column's inner weights are not tied to the dual variables: see
+// Above this share of the rows per column's inner weights are not tied to the dual variables: see
 // update_common().
 constexpr double kCommonShare = 0.5;
 constexpr int kCommonSweeps = 5;  // Gauss-Seidel sweeps of update_common

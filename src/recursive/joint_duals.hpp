@@ -1,6 +1,6 @@
 #pragma once
 // The state of joint descent (joint_dual.cpp): dual variables of all targets, and the inner nodes'
-// weights that go with them. Independent of the loss. Private to solver/.
+// weights that go with them. Independent of the loss.
 
 #include <cstdint>
 #include <span>

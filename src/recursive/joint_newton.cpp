@@ -19,7 +19,7 @@
 // a parabola above the loss: margins of a leaf's own rows begin far below zero, where the second
 // derivative is next to nothing and steps would leave the region in which it is true.
 //
-// Memory: a float32 and five half-length numbers a leaf and used column, a byte a row and leaf. w
+// Memory: a float32 and five half-length numbers per leaf and used column, a byte a row and leaf. w
 // is needed between the directions only: it lies in two halves where they have zeta and p.
 
 #include <algorithm>
@@ -41,8 +41,8 @@
 namespace margrove {
 namespace {
 
-using detail::Byte;
-using detail::Half;
+using detail::BFloat16;
+using detail::Float8;
 using detail::kLanes;
 using detail::LabelKernel;
 using detail::Lanes;
@@ -69,7 +69,7 @@ struct Shared {
 
 class JointNewton {
  public:
-  JointNewton(const Shared& problem, detail::NodePrecision precision,
+  JointNewton(const Shared& problem, detail::NodePrecisionMatrix precision,
               const JointNewtonOptions& options, Executor& executor, RunControl& control)
       : options_(options),
         problem_(problem),
@@ -130,7 +130,7 @@ class JointNewton {
     LabelKernel::Scratch label;
     std::vector<Lanes> weights;
     std::vector<WideLanes> gradient;
-    detail::LaneSystem system;
+    detail::BatchedNewtonSystem system;
     std::vector<Lanes> scores, slopes, curvatures;  // by row
   };
 
@@ -156,7 +156,7 @@ class JointNewton {
   void move(float step) {
     regulariser_ =
         0.5 * over_chunks([&](std::size_t c, Scratch& scratch) {
-          return kernel_.move(step, step == 0.0F ? std::span<const Half>() : chunk(s_, c),
+          return kernel_.move(step, step == 0.0F ? std::span<const BFloat16>() : chunk(s_, c),
                               chunk(z_, c), weights_chunk(c), scratch.label);
         });
   }
@@ -381,7 +381,7 @@ class JointNewton {
 
   /// s = zeta of the direction; returns the directional derivative of P.
   double solve_direction(int& passes) {
-    for (auto* part : {&s_, &zeta_, &p_}) std::fill(part->begin(), part->end(), Half{});
+    for (auto* part : {&s_, &zeta_, &p_}) std::fill(part->begin(), part->end(), BFloat16{});
     double rest = step(0.0F);
     const double first = rest;
     double slope = 0;
@@ -440,8 +440,8 @@ class JointNewton {
   /// The nodes' vectors over the caller's columns, feature-major.
   WeightMatrix weights() {
     // An assignment of {} would keep the memory.
-    for (auto* part : {&rho_, &zeta_, &p_, &s_, &h_}) std::vector<Half>().swap(*part);
-    std::vector<Byte>().swap(curvatures_);
+    for (auto* part : {&rho_, &zeta_, &p_, &s_, &h_}) std::vector<BFloat16>().swap(*part);
+    std::vector<Float8>().swap(curvatures_);
     const std::size_t num_nodes = problem_.num_nodes;
     WeightMatrix W =
         WeightMatrix::dense(problem_.X.num_columns(), static_cast<std::uint32_t>(num_nodes));
@@ -478,9 +478,9 @@ class JointNewton {
   std::vector<Intercept> intercepts_;
   std::vector<float> costs_;
   std::vector<float> z_;
-  std::vector<Half> rho_, zeta_, p_, s_, h_;
+  std::vector<BFloat16> rho_, zeta_, p_, s_, h_;
   double regulariser_ = 0;
-  std::vector<Byte> curvatures_;  // D: block, row, lane
+  std::vector<Float8> curvatures_;  // D: block, row, lane
   std::int32_t curvature_base_ = 0;
   std::vector<Scratch> scratch_;
 };
@@ -513,7 +513,7 @@ bool suits_joint_newton(const AdditiveProblem& problem) {
   return LabelKernel::is_suited(detail::node_precision(problem));
 }
 
-bool suits_joint_newton(const PullProblem& problem) {
+bool suits_joint_newton(const SimilarityProblem& problem) {
   return LabelKernel::is_suited(detail::node_precision(problem));
 }
 
@@ -523,7 +523,7 @@ RecursiveFit train_joint_newton(const AdditiveProblem& problem, const JointNewto
   return train(problem, problem.graph->num_nodes(), options, executor, control);
 }
 
-RecursiveFit train_joint_newton(const PullProblem& problem, const JointNewtonOptions& options,
+RecursiveFit train_joint_newton(const SimilarityProblem& problem, const JointNewtonOptions& options,
                                 Executor& executor, RunControl& control) {
   return train(problem, problem.graph->num_nodes, options, executor, control);
 }

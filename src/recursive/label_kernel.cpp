@@ -136,8 +136,8 @@ void solve_with_diagonal(const std::uint32_t* begin, const Entry* entries, const
 
 // w = the targets' values
 MARGROVE_MULTIVERSION
-void store_values(const float* values, const std::uint32_t* place, std::size_t count, Half* high,
-                  Half* low) {
+void store_values(const float* values, const std::uint32_t* place, std::size_t count,
+                  BFloat16* high, BFloat16* low) {
   for (std::size_t t = 0; t < count; ++t) {
     const float* own = values + place[t] * kWidth;
 #pragma omp simd
@@ -149,7 +149,7 @@ void store_values(const float* values, const std::uint32_t* place, std::size_t c
 
 // z += step s; sums at the targets += z
 MARGROVE_MULTIVERSION
-void move_targets(float step, const Half* s, float* z, std::size_t count,
+void move_targets(float step, const BFloat16* s, float* z, std::size_t count,
                   const std::uint32_t* place, float* sums) {
   for (std::size_t t = 0; t < count; ++t) {
     float* sum = sums + place[t] * kWidth;
@@ -167,9 +167,9 @@ void move_targets(float step, const Half* s, float* z, std::size_t count,
 // the nearest would lose where they are small beside their terms.
 struct Carry {
   float rest[kWidth] = {};
-  Half narrow(float x, std::size_t f) {
+  BFloat16 narrow(float x, std::size_t f) {
     const float whole = x + rest[f];
-    const Half half = detail::narrow(whole);
+    const BFloat16 half = detail::narrow(whole);
     rest[f] = whole - wide(half);
     return half;
   }
@@ -177,13 +177,13 @@ struct Carry {
 
 // zeta = y + factor zeta; sums at the targets += zeta
 MARGROVE_MULTIVERSION
-void turn_targets(float factor, const Half* y, Half* zeta, std::size_t count,
+void turn_targets(float factor, const BFloat16* y, BFloat16* zeta, std::size_t count,
                   const std::uint32_t* place, float* sums) {
   Carry carry;
   for (std::size_t t = 0; t < count; ++t) {
     float* sum = sums + place[t] * kWidth;
-    const Half* from = y + t * kWidth;
-    Half* own = zeta + t * kWidth;
+    const BFloat16* from = y + t * kWidth;
+    BFloat16* own = zeta + t * kWidth;
 #pragma omp simd
     for (std::size_t f = 0; f < kWidth; ++f) {
       own[f] = carry.narrow(wide(from[f]) + factor * wide(own[f]), f);
@@ -195,7 +195,7 @@ void turn_targets(float factor, const Half* y, Half* zeta, std::size_t count,
 // p = path sums; products: zeta' p, rho' p
 MARGROVE_MULTIVERSION
 void store_direction(const float* paths, const std::uint32_t* place, std::size_t count,
-                     const Half* zeta, const Half* rho, Half* p, double* products) {
+                     const BFloat16* zeta, const BFloat16* rho, BFloat16* p, double* products) {
   for (std::size_t t = 0; t < count; ++t) {
     const float* path = paths + place[t] * kWidth;
     float zeta_p = 0;
@@ -212,9 +212,9 @@ void store_direction(const float* paths, const std::uint32_t* place, std::size_t
 }
 
 MARGROVE_MULTIVERSION
-void step_targets(float length, const Half* zeta, const Half* q, Half* rho, Half* s, const Half* h,
-                  std::size_t count, const std::uint32_t* place, float* precision,
-                  float* information) {
+void step_targets(float length, const BFloat16* zeta, const BFloat16* q, BFloat16* rho, BFloat16* s,
+                  const BFloat16* h, std::size_t count, const std::uint32_t* place,
+                  float* precision, float* information) {
   Carry rho_carry, s_carry;
   for (std::size_t t = 0; t < count; ++t) {
     float* A = precision + place[t] * kWidth;
@@ -233,8 +233,8 @@ void step_targets(float length, const Half* zeta, const Half* q, Half* rho, Half
 
 // y = rho - h delta; returns rho' delta
 MARGROVE_MULTIVERSION
-double store_rest(const Half* rho, const Half* h, const float* deltas, const std::uint32_t* place,
-                  std::size_t count, Half* y) {
+double store_rest(const BFloat16* rho, const BFloat16* h, const float* deltas,
+                  const std::uint32_t* place, std::size_t count, BFloat16* y) {
   double value = 0;
   Carry carry;
   for (std::size_t t = 0; t < count; ++t) {
@@ -252,7 +252,7 @@ double store_rest(const Half* rho, const Half* h, const float* deltas, const std
 }
 
 MARGROVE_MULTIVERSION
-void collect(const Half* x, const std::uint32_t* place, std::size_t count, float* sums) {
+void collect(const BFloat16* x, const std::uint32_t* place, std::size_t count, float* sums) {
   for (std::size_t t = 0; t < count; ++t) {
     float* sum = sums + place[t] * kWidth;
 #pragma omp simd
@@ -280,14 +280,14 @@ NarrowFactor narrow_factor(const SparseFactor& from) {
   return made;
 }
 
-std::optional<SparseFactor> factor_of(const NodePrecision& precision) {
+std::optional<SparseFactor> factor_of(const NodePrecisionMatrix& precision) {
   const std::size_t size = precision.original.size();
   return factorise(size, precision.Q, kMostWork * static_cast<double>(size));
 }
 
 }  // namespace
 
-LabelKernel::LabelKernel(NodePrecision precision) : precision_(std::move(precision)) {
+LabelKernel::LabelKernel(NodePrecisionMatrix precision) : precision_(std::move(precision)) {
   const auto factor = precision_.definite ? factor_of(precision_) : std::nullopt;
   require(factor.has_value(),
           "joint_newton: the label graph has a part without anchor, a target without weight and "
@@ -298,7 +298,7 @@ LabelKernel::LabelKernel(NodePrecision precision) : precision_(std::move(precisi
   prepare_column();
 }
 
-bool LabelKernel::is_suited(const NodePrecision& precision) {
+bool LabelKernel::is_suited(const NodePrecisionMatrix& precision) {
   return precision.definite && factor_of(precision).has_value();
 }
 
@@ -336,7 +336,7 @@ LabelKernel::Scratch LabelKernel::scratch() const {
           std::vector<float>(factor_.num_changes * kWidth)};
 }
 
-double LabelKernel::move(float step, std::span<const Half> s, std::span<float> z, SplitChunk w,
+double LabelKernel::move(float step, std::span<const BFloat16> s, std::span<float> z, SplitChunk w,
                          Scratch& scratch) const {
   float* sums = cleared(scratch.first);
   move_targets(step, s.data(), z.data(), place_.size(), place_.data(), sums);
@@ -345,9 +345,9 @@ double LabelKernel::move(float step, std::span<const Half> s, std::span<float> z
   return value;
 }
 
-LabelKernel::Products LabelKernel::turn(float factor, std::span<const Half> y,
-                                        std::span<const Half> rho, std::span<Half> zeta,
-                                        std::span<Half> p, Scratch& scratch) const {
+LabelKernel::Products LabelKernel::turn(float factor, std::span<const BFloat16> y,
+                                        std::span<const BFloat16> rho, std::span<BFloat16> zeta,
+                                        std::span<BFloat16> p, Scratch& scratch) const {
   float* sums = cleared(scratch.first);
   turn_targets(factor, y.data(), zeta.data(), place_.size(), place_.data(), sums);
   multiply(sums);
@@ -356,9 +356,9 @@ LabelKernel::Products LabelKernel::turn(float factor, std::span<const Half> y,
   return {products[0], products[1]};
 }
 
-double LabelKernel::step(float length, std::span<const Half> zeta, std::span<Half> q,
-                         std::span<Half> rho, std::span<Half> s, std::span<const Half> h,
-                         Scratch& scratch) const {
+double LabelKernel::step(float length, std::span<const BFloat16> zeta, std::span<BFloat16> q,
+                         std::span<BFloat16> rho, std::span<BFloat16> s,
+                         std::span<const BFloat16> h, Scratch& scratch) const {
   float* precision = cleared(scratch.first);
   float* information = cleared(scratch.second);
   float* changes = cleared(scratch.changes);
@@ -399,7 +399,7 @@ std::vector<double> LabelKernel::solve_column(std::span<const double> w) const {
   return z;
 }
 
-double LabelKernel::squared_norm(std::span<const Half> rho, Scratch& scratch) const {
+double LabelKernel::squared_norm(std::span<const BFloat16> rho, Scratch& scratch) const {
   float* sums = cleared(scratch.first);
   collect(rho.data(), place_.data(), place_.size(), sums);
   return sum_below(factor_.begin.data(), factor_.entries.data(), factor_.pivots.data(),

@@ -13,19 +13,21 @@
 
 namespace margrove::detail {
 
-/// Half of a float32: its exponent and eight bits of its mantissa.
-struct Half {
+/// BFloat16 of a float32: its exponent and eight bits of its mantissa.
+struct BFloat16 {
   std::uint16_t bits = 0;
 };
-inline float wide(Half x) { return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
-inline Half narrow(float x) {  // to the nearest
+inline float wide(BFloat16 x) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
+}
+inline BFloat16 narrow(float x) {  // to the nearest
   return {static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(x) + 0x8000U) >> 16)};
 }
 /// A float32 in two halves, without loss.
-inline float join(Half high, Half low) {
+inline float join(BFloat16 high, BFloat16 low) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(high.bits) << 16 | low.bits);
 }
-inline void split(float x, Half& high, Half& low) {
+inline void split(float x, BFloat16& high, BFloat16& low) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   high.bits = static_cast<std::uint16_t>(bits >> 16);
   low.bits = static_cast<std::uint16_t>(bits & 0xffffU);
@@ -54,14 +56,14 @@ class LabelKernel {
   static constexpr std::size_t kWidth = 32;
 
   /// Throws InvalidInput unless is_suited(precision).
-  explicit LabelKernel(NodePrecision precision);
+  explicit LabelKernel(NodePrecisionMatrix precision);
   /// Whether Q is positive definite and its elimination little work.
-  static bool is_suited(const NodePrecision& precision);
+  static bool is_suited(const NodePrecisionMatrix& precision);
 
   std::span<const NodeId> targets() const { return precision_.targets; }
   std::size_t num_rows() const { return (targets().size() + 15) / 16 * 16; }
 
-  /// One worker's scratch: two vectors a node, and what a diagonal changes.
+  /// One worker's scratch: two vectors per node, and what a diagonal changes.
   struct Scratch {
     std::vector<float> first;
     std::vector<float> second;
@@ -73,23 +75,24 @@ class LabelKernel {
 
   /// A matrix of float32 in two halves.
   struct SplitChunk {
-    std::span<Half> high;
-    std::span<Half> low;
+    std::span<BFloat16> high;
+    std::span<BFloat16> low;
   };
   /// z += step s (s may be empty), w = K z; returns z' K z. s may lie where w does.
-  double move(float step, std::span<const Half> s, std::span<float> z, SplitChunk w,
+  double move(float step, std::span<const BFloat16> s, std::span<float> z, SplitChunk w,
               Scratch& scratch) const;
   /// zeta = y + factor zeta, p = K zeta. y may lie where p does.
   struct Products {
     double zeta_p = 0.0;
     double rho_p = 0.0;
   };
-  Products turn(float factor, std::span<const Half> y, std::span<const Half> rho,
-                std::span<Half> zeta, std::span<Half> p, Scratch& scratch) const;
+  Products turn(float factor, std::span<const BFloat16> y, std::span<const BFloat16> rho,
+                std::span<BFloat16> zeta, std::span<BFloat16> p, Scratch& scratch) const;
   /// rho -= length (zeta + q), s += length zeta, y = rho - h delta (written over q) with
   /// delta = (K^-1 + diag h)^-1 rho; returns rho' delta.
-  double step(float length, std::span<const Half> zeta, std::span<Half> q, std::span<Half> rho,
-              std::span<Half> s, std::span<const Half> h, Scratch& scratch) const;
+  double step(float length, std::span<const BFloat16> zeta, std::span<BFloat16> q,
+              std::span<BFloat16> rho, std::span<BFloat16> s, std::span<const BFloat16> h,
+              Scratch& scratch) const;
   /// Whether solve_column() and own_pull() may be called: every target has a node of its own.
   bool is_invertible() const { return rest_.has_value(); }
   /// At most this is the second derivative of the regulariser where targets move in one column and
@@ -98,7 +101,7 @@ class LabelKernel {
   /// K^-1 w for one column.
   std::vector<double> solve_column(std::span<const double> w) const;
   /// rho' K rho.
-  double squared_norm(std::span<const Half> rho, Scratch& scratch) const;
+  double squared_norm(std::span<const BFloat16> rho, Scratch& scratch) const;
   /// The nodes' vectors at columns of the chunk, out[m * kWidth + f] for nodes m of the graph: v_m
   /// of an additive problem, otherwise w_m. Nodes that Q leaves out are left alone.
   void node_parts(std::span<const float> z, std::span<float> out, Scratch& scratch) const;
@@ -107,7 +110,7 @@ class LabelKernel {
   void prepare_column();
   double multiply(float* values) const;
 
-  NodePrecision precision_;
+  NodePrecisionMatrix precision_;
   std::vector<std::uint32_t> place_;     // target -> its position in the factor
   std::vector<std::uint32_t> position_;  // node of Q -> its position in the factor
   NarrowFactor factor_;

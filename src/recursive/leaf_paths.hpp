@@ -1,5 +1,5 @@
 #pragma once
-// The label graph as joint descent over dual variables walks it. Private to solver/.
+// The label graph as joint descent over dual variables walks it.
 
 #include <cstdint>
 #include <span>

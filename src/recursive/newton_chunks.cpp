@@ -11,7 +11,7 @@ constexpr std::size_t kWidth = LabelKernel::kWidth;
 
 // A block's part of a chunk, sixteen rows of kWidth, to and from kWidth rows of lanes.
 MARGROVE_MULTIVERSION
-void read_chunk_kernel(const Half* high, const Half* low, Lanes* into) {
+void read_chunk_kernel(const BFloat16* high, const BFloat16* low, Lanes* into) {
   for (std::size_t f = 0; f < kWidth; ++f) {
 #pragma omp simd
     for (std::size_t l = 0; l < kLanes; ++l) {
@@ -20,14 +20,14 @@ void read_chunk_kernel(const Half* high, const Half* low, Lanes* into) {
   }
 }
 MARGROVE_MULTIVERSION
-void read_chunk_kernel(const Half* from, Lanes* into) {
+void read_chunk_kernel(const BFloat16* from, Lanes* into) {
   for (std::size_t f = 0; f < kWidth; ++f) {
 #pragma omp simd
     for (std::size_t l = 0; l < kLanes; ++l) into[f].at[l] = wide(from[l * kWidth + f]);
   }
 }
 MARGROVE_MULTIVERSION
-void write_chunk_kernel(const Lanes* from, Half* into) {
+void write_chunk_kernel(const Lanes* from, BFloat16* into) {
   for (std::size_t l = 0; l < kLanes; ++l) {
 #pragma omp simd
     for (std::size_t f = 0; f < kWidth; ++f) into[l * kWidth + f] = narrow(from[f].at[l]);
@@ -35,7 +35,7 @@ void write_chunk_kernel(const Lanes* from, Half* into) {
 }
 // into = -gradient - z
 MARGROVE_MULTIVERSION
-void write_residual_kernel(const WideLanes* gradient, const float* z, Half* into) {
+void write_residual_kernel(const WideLanes* gradient, const float* z, BFloat16* into) {
   for (std::size_t l = 0; l < kLanes; ++l) {
 #pragma omp simd
     for (std::size_t f = 0; f < kWidth; ++f) {
@@ -48,7 +48,7 @@ inline std::int32_t leading_bits(float x) {
   return std::bit_cast<std::int32_t>(std::bit_cast<std::uint32_t>(x) + 0x80000U) >> 20;
 }
 MARGROVE_MULTIVERSION
-void pack_kernel(const float* from, std::size_t count, std::int32_t base, Byte* into) {
+void pack_kernel(const float* from, std::size_t count, std::int32_t base, Float8* into) {
 #pragma omp simd
   for (std::size_t k = 0; k < count; ++k) {
     const std::int32_t code = leading_bits(from[k]) - base;
@@ -56,7 +56,7 @@ void pack_kernel(const float* from, std::size_t count, std::int32_t base, Byte* 
   }
 }
 MARGROVE_MULTIVERSION
-void unpack_kernel(const Byte* from, std::size_t count, std::int32_t base, float* into) {
+void unpack_kernel(const Float8* from, std::size_t count, std::int32_t base, float* into) {
 #pragma omp simd
   for (std::size_t k = 0; k < count; ++k) {
     const std::int32_t code = from[k].bits;
@@ -78,20 +78,20 @@ void add_lanes_kernel(const Lanes* rows, std::size_t count, double* sums) {
 
 }  // namespace
 
-void read_chunk(const Half* high, const Half* low, Lanes* into) {
+void read_chunk(const BFloat16* high, const BFloat16* low, Lanes* into) {
   read_chunk_kernel(high, low, into);
 }
-void read_chunk(const Half* from, Lanes* into) { read_chunk_kernel(from, into); }
-void write_chunk(const Lanes* from, Half* into) { write_chunk_kernel(from, into); }
-void write_residual(const WideLanes* gradient, const float* z, Half* into) {
+void read_chunk(const BFloat16* from, Lanes* into) { read_chunk_kernel(from, into); }
+void write_chunk(const Lanes* from, BFloat16* into) { write_chunk_kernel(from, into); }
+void write_residual(const WideLanes* gradient, const float* z, BFloat16* into) {
   write_residual_kernel(gradient, z, into);
 }
 
 std::int32_t byte_base(float largest) { return leading_bits(largest) - 255; }
-void pack(std::span<const Lanes> rows, std::int32_t base, Byte* into) {
+void pack(std::span<const Lanes> rows, std::int32_t base, Float8* into) {
   pack_kernel(rows.data()->at, rows.size() * kLanes, base, into);
 }
-void unpack(const Byte* from, std::int32_t base, std::span<Lanes> rows) {
+void unpack(const Float8* from, std::int32_t base, std::span<Lanes> rows) {
   unpack_kernel(from, rows.size() * kLanes, base, rows.data()->at);
 }
 

@@ -22,11 +22,11 @@ using Closed = std::vector<std::vector<std::uint32_t>>;
 
 /// The sum of v over `nodes` in terms of the w of kept nodes: the deepest one that is left brings
 /// all that lies above it.
-std::vector<NodePrecision::Term> combination(std::span<const std::uint32_t> nodes,
-                                             const Closed& closed) {
+std::vector<NodePrecisionMatrix::Term> combination(std::span<const std::uint32_t> nodes,
+                                                   const Closed& closed) {
   std::map<std::uint32_t, double, std::greater<>> left;
   for (const std::uint32_t m : nodes) left[m] = 1.0;
-  std::vector<NodePrecision::Term> terms;
+  std::vector<NodePrecisionMatrix::Term> terms;
   while (!left.empty()) {
     const auto [m, factor] = *left.begin();
     terms.push_back({m, factor});
@@ -41,7 +41,7 @@ std::vector<NodePrecision::Term> combination(std::span<const std::uint32_t> node
 
 /// Kept nodes in topological order, with their ancestors; fills `here`.
 Closed kept_nodes(const AdditiveProblem& problem, const AncestorSets& ancestors,
-                  NodePrecision& made, std::vector<std::uint32_t>& here) {
+                  NodePrecisionMatrix& made, std::vector<std::uint32_t>& here) {
   const LabelGraph& graph = *problem.graph;
   const double largest = problem.alpha.empty() ? 0.0 : *std::ranges::max_element(problem.alpha);
   std::vector<bool> kept(graph.num_nodes(), false);
@@ -69,7 +69,7 @@ Closed kept_nodes(const AdditiveProblem& problem, const AncestorSets& ancestors,
 }
 
 /// Q += value b b'
-void add_square(double value, std::span<const NodePrecision::Term> b,
+void add_square(double value, std::span<const NodePrecisionMatrix::Term> b,
                 std::vector<SymmetricEntry>& Q) {
   for (const auto& row : b) {
     for (const auto& column : b) {
@@ -79,7 +79,7 @@ void add_square(double value, std::span<const NodePrecision::Term> b,
 }
 
 /// Whether a component of the graph has no anchor: its common part is free.
-bool has_free_component(const PullGraph& graph, std::span<const double> anchors) {
+bool has_free_component(const SimilarityGraph& graph, std::span<const double> anchors) {
   std::vector<std::uint32_t> group(graph.num_nodes);
   for (std::uint32_t n = 0; n < graph.num_nodes; ++n) group[n] = n;
   const auto find = [&](std::uint32_t n) {
@@ -97,9 +97,9 @@ bool has_free_component(const PullGraph& graph, std::span<const double> anchors)
 
 }  // namespace
 
-NodePrecision node_precision(const AdditiveProblem& problem) {
+NodePrecisionMatrix node_precision(const AdditiveProblem& problem) {
   const AncestorSets ancestors = ancestor_sets(*problem.graph);
-  NodePrecision made;
+  NodePrecisionMatrix made;
   std::vector<std::uint32_t> here;
   const Closed closed = kept_nodes(problem, ancestors, made, here);
   for (std::uint32_t n = 0; n < closed.size(); ++n) {
@@ -108,7 +108,7 @@ NodePrecision node_precision(const AdditiveProblem& problem) {
       if (m != n) above.push_back(m);
     }
     made.above.push_back(combination(above, closed));
-    std::vector<NodePrecision::Term> own{{n, 1.0}};
+    std::vector<NodePrecisionMatrix::Term> own{{n, 1.0}};
     for (const auto& term : made.above[n]) own.push_back({term.node, -term.factor});
     add_square(1.0 / made.alpha[n], own, made.Q);
   }
@@ -126,15 +126,15 @@ NodePrecision node_precision(const AdditiveProblem& problem) {
   return made;
 }
 
-NodePrecision node_precision(const PullProblem& problem) {
-  const PullGraph& graph = *problem.graph;
+NodePrecisionMatrix node_precision(const SimilarityProblem& problem) {
+  const SimilarityGraph& graph = *problem.graph;
   check_pull_graph(graph);
-  NodePrecision made;
+  NodePrecisionMatrix made;
   std::vector<double> anchors = graph.anchors;
   anchors.resize(graph.num_nodes, 0.0);
   std::vector<bool> alone(graph.num_nodes, true);
   for (const auto& edge : graph.edges) {
-    const NodePrecision::Term difference[] = {{edge.a, 1.0}, {edge.b, -1.0}};
+    const NodePrecisionMatrix::Term difference[] = {{edge.a, 1.0}, {edge.b, -1.0}};
     add_square(edge.weight, difference, made.Q);
     alone[edge.a] = alone[edge.b] = false;
   }
@@ -149,7 +149,7 @@ NodePrecision node_precision(const PullProblem& problem) {
   return made;
 }
 
-void check_pull_graph(const PullGraph& graph) {
+void check_pull_graph(const SimilarityGraph& graph) {
   for (const auto& edge : graph.edges) {
     require(edge.a < graph.num_nodes && edge.b < graph.num_nodes && edge.a != edge.b,
             "label graph: edge ", edge.a, " - ", edge.b, " must join two nodes in [0, ",

@@ -1,6 +1,6 @@
 #pragma once
 // The regulariser of a label graph as a sparse quadratic form over its nodes, and its elimination.
-// Private to solver/.
+//
 
 #include <cstdint>
 #include <optional>
@@ -21,7 +21,7 @@ struct SymmetricEntry {
 /// Of one column's node values w the regulariser is w'Qw / 2. In an additive problem w_n is the sum
 /// of v over A(n); what lies above n is a short combination of other nodes' sums, so that Q is
 /// sparse: 1/alpha_n times the square of w_n - sum_k factor_k w_k, over all n.
-struct NodePrecision {
+struct NodePrecisionMatrix {
   struct Term {
     std::uint32_t node;
     double factor;
@@ -37,11 +37,11 @@ struct NodePrecision {
 
 /// Nodes without weight or without a target below are left out. Throws InvalidInput where a
 /// target's path has no weight.
-NodePrecision node_precision(const AdditiveProblem& problem);
+NodePrecisionMatrix node_precision(const AdditiveProblem& problem);
 /// Throws as check_pull_graph().
-NodePrecision node_precision(const PullProblem& problem);
+NodePrecisionMatrix node_precision(const SimilarityProblem& problem);
 /// Throws InvalidInput naming an edge or an anchor that is out of range.
-void check_pull_graph(const PullGraph& graph);
+void check_pull_graph(const SimilarityGraph& graph);
 
 /// L D L' of a positive definite matrix, L unit lower triangular, after reordering to little fill.
 struct SparseFactor {

@@ -1,5 +1,5 @@
 #pragma once
-// Recursive regularisation (HR): one classifier a leaf, pulled towards those of its neighbours in
+// Recursive regularisation (HR): one classifier per leaf, pulled towards those of its neighbours in
 // the label graph.
 
 #include <cstdint>
@@ -21,9 +21,9 @@ namespace margrove {
 /// sum_m |v_m|^2 / (2 alpha_m). With alpha = 1 on a tree this is sum_n |w_n - w_parent(n)|^2 / 2.
 struct AdditiveProblem {
   CsrView X;                          // with its intercept column
-  const LabelSets* labels = nullptr;  // node numbers, one set a row
+  const LabelSets* labels = nullptr;  // node numbers, one set per row
   const LabelGraph* graph = nullptr;
-  std::span<const double> alpha;        // one a node, >= 0
+  std::span<const double> alpha;        // one per node, >= 0
   std::span<const NodeId> targets;      // nodes with a classifier: their loss counts
   std::span<const double> row_weights;  // C_i = C * row_weights[i]; empty: all 1
 };
@@ -83,7 +83,7 @@ struct JointNewtonOptions {
 
 /// Pull between neighbours in an undirected graph of nodes (HR section 2.1):
 /// sum_edges weight/2 |w_a - w_b|^2 + sum_n anchor_n/2 |w_n|^2.
-struct PullGraph {
+struct SimilarityGraph {
   struct Edge {
     NodeId a;
     NodeId b;
@@ -91,17 +91,17 @@ struct PullGraph {
   };
   std::uint32_t num_nodes = 0;
   std::vector<Edge> edges;
-  std::vector<double> anchors;  // one a node, >= 0; a node without edges and anchor gets 1
+  std::vector<double> anchors;  // one per node, >= 0; a node without edges and anchor gets 1
 
   /// Every parent edge pulls and the roots are anchored to zero: on a tree this is the additive
   /// problem with alpha = 1.
-  static PullGraph of_hierarchy(const LabelGraph& graph);
+  static SimilarityGraph of_hierarchy(const LabelGraph& graph);
 };
 
-struct PullProblem {
+struct SimilarityProblem {
   CsrView X;                          // with its intercept column
-  const LabelSets* labels = nullptr;  // node numbers, one set a row
-  const PullGraph* graph = nullptr;
+  const LabelSets* labels = nullptr;  // node numbers, one set per row
+  const SimilarityGraph* graph = nullptr;
   std::span<const NodeId> targets;      // nodes with a classifier; the others follow neighbours
   std::span<const double> row_weights;  // C_i = C * row_weights[i]; empty: all 1
 };
@@ -115,14 +115,14 @@ struct PullProblem {
 /// train_joint_dual(), and InvalidInput unless suits_joint_newton().
 RecursiveFit train_joint_newton(const AdditiveProblem& problem, const JointNewtonOptions& options,
                                 Executor& executor, RunControl& control);
-RecursiveFit train_joint_newton(const PullProblem& problem, const JointNewtonOptions& options,
+RecursiveFit train_joint_newton(const SimilarityProblem& problem, const JointNewtonOptions& options,
                                 Executor& executor, RunControl& control);
 
 /// Whether the label graph can be eliminated node by node at little cost: trees always, DAGs and
 /// label graphs unless cycles abound. False too where a part of a label graph has no anchor, and
 /// where a target without weight has several ways up. O(that elimination).
 bool suits_joint_newton(const AdditiveProblem& problem);
-bool suits_joint_newton(const PullProblem& problem);
+bool suits_joint_newton(const SimilarityProblem& problem);
 
 struct AlternatingOptions {
   std::string loss = "logistic";
@@ -161,7 +161,8 @@ AlternatingFit train_alternating(const AdditiveProblem& problem, const Alternati
 
 /// The same on an undirected graph; targets that are neighbours are solved one after the other
 /// (greedy colouring), all others at once. Returns w_n: a score needs no path sum.
-AlternatingFit train_alternating(const PullProblem& problem, const AlternatingOptions& options,
-                                 Executor& executor, RunControl& control);
+AlternatingFit train_alternating(const SimilarityProblem& problem,
+                                 const AlternatingOptions& options, Executor& executor,
+                                 RunControl& control);
 
 }  // namespace margrove

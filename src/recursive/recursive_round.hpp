@@ -1,5 +1,5 @@
 #pragma once
-// The end of a round of the joint solvers of recursive regularisation. Internal.
+// The end of a round of the joint solvers of recursive regularisation.
 
 #include <string_view>
 

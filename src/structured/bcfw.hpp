@@ -66,7 +66,7 @@ class Bcfw {
     validate(options);
     if constexpr (kBounded) bounds_.resize(model.num_bounds(), 0.0F);
     require(example_weights.empty() || example_weights.size() == budgets_.size(),
-            "bcfw: ", example_weights.size(), " example weights, but must be one an example, ",
+            "bcfw: ", example_weights.size(), " example weights, but must be one per example, ",
             budgets_.size());
     for (std::size_t i = 0; i < example_weights.size(); ++i) {
       require(example_weights[i] >= 0 && std::isfinite(example_weights[i]),
@@ -172,7 +172,7 @@ class Bcfw {
 
   std::span<const float> weights() const { return options_.averaging ? average_ : w_; }
   std::vector<float> take_weights() { return std::move(options_.averaging ? average_ : w_); }
-  /// The dual variables, one set an example.
+  /// The dual variables, one set per example.
   const std::vector<ActiveSet<Labelling>>& active() const { return active_; }
   std::vector<ActiveSet<Labelling>> take_active() { return std::move(active_); }
   /// The dual objective at the present variables, as tracked step by step.
@@ -685,8 +685,8 @@ class Bcfw {
   double primal_estimate_ = 0.0;
   std::int64_t oracle_calls_ = 0;
 
-  std::vector<Search> searches_;                       // one a worker
-  std::vector<typename Model::Workspace> workspaces_;  // one a worker
+  std::vector<Search> searches_;                       // one per worker
+  std::vector<typename Model::Workspace> workspaces_;  // one per worker
   SimplexBlock block_;
   std::vector<double> margins_;
 };

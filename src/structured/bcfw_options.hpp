@@ -1,5 +1,5 @@
 #pragma once
-// The options of block-coordinate Frank-Wolfe (solver/bcfw.hpp).
+// The options of block-coordinate Frank-Wolfe (structured/bcfw.hpp).
 
 #include <cstdint>
 #include <tuple>

@@ -121,7 +121,7 @@ struct ConvexHullSearch {
       }
     }
 
-    // One question, as dear as many: the best labelling of every loss.
+    // One question, as expensive as many: the best labelling of every loss.
     void make_integral_by_front() {
       if (!is_fractional()) return;
       ++calls_;

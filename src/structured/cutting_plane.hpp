@@ -8,7 +8,7 @@
 //
 // The cut at the most violating labelling y under w is psi's tangent in m:
 // a = psi_m d_iy, b = psi - psi_m <w, d_iy>; exact for affine surrogates. The quadratic programmes
-// are solved over simplex blocks (solver/simplex_block.hpp).
+// are solved over simplex blocks (structured/simplex_block.hpp).
 
 #include <algorithm>
 #include <cmath>
@@ -45,7 +45,7 @@ struct CuttingPlaneOptions {
         field("max_rounds", &CuttingPlaneOptions::max_rounds, at_least(1),
               "rounds of one search an example and one quadratic programme"),
         field("one_slack", &CuttingPlaneOptions::one_slack,
-              "one slack for all examples instead of one each; a dense vector a round"),
+              "one slack for all examples instead of one each; a dense vector per round"),
     };
   }
 };
@@ -331,7 +331,7 @@ class CuttingPlane {
   RunControl& control_;
 
   std::vector<float> w_, best_;
-  std::vector<Block> blocks_;  // n slacks: one an example
+  std::vector<Block> blocks_;  // n slacks: one per example
   std::vector<double> slacks_;
   SimplexBlock shared_;  // 1 slack
   std::vector<std::vector<float>> shared_cuts_;

@@ -73,7 +73,7 @@ template <class O>
 concept NeighbourOracle =
     EvaluatingOracle<O> &&
     requires(const O& oracle, const O::Labelling& y, std::size_t part, std::vector<Place>& places) {
-      { oracle.neighbours(y, places) } -> std::same_as<void>;  // one a part
+      { oracle.neighbours(y, places) } -> std::same_as<void>;  // one per part
       { oracle.neighbour(y, part) } -> std::same_as<typename O::Labelling>;
     };
 

@@ -36,7 +36,7 @@ struct LabelCache {
 };
 
 /// A search is called with the oracle of one example, the surrogate and the example's cache.
-/// Copies of a search are independent: one a thread.
+/// Copies of a search are independent: one per thread.
 template <class F, class O, class S>
 concept SearchFor =
     Oracle<O> && Surrogate<S> &&

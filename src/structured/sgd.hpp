@@ -84,7 +84,7 @@ class Sgd {
     validate(options);
     require(model.num_examples() > 0, "sgd: there are no examples, but there must be one");
     require(example_weights.empty() || example_weights.size() == model.num_examples(),
-            "sgd: ", example_weights.size(), " example weights, but must be one an example, ",
+            "sgd: ", example_weights.size(), " example weights, but must be one per example, ",
             model.num_examples());
     lambda_ = 1.0 / (options.C * static_cast<double>(model.num_examples()));
     offset_ = options.warm_up * static_cast<double>(model.num_examples());

@@ -24,7 +24,7 @@ Sets = list[list[int]]
 
 
 def indicator(sets: Sets, labels: list[int]) -> NDArray[np.int64]:
-    """One row a set, one column a label of `labels`; other labels are left out."""
+    """One row a set, one column per label of `labels`; other labels are left out."""
     column = {label: k for k, label in enumerate(labels)}
     matrix = np.zeros((len(sets), len(labels)), dtype=np.int64)
     for i, row in enumerate(sets):

@@ -15,9 +15,7 @@ def write(root: Path, name: str, text: str) -> Path:
 
 
 def test_an_include_that_points_back_is_found_with_its_line(tmp_path: Path) -> None:
-    file = write(
-        tmp_path, "src/data/x.cpp", '#include <vector>\n#include "hierarchy/y.hpp"\n'
-    )
+    file = write(tmp_path, "src/data/x.cpp", '#include <vector>\n#include "hierarchy/y.hpp"\n')
     assert check_includes.violations(tmp_path, [file]) == [
         "src/data/x.cpp:2: data must not include hierarchy/y.hpp"
     ]
@@ -73,7 +71,7 @@ def test_printing_exiting_and_standard_distributions_are_found() -> None:
         "src/x.cpp:1: the library prints",
         "src/x.cpp:2: the library exits",
         "src/x.cpp:3: the library std random numbers",
-        "src/x.cpp:4: the library OpenMP threads (use base/executor.hpp)",
+        "src/x.cpp:4: the library OpenMP threads (use margrove/executor.hpp)",
     ]
 
 

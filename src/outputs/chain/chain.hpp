@@ -17,8 +17,8 @@ namespace margrove {
 /// Sequences of tokens with features and tags.
 struct SequenceData {
   std::vector<std::size_t> pointers{0};  // sequence i: tokens [pointers[i], pointers[i + 1])
-  CsrMatrix X;                           // one row a token
-  std::vector<std::uint32_t> tags;       // one a token, < num_tags
+  CsrMatrix X;                           // one row per token
+  std::vector<std::uint32_t> tags;       // one per token, < num_tags
   std::uint32_t num_tags = 0;
   std::uint32_t outside_tag = 0;  // the tag that stands for "nothing" in Micro-F1
 

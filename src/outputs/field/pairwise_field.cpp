@@ -371,7 +371,7 @@ FieldModel::FieldModel(const CsrView& X, const LabelSets& labels, std::uint32_t 
       options_(options),
       squared_norms_(margrove::squared_norms(X)) {
   require(labels.num_rows() == X.num_rows(), "field model: there are ", labels.num_rows(),
-          " label sets, but ", X.num_rows(), " rows; there must be one a row");
+          " label sets, but ", X.num_rows(), " rows; there must be one per row");
   for (std::size_t i = 0; i < X.num_rows(); ++i) {
     LabelVector y(num_labels, 0);
     for (const LabelId l : labels[i]) {

@@ -38,7 +38,7 @@ LabelSetModel::LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row,
       leaves_(graph.leaves().begin(), graph.leaves().end()),
       above_(ancestor_sets(graph)) {
   require(leaves_of_row.num_rows() == X.num_rows(), "label set model: ", leaves_of_row.num_rows(),
-          " label sets, but must be one a row of X, ", X.num_rows());
+          " label sets, but must be one per row of X, ", X.num_rows());
   for (const NodeId leaf : leaves_) leaf_[leaf] = 1.0;
   for (NodeId n = 0; n < graph.num_nodes(); ++n) {
     if (scorer_.column(n) == NodeScorer::kNoColumn) alpha_[n] = 0.0;  // no part of any difference

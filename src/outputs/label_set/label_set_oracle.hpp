@@ -33,9 +33,9 @@ class LabelSetModel {
   using Labelling = NodeShares;
 
   struct Workspace {
-    std::vector<float> node_scores;          // one a column
-    std::vector<double> scores, rewards, z;  // one a node
-    std::vector<std::uint32_t> count;        // one a node: chosen leaves below it
+    std::vector<float> node_scores;          // one per column
+    std::vector<double> scores, rewards, z;  // one per node
+    std::vector<std::uint32_t> count;        // one per node: chosen leaves below it
     LabelSetInference::Workspace inference;
     NodeScorer::Scratch scratch;
   };
@@ -61,9 +61,9 @@ class LabelSetModel {
     double truth_score_ = 0.0;
   };
 
-  /// leaves_of_row[i]: the leaves of row i, one or more; one alpha >= 0 a node. Keeps a copy of X,
-  /// refers to nothing. Throws InvalidInput naming the row without a label or whose label is not a
-  /// leaf, and on sizes or weights that do not fit.
+  /// leaves_of_row[i]: the leaves of row i, one or more; one alpha >= 0 per node. Keeps a copy of
+  /// X, refers to nothing. Throws InvalidInput naming the row without a label or whose label is not
+  /// a leaf, and on sizes or weights that do not fit.
   LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row, const LabelGraph& graph,
                 std::span<const double> alpha, bool all_features = false,
                 LabelSetMaximum maximum = LabelSetMaximum::exact);

@@ -99,7 +99,7 @@ NodeSetModel::NodeSetModel(const CsrView& X, std::span<const std::vector<NodeId>
       squared_norms_(margrove::squared_norms(X)) {
   if (graph.is_tree()) rankings_.emplace(graph);
   require(leaves.size() == X.num_rows(), "node-set model: there are ", leaves.size(),
-          " label sets, but ", X.num_rows(), " rows; there must be one a row");
+          " label sets, but ", X.num_rows(), " rows; there must be one per row");
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     require(!leaves[i].empty(), "node-set model: row ", i,
             " has no label, but must have at least one leaf");

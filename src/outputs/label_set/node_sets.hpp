@@ -1,7 +1,7 @@
 #pragma once
 // Label sets of a hierarchy: f(x, y) = sum over the nodes n of y of <w_n, x>, y the union of the
 // ancestors of some leaves, task loss the number of nodes in which two sets differ. Exact on trees
-// (O(nodes)) and on DAGs (labels/label_set_inference.hpp); the k best and the
+// (O(nodes)) and on DAGs (label_sets/label_set_inference.hpp); the k best and the
 // best of every loss on trees only.
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace margrove {
 using NodeSet = std::vector<NodeId>;
 
 struct NodeSetWorkspace {
-  std::vector<double> scores;  // one a node
+  std::vector<double> scores;  // one per node
   std::vector<double> weighted;
   LabelSetInference::Workspace inference;
   RankedLabelSets::Workspace ranking;

@@ -8,7 +8,7 @@ MultiClassModel::MultiClassModel(const CsrView& X, std::vector<std::uint32_t> la
                                  std::uint32_t num_labels, std::vector<double> losses)
     : X_(X), labels_(std::move(labels)), num_labels_(num_labels), losses_(std::move(losses)) {
   require(labels_.size() == X_.num_rows(), "multi-class model: there are ", labels_.size(),
-          " labels, but ", X_.num_rows(), " rows; there must be one label a row");
+          " labels, but ", X_.num_rows(), " rows; there must be one label per row");
   for (std::size_t i = 0; i < labels_.size(); ++i) {
     require(labels_[i] < num_labels_, "multi-class model: labels[", i, "] is ", labels_[i],
             ", but must be < ", num_labels_);

@@ -2,8 +2,8 @@
 // PathModel for trees with many leaves: a search for the most violating leaf that skips subtrees by
 // a bound and stays exact.
 //
-// The tree is cut into parts (labels/subtree_parts.hpp). With U_n = sqrt(alpha_n) W_n and S_l the
-// sum of U_n over l's path within its part p,
+// The tree is cut into parts (hierarchy/subtree_parts.hpp). With U_n = sqrt(alpha_n) W_n and S_l
+// the sum of U_n over l's path within its part p,
 //
 //   f(x, l) <= f(x, node above p) + sum_j x_j B_jp,   B_jp = max_{l in p} S_lj
 //
@@ -31,14 +31,14 @@ class BoundedPathModel {
 
   struct Workspace {
     PathModel::Workspace paths;
-    std::vector<float> node_scores;         // one a column
-    std::vector<double> scores, distances;  // one a place: sums from the top; to the true leaf
+    std::vector<float> node_scores;         // one per column
+    std::vector<double> scores, distances;  // one per place: sums from the top; to the true leaf
     std::vector<std::uint32_t> on_path;     // place -> the last visit whose truth lies below it
     std::vector<std::uint32_t> scored;      // part -> the last visit that scored it
     std::uint32_t visit = 0;
     std::vector<float> reach;  // part -> what its weights add to a score, at most
     std::vector<std::pair<double, std::uint32_t>> queue;  // bound, part
-    std::vector<float> sums;                              // one a node of a part
+    std::vector<float> sums;                              // one per node of a part
     std::vector<std::uint32_t> touched;                   // parts
   };
 

@@ -6,7 +6,7 @@
 
 namespace margrove {
 
-/// argmax of any surrogate, by looking at every leaf: as dear as one call of an oracle.
+/// argmax of any surrogate, by looking at every leaf: as expensive as one call of an oracle.
 struct LeafSearch {
   template <class Psi>
   SearchResult<NodeId> operator()(const PathModel::Oracle& oracle, const Psi& psi,

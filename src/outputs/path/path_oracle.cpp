@@ -35,7 +35,7 @@ PathModel::PathModel(const CsrView& X, std::span<const NodeId> leaf_of_row, cons
       loss_(loss, graph, alpha),
       alpha_distance_(graph, alpha) {
   require(leaf_of_row.size() == X.num_rows(), "path model: ", leaf_of_row.size(),
-          " labels, but must be one a row of X, ", X.num_rows());
+          " labels, but must be one per row of X, ", X.num_rows());
   for (std::size_t i = 0; i < leaf_of_row.size(); ++i) {
     require(leaf_of_row[i] < graph.num_nodes() && graph.is_leaf(leaf_of_row[i]),
             "path model: label of row ", i, " is ", leaf_of_row[i],

@@ -24,11 +24,11 @@ class PathModel {
   using Labelling = NodeId;  // a leaf
 
   struct Workspace {
-    std::vector<float> node_scores;   // one a column
-    std::vector<double> path_scores;  // one a column, sums from the top
-    std::vector<double> margins;      // one a leaf
-    std::vector<double> values;       // one a leaf
-    std::vector<double> losses;       // one a leaf, against losses_of
+    std::vector<float> node_scores;   // one per column
+    std::vector<double> path_scores;  // one per column, sums from the top
+    std::vector<double> margins;      // one per leaf
+    std::vector<double> values;       // one per leaf
+    std::vector<double> losses;       // one per leaf, against losses_of
     NodeId losses_of = static_cast<NodeId>(-1);
     NodeScorer::Scratch scratch;
   };
@@ -58,11 +58,11 @@ class PathModel {
     const PathModel* model_ = nullptr;
     NodeId truth_ = 0;
     std::span<const NodeId> leaves_;
-    std::span<const double> margins_, losses_;  // one a leaf
+    std::span<const double> margins_, losses_;  // one per leaf
     std::span<double> values_;
   };
 
-  /// leaf_of_row[i] is the leaf of row i; one alpha >= 0 a node. Keeps a copy of X, refers to
+  /// leaf_of_row[i] is the leaf of row i; one alpha >= 0 per node. Keeps a copy of X, refers to
   /// nothing. all_features, order: NodeScorer's. Throws InvalidInput naming the row whose label is
   /// not a leaf, and on sizes or weights that do not fit.
   PathModel(const CsrView& X, std::span<const NodeId> leaf_of_row, const LabelGraph& graph,

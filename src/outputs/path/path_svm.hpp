@@ -66,10 +66,10 @@ struct PathSvmResult {
   std::shared_ptr<const FitState> state;  // if it was to be kept
 };
 
-/// leaf_of_row[i]: the leaf of row i. One alpha >= 0 a node; nodes above all leaves and nodes with
-/// alpha 0 get no weights. row_weights: c_i >= 0, empty for all 1. Leaves without data are possible
-/// answers as any other. Throws InvalidInput on sizes, labels that are not leaves, weights < 0.
-/// Memory: see path_svm_bytes.
+/// leaf_of_row[i]: the leaf of row i. One alpha >= 0 per node; nodes above all leaves and nodes
+/// with alpha 0 get no weights. row_weights: c_i >= 0, empty for all 1. Leaves without data are
+/// possible answers as any other. Throws InvalidInput on sizes, labels that are not leaves, weights
+/// < 0. Memory: see path_svm_bytes.
 ///
 /// continuation: bcfw starts at the dual variables of an earlier run on the same rows and labels
 /// (features, C and row weights may differ), and at zero if these are others. sgd makes its epochs

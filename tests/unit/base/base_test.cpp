@@ -196,5 +196,60 @@ TEST(Options, each_wrong_value_names_the_option) {
   EXPECT_EQ(message_of([&] { validate(options); }), "option C is nan, but must be > 0");
 }
 
+// In a namespace with a name, as a specialisation of a template of margrove cannot name what an
+// unnamed one holds.
+}  // namespace
+namespace test_options {
+enum class Solver { bcfw, sgd };
+}  // namespace test_options
+template <>
+inline constexpr auto kEnumNames<test_options::Solver> = std::array{
+    EnumName{test_options::Solver::bcfw, "bcfw"}, EnumName{test_options::Solver::sgd, "sgd"}};
+namespace test_options {
+struct Share {
+  double value = 0.5;
+  static Share parse(std::string_view text) {
+    const double value = detail::parse_number("share", text);
+    require<InvalidOption>(value <= 1, "option share is ", value, ", but must be <= 1");
+    return {value};
+  }
+  std::string to_text() const { return concat(value); }
+};
+struct EnumOptions {
+  Solver solver = Solver::sgd;
+  Share share;
+  static auto fields() {
+    return std::tuple{field("solver", &EnumOptions::solver, "how the problem is solved"),
+                      field("share", &EnumOptions::share, "of the rows")};
+  }
+};
+}  // namespace test_options
+namespace {
+
+TEST(Options, enumerations_are_choices_by_the_names_of_their_table) {
+  test_options::EnumOptions options;
+  OptionTable table(options);
+  EXPECT_EQ(table.list()[0].type, "choice");
+  EXPECT_EQ(table.list()[0].range, "bcfw | sgd");
+  EXPECT_EQ(table.list()[0].default_value, "sgd");
+  table.set("solver", "bcfw");
+  EXPECT_EQ(options.solver, test_options::Solver::bcfw);
+  EXPECT_EQ(table.get("solver"), "bcfw");
+  EXPECT_EQ(message_of([&] { table.set("solver", "newton"); }),
+            "option solver is 'newton', but must be one of bcfw, sgd");
+  EXPECT_EQ(options.solver, test_options::Solver::bcfw);
+}
+
+TEST(Options, types_with_a_text_of_their_own_parse_themselves) {
+  test_options::EnumOptions options;
+  OptionTable table(options);
+  EXPECT_EQ(table.list()[1].type, "text");
+  EXPECT_EQ(table.list()[1].default_value, "0.5");
+  table.set("share", "0.25");
+  EXPECT_EQ(options.share.value, 0.25);
+  EXPECT_EQ(message_of([&] { table.set("share", "2"); }), "option share is 2, but must be <= 1");
+  EXPECT_EQ(table.get("share"), "0.25");
+}
+
 }  // namespace
 }  // namespace margrove

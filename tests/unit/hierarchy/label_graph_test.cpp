@@ -209,7 +209,7 @@ TEST(SpawnLeaves, gives_every_inner_label_with_data_a_leaf) {
 
 TEST(SpawnLeaves, a_flag_missing_throws) {
   EXPECT_EQ(message_of([] { spawn_leaves(LabelGraph::flat(3), {true}); }),
-            "spawn_leaves: carries_data has 1 entries, but must have one a node, 3");
+            "spawn_leaves: carries_data has 1 entries, but must have one per node, 3");
 }
 
 TEST(WithoutCommonRoots, removes_what_all_leaves_share) {

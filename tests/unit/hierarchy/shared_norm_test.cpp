@@ -171,7 +171,7 @@ TEST(SharedNormStep, bad_norms_throw) {
     return "no error";
   };
   EXPECT_EQ(message({1.0}),
-            "shared norm: squared_norms has 1 entries, but must have one a node, 2");
+            "shared norm: squared_norms has 1 entries, but must have one per node, 2");
   EXPECT_EQ(message({1.0, -2.0}),
             "shared norm: squared_norms[1] is -2, but must be finite and >= 0");
 }
@@ -298,7 +298,7 @@ TEST(Norms, bad_matrices_throw) {
   EXPECT_EQ(message([&] {
               structured_shared_norm({values, 3, 1}, LabelGraph::flat(2));
             }),
-            "norms: U has 3 rows, but must have one a leaf, 2");
+            "norms: U has 3 rows, but must have one per leaf, 2");
   const std::vector<double> broken{1, std::nan("")};
   EXPECT_EQ(message([&] { trace_norm({broken, 2, 1}); }), "norms: U[1] is nan, but must be finite");
 }

@@ -188,11 +188,11 @@ TEST(LabelSetInference, wrong_sizes_throw) {
     return "no error";
   };
   EXPECT_EQ(message([&] { inference.best(std::array{1.0}, workspace, nodes); }),
-            "label sets: scores has 1 entries, but must have one a node, 3");
+            "label sets: scores has 1 entries, but must have one per node, 3");
   EXPECT_EQ(message([&] {
               inference.relaxed(std::array{1.0, 1.0, 1.0}, workspace, z);
             }),
-            "label sets: z has 2 entries, but must have one a node, 3");
+            "label sets: z has 2 entries, but must have one per node, 3");
   EXPECT_EQ(message([] { LabelSetInference empty(LabelGraph::flat(0)); }),
             "label sets: the graph has 0 nodes, but must have at least 1");
 }

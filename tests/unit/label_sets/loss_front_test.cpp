@@ -105,7 +105,7 @@ TEST(LossFront, other_graphs_and_scores_throw) {
               const std::vector<double> scores{1.0};
               LossFront{LabelGraph::flat(2)}.solve(scores, {}, workspace);
             }),
-            "loss front: scores has 1 entries, but must have one a node, 2");
+            "loss front: scores has 1 entries, but must have one per node, 2");
 }
 
 }  // namespace

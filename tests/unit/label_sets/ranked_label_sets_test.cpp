@@ -159,7 +159,7 @@ TEST(RankedLabelSets, other_graphs_and_scores_throw) {
               const std::vector<double> scores{1.0};
               RankedLabelSets{LabelGraph::flat(2)}.start(scores, workspace);
             }),
-            "ranked label sets: scores has 1 entries, but must have one a node, 2");
+            "ranked label sets: scores has 1 entries, but must have one per node, 2");
 }
 
 }  // namespace

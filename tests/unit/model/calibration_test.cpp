@@ -133,7 +133,7 @@ TEST(HierarchyProbabilities, sum_to_one_at_every_level_of_an_uneven_tree) {
   const LabelGraph graph = uneven();
   const std::vector<double> ends{0, 0.1, 0.2, 0.15, 0, 0.3, 0.25};
   std::vector<double> q(7);
-  HierarchyProbabilities(graph).of_nodes(ends, q);
+  HierarchyProbabilities(graph).node_probabilities(ends, q);
   for (std::uint32_t depth = 0; depth <= 3; ++depth) {
     double sum = 0;
     for (NodeId n = 0; n < 7; ++n) {
@@ -149,7 +149,7 @@ TEST(HierarchyProbabilities, a_label_counts_once_below_a_node_of_a_dag) {
   const LabelGraph graph =
       LabelGraph::build(5, std::vector<LabelEdge>{{0, 1}, {0, 2}, {1, 3}, {2, 3}, {2, 4}});
   std::vector<double> q(5);
-  HierarchyProbabilities(graph).of_nodes(std::vector<double>{0, 0, 0, 0.6, 0.4}, q);
+  HierarchyProbabilities(graph).node_probabilities(std::vector<double>{0, 0, 0, 0.6, 0.4}, q);
   EXPECT_NEAR(q[0], 1, 1e-12);
   EXPECT_NEAR(q[1], 0.6, 1e-12);
   EXPECT_NEAR(q[2], 1, 1e-12);
@@ -159,13 +159,13 @@ TEST(HierarchyProbabilities, stop_at_the_last_node_that_is_confident_enough) {
   const HierarchyProbabilities probabilities(uneven());
   const std::vector<double> ends{0, 0.1, 0.2, 0.15, 0, 0.3, 0.25};
   std::vector<double> q(7);
-  probabilities.of_nodes(ends, q);
+  probabilities.node_probabilities(ends, q);
   EXPECT_EQ(probabilities.confident(ends, q, 0.9), 0u);
   EXPECT_EQ(probabilities.confident(ends, q, 0.8), 1u);
   EXPECT_EQ(probabilities.confident(ends, q, 0.5), 4u);
   EXPECT_EQ(probabilities.confident(ends, q, 0), 5u);
   const std::vector<double> inner{0, 0.6, 0.2, 0.05, 0, 0.1, 0.05};
-  probabilities.of_nodes(inner, q);
+  probabilities.node_probabilities(inner, q);
   EXPECT_EQ(probabilities.confident(inner, q, 0), 1u);  // ending there is the most probable
 }
 

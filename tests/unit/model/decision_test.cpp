@@ -58,7 +58,7 @@ TEST(Decision, label_set_takes_the_leaves_of_the_best_set_and_throws_without_a_h
   const std::vector<LabelEdge> edges{{0, 1}, {0, 2}};
   const CandidateHierarchy hierarchy(LabelGraph::build(4, edges), std::vector<NodeId>{1, 2},
                                      std::vector<LabelId>{7, 6, 5, 4});
-  LabelSetSearch search(hierarchy);
+  LabelSetDecoder search(hierarchy);
   const auto best = [&](std::vector<float> nodes) {
     std::vector<LabelId> labels{99};
     Decision(LabelSetDecision{}).choose({{}, nodes, &search}, labels);
@@ -67,8 +67,8 @@ TEST(Decision, label_set_takes_the_leaves_of_the_best_set_and_throws_without_a_h
   EXPECT_THAT(best({-1, 2, 3, 9}), ElementsAre(5, 6));
   EXPECT_THAT(best({-1, -2, 3, 9}), ElementsAre(5));
   EXPECT_THAT(best({-1, -2, -3, 9}), ElementsAre(6)) << "none is empty";
-  EXPECT_TRUE(Decision(LabelSetDecision{}).of_nodes());
-  EXPECT_FALSE(Decision().of_nodes());
+  EXPECT_TRUE(Decision(LabelSetDecision{}).uses_node_scores());
+  EXPECT_FALSE(Decision().uses_node_scores());
   try {
     chosen(LabelSetDecision{}, {1, 2});
     FAIL();

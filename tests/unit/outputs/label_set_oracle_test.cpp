@@ -262,7 +262,7 @@ TEST(LabelSetModel, wrong_labels_throw) {
       [&] {
         make({{1}, {2}}, alpha);
       },
-      ThrowsMessage<InvalidInput>(HasSubstr("2 label sets, but must be one a row of X, 1")));
+      ThrowsMessage<InvalidInput>(HasSubstr("2 label sets, but must be one per row of X, 1")));
   EXPECT_THAT(
       [&] {
         make({{1}}, {1, 1});

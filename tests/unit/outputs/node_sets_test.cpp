@@ -162,7 +162,7 @@ TEST(NodeSets, rows_without_a_leaf_throw) {
     return std::string("nothing thrown");
   };
   EXPECT_EQ(message_of({}),
-            "node-set model: there are 0 label sets, but 1 rows; there must be one a row");
+            "node-set model: there are 0 label sets, but 1 rows; there must be one per row");
   EXPECT_EQ(message_of({{}}),
             "node-set model: row 0 has no label, but must have at least one leaf");
   EXPECT_EQ(message_of({{0}}), "node-set model: a label of row 0 is 0, but must be a leaf");

@@ -228,7 +228,7 @@ TEST(MultiClass, wrong_tables_throw) {
   Random random(5);
   const CsrMatrix X = random_rows(random, 2, 2);
   EXPECT_EQ(message_of([&] { MultiClassModel(X, {0}, 2); }),
-            "multi-class model: there are 1 labels, but 2 rows; there must be one label a row");
+            "multi-class model: there are 1 labels, but 2 rows; there must be one label per row");
   EXPECT_EQ(message_of([&] {
               MultiClassModel(X, {0, 2}, 2);
             }),
@@ -382,7 +382,7 @@ TEST(Field, labels_out_of_range_throw) {
   const CsrMatrix X = random_rows(random, 1, 2);
   LabelSets labels;
   EXPECT_EQ(message_of([&] { FieldModel(X, labels, 2); }),
-            "field model: there are 0 label sets, but 1 rows; there must be one a row");
+            "field model: there are 0 label sets, but 1 rows; there must be one per row");
   labels.append(std::vector<LabelId>{5});
   EXPECT_EQ(message_of([&] { FieldModel(X, labels, 2); }),
             "field model: a label of row 0 is 5, but must be < 2");

@@ -153,7 +153,7 @@ TEST(PathModel, wrong_labels_throw) {
   EXPECT_THAT(([&] {
                 PathModel(X, std::vector<NodeId>{1, 1}, graph, alpha, TaskLoss::hamming);
               }),
-              ThrowsMessage<InvalidInput>(HasSubstr("2 labels, but must be one a row of X, 1")));
+              ThrowsMessage<InvalidInput>(HasSubstr("2 labels, but must be one per row of X, 1")));
 }
 
 }  // namespace

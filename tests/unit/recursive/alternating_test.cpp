@@ -13,8 +13,8 @@ AlternatingOptions tight(const std::string& loss, double C) {
   return {.loss = loss, .C = C, .tolerance = 1e-9, .max_passes = 5000};
 }
 
-PullProblem pull_problem(const Instance& instance, const PullGraph& graph) {
-  PullProblem p;
+SimilarityProblem pull_problem(const Instance& instance, const SimilarityGraph& graph) {
+  SimilarityProblem p;
   p.X = instance.X.view();
   p.labels = &instance.labels;
   p.graph = &graph;
@@ -39,7 +39,7 @@ TEST_P(Alternating, additive_trees_dags_and_forests_reach_the_stacked_optimum) {
 TEST_P(Alternating, pulls_along_a_trees_edges_give_the_additive_trees_answer) {
   Instance instance = random_instance(2, small_tree(), 30, false);
   instance.alpha.assign(instance.graph.num_nodes(), 1.0);
-  const PullGraph graph = PullGraph::of_hierarchy(instance.graph);
+  const SimilarityGraph graph = SimilarityGraph::of_hierarchy(instance.graph);
   Executor executor;
   RunControl control;
   const auto fit =
@@ -51,8 +51,8 @@ TEST_P(Alternating, pulls_along_a_trees_edges_give_the_additive_trees_answer) {
 TEST_P(Alternating, an_edge_to_a_fixed_zero_vector_is_an_anchor) {
   // The fixed zero vector is a node without loss whose anchor is all but infinite.
   const Instance instance = random_instance(3, small_tree(), 30, false);
-  const PullGraph anchored = PullGraph::of_hierarchy(instance.graph);
-  PullGraph edged = anchored;
+  const SimilarityGraph anchored = SimilarityGraph::of_hierarchy(instance.graph);
+  SimilarityGraph edged = anchored;
   edged.anchors[0] = 0;
   edged.anchors.push_back(1e12);
   edged.edges.push_back({0, edged.num_nodes++, 1.0});
@@ -69,7 +69,7 @@ TEST_P(Alternating, an_edge_to_a_fixed_zero_vector_is_an_anchor) {
 
 TEST_P(Alternating, the_objective_never_rises) {
   const Instance instance = random_instance(4, small_dag(), 40, true);
-  const PullGraph graph = PullGraph::of_hierarchy(instance.graph);
+  const SimilarityGraph graph = SimilarityGraph::of_hierarchy(instance.graph);
   Executor executor;
   RunControl control;
   for (const auto& objectives :
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(losses, Alternating, testing::Values("hinge", "squared-
 TEST(AlternatingGraph, joins_and_isolated_nodes_work_and_threads_keep_the_bits) {
   // 0 - 1 - 2 joined, 3 alone, 4 without loss between 1 and 2.
   Instance instance = random_instance(5, LabelGraph::flat(4), 40, true);
-  PullGraph graph;
+  SimilarityGraph graph;
   graph.num_nodes = 5;
   graph.edges = {{0, 1, 1.0}, {1, 2, 0.5}, {1, 4, 2.0}, {2, 4, 2.0}};
   graph.anchors = {0.1, 0.1, 0.1, 0, 0};
@@ -118,7 +118,7 @@ TEST(AlternatingGraph, wrong_edges_and_anchors_throw_naming_them) {
   const Instance instance = random_instance(6, LabelGraph::flat(3), 10, false);
   Executor executor;
   RunControl control;
-  const auto message = [&](PullGraph graph) -> std::string {
+  const auto message = [&](SimilarityGraph graph) -> std::string {
     try {
       train_alternating(pull_problem(instance, graph), {}, executor, control);
     } catch (const InvalidInput& error) {

@@ -125,12 +125,12 @@ TEST(JointNewton, pulls_along_edges_reach_the_alternating_solvers_optimum) {
     SCOPED_TRACE(seed);
     Instance instance = random_instance(seed, random_dag(seed), 40, true);
     if (seed % 2 == 0) instance.X = with_intercept(instance.X.view(), 1.0);
-    PullGraph graph = PullGraph::of_hierarchy(instance.graph);
+    SimilarityGraph graph = SimilarityGraph::of_hierarchy(instance.graph);
     if (seed >= 3) {  // a label graph: neighbours have classifiers too
       instance.targets.resize(20);
       std::iota(instance.targets.begin(), instance.targets.end(), 0U);
     }
-    PullProblem problem;
+    SimilarityProblem problem;
     problem.X = instance.X.view();
     problem.labels = &instance.labels;
     problem.graph = &graph;
@@ -153,8 +153,8 @@ TEST(JointNewton, pulls_along_edges_reach_the_alternating_solvers_optimum) {
 
 TEST(JointNewton, label_graphs_with_a_part_without_anchor_are_not_suited) {
   const Instance instance = random_instance(9, LabelGraph::flat(4), 10, false);
-  PullGraph graph{.num_nodes = 4, .edges = {{0, 1}}, .anchors = {}};
-  PullProblem problem;
+  SimilarityGraph graph{.num_nodes = 4, .edges = {{0, 1}}, .anchors = {}};
+  SimilarityProblem problem;
   problem.X = instance.X.view();
   problem.labels = &instance.labels;
   problem.graph = &graph;

@@ -18,7 +18,7 @@ class CandidateHierarchy {
                      std::span<const LabelId> label_of_node);
 
  private:
-  friend class LabelSetSearch;
+  friend class LabelSetDecoder;
   std::vector<NodeId> kept_;            // node of the part -> node of the graph
   std::vector<LabelId> label_of_kept_;  // of its nodes
   LabelGraph graph_;
@@ -26,10 +26,10 @@ class CandidateHierarchy {
 };
 
 /// Searches it for one row after the other; one for each thread.
-class LabelSetSearch {
+class LabelSetDecoder {
  public:
   /// Keeps a reference.
-  explicit LabelSetSearch(const CandidateHierarchy& hierarchy) : hierarchy_(&hierarchy) {}
+  explicit LabelSetDecoder(const CandidateHierarchy& hierarchy) : hierarchy_(&hierarchy) {}
 
   /// Writes the labels of the best set's leaves, ascending; never none. `node_scores` has one
   /// finite score a node of the whole graph. Cost: LabelSetInference::best().

@@ -1,4 +1,4 @@
-#include "model/label_set_search.hpp"
+#include "model/label_set_decoder.hpp"
 
 #include <algorithm>
 
@@ -43,7 +43,7 @@ CandidateHierarchy::CandidateHierarchy(const LabelGraph& graph, std::span<const 
   for (const NodeId n : kept_) label_of_kept_.push_back(label_of_node[n]);
 }
 
-void LabelSetSearch::best(std::span<const float> node_scores, std::vector<LabelId>& labels) {
+void LabelSetDecoder::best(std::span<const float> node_scores, std::vector<LabelId>& labels) {
   const CandidateHierarchy& hierarchy = *hierarchy_;
   rewards_.clear();
   for (const NodeId n : hierarchy.kept_) rewards_.push_back(static_cast<double>(node_scores[n]));
