@@ -9,7 +9,9 @@
 #include <mutex>
 #include <string_view>
 
-namespace margrove {
+#include "margrove/api.hpp"
+
+namespace margrove MARGROVE_API {
 
 /// Why a solver returned.
 enum class Stop { converged, pass_limit, time_limit, interrupted };
@@ -68,4 +70,4 @@ class RunControl {
   std::mutex mutex_;
 };
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

@@ -5,7 +5,9 @@
 #include <span>
 #include <vector>
 
-namespace margrove {
+#include "margrove/api.hpp"
+
+namespace margrove MARGROVE_API {
 
 using FeatureId = std::uint32_t;
 
@@ -88,4 +90,4 @@ CsrMatrix transpose(const CsrView& X);
 double squared_norm(const SparseRow& row);
 std::vector<double> squared_norms(const CsrView& X);
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

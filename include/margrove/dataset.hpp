@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "margrove/api.hpp"
 #include "margrove/csr_matrix.hpp"
 #include "margrove/label_codec.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 /// One set of labels per row, ascending, no duplicates; a row's set may be empty.
 class LabelSets {
@@ -56,4 +57,4 @@ struct Hierarchy {
   std::vector<std::int64_t> lines;  // of each edge; empty if not from a file
 };
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

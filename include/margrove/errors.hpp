@@ -6,7 +6,9 @@
 #include <string>
 #include <string_view>
 
-namespace margrove {
+#include "margrove/api.hpp"
+
+namespace margrove MARGROVE_API {
 
 /// Whatever Margrove throws.
 class Error : public std::runtime_error {
@@ -68,4 +70,4 @@ void require(bool condition, const Parts&... parts) {
   if (!condition) throw E(concat(parts...));
 }
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

@@ -6,7 +6,9 @@
 #include <memory>
 #include <vector>
 
-namespace margrove {
+#include "margrove/api.hpp"
+
+namespace margrove MARGROVE_API {
 
 /// Runs index ranges on a fixed set of threads. Executor(1) is the specification: whatever runs
 /// here must give the same bits for every size(), that is, tasks write only to places that belong
@@ -42,4 +44,4 @@ class Executor {
   std::unique_ptr<Pool> pool_;  // null for one thread
 };
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

@@ -4,9 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "margrove/api.hpp"
 #include "margrove/dataset.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 /// Reads a plain, gzip or zstd file of lines `parent child`, separated by blanks; `#` starts a
 /// comment. Throws InvalidInput "file:line:column: ..." for a line that does not have two labels,
@@ -23,4 +24,4 @@ std::string edge_location(const Hierarchy& hierarchy, std::size_t edge);
 /// O(nodes + edges).
 void require_acyclic(const Hierarchy& hierarchy);
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

@@ -9,7 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-namespace margrove {
+#include "margrove/api.hpp"
+
+namespace margrove MARGROVE_API {
 
 using LabelId = std::uint32_t;
 
@@ -40,4 +42,4 @@ class LabelCodec {
 /// otherwise by bytes. Returns ids of `codec`.
 std::vector<LabelId> natural_order(const LabelCodec& codec);
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

@@ -6,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
-namespace margrove {
+#include "margrove/api.hpp"
+
+namespace margrove MARGROVE_API {
 
 using NodeId = std::uint32_t;
 
@@ -102,4 +104,4 @@ struct WithoutCommonRoots {
 };
 WithoutCommonRoots without_common_roots(const LabelGraph& graph);
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

@@ -11,10 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "margrove/api.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/label_graph.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 /// All in [0, 1]; a quotient 0/0 is 0 except where said.
 struct Metrics {
@@ -57,4 +58,4 @@ std::vector<LabelScore> label_scores(const LabelSets& truth, const LabelSets& pr
 Metrics compute_metrics(const LabelSets& truth, const LabelSets& predicted,
                         const LabelGraph& hierarchy, const std::vector<bool>& in_training);
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

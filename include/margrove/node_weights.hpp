@@ -8,11 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "margrove/api.hpp"
 #include "margrove/control.hpp"
 #include "margrove/label_graph.hpp"
 #include "margrove/options.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 /// A rule and its parameter. As text: "uniform", "leaves", "power:RHO", "directional", "maxmin",
 /// "relaxed:T"; "power" alone is power:2 and "relaxed" alone relaxed:1.5.
@@ -86,4 +87,4 @@ struct MergedGraph {
 /// O(sum over leaves of |A(l)|).
 MergedGraph merge_duplicates(const LabelGraph& graph);
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

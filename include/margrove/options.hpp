@@ -26,9 +26,10 @@
 #include <utility>
 #include <vector>
 
+#include "margrove/api.hpp"
 #include "margrove/errors.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 /// A range of numbers and how to say it.
 struct Range {
@@ -260,4 +261,4 @@ void validate(const Struct& options) {
   OptionTable(copy).validate();
 }
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

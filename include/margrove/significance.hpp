@@ -5,9 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "margrove/api.hpp"
 #include "margrove/dataset.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 struct PairedTest {
   std::int64_t first_better = 0;   // pairs
@@ -33,4 +34,4 @@ PairedTest wilcoxon_signed_rank(std::span<const double> first, std::span<const d
 PairedTest macro_wilcoxon_test(const LabelSets& truth, const LabelSets& first,
                                const LabelSets& second);
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

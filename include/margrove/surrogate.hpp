@@ -5,7 +5,9 @@
 
 #include <concepts>
 
-namespace margrove {
+#include "margrove/api.hpp"
+
+namespace margrove MARGROVE_API {
 
 /// psi is increasing in both arguments and quasi-concave where it is >= 0: the searches' exactness
 /// and their bounds rest on it. Derivatives are asked for only at g != 0 and psi >= 0.
@@ -33,4 +35,4 @@ struct MarginRescaling {
   double offset(double g) const { return g; }
 };
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

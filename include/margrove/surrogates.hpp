@@ -9,9 +9,10 @@
 #include <string_view>
 #include <variant>
 
+#include "margrove/api.hpp"
 #include "margrove/surrogate.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 /// psi = (m + 1) g: asks a margin of 1 of every labelling, whatever its loss.
 struct SlackRescaling {
@@ -201,4 +202,4 @@ class DynamicSurrogate {
   AnySurrogate any_;
 };
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

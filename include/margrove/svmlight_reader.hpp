@@ -6,10 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "margrove/api.hpp"
 #include "margrove/control.hpp"
 #include "margrove/dataset.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 struct SvmlightOptions {
   /// X has at least so many columns.
@@ -31,4 +32,4 @@ Dataset read_svmlight(const std::string& path, const SvmlightOptions& options = 
 Dataset parse_svmlight(std::string_view bytes, const std::string& name,
                        const SvmlightOptions& options = {}, RunControl* control = nullptr);
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

@@ -7,9 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "margrove/api.hpp"
 #include "margrove/label_graph.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 /// Sums of non-negative node weights over A(a) △ A(b). A symmetric difference is summed as such,
 /// never as the difference of two sums, so that integer weights give integers.
@@ -74,4 +75,4 @@ class PathLoss {
   PathDistance distance_;
 };
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

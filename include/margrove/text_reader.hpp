@@ -5,10 +5,11 @@
 #include <string_view>
 #include <vector>
 
+#include "margrove/api.hpp"
 #include "margrove/control.hpp"
 #include "margrove/dataset.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 /// One document a row.
 struct TextDataset {
@@ -33,4 +34,4 @@ TextDataset read_text(const std::string& path, const TextOptions& options = {},
 TextDataset parse_text(std::string_view bytes, const std::string& name,
                        const TextOptions& options = {}, RunControl* control = nullptr);
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

@@ -8,10 +8,11 @@
 #include <tuple>
 #include <vector>
 
+#include "margrove/api.hpp"
 #include "margrove/csr_matrix.hpp"
 #include "margrove/options.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 /// Calls visit(word) for every maximal run of letters, digits and underscores of valid UTF-8,
 /// lower-cased character by character; Unicode's letters and digits, not only ASCII's. The word is
@@ -81,4 +82,4 @@ void for_each_word(std::string_view text, const Visit& visit) {
   }
 }
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "margrove/api.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/text_reader.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 /// Floats are written so that they read back with the same bits; trailing empty columns of X are
 /// not recorded.
@@ -35,4 +36,4 @@ void append_labels(std::string& line, std::span<const LabelId> labels, const Lab
 void append_scored_labels(std::string& line, std::span<const ScoredLabel> labels,
                           const LabelCodec& codec);
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API
