@@ -30,6 +30,7 @@ RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 
 # The room of each public header.
 PUBLIC = {
+    "api": "base",
     "errors": "base",
     "executor": "base",
     "control": "base",
