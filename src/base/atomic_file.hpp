@@ -1,6 +1,7 @@
 #pragma once
 // Files that appear whole or not at all.
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -22,8 +23,10 @@ class AtomicFile {
 
   /// Buffered.
   void write(std::string_view bytes);
-  /// Flushes to the disk, then renames. No call may follow.
-  void commit();
+  /// Flushes to the disk, then renames. No call may follow. `check` is called before the renaming
+  /// with the path of the finished file; what it throws leaves the old target untouched. Of a
+  /// target that is written to directly there is nothing to check.
+  void commit(const std::function<void(const std::string& path)>& check = {});
 
  private:
   void flush();

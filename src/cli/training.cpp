@@ -68,7 +68,7 @@ Model train_with_reports(const Method& method, MethodRun& method_run, const RunO
                                  ? fmt::format("{} examples", data.examples->size())
                                  : fmt::format("{} rows, {} features, {} labels", data.X.num_rows(),
                                                data.X.num_columns(), data.codec->size());
-    fmt::print(stderr, "{}; training takes about {:.2f} GB\n", what, gigabytes);
+    print_error(fmt::format("{}; training takes about {:.2f} GB\n", what, gigabytes));
   }
   require_memory(method_run, data, run.memory_limit);
   Model model = train_model(method, method_run, data, preprocessing, executor, control.run());

@@ -24,7 +24,7 @@ std::unique_ptr<ByteSource> open_file(const std::string& path);
 /// Reads `bytes`, which must outlive the source and may be compressed too; `name` is for messages.
 std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name);
 
-/// Cuts a source into blocks of whole lines.
+/// Cuts a source into blocks of whole lines. A byte order mark at its start is left out.
 class LineBlocks {
  public:
   LineBlocks(std::unique_ptr<ByteSource> source, std::string name);
@@ -39,6 +39,8 @@ class LineBlocks {
   std::int64_t num_bytes() const { return num_bytes_; }
 
  private:
+  void skip_byte_order_mark();
+
   std::unique_ptr<ByteSource> source_;
   std::string name_;
   std::vector<char> buffer_;

@@ -147,7 +147,17 @@ Model checked_model(const TensorMap& tensors) {
 }  // namespace
 
 void save_model(const Model& model, const std::string& path) {
-  write_safetensors(to_tensors(model), path);
+  // A model that cannot be read, as one with weights that are not finite, must not take the place
+  // of one that can.
+  write_safetensors(to_tensors(model), path, [&path](const std::string& written) {
+    try {
+      load_model(written);
+    } catch (const ModelFileError& error) {
+      throw InvalidInput(concat(path,
+                                ": the trained model cannot be used, and nothing was written: ",
+                                std::string_view(error.what()).substr(written.size() + 2)));
+    }
+  });
 }
 
 std::string serialize_model(const Model& model) { return serialize_safetensors(to_tensors(model)); }

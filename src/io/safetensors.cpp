@@ -289,10 +289,11 @@ TensorMap read_safetensors(const std::string& path) {
   return out;
 }
 
-void write_safetensors(const TensorMap& tensors, const std::string& path) {
+void write_safetensors(const TensorMap& tensors, const std::string& path,
+                       const std::function<void(const std::string& path)>& check) {
   AtomicFile file(path);
   emit(tensors, [&](std::string_view piece) { file.write(piece); });
-  file.commit();
+  file.commit(check);
 }
 
 std::string serialize_safetensors(const TensorMap& tensors) {

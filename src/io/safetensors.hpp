@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -24,7 +25,9 @@ TensorMap parse_safetensors(std::span<const std::byte> bytes, std::string source
 
 /// The whole file or, on failure, no change: throws InvalidInput with the system's reason. Tensors
 /// are ordered by element size, largest first, then by name, so that all are aligned.
-void write_safetensors(const TensorMap& tensors, const std::string& path);
+/// `check`: as AtomicFile::commit().
+void write_safetensors(const TensorMap& tensors, const std::string& path,
+                       const std::function<void(const std::string& path)>& check = {});
 /// The bytes that write_safetensors() writes.
 std::string serialize_safetensors(const TensorMap& tensors);
 
