@@ -617,7 +617,7 @@ class Accidents(CliTest):
         before = self.read("model")
         self.write("huge", "dog 1:3e38\ncat 1:-3e38 2:3e38\ndog 2:-3e38\n")
         self.run_program(
-            "train", "--method", "flat-svm", "--loss", "squared-hinge", "--C", "1e300",
+            "train", "--method", "flat-lr", "--C", "1e300",
             "huge", "model", code=3,
         )  # fmt: skip
         self.assertEqual(self.read("model"), before)
