@@ -1,6 +1,6 @@
 // Multiple kernel learning in the protocol of SimpleMKL: repeated random splits, Gaussian kernels
 // of several widths and polynomials on all variables and on each alone. One CSV line per split and
-// method on stdout; bench/mkl_tables.py makes the tables of docs/results.md from it.
+// method on stdout; bench/mkl_tables.py makes the tables of docs/results/kernels.md from it.
 //
 //   bench_mkl_tables DATA_FOLDER REPETITIONS NAME...      NAME: uci-sonar, ..., mfeat
 //   bench_mkl_tables --libsvm N OUT_FOLDER                one machine, for bench/svm_vs_libsvm.py

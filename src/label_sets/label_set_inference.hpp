@@ -38,7 +38,7 @@ struct RelaxedLabelSet {
 };
 
 /// How far a search branches on bounds by cuts, then on linear programmes. Where one of the two
-/// needs many branches the other mostly needs more (docs/results.md, Label sets on a DAG).
+/// needs many branches the other mostly needs more (docs/results/label-sets-on-dags.md).
 struct BranchLimits {
   std::int64_t on_cuts = 1000;
   std::int64_t on_programmes = 1000;
