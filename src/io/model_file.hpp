@@ -12,10 +12,10 @@ namespace margrove {
 /// Files of a later version are refused; those of an earlier one are read.
 inline constexpr std::uint64_t kModelFormatVersion = 1;
 
-/// The whole file or no change. Throws InvalidInput with the system's reason.
+/// Writes the model; on failure no file is changed. Throws InvalidInput with the system's reason.
 void save_model(const Model& model, const std::string& path);
-/// Throws ModelFileError with the path unless the file holds a model that can be used: no content
-/// makes it crash, hang, or allocate more than a small multiple of the file's size.
+/// Throws ModelFileError with the path unless the file holds a model that can be used. No content
+/// of the file makes it crash, hang, or allocate more than a small multiple of the file's size.
 Model load_model(const std::string& path);
 
 /// The bytes of save_model(), and load_model() from memory; `source` stands for the path.

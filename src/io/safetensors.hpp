@@ -12,7 +12,7 @@
 
 namespace margrove {
 
-/// As the format prescribes.
+/// The largest header that the format allows.
 inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;
 
 /// Maps the file; the map keeps it open. Throws ModelFileError "path: byte n: ..." unless every
@@ -22,8 +22,8 @@ TensorMap read_safetensors(const std::string& path);
 /// The same from memory, which must outlive the map; `source` stands for the path.
 TensorMap parse_safetensors(std::span<const std::byte> bytes, std::string source);
 
-/// The whole file or, on failure, no change: throws InvalidInput with the system's reason. Tensors
-/// are ordered by element size, largest first, then by name, so that all are aligned.
+/// Writes the file; on failure no file is changed. Throws InvalidInput with the system's reason.
+/// Tensors are ordered by element size, largest first, then by name, so that all are aligned.
 void write_safetensors(const TensorMap& tensors, const std::string& path);
 /// The bytes that write_safetensors() writes.
 std::string serialize_safetensors(const TensorMap& tensors);
