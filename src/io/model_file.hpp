@@ -12,7 +12,7 @@ namespace margrove {
 /// Files of a later version are refused; those of an earlier one are read.
 inline constexpr std::uint64_t kModelFormatVersion = 1;
 
-/// Writes the model; on failure no file is changed. Throws InvalidInput with the system's reason.
+/// The whole file or no change. Throws InvalidInput with the system's reason.
 void save_model(const Model& model, const std::string& path);
 /// Throws ModelFileError with the path unless the file holds a model that can be used. No content
 /// of the file makes it crash, hang, or allocate more than a small multiple of the file's size.

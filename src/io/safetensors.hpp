@@ -22,8 +22,8 @@ TensorMap read_safetensors(const std::string& path);
 /// The same from memory, which must outlive the map; `source` stands for the path.
 TensorMap parse_safetensors(std::span<const std::byte> bytes, std::string source);
 
-/// Writes the file; on failure no file is changed. Throws InvalidInput with the system's reason.
-/// Tensors are ordered by element size, largest first, then by name, so that all are aligned.
+/// The whole file or, on failure, no change: throws InvalidInput with the system's reason. Tensors
+/// are ordered by element size, largest first, then by name, so that all are aligned.
 void write_safetensors(const TensorMap& tensors, const std::string& path);
 /// The bytes that write_safetensors() writes.
 std::string serialize_safetensors(const TensorMap& tensors);
