@@ -22,7 +22,7 @@ struct SparseRow {
 class CsrView {
  public:
   CsrView() = default;
-  /// Trusts the arrays; check_csr() does not.
+  /// Does not check the arrays; check_csr() does.
   CsrView(std::uint32_t num_columns, std::span<const std::int64_t> row_pointers,
           std::span<const FeatureId> columns, std::span<const float> values)
       : num_columns_(num_columns),

@@ -25,7 +25,7 @@ class LabelSets {
         static_cast<std::size_t>(row_pointers_[i]),
         static_cast<std::size_t>(row_pointers_[i + 1] - row_pointers_[i]));
   }
-  /// Every row has exactly one label.
+  /// Whether every row has exactly one label.
   bool single_label() const;
   bool operator==(const LabelSets&) const = default;
   std::int64_t num_labels_total() const { return row_pointers_.back(); }

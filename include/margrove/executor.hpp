@@ -11,9 +11,9 @@
 namespace margrove MARGROVE_API {
 
 /// Runs index ranges on a fixed set of threads. Executor(1) is the specification: whatever runs
-/// here must give the same bits for every size(), that is, tasks write only to places that belong
-/// to their index, use worker numbers only to find scratch space, and sums are taken in the order
-/// of the index (see ordered_sum).
+/// here must give the same bits for every size(). Therefore tasks write only to places that belong
+/// to their index and use worker numbers only to find scratch space, and sums are taken in the
+/// order of the index (see ordered_sum).
 class Executor {
  public:
   /// num_threads >= 1, the calling thread included; 0 means one for each core of the machine.

@@ -1,5 +1,5 @@
 #pragma once
-// Hierarchies as text: `parent child` on each line. Rules and their errors: docs/formats.md.
+// Hierarchies as text: `parent child` on each line. docs/formats.md has the rules and their errors.
 
 #include <string>
 #include <string_view>

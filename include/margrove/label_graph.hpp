@@ -1,5 +1,5 @@
 #pragma once
-// The known structure of the labels.
+// The structure of the labels.
 
 #include <cstdint>
 #include <span>
@@ -18,8 +18,8 @@ struct LabelEdge {
   bool operator==(const LabelEdge&) const = default;
 };
 
-/// Labels ordered by a directed acyclic graph; a tree is the case of at most one parent a node, and
-/// a graph without edges is a flat label set: several roots are allowed everywhere.
+/// Labels ordered by a directed acyclic graph. A tree is the case of at most one parent per node,
+/// and a graph without edges is a flat set of labels; several roots are allowed everywhere.
 /// Immutable. Memory O(nodes + edges).
 class LabelGraph {
  public:
@@ -38,7 +38,7 @@ class LabelGraph {
   std::span<const NodeId> children(NodeId n) const { return slice(children_, child_pointers_, n); }
   bool is_leaf(NodeId n) const { return children(n).empty(); }
   bool is_root(NodeId n) const { return parents(n).empty(); }
-  /// No node has two parents (a forest counts as a tree).
+  /// Whether no node has two parents (a forest counts as a tree).
   bool is_tree() const { return is_tree_; }
   /// Every node once, parents before children: by depth, then by number.
   std::span<const NodeId> topological_order() const { return order_; }
@@ -86,7 +86,7 @@ struct AncestorSets {
 AncestorSets ancestor_sets(const LabelGraph& graph);
 
 /// A graph whose data labels are all leaves: below every inner node that carries data a leaf is
-/// spawned, and the data move there (HR section 2).
+/// spawned, to which the data move (HR section 2).
 struct LeafLabelled {
   LabelGraph graph;                   // the old nodes keep their numbers, spawned leaves follow
   std::vector<NodeId> leaf_of_label;  // old node -> the leaf its data moved to (itself for leaves;

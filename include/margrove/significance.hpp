@@ -25,8 +25,8 @@ PairedTest sign_test(std::int64_t first_better, std::int64_t second_better);
 PairedTest micro_sign_test(const LabelSets& truth, const LabelSets& first, const LabelSets& second);
 
 /// Wilcoxon's signed rank test of first[i] - second[i], zeros dropped, mean ranks for ties. Up to
-/// 50 differences the exact distribution given the ranks (ties included), from there the normal
-/// approximation with the tie correction. Throws InvalidInput when the lengths differ or a
+/// 50 differences it uses the exact distribution given the ranks (ties included), and for more the
+/// normal approximation with the tie correction. Throws InvalidInput when the lengths differ or a
 /// difference is not finite.
 PairedTest wilcoxon_signed_rank(std::span<const double> first, std::span<const double> second);
 

@@ -1,7 +1,6 @@
 #pragma once
 // Bi-criteria surrogate losses: max_y psi(m(y), g(y)) with psi := 0 at y_i (Thesis, section 3.3).
-// What margrove/surrogates.hpp offers beside margin rescaling, and every type that models the
-// concept.
+// Here are the concepts and margin rescaling; margrove/surrogates.hpp has the others.
 
 #include <concepts>
 
@@ -9,8 +8,8 @@
 
 namespace margrove MARGROVE_API {
 
-/// psi is increasing in both arguments and quasi-concave where it is >= 0: the searches' exactness
-/// and their bounds rest on it. Derivatives are asked for only at g != 0 and psi >= 0.
+/// psi is increasing in both arguments and quasi-concave where it is >= 0; the exactness of the
+/// searches and their bounds depend on it. Derivatives are taken only at g != 0 and psi >= 0.
 template <class S>
 concept Surrogate = requires(const S& psi, double m, double g) {
   { psi.value(m, g) } -> std::same_as<double>;

@@ -1,7 +1,8 @@
 #pragma once
 // The bi-criteria surrogates beside margin rescaling (Thesis, table 3.2 and sections 3.3.2-3.3.3).
-// m is the margin violation and g the task loss, but for Micro-F1. in_domain says where a surrogate
-// is quasi-concave and increasing in both arguments; it holds wherever psi >= 0 and g >= 0.
+// m is the margin violation and g the task loss, except for Micro-F1. in_domain says where a
+// surrogate is quasi-concave and increasing in both arguments; it holds wherever psi >= 0 and g >=
+// 0.
 
 #include <cmath>
 #include <numbers>
@@ -14,7 +15,7 @@
 
 namespace margrove MARGROVE_API {
 
-/// psi = (m + 1) g: asks a margin of 1 of every labelling, whatever its loss.
+/// psi = (m + 1) g: requires a margin of 1 of every labelling, whatever its loss.
 struct SlackRescaling {
   double value(double m, double g) const { return (m + 1.0) * g; }
   double derivative_m(double, double g) const { return g; }
@@ -124,8 +125,9 @@ struct MicroF1 {
   bool in_domain(double m, double g) const { return m >= 0.0 && g < 0.0; }
 };
 
-/// psi's direction of steepest ascent at y_i, where derivatives may not exist: the first question a
-/// search without prior knowledge asks. A custom surrogate may offer `ascent_at_truth()`.
+/// psi's direction of steepest ascent at y_i, where derivatives may not exist: the direction of
+/// the first oracle call of a search without prior knowledge. A custom surrogate may offer
+/// `ascent_at_truth()`.
 struct Ascent {
   double w_m, w_g;
 };
@@ -191,7 +193,7 @@ class DynamicSurrogate {
     return std::visit([](const auto& psi) { return AffineSurrogate<std::decay_t<decltype(psi)>>; },
                       any_);
   }
-  /// In the margin violation, so that cutting planes may be used.
+  /// Whether psi is convex in the margin violation, so that cutting planes may be used.
   bool is_convex() const { return !std::holds_alternative<ProbLoss>(any_); }
   Ascent ascent_at_truth() const {
     return std::visit([](const auto& psi) { return margrove::ascent_at_truth(psi); }, any_);

@@ -15,8 +15,8 @@
 namespace margrove MARGROVE_API {
 
 /// Calls visit(word) for every maximal run of letters, digits and underscores of valid UTF-8,
-/// lower-cased character by character; Unicode's letters and digits, not only ASCII's. The word is
-/// valid during the call only.
+/// lower-cased character by character. Letters and digits are those of Unicode. The word is valid
+/// during the call only.
 template <class Visit>
 void for_each_word(std::string_view text, const Visit& visit);
 
@@ -33,8 +33,8 @@ struct TfidfOptions {
   }
 };
 
-/// What is done to rows before training and again before prediction. Plain data, to be stored in
-/// model files. Fitted on training rows only.
+/// What is done to rows before training and again before prediction, as plain data that is stored
+/// in model files. It is fitted on training rows only.
 ///
 /// tf-idf: x_j = tf_j * idf_j, idf_j = ln((1 + rows) / (1 + rows with j)) + 1, then unit L2 norm.
 /// Words or columns that were not in enough training rows are left out; rows without any known
@@ -63,12 +63,12 @@ struct Preprocessing {
   void check() const;
 };
 
-/// Scales every row to unit L2 norm; rows of zeros stay.
+/// Scales every row to unit L2 norm; rows of zeros stay as they are.
 void normalize_rows(CsrMatrix& X);
 
 namespace detail {
-/// Appends the lower-cased next word of `text` to nothing: clears `word`, fills it, and returns the
-/// bytes used; `word` is empty at the end of the text.
+/// Sets `word` to the lower-cased next word of `text` and returns the bytes used; `word` is empty
+/// at the end of the text.
 std::size_t next_word(std::string_view text, std::string& word);
 }  // namespace detail
 

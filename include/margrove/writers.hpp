@@ -1,6 +1,7 @@
 #pragma once
-// Writers of the text formats that the readers read. All go through AtomicFile: the target is the
-// complete new file or untouched. All throw InvalidInput for labels that the format cannot hold.
+// Writers of the text formats that the readers read. All write with AtomicFile, so that the target
+// is the complete new file or untouched, and throw InvalidInput for labels that the format cannot
+// hold.
 
 #include <span>
 #include <string>

@@ -1,17 +1,17 @@
 #pragma once
-// Going on from an earlier run of a solver.
+// How a solver continues an earlier run.
 
 namespace margrove {
 
 /// What a solver knows at its end beyond the weights: dual variables, sums of steps. Each solver
-/// derives its own. Lives in memory only, not in model files.
+/// derives its own state. It lives in memory only, not in model files.
 struct FitState {
   virtual ~FitState() = default;
 };
 
-/// Asks a solver to go on from a state, and to leave one.
+/// Tells a solver to continue from a state, and to leave one.
 struct Continuation {
-  /// Of an earlier run; solvers say what they do where it does not fit the problem. Null: none.
+  /// The state of an earlier run, or null. Solvers say what they do if it does not fit the problem.
   const FitState* start = nullptr;
   bool keep = false;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Sentences with one token a line. Rules and their errors: docs/formats.md.
+// Sentences with one token per line. docs/formats.md has the rules and their errors.
 
 #include <cstdint>
 #include <string>
@@ -29,16 +29,17 @@ struct ColumnCorpus {
 };
 
 struct ColumnOptions {
-  /// The last column is the tag; false: every column is a feature.
+  /// Whether the last column is the tag; if not, every column is a feature.
   bool has_tags = true;
-  /// Tags get the ids of this codec, new ones the ids after it; null: order of appearance.
+  /// Tags get the ids of this codec, and new ones the ids after it; without it, ids follow the
+  /// order of appearance.
   const LabelCodec* tags = nullptr;
 };
 
-/// Reads a CoNLL column file (plain, gzip or zstd): token, features, tag last; a blank line ends a
-/// sentence; lines that start with -DOCSTART- are left out. A line with a tab is cut at tabs, any
-/// other one at blanks. Throws InvalidInput "file:line:column: ..." on lines of different length,
-/// empty cells and text that is not UTF-8. O(bytes).
+/// Reads a CoNLL column file (plain, gzip or zstd): the token, its features, and its tag last. A
+/// blank line ends a sentence; lines that start with -DOCSTART- are left out. A line with a tab is
+/// cut at tabs, any other one at blanks. Throws InvalidInput "file:line:column: ..." on lines of
+/// different length, empty cells and text that is not UTF-8. O(bytes).
 ColumnCorpus read_columns(const std::string& path, const ColumnOptions& options = {});
 ColumnCorpus parse_columns(std::string_view bytes, const std::string& name,
                            const ColumnOptions& options = {});
@@ -61,8 +62,7 @@ struct DependencyCorpus {
 };
 
 struct DependencyOptions {
-  /// Heads and relations are read; false: they are not looked at and `heads` and `relations` stay
-  /// empty.
+  /// Whether heads and relations are read; if not, `heads` and `relations` stay empty.
   bool has_trees = true;
   const LabelCodec* relations = nullptr;
 };
@@ -75,7 +75,7 @@ DependencyCorpus read_conllu(const std::string& path, const DependencyOptions& o
 DependencyCorpus parse_conllu(std::string_view bytes, const std::string& name,
                               const DependencyOptions& options = {});
 
-/// No arcs cross when drawn above the sentence, the root's arc from its left included.
+/// Whether no arcs cross when they are drawn above the sentence, with the root's arc from its left.
 /// heads[k] is the head of word k + 1; they must form trees below 0. O(words^2) at worst.
 bool is_projective(const std::vector<std::uint32_t>& heads);
 

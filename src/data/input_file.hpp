@@ -10,7 +10,7 @@
 
 namespace margrove {
 
-/// Decompressed bytes, front to back. Memory stays bounded however large the file is.
+/// Decompressed bytes from front to back, in bounded memory however large the file is.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
@@ -32,7 +32,8 @@ class LineBlocks {
   /// Moves to the next block; false at the end. Memory: one block, or the longest line.
   bool next();
   /// Whole lines; only the file's last one may lack its '\n'. The byte after the end may be read
-  /// and is '\n'. Valid until the next call of next(), and never empty after it returned true.
+  /// and is '\n'. The text is valid until the next call of next(), and never empty after it
+  /// returned true.
   std::string_view text() const { return {buffer_.data(), text_size_}; }
   const std::string& name() const { return name_; }
   /// Decompressed bytes handed out so far.

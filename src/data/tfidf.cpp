@@ -40,7 +40,7 @@ char32_t to_lower(char32_t c) {
   return static_cast<char32_t>(static_cast<std::int64_t>(c) + run->shift);
 }
 
-/// Row-wise words and how often they occur, columns ascending.
+/// The words of each row and how often they occur, columns ascending.
 struct Entry {
   std::uint32_t column;
   std::uint32_t count;

@@ -10,8 +10,8 @@
 namespace margrove {
 
 /// num_features x num_nodes float32 weights, feature-major: the weights of one feature for all
-/// nodes lie side by side, so that scoring a sparse row reads one run of memory a feature. Dense,
-/// or CSR with one row per feature.
+/// nodes lie side by side, so that scoring a sparse row reads one run of memory per feature. The
+/// storage is dense, or CSR with one row per feature.
 class WeightMatrix {
  public:
   WeightMatrix() = default;

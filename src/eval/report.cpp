@@ -21,7 +21,7 @@ const std::string_view kPage =
 #include "report_page.inc"
     ;
 
-/// Ids of the model only.
+/// The labels of a row that the model knows.
 LabelSets known_labels(const LabelSets& truth, std::uint32_t num_labels) {
   LabelSets known;
   std::vector<LabelId> set;
@@ -125,7 +125,7 @@ Json confused_pairs(const Counts& counts, int num_pairs) {
   return list;
 }
 
-/// NaN, which JSON lacks, as null.
+/// NaN is written as null, as JSON lacks it.
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json convergence_of(const FitReport& report) {

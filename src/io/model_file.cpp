@@ -135,7 +135,7 @@ Model from_tensors(const TensorMap& tensors) {
   return model;
 }
 
-/// What the parts of a model reject is, here, the file's fault.
+/// Turns what the parts of a model reject into errors of the file.
 Model checked_model(const TensorMap& tensors) {
   try {
     return from_tensors(tensors);

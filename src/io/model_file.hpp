@@ -16,8 +16,8 @@ inline constexpr std::uint64_t kModelFormatVersion = 1;
 /// file. Throws InvalidInput with the system's reason, or with that for which load_model() would
 /// refuse the model.
 void save_model(const Model& model, const std::string& path);
-/// Throws ModelFileError with the path unless the file holds a model that can be used: no content
-/// makes it crash, hang, or allocate more than a small multiple of the file's size.
+/// Throws ModelFileError with the path unless the file holds a model that can be used. No content
+/// of the file makes it crash, hang, or allocate more than a small multiple of the file's size.
 Model load_model(const std::string& path);
 
 /// The bytes of save_model(), and load_model() from memory; `source` stands for the path.

@@ -13,7 +13,7 @@
 
 namespace margrove {
 
-/// As the format prescribes.
+/// The largest header that the format allows.
 inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;
 
 /// Maps the file; the map keeps it open. Throws ModelFileError "path: byte n: ..." unless every

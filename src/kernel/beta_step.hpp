@@ -1,5 +1,5 @@
 #pragma once
-// The weights of the product nodes for fixed machines [SPN, section 3.3.2].
+// The weights of the product nodes for fixed classifiers [SPN, section 3.3.2].
 //
 //   min_{beta >= 0}  F(beta) = sum_m a_m / g_m(beta) + sum_v c_v beta_v^{p_v}
 //
@@ -36,22 +36,23 @@ struct BetaResult {
   std::vector<double> beta;
   double value = 0;
   int iterations = 0;
-  bool converged = false;  // false: the iteration limit ended it
+  bool converged = false;  // false if the iteration limit ended it
 };
 
 /// Newton in s with an Armijo line search and a sparse Cholesky factor; closed form where every
-/// path has one product node: beta = (a / (p c))^{1/(p+1)}. `start`: beta to begin with, where
-/// positive; empty for 1. Stops when the decrement is below tolerance * F.
+/// path has one product node: beta = (a / (p c))^{1/(p+1)}. `start` is the beta to begin with
+/// where it is positive; empty for 1. Stops when the decrement is below tolerance * F.
 BetaResult beta_newton(const BetaProblem& problem, std::span<const double> start,
                        double tolerance = 1e-14, int max_iterations = 200);
 
 /// Equation (10): projected gradient in beta with an Armijo line search and spectral first steps.
-/// Stops when F changes by less than tolerance * F over ten steps. All p >= 1, or a local answer.
+/// Stops when F changes by less than tolerance * F over ten steps. If some p < 1 the answer is a
+/// local minimum.
 BetaResult beta_projected_gradient(const BetaProblem& problem, std::span<const double> start,
                                    double tolerance = 1e-13, int max_iterations = 100'000);
 
-/// Equation (11): the penalties with p < 1 replaced by their tangents, then projected gradient,
-/// again and again.
+/// Equation (11): repeatedly replaces the penalties with p < 1 by their tangents and applies the
+/// projected gradient.
 BetaResult beta_cccp(const BetaProblem& problem, std::span<const double> start,
                      double tolerance = 1e-12, int max_iterations = 1'000);
 

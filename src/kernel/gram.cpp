@@ -201,8 +201,8 @@ std::size_t kernel_training_bytes(std::size_t num_rows, std::size_t num_kernels,
                                   std::size_t num_machines, int num_workers) {
   const std::size_t full = num_rows * num_rows * sizeof(float);
   const std::size_t at_once = std::min(num_machines, static_cast<std::size_t>(num_workers));
-  // A shrunk machine copies at most 0.7 x 0.7 of the matrix, and two copies meet when it shrinks
-  // further: 0.49 + 0.24. Vectors: about 16 doubles per row and machine.
+  // An SVM copies at most 0.7 x 0.7 of the matrix when it shrinks, and two copies exist at once
+  // when it shrinks further: 0.49 + 0.24. Vectors take about 16 doubles per row and SVM.
   return num_kernels * SymmetricMatrix::num_bytes(num_rows) + full + at_once * (full / 4 * 3) +
          num_machines * num_rows * 16 * sizeof(double);
 }
