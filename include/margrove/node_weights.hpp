@@ -15,8 +15,8 @@
 
 namespace margrove MARGROVE_API {
 
-/// A rule and its parameter. As text: "uniform", "leaves", "power:RHO", "directional", "maxmin",
-/// "relaxed:T"; "power" alone is power:2 and "relaxed" alone relaxed:1.5.
+/// A rule and its parameter. As text its name, with a colon before the parameter: "power:1.5"; the
+/// names are in known(). "power" alone is power:2 and "relaxed" alone relaxed:1.5.
 struct NodeWeightRule {
   enum class Kind { uniform, leaves, power, directional, maxmin, relaxed };
   Kind kind = Kind::uniform;
@@ -27,8 +27,13 @@ struct NodeWeightRule {
   static NodeWeightRule parse(std::string_view text);
   /// parse(to_text()) is the same rule.
   std::string to_text() const;
+  /// The texts of all rules, uniform first: "uniform, leaves, power:RHO, ...".
+  static std::string_view known();
   bool operator==(const NodeWeightRule&) const = default;
 };
+
+/// The help of an option that is a rule: lists the rules, with `uniform` written in this way.
+std::string node_weight_help(std::string_view uniform = "uniform");
 
 struct NodeWeightOptions {
   bool merge_duplicates = false;

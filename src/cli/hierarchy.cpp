@@ -63,9 +63,9 @@ class ShowHierarchy final : public Command {
  public:
   explicit ShowHierarchy(CLI::App& app) {
     app.add_option("FILE", path_, "lines `parent child`")->required()->type_name("");
-    app.add_option("--alpha", alpha_,
-                   "also print node weights and path sums by a rule: uniform, leaves, power:RHO, "
-                   "directional, maxmin, relaxed:T")
+    app.add_option(
+           "--alpha", alpha_,
+           concat("also print node weights and path sums by a rule: ", NodeWeightRule::known()))
         ->type_name("RULE");
     options_.declare(app, "Node weights");
   }

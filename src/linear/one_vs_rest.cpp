@@ -248,7 +248,7 @@ class Training {
                 .squared_norms = norms_,
                 .costs = costs_,
                 .total_cost = std::accumulate(costs_.begin(), costs_.end(), 0.0),
-                .loss = point_loss_from_string(options.loss),
+                .loss = options.loss,
                 .tolerance = options.tolerance,
                 .max_passes = options.max_passes,
                 .seed = options.seed};

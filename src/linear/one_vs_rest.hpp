@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "data/weight_matrix.hpp"
@@ -13,19 +12,19 @@
 #include "margrove/dataset.hpp"
 #include "margrove/executor.hpp"
 #include "margrove/options.hpp"
+#include "margrove/point_loss_kind.hpp"
 
 namespace margrove {
 
 struct OneVsRestOptions {
-  std::string loss = "hinge";
+  PointLossKind loss = PointLossKind::hinge;
   double C = 1.0;
   double tolerance = 1e-3;
   int max_passes = 1000;
   std::uint64_t seed = 0;
   static auto fields() {
     return std::tuple{
-        field("loss", &OneVsRestOptions::loss, Choices{{"hinge", "squared-hinge", "logistic"}},
-              "loss of each row's margin"),
+        field("loss", &OneVsRestOptions::loss, "loss of each row's margin"),
         field("C", &OneVsRestOptions::C, positive, "weight of the loss against 1/2 |w|^2"),
         field("tolerance", &OneVsRestOptions::tolerance, positive,
               "relative duality gap at which a label is done"),

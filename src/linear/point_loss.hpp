@@ -6,7 +6,8 @@
 #include <cmath>
 #include <concepts>
 #include <limits>
-#include <string_view>
+
+#include "margrove/point_loss_kind.hpp"
 
 namespace margrove {
 
@@ -74,12 +75,6 @@ struct LogisticLoss {
 };
 
 static_assert(PointLoss<HingeLoss> && PointLoss<SquaredHingeLoss> && PointLoss<LogisticLoss>);
-
-enum class PointLossKind { hinge, squared_hinge, logistic };
-/// "hinge", "squared-hinge", "logistic".
-std::string_view to_string(PointLossKind loss);
-/// Throws InvalidOption on any other name.
-PointLossKind point_loss_from_string(std::string_view name);
 
 /// Calls visit(HingeLoss{}), visit(SquaredHingeLoss{}) or visit(LogisticLoss{}).
 template <class Visitor>

@@ -13,36 +13,6 @@
 namespace margrove {
 namespace {
 
-struct FlatOptions : CommonOptions, DecisionOptions {
-  double tolerance = 1e-3;
-  int max_passes = 1000;
-  static auto fields() {
-    return std::tuple_cat(CommonOptions::fields(), DecisionOptions::fields(),
-                          std::tuple{
-                              field("tolerance", &FlatOptions::tolerance, positive,
-                                    "relative duality gap at which training stops"),
-                              field("max_passes", &FlatOptions::max_passes, at_least(1),
-                                    "passes over the rows, at most"),
-                          });
-  }
-};
-
-struct FlatSvmOptions : FlatOptions {
-  std::string loss = "hinge";
-  std::string multiclass = "ovr";
-  static auto fields() {
-    return std::tuple_cat(
-        FlatOptions::fields(),
-        std::tuple{
-            field("loss", &FlatSvmOptions::loss, Choices{{"hinge", "squared-hinge"}},
-                  "loss of each row's margin (crammer-singer: hinge)"),
-            field(
-                "multiclass", &FlatSvmOptions::multiclass, Choices{{"ovr", "crammer-singer"}},
-                "each label against the rest, or all labels in one problem (rows with one label)"),
-        });
-  }
-};
-
 // One-vs-rest -------------------------------------------------------------------------------------
 
 struct OneVsRestState final : FitState {
@@ -50,15 +20,28 @@ struct OneVsRestState final : FitState {
   OneVsRestFit fit;
 };
 
+/// What the two methods' options come down to.
+struct OneVsRestRun {
+  OneVsRestOptions solver;
+  DecisionOptions decision;
+  double bias;
+};
+
+template <class Options>
+OneVsRestRun one_vs_rest_run(const Options& options, PointLossKind loss) {
+  return {.solver = {.loss = loss,
+                     .C = loss_weight(options),
+                     .tolerance = options.tolerance,
+                     .max_passes = options.max_passes,
+                     .seed = options.seed},
+          .decision = decision_options(options),
+          .bias = options.bias};
+}
+
 OneVsRestFit fit_one_vs_rest(const CsrView& X, const LabelSets& sets, std::size_t num_labels,
-                             std::span<const double> row_weights, const FlatOptions& options,
-                             const std::string& loss, const Continuation& continuation,
-                             Executor& executor, RunControl& control) {
-  const OneVsRestOptions solver{.loss = loss,
-                                .C = options.loss_weight(),
-                                .tolerance = options.tolerance,
-                                .max_passes = options.max_passes,
-                                .seed = options.seed};
+                             std::span<const double> row_weights, const OneVsRestOptions& solver,
+                             const Continuation& continuation, Executor& executor,
+                             RunControl& control) {
   OneVsRestExtras extras;
   extras.row_weights = row_weights;
   extras.keep_duals = continuation.keep;
@@ -97,23 +80,23 @@ LinearPredictor::Parts flat_parts(const std::vector<LabelId>& labels, WeightMatr
   return parts;
 }
 
-TrainResult train_ovr(const FlatOptions& options, const std::string& loss, const TrainingSet& data,
-                      Executor& executor, RunControl& control) {
-  const CsrMatrix X = with_intercept(data.X, options.bias);
+TrainResult train_ovr(const OneVsRestRun& run, const TrainingSet& data, Executor& executor,
+                      RunControl& control) {
+  const CsrMatrix X = with_intercept(data.X, run.bias);
   const OccurringLabels occurring = occurring_labels(*data.labels, data.codec->size());
   require(!occurring.labels.empty(), data.source, ": no row has a label");
   const auto fit_part = [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
     OneVsRestFit part = fit_one_vs_rest(
         select_rows(X, rows), select_rows(occurring.sets, rows), occurring.labels.size(),
-        kept_weights(data.row_weights, rows), options, loss, {}, executor, share);
+        kept_weights(data.row_weights, rows), run.solver, {}, executor, share);
     return std::make_unique<LinearPredictor>(
         flat_parts(occurring.labels, std::move(part.weights), 0,
                    static_cast<std::uint32_t>(data.codec->size())));
   };
-  Decision decision = tuned_decision(options, X, occurring.sets, occurring.labels, options.seed,
-                                     fit_part, executor, control);
+  Decision decision = tuned_decision(run.decision, X, occurring.sets, occurring.labels, fit_part,
+                                     executor, control);
   OneVsRestFit fit = fit_one_vs_rest(X, occurring.sets, occurring.labels.size(), data.row_weights,
-                                     options, loss, data.continuation, executor, control);
+                                     run.solver, data.continuation, executor, control);
   TrainResult result;
   result.report = to_report(fit);
   if (data.continuation.keep) {
@@ -122,7 +105,7 @@ TrainResult train_ovr(const FlatOptions& options, const std::string& loss, const
     state->fit = fit;
     result.state = std::move(state);
   }
-  auto parts = flat_parts(occurring.labels, std::move(fit.weights), options.bias,
+  auto parts = flat_parts(occurring.labels, std::move(fit.weights), run.bias,
                           static_cast<std::uint32_t>(data.codec->size()));
   parts.decision = std::move(decision);
   result.predictor = std::make_unique<LinearPredictor>(std::move(parts));
@@ -132,7 +115,7 @@ TrainResult train_ovr(const FlatOptions& options, const std::string& loss, const
 /// Weights per label: hinge's support vectors touch few features beyond those of the label's own
 /// rows (a few times as many), the smooth losses touch all that occur. Twice, while they are put
 /// together.
-std::uint64_t ovr_memory(const std::string& loss, const TrainingSet& data) {
+std::uint64_t ovr_memory(PointLossKind loss, const TrainingSet& data) {
   constexpr double kSpread = 6;
   std::vector<double> own(data.codec->size(), 0.0);
   for (std::size_t i = 0; i < data.labels->num_rows(); ++i) {
@@ -145,7 +128,7 @@ std::uint64_t ovr_memory(const std::string& loss, const TrainingSet& data) {
   for (const double size : own) {
     if (size == 0) continue;
     ++labels;
-    nonzeros += loss == "hinge" ? std::min(features, kSpread * size) : features;
+    nonzeros += loss == PointLossKind::hinge ? std::min(features, kSpread * size) : features;
   }
   const double sparse = 8 * nonzeros, dense = 4 * features * labels;
   const double rows = 12.0 * static_cast<double>(data.X.num_nonzeros()) +
@@ -162,11 +145,13 @@ constexpr double kRootWeight = 0.5;
 
 TrainResult train_crammer_singer(const FlatSvmOptions& options, const TrainingSet& data,
                                  Executor& executor, RunControl& control) {
-  require<InvalidOption>(options.loss == "hinge", "option loss is ", options.loss,
+  require<InvalidOption>(options.loss == PointLossKind::hinge, "option loss is ",
+                         name_of(options.loss),
                          ", but must be hinge where multiclass is crammer-singer");
-  require<InvalidOption>(options.decision == "auto" || options.decision == "argmax",
-                         "option decision is ", options.decision,
-                         ", but must be argmax where multiclass is crammer-singer");
+  require<InvalidOption>(
+      options.decision == DecisionKind::automatic || options.decision == DecisionKind::argmax,
+      "option decision is ", name_of(options.decision),
+      ", but must be argmax where multiclass is crammer-singer");
   TrainingSet flat = data;  // whatever the hierarchy is, labels compete as equals
   flat.hierarchy = nullptr;
   require_single_labels(flat, "flat-svm with crammer-singer");
@@ -178,7 +163,7 @@ TrainResult train_crammer_singer(const FlatSvmOptions& options, const TrainingSe
   const auto num_nodes = static_cast<std::uint32_t>(occurring.labels.size());
   const std::vector<double> alpha(num_nodes, kRootWeight);
   const PathSvmOptions solver{.task_loss = "normalized",
-                              .C = options.loss_weight() / kRootWeight,
+                              .C = loss_weight(options) / kRootWeight,
                               .solver = "bcfw",
                               .tolerance = options.tolerance,
                               .max_passes = options.max_passes,
@@ -203,14 +188,14 @@ TrainResult train_crammer_singer(const FlatSvmOptions& options, const TrainingSe
 
 TrainResult train_flat_svm(const FlatSvmOptions& options, const TrainingSet& data,
                            Executor& executor, RunControl& control) {
-  if (options.multiclass == "crammer-singer") {
+  if (options.multiclass == MulticlassKind::crammer_singer) {
     return train_crammer_singer(options, data, executor, control);
   }
-  return train_ovr(options, options.loss, data, executor, control);
+  return train_ovr(one_vs_rest_run(options, options.loss), data, executor, control);
 }
 
 std::uint64_t flat_svm_memory(const FlatSvmOptions& options, const TrainingSet& data) {
-  if (options.multiclass == "ovr") return ovr_memory(options.loss, data);
+  if (options.multiclass == MulticlassKind::ovr) return ovr_memory(options.loss, data);
   const OccurringLabels occurring = occurring_labels(*data.labels, data.codec->size());
   const auto num_nodes = static_cast<std::uint32_t>(occurring.labels.size());
   return path_svm_bytes(data.X, LabelGraph::flat(num_nodes),
@@ -220,17 +205,21 @@ std::uint64_t flat_svm_memory(const FlatSvmOptions& options, const TrainingSet& 
 }  // namespace
 
 Method flat_svm() {
-  return make_method<FlatSvmOptions>("flat-svm",
-                                     "linear support vector machines without the hierarchy",
+  return make_method<FlatSvmOptions>("linear support vector machines without the hierarchy",
                                      train_flat_svm, flat_svm_memory);
 }
 
 Method flat_lr() {
-  return make_method<FlatOptions>(
-      "flat-lr", "logistic regression, each label against the rest, without the hierarchy",
-      [](const FlatOptions& options, const TrainingSet& data, Executor& executor,
-         RunControl& control) { return train_ovr(options, "logistic", data, executor, control); },
-      [](const FlatOptions&, const TrainingSet& data) { return ovr_memory("logistic", data); });
+  return make_method<FlatLrOptions>(
+      "logistic regression, each label against the rest, without the hierarchy",
+      [](const FlatLrOptions& options, const TrainingSet& data, Executor& executor,
+         RunControl& control) {
+        return train_ovr(one_vs_rest_run(options, PointLossKind::logistic), data, executor,
+                         control);
+      },
+      [](const FlatLrOptions&, const TrainingSet& data) {
+        return ovr_memory(PointLossKind::logistic, data);
+      });
 }
 
 }  // namespace margrove

@@ -4,68 +4,12 @@
 
 #include "kernel/mkl.hpp"
 #include "margrove/errors.hpp"
+#include "margrove/kernel_estimators.hpp"
 #include "methods/methods.hpp"
 #include "model/kernel_predictor.hpp"
 
 namespace margrove {
 namespace {
-
-/// What all kernel methods share.
-struct KernelOptions {
-  double C = 1.0;
-  std::string network;
-  std::string widths = "0.25,0.5,1,2,4";
-  double tolerance = 1e-2;
-  double svm_tolerance = 1e-3;
-  int max_rounds = 500;
-  static auto fields() {
-    return std::tuple{
-        field("C", &KernelOptions::C, positive,
-              "loss weight: the objective is the regulariser plus C times the sum of the losses"),
-        field(
-            "network", &KernelOptions::network, Choices{},
-            "JSON file with the kernels and how they combine, or the JSON itself; empty: Gaussian "
-            "kernels of all columns, or of each view, with the given widths"),
-        field("widths", &KernelOptions::widths, Choices{},
-              "without a network: widths of the Gaussian kernels, in medians of the distance"),
-        field("tolerance", &KernelOptions::tolerance, positive,
-              "relative duality gap to reach; where some p < 1, a thousandth of it is the relative "
-              "change of the objective at which to stop"),
-        field("svm_tolerance", &KernelOptions::svm_tolerance, positive,
-              "largest violation of the machines' optimality; made finer where the gap needs it"),
-        field("max_rounds", &KernelOptions::max_rounds, at_least(1),
-              "turns of machines and weights"),
-    };
-  }
-};
-
-struct LpOptions : KernelOptions {
-  double p = 2.0;
-  static auto fields() {
-    return std::tuple_cat(KernelOptions::fields(),
-                          std::tuple{field("p", &LpOptions::p, at_least(1),
-                                           "exponent of the norm of the kernel weights")});
-  }
-};
-
-struct SpnOptions : KernelOptions {
-  double weight_penalty = 1.0;
-  double p = 1.0;
-  double max_paths = 10'000;
-  static auto fields() {
-    return std::tuple_cat(
-        KernelOptions::fields(),
-        std::tuple{
-            field("weight_penalty", &SpnOptions::weight_penalty, positive,
-                  "lambda of the paper: weight of the penalty on the product nodes' weights"),
-            field("p", &SpnOptions::p, positive,
-                  "exponent of that penalty for nodes without p of their own; below 1 the "
-                  "objective is not convex"),
-            field("max_paths", &SpnOptions::max_paths, at_least(1),
-                  "refuse networks with more paths"),
-        });
-  }
-};
 
 /// Gaussians of all columns; with views, a group of Gaussians for each.
 SumProductNetwork default_network(const std::string& widths, std::span<const View> views) {
@@ -93,7 +37,8 @@ SumProductNetwork default_network(const std::string& widths, std::span<const Vie
   return group_network(groups);
 }
 
-SumProductNetwork network_of(const KernelOptions& options, const TrainingSet& data) {
+template <class Options>
+SumProductNetwork network_of(const Options& options, const TrainingSet& data) {
   if (options.network.empty()) return default_network(options.widths, data.views);
   std::vector<NamedView> views;
   for (const View& view : data.views) views.push_back({view.name, {{view.begin, view.end}}});
@@ -135,7 +80,8 @@ Classes classes_of(const TrainingSet& data, std::string_view method) {
   return classes;
 }
 
-MklControl control_of(const KernelOptions& options) {
+template <class Options>
+MklControl control_of(const Options& options) {
   MklControl control;
   control.svm.C = options.C;
   control.svm.tolerance = options.svm_tolerance;
@@ -178,9 +124,9 @@ TrainResult result_of(SumProductNetwork network, const std::vector<GramMatrix>& 
   return {std::make_unique<KernelPredictor>(std::move(parts)), report_of(fit), nullptr};
 }
 
-TrainResult train_spn(const SpnOptions& options, const TrainingSet& data, Executor& executor,
+TrainResult train_spn(const SpnMklOptions& options, const TrainingSet& data, Executor& executor,
                       RunControl& control) {
-  const auto classes = classes_of(data, "spn-mkl");
+  const auto classes = classes_of(data, SpnMklOptions::kMethod);
   auto network = network_of(options, data);
   const auto paths = network.paths(options.max_paths);
   std::vector<std::vector<std::uint32_t>> lists;
@@ -198,10 +144,9 @@ TrainResult train_spn(const SpnOptions& options, const TrainingSet& data, Execut
 
 /// Methods over single kernels take the kernels of the network and leave its shape.
 template <class Options, class Fit>
-TrainResult train_one_layer(std::string_view method, const Options& options,
-                            const TrainingSet& data, Executor& executor, RunControl& control,
-                            const Fit& fit_kernels) {
-  const auto classes = classes_of(data, method);
+TrainResult train_one_layer(const Options& options, const TrainingSet& data, Executor& executor,
+                            RunControl& control, const Fit& fit_kernels) {
+  const auto classes = classes_of(data, Options::kMethod);
   auto network = one_layer_network(network_of(options, data).kernels());
   std::vector<std::vector<std::uint32_t>> lists;
   for (std::uint32_t k = 0; k < network.kernels().size(); ++k) lists.push_back({k});
@@ -212,34 +157,32 @@ TrainResult train_one_layer(std::string_view method, const Options& options,
   return result_of(std::move(network), grams, lists, fit, classes, data);
 }
 
-TrainResult train_lp(const LpOptions& options, const TrainingSet& data, Executor& executor,
+TrainResult train_lp(const LpMklOptions& options, const TrainingSet& data, Executor& executor,
                      RunControl& control) {
-  return train_one_layer("lp-mkl", options, data, executor, control,
-                         [&](const auto& kernels, const ClassLabels& labels) {
-                           return fit_lp(kernels, options.p, labels, control_of(options), executor,
-                                         control);
-                         });
+  return train_one_layer(
+      options, data, executor, control, [&](const auto& kernels, const ClassLabels& labels) {
+        return fit_lp(kernels, options.p, labels, control_of(options), executor, control);
+      });
 }
 
-TrainResult train_simple(const KernelOptions& options, const TrainingSet& data, Executor& executor,
-                         RunControl& control) {
-  return train_one_layer("simple-mkl", options, data, executor, control,
-                         [&](const auto& kernels, const ClassLabels& labels) {
-                           return fit_lp(kernels, 1.0, labels, control_of(options), executor,
-                                         control);
-                         });
+TrainResult train_simple(const SimpleMklOptions& options, const TrainingSet& data,
+                         Executor& executor, RunControl& control) {
+  return train_one_layer(
+      options, data, executor, control, [&](const auto& kernels, const ClassLabels& labels) {
+        return fit_lp(kernels, 1.0, labels, control_of(options), executor, control);
+      });
 }
 
-TrainResult train_average(const KernelOptions& options, const TrainingSet& data, Executor& executor,
-                          RunControl& control) {
-  return train_one_layer("average-mkl", options, data, executor, control,
-                         [&](const auto& kernels, const ClassLabels& labels) {
-                           return fit_average(kernels, labels, control_of(options).svm, executor,
-                                              control);
-                         });
+TrainResult train_average(const AverageMklOptions& options, const TrainingSet& data,
+                          Executor& executor, RunControl& control) {
+  return train_one_layer(
+      options, data, executor, control, [&](const auto& kernels, const ClassLabels& labels) {
+        return fit_average(kernels, labels, control_of(options).svm, executor, control);
+      });
 }
 
-std::uint64_t memory(const KernelOptions& options, const TrainingSet& data) {
+template <class Options>
+std::uint64_t memory(const Options& options, const TrainingSet& data) {
   const auto network = network_of(options, data);
   const std::size_t machines =
       data.codec == nullptr || data.codec->size() <= 2 ? 1 : data.codec->size();
@@ -252,21 +195,21 @@ std::uint64_t memory(const KernelOptions& options, const TrainingSet& data) {
 }  // namespace
 
 Method spn_mkl() {
-  return make_method<SpnOptions>(
-      "spn-mkl", "kernel weights of a sum-product network, learned with the machines", train_spn,
-      memory);
+  return make_method<SpnMklOptions>(
+      "kernel weights of a sum-product network, learned with the machines", train_spn,
+      memory<SpnMklOptions>);
 }
 Method lp_mkl() {
-  return make_method<LpOptions>("lp-mkl", "multiple kernel learning with an l_p norm", train_lp,
-                                memory);
+  return make_method<LpMklOptions>("multiple kernel learning with an l_p norm", train_lp,
+                                   memory<LpMklOptions>);
 }
 Method simple_mkl() {
-  return make_method<KernelOptions>(
-      "simple-mkl", "multiple kernel learning with an l_1 norm: few kernels", train_simple, memory);
+  return make_method<SimpleMklOptions>("multiple kernel learning with an l_1 norm: few kernels",
+                                       train_simple, memory<SimpleMklOptions>);
 }
 Method average_mkl() {
-  return make_method<KernelOptions>("average-mkl", "machines of the average of all kernels",
-                                    train_average, memory);
+  return make_method<AverageMklOptions>("machines of the average of all kernels", train_average,
+                                        memory<AverageMklOptions>);
 }
 
 }  // namespace margrove

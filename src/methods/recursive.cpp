@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "data/label_graph_reader.hpp"
-#include "margrove/node_weights.hpp"
+#include "margrove/linear_estimators.hpp"
 #include "methods/decision_tuning.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
@@ -15,62 +15,33 @@
 namespace margrove {
 namespace {
 
-struct HrOptions : CommonOptions, DecisionOptions {
-  std::string alpha = "uniform";
-  std::string dag = "additive";
-  std::string label_graph;
-  std::string anchor;
-  double tolerance = 1e-3;
-  int max_passes = 1000;
-  static auto fields() {
-    return std::tuple_cat(
-        CommonOptions::fields(), DecisionOptions::fields(),
-        std::tuple{
-            field(
-                "alpha", &HrOptions::alpha, Choices{},
-                "rule of the node weights: uniform (the paper's), leaves, power:RHO, directional, "
-                "maxmin, relaxed:T"),
-            field("dag", &HrOptions::dag, Choices{{"additive", "graph"}},
-                  "nodes with several parents: a leaf is the sum over all its ancestors, or every "
-                  "parent edge pulls; the same on trees"),
-            field("label_graph", &HrOptions::label_graph, Choices{},
-                  "instead of a hierarchy's edges: file of pairs of labels, one per line, whose "
-                  "machines pull each other (hr-svm: alternating solver)"),
-            field("anchor", &HrOptions::anchor, Choices{},
-                  "with a label graph: strength x of a pull towards zero, for all labels, or as "
-                  "LABEL=x,LABEL=x for some"),
-            field("tolerance", &HrOptions::tolerance, positive,
-                  "relative duality gap at which training stops; where nodes are solved in turn "
-                  "(alternating; hr-lr on label graphs without anchors): relative change of the "
-                  "objective"),
-            field("max_passes", &HrOptions::max_passes, at_least(1),
-                  "passes over all labels, at most"),
-        });
-  }
-};
-
-struct HrSvmOptions : HrOptions {
-  std::string loss = "hinge";
-  std::string solver = "joint";
-  static auto fields() {
-    return std::tuple_cat(
-        HrOptions::fields(),
-        std::tuple{
-            field("loss", &HrSvmOptions::loss, Choices{{"hinge", "squared-hinge"}},
-                  "loss of each row's margin"),
-            field("solver", &HrSvmOptions::solver, Choices{{"joint", "alternating"}},
-                  "dual coordinate descent over all leaves at once with a duality gap, or the "
-                  "paper's alternation between nodes"),
-        });
-  }
-};
-
 /// What the two methods' options come down to.
 struct Plan {
-  const HrOptions& options;
-  std::string loss;
+  HrSvmOptions options;  // of hr-lr too
+  PointLossKind loss;
   bool joint;
 };
+
+Plan plan_of(const HrSvmOptions& options) {
+  return {options, options.loss, options.solver == RecursiveSolver::joint};
+}
+
+Plan plan_of(const HrLrOptions& options) {
+  return {{.C = options.C,
+           .lambda = options.lambda,
+           .bias = options.bias,
+           .seed = options.seed,
+           .decision = options.decision,
+           .decision_folds = options.decision_folds,
+           .alpha = options.alpha,
+           .dag = options.dag,
+           .label_graph = options.label_graph,
+           .anchor = options.anchor,
+           .tolerance = options.tolerance,
+           .max_passes = options.max_passes},
+          PointLossKind::logistic,
+          false};
+}
 
 // Label graphs ------------------------------------------------------------------------------------
 
@@ -104,16 +75,20 @@ std::vector<double> parse_anchors(const std::string& text, const LabelCodec& cod
   return anchors;
 }
 
+void require_uniform(const NodeWeightRule& alpha, std::string_view where) {
+  require<InvalidOption>(alpha.kind == NodeWeightRule::Kind::uniform, "option alpha is ",
+                         alpha.to_text(), ", but must be uniform where ", where);
+}
+
 /// Over the labels of the codec. Nothing where there is no label graph.
-std::optional<SimilarityGraph> read_similarity_graph(const HrOptions& options,
+std::optional<SimilarityGraph> read_similarity_graph(const HrSvmOptions& options,
                                                      const LabelCodec& codec) {
   if (options.label_graph.empty()) {
     require<InvalidOption>(options.anchor.empty(), "option anchor is '", options.anchor,
                            "', but must not be given without label_graph");
     return std::nullopt;
   }
-  require<InvalidOption>(options.alpha == "uniform", "option alpha is ", options.alpha,
-                         ", but must be uniform where label_graph is given");
+  require_uniform(options.alpha, "label_graph is given");
   SimilarityGraph pull;
   pull.num_nodes = static_cast<std::uint32_t>(codec.size());
   pull.anchors = parse_anchors(options.anchor, codec);
@@ -124,7 +99,7 @@ std::optional<SimilarityGraph> read_similarity_graph(const HrOptions& options,
 }
 
 /// Labels are nodes of the label graph themselves: none is above another.
-LeafSets leaves_of(const HrOptions& options, const TrainingSet& data) {
+LeafSets leaves_of(const HrSvmOptions& options, const TrainingSet& data) {
   TrainingSet rows = data;
   if (!options.label_graph.empty()) rows.hierarchy = nullptr;
   return leaf_sets(rows);
@@ -139,8 +114,8 @@ struct Fit {
   FitReport report;
 };
 
-NodeWeights weights_of(const HrOptions& options, const LabelGraph& graph, RunControl* control) {
-  return node_weights(graph, NodeWeightRule::parse(options.alpha), {}, control);
+NodeWeights weights_of(const HrSvmOptions& options, const LabelGraph& graph, RunControl* control) {
+  return node_weights(graph, options.alpha, {}, control);
 }
 
 FitReport report_of(const RecursiveFit& fit) {
@@ -154,13 +129,12 @@ FitReport report_of(const RecursiveFit& fit) {
 }
 
 template <class Problem>
-RecursiveFit newton(const HrOptions& options, const Problem& problem, Executor& executor,
+RecursiveFit newton(const HrSvmOptions& options, const Problem& problem, Executor& executor,
                     RunControl& control) {
-  return train_joint_newton(problem,
-                            {.C = options.loss_weight(),
-                             .tolerance = options.tolerance,
-                             .max_passes = options.max_passes},
-                            executor, control);
+  return train_joint_newton(
+      problem,
+      {.C = loss_weight(options), .tolerance = options.tolerance, .max_passes = options.max_passes},
+      executor, control);
 }
 
 /// The paper's alternation, over the nodes of `graph`.
@@ -169,7 +143,7 @@ Fit alternate(const Plan& plan, const Problem& problem, LabelGraph graph, Execut
               RunControl& control) {
   AlternatingFit fit = train_alternating(problem,
                                          {.loss = plan.loss,
-                                          .C = plan.options.loss_weight(),
+                                          .C = loss_weight(plan.options),
                                           .tolerance = plan.options.tolerance,
                                           .max_passes = plan.options.max_passes,
                                           .seed = plan.options.seed},
@@ -192,7 +166,7 @@ Fit fit_along_edges(const Plan& plan, const CsrView& X, const LabelSets& sets,
                             .targets = leaves.candidates,
                             .row_weights = row_weights};
   LabelGraph flat = LabelGraph::flat(leaves.tree.graph.num_nodes());
-  if (plan.loss != "logistic" || !suits_joint_newton(problem)) {
+  if (plan.loss != PointLossKind::logistic || !suits_joint_newton(problem)) {
     return alternate(plan, problem, std::move(flat), executor, control);
   }
   RecursiveFit fit = newton(plan.options, problem, executor, control);
@@ -211,12 +185,12 @@ Fit fit_along_paths(const Plan& plan, const CsrView& X, const LabelSets& sets,
                           .alpha = result.alpha,
                           .targets = leaves.candidates,
                           .row_weights = row_weights};
-  if (plan.joint || (plan.loss == "logistic" && suits_joint_newton(problem))) {
-    RecursiveFit fit = plan.loss == "logistic"
+  if (plan.joint || (plan.loss == PointLossKind::logistic && suits_joint_newton(problem))) {
+    RecursiveFit fit = plan.loss == PointLossKind::logistic
                            ? newton(plan.options, problem, executor, control)
                            : train_joint_dual(problem,
                                               {.loss = plan.loss,
-                                               .C = plan.options.loss_weight(),
+                                               .C = loss_weight(plan.options),
                                                .tolerance = plan.options.tolerance,
                                                .max_passes = plan.options.max_passes,
                                                .seed = plan.options.seed},
@@ -234,9 +208,8 @@ Fit fit_along_paths(const Plan& plan, const CsrView& X, const LabelSets& sets,
 std::optional<SimilarityGraph> similarity_graph(const Plan& plan, const LabelCodec& codec,
                                                 const LabelGraph& hierarchy) {
   auto pull = read_similarity_graph(plan.options, codec);
-  if (pull || plan.options.dag != "graph" || hierarchy.is_tree()) return pull;
-  require<InvalidOption>(plan.options.alpha == "uniform", "option alpha is ", plan.options.alpha,
-                         ", but must be uniform where dag is graph");
+  if (pull || plan.options.dag != DagRule::graph || hierarchy.is_tree()) return pull;
+  require_uniform(plan.options.alpha, "dag is graph");
   return SimilarityGraph::of_hierarchy(hierarchy);
 }
 
@@ -271,8 +244,8 @@ TrainResult train(const Plan& plan, const TrainingSet& data, Executor& executor,
                        kept_weights(row_weights, rows), share);
     return std::make_unique<LinearPredictor>(parts_of(std::move(fit), leaves, 0, num_labels));
   };
-  Decision decision = tuned_decision(plan.options, X, leaves.sets, leaves.tree.label_of_node,
-                                     plan.options.seed, fit_part, executor, control);
+  Decision decision = tuned_decision(decision_options(plan.options), X, leaves.sets,
+                                     leaves.tree.label_of_node, fit_part, executor, control);
   Fit fit = fit_rows(X, leaves.sets, row_weights, control);
   TrainResult result;
   result.report = fit.report;
@@ -289,9 +262,9 @@ TrainResult train(const Plan& plan, const TrainingSet& data, Executor& executor,
 }
 
 /// Whether hr-lr is solved by the joint Newton method, as far as the label graph decides it.
-bool suits_joint_newton(const HrOptions& options, const TrainingSet& data, const LeafSets& leaves) {
+bool suits_joint_newton(const Plan& plan, const TrainingSet& data, const LeafSets& leaves) {
   const LabelGraph& graph = leaves.tree.graph;
-  if (const auto pull = similarity_graph({options, "logistic", false}, *data.codec, graph)) {
+  if (const auto pull = similarity_graph(plan, *data.codec, graph)) {
     SimilarityProblem problem;
     problem.graph = &*pull;
     problem.targets = leaves.candidates;
@@ -334,13 +307,11 @@ std::uint64_t memory(const TrainingSet& data, const LeafSets& leaves, Solver sol
 
 Method hr_svm() {
   Method method = make_method<HrSvmOptions>(
-      "hr-svm", "recursive regularisation: one-vs-rest classifiers pulled towards their relatives",
+      "recursive regularisation: one-vs-rest classifiers pulled towards their relatives",
       [](const HrSvmOptions& options, const TrainingSet& data, Executor& executor,
-         RunControl& control) {
-        return train({options, options.loss, options.solver == "joint"}, data, executor, control);
-      },
+         RunControl& control) { return train(plan_of(options), data, executor, control); },
       [](const HrSvmOptions& options, const TrainingSet& data) {
-        const bool joint = options.solver == "joint" && options.label_graph.empty();
+        const bool joint = options.solver == RecursiveSolver::joint && options.label_graph.empty();
         return memory(data, leaves_of(options, data),
                       joint ? Solver::joint_dual : Solver::alternating);
       });
@@ -350,17 +321,16 @@ Method hr_svm() {
 }
 
 Method hr_lr() {
-  Method method = make_method<HrOptions>(
-      "hr-lr", "recursive regularisation with logistic regression at the leaves",
-      [](const HrOptions& options, const TrainingSet& data, Executor& executor,
-         RunControl& control) {
-        return train({options, "logistic", false}, data, executor, control);
-      },
-      [](const HrOptions& options, const TrainingSet& data) {
-        const LeafSets leaves = leaves_of(options, data);
+  Method method = make_method<HrLrOptions>(
+      "recursive regularisation with logistic regression at the leaves",
+      [](const HrLrOptions& options, const TrainingSet& data, Executor& executor,
+         RunControl& control) { return train(plan_of(options), data, executor, control); },
+      [](const HrLrOptions& options, const TrainingSet& data) {
+        const Plan plan = plan_of(options);
+        const LeafSets leaves = leaves_of(plan.options, data);
         return memory(
             data, leaves,
-            suits_joint_newton(options, data, leaves) ? Solver::joint_newton : Solver::alternating);
+            suits_joint_newton(plan, data, leaves) ? Solver::joint_newton : Solver::alternating);
       });
   method.needs_hierarchy = true;
   method.hierarchy_substitute = "label_graph";

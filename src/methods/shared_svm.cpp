@@ -1,6 +1,7 @@
 // shared-svm: the structured SVM over paths or label sets whose node weights are learned (NHSVM,
 // section 6).
 
+#include "margrove/path_estimators.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
 #include "outputs/path/path_svm.hpp"
@@ -9,34 +10,11 @@
 namespace margrove {
 namespace {
 
-struct SharedSvmOptions : CommonOptions {
-  std::string task_loss = "zero-one";
-  double tolerance = 1e-3;
-  int max_rounds = 200;
-  int max_passes = 1000;
-  static auto fields() {
-    return std::tuple_cat(
-        CommonOptions::fields(),
-        std::tuple{
-            field(
-                "task_loss", &SharedSvmOptions::task_loss, Choices{{"zero-one", "hamming"}},
-                "what a wrong path costs: 1, or the number of nodes on one of the two paths only; "
-                "rows with several labels pay 1 for each wrong leaf"),
-            field("tolerance", &SharedSvmOptions::tolerance, positive,
-                  "relative duality gap of the joint problem at which training stops"),
-            field("max_rounds", &SharedSvmOptions::max_rounds, at_least(1),
-                  "changes of the node weights, at most"),
-            field("max_passes", &SharedSvmOptions::max_passes, at_least(1),
-                  "passes over the rows for one choice of node weights, at most"),
-        });
-  }
-};
-
 TrainResult train(const SharedSvmOptions& options, const TrainingSet& data, Executor& executor,
                   RunControl& control) {
   const LeafSets leaves = without_common_roots(leaf_sets(data));
-  const SharedNormSvmOptions solver{.task_loss = options.task_loss,
-                                    .C = options.loss_weight(),
+  const SharedNormSvmOptions solver{.task_loss = std::string(name_of(options.task_loss)),
+                                    .C = loss_weight(options),
                                     .tolerance = options.tolerance,
                                     .max_rounds = options.max_rounds,
                                     .max_passes = options.max_passes,
@@ -70,8 +48,7 @@ std::uint64_t memory(const SharedSvmOptions&, const TrainingSet& data) {
 
 Method shared_svm() {
   Method method = make_method<SharedSvmOptions>(
-      "shared-svm", "structured SVM with shared norm: node weights learned with the classifiers",
-      train, memory);
+      "structured SVM with shared norm: node weights learned with the classifiers", train, memory);
   method.needs_hierarchy = true;
   return method;
 }

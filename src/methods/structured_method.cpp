@@ -205,7 +205,6 @@ std::unique_ptr<Examples> read_examples(const std::vector<std::string>& paths,
 
 Method structured() {
   Method method = make_method<StructuredOptions>(
-      "structured",
       "structured SVM with a surrogate of margin and loss: sequences, pairwise label sets, "
       "hierarchical label sets, dependency trees",
       train, memory);

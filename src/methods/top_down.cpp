@@ -13,28 +13,6 @@
 namespace margrove {
 namespace {
 
-struct TopDownOptions : CommonOptions, DecisionOptions {
-  double tolerance = 1e-3;
-  int max_passes = 1000;
-  std::string loss = "hinge";
-  int beam = 1;
-  static auto fields() {
-    return std::tuple_cat(
-        CommonOptions::fields(), DecisionOptions::fields(),
-        std::tuple{
-            field("tolerance", &TopDownOptions::tolerance, positive,
-                  "relative duality gap at which training of a node stops"),
-            field("max_passes", &TopDownOptions::max_passes, at_least(1),
-                  "passes over the rows of a node, at most"),
-            field("loss", &TopDownOptions::loss, Choices{{"hinge", "squared-hinge"}},
-                  "loss of each row's margin"),
-            field("beam", &TopDownOptions::beam, at_least(0),
-                  "paths to keep at each step down, those with the largest sums of "
-                  "log sigmoid(margin); 1: greedy, 0: all"),
-        });
-  }
-};
-
 /// The children of one node (or the roots, whose parent is nobody) that have data, and the rows
 /// below them.
 struct Family {
@@ -137,7 +115,7 @@ struct FamilyFit {
   std::vector<Weight> weights;  // by feature, then node
 };
 
-FamilyFit fit_family(const TopDownOptions& options, const Family& family, const CsrView& X,
+FamilyFit fit_family(const TopDownSvmOptions& options, const Family& family, const CsrView& X,
                      std::span<const double> row_weights, Executor& executor, RunControl& control) {
   const NarrowRows rows = narrow(X, family.rows);
   const std::vector<double> weights = kept_weights(row_weights, family.rows);
@@ -147,7 +125,7 @@ FamilyFit fit_family(const TopDownOptions& options, const Family& family, const 
   result.fit =
       train_one_vs_rest(rows.X, family.sets, static_cast<std::uint32_t>(family.children.size()),
                         {.loss = options.loss,
-                         .C = options.loss_weight(),
+                         .C = loss_weight(options),
                          .tolerance = options.tolerance,
                          .max_passes = options.max_passes,
                          .seed = options.seed},
@@ -195,7 +173,7 @@ WeightMatrix weights_of(std::vector<FamilyFit>& fits, std::uint32_t num_features
 }
 
 /// X has its intercept column; `sets` holds leaves of `graph`.
-Fit fit_rows(const TopDownOptions& options, const LabelGraph& graph, const CsrView& X,
+Fit fit_rows(const TopDownSvmOptions& options, const LabelGraph& graph, const CsrView& X,
              const LabelSets& sets, std::span<const double> row_weights, Executor& executor,
              RunControl& control) {
   constexpr std::size_t kManyRows = 4096;  // such a family is worth all threads
@@ -238,7 +216,7 @@ void require_tree(const TrainingSet& data) {
   }
 }
 
-TrainResult train(const TopDownOptions& options, const TrainingSet& data, Executor& executor,
+TrainResult train(const TopDownSvmOptions& options, const TrainingSet& data, Executor& executor,
                   RunControl& control) {
   require_tree(data);
   const LeafSets leaves = leaf_sets(data);
@@ -261,8 +239,8 @@ TrainResult train(const TopDownOptions& options, const TrainingSet& data, Execut
                        kept_weights(row_weights, rows), executor, share);
     return predictor_of(std::move(fit.weights), 0, {});
   };
-  Decision decision = tuned_decision(options, X, leaves.sets, leaves.tree.label_of_node,
-                                     options.seed, fit_part, executor, control);
+  Decision decision = tuned_decision(decision_options(options), X, leaves.sets,
+                                     leaves.tree.label_of_node, fit_part, executor, control);
   Fit fit = fit_rows(options, graph, X, leaves.sets, row_weights, executor, control);
   TrainResult result;
   result.report = std::move(fit.report);
@@ -274,7 +252,7 @@ TrainResult train(const TopDownOptions& options, const TrainingSet& data, Execut
 /// The weights (a feature occurs in at most as many families as its rows have paths, and with few
 /// of the children for hinge), twice while they are put together, and the rows with the intercept
 /// and narrowed.
-std::uint64_t memory(const TopDownOptions&, const TrainingSet& data) {
+std::uint64_t memory(const TopDownSvmOptions&, const TrainingSet& data) {
   const LeafSets leaves = leaf_sets(data);
   const auto families = families_of(leaves.tree.graph, leaves.sets);
   std::uint64_t weights = 0;
@@ -291,9 +269,8 @@ std::uint64_t memory(const TopDownOptions&, const TrainingSet& data) {
 }  // namespace
 
 Method top_down_svm() {
-  Method method = make_method<TopDownOptions>(
-      "top-down-svm", "one-vs-rest classifiers among the children of each node, from the top down",
-      train, memory);
+  Method method = make_method<TopDownSvmOptions>(
+      "one-vs-rest classifiers among the children of each node, from the top down", train, memory);
   method.needs_hierarchy = true;
   return method;
 }

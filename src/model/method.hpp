@@ -1,18 +1,11 @@
 #pragma once
-// The methods that can be trained, and how one is added: a .cpp file in src/model with
+// The methods that can be trained, and how one is added: its options in include/margrove
+// (linear_estimators.hpp shows how) and a .cpp file in src/methods with
 //
-//   struct HsvmOptions : CommonOptions {
-//     double tolerance = 1e-3;
-//     static auto fields() {
-//       return std::tuple_cat(CommonOptions::fields(), std::tuple{
-//           field("tolerance", &HsvmOptions::tolerance, positive, "relative duality gap to
-//           reach")});
-//     }
-//   };
-//   TrainResult train_hsvm(const HsvmOptions&, const TrainingSet&, Executor&, RunControl&);
-//   std::uint64_t hsvm_memory(const HsvmOptions&, const TrainingSet&);
+//   TrainResult train_hsvm(const HSvmOptions&, const TrainingSet&, Executor&, RunControl&);
+//   std::uint64_t hsvm_memory(const HSvmOptions&, const TrainingSet&);
 //   Method hsvm() {
-//     return make_method<HsvmOptions>("hsvm", "hierarchical SVM ...", train_hsvm, hsvm_memory);
+//     return make_method<HSvmOptions>("hierarchical SVM ...", train_hsvm, hsvm_memory);
 //   }
 //
 // and its name in the list of src/methods/registry.cpp. The CLI, the Python package and the
@@ -27,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "margrove/common_options.hpp"
 #include "margrove/control.hpp"
 #include "margrove/executor.hpp"
 #include "margrove/options.hpp"
@@ -58,25 +52,14 @@ struct TrainResult {
   std::shared_ptr<const FitState> state;  // if the training set asked for it
 };
 
-/// Options that every linear method shares. Derive and join the tables with std::tuple_cat.
+/// The options of margrove/common_options.hpp, to derive from.
 struct CommonOptions {
   double C = 1.0;
   double lambda = 0;
   double bias = 1.0;
   std::uint64_t seed = 0;
-  static auto fields() {
-    return std::tuple{
-        field("C", &CommonOptions::C, positive,
-              "loss weight: the objective is the regulariser plus C times the sum of the losses"),
-        field("lambda", &CommonOptions::lambda, non_negative,
-              "regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used"),
-        field("bias", &CommonOptions::bias, non_negative,
-              "value of the appended constant feature, regularised like the others; 0: none"),
-        field("seed", &CommonOptions::seed, at_least(0), "seed of the random order of visits"),
-    };
-  }
-  /// C, or 1 / (2 lambda) where lambda is given.
-  double loss_weight() const { return lambda > 0 ? 1 / (2 * lambda) : C; }
+  static auto fields() { return common_fields<CommonOptions>(); }
+  double loss_weight() const { return margrove::loss_weight(*this); }
 };
 
 /// One method with its options, ready to be set and trained.
@@ -116,9 +99,10 @@ const std::vector<Method>& methods();
 /// Throws InvalidOption listing the names there are.
 const Method& find_method(std::string_view name);
 
-/// A method from an options struct (its fields() is the table) and two functions of it.
+/// A method from an options struct (kMethod is its name and fields() its table) and two functions
+/// of it.
 template <class Options, class Train, class Memory>
-Method make_method(std::string name, std::string summary, Train train, Memory memory) {
+Method make_method(std::string summary, Train train, Memory memory) {
   class Run final : public MethodRun {
    public:
     Run(Train train_function, Memory memory_function)
@@ -139,7 +123,7 @@ Method make_method(std::string name, std::string summary, Train train, Memory me
     Train train_;
     Memory memory_;
   };
-  return {std::move(name),
+  return {std::string(Options::kMethod),
           std::move(summary),
           [train, memory] { return std::make_unique<Run>(train, memory); },
           /*needs_hierarchy=*/false,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -19,6 +20,7 @@
 namespace margrove {
 
 struct StructuredOptions : CommonOptions {
+  static constexpr std::string_view kMethod = "structured";
   std::string model = "chain";
   std::string surrogate = "margin";
   std::string search = "auto";

@@ -290,7 +290,7 @@ class AlternatingDescent {
         options_(options),
         executor_(executor),
         control_(control),
-        kind_(point_loss_from_string(options.loss)),
+        kind_(options.loss),
         squared_norms_(squared_norms(X_)),
         target_of_(shared.num_nodes, kNone),
         positives_(detail::rows_of_targets(shared.labels, shared.targets, shared.num_nodes,

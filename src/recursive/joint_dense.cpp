@@ -67,7 +67,7 @@ class JointDense {
       : options_(options),
         problem_(problem),
         graph_(*problem.graph),
-        hinge_(options.loss == "hinge"),
+        hinge_(options.loss == PointLossKind::hinge),
         executor_(executor),
         used_(used_columns(problem.X, 1.0)),
         X_(used_.X.view()),

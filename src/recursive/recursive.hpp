@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "data/weight_matrix.hpp"
@@ -14,6 +13,7 @@
 #include "margrove/executor.hpp"
 #include "margrove/label_graph.hpp"
 #include "margrove/options.hpp"
+#include "margrove/point_loss_kind.hpp"
 
 namespace margrove {
 
@@ -29,14 +29,14 @@ struct AdditiveProblem {
 };
 
 struct JointDualOptions {
-  std::string loss = "hinge";
+  PointLossKind loss = PointLossKind::hinge;
   double C = 1.0;
   double tolerance = 1e-3;
   int max_passes = 1000;
   std::uint64_t seed = 0;
   static auto fields() {
     return std::tuple{
-        field("loss", &JointDualOptions::loss, Choices{{"hinge", "squared-hinge"}},
+        field("loss", &JointDualOptions::loss, {PointLossKind::hinge, PointLossKind::squared_hinge},
               "loss of each row's margin"),
         field("C", &JointDualOptions::C, positive, "weight of the loss against the regulariser"),
         field("tolerance", &JointDualOptions::tolerance, positive,
@@ -125,15 +125,14 @@ bool suits_joint_newton(const AdditiveProblem& problem);
 bool suits_joint_newton(const SimilarityProblem& problem);
 
 struct AlternatingOptions {
-  std::string loss = "logistic";
+  PointLossKind loss = PointLossKind::logistic;
   double C = 1.0;
   double tolerance = 1e-4;
   int max_passes = 200;
   std::uint64_t seed = 0;
   static auto fields() {
     return std::tuple{
-        field("loss", &AlternatingOptions::loss, Choices{{"hinge", "squared-hinge", "logistic"}},
-              "loss of each row's margin"),
+        field("loss", &AlternatingOptions::loss, "loss of each row's margin"),
         field("C", &AlternatingOptions::C, positive, "weight of the loss against the regulariser"),
         field("tolerance", &AlternatingOptions::tolerance, positive,
               "relative change of the objective over one pass at which training ends"),

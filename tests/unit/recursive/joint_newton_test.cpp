@@ -182,8 +182,9 @@ TEST(JointNewton, a_forest_of_single_leaves_gives_the_one_vs_rest_objective) {
   Executor executor;
   RunControl control;
   const auto joint = fit_of(instance, {.tolerance = 1e-5});
-  const auto flat = train_one_vs_rest(instance.X, instance.labels, 20,
-                                      {.loss = "logistic", .tolerance = 1e-5}, executor, control);
+  const auto flat =
+      train_one_vs_rest(instance.X, instance.labels, 20,
+                        {.loss = PointLossKind::logistic, .tolerance = 1e-5}, executor, control);
   EXPECT_NEAR(joint.primal, flat.primal, 1e-5 * flat.primal);
 }
 
