@@ -3,8 +3,8 @@
 
 Counted are the names of types, functions, concepts and constants that include/margrove declares in
 namespace margrove; overloads count once, and margrove::detail, which is not for users, not at all.
-With a path to the shared library, its dynamic symbols must be margrove's own, or come from templates
-of the standard library.
+With a path to the shared library, its dynamic symbols must be margrove's own, or come from
+templates of the standard library.
 
 usage: tools/check_public.py [--list] [--library FILE]
 """
@@ -19,7 +19,9 @@ ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 130
 
 COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|^\s*#[^\n]*', re.S | re.M)
-TYPE = re.compile(r"\b(?:class|struct|enum class|enum|concept|using)\s+(?:\w+\s+)*?(\w+)\s*(?:$|[:=])")
+TYPE = re.compile(
+    r"\b(?:class|struct|enum class|enum|concept|using)\s+(?:\w+\s+)*?(\w+)\s*(?:$|[:=])"
+)
 FUNCTION = re.compile(r"\b(operator\W+|[A-Za-z_]\w*)\s*\(")
 CONSTANT = re.compile(r"\b(?:constexpr|const|extern)\b.*?\b(\w+)\s*(?:$|[={])")
 TEMPLATE_HEAD = re.compile(r"\btemplate\s*<")
@@ -40,7 +42,7 @@ def name_of(declaration: str) -> str | None:
     """The name that a declaration at namespace scope gives; None for specialisations."""
     if "<>" in declaration.replace(" ", "") and "template" in declaration:
         return None
-    text = " ".join(without_template_heads(declaration).split())
+    text = " ".join(without_template_heads(declaration).replace(" final", "").split())
     match = TYPE.search(text) or FUNCTION.search(text) or CONSTANT.search(text)
     return match[1].strip() if match else None
 
@@ -102,7 +104,10 @@ def main() -> int:
         print(f"{total} public names in {len(names)} headers")
     failed = total > LIMIT
     if failed:
-        print(f"include/margrove declares {total} names, but at most {LIMIT} are allowed", file=sys.stderr)
+        print(
+            f"include/margrove declares {total} names, but at most {LIMIT} are allowed",
+            file=sys.stderr,
+        )
     if arguments.library:
         for name in foreign_symbols(arguments.library):
             failed = True

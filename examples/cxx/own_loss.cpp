@@ -7,13 +7,14 @@
 #include "data.hpp"
 
 constexpr int kGrades = 5;
-using Cost = double (*)(int given, int truth);
+double zero_one(int a, int b) { return a != b; }
+double squares(int a, int b) { return (a - b) * (a - b); }
 
 struct Oracle {
   using Labelling = int;
   std::array<double, kGrades> f;
   int grade;
-  Cost cost;
+  double (*cost)(int given, int truth);
   margrove::Candidate<int> at(int y) const { return {y, f[y] - f[grade], cost(y, grade)}; }
   margrove::Candidate<int> truth() const { return at(grade); }
   margrove::Candidate<int> argmax(double w_m, double w_g) const {
@@ -28,7 +29,7 @@ struct Grading {
   using Labelling = int;
   struct Workspace {};
   std::vector<Essay> essays;
-  Cost cost;
+  double (*cost)(int given, int truth);
   std::size_t num_examples() const { return essays.size(); }
   std::size_t num_weights() const { return 2 * kGrades; }
   int truth(std::size_t i) const { return essays[i].grade; }
@@ -46,16 +47,13 @@ struct Grading {
 };
 
 int main() {
-  const Cost zero_one = [](int a, int b) { return double(a != b); };
-  const Cost squared = [](int a, int b) { return double((a - b) * (a - b)); };
-  for (const Cost cost : {zero_one, squared}) {
-    const auto [w, fit] =
-        margrove::train_structured(Grading{graded_essays(500, 1), cost}, {.C = 1});
-    const Grading fresh{graded_essays(500, 2), squared};
-    Grading::Workspace workspace;
+  for (const auto& [name, cost] :
+       {std::pair("0-1 loss", &zero_one), std::pair("squares", &squares)}) {
+    const auto [w, fit] = margrove::train_structured(Grading{graded_essays(500, 1), cost});
+    const Grading fresh{graded_essays(500, 2), squares};
+    Grading::Workspace none;
     double sum = 0;
-    for (int i = 0; i < 500; ++i) sum += fresh.oracle(i, {w}, workspace).argmax(1, 0).g;
-    std::printf("trained with %s: mean squared distance %.3f\n",
-                cost == squared ? "squared distance" : "0-1 loss", sum / 500);
+    for (int i = 0; i < 500; ++i) sum += fresh.oracle(i, {w}, none).argmax(1, 0).g;
+    std::printf("trained with %s: mean squared distance %.3f\n", name, sum / 500);
   }
 }

@@ -104,8 +104,8 @@ struct Explanation {
 struct ModelParts;
 
 /// Immutable but for assignment; safe to use from many threads. Label ids are those of labels().
-/// Every function of rows throws InvalidInput for rows of the wrong kind (text where the model takes
-/// numbers, or the reverse) and for models of sentences, which take files instead.
+/// Every function of rows throws InvalidInput for rows of the wrong kind (text where the model
+/// takes numbers, or the reverse) and for models of sentences, which take files instead.
 class Model {
  public:
   /// Throws ModelFileError with the path unless the file holds a model that can be used.
@@ -113,7 +113,7 @@ class Model {
   /// Writes the whole file or none. Throws InvalidInput with the system's reason.
   void save(const std::string& path) const;
 
-  std::string_view method() const;  // "nhsvm"
+  const std::string& method() const;  // "nhsvm"
   /// Names and values of all options it was trained with.
   const std::vector<std::pair<std::string, std::string>>& options() const;
   const LabelCodec& labels() const;
@@ -141,8 +141,9 @@ class Model {
   /// method cannot be explained.
   Explanation explain(const Rows& rows, std::size_t i, LabelId label,
                       std::size_t num_strongest = 10) const;
-  /// How good predicted sets are. Labels are ids of labels(); those of the truth from there on count
-  /// as unknown, so that a reader may be given labels() as its codec. Throws as compute_metrics().
+  /// How good predicted sets are. Labels are ids of labels(); those of the truth from there on
+  /// count as unknown, so that a reader may be given labels() as its codec. Throws as
+  /// compute_metrics().
   Metrics evaluate(const LabelSets& truth, const LabelSets& predicted) const;
   /// Models of sentences: the predictions of the examples in a file, in the file's format. Throws
   /// InvalidInput for models of rows.

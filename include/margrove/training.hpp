@@ -40,10 +40,10 @@ struct TrainingData {
 
 /// Deterministic for given options and data, whatever executor.size() is, unless `control` ends it
 /// early: then the best weights so far come back, and report().stop says why. A row of weight 2
-/// counts as the row twice, one of weight 0 not at all. Throws InvalidOption (a value out of range, a
-/// method without the hierarchy that it needs) and InvalidInput (a label that is no node of the
+/// counts as the row twice, one of weight 0 not at all. Throws InvalidOption (a value out of range,
+/// a method without the hierarchy that it needs) and InvalidInput (a label that is no node of the
 /// hierarchy, weights that are not numbers >= 0, ...).
-Model train(const Estimator& estimator, TrainingData data,
-            Executor& executor = Executor::serial(), RunControl* control = nullptr);
+Model train(const Estimator& estimator, TrainingData data, Executor& executor = Executor::serial(),
+            RunControl* control = nullptr);
 
 }  // namespace margrove MARGROVE_API

@@ -81,7 +81,7 @@ Model Model::load(const std::string& path) {
 }
 void Model::save(const std::string& path) const { save_model(*parts_, path); }
 
-std::string_view Model::method() const { return parts_->method; }
+const std::string& Model::method() const { return parts_->method; }
 const std::vector<std::pair<std::string, std::string>>& Model::options() const {
   return parts_->options;
 }

@@ -51,8 +51,8 @@ std::unique_ptr<MethodRun> start(const Method& method, const Estimator& estimato
 
 Model train(const Estimator& estimator, TrainingData data, Executor& executor,
             RunControl* control) {
-  const Method& method = find_method(
-      std::visit([](const auto& options) { return options.kMethod; }, estimator));
+  const Method& method =
+      find_method(std::visit([](const auto& options) { return options.kMethod; }, estimator));
   const auto run = start(method, estimator);
   PreprocessingOptions preprocessing;
   preprocessing.text = std::holds_alternative<TextDataset>(data.rows);
@@ -60,8 +60,8 @@ Model train(const Estimator& estimator, TrainingData data, Executor& executor,
   preprocessing.normalize = !preprocessing.text && data.scaling == RowScaling::unit_norm;
   preprocessing.min_document_frequency = data.tfidf.min_document_frequency;
   preprocessing.sublinear_tf = data.tfidf.sublinear_tf;
-  PreparedRows prepared = prepare_rows(
-      raw_rows(std::move(data.rows)), data.hierarchy ? &*data.hierarchy : nullptr, preprocessing);
+  PreparedRows prepared = prepare_rows(raw_rows(std::move(data.rows)),
+                                       data.hierarchy ? &*data.hierarchy : nullptr, preprocessing);
   if (!data.row_weights.empty()) weigh(prepared, data.row_weights);
   RunControl unlimited;
   return Model(std::make_unique<ModelParts>(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tools import check_docs, check_includes, check_sources
+from tools import check_docs, check_includes, check_public, check_sources
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -43,7 +43,7 @@ def test_includes_of_earlier_rooms_and_of_the_own_room_are_fine(tmp_path: Path) 
 
 
 def test_rooms_of_one_rank_do_not_include_one_another(tmp_path: Path) -> None:
-    file = write(tmp_path, "src/io/x.cpp", '#include "margrove/metrics.hpp"\n')
+    file = write(tmp_path, "src/io/x.cpp", '#include "margrove/significance.hpp"\n')
     assert len(check_includes.violations(tmp_path, [file])) == 1
 
 
@@ -115,3 +115,37 @@ def test_a_failing_command_and_a_wrong_output_are_reported(tmp_path: Path) -> No
         "the command printed",
         "exit code 1",
     ]
+
+
+def test_public_names_are_types_functions_concepts_and_constants(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "include/margrove/x.hpp",
+        """
+        namespace margrove MARGROVE_API {  // namespace of all
+        class Ahead;
+        struct Plain final : Base { int member(int); };
+        enum class Kind { a, b };
+        template <class T>
+        concept Fits = requires(const T& t) { { t.f() } -> std::same_as<int>; };
+        template <>
+        inline constexpr auto kNames<Kind> = std::array{1};
+        inline const Range positive{[](double x) { return x > 0; }, "> 0"};
+        using Id = std::uint32_t;
+        std::vector<double> sums(const Plain& plain, std::span<const int> more = {});
+        double sums(int other);
+        namespace detail { void hidden(); }
+        }
+        """,
+    )
+    assert check_public.public_names(tmp_path) == {
+        "x.hpp": ["Ahead", "Fits", "Id", "Kind", "Plain", "positive", "sums"]
+    }
+
+
+def test_a_quotation_that_differs_from_its_file_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```make from Makefile\nSHELL := /bin/bash\n```\n", encoding="utf-8")
+    assert check_docs.errors_of_quotes(page) == []
+    page.write_text("```make from Makefile\nSHELL := /bin/zsh\n```\n", encoding="utf-8")
+    assert check_docs.errors_of_quotes(page) == [f"{page}:1: Makefile reads otherwise"]
