@@ -141,11 +141,3 @@ def test_public_names_are_types_functions_concepts_and_constants(tmp_path: Path)
     assert check_public.public_names(tmp_path) == {
         "x.hpp": ["Ahead", "Fits", "Id", "Kind", "Plain", "positive", "sums"]
     }
-
-
-def test_a_quotation_that_differs_from_its_file_is_found(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text("```make from Makefile\nSHELL := /bin/bash\n```\n", encoding="utf-8")
-    assert check_docs.errors_of_quotes(page) == []
-    page.write_text("```make from Makefile\nSHELL := /bin/zsh\n```\n", encoding="utf-8")
-    assert check_docs.errors_of_quotes(page) == [f"{page}:1: Makefile reads otherwise"]
