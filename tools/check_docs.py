@@ -7,7 +7,8 @@ the environment .venv active. A block that opens with ```text output must equal 
 before it printed to standard output; a line `...` stands for any lines and `…` for any characters
 within a line. A block in `sh run demo-data` is skipped, with a note, where demo-data/ is absent.
 A block that opens with ```cpp of=PATH (or another language) must equal that file of the repository,
-which is compiled or run elsewhere; --quote writes the files into such blocks.
+which is compiled or run elsewhere; --quote writes the files into such blocks. One with part-of=PATH
+must be some lines of the file.
 
 usage: tools/check_docs.py [--quote] [FILE...]
 """
@@ -72,6 +73,11 @@ def wrong_quotes(page: Path) -> list[str]:
     """The blocks that differ from the files they quote."""
     errors = []
     for block in blocks_of(page.read_text(encoding="utf-8")):
+        parts = [
+            word.removeprefix("part-of=") for word in block.info if word.startswith("part-of=")
+        ]
+        if parts and block.text not in (ROOT / parts[0]).read_text(encoding="utf-8"):
+            errors.append(f"{page.relative_to(ROOT)}:{block.line}: {parts[0]} has no such lines")
         file = quoted_file(block)
         if file is not None and (not file.is_file() or file.read_text("utf-8") != block.text):
             errors.append(

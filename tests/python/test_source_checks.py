@@ -108,6 +108,18 @@ def test_quotes_must_equal_their_files(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(check_docs.check_page(page)[1]) == 2
 
 
+def test_quoted_lines_must_be_in_their_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_docs, "ROOT", tmp_path)
+    (tmp_path / "a.cpp").write_text("int a;\nint b;\n", encoding="utf-8")
+    page = tmp_path / "page.md"
+    page.write_text("```cpp part-of=a.cpp\nint b;\n```\n", encoding="utf-8")
+    assert check_docs.check_page(page) == (0, [])
+    page.write_text("```cpp part-of=a.cpp\nint c;\n```\n", encoding="utf-8")
+    assert check_docs.check_page(page)[1] == ["page.md:1: a.cpp has no such lines"]
+
+
 def test_output_is_compared_up_to_wildcards() -> None:
     assert check_docs.matches("a\n...\nz … s\n", "a\nb\nc\nz 1.5 s\n")
     assert check_docs.matches("a\n...\nb\n", "a\nb\n")
