@@ -3,7 +3,7 @@
 //
 // Labels are ids of one codec. Ids below hierarchy.num_nodes() are nodes of the hierarchy as it was
 // given (before leaves are spawned: a spawned leaf is counted as its inner label); ids from there
-// on are labels that the model does not know, which no prediction can match.
+// on are labels the model has never heard of, which no prediction can hit.
 
 #include <array>
 #include <cstdint>
@@ -32,9 +32,6 @@ struct Metrics {
   double hierarchical_recall = 0;
   double hierarchical_f1 = 0;
 };
-
-/// All metrics except `examples`, under the names that front ends show.
-std::array<std::pair<std::string_view, double>, 9> named_values(const Metrics& metrics);
 
 /// One label's counts over all rows.
 struct LabelScore {

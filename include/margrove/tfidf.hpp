@@ -14,12 +14,6 @@
 
 namespace margrove MARGROVE_API {
 
-/// Calls visit(word) for every maximal run of letters, digits and underscores of valid UTF-8,
-/// lower-cased character by character. Letters and digits are those of Unicode. The word is valid
-/// during the call only.
-template <class Visit>
-void for_each_word(std::string_view text, const Visit& visit);
-
 struct TfidfOptions {
   int min_document_frequency = 1;
   bool sublinear_tf = true;
@@ -33,8 +27,8 @@ struct TfidfOptions {
   }
 };
 
-/// What is done to rows before training and again before prediction, as plain data that is stored
-/// in model files. It is fitted on training rows only.
+/// What is done to rows before training and again before prediction. Plain data, to be stored in
+/// model files. Fitted on training rows only.
 ///
 /// tf-idf: x_j = tf_j * idf_j, idf_j = ln((1 + rows) / (1 + rows with j)) + 1, then unit L2 norm.
 /// Words or columns that were not in enough training rows are left out; rows without any known
@@ -62,24 +56,5 @@ struct Preprocessing {
   /// vocabulary ascending, one finite idf >= 0 per word.
   void check() const;
 };
-
-/// Scales every row to unit L2 norm; rows of zeros stay as they are.
-void normalize_rows(CsrMatrix& X);
-
-namespace detail {
-/// Sets `word` to the lower-cased next word of `text` and returns the bytes used; `word` is empty
-/// at the end of the text.
-std::size_t next_word(std::string_view text, std::string& word);
-}  // namespace detail
-
-template <class Visit>
-void for_each_word(std::string_view text, const Visit& visit) {
-  std::string word;
-  for (;;) {
-    text.remove_prefix(detail::next_word(text, word));
-    if (word.empty()) return;
-    visit(std::string_view(word));
-  }
-}
 
 }  // namespace margrove MARGROVE_API

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/simd.hpp"
+#include "hierarchy/weight_paths.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
