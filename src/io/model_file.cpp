@@ -153,9 +153,9 @@ void save_model(const ModelParts& model, const std::string& path) {
     try {
       load_model(written);
     } catch (const ModelFileError& error) {
-      throw InvalidInput(
-          concat(path, ": the trained model cannot be used, and nothing was written: ",
-                 std::string_view(error.what()).substr(written.size() + 2)));
+      throw InvalidInput(concat(path,
+                                ": the trained model cannot be used, and nothing was written: ",
+                                std::string_view(error.what()).substr(written.size() + 2)));
     }
   });
 }

@@ -13,8 +13,8 @@ namespace margrove {
 inline constexpr std::uint64_t kModelFormatVersion = 1;
 
 /// Writes the whole file or changes nothing: what is written is read back before it takes the place
-/// of another file. Throws InvalidInput with the system's reason, or with that for which load_model()
-/// would refuse the model.
+/// of another file. Throws InvalidInput with the system's reason, or with that for which
+/// load_model() would refuse the model.
 void save_model(const ModelParts& model, const std::string& path);
 /// Throws ModelFileError with the path unless the file holds a model that can be used: no content
 /// makes it crash, hang, or allocate more than a small multiple of the file's size.
