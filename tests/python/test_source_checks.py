@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tools import check_docs, check_includes, check_sources
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -90,6 +92,20 @@ def test_blocks_know_their_words_text_and_line() -> None:
         check_docs.Block(["sh", "run"], "echo 1\n", 2),
         check_docs.Block(["text", "output"], "1\n", 5),
     ]
+
+
+def test_quotes_must_equal_their_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_docs, "ROOT", tmp_path)
+    (tmp_path / "a.cpp").write_text("int a;\nint b;\n", encoding="utf-8")
+    page = tmp_path / "page.md"
+    page.write_text("```cpp of=a.cpp\n```\n```cpp of=a.cpp\nint c;\n```\n", encoding="utf-8")
+    assert check_docs.check_page(page)[1] == [
+        f"page.md:{line}: a.cpp differs; tools/check_docs.py --quote copies it" for line in (1, 3)
+    ]
+    check_docs.quote_files(page)
+    assert check_docs.check_page(page) == (0, [])
+    (tmp_path / "a.cpp").unlink()
+    assert len(check_docs.check_page(page)[1]) == 2
 
 
 def test_output_is_compared_up_to_wildcards() -> None:
