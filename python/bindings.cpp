@@ -35,6 +35,7 @@
 #include "model/kernel_predictor.hpp"
 #include "model/linear_predictor.hpp"
 #include "model/tensor_parts.hpp"
+#include "outputs/registry.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -433,6 +434,18 @@ nb::list list_methods() {
   return list;
 }
 
+/// [(name, summary, form of the examples, their file format, [own option])]
+nb::list list_output_types() {
+  nb::list list;
+  for (const OutputType& type : output_types()) {
+    nb::list options;
+    for (const OptionInfo& option : type.start()->own_options().list()) options.append(option.name);
+    list.append(
+        nb::make_tuple(type.name, type.summary, name_of(type.form), type.file_format, options));
+  }
+  return list;
+}
+
 nb::tuple read_hierarchy_file(const std::string& path) {
   const Hierarchy hierarchy = read_hierarchy(path);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
@@ -459,6 +472,7 @@ NB_MODULE(_core, m) {
 
   m.attr("__version__") = MARGROVE_VERSION;
   m.def("methods", &py::list_methods);
+  m.def("output_types", &py::list_output_types);
   m.def("read_hierarchy", &py::read_hierarchy_file, "path"_a);
   m.def("merge_equal_rows", &py::merge_equal_rows, "X"_a.noconvert(), "labels"_a.noconvert(),
         "row_weights"_a.noconvert().none());

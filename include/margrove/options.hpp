@@ -171,12 +171,16 @@ class OptionTable {
  public:
   /// Refers to `options`, which must outlive the table.
   template <class Struct>
-  explicit OptionTable(Struct& options) {
+  explicit OptionTable(Struct& options) : OptionTable(options, Struct::fields()) {}
+  /// Of the fields in a tuple: where not all belong to the table, or some are known at run time.
+  template <class Struct, class... Fields>
+  OptionTable(Struct& options, const std::tuple<Fields...>& fields) {
     const Struct defaults = Struct();
-    std::apply([&](const auto&... each) { (add(options, defaults, each), ...); }, Struct::fields());
+    std::apply([&](const auto&... each) { (add(options, defaults, each), ...); }, fields);
   }
   /// Appends another struct's options; both must outlive the table. Names must not repeat.
-  void append(OptionTable other);
+  /// help_prefix: put before each help text.
+  void append(OptionTable other, std::string_view help_prefix = {});
 
   std::vector<OptionInfo> list() const;
   bool has(std::string_view name) const;
@@ -184,6 +188,8 @@ class OptionTable {
   void set(std::string_view name, std::string_view value);
   /// The present value as text that set() takes back to the same value.
   std::string get(std::string_view name) const;
+  /// Whether set() has set it.
+  bool is_given(std::string_view name) const;
   /// Throws InvalidOption naming the first option that is out of range.
   void validate() const;
 
@@ -193,8 +199,9 @@ class OptionTable {
     std::function<void(std::string_view)> set;
     std::function<std::string()> get;
     std::function<void()> validate;
+    bool is_given = false;
   };
-  const Entry& entry(std::string_view name) const;
+  std::size_t place_of(std::string_view name) const;  // in entries_; throws for an unknown name
 
   // A field may belong to a base class of Struct.
   template <class Struct, class Owner, class Value, class Constraint>

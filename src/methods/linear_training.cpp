@@ -125,19 +125,4 @@ LinearPredictor::Parts path_parts(const LeafSets& leaves, WeightMatrix weights, 
   return parts;
 }
 
-FitReport to_report(const StructuredFit& fit) {
-  FitReport report;
-  report.stop = fit.stop;
-  report.passes = fit.passes;
-  report.primal = fit.primal;
-  report.dual = fit.dual;
-  report.relative_gap = fit.relative_gap;
-  if (!std::isnan(fit.dual) && !fit.certified) {
-    report.warnings.push_back(
-        "not every search for the most violating labelling was exact: the gap may be larger than "
-        "reported");
-  }
-  return report;
-}
-
 }  // namespace margrove

@@ -10,7 +10,7 @@
 #include "margrove/label_graph.hpp"
 #include "model/linear_predictor.hpp"
 #include "model/method.hpp"
-#include "structured/structured_fit.hpp"
+#include "outputs/structured.hpp"
 
 namespace margrove {
 
@@ -54,7 +54,5 @@ std::vector<double> kept_weights(std::span<const double> row_weights,
 /// of the best label set.
 LinearPredictor::Parts path_parts(const LeafSets& leaves, WeightMatrix weights, double bias,
                                   std::uint32_t num_labels);
-
-FitReport to_report(const StructuredFit& fit);
 
 }  // namespace margrove

@@ -1,121 +1,14 @@
-#include "data/conll_reader.hpp"
+#include "outputs/tree/conllu_reader.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
-#include "data/input_file.hpp"
-#include "data/text_scan.hpp"
-#include "data/utf8.hpp"
+#include "data/sentence_lines.hpp"
 
 namespace margrove {
 namespace {
-using detail::is_blank;
 using detail::Line;
 using detail::quoted;
-
-bool is_blank_line(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), is_blank);
-}
-
-void require_text(const Line& line) {
-  const std::size_t nul = line.text.find('\0');
-  if (nul != std::string_view::npos) {
-    line.fail(line.text.data() + nul, "the line has a NUL byte, but must be UTF-8 text");
-  }
-  const std::size_t invalid = find_invalid_utf8(line.text);
-  if (invalid != std::string_view::npos) {
-    line.fail(line.text.data() + invalid, "byte is ", quoted(line.text.substr(invalid, 1)),
-              ", but the text must be valid UTF-8");
-  }
-}
-
-void split_at_tabs(std::string_view text, std::vector<std::string_view>& cells) {
-  for (;;) {
-    const std::size_t tab = text.find('\t');
-    cells.push_back(text.substr(0, tab));
-    if (tab == std::string_view::npos) return;
-    text.remove_prefix(tab + 1);
-  }
-}
-
-void split_at_blanks(std::string_view text, std::vector<std::string_view>& cells) {
-  for (;;) {
-    const std::size_t start = text.find_first_not_of(' ');
-    if (start == std::string_view::npos) return;
-    text.remove_prefix(start);
-    const std::size_t end = std::min(text.find(' '), text.size());
-    cells.push_back(text.substr(0, end));
-    text.remove_prefix(end);
-  }
-}
-
-void require_filled(const Line& line, const std::vector<std::string_view>& cells) {
-  for (std::size_t c = 0; c < cells.size(); ++c) {
-    if (cells[c].empty()) line.fail(cells[c].data(), "column ", c + 1, " is empty");
-  }
-}
-
-/// Calls parser.parse_line(line) for each line and parser.end_sentence() at the end.
-template <class Parser>
-auto read_lines(LineBlocks blocks, Parser parser) {
-  std::int64_t line_number = 0;
-  while (blocks.next()) {
-    detail::for_each_line(blocks.name(), blocks.text(), line_number,
-                          [&](const Line& line) { parser.parse_line(line); });
-  }
-  parser.end_sentence();
-  require(!parser.corpus.sentences.empty(), blocks.name(),
-          ": the file has no sentence, but must have at least one");
-  return std::move(parser.corpus);
-}
-
-class ColumnParser {
- public:
-  explicit ColumnParser(const ColumnOptions& options) : options_(options) {
-    if (options.tags != nullptr) corpus.tags = *options.tags;
-  }
-
-  void parse_line(const Line& line) {
-    if (is_blank_line(line.text) || line.text.starts_with("-DOCSTART-")) return end_sentence();
-    require_text(line);
-    cells_.clear();
-    if (line.text.find('\t') != std::string_view::npos) {
-      split_at_tabs(line.text, cells_);
-    } else {
-      split_at_blanks(line.text, cells_);
-    }
-    require_filled(line, cells_);
-    const std::size_t num_tags = options_.has_tags ? 1 : 0;
-    if (cells_.size() <= num_tags) {
-      line.fail(line.end(), "the line has one column, but must have a token and a tag");
-    }
-    if (first_line_ == 0) {
-      first_line_ = line.number;
-      corpus.num_columns = cells_.size() - num_tags;
-    }
-    if (cells_.size() != corpus.num_columns + num_tags) {
-      line.fail(line.end(), "the line has ", cells_.size(), " columns, but must have ",
-                corpus.num_columns + num_tags, " like line ", first_line_);
-    }
-    for (std::size_t c = 0; c < corpus.num_columns; ++c) sentence_.cells.emplace_back(cells_[c]);
-    if (options_.has_tags) sentence_.tags.push_back(corpus.tags.add(cells_.back()));
-  }
-
-  void end_sentence() {
-    if (sentence_.cells.empty()) return;
-    corpus.sentences.push_back(std::move(sentence_));
-    sentence_ = {};
-  }
-
-  ColumnCorpus corpus;
-
- private:
-  const ColumnOptions& options_;
-  ColumnSentence sentence_;
-  std::vector<std::string_view> cells_;
-  std::int64_t first_line_ = 0;
-};
 
 /// The ten columns of CoNLL-U.
 enum Column : std::size_t {
@@ -155,16 +48,16 @@ class DependencyParser {
   }
 
   void parse_line(const Line& line) {
-    if (is_blank_line(line.text)) return end_sentence();
-    require_text(line);
+    if (detail::is_blank_line(line.text)) return end_sentence();
+    detail::require_text(line);
     if (line.text.front() == '#') return;
     cells_.clear();
-    split_at_tabs(line.text, cells_);
+    detail::split_at_tabs(line.text, cells_);
     if (cells_.size() != kNumColumns) {
       line.fail(line.end(), "the line has ", cells_.size(), " columns, but must have ", kNumColumns,
                 " separated by tabs");
     }
-    require_filled(line, cells_);
+    detail::require_filled(line, cells_);
     if (is_range_or_empty_node(cells_[kId])) return;
     const std::size_t next = sentence_.num_words() + 1;
     if (!is_number(cells_[kId]) || to_number(cells_[kId]) != next) {
@@ -252,24 +145,17 @@ class DependencyParser {
   std::string source_;
   std::vector<Place> places_;  // of each word's head
 };
+
 }  // namespace
 
-ColumnCorpus read_columns(const std::string& path, const ColumnOptions& options) {
-  return read_lines(LineBlocks(open_file(path), path), ColumnParser(options));
-}
-
-ColumnCorpus parse_columns(std::string_view bytes, const std::string& name,
-                           const ColumnOptions& options) {
-  return read_lines(LineBlocks(open_memory(bytes, name), name), ColumnParser(options));
-}
-
 DependencyCorpus read_conllu(const std::string& path, const DependencyOptions& options) {
-  return read_lines(LineBlocks(open_file(path), path), DependencyParser(options));
+  return detail::read_sentences(LineBlocks(open_file(path), path), DependencyParser(options));
 }
 
 DependencyCorpus parse_conllu(std::string_view bytes, const std::string& name,
                               const DependencyOptions& options) {
-  return read_lines(LineBlocks(open_memory(bytes, name), name), DependencyParser(options));
+  return detail::read_sentences(LineBlocks(open_memory(bytes, name), name),
+                                DependencyParser(options));
 }
 
 bool is_projective(const std::vector<std::uint32_t>& heads) {
