@@ -147,9 +147,9 @@ void measure(const Problem& p, const LinearPredictor& model, const RawRows& rows
     std::vector<double> times{};
     double missed = 0, open = 0;  // sums: best less answer, bound less best
   };
-  std::vector<Goal> goals{{"in haste", SearchGoal::haste()},
-                          {"slack 0.1", {.slack = 0.1}},
-                          {"slack 0.01", {.slack = 0.01}}};
+  std::vector<Goal> goals{{"heuristic", SearchGoal::heuristic()},
+                          {"gap 0.1", {.gap = 0.1}},
+                          {"gap 0.01", {.gap = 0.01}}};
   num_rows = std::min(num_rows, X.num_rows());
   if (num_rows == 0) return;
   const std::size_t step = X.num_rows() / num_rows;

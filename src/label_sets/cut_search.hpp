@@ -96,7 +96,7 @@ class CutSearch {
   bool find_lower_cut(const TerminalProblem& p, std::uint32_t k);
   void improve_closure(const TerminalProblem& p);
   void improve_known(const TerminalProblem& p, std::span<const char> known);
-  double allowance() const { return std::max(tolerance_, goal_.allowance(best_value_)); }
+  double allowance() const { return std::max(tolerance_, goal_.allowed_gap(best_value_)); }
   void improve(const TerminalProblem& p);
   void consider(const TerminalProblem& p, double value);
   double change(const TerminalProblem& p, std::size_t t, std::uint32_t count) const;

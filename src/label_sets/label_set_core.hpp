@@ -92,7 +92,7 @@ class LabelSetSearch {
 
  private:
   void start(const LabelSetCore& core);
-  double allowance() const { return std::max(tolerance_, goal_.allowance(best_value_)); }
+  double allowance() const { return std::max(tolerance_, goal_.allowed_gap(best_value_)); }
   void branch_on_fractions(CoreRelaxation& relaxation, std::size_t programme_size);
   std::size_t count_free() const;
   bool relax(CoreRelaxation& relaxation);

@@ -384,10 +384,10 @@ BestLabelSet LabelSetInference::Impl::search_core(Scratch& s, const BranchLimits
                                                   const SearchGoal& goal) const {
   BestLabelSet result;
   const auto by_cuts =
-      s.cut_search.solve(s.core, goal.in_haste ? 1 : limits.on_cuts, goal, s.known);
+      s.cut_search.solve(s.core, goal.is_heuristic() ? 1 : limits.on_cuts, goal, s.known);
   result.num_branches = by_cuts.num_branches;
   result.bound = by_cuts.bound;
-  if (by_cuts.proven || goal.in_haste) {
+  if (by_cuts.proven || goal.is_heuristic()) {
     result.stage =
         by_cuts.num_branches == 1 ? InferenceStage::closure : InferenceStage::branch_and_bound;
     take_from(s.cut_search, s);
@@ -401,7 +401,7 @@ BestLabelSet LabelSetInference::Impl::search_core(Scratch& s, const BranchLimits
   take_from(s.search, s);
   result.bound = std::min(by_cuts.bound, std::max(by_cuts.left_bound, by_programmes.bound));
   if (by_programmes.proven) return result;
-  if (!goal.is_exact()) return result;
+  if (!goal.needs_best()) return result;
   result.stage = InferenceStage::ilp;
   result.bound = std::max(by_cuts.left_bound, by_programmes.left_bound);
   if (detail::solve_core_exactly(s.core, s.search.fixings(), s.program) &&
@@ -413,10 +413,11 @@ BestLabelSet LabelSetInference::Impl::search_core(Scratch& s, const BranchLimits
 }
 
 bool LabelSetInference::Impl::find_label_set(Scratch& s, const SearchGoal& goal) const {
-  if (goal.is_exact()) return false;
-  const auto by_cuts = s.cut_search.solve(s.core, 1, SearchGoal::haste());
+  if (goal.needs_best()) return false;
+  const auto by_cuts = s.cut_search.solve(s.core, 1, SearchGoal::heuristic());
   const double best = std::max(by_cuts.value, s.search.value());
-  if (!goal.in_haste && s.search.relaxation_bound() > best + goal.allowance(best)) return false;
+  if (!goal.is_heuristic() && s.search.relaxation_bound() > best + goal.allowed_gap(best))
+    return false;
   if (by_cuts.value >= s.search.value()) {
     take_from(s.cut_search, s);
   } else {

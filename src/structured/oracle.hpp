@@ -23,13 +23,13 @@ struct BoundedCandidate {
 };
 
 /// Optional: for less work than argmax, a labelling that is near enough to the best one, as the
-/// goal has it in w_m m + w_g g, and a bound that proves it. No proof but a valid bound where the
-/// goal allows haste.
+/// goal has it in w_m m + w_g g, and a bound that proves it. For a heuristic goal the bound is
+/// valid but may be far away.
 template <class O>
 concept BoundingOracle =
     Oracle<O> && requires(const O& oracle, double w_m, double w_g, const SearchGoal& goal) {
       {
-        oracle.good_argmax(w_m, w_g, goal)
+        oracle.approximate_argmax(w_m, w_g, goal)
       } -> std::same_as<BoundedCandidate<typename O::Labelling>>;
     };
 
@@ -40,8 +40,8 @@ concept EvaluatingOracle = Oracle<O> && requires(const O& oracle, const O::Label
   { oracle.evaluate(y) } -> std::same_as<Candidate<typename O::Labelling>>;
 };
 
-/// m, g and constant of a Candidate.
-struct Place {
+/// m, g and constant of a Candidate: all of it but the labelling.
+struct CandidateCriteria {
   double m, g, constant;
 };
 
@@ -49,9 +49,9 @@ struct Place {
 /// what block solvers refine their mixtures by.
 template <class O>
 concept NeighbourOracle =
-    EvaluatingOracle<O> &&
-    requires(const O& oracle, const O::Labelling& y, std::size_t part, std::vector<Place>& places) {
-      { oracle.neighbours(y, places) } -> std::same_as<void>;  // one per part
+    EvaluatingOracle<O> && requires(const O& oracle, const O::Labelling& y, std::size_t part,
+                                    std::vector<CandidateCriteria>& criteria) {
+      { oracle.neighbours(y, criteria) } -> std::same_as<void>;  // one per part
       { oracle.neighbour(y, part) } -> std::same_as<typename O::Labelling>;
     };
 

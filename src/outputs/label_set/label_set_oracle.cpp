@@ -86,10 +86,10 @@ void LabelSetModel::Oracle::load_rewards(double w_m, double w_g) const {
 }
 
 Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::argmax(double w_m, double w_g) const {
-  return good_argmax(w_m, w_g, {}).candidate;
+  return approximate_argmax(w_m, w_g, {}).candidate;
 }
 
-BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::good_argmax(
+BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::approximate_argmax(
     double w_m, double w_g, const SearchGoal& goal) const {
   load_rewards(w_m, w_g);
   Workspace& ws = *workspace_;
@@ -102,10 +102,12 @@ BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::good_argmax(
   if (model_->maximum_ == LabelSetMaximum::exact) {
     // Near the optimum many label sets are nearly tied, and proofs take seconds.
     const double usual = std::max(12.0, 100'000.0 / static_cast<double>(ws.rewards.size()));
-    const auto most_branches = static_cast<std::int64_t>(std::min(goal.patience * usual, 1e15));
-    const auto found = goal.is_exact() ? model_->inference_.best(ws.rewards, ws.inference, y.nodes)
-                                       : model_->inference_.good(ws.rewards, ws.inference, y.nodes,
-                                                                 of_sums, {}, {most_branches, 0});
+    const auto most_branches =
+        static_cast<std::int64_t>(std::min(goal.branch_limit_factor * usual, 1e15));
+    const auto found = goal.needs_best()
+                           ? model_->inference_.best(ws.rewards, ws.inference, y.nodes)
+                           : model_->inference_.good(ws.rewards, ws.inference, y.nodes, of_sums, {},
+                                                     {most_branches, 0});
     return {evaluate(y), found.bound + constant};
   }
   ws.z.resize(ws.rewards.size());

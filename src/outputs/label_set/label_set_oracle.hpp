@@ -47,7 +47,8 @@ class LabelSetModel {
    public:
     using Labelling = NodeShares;
     Candidate<Labelling> argmax(double w_m, double w_g) const;
-    BoundedCandidate<Labelling> good_argmax(double w_m, double w_g, const SearchGoal& goal) const;
+    BoundedCandidate<Labelling> approximate_argmax(double w_m, double w_g,
+                                                   const SearchGoal& goal) const;
     void steps(double w_m, double w_g, const Labelling& y, double weight,
                std::vector<Labelling>& steps) const;
     Candidate<Labelling> truth() const;

@@ -331,6 +331,10 @@ TEST(LabelSetInference, branching_finds_the_optimum_of_cbc) {
   EXPECT_GT(settled[InferenceStage::ilp], 1);
 }
 
+SearchGoal approximate(double gap, double gain_share, double floor) {
+  return {.accuracy = Accuracy::approximate, .gap = gap, .gain_share = gain_share, .floor = floor};
+}
+
 // Goals of every kind, at a true maximum of `best` and with `known` to start from.
 void expect_goals_met(const LabelSetInference& inference, const LabelGraph& graph,
                       std::span<const double> scores, double best, std::span<const NodeId> known,
@@ -339,17 +343,15 @@ void expect_goals_met(const LabelSetInference& inference, const LabelGraph& grap
   std::vector<NodeId> nodes;
   std::vector<double> z(graph.num_nodes());
   const double relaxed = inference.relaxed(scores, workspace, z).score;
-  for (const SearchGoal& goal :
-       {SearchGoal{.slack = 0.3}, SearchGoal{.slack = 0.01, .share = 0.5, .floor = best - 1},
-        SearchGoal{.slack = 1e-3, .share = 0.9, .floor = best}, SearchGoal{.in_haste = true},
-        SearchGoal::haste()}) {
+  for (const SearchGoal& goal : {SearchGoal{.gap = 0.3}, approximate(0.01, 0.5, best - 1),
+                                 approximate(1e-3, 0.9, best), SearchGoal::heuristic()}) {
     for (const auto from : {std::span<const NodeId>{}, known}) {
       const auto found = inference.good(scores, workspace, nodes, goal, from);
       expect_label_set(graph, scores, nodes, found.score);
       EXPECT_LE(found.score, best + 1e-7);
       EXPECT_GE(found.bound, best - 1e-7);
-      if (!goal.in_haste) {
-        EXPECT_LE(found.bound - found.score, goal.allowance(found.score) + 1e-7);
+      if (!goal.is_heuristic()) {
+        EXPECT_LE(found.bound - found.score, goal.allowed_gap(found.score) + 1e-7);
       }
       num_open += found.bound > found.score + 1e-7;
     }
@@ -369,8 +371,8 @@ void expect_goals_met(const LabelSetInference& inference, const LabelGraph& grap
     EXPECT_NEAR(found.score, score, 1e-9 * (1 + std::fabs(score)));
     EXPECT_LE(found.score, relaxed + 1e-7);
     EXPECT_GE(found.bound, relaxed - 1e-7);
-    if (!goal.in_haste) {
-      EXPECT_LE(found.bound - found.score, goal.allowance(found.score) + 1e-7);
+    if (!goal.is_heuristic()) {
+      EXPECT_LE(found.bound - found.score, goal.allowed_gap(found.score) + 1e-7);
     }
   }
 }
@@ -457,7 +459,7 @@ TEST(LabelSetInference, no_rounding_makes_the_empty_set_an_answer) {
     }
     const auto all = side_by_side(graphs, scores);
     const LabelSetInference inference(all.graph);
-    for (const SearchGoal& goal : {SearchGoal{}, SearchGoal{.slack = 0.01}}) {
+    for (const SearchGoal& goal : {SearchGoal{}, SearchGoal{.gap = 0.01}}) {
       for (const std::int64_t most_branches : {1, 2, 3, 5, 10}) {
         const auto found =
             inference.good(all.scores, workspace, nodes, goal, {}, {most_branches, 0});
@@ -498,7 +500,7 @@ TEST(LabelSetInference, a_good_answer_is_attained_and_the_best_is_within_its_bou
 TEST(LabelSetInference, a_search_from_the_best_label_set_keeps_it) {
   LabelSetInference::Workspace workspace;
   std::vector<NodeId> best, nodes;
-  int hasty_misses = 0;
+  int heuristic_misses = 0;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
@@ -506,11 +508,11 @@ TEST(LabelSetInference, a_search_from_the_best_label_set_keeps_it) {
     const std::vector<double> scores = shallow_scores(graph, random);
     const LabelSetInference inference(graph);
     const double score = inference.best(scores, workspace, best).score;
-    const SearchGoal haste = SearchGoal::haste();
-    hasty_misses += inference.good(scores, workspace, nodes, haste).score < score - 1e-9;
-    EXPECT_NEAR(inference.good(scores, workspace, nodes, haste, best).score, score, 1e-9);
+    const SearchGoal heuristic = SearchGoal::heuristic();
+    heuristic_misses += inference.good(scores, workspace, nodes, heuristic).score < score - 1e-9;
+    EXPECT_NEAR(inference.good(scores, workspace, nodes, heuristic, best).score, score, 1e-9);
   }
-  EXPECT_GT(hasty_misses, 0);
+  EXPECT_GT(heuristic_misses, 0);
 }
 
 TEST(LabelSetInference, the_relaxation_bounds_the_best_label_set_and_is_feasible) {
