@@ -29,6 +29,8 @@ namespace {
 using namespace margrove;
 using margrove::bench::cpu_seconds;
 
+constexpr const char* kStages[] = {"tree", "reduction", "closure", "branch-and-bound", "ilp"};
+
 struct Problem {
   LabelGraph graph;
   std::vector<NodeId> node;           // of the model
@@ -138,7 +140,7 @@ void measure(const Problem& p, const LinearPredictor& model, const RawRows& rows
   LinearPredictor::Scratch scratch;
   std::vector<double> scores(p.node.size()), times, ilp_times, our_times;
   std::vector<NodeId> nodes;
-  std::array<std::size_t, kNumInferenceStages> settled{};
+  std::array<std::size_t, std::size(kStages)> settled{};
   std::int64_t most_branches = 0;
   double num_nodes = 0, worst_difference = 0;
   struct Goal {
@@ -170,7 +172,7 @@ void measure(const Problem& p, const LinearPredictor& model, const RawRows& rows
     num_nodes += static_cast<double>(nodes.size());
     for (Goal& goal : goals) {
       const double begin = cpu_seconds();
-      const auto found = inference.good(scores, workspace, nodes, goal.goal);
+      const auto found = inference.best(scores, workspace, nodes, goal.goal);
       goal.times.push_back(cpu_seconds() - begin);
       goal.missed += result.score - found.score;
       goal.open += found.bound - result.score;
@@ -193,10 +195,9 @@ void measure(const Problem& p, const LinearPredictor& model, const RawRows& rows
       "branches {}\n",
       1e3 * quantile(times, 0.5), 1e3 * total / count, 1e3 * quantile(times, 0.95),
       1e3 * quantile(times, 0.99), 1e3 * quantile(times, 1), most_branches);
-  for (std::size_t s = 0; s < kNumInferenceStages; ++s) {
+  for (std::size_t s = 0; s < settled.size(); ++s) {
     if (settled[s] == 0) continue;
-    fmt::print("  {}: {:.1f} %\n", to_string(static_cast<InferenceStage>(s)),
-               100 * static_cast<double>(settled[s]) / count);
+    fmt::print("  {}: {:.1f} %\n", kStages[s], 100 * static_cast<double>(settled[s]) / count);
   }
   for (const Goal& goal : goals) {
     const double sum = std::accumulate(goal.times.begin(), goal.times.end(), 0.0);

@@ -176,15 +176,6 @@ void require_tree(const LabelGraph& graph, std::string_view where) {
           ": the graph has a node with several parents, but must be a tree");
 }
 
-std::vector<NodeId> find_cycle(std::uint32_t num_nodes, std::span<const LabelEdge> edges) {
-  for (const auto& edge : edges) {
-    if (edge.parent == edge.child) return {edge.parent};
-  }
-  const Adjacency parents = adjacency(num_nodes, edges, &LabelEdge::child, &LabelEdge::parent);
-  const Adjacency children = adjacency(num_nodes, edges, &LabelEdge::parent, &LabelEdge::child);
-  return cycle_among(parents, depths(parents, children));
-}
-
 AncestorSets ancestor_sets(const LabelGraph& graph) {
   // Rows are made in topological order, each from its parents' rows, and then put in place.
   std::vector<std::size_t> begin(graph.num_nodes()), size(graph.num_nodes());

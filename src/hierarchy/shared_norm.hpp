@@ -1,6 +1,6 @@
 #pragma once
-// Learning the node weights: the weight step of the shared norm, the bound that certifies the joint
-// problem, and the norms themselves (docs/notation.md, "Shared norm"; NHSVM sections 6 and 7).
+// Learning the node weights: the weight step of the shared norm, and the bound that certifies the
+// joint problem (docs/notation.md, "Shared norm"; NHSVM sections 6 and 7).
 
 #include <cstdint>
 #include <memory>
@@ -65,30 +65,5 @@ class SharedNormStep {
   class Impl;
   std::unique_ptr<const Impl> impl_;
 };
-
-/// A dense matrix, row after row.
-struct DenseView {
-  std::span<const double> values;
-  std::size_t num_rows = 0;
-  std::size_t num_columns = 0;
-};
-
-/// lower <= the norm <= upper.
-struct NormBounds {
-  double lower = 0;
-  double upper = 0;
-};
-
-double frobenius_norm(const DenseView& U);
-double trace_norm(const DenseView& U);
-/// ||U||_s = min over A V = U of ||A||_{2->inf} ||V||_F. An SVD an iteration.
-NormBounds shared_norm(const DenseView& U, const SharedNormOptions& options = {});
-/// ||U||_max = min over A W^T = U of ||A||_{2->inf} ||W||_{2->inf}. An SVD an iteration.
-NormBounds max_norm(const DenseView& U, const SharedNormOptions& options = {});
-/// ||U||_{s,G}: like ||U||_s with factors V_n at the nodes of G and A_{ln} = a_n for n in A(l),
-/// else 0. Row k of U belongs to graph.leaves()[k]. A Cholesky factor of leaves x leaves an
-/// iteration.
-NormBounds structured_shared_norm(const DenseView& U, const LabelGraph& graph,
-                                  const SharedNormOptions& options = {});
 
 }  // namespace margrove

@@ -200,24 +200,6 @@ BetaResult separable_minimum(const BetaProblem& problem) {
   return result;
 }
 
-/// dF/dbeta.
-std::vector<double> gradient_in_beta(const BetaProblem& problem, std::span<const double> beta) {
-  std::vector<double> gradient(beta.size(), 0.0);
-  for (std::size_t m = 0; m < problem.paths.size(); ++m) {
-    if (problem.path_terms[m] <= 0) continue;
-    const double term = problem.path_terms[m] / path_weight(problem.paths[m], beta);
-    for (const auto& factor : problem.paths[m].factors) {
-      gradient[factor.product] -= factor.exponent * term / beta[factor.product];
-    }
-  }
-  for (std::size_t v = 0; v < beta.size(); ++v) {
-    if (beta[v] > 0) {
-      gradient[v] += problem.penalties[v] * problem.p[v] * std::pow(beta[v], problem.p[v] - 1);
-    }
-  }
-  return gradient;
-}
-
 }  // namespace
 
 std::vector<double> node_penalties(std::span<const NetworkPath> paths, std::size_t num_products,
@@ -269,86 +251,6 @@ BetaResult beta_newton(const BetaProblem& problem, std::span<const double> start
   if (size == 0) result.converged = true;
   for (int k = 0; k < size; ++k) result.beta[nodes[k]] = std::exp(s[k]);
   result.value = beta_objective(problem, result.beta);
-  return result;
-}
-
-BetaResult beta_projected_gradient(const BetaProblem& problem, std::span<const double> start,
-                                   double tolerance, int max_iterations) {
-  check(problem, start);
-  BetaResult result;
-  result.beta = first_beta(problem, alive_nodes(problem), start);
-  auto& beta = result.beta;
-  const std::size_t size = beta.size();
-  double value = beta_objective(problem, beta);
-  double reference_value = value;
-  auto gradient = gradient_in_beta(problem, beta);
-  double first_step = 1e-3;
-  std::vector<double> trial(size);
-  while (result.iterations < max_iterations) {
-    ++result.iterations;
-    double step = first_step;
-    double trial_value = kInfinity;
-    for (; step > 1e-300; step /= 2) {
-      double slope = 0;
-      for (std::size_t v = 0; v < size; ++v) {  // [beta - step gradient]_+
-        trial[v] = beta[v] > 0 ? std::max(0.0, beta[v] - step * gradient[v]) : 0.0;
-        slope += gradient[v] * (trial[v] - beta[v]);
-      }
-      trial_value = beta_objective(problem, trial);
-      if (trial_value <= value + kArmijo * slope) break;
-    }
-    if (!(trial_value < value)) {
-      result.converged = true;
-      break;
-    }
-    const auto trial_gradient = gradient_in_beta(problem, trial);
-    double moved = 0;
-    double curvature = 0;
-    for (std::size_t v = 0; v < size; ++v) {
-      const double change = trial[v] - beta[v];
-      moved += change * change;
-      curvature += change * (trial_gradient[v] - gradient[v]);
-    }
-    first_step = curvature > 0 ? moved / curvature : 2 * step;
-    beta = trial;
-    gradient = trial_gradient;
-    value = trial_value;
-    if (result.iterations % 10 == 0) {
-      if (reference_value - value <= tolerance * value) {
-        result.converged = true;
-        break;
-      }
-      reference_value = value;
-    }
-  }
-  result.value = value;
-  return result;
-}
-
-BetaResult beta_cccp(const BetaProblem& problem, std::span<const double> start, double tolerance,
-                     int max_iterations) {
-  check(problem, start);
-  BetaResult result;
-  result.beta = first_beta(problem, alive_nodes(problem), start);
-  result.value = beta_objective(problem, result.beta);
-  while (result.iterations < max_iterations) {
-    ++result.iterations;
-    BetaProblem convex = problem;
-    for (std::size_t v = 0; v < convex.p.size(); ++v) {
-      if (convex.p[v] >= 1 || result.beta[v] <= 0) continue;
-      // tangent of c beta^p at the present beta
-      convex.penalties[v] *= convex.p[v] * std::pow(result.beta[v], convex.p[v] - 1);
-      convex.p[v] = 1;
-    }
-    result.beta = beta_projected_gradient(convex, result.beta).beta;
-    const double value = beta_objective(problem, result.beta);
-    const bool settled = result.value - value <= tolerance * value;
-    result.value = value;
-    if (settled) {
-      result.converged = true;
-      break;
-    }
-  }
   return result;
 }
 

@@ -8,8 +8,8 @@
 // have a_m = 0 has no finite minimiser in log beta; its weight is 0.
 //
 // With beta = e^s, F is a sum of exponentials of linear functions of s: convex for every p_v > 0,
-// also where F is not convex in beta. Newton's method in s therefore finds the global minimum. The
-// paper's projected gradient (p >= 1) and concave-convex procedure (p < 1) are kept as references.
+// also where F is not convex in beta. Newton's method in s therefore finds the global minimum,
+// where the paper takes projected gradients (p >= 1) and the concave-convex procedure (p < 1).
 
 #include <span>
 #include <vector>
@@ -44,16 +44,5 @@ struct BetaResult {
 /// where it is positive; empty for 1. Stops when the decrement is below tolerance * F.
 BetaResult beta_newton(const BetaProblem& problem, std::span<const double> start,
                        double tolerance = 1e-14, int max_iterations = 200);
-
-/// Equation (10): projected gradient in beta with an Armijo line search and spectral first steps.
-/// Stops when F changes by less than tolerance * F over ten steps. If some p < 1 the answer is a
-/// local minimum.
-BetaResult beta_projected_gradient(const BetaProblem& problem, std::span<const double> start,
-                                   double tolerance = 1e-13, int max_iterations = 100'000);
-
-/// Equation (11): repeatedly replaces the penalties with p < 1 by their tangents and applies the
-/// projected gradient.
-BetaResult beta_cccp(const BetaProblem& problem, std::span<const double> start,
-                     double tolerance = 1e-12, int max_iterations = 1'000);
 
 }  // namespace margrove

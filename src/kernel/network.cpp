@@ -209,41 +209,4 @@ SumProductNetwork group_network(std::span<const KernelGroup> groups, std::option
   return builder.build();
 }
 
-SumProductNetwork polynomial_network(std::span<const KernelSpec> kernels, int degree,
-                                     std::optional<double> p) {
-  require(degree >= 1, "network: the degree is ", degree, ", but must be >= 1");
-  NetworkBuilder builder;
-  std::vector<NetworkBuilder::Node> products;
-  for (const auto& spec : kernels) {
-    const auto kernel = builder.kernel(spec);
-    products.push_back(builder.product({kernel}, {}, p));
-  }
-  const auto sum = builder.sum(products);
-  std::vector<NetworkBuilder::Node> powers;
-  for (int d = 1; d <= degree; ++d) {
-    powers.push_back(
-        builder.product(std::vector<NetworkBuilder::Node>(d, sum), concat("power", d), p));
-  }
-  builder.sum(powers);
-  return builder.build();
-}
-
-SumProductNetwork figure1_network(std::span<const KernelSpec> kernels, std::optional<double> p) {
-  require(kernels.size() == 7, "network: Figure 1 takes 7 kernels, but ", kernels.size(),
-          " are given");
-  NetworkBuilder builder;
-  std::vector<NetworkBuilder::Node> products;
-  for (std::size_t k = 0; k < kernels.size(); ++k) {
-    const auto kernel = builder.kernel(kernels[k]);
-    products.push_back(builder.product({kernel}, concat("b", k + 1), p));
-  }
-  const auto sum12 = builder.sum({products[0], products[1]});
-  const auto sum34 = builder.sum({products[2], products[3]});
-  const auto sum567 = builder.sum({products[4], products[5], products[6]});
-  const auto b8 = builder.product({sum12}, "b8", p);
-  const auto b9 = builder.product({sum34, sum567}, "b9", p);
-  builder.sum({b8, b9});
-  return builder.build();
-}
-
 }  // namespace margrove

@@ -104,9 +104,6 @@ double path_weight(const NetworkPath& path, std::span<const double> beta);
 /// The usual shapes. `p` is for all their product nodes.
 ///   one layer      sum_k beta_k K_k: plain multiple kernel learning
 ///   groups         sum_g beta_g sum_{k in g} beta_k K_k: composite kernels
-///   polynomial     sum_{d=1}^{degree} beta_d (sum_k beta_k K_k)^d, powers entry by entry
-///   two groups     [SPN, Figure 1]: b8 (b1 K1 + b2 K2) + b9 (b3 K3 + b4 K4) o (b5 K5 + b6 K6 + b7
-///   K7)
 struct KernelGroup {
   std::string name;
   std::vector<KernelSpec> kernels;
@@ -114,11 +111,6 @@ struct KernelGroup {
 SumProductNetwork one_layer_network(std::span<const KernelSpec> kernels,
                                     std::optional<double> p = {});
 SumProductNetwork group_network(std::span<const KernelGroup> groups, std::optional<double> p = {});
-SumProductNetwork polynomial_network(std::span<const KernelSpec> kernels, int degree,
-                                     std::optional<double> p = {});
-/// Throws InvalidInput unless there are exactly 7 kernels.
-SumProductNetwork figure1_network(std::span<const KernelSpec> kernels,
-                                  std::optional<double> p = {});
 
 /// JSON text -> network; the format is docs/spn_mkl.md. `columns_of_view` names further column
 /// ranges (data files given as views). Throws InvalidInput naming `source` and the place.

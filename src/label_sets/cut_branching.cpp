@@ -1,5 +1,5 @@
 // How the search by cuts branches, and how it takes a problem apart (docs/notation.md, "How label
-// sets are found", step 4).
+// sets are found", step 5).
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +35,7 @@ void CutSearch::branch(std::size_t depth) {
   taken_.resize(num_taken);
   keep_ = keep;
   for (std::size_t t = 0; t < p.terminals.size(); ++t) {
-    const auto above = p.above(t);
+    const auto above = p.above[t];
     if (std::find(above.begin(), above.end(), n) != above.end()) keep_[p.terminals[t]] = 0;
   }
   if (!gave_up_) ++num_branches_;
@@ -52,7 +52,7 @@ std::uint32_t CutSearch::find_parts(const TerminalProblem& p) {
   };
   for (std::uint32_t n = p.size(); n-- > 0;) {
     if (!useful_[n]) continue;
-    for (const auto parent : p.parents(n)) {
+    for (const auto parent : p.parents[n]) {
       const std::uint32_t one = root(n), other = root(parent);
       part_[std::max(one, other)] = std::min(one, other);
     }
@@ -92,13 +92,13 @@ void CutSearch::search_parts(std::size_t depth, std::uint32_t num_parts) {
   for (const auto part : order) {
     const double enough = best_value_ + allowance();
     const double part_slack = slack * size[part] / static_cast<double>(size_left);
-    const double rest = bound - upper[part];
+    const double others = bound - upper[part];
     Outcome found{0.0, upper[part], 0.0, 0, false};
     if (num_branches_ < branch_limit_) {
-      found = search_part(p, part, enough - rest - part_slack, part_slack);
+      found = search_part(p, part, enough - others - part_slack, part_slack);
       for (const auto origin : parts_search_->best_) in_set[origin] = 1;
     }
-    bound = rest + found.bound;
+    bound = others + found.bound;
     if (bound <= enough) {
       value = -kInfinity;
       gave_up = false;
@@ -148,8 +148,8 @@ std::uint32_t CutSearch::branching_node(const TerminalProblem& p) {
   useful_.assign(p.size(), 0);
   for (std::size_t t = 0; t < p.terminals.size(); ++t) {
     if (!keep_[p.terminals[t]]) continue;
-    const bool is_free = missing_above(p, t) <= tolerance_;
-    for (const auto n : p.above(t)) {
+    const bool is_free = demand_above(p, t) <= tolerance_;
+    for (const auto n : p.above[t]) {
       ++num_below_[n];
       if (is_free) useful_[n] = 1;
     }
@@ -179,9 +179,9 @@ std::uint32_t CutSearch::cheapest_terminal(const TerminalProblem& p) const {
   double least = kInfinity;
   for (std::size_t t = 0; t < p.terminals.size(); ++t) {
     if (!keep_[p.terminals[t]]) continue;
-    const double missing = missing_above(p, t);
-    if (missing >= least) continue;
-    least = missing;
+    const double demand = demand_above(p, t);
+    if (demand >= least) continue;
+    least = demand;
     best = p.terminals[t];
   }
   return best;

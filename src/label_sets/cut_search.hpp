@@ -1,5 +1,6 @@
 #pragma once
-// Label sets by branch and bound on what may complete them.
+// Label sets by branch and bound on closures and cuts (docs/notation.md, "How label sets are
+// found", steps 3 to 5; the terms are in label_set_core.hpp).
 
 #include <algorithm>
 #include <cstdint>
@@ -13,9 +14,8 @@
 
 namespace margrove::detail {
 
-/// A core as a problem of terminals, nodes that may be the lowest of a label set: grounded nodes
-/// and reserves. Choose a set of terminals (`needed`: not the empty one); it is worth the weights
-/// of all nodes in it or above it, plus `offset`. Parents come before children.
+/// A core as a problem of terminals. Choose a set of them (`needed`: not the empty one); it is
+/// worth the weights of all nodes in it or above it, plus `offset`. Parents come before children.
 struct TerminalProblem {
   double offset = 0;
   bool needed = true;
@@ -23,17 +23,13 @@ struct TerminalProblem {
   std::vector<char> is_terminal;
   std::vector<char> is_required;      // without it no set is better than the best one known
   std::vector<std::uint32_t> origin;  // k: node k of the core; core size + k: its reserve
-  std::vector<std::uint32_t> up_pointers, up_nodes;
-  std::vector<std::uint32_t> terminals;                    // ascending
-  std::vector<std::uint32_t> above_pointers, above_nodes;  // A(terminal), one row a terminal
+  RowLists parents;
+  std::vector<std::uint32_t> terminals;  // ascending
+  RowLists above;                        // A(terminal), one row per terminal
   std::uint32_t size() const { return static_cast<std::uint32_t>(weight.size()); }
-  std::span<const std::uint32_t> parents(std::uint32_t n) const {
-    return std::span(up_nodes).subspan(up_pointers[n], up_pointers[n + 1] - up_pointers[n]);
-  }
-  std::span<const std::uint32_t> above(std::size_t t) const {
-    return std::span(above_nodes)
-        .subspan(above_pointers[t], above_pointers[t + 1] - above_pointers[t]);
-  }
+  void clear();
+  /// A node whose parents were appended to parents.items.
+  void add(double node_weight, bool terminal, bool required, std::uint32_t node_origin);
 };
 
 /// Branch and bound on nodes. The bound is a maximum closure, lowered by dual ascent on cuts: a
@@ -49,13 +45,10 @@ class CutSearch {
     std::int64_t num_branches = 0;  // 1: the first bound, or the next after dropping, was met
     bool proven = false;            // false: the limit was reached, and not the goal
   };
-  /// `known`: a label set to start from, as flags of the core's nodes and then of their reserves;
-  /// empty: none. The core must outlive the calls of selected() and uses_reserve().
-  Outcome solve(const LabelSetCore& core, std::int64_t branch_limit, const SearchGoal& goal = {},
-                std::span<const char> known = {});
+  /// The core must outlive the calls of selected() and uses_reserve().
+  Outcome solve(const LabelSetCore& core, std::int64_t branch_limit, const SearchGoal& goal = {});
   /// Nodes outside are in no label set that is better than the answer; one per node.
   std::span<const char> alive() const { return alive_; }
-  std::span<const char> all_selected() const { return selected_; }
   bool selected(std::uint32_t k) const { return selected_[k] != 0; }
   /// Node k is selected and completed by its reserve.
   bool uses_reserve(std::uint32_t k) const { return uses_reserve_[k] != 0; }
@@ -79,7 +72,7 @@ class CutSearch {
   void search_parts(std::size_t depth, std::uint32_t num_parts);
   Outcome search_part(const TerminalProblem& p, std::uint32_t part, double floor, double slack);
   std::size_t drop(const TerminalProblem& p, std::size_t depth);
-  double missing_above(const TerminalProblem& p, std::size_t t) const;
+  double demand_above(const TerminalProblem& p, std::size_t t) const;
   std::uint32_t branching_node(const TerminalProblem& p);
   std::uint32_t uppermost_node() const;
   std::uint32_t cheapest_terminal(const TerminalProblem& p) const;
@@ -95,7 +88,6 @@ class CutSearch {
   bool find_upper_cut(const TerminalProblem& p, std::uint32_t k);
   bool find_lower_cut(const TerminalProblem& p, std::uint32_t k);
   void improve_closure(const TerminalProblem& p);
-  void improve_known(const TerminalProblem& p, std::span<const char> known);
   double allowance() const { return std::max(tolerance_, goal_.allowed_gap(best_value_)); }
   void improve(const TerminalProblem& p);
   void consider(const TerminalProblem& p, double value);
@@ -127,7 +119,8 @@ class CutSearch {
   std::vector<char> chosen_;              // terminals, by their place
   std::vector<std::uint32_t> count_;      // of chosen terminals below each node
   std::vector<double> gain_;              // of dropping or adding a terminal
-  std::vector<std::uint32_t> changed_, terminals_below_pointers_, terminals_below_;
+  std::vector<std::uint32_t> changed_;
+  RowLists terminals_below_;                             // by place in terminals
   const TerminalProblem* terminals_below_of_ = nullptr;  // the problem that these are of
   std::vector<char> tight_, open_;
   std::vector<std::uint32_t> number_, below_, cut_, queue_, stamp_;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "base/search_goal.hpp"
@@ -12,17 +11,14 @@
 
 namespace margrove {
 
-/// Which step proved that an answer is the best one, or good enough.
+/// Which step proved that an answer is the best one, or found the one that is good enough.
 enum class InferenceStage {
   tree,              // dynamic programme: the hierarchy is a tree
   reduction,         // nothing was left after merging and dropping nodes that cannot matter
-  closure,           // the bound of closures and cuts was met without branching
-  branch_and_bound,  // the bound of closures and cuts was met after branching
-  relaxation,        // the bound of linear programmes (CLP) was met, mostly after branching
+  closure,           // the bound of closures and cuts, without branching
+  branch_and_bound,  // the same bound, with branching
   ilp,               // the branch limit was reached: COIN-OR CBC on what the bounds left
 };
-inline constexpr std::size_t kNumInferenceStages = 6;
-std::string_view to_string(InferenceStage stage);
 
 struct BestLabelSet {
   double score = 0;  // sum of the scores of the chosen nodes
@@ -37,21 +33,14 @@ struct RelaxedLabelSet {
   bool integral = true;  // z is a label set, which is then a best one
 };
 
-/// How far a search branches on bounds by cuts, then on linear programmes. Where one of the two
-/// needs many branches the other mostly needs more (docs/results/label-sets-on-dags.md).
-struct BranchLimits {
-  std::int64_t on_cuts = 1000;
-  std::int64_t on_programmes = 1000;
-};
-
 /// argmax over label sets y = union of A(l) over a non-empty set of leaves l of sum_{n in y} r_n:
 /// maximise sum z_n r_n subject to z_c <= z_p on edges, sum_c z_c >= z_n at inner nodes, and at
 /// least one leaf (docs/notation.md, "How label sets are found"). O(nodes) on trees; NP-hard on
-/// DAGs, where the answer is still exact. Immutable, shared by threads; one Workspace a thread.
+/// DAGs, where the answer is still exact. Immutable, shared by threads; one Workspace per thread.
 class LabelSetInference {
  public:
   /// Scratch space, warm after the first calls: later ones do not allocate (`branch_and_bound`,
-  /// `relaxation`, `ilp` and relaxed() excepted).
+  /// `ilp` and relaxed() excepted).
   class Workspace {
    public:
     Workspace();
@@ -74,27 +63,23 @@ class LabelSetInference {
 
   std::uint32_t num_nodes() const;
 
-  /// The best label set's nodes in `nodes`, ascending; one finite score per node. Among children
-  /// that tie, the lowest; nodes that add nothing are left out where the constraints allow it.
-  /// Beyond the limits CBC takes over.
+  /// How far a search branches before it gives up or, where only a best answer will do, hands over
+  /// to CBC.
+  static constexpr std::int64_t kMostBranches = 1000;
+
+  /// The nodes of the best label set, ascending, or of one that is as near to it as the goal has
+  /// it; one finite score per node. Among children that tie, the lowest; nodes that add nothing are
+  /// left out where the constraints allow it. A goal is given up after `most_branches`: the bound
+  /// holds in any case.
   BestLabelSet best(std::span<const double> scores, Workspace& workspace,
-                    std::vector<NodeId>& nodes, const BranchLimits& limits = {}) const;
+                    std::vector<NodeId>& nodes, const SearchGoal& goal = {},
+                    std::int64_t most_branches = kMostBranches) const;
 
-  /// A label set that is near enough to the best one, as the goal has it, or as near as the
-  /// limits let the search come; the bound holds in any case. `known`: the nodes of a label set
-  /// that is likely to be good, from which the search starts; may be empty.
-  BestLabelSet good(std::span<const double> scores, Workspace& workspace,
-                    std::vector<NodeId>& nodes, const SearchGoal& goal,
-                    std::span<const NodeId> known = {}, const BranchLimits& limits = {}) const;
-
-  /// The linear relaxation 0 <= z <= 1 of the same problem, one z a node. On trees, and wherever
-  /// the closure bound settles the problem, z is a best label set. Otherwise a linear programme
-  /// (CLP).
-  RelaxedLabelSet relaxed(std::span<const double> scores, Workspace& workspace,
-                          std::span<double> z) const;
-  /// One that is near enough to the maximum, as the goal has it: often a label set.
-  RelaxedLabelSet good_relaxed(std::span<const double> scores, Workspace& workspace,
-                               std::span<double> z, const SearchGoal& goal) const;
+  /// The linear relaxation 0 <= z <= 1 of the same problem, one z per node: a maximum, or a point
+  /// that is as near to it as the goal has it, often a label set. On trees, and wherever the
+  /// closure bound settles the problem, z is a best label set. Otherwise a linear programme (CLP).
+  RelaxedLabelSet relaxed(std::span<const double> scores, Workspace& workspace, std::span<double> z,
+                          const SearchGoal& goal = {}) const;
 
  private:
   class Impl;

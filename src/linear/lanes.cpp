@@ -12,40 +12,6 @@ using Vec = float __attribute__((vector_size(64), may_alias));
 using Wide = double __attribute__((vector_size(128), may_alias, aligned(64)));
 static_assert(sizeof(Vec) == sizeof(Lanes) && sizeof(Wide) == sizeof(WideLanes));
 
-MARGROVE_MULTIVERSION
-void score_rows_kernel(const std::int64_t* pointers, std::size_t num_rows, const FeatureId* columns,
-                       const float* values, const Lanes* W, const Lanes* start, Lanes* scores) {
-  const Vec* w = reinterpret_cast<const Vec*>(W);
-  for (std::size_t i = 0; i < num_rows; ++i) {
-    Vec even = {};
-    Vec odd = {};
-    if (start != nullptr) even = reinterpret_cast<const Vec*>(start)[i];
-    std::int64_t k = pointers[i];
-    const std::int64_t end = pointers[i + 1];
-    for (; k + 1 < end; k += 2) {
-      even += values[k] * w[columns[k]];
-      odd += values[k + 1] * w[columns[k + 1]];
-    }
-    if (k < end) even += values[k] * w[columns[k]];
-    reinterpret_cast<Vec*>(scores)[i] = even + odd;
-  }
-}
-
-MARGROVE_MULTIVERSION
-std::size_t rows_above_kernel(const Lanes* scores, std::size_t num_rows, const float* thresholds,
-                              std::uint32_t* rows) {
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < num_rows; ++i) {
-    const float* f = scores[i].at;
-    int above = 0;
-#pragma omp simd reduction(+ : above)
-    for (std::size_t l = 0; l < kLanes; ++l) above += f[l] > thresholds[l] ? 1 : 0;
-    rows[found] = static_cast<std::uint32_t>(i);
-    found += above > 0 ? 1 : 0;
-  }
-  return found;
-}
-
 // exp(x) for x <= 0, 1e-7 relative: x = n log 2 + r, |r| <= log 2 / 2.
 inline float exp_of_negative(float x) {
   x = x < -87.0F ? -87.0F : x;
@@ -76,10 +42,40 @@ inline float log_of_one_plus(float e) {
   return 2.0F * s * (p * z + 1.0F);
 }
 
+}  // namespace
+
+MARGROVE_MULTIVERSION
+void score_rows(const CsrView& X, std::span<const Lanes> W, std::span<const Lanes> start,
+                std::span<Lanes> scores) {
+  const std::int64_t* const pointers = X.row_pointers().data();
+  const FeatureId* const columns = X.columns().data();
+  const float* const values = X.values().data();
+  const std::size_t num_rows = X.num_rows();
+  const Vec* const w = reinterpret_cast<const Vec*>(W.data());
+  const Vec* const first = reinterpret_cast<const Vec*>(start.data());
+  const bool has_start = !start.empty();
+  Vec* const result = reinterpret_cast<Vec*>(scores.data());
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    Vec even = {};
+    Vec odd = {};
+    if (has_start) even = first[i];
+    std::int64_t k = pointers[i];
+    const std::int64_t end = pointers[i + 1];
+    for (; k + 1 < end; k += 2) {
+      even += values[k] * w[columns[k]];
+      odd += values[k + 1] * w[columns[k + 1]];
+    }
+    if (k < end) even += values[k] * w[columns[k]];
+    result[i] = even + odd;
+  }
+}
+
 // Losses are summed in float32 over 64 rows, then in float64.
 MARGROVE_MULTIVERSION
-void linearise_logistic_kernel(const Lanes* scores, const float* costs, std::size_t num_rows,
-                               Lanes* slopes, Lanes* curvatures, double* sums) {
+LaneSums linearise_logistic(std::span<const Lanes> scores, std::span<const float> costs,
+                            std::span<Lanes> slopes, std::span<Lanes> curvatures) {
+  LaneSums losses;
+  const std::size_t num_rows = scores.size();
   for (std::size_t begin = 0; begin < num_rows; begin += 64) {
     const std::size_t end = begin + 64 < num_rows ? begin + 64 : num_rows;
     float part[kLanes] = {};
@@ -97,13 +93,16 @@ void linearise_logistic_kernel(const Lanes* scores, const float* costs, std::siz
         curvature[l] = cost * e * inverse * inverse;
       }
     }
-    for (std::size_t l = 0; l < kLanes; ++l) sums[l] += part[l];
+    for (std::size_t l = 0; l < kLanes; ++l) losses.at[l] += part[l];
   }
+  return losses;
 }
 
 MARGROVE_MULTIVERSION
-void linearise_squared_hinge_kernel(const Lanes* scores, const float* costs, std::size_t num_rows,
-                                    Lanes* slopes, Lanes* curvatures, double* sums) {
+LaneSums linearise_squared_hinge(std::span<const Lanes> scores, std::span<const float> costs,
+                                 std::span<Lanes> slopes, std::span<Lanes> curvatures) {
+  LaneSums losses;
+  const std::size_t num_rows = scores.size();
   for (std::size_t begin = 0; begin < num_rows; begin += 64) {
     const std::size_t end = begin + 64 < num_rows ? begin + 64 : num_rows;
     float part[kLanes] = {};
@@ -120,19 +119,26 @@ void linearise_squared_hinge_kernel(const Lanes* scores, const float* costs, std
         curvature[l] = violation > 0.0F ? 2.0F * cost : 0.0F;
       }
     }
-    for (std::size_t l = 0; l < kLanes; ++l) sums[l] += part[l];
+    for (std::size_t l = 0; l < kLanes; ++l) losses.at[l] += part[l];
   }
+  return losses;
 }
 
 MARGROVE_MULTIVERSION
-void add_gradient_kernel(const std::int64_t* pointers, std::size_t num_rows,
-                         const FeatureId* columns, const float* values, const Lanes* slopes,
-                         const Lanes* curvatures, WideLanes* gradient, Lanes* diagonal) {
-  Wide* g = reinterpret_cast<Wide*>(gradient);
-  Vec* d = reinterpret_cast<Vec*>(diagonal);
+void add_gradient(const CsrView& X, std::span<const Lanes> slopes,
+                  std::span<const Lanes> curvatures, std::span<WideLanes> gradient,
+                  std::span<Lanes> diagonal) {
+  const std::int64_t* const pointers = X.row_pointers().data();
+  const FeatureId* const columns = X.columns().data();
+  const float* const values = X.values().data();
+  const std::size_t num_rows = X.num_rows();
+  Wide* const g = reinterpret_cast<Wide*>(gradient.data());
+  Vec* const d = reinterpret_cast<Vec*>(diagonal.data());
+  const Vec* const slope_of = reinterpret_cast<const Vec*>(slopes.data());
+  const Vec* const curvature_of = reinterpret_cast<const Vec*>(curvatures.data());
   for (std::size_t i = 0; i < num_rows; ++i) {
-    const Vec slope = reinterpret_cast<const Vec*>(slopes)[i];
-    const Vec curvature = reinterpret_cast<const Vec*>(curvatures)[i];
+    const Vec slope = slope_of[i];
+    const Vec curvature = curvature_of[i];
     for (std::int64_t k = pointers[i]; k < pointers[i + 1]; ++k) {
       const FeatureId j = columns[k];
       const float x = values[k];
@@ -143,12 +149,16 @@ void add_gradient_kernel(const std::int64_t* pointers, std::size_t num_rows,
 }
 
 MARGROVE_MULTIVERSION
-void multiply_kernel(const std::int64_t* pointers, std::size_t num_rows, const FeatureId* columns,
-                     const float* values, const Lanes* curvatures, const Lanes* direction,
-                     Lanes* product, double* sums) {
-  const Vec* p = reinterpret_cast<const Vec*>(direction);
-  Vec* q = reinterpret_cast<Vec*>(product);
-  const Vec* D = reinterpret_cast<const Vec*>(curvatures);
+LaneSums multiply_curvature(const CsrView& X, std::span<const Lanes> curvatures,
+                            BatchedNewtonSystem& system) {
+  LaneSums sums;
+  const std::int64_t* const pointers = X.row_pointers().data();
+  const FeatureId* const columns = X.columns().data();
+  const float* const values = X.values().data();
+  const std::size_t num_rows = X.num_rows();
+  const Vec* const p = reinterpret_cast<const Vec*>(system.direction.data());
+  Vec* const q = reinterpret_cast<Vec*>(system.product.data());
+  const Vec* const D = reinterpret_cast<const Vec*>(curvatures.data());
   for (std::size_t begin = 0; begin < num_rows; begin += 64) {
     const std::size_t end = begin + 64 < num_rows ? begin + 64 : num_rows;
     Vec part = {};
@@ -167,60 +177,68 @@ void multiply_kernel(const std::int64_t* pointers, std::size_t num_rows, const F
       part += u * t;
       for (k = pointers[i]; k < last; ++k) q[columns[k]] += values[k] * u;
     }
-    for (std::size_t l = 0; l < kLanes; ++l) sums[l] += part[l];
+    for (std::size_t l = 0; l < kLanes; ++l) sums.at[l] += part[l];
   }
+  return sums;
 }
 
 MARGROVE_MULTIVERSION
-void step_kernel(std::size_t num_columns, const Lanes* lengths, const Lanes* direction,
-                 Lanes* product, Lanes* residual, Lanes* solution, const Lanes* diagonal,
-                 double* sums) {
-  const Vec length = *reinterpret_cast<const Vec*>(lengths);
-  const Vec* p = reinterpret_cast<const Vec*>(direction);
-  const Vec* m = reinterpret_cast<const Vec*>(diagonal);
-  Vec* q = reinterpret_cast<Vec*>(product);
-  Vec* r = reinterpret_cast<Vec*>(residual);
-  Vec* s = reinterpret_cast<Vec*>(solution);
+LaneSums step_along(const Lanes& lengths, BatchedNewtonSystem& system) {
+  LaneSums sums;
+  const std::size_t num_columns = system.direction.size();
+  const Vec length = *reinterpret_cast<const Vec*>(&lengths);
+  const Vec* const p = reinterpret_cast<const Vec*>(system.direction.data());
+  const Vec* const m = reinterpret_cast<const Vec*>(system.diagonal.data());
+  Vec* const q = reinterpret_cast<Vec*>(system.product.data());
+  Vec* const r = reinterpret_cast<Vec*>(system.residual.data());
+  Vec* const s = reinterpret_cast<Vec*>(system.solution.data());
   for (std::size_t begin = 0; begin < num_columns; begin += 64) {
     const std::size_t end = begin + 64 < num_columns ? begin + 64 : num_columns;
     Vec part = {};
     for (std::size_t j = begin; j < end; ++j) {
       s[j] += length * p[j];
-      const Vec rest = r[j] - length * (p[j] + q[j]);
-      r[j] = rest;
+      const Vec left = r[j] - length * (p[j] + q[j]);
+      r[j] = left;
       q[j] = Vec{};
-      part += rest * rest / m[j];
+      part += left * left / m[j];
     }
-    for (std::size_t l = 0; l < kLanes; ++l) sums[l] += part[l];
+    for (std::size_t l = 0; l < kLanes; ++l) sums.at[l] += part[l];
   }
+  return sums;
 }
 
 MARGROVE_MULTIVERSION
-void turn_kernel(std::size_t num_columns, const Lanes* factors, Lanes* direction,
-                 const Lanes* residual, const Lanes* diagonal, double* sums) {
-  const Vec factor = *reinterpret_cast<const Vec*>(factors);
-  Vec* p = reinterpret_cast<Vec*>(direction);
-  const Vec* r = reinterpret_cast<const Vec*>(residual);
-  const Vec* m = reinterpret_cast<const Vec*>(diagonal);
+LaneSums update_direction(const Lanes& factors, BatchedNewtonSystem& system) {
+  LaneSums sums;
+  const std::size_t num_columns = system.direction.size();
+  const Vec factor = *reinterpret_cast<const Vec*>(&factors);
+  Vec* const p = reinterpret_cast<Vec*>(system.direction.data());
+  const Vec* const r = reinterpret_cast<const Vec*>(system.residual.data());
+  const Vec* const m = reinterpret_cast<const Vec*>(system.diagonal.data());
   for (std::size_t begin = 0; begin < num_columns; begin += 64) {
     const std::size_t end = begin + 64 < num_columns ? begin + 64 : num_columns;
     Vec part = {};
     for (std::size_t j = begin; j < end; ++j) {
-      const Vec turned = r[j] / m[j] + factor * p[j];
-      p[j] = turned;
-      part += turned * turned;
+      const Vec updated = r[j] / m[j] + factor * p[j];
+      p[j] = updated;
+      part += updated * updated;
     }
-    for (std::size_t l = 0; l < kLanes; ++l) sums[l] += part[l];
+    for (std::size_t l = 0; l < kLanes; ++l) sums.at[l] += part[l];
   }
+  return sums;
 }
 
 MARGROVE_MULTIVERSION
-void reset_kernel(std::size_t num_columns, const WideLanes* gradient, const Lanes* mask,
-                  Lanes* direction, Lanes* residual, Lanes* solution) {
-  for (std::size_t j = 0; j < num_columns; ++j) {
+void reset_system(std::span<const WideLanes> gradient, const Lanes& mask,
+                  BatchedNewtonSystem& system) {
+  const WideLanes* const g = gradient.data();
+  Lanes* const residual = system.residual.data();
+  Lanes* const solution = system.solution.data();
+  Lanes* const direction = system.direction.data();
+  for (std::size_t j = 0; j < gradient.size(); ++j) {
 #pragma omp simd
     for (std::size_t l = 0; l < kLanes; ++l) {
-      residual[j].at[l] = -mask->at[l] * static_cast<float>(gradient[j].at[l]);
+      residual[j].at[l] = -mask.at[l] * static_cast<float>(g[j].at[l]);
       solution[j].at[l] = 0.0F;
       direction[j].at[l] = 0.0F;
     }
@@ -228,68 +246,85 @@ void reset_kernel(std::size_t num_columns, const WideLanes* gradient, const Lane
 }
 
 MARGROVE_MULTIVERSION
-void add_weights_kernel(std::size_t num_columns, const Lanes* W, WideLanes* gradient,
-                        double* sums) {
+LaneSums add_weights(std::span<const Lanes> W, std::span<WideLanes> gradient) {
+  LaneSums sums;
   double part[kLanes] = {};
-  for (std::size_t j = 0; j < num_columns; ++j) {
+  const Lanes* const w = W.data();
+  WideLanes* const into = gradient.data();
+  for (std::size_t j = 0; j < gradient.size(); ++j) {
 #pragma omp simd
     for (std::size_t l = 0; l < kLanes; ++l) {
-      const double g = gradient[j].at[l] + W[j].at[l];
-      gradient[j].at[l] = g;
+      const double g = into[j].at[l] + w[j].at[l];
+      into[j].at[l] = g;
       part[l] += g * g;
     }
   }
-  for (std::size_t l = 0; l < kLanes; ++l) sums[l] = part[l];
+  for (std::size_t l = 0; l < kLanes; ++l) sums.at[l] = part[l];
+  return sums;
 }
 
 MARGROVE_MULTIVERSION
-void move_kernel(std::size_t num_columns, const Lanes* W, const Lanes* lengths,
-                 const Lanes* solution, Lanes* result, double* sums) {
+LaneSums move_along(std::span<const Lanes> W, const Lanes& lengths,
+                    const BatchedNewtonSystem& system, std::span<Lanes> result) {
+  LaneSums sums;
   double part[kLanes] = {};
-  for (std::size_t j = 0; j < num_columns; ++j) {
+  const Lanes* const from = W.data();
+  const Lanes* const solution = system.solution.data();
+  Lanes* const into = result.data();
+  for (std::size_t j = 0; j < W.size(); ++j) {
 #pragma omp simd
     for (std::size_t l = 0; l < kLanes; ++l) {
-      const float w = W[j].at[l] + lengths->at[l] * solution[j].at[l];
-      result[j].at[l] = w;
+      const float w = from[j].at[l] + lengths.at[l] * solution[j].at[l];
+      into[j].at[l] = w;
       part[l] += static_cast<double>(w) * w;
     }
   }
-  for (std::size_t l = 0; l < kLanes; ++l) sums[l] = part[l];
+  for (std::size_t l = 0; l < kLanes; ++l) sums.at[l] = part[l];
+  return sums;
 }
 
 MARGROVE_MULTIVERSION
-void squared_norms_kernel(std::size_t num_columns, const Lanes* W, double* sums) {
+LaneSums squared_norms(std::span<const Lanes> W) {
+  LaneSums sums;
   double part[kLanes] = {};
-  for (std::size_t j = 0; j < num_columns; ++j) {
+  const Lanes* const w = W.data();
+  for (std::size_t j = 0; j < W.size(); ++j) {
 #pragma omp simd
     for (std::size_t l = 0; l < kLanes; ++l) {
-      part[l] += static_cast<double>(W[j].at[l]) * W[j].at[l];
+      part[l] += static_cast<double>(w[j].at[l]) * w[j].at[l];
     }
   }
-  for (std::size_t l = 0; l < kLanes; ++l) sums[l] = part[l];
+  for (std::size_t l = 0; l < kLanes; ++l) sums.at[l] = part[l];
+  return sums;
 }
 
 MARGROVE_MULTIVERSION
-void slope_kernel(std::size_t num_columns, const WideLanes* gradient, const Lanes* solution,
-                  double* sums) {
+LaneSums slope_along(std::span<const WideLanes> gradient, const BatchedNewtonSystem& system) {
+  LaneSums sums;
   double part[kLanes] = {};
-  for (std::size_t j = 0; j < num_columns; ++j) {
+  const WideLanes* const g = gradient.data();
+  const Lanes* const solution = system.solution.data();
+  for (std::size_t j = 0; j < gradient.size(); ++j) {
 #pragma omp simd
-    for (std::size_t l = 0; l < kLanes; ++l) part[l] += gradient[j].at[l] * solution[j].at[l];
+    for (std::size_t l = 0; l < kLanes; ++l) part[l] += g[j].at[l] * solution[j].at[l];
   }
-  for (std::size_t l = 0; l < kLanes; ++l) sums[l] = part[l];
+  for (std::size_t l = 0; l < kLanes; ++l) sums.at[l] = part[l];
+  return sums;
 }
 
 // Four rows at a time: H is read and written once for all of them.
 MARGROVE_MULTIVERSION
-void outer_kernel(const float* X, std::size_t d, const std::uint32_t* rows, const float* weights,
-                  std::size_t count, float* H) {
+void add_outer_products(std::span<const float> X, std::size_t num_columns,
+                        std::span<const std::uint32_t> rows, std::span<const float> weights,
+                        std::span<float> H) {
+  const std::size_t d = num_columns;
+  const std::size_t count = rows.size();
   for (std::size_t k = 0; k < count; k += 4) {
     const float* x[4];
     float weight[4];
     for (std::size_t m = 0; m < 4; ++m) {
       const bool there = k + m < count;
-      x[m] = X + rows[there ? k + m : k] * d;
+      x[m] = X.data() + rows[there ? k + m : k] * d;
       weight[m] = there ? weights[k + m] : 0.0F;
     }
     for (std::size_t i = 0; i < d; ++i) {
@@ -297,7 +332,7 @@ void outer_kernel(const float* X, std::size_t d, const std::uint32_t* rows, cons
       const float b = weight[1] * x[1][i];
       const float c = weight[2] * x[2][i];
       const float e = weight[3] * x[3][i];
-      float* h = H + i * d;
+      float* h = H.data() + i * d;
 #pragma omp simd
       for (std::size_t j = 0; j <= i; ++j) {
         h[j] += (a * x[0][j] + b * x[1][j]) + (c * x[2][j] + e * x[3][j]);
@@ -306,100 +341,22 @@ void outer_kernel(const float* X, std::size_t d, const std::uint32_t* rows, cons
   }
 }
 
-}  // namespace
-
-void score_rows(const CsrView& X, std::span<const Lanes> W, std::span<const Lanes> start,
-                std::span<Lanes> scores) {
-  score_rows_kernel(X.row_pointers().data(), X.num_rows(), X.columns().data(), X.values().data(),
-                    W.data(), start.empty() ? nullptr : start.data(), scores.data());
-}
-
-LaneSums linearise_squared_hinge(std::span<const Lanes> scores, std::span<const float> costs,
-                                 std::span<Lanes> slopes, std::span<Lanes> curvatures) {
-  LaneSums losses;
-  linearise_squared_hinge_kernel(scores.data(), costs.data(), scores.size(), slopes.data(),
-                                 curvatures.data(), losses.at);
-  return losses;
-}
-
-LaneSums linearise_logistic(std::span<const Lanes> scores, std::span<const float> costs,
-                            std::span<Lanes> slopes, std::span<Lanes> curvatures) {
-  LaneSums losses;
-  linearise_logistic_kernel(scores.data(), costs.data(), scores.size(), slopes.data(),
-                            curvatures.data(), losses.at);
-  return losses;
-}
-
-void add_gradient(const CsrView& X, std::span<const Lanes> slopes,
-                  std::span<const Lanes> curvatures, std::span<WideLanes> gradient,
-                  std::span<Lanes> diagonal) {
-  add_gradient_kernel(X.row_pointers().data(), X.num_rows(), X.columns().data(), X.values().data(),
-                      slopes.data(), curvatures.data(), gradient.data(), diagonal.data());
-}
-
-LaneSums multiply_curvature(const CsrView& X, std::span<const Lanes> curvatures,
-                            BatchedNewtonSystem& system) {
-  LaneSums sums;
-  multiply_kernel(X.row_pointers().data(), X.num_rows(), X.columns().data(), X.values().data(),
-                  curvatures.data(), system.direction.data(), system.product.data(), sums.at);
-  return sums;
-}
-
-LaneSums step_along(const Lanes& lengths, BatchedNewtonSystem& system) {
-  LaneSums sums;
-  step_kernel(system.direction.size(), &lengths, system.direction.data(), system.product.data(),
-              system.residual.data(), system.solution.data(), system.diagonal.data(), sums.at);
-  return sums;
-}
-
-LaneSums turn_direction(const Lanes& factors, BatchedNewtonSystem& system) {
-  LaneSums sums;
-  turn_kernel(system.direction.size(), &factors, system.direction.data(), system.residual.data(),
-              system.diagonal.data(), sums.at);
-  return sums;
-}
-
-void reset_system(std::span<const WideLanes> gradient, const Lanes& mask,
-                  BatchedNewtonSystem& system) {
-  reset_kernel(gradient.size(), gradient.data(), &mask, system.direction.data(),
-               system.residual.data(), system.solution.data());
-}
-
-LaneSums add_weights(std::span<const Lanes> W, std::span<WideLanes> gradient) {
-  LaneSums sums;
-  add_weights_kernel(gradient.size(), W.data(), gradient.data(), sums.at);
-  return sums;
-}
-
-LaneSums move_along(std::span<const Lanes> W, const Lanes& lengths,
-                    const BatchedNewtonSystem& system, std::span<Lanes> result) {
-  LaneSums sums;
-  move_kernel(W.size(), W.data(), &lengths, system.solution.data(), result.data(), sums.at);
-  return sums;
-}
-
-LaneSums squared_norms(std::span<const Lanes> W) {
-  LaneSums sums;
-  squared_norms_kernel(W.size(), W.data(), sums.at);
-  return sums;
-}
-
-LaneSums slope_along(std::span<const WideLanes> gradient, const BatchedNewtonSystem& system) {
-  LaneSums sums;
-  slope_kernel(gradient.size(), gradient.data(), system.solution.data(), sums.at);
-  return sums;
-}
-
-void add_outer_products(std::span<const float> X, std::size_t num_columns,
-                        std::span<const std::uint32_t> rows, std::span<const float> weights,
-                        std::span<float> H) {
-  outer_kernel(X.data(), num_columns, rows.data(), weights.data(), rows.size(), H.data());
-}
-
+MARGROVE_MULTIVERSION
 void rows_above(std::span<const Lanes> scores, const Lanes& thresholds,
                 std::vector<std::uint32_t>& rows) {
   rows.resize(scores.size() + 1);
-  rows.resize(rows_above_kernel(scores.data(), scores.size(), thresholds.at, rows.data()));
+  const Lanes* const all = scores.data();
+  std::uint32_t* const into = rows.data();
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const float* f = all[i].at;
+    int above = 0;
+#pragma omp simd reduction(+ : above)
+    for (std::size_t l = 0; l < kLanes; ++l) above += f[l] > thresholds.at[l] ? 1 : 0;
+    into[found] = static_cast<std::uint32_t>(i);
+    found += above > 0 ? 1 : 0;
+  }
+  rows.resize(found);
 }
 
 }  // namespace margrove::detail

@@ -54,7 +54,7 @@ LaneSums multiply_curvature(const CsrView& X, std::span<const Lanes> curvatures,
 // s += length p, r -= length (p + product), product = 0; returns r' diagonal^-1 r
 LaneSums step_along(const Lanes& lengths, BatchedNewtonSystem& system);
 // p = diagonal^-1 r + factor p; returns p'p
-LaneSums turn_direction(const Lanes& factors, BatchedNewtonSystem& system);
+LaneSums update_direction(const Lanes& factors, BatchedNewtonSystem& system);
 
 // r = -mask g, s = 0, p = 0
 void reset_system(std::span<const WideLanes> gradient, const Lanes& mask,

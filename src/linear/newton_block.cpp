@@ -204,7 +204,7 @@ class BlockNewton {
     for (std::size_t l = 0; l < inputs_.size(); ++l) mask.at[l] = done_[l] ? 0.0F : 1.0F;
     reset_system(gradient_, mask, system_);
     Sums first{};
-    LaneSums squared_direction = turn_direction(Lanes{}, system_);
+    LaneSums squared_direction = update_direction(Lanes{}, system_);
     LaneSums rz = step_along(Lanes{}, system_);
     for (std::size_t l = 0; l < kLanes; ++l) first[l] = rz.at[l];
     int products = 0;
@@ -228,7 +228,7 @@ class BlockNewton {
         factors.at[l] = static_cast<float>(rz_next.at[l] / rz.at[l]);
         rz.at[l] = rz_next.at[l];
       }
-      squared_direction = turn_direction(factors, system_);
+      squared_direction = update_direction(factors, system_);
     }
     return products;
   }

@@ -1,6 +1,6 @@
 #pragma once
 // Losses of one margin m = y f: hinge, squared hinge, logistic. All are convex, decreasing and not
-// negative; `conjugate` is what a dual objective needs.
+// negative.
 
 #include <algorithm>
 #include <cmath>
@@ -12,49 +12,37 @@
 namespace margrove {
 
 /// value(m) = l(m); derivative(m) <= 0, a subgradient where l is not smooth; curvature(m) = l''(m),
-/// the generalised one where l' has a kink, 0 for piecewise linear losses; conjugate(a) = l*(-a)
-/// for a dual variable a >= 0, infinite outside [0, kLargestDual].
+/// the generalised one where l' has a kink, 0 for piecewise linear losses.
 template <class L>
-concept PointLoss = requires(double m, double a) {
+concept PointLoss = requires(double m) {
   { L::value(m) } -> std::same_as<double>;
   { L::derivative(m) } -> std::same_as<double>;
   { L::curvature(m) } -> std::same_as<double>;
-  { L::conjugate(a) } -> std::same_as<double>;
-  { L::kLargestDual } -> std::convertible_to<double>;
   { L::kSmooth } -> std::convertible_to<bool>;
 };
 
 /// max(0, 1 - m)
 struct HingeLoss {
   static constexpr bool kSmooth = false;
-  static constexpr double kLargestDual = 1.0;
   static double value(double m) { return std::max(0.0, 1.0 - m); }
   static double derivative(double m) { return m < 1.0 ? -1.0 : 0.0; }
   static double curvature(double) { return 0.0; }
-  static double conjugate(double a) {
-    return a >= 0 && a <= 1 ? -a : std::numeric_limits<double>::infinity();
-  }
 };
 
 /// max(0, 1 - m)^2
 struct SquaredHingeLoss {
   static constexpr bool kSmooth = true;
-  static constexpr double kLargestDual = std::numeric_limits<double>::infinity();
   static double value(double m) {
     const double violation = std::max(0.0, 1.0 - m);
     return violation * violation;
   }
   static double derivative(double m) { return -2.0 * std::max(0.0, 1.0 - m); }
   static double curvature(double m) { return m < 1.0 ? 2.0 : 0.0; }
-  static double conjugate(double a) {
-    return a >= 0 ? 0.25 * a * a - a : std::numeric_limits<double>::infinity();
-  }
 };
 
 /// log(1 + exp(-m))
 struct LogisticLoss {
   static constexpr bool kSmooth = true;
-  static constexpr double kLargestDual = 1.0;
   static double value(double m) {
     return m > 0 ? std::log1p(std::exp(-m)) : std::log1p(std::exp(m)) - m;
   }
@@ -66,11 +54,6 @@ struct LogisticLoss {
   static double curvature(double m) {
     const double a = -derivative(m);
     return a * (1.0 - a);
-  }
-  static double conjugate(double a) {
-    if (a < 0 || a > 1) return std::numeric_limits<double>::infinity();
-    const auto x_log_x = [](double x) { return x > 0 ? x * std::log(x) : 0.0; };
-    return x_log_x(a) + x_log_x(1.0 - a);
   }
 };
 

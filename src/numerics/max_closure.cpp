@@ -1,7 +1,8 @@
 #include "numerics/max_closure.hpp"
 
 #include <algorithm>
-#include <numeric>
+
+#include "numerics/row_lists.hpp"
 
 namespace margrove {
 
@@ -10,19 +11,18 @@ void MaxClosure::set_graph(std::span<const std::uint32_t> up_pointers,
   num_nodes_ = static_cast<std::uint32_t>(up_pointers.size() - 1);
   up_pointers_ = up_pointers;
   up_nodes_ = up_nodes;
-  down_pointers_.assign(num_nodes_ + std::size_t{2}, 0);
   down_nodes_.resize(up_nodes.size());
   down_edges_.resize(up_nodes.size());
-  for (const auto p : up_nodes) ++down_pointers_[p + std::size_t{2}];
-  std::partial_sum(down_pointers_.begin(), down_pointers_.end(), down_pointers_.begin());
-  for (std::uint32_t k = 0; k < num_nodes_; ++k) {
-    for (std::uint32_t e = up_pointers[k]; e < up_pointers[k + 1]; ++e) {
-      const std::uint32_t place = down_pointers_[up_nodes[e] + std::size_t{1}]++;
-      down_nodes_[place] = k;
-      down_edges_[place] = e;
+  const auto edges = [&](const auto& visit) {
+    for (std::uint32_t k = 0; k < num_nodes_; ++k) {
+      for (std::uint32_t e = up_pointers[k]; e < up_pointers[k + 1]; ++e) visit(up_nodes[e], k, e);
     }
-  }
-  down_pointers_.pop_back();
+  };
+  detail::group_by_key(num_nodes_, edges, down_pointers_,
+                       [&](std::size_t place, std::uint32_t k, std::uint32_t e) {
+                         down_nodes_[place] = k;
+                         down_edges_[place] = e;
+                       });
 }
 
 double MaxClosure::solve(std::span<const double> weight, std::span<const char> active,

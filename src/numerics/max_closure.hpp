@@ -43,6 +43,7 @@ class MaxClosure {
   }
   /// pull() from the supply of k itself only.
   void pull_own(std::uint32_t k, double amount) { supply_[k] -= amount; }
+  /// What is left of the weight of k, if > 0: it can pay for more.
   double supply(std::uint32_t k) const { return supply_[k]; }
   /// From here on pull() and push() can be undone, until the journal stops.
   void start_journal() {
@@ -52,8 +53,8 @@ class MaxClosure {
   }
   void stop_journal() { keeps_journal_ = false; }
   void undo_journal();
-  /// What adding k alone would cost beyond the optimum.
-  double missing(std::uint32_t k) const { return demand_[k]; }
+  /// What is left to pay of the cost of k, if its weight is < 0.
+  double demand(std::uint32_t k) const { return demand_[k]; }
   /// Adds to z what a best set that contains k must or may well contain besides: k, its active
   /// parents, and the children that already pay for it, and theirs.
   void add_forced(std::uint32_t k, std::span<char> z);

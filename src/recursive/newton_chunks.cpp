@@ -9,9 +9,14 @@ namespace {
 
 constexpr std::size_t kWidth = LabelKernel::kWidth;
 
-// A block's part of a chunk, sixteen rows of kWidth, to and from kWidth rows of lanes.
+// Exponent and three bits of the mantissa, to the nearest.
+inline std::int32_t leading_bits(float x) {
+  return std::bit_cast<std::int32_t>(std::bit_cast<std::uint32_t>(x) + 0x80000U) >> 20;
+}
+}  // namespace
+
 MARGROVE_MULTIVERSION
-void read_chunk_kernel(const BFloat16* high, const BFloat16* low, Lanes* into) {
+void read_chunk(const BFloat16* high, const BFloat16* low, Lanes* into) {
   for (std::size_t f = 0; f < kWidth; ++f) {
 #pragma omp simd
     for (std::size_t l = 0; l < kLanes; ++l) {
@@ -20,22 +25,21 @@ void read_chunk_kernel(const BFloat16* high, const BFloat16* low, Lanes* into) {
   }
 }
 MARGROVE_MULTIVERSION
-void read_chunk_kernel(const BFloat16* from, Lanes* into) {
+void read_chunk(const BFloat16* from, Lanes* into) {
   for (std::size_t f = 0; f < kWidth; ++f) {
 #pragma omp simd
     for (std::size_t l = 0; l < kLanes; ++l) into[f].at[l] = wide(from[l * kWidth + f]);
   }
 }
 MARGROVE_MULTIVERSION
-void write_chunk_kernel(const Lanes* from, BFloat16* into) {
+void write_chunk(const Lanes* from, BFloat16* into) {
   for (std::size_t l = 0; l < kLanes; ++l) {
 #pragma omp simd
     for (std::size_t f = 0; f < kWidth; ++f) into[l * kWidth + f] = narrow(from[f].at[l]);
   }
 }
-// into = -gradient - z
 MARGROVE_MULTIVERSION
-void write_residual_kernel(const WideLanes* gradient, const float* z, BFloat16* into) {
+void write_residual(const WideLanes* gradient, const float* z, BFloat16* into) {
   for (std::size_t l = 0; l < kLanes; ++l) {
 #pragma omp simd
     for (std::size_t f = 0; f < kWidth; ++f) {
@@ -43,12 +47,12 @@ void write_residual_kernel(const WideLanes* gradient, const float* z, BFloat16* 
     }
   }
 }
-// Exponent and three bits of the mantissa, to the nearest.
-inline std::int32_t leading_bits(float x) {
-  return std::bit_cast<std::int32_t>(std::bit_cast<std::uint32_t>(x) + 0x80000U) >> 20;
-}
+std::int32_t byte_base(float largest) { return leading_bits(largest) - 255; }
+
 MARGROVE_MULTIVERSION
-void pack_kernel(const float* from, std::size_t count, std::int32_t base, Float8* into) {
+void pack(std::span<const Lanes> rows, std::int32_t base, Float8* into) {
+  const float* const from = rows.data()->at;
+  const std::size_t count = rows.size() * kLanes;
 #pragma omp simd
   for (std::size_t k = 0; k < count; ++k) {
     const std::int32_t code = leading_bits(from[k]) - base;
@@ -56,7 +60,9 @@ void pack_kernel(const float* from, std::size_t count, std::int32_t base, Float8
   }
 }
 MARGROVE_MULTIVERSION
-void unpack_kernel(const Float8* from, std::size_t count, std::int32_t base, float* into) {
+void unpack(const Float8* from, std::int32_t base, std::span<Lanes> rows) {
+  float* const into = rows.data()->at;
+  const std::size_t count = rows.size() * kLanes;
 #pragma omp simd
   for (std::size_t k = 0; k < count; ++k) {
     const std::int32_t code = from[k].bits;
@@ -65,39 +71,18 @@ void unpack_kernel(const Float8* from, std::size_t count, std::int32_t base, flo
 }
 
 MARGROVE_MULTIVERSION
-void add_lanes_kernel(const Lanes* rows, std::size_t count, double* sums) {
+LaneSums sum_lanes(std::span<const Lanes> rows) {
+  LaneSums sums;
+  const Lanes* const row = rows.data();
+  const std::size_t count = rows.size();
   for (std::size_t begin = 0; begin < count; begin += 64) {
     float part[kLanes] = {};
     for (std::size_t i = begin; i < (begin + 64 < count ? begin + 64 : count); ++i) {
 #pragma omp simd
-      for (std::size_t l = 0; l < kLanes; ++l) part[l] += rows[i].at[l];
+      for (std::size_t l = 0; l < kLanes; ++l) part[l] += row[i].at[l];
     }
-    for (std::size_t l = 0; l < kLanes; ++l) sums[l] += part[l];
+    for (std::size_t l = 0; l < kLanes; ++l) sums.at[l] += part[l];
   }
-}
-
-}  // namespace
-
-void read_chunk(const BFloat16* high, const BFloat16* low, Lanes* into) {
-  read_chunk_kernel(high, low, into);
-}
-void read_chunk(const BFloat16* from, Lanes* into) { read_chunk_kernel(from, into); }
-void write_chunk(const Lanes* from, BFloat16* into) { write_chunk_kernel(from, into); }
-void write_residual(const WideLanes* gradient, const float* z, BFloat16* into) {
-  write_residual_kernel(gradient, z, into);
-}
-
-std::int32_t byte_base(float largest) { return leading_bits(largest) - 255; }
-void pack(std::span<const Lanes> rows, std::int32_t base, Float8* into) {
-  pack_kernel(rows.data()->at, rows.size() * kLanes, base, into);
-}
-void unpack(const Float8* from, std::int32_t base, std::span<Lanes> rows) {
-  unpack_kernel(from, rows.size() * kLanes, base, rows.data()->at);
-}
-
-LaneSums sum_lanes(std::span<const Lanes> rows) {
-  LaneSums sums;
-  add_lanes_kernel(rows.data(), rows.size(), sums.at);
   return sums;
 }
 

@@ -104,14 +104,13 @@ BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::approximate_ar
     const double usual = std::max(12.0, 100'000.0 / static_cast<double>(ws.rewards.size()));
     const auto most_branches =
         static_cast<std::int64_t>(std::min(goal.branch_limit_factor * usual, 1e15));
-    const auto found = goal.needs_best()
-                           ? model_->inference_.best(ws.rewards, ws.inference, y.nodes)
-                           : model_->inference_.good(ws.rewards, ws.inference, y.nodes, of_sums, {},
-                                                     {most_branches, 0});
+    const auto found = model_->inference_.best(
+        ws.rewards, ws.inference, y.nodes, of_sums,
+        goal.needs_best() ? LabelSetInference::kMostBranches : most_branches);
     return {evaluate(y), found.bound + constant};
   }
   ws.z.resize(ws.rewards.size());
-  const auto found = model_->inference_.good_relaxed(ws.rewards, ws.inference, ws.z, of_sums);
+  const auto found = model_->inference_.relaxed(ws.rewards, ws.inference, ws.z, of_sums);
   for (NodeId n = 0; n < ws.z.size(); ++n) {
     if (ws.z[n] <= 0) continue;
     y.nodes.push_back(n);

@@ -130,31 +130,6 @@ TEST(LabelGraph, a_long_cycle_is_cut_in_the_message) {
   EXPECT_THAT(build_message(50, edges), HasSubstr("18 -> 19 -> ... (30 more) -> 0, but"));
 }
 
-TEST(LabelGraph, find_cycle_lists_edges_of_the_graph_or_nothing) {
-  EXPECT_THAT(find_cycle(3, Edges{{0, 1}, {1, 2}, {0, 2}}), IsEmpty());
-  EXPECT_THAT(find_cycle(3, Edges{{0, 1}, {1, 1}}), ElementsAre(1));
-  Random random(1);
-  int cyclic = 0;
-  for (int trial = 0; trial < 300; ++trial) {
-    std::set<std::pair<NodeId, NodeId>> pairs;
-    for (int k = 0; k < 9; ++k) {
-      const auto a = NodeId(random.below(8)), b = NodeId(random.below(8));
-      if (a != b) pairs.insert({a, b});
-    }
-    Edges edges;
-    for (const auto& [a, b] : pairs) edges.push_back({a, b});
-    const auto cycle = find_cycle(8, edges);
-    EXPECT_EQ(cycle.empty(), build_message(8, edges) == "no error");
-    cyclic += !cycle.empty();
-    for (std::size_t k = 0; k < cycle.size(); ++k) {
-      EXPECT_TRUE(pairs.contains({cycle[k], cycle[(k + 1) % cycle.size()]}));
-    }
-    EXPECT_EQ(std::set<NodeId>(cycle.begin(), cycle.end()).size(), cycle.size());
-  }
-  EXPECT_GT(cyclic, 50);
-  EXPECT_LT(cyclic, 250);
-}
-
 TEST(LabelGraph, random_graphs_agree_with_the_transitive_closure) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/random.hpp"
+#include "beta_references.hpp"
+#include "kernel_networks.hpp"
 #include "margrove/errors.hpp"
 #include "testing.hpp"
 
@@ -53,7 +55,7 @@ TEST(BetaStep, newton_and_projected_gradient_reach_the_same_value_for_p_of_at_le
     auto made = random_case(seed, seed % 2 == 0, 1.0, 3.0);
     made.problem.paths = made.paths;
     const auto newton = beta_newton(made.problem, {});
-    const auto gradient = beta_projected_gradient(made.problem, {});
+    const auto gradient = beta_projected_gradient(made.problem);
     EXPECT_TRUE(newton.converged);
     EXPECT_LT(newton.iterations, 60);
     EXPECT_NEAR(newton.value, gradient.value, 1e-6 * newton.value);
@@ -67,7 +69,7 @@ TEST(BetaStep, newton_and_cccp_reach_the_same_value_for_p_below_1) {
     auto made = random_case(seed, seed % 2 == 0, 0.3, 1.5);
     made.problem.paths = made.paths;
     const auto newton = beta_newton(made.problem, {});
-    const auto cccp = beta_cccp(made.problem, {});
+    const auto cccp = beta_cccp(made.problem);
     EXPECT_TRUE(newton.converged);
     EXPECT_NEAR(newton.value, cccp.value, 1e-6 * newton.value);
   }
@@ -92,8 +94,7 @@ TEST(BetaStep, every_solver_finds_the_minimum_of_a_generic_convex_solver) {
     EXPECT_NEAR(beta_newton(problem, {}).value, minimum, 1e-7 * minimum);
     const bool is_convex =
         std::all_of(problem.p.begin(), problem.p.end(), [](double p) { return p >= 1; });
-    const auto reference =
-        is_convex ? beta_projected_gradient(problem, {}) : beta_cccp(problem, {});
+    const auto reference = is_convex ? beta_projected_gradient(problem) : beta_cccp(problem);
     EXPECT_NEAR(reference.value, minimum, 1e-6 * minimum);
   }
 }
@@ -152,7 +153,7 @@ TEST(BetaStep, one_layer_has_the_closed_form) {
     std::vector<double> norms{4, 1, 0.5, 0, 2, 9, 1e-6};  // ||w_m||^2
     for (const auto& path : paths) problem.path_terms.push_back(norms[path.kernels[0]] / 2);
     const auto result = beta_newton(problem, {});
-    const auto iterated = beta_projected_gradient(problem, {});
+    const auto iterated = beta_projected_gradient(problem);
     for (std::size_t k = 0; k < 7; ++k) {
       EXPECT_NEAR(result.beta[k], std::pow(norms[k] / (2 * lambda * p), 1 / (p + 1)), 1e-12);
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernel/beta_step.hpp"
+#include "kernel_networks.hpp"
 #include "margrove/errors.hpp"
 #include "testing.hpp"
 

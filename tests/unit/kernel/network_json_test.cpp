@@ -3,6 +3,7 @@
 
 #include "kernel/network.hpp"
 #include "kernel/network_drawing.hpp"
+#include "kernel_networks.hpp"
 #include "margrove/errors.hpp"
 #include "testing.hpp"
 

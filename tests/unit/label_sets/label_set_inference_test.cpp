@@ -254,7 +254,7 @@ TEST(LabelSetInference, random_dags_agree_with_brute_force_at_every_stage) {
       EXPECT_EQ(nodes, expected.nodes);
     }
     if (seed % 20 != 0) continue;
-    const auto last_resort = inference.best(scores, workspace, nodes, {0, 0});
+    const auto last_resort = inference.best(scores, workspace, nodes, {}, 0);
     ASSERT_NEAR(last_resort.score, expected.score, 1e-9);
     expect_label_set(graph, scores, nodes, last_resort.score);
   }
@@ -300,7 +300,7 @@ std::vector<double> shallow_scores(const LabelGraph& graph, Random& random) {
   return scores;
 }
 
-// Cuts leave gaps that take branching, on terminals and on linear programmes.
+// Cuts leave gaps that take branching.
 TEST(LabelSetInference, branching_finds_the_optimum_of_cbc) {
   LabelSetInference::Workspace workspace;
   std::vector<NodeId> nodes;
@@ -312,22 +312,20 @@ TEST(LabelSetInference, branching_finds_the_optimum_of_cbc) {
     const auto graph = shallow_dag(seed < 6 ? 900 : 300, random);
     const LabelSetInference inference(graph);
     const std::vector<double> scores = shallow_scores(graph, random);
-    const auto by_ilp = inference.best(scores, workspace, nodes, {0, 0});
+    const auto by_ilp = inference.best(scores, workspace, nodes, {}, 0);
     EXPECT_EQ(by_ilp.stage, InferenceStage::ilp);
     expect_label_set(graph, scores, nodes, by_ilp.score);
-    for (const BranchLimits limits :
-         {BranchLimits{4, 0}, BranchLimits{4, 28}, BranchLimits{30, 1000}, BranchLimits{}}) {
-      const auto result = inference.best(scores, workspace, nodes, limits);
-      EXPECT_NEAR(result.score, by_ilp.score, 1e-7) << limits.on_cuts;
+    for (const std::int64_t limit : {4, 30, 1000}) {
+      const auto result = inference.best(scores, workspace, nodes, {}, limit);
+      EXPECT_NEAR(result.score, by_ilp.score, 1e-7) << limit;
       expect_label_set(graph, scores, nodes, result.score);
-      EXPECT_LE(result.num_branches, limits.on_cuts + limits.on_programmes + 2);
+      EXPECT_LE(result.num_branches, limit + 1);
       much_branching += result.num_branches > 31;
       ++settled[result.stage];
     }
   }
   EXPECT_GT(much_branching, 0);
   EXPECT_GT(settled[InferenceStage::branch_and_bound], 5);
-  EXPECT_GT(settled[InferenceStage::relaxation], 1);
   EXPECT_GT(settled[InferenceStage::ilp], 1);
 }
 
@@ -335,27 +333,24 @@ SearchGoal approximate(double gap, double gain_share, double floor) {
   return {.accuracy = Accuracy::approximate, .gap = gap, .gain_share = gain_share, .floor = floor};
 }
 
-// Goals of every kind, at a true maximum of `best` and with `known` to start from.
+// Goals of every kind, at a true maximum of `best`.
 void expect_goals_met(const LabelSetInference& inference, const LabelGraph& graph,
-                      std::span<const double> scores, double best, std::span<const NodeId> known,
-                      int& num_open) {
+                      std::span<const double> scores, double best, int& num_open) {
   LabelSetInference::Workspace workspace;
   std::vector<NodeId> nodes;
   std::vector<double> z(graph.num_nodes());
   const double relaxed = inference.relaxed(scores, workspace, z).score;
   for (const SearchGoal& goal : {SearchGoal{.gap = 0.3}, approximate(0.01, 0.5, best - 1),
                                  approximate(1e-3, 0.9, best), SearchGoal::heuristic()}) {
-    for (const auto from : {std::span<const NodeId>{}, known}) {
-      const auto found = inference.good(scores, workspace, nodes, goal, from);
-      expect_label_set(graph, scores, nodes, found.score);
-      EXPECT_LE(found.score, best + 1e-7);
-      EXPECT_GE(found.bound, best - 1e-7);
-      if (!goal.is_heuristic()) {
-        EXPECT_LE(found.bound - found.score, goal.allowed_gap(found.score) + 1e-7);
-      }
-      num_open += found.bound > found.score + 1e-7;
+    const auto answer = inference.best(scores, workspace, nodes, goal);
+    expect_label_set(graph, scores, nodes, answer.score);
+    EXPECT_LE(answer.score, best + 1e-7);
+    EXPECT_GE(answer.bound, best - 1e-7);
+    if (!goal.is_heuristic()) {
+      EXPECT_LE(answer.bound - answer.score, goal.allowed_gap(answer.score) + 1e-7);
     }
-    const auto found = inference.good_relaxed(scores, workspace, z, goal);
+    num_open += answer.bound > answer.score + 1e-7;
+    const auto found = inference.relaxed(scores, workspace, z, goal);
     double score = 0;
     for (NodeId n = 0; n < graph.num_nodes(); ++n) {
       score += z[n] * scores[n];
@@ -414,7 +409,7 @@ TEST(LabelSetInference, graphs_side_by_side_have_the_best_label_sets_of_each) {
       auto score = shallow_scores(graph, random);
       score[0] -= seed % 2 == 0 ? 1.5 : 4.0;  // the root
       const LabelSetInference inference(graph);
-      const double best = inference.best(score, workspace, nodes, {0, 0}).score;
+      const double best = inference.best(score, workspace, nodes, {}, 0).score;
       sum += std::max(best, 0.0);
       largest = std::max(largest, best);
       some_empty += best < 0;
@@ -425,19 +420,17 @@ TEST(LabelSetInference, graphs_side_by_side_have_the_best_label_sets_of_each) {
     const auto all = side_by_side(graphs, scores);
     const LabelSetInference inference(all.graph);
     const double best = largest < 0 ? largest : sum;
-    for (const BranchLimits limits : {BranchLimits{}, BranchLimits{10, 5}, BranchLimits{3, 0}}) {
-      const auto result = inference.best(all.scores, workspace, nodes, limits);
+    for (const std::int64_t limit : {1000, 10, 3}) {
+      const auto result = inference.best(all.scores, workspace, nodes, {}, limit);
       EXPECT_NEAR(result.score, best, 1e-7);
       expect_label_set(all.graph, all.scores, nodes, result.score);
-      EXPECT_LE(result.num_branches, limits.on_cuts + limits.on_programmes + 2);
+      EXPECT_LE(result.num_branches, limit + 1);
       much_branching += result.num_branches > 10;
     }
-    const auto leaves = all.graph.leaves();
-    expect_goals_met(inference, all.graph, all.scores, best,
-                     all.graph.ancestors(leaves[random.below(leaves.size())]), num_open);
+    expect_goals_met(inference, all.graph, all.scores, best, num_open);
   }
   EXPECT_GT(much_branching, 5);
-  EXPECT_GT(num_open, 20);
+  EXPECT_GT(num_open, 10);
   EXPECT_GT(some_empty, 20);
   EXPECT_GT(all_empty, 2);
 }
@@ -461,8 +454,7 @@ TEST(LabelSetInference, no_rounding_makes_the_empty_set_an_answer) {
     const LabelSetInference inference(all.graph);
     for (const SearchGoal& goal : {SearchGoal{}, SearchGoal{.gap = 0.01}}) {
       for (const std::int64_t most_branches : {1, 2, 3, 5, 10}) {
-        const auto found =
-            inference.good(all.scores, workspace, nodes, goal, {}, {most_branches, 0});
+        const auto found = inference.best(all.scores, workspace, nodes, goal, most_branches);
         expect_label_set(all.graph, all.scores, nodes, found.score);
       }
     }
@@ -479,8 +471,7 @@ TEST(LabelSetInference, a_good_answer_is_attained_and_the_best_is_within_its_bou
     const LabelSetInference inference(graph);
     for (const auto kind : kAllScores) {
       const auto scores = random_scores(graph, kind, random);
-      const auto known = graph.ancestors(graph.leaves()[random.below(graph.leaves().size())]);
-      expect_goals_met(inference, graph, scores, brute_force(graph, scores).score, known, num_open);
+      expect_goals_met(inference, graph, scores, brute_force(graph, scores).score, num_open);
     }
   }
   LabelSetInference::Workspace workspace;
@@ -492,27 +483,28 @@ TEST(LabelSetInference, a_good_answer_is_attained_and_the_best_is_within_its_bou
     const LabelSetInference inference(graph);
     std::vector<NodeId> best;
     const double score = inference.best(scores, workspace, best).score;
-    expect_goals_met(inference, graph, scores, score, best, num_open);
+    expect_goals_met(inference, graph, scores, score, num_open);
   }
-  EXPECT_GT(num_open, 100);  // so that the goals have been of use
+  EXPECT_GT(num_open, 50);  // so that the goals have been of use
 }
 
-TEST(LabelSetInference, a_search_from_the_best_label_set_keeps_it) {
+TEST(LabelSetInference, haste_misses_some_best_label_sets) {
   LabelSetInference::Workspace workspace;
-  std::vector<NodeId> best, nodes;
-  int heuristic_misses = 0;
+  std::vector<NodeId> nodes;
+  int misses = 0;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph = shallow_dag(300, random);
     const std::vector<double> scores = shallow_scores(graph, random);
     const LabelSetInference inference(graph);
-    const double score = inference.best(scores, workspace, best).score;
-    const SearchGoal heuristic = SearchGoal::heuristic();
-    heuristic_misses += inference.good(scores, workspace, nodes, heuristic).score < score - 1e-9;
-    EXPECT_NEAR(inference.good(scores, workspace, nodes, heuristic, best).score, score, 1e-9);
+    const double score = inference.best(scores, workspace, nodes).score;
+    const auto hasty = inference.best(scores, workspace, nodes, SearchGoal::heuristic());
+    EXPECT_EQ(hasty.num_branches, 1);
+    EXPECT_GE(hasty.bound, score - 1e-9);
+    misses += hasty.score < score - 1e-9;
   }
-  EXPECT_GT(heuristic_misses, 0);
+  EXPECT_GT(misses, 0);
 }
 
 TEST(LabelSetInference, the_relaxation_bounds_the_best_label_set_and_is_feasible) {

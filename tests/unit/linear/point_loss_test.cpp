@@ -27,18 +27,6 @@ TYPED_TEST(EveryPointLoss, curvature_is_the_numeric_slope_of_the_derivative) {
   }
 }
 
-TYPED_TEST(EveryPointLoss, conjugate_is_the_largest_of_minus_a_m_minus_value) {
-  const double top = std::min(3.0, double{TypeParam::kLargestDual});
-  for (double a = 0.05; a <= top; a += 0.05) {
-    double largest = -std::numeric_limits<double>::infinity();
-    for (double m = -10; m < 10; m += 1e-3) {
-      largest = std::max(largest, -a * m - TypeParam::value(m));
-    }
-    EXPECT_NEAR(TypeParam::conjugate(a), largest, 1e-3) << "a = " << a;
-  }
-  EXPECT_EQ(TypeParam::conjugate(-0.1), std::numeric_limits<double>::infinity());
-}
-
 TYPED_TEST(EveryPointLoss, values_stay_finite_at_huge_margins) {
   for (const double m : {-1e6, -800.0, 800.0, 1e6}) {
     EXPECT_TRUE(std::isfinite(TypeParam::value(m)));

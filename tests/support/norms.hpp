@@ -1,3 +1,4 @@
+#pragma once
 // Norms between the trace norm and the max norm. Each is a maximum of trace norms,
 //   ||U||_s   = max over distributions mu on rows      of || diag(mu)^1/2 U ||_*
 //   ||U||_max = max over mu on rows and nu on columns  of || diag(mu)^1/2 U diag(nu)^1/2 ||_*
@@ -6,25 +7,31 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "data/csr_operations.hpp"
 #include "hierarchy/shared_norm.hpp"
-#include "margrove/errors.hpp"
 #include "margrove/node_weights.hpp"
 
-namespace margrove {
-namespace {
+namespace margrove::testing {
+
+/// A dense matrix, row after row.
+struct DenseView {
+  std::span<const double> values;
+  std::size_t num_rows = 0;
+  std::size_t num_columns = 0;
+};
+
+/// lower <= the norm <= upper.
+struct NormBounds {
+  double lower = 0;
+  double upper = 0;
+};
 
 using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
 
-Matrix to_matrix(const DenseView& U) {
-  require(U.values.size() == U.num_rows * U.num_columns, "norms: U has ", U.values.size(),
-          " values, but must have ", U.num_rows, " times ", U.num_columns);
-  for (std::size_t i = 0; i < U.values.size(); ++i) {
-    require(std::isfinite(U.values[i]), "norms: U[", i, "] is ", U.values[i],
-            ", but must be finite");
-  }
+inline Matrix to_matrix(const DenseView& U) {
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   return Eigen::Map<const RowMajor>(U.values.data(), static_cast<Eigen::Index>(U.num_rows),
                                     static_cast<Eigen::Index>(U.num_columns));
@@ -36,7 +43,7 @@ struct Factors {
 };
 
 // M = P S Q^T with M = diag(mu)^1/2 U diag(nu)^1/2: A = diag(mu)^-1/2 P S^1/2, W likewise.
-Factors factor(const Matrix& U, const Vector& mu, const Vector& nu) {
+inline Factors factor(const Matrix& U, const Vector& mu, const Vector& nu) {
   const Matrix M = mu.cwiseSqrt().asDiagonal() * U * nu.cwiseSqrt().asDiagonal();
   const Eigen::JacobiSVD<Matrix> svd(M, Eigen::ComputeThinU | Eigen::ComputeThinV);
   const Vector root = svd.singularValues().cwiseSqrt();
@@ -48,28 +55,27 @@ Factors factor(const Matrix& U, const Vector& mu, const Vector& nu) {
           svd.singularValues().sum()};
 }
 
-Vector uniform_on_nonzero(const Vector& squares) {
+inline Vector uniform_on_nonzero(const Vector& squares) {
   Vector mu = squares.unaryExpr([](double x) { return x > 0 ? 1.0 : 0.0; });
   return mu / mu.sum();
 }
 
 // mu_i <- mu_i ||A_i||^2 / sum: the fixed points have equal row norms on their support.
-void move_mass(Vector& mu, const Vector& squared_rows) {
+inline void move_mass(Vector& mu, const Vector& squared_rows) {
   mu = mu.cwiseProduct(squared_rows);
   mu /= mu.sum();
 }
 
-}  // namespace
+inline double frobenius_norm(const DenseView& U) { return to_matrix(U).norm(); }
 
-double frobenius_norm(const DenseView& U) { return to_matrix(U).norm(); }
-
-double trace_norm(const DenseView& U) {
+inline double trace_norm(const DenseView& U) {
   const Matrix M = to_matrix(U);
   if (M.size() == 0) return 0;
   return Eigen::JacobiSVD<Matrix>(M).singularValues().sum();
 }
 
-NormBounds shared_norm(const DenseView& view, const SharedNormOptions& options) {
+/// ||U||_s = min over A V = U of ||A||_{2->inf} ||V||_F. An SVD per iteration.
+inline NormBounds shared_norm(const DenseView& view, const SharedNormOptions& options) {
   validate(options);
   const Matrix U = to_matrix(view);
   NormBounds bounds;
@@ -88,7 +94,8 @@ NormBounds shared_norm(const DenseView& view, const SharedNormOptions& options) 
   return bounds;
 }
 
-NormBounds max_norm(const DenseView& view, const SharedNormOptions& options) {
+/// ||U||_max = min over A W^T = U of ||A||_{2->inf} ||W||_{2->inf}. An SVD per iteration.
+inline NormBounds max_norm(const DenseView& view, const SharedNormOptions& options) {
   validate(options);
   const Matrix U = to_matrix(view);
   NormBounds bounds;
@@ -113,14 +120,15 @@ NormBounds max_norm(const DenseView& view, const SharedNormOptions& options) {
   return bounds;
 }
 
-// min over alpha of tr(U^T K^-1 U), K = B diag(alpha) B^T the label kernel, path sums at most 1. At
-// given alpha the factors are U_n = alpha_n (B^T Z)_n with Z = K^-1 U, and Z bounds from below:
+// ||U||_{s,G}: like ||U||_s with factors V_n at the nodes of G and A_{ln} = a_n for n in A(l), else
+// 0; row k of U belongs to graph.leaves()[k].
+// Its square is the minimum over alpha of tr(U^T K^-1 U), K = B diag(alpha) B^T the label kernel,
+// path sums at most 1. At given alpha the factors are U_n = alpha_n (B^T Z)_n with Z = K^-1 U, and
+// Z bounds from below:
 // ||U||^2 >= <Z, U>^2 / max_alpha sum_n alpha_n ||(B^T Z)_n||^2.
-NormBounds structured_shared_norm(const DenseView& view, const LabelGraph& graph,
-                                  const SharedNormOptions& options) {
+inline NormBounds structured_shared_norm(const DenseView& view, const LabelGraph& graph,
+                                         const SharedNormOptions& options) {
   validate(options);
-  require(view.num_rows == graph.leaves().size(), "norms: U has ", view.num_rows,
-          " rows, but must have one per leaf, ", graph.leaves().size());
   const Matrix U = to_matrix(view);
   NormBounds bounds;
   if (U.size() == 0 || U.norm() == 0) return bounds;
@@ -156,4 +164,4 @@ NormBounds structured_shared_norm(const DenseView& view, const LabelGraph& graph
   return bounds;
 }
 
-}  // namespace margrove
+}  // namespace margrove::testing

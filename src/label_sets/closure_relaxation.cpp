@@ -1,12 +1,7 @@
-// A bound that is no tighter than the linear relaxation. It drops the constraint that a node needs
-// a child: what is left is a maximum closure. The multipliers shift_k of the dropped constraints
-// make up for it: they lower the weight of k and raise those of its children, and grow by dual
-// ascent on the flow.
+#include "label_sets/closure_relaxation.hpp"
 
 #include <algorithm>
 #include <cmath>
-
-#include "label_sets/label_set_core.hpp"
 
 namespace margrove::detail {
 
@@ -14,64 +9,54 @@ void LabelSetCore::clear() {
   weight.clear();
   reserve.clear();
   grounded.clear();
-  up_pointers.assign(1, 0);
-  up_nodes.clear();
-  child_pointers.assign(1, 0);
-  child_nodes.clear();
+  parents.clear();
+  children.clear();
 }
 
-bool LabelSetSearch::settle(const LabelSetCore& core) {
+bool ClosureRelaxation::settle(const LabelSetCore& core) {
   start(core);
   penalise();
   double upper = penalised_[0] + closure_.solve(penalised_, active_, false);
   take_closure();
   complete_by_weights();
-  relaxation_bound_ = upper;
+  bound_ = upper;
   if (upper <= best_value_ + tolerance_) return true;
   closure_.solve(penalised_, active_, true);
   take_closure();
   tighten(upper);
-  relaxation_bound_ = upper;
+  bound_ = upper;
   complete_by_reduced_costs();
   return upper <= best_value_ + tolerance_;
 }
 
-void LabelSetSearch::start(const LabelSetCore& core) {
+void ClosureRelaxation::start(const LabelSetCore& core) {
   core_ = &core;
-  closure_.set_graph(core.up_pointers, core.up_nodes);
+  closure_.set_graph(core.parents.pointers, core.parents.items);
   double scale = 0;
   for (std::uint32_t k = 0; k < core.size(); ++k) scale += std::fabs(core.weight[k]);
   tolerance_ = 1e-13 * scale;
   best_value_ = -std::numeric_limits<double>::infinity();
-  goal_ = {};
   best_.assign(core.size(), 0);
-  fix_.assign(core.size(), kFree);
   shift_.assign(core.size(), 0.0);
   z_.assign(core.size(), 0);
-  trail_.clear();
   // What completing k is worth at most along one path, other parents ignored: only a guide.
   down_.assign(core.size(), 0.0);
   for (std::uint32_t k = core.size(); k-- > 0;) {
     double completion = 0;
     if (!core.grounded[k]) {
       completion = core.reserve[k];
-      for (const auto c : core.children(k)) completion = std::max(completion, down_[c]);
+      for (const auto c : core.children[k]) completion = std::max(completion, down_[c]);
     }
     down_[k] = core.weight[k] + completion;
   }
-  fix_[0] = kIn;
 }
 
-bool LabelSetSearch::uses_reserve(std::uint32_t k) const {
-  return best_[k] && !core_->grounded[k] && !has_selected_child(best_, k);
-}
-
-bool LabelSetSearch::has_selected_child(std::span<const char> z, std::uint32_t k) const {
-  const auto children = core_->children(k);
+bool ClosureRelaxation::has_selected_child(std::span<const char> z, std::uint32_t k) const {
+  const auto children = core_->children[k];
   return std::any_of(children.begin(), children.end(), [&](auto c) { return z[c] != 0; });
 }
 
-void LabelSetSearch::take_closure() {
+void ClosureRelaxation::take_closure() {
   for (std::uint32_t k = 0; k < core_->size(); ++k) {
     z_[k] = k == 0 || closure_.selected(k);
   }
@@ -79,7 +64,7 @@ void LabelSetSearch::take_closure() {
 
 // Weights less the multipliers, which are raised where all children of a node are worthless.
 // active_: the nodes below the root that are in some label set.
-void LabelSetSearch::penalise() {
+void ClosureRelaxation::penalise() {
   const auto& core = *core_;
   penalised_.assign(core.weight.begin(), core.weight.end());
   positive_below_.assign(core.size(), 0);
@@ -90,7 +75,7 @@ void LabelSetSearch::penalise() {
     bool has_open_child = false, worthless = true;
     double cheapest = -kNoReserve;
     if (!grounded) {
-      for (const auto c : core.children(k)) {
+      for (const auto c : core.children[k]) {
         if (!active_[c]) continue;
         has_open_child = true;
         worthless = worthless && !positive_below_[c];
@@ -107,16 +92,16 @@ void LabelSetSearch::penalise() {
       const double shift = std::min(-core.reserve[k], cheapest);
       shift_[k] = shift;
       penalised_[k] -= shift;
-      for (const auto c : core.children(k)) penalised_[c] += shift;
+      for (const auto c : core.children[k]) penalised_[c] += shift;
     }
     if (active_[k] && penalised_[k] > 0) positive_below_[k] = 1;
     if (positive_below_[k]) {
-      for (const auto p : core.parents(k)) positive_below_[p] = 1;
+      for (const auto p : core.parents[k]) positive_below_[p] = 1;
     }
   }
   // A node above one that was just found impossible is not: only its descendants are.
   for (std::uint32_t k = 0; k < core.size(); ++k) {
-    for (const auto p : core.parents(k)) {
+    for (const auto p : core.parents[k]) {
       if (p != 0 && !active_[p]) active_[k] = 0;
     }
   }
@@ -124,7 +109,7 @@ void LabelSetSearch::penalise() {
 
 // Dual ascent: raises the multipliers of selected nodes that have no child, as long as the closure
 // bound falls by as much and the children can take it without being worth selecting.
-void LabelSetSearch::tighten(double& value) {
+void ClosureRelaxation::tighten(double& value) {
   const auto& core = *core_;
   constexpr int kMostRounds = 20;
   for (int round = 0; round < kMostRounds && value > best_value_ + tolerance_; ++round) {
@@ -141,9 +126,9 @@ void LabelSetSearch::tighten(double& value) {
 }
 
 // Returns by how much the bound fell.
-double LabelSetSearch::raise_shift(std::uint32_t k, double amount) {
+double ClosureRelaxation::raise_shift(std::uint32_t k, double amount) {
   const auto& core = *core_;
-  const auto children = core.children(k);
+  const auto children = core.children[k];
   const bool has_open_child =
       std::any_of(children.begin(), children.end(), [&](auto c) { return active_[c] != 0; });
   if (!has_open_child || amount <= tolerance_) return 0;
@@ -178,33 +163,31 @@ double LabelSetSearch::raise_shift(std::uint32_t k, double amount) {
 // How much the weight of c can rise without raising the bound: what the flow takes, and what c can
 // hand on to its own children. Some of what children take may be lost on the way, which weakens the
 // bound but keeps it valid.
-double LabelSetSearch::absorb(std::uint32_t c, double amount) {
+double ClosureRelaxation::absorb(std::uint32_t c, double amount) {
   const auto& core = *core_;
   const double taken = closure_.push(c, amount);
   if (taken == amount || core.grounded[c]) return taken;
-  double rest = std::min(amount - taken, -core.reserve[c] - shift_[c]);
+  double passed = std::min(amount - taken, -core.reserve[c] - shift_[c]);
   bool has_open_child = false;
-  for (const auto d : core.children(c)) {
-    if (!active_[d] || rest <= tolerance_) continue;
+  for (const auto d : core.children[c]) {
+    if (!active_[d] || passed <= tolerance_) continue;
     has_open_child = true;
-    rest = std::min(rest, absorb(d, rest));
+    passed = std::min(passed, absorb(d, passed));
   }
-  if (!has_open_child || rest <= tolerance_) return taken;
-  shift_[c] += rest;
-  return rest == amount - taken ? amount : taken + rest;
+  if (!has_open_child || passed <= tolerance_) return taken;
+  shift_[c] += passed;
+  return passed == amount - taken ? amount : taken + passed;
 }
 
 // Turns z_ into a feasible label set, bottom-up: a node without a child is completed the cheapest
 // way, or left out where that is worth more.
-void LabelSetSearch::complete_by_weights() {
+void ClosureRelaxation::complete_by_weights() {
   const auto& core = *core_;
   for (std::uint32_t k = core.size(); k-- > 0;) {
     if (!z_[k] || core.grounded[k] || has_selected_child(z_, k)) continue;
     double completion = core.reserve[k];
-    for (const auto c : core.children(k)) {
-      if (fix_[c] != kOut) completion = std::max(completion, down_[c]);
-    }
-    if (k != 0 && fix_[k] != kIn && core.weight[k] + completion <= 0) {
+    for (const auto c : core.children[k]) completion = std::max(completion, down_[c]);
+    if (k != 0 && core.weight[k] + completion <= 0) {
       z_[k] = 0;
     } else {
       ground(k, down_);
@@ -215,16 +198,16 @@ void LabelSetSearch::complete_by_weights() {
 
 // The same by what the multipliers and the flow leave of the weights: along a best label set that
 // meets the bound these reduced costs are 0.
-void LabelSetSearch::complete_by_reduced_costs() {
+void ClosureRelaxation::complete_by_reduced_costs() {
   const auto& core = *core_;
   reduced_.assign(core.size(), 0.0);
   for (std::uint32_t k = core.size(); k-- > 0;) {
     double completion = 0;
     if (!core.grounded[k]) {
       completion = core.reserve[k] + shift_[k];
-      for (const auto c : core.children(k)) completion = std::max(completion, reduced_[c]);
+      for (const auto c : core.children[k]) completion = std::max(completion, reduced_[c]);
     }
-    reduced_[k] = completion - (active_[k] ? closure_.missing(k) : 0.0);
+    reduced_[k] = completion - (active_[k] ? closure_.demand(k) : 0.0);
   }
   for (std::uint32_t k = core.size(); k-- > 0;) {
     if (z_[k] && !core.grounded[k] && !has_selected_child(z_, k)) ground(k, reduced_);
@@ -232,7 +215,7 @@ void LabelSetSearch::complete_by_reduced_costs() {
   keep_if_best();
 }
 
-void LabelSetSearch::keep_if_best() {
+void ClosureRelaxation::keep_if_best() {
   const auto& core = *core_;
   double value = 0;
   for (std::uint32_t k = 0; k < core.size(); ++k) {
@@ -247,18 +230,17 @@ void LabelSetSearch::keep_if_best() {
 }
 
 // Follows the most promising children until one is grounded.
-void LabelSetSearch::ground(std::uint32_t k, std::span<const double> worth) {
+void ClosureRelaxation::ground(std::uint32_t k, std::span<const double> worth) {
   const auto& core = *core_;
   const bool reduced = worth.data() == reduced_.data();
   while (!core.grounded[k] && !has_selected_child(z_, k)) {
     std::uint32_t best_child = kNoNode;
     double best_worth = core.reserve[k] + (reduced ? shift_[k] : 0.0);
-    for (const auto c : core.children(k)) {
-      if (fix_[c] == kOut) continue;  // so that a closure which meets the bound stays as it is
+    for (const auto c : core.children[k]) {
       double child_worth = worth[c];
-      for (const auto p : core.parents(c)) {
+      for (const auto p : core.parents[c]) {
         if (z_[p]) continue;
-        child_worth += reduced ? -closure_.missing(p) : std::min(core.weight[p], 0.0);
+        child_worth += reduced ? -closure_.demand(p) : std::min(core.weight[p], 0.0);
       }
       if (child_worth > best_worth) {
         best_worth = child_worth;
@@ -272,49 +254,14 @@ void LabelSetSearch::ground(std::uint32_t k, std::span<const double> worth) {
   }
 }
 
-void LabelSetSearch::add_with_ancestors(std::uint32_t k) {
+void ClosureRelaxation::add_with_ancestors(std::uint32_t k) {
   stack_.assign(1, k);
   while (!stack_.empty()) {
     const std::uint32_t m = stack_.back();
     stack_.pop_back();
     if (z_[m]) continue;
     z_[m] = 1;
-    for (const auto p : core_->parents(m)) stack_.push_back(p);
-  }
-}
-
-bool LabelSetSearch::fix_in(std::uint32_t k) {
-  stack_.assign(1, k);
-  while (!stack_.empty()) {
-    const std::uint32_t m = stack_.back();
-    stack_.pop_back();
-    if (fix_[m] == kIn) continue;
-    if (fix_[m] == kOut) return false;
-    fix_[m] = kIn;
-    trail_.push_back(m);
-    for (const auto p : core_->parents(m)) stack_.push_back(p);
-  }
-  return true;
-}
-
-bool LabelSetSearch::fix_out(std::uint32_t k) {
-  stack_.assign(1, k);
-  while (!stack_.empty()) {
-    const std::uint32_t m = stack_.back();
-    stack_.pop_back();
-    if (fix_[m] == kOut) continue;
-    if (fix_[m] == kIn) return false;
-    fix_[m] = kOut;
-    trail_.push_back(m);
-    for (const auto c : closure_.children(m)) stack_.push_back(c);
-  }
-  return true;
-}
-
-void LabelSetSearch::undo(std::size_t trail_size) {
-  while (trail_.size() > trail_size) {
-    fix_[trail_.back()] = kFree;
-    trail_.pop_back();
+    for (const auto p : core_->parents[m]) stack_.push_back(p);
   }
 }
 

@@ -1,0 +1,55 @@
+#pragma once
+// The linear relaxation of a core where closures settle it.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "label_sets/label_set_core.hpp"
+#include "numerics/max_closure.hpp"
+
+namespace margrove::detail {
+
+/// A bound that is no tighter than the linear relaxation: it drops the constraint that a node needs
+/// a child, so that a maximum closure is left. The multipliers shift_k of the dropped constraints
+/// make up for it: they lower the weight of k and raise those of its children, and grow by dual
+/// ascent on the flow.
+class ClosureRelaxation {
+ public:
+  /// True if a label set meets the bound: it is then an optimum of the relaxation too. The core
+  /// must outlive the calls of selected() and uses_reserve().
+  bool settle(const LabelSetCore& core);
+  /// Of the best label set found.
+  double value() const { return best_value_; }
+  /// No point of the relaxation is worth more.
+  double bound() const { return bound_; }
+  bool selected(std::uint32_t k) const { return best_[k] != 0; }
+  /// Node k is selected and completed by its reserve.
+  bool uses_reserve(std::uint32_t k) const {
+    return best_[k] && !core_->grounded[k] && !has_selected_child(best_, k);
+  }
+
+ private:
+  void start(const LabelSetCore& core);
+  void penalise();
+  void take_closure();
+  void tighten(double& value);
+  double raise_shift(std::uint32_t k, double amount);
+  double absorb(std::uint32_t c, double amount);
+  void complete_by_weights();
+  void complete_by_reduced_costs();
+  void ground(std::uint32_t k, std::span<const double> worth);
+  void keep_if_best();
+  void add_with_ancestors(std::uint32_t k);
+  bool has_selected_child(std::span<const char> z, std::uint32_t k) const;
+
+  const LabelSetCore* core_ = nullptr;
+  double best_value_ = 0, bound_ = 0, tolerance_ = 0;
+  std::vector<char> best_, z_, active_, positive_below_;
+  std::vector<double> penalised_, shift_, saved_shift_, reduced_;
+  std::vector<double> down_;  // what a node is worth along one path below it
+  std::vector<std::uint32_t> stack_;
+  MaxClosure closure_;
+};
+
+}  // namespace margrove::detail
