@@ -183,6 +183,14 @@ std::uint64_t memory(const StructuredOptions& options, const TrainingSet& data) 
   return 12 * weights + kept + 16 * static_cast<std::uint64_t>(data.X.num_nonzeros());
 }
 
+Plan make_plan(const StructuredOptions& options, const TrainingSet& data, Executor&, RunControl&) {
+  MemoryEstimate estimate;
+  estimate.add("weights and labellings", static_cast<double>(memory(options, data)));
+  return {std::move(estimate), [options, data](Executor& executor, RunControl& control) {
+            return train(options, data, executor, control);
+          }};
+}
+
 std::unique_ptr<Examples> read_examples(const std::vector<std::string>& paths,
                                         const OptionTable& options) {
   const std::string model = options.get("model");
@@ -207,7 +215,7 @@ Method structured() {
   Method method = make_method<StructuredOptions>(
       "structured SVM with a surrogate of margin and loss: sequences, pairwise label sets, "
       "hierarchical label sets, dependency trees",
-      train, memory);
+      make_plan);
   method.read_examples = read_examples;
   return method;
 }

@@ -1,0 +1,60 @@
+#pragma once
+// What a run of a method decides before it trains, and what comes out of training.
+
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/fit_state.hpp"
+#include "base/memory_estimate.hpp"
+#include "margrove/control.hpp"
+#include "margrove/executor.hpp"
+#include "model/predictor.hpp"
+
+namespace margrove {
+
+/// How training ended. NaN stands for "not known". Kept in the model file, so nothing here may
+/// depend on the number of threads.
+struct FitReport {
+  Stop stop = Stop::converged;
+  int passes = 0;
+  double primal = std::numeric_limits<double>::quiet_NaN();  // objective at the weights returned
+  double dual = std::numeric_limits<double>::quiet_NaN();
+  double relative_gap = std::numeric_limits<double>::quiet_NaN();
+  struct Point {  // of the convergence curve, where the method keeps one
+    int pass;
+    double primal;
+    double dual;
+  };
+  std::vector<Point> curve;
+  std::vector<std::string> warnings;
+};
+
+struct TrainResult {
+  std::unique_ptr<Predictor> predictor;
+  FitReport report;
+  std::shared_ptr<const FitState> state;  // if the training set asked for it
+};
+
+/// A run that is ready to start: solver, node weights, leaves and rows are settled, and training
+/// and the estimate of its memory follow from the same decisions. Refers to the training set's
+/// arrays, which must outlive it.
+struct Plan {
+  /// Of training beyond the training set, the plan itself and the model included.
+  MemoryEstimate memory;
+  std::function<TrainResult(Executor&, RunControl&)> train;
+};
+
+/// A plan from what it has settled: train(settled, executor, control) carries it out.
+template <class Settled, class Train>
+Plan planned(MemoryEstimate memory, Settled settled, Train train) {
+  auto kept = std::make_shared<const Settled>(std::move(settled));
+  return {std::move(memory), [kept, train](Executor& executor, RunControl& control) {
+            return train(*kept, executor, control);
+          }};
+}
+
+}  // namespace margrove
