@@ -344,8 +344,9 @@ void tables(const std::string& folder, int repetitions, const std::vector<std::s
         const auto o = run(method, grams, groups, views, split, table.num_classes, C[method]);
         rusage usage{};
         getrusage(RUSAGE_SELF, &usage);
-        const auto bytes = kernel_training_bytes(split.train.num_rows(), grams.size(),
-                                                 table.num_classes == 2 ? 1 : table.num_classes, 1);
+        const auto bytes = kernel_training_memory(split.train, grams.size(),
+                                                  table.num_classes == 2 ? 1 : table.num_classes, 1)
+                               .total();
         fmt::print("{},{},{},{},{:.6f},{},{},{:.4f},{},{:.3g},{:.3f},{:.1f},{:.1f}\n", name,
                    repetition, method, C[method], o.accuracy, o.kept, o.paths, o.seconds, o.rounds,
                    o.gap, kernel_seconds, static_cast<double>(bytes) / 1e6,

@@ -121,11 +121,12 @@ ModelParts train(const std::string& method_name, const std::map<std::string, std
       for (const std::string& name : names) expected.push_back(rows.codec.find(name).value());
     }
     data.expected_labels = expected;
-    require_memory(*run, data, memory_limit.value_or(0));
     Executor executor(threads);
     RunControl control(std::ref(reporter),
                        time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
-    model = train_model(method, *run, data, {}, executor, control);
+    const Plan plan = plan_training(method, *run, data, executor, control);
+    require_memory(plan, data, memory_limit.value_or(0));
+    model = train_model(method, *run, plan, data, {}, executor, control);
     if (calibration > 0) {
       model->calibration = calibrate_held_out(method, *run, data, calibration, executor, control);
     }
@@ -152,11 +153,12 @@ ModelParts train_file(const std::string& method_name,
     TrainingSet data;
     data.examples = examples.get();
     data.source = "X";
-    require_memory(*run, data, memory_limit.value_or(0));
     Executor executor(threads);
     RunControl control(std::ref(reporter),
                        time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
-    model = train_model(method, *run, data, {}, executor, control);
+    const Plan plan = plan_training(method, *run, data, executor, control);
+    require_memory(plan, data, memory_limit.value_or(0));
+    model = train_model(method, *run, plan, data, {}, executor, control);
   }
   reporter.rethrow();
   return std::move(*model);
@@ -178,19 +180,12 @@ nb::object merge_equal_rows(const Csr& X, const Sets& labels,
 }
 
 std::string predict_file(const ModelParts& model, const std::string& path, int threads) {
-  const auto* files = dynamic_cast<const FilePredictor*>(model.predictor.get());
+  const FilePredictor* files = model.predictor->files();
   require(files != nullptr, "the model is of method ", model.method, ", but must be one of files");
   const nb::gil_scoped_release released;
   Executor executor(threads);
   RunControl control;
   return files->predict_file(path, executor, control);
-}
-
-/// Whether each row gets exactly one label.
-bool gives_one_label(const ModelParts& model) {
-  const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
-  if (linear != nullptr) return !linear->parts().decision.several_labels();
-  return model.predictor->kind() == "kernel";
 }
 
 // What a model does -------------------------------------------------------------------------------
@@ -246,20 +241,12 @@ nb::object probabilities(const ModelParts& model, const Csr& X, bool of_nodes, i
   {
     const nb::gil_scoped_release released;
     const HierarchyProbabilities hierarchy(model.hierarchy);
-    const double temperature = model.calibration ? model.calibration->temperature : 1.0;
     Executor executor(threads);
-    executor.for_ranges(view.num_rows(), kRowsPerTask,
-                        [&](std::size_t begin, std::size_t end, int) {
-                          std::vector<float> row_scores(num_labels);
-                          std::vector<double> label_probabilities(num_labels);
-                          for (std::size_t i = begin; i < end; ++i) {
-                            const auto row = std::span(all).subspan(i * num_labels, num_labels);
-                            model.rows().scores(view, i, i + 1, row_scores);
-                            softmax(row_scores, temperature,
-                                    of_nodes ? std::span<double>(label_probabilities) : row);
-                            if (of_nodes) hierarchy.node_probabilities(label_probabilities, row);
-                          }
-                        });
+    for_probabilities(model.rows(), model.temperature(), of_nodes ? &hierarchy : nullptr, view,
+                      executor, [&](std::size_t i, const RowProbabilities& row) {
+                        const auto given = of_nodes ? row.nodes : row.labels;
+                        std::copy(given.begin(), given.end(), all.begin() + i * num_labels);
+                      });
   }
   return to_numpy(std::move(all), {view.num_rows(), num_labels});
 }
@@ -267,25 +254,15 @@ nb::object probabilities(const ModelParts& model, const Csr& X, bool of_nodes, i
 /// The label of each row by HierarchyProbabilities::confident().
 nb::object confident(const ModelParts& model, const Csr& X, double min_confidence, int threads) {
   const CsrView view = view_of(X);
-  const std::size_t num_labels = model.labels.size();
   std::vector<LabelId> chosen(view.num_rows());
   {
     const nb::gil_scoped_release released;
     const HierarchyProbabilities hierarchy(model.hierarchy);
-    const double temperature = model.calibration ? model.calibration->temperature : 1.0;
     Executor executor(threads);
-    executor.for_ranges(
-        view.num_rows(), kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
-          std::vector<float> row_scores(num_labels);
-          std::vector<double> label_probabilities(num_labels), node_probabilities(num_labels);
-          for (std::size_t i = begin; i < end; ++i) {
-            model.rows().scores(view, i, i + 1, row_scores);
-            softmax(row_scores, temperature, label_probabilities);
-            hierarchy.node_probabilities(label_probabilities, node_probabilities);
-            chosen[i] =
-                hierarchy.confident(label_probabilities, node_probabilities, min_confidence);
-          }
-        });
+    for_probabilities(model.rows(), model.temperature(), &hierarchy, view, executor,
+                      [&](std::size_t i, const RowProbabilities& row) {
+                        chosen[i] = hierarchy.confident(row.labels, row.nodes, min_confidence);
+                      });
   }
   return to_numpy(std::move(chosen));
 }
@@ -325,7 +302,7 @@ nb::object calibration_of(const ModelParts& model) {
 /// bias, the edges between nodes, the label of each node, the nodes that may be predicted, whether
 /// the best of them is (instead of all above a threshold).
 nb::tuple linear_parts(const ModelParts& model) {
-  const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
+  const LinearPredictor* linear = model.predictor->linear();
   require(linear != nullptr, "the model is of method ", model.method, ", but must be linear");
   const LinearPredictor::Parts& parts = linear->parts();
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
@@ -340,7 +317,7 @@ nb::tuple linear_parts(const ModelParts& model) {
   }
   return nb::make_tuple(weights, parts.bias, edges_to_numpy(edges),
                         to_numpy(std::vector(parts.label_of_node)),
-                        to_numpy(std::vector(parts.candidates)), !parts.decision.several_labels());
+                        to_numpy(std::vector(parts.candidates)), linear->gives_one_label());
 }
 
 /// (label, score, [(label, is spawned, score, [(feature, value, weight, score)])],
@@ -391,7 +368,7 @@ nb::dict report(const ModelParts& model) {
 
 /// (lines, Graphviz source, SVG, {product node: weight}) of a kernel model.
 nb::tuple network(const ModelParts& model) {
-  const auto* kernels = dynamic_cast<const KernelPredictor*>(model.predictor.get());
+  const KernelPredictor* kernels = model.predictor->kernels();
   require(kernels != nullptr, "network: a model of method ", model.method,
           " has none, only kernel models do");
   nb::dict weights;
@@ -547,11 +524,9 @@ NB_MODULE(_core, m) {
            })
       .def("export_liblinear", &margrove::export_liblinear, "path"_a)
       .def_prop_ro("is_of_files",
-                   [](const ModelParts& model) {
-                     return dynamic_cast<const margrove::FilePredictor*>(model.predictor.get()) !=
-                            nullptr;
-                   })
-      .def_prop_ro("gives_one_label", &py::gives_one_label)
+                   [](const ModelParts& model) { return model.predictor->files() != nullptr; })
+      .def_prop_ro("gives_one_label",
+                   [](const ModelParts& model) { return model.rows().gives_one_label(); })
       .def("predict_file", &py::predict_file, "path"_a, "threads"_a)
       .def_prop_ro("calibration", &py::calibration_of)
       .def_prop_ro("linear_parts", &py::linear_parts)

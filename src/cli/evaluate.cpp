@@ -25,7 +25,7 @@ class Evaluate final : public Command {
     const ModelParts model = load_model(arguments_.model_path);
     CommandControl control(arguments_.quiet);
     Executor executor(arguments_.threads);
-    if (const auto* files = dynamic_cast<const FilePredictor*>(model.predictor.get())) {
+    if (const FilePredictor* files = model.predictor->files()) {
       const auto values =
           files->evaluate_file(arguments_.examples_path(model), executor, control.run());
       control.leave_if_interrupted();

@@ -80,7 +80,7 @@ class Explain final : public Command {
 
  private:
   void show_network(const ModelParts& model, bool draws) const {
-    const auto* kernels = dynamic_cast<const KernelPredictor*>(model.predictor.get());
+    const KernelPredictor* kernels = model.predictor->kernels();
     require<InvalidOption>(kernels != nullptr, "explain: a model of method ", model.method,
                            " has no network of kernels to show, so DATA and option row must be "
                            "given, and svg and dot must not");

@@ -15,7 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kRowsPerTask = 64;
 constexpr int kBins = 10;
 const std::string_view kDataMark = "%DATA%";
 const std::string_view kPage =
@@ -142,35 +141,26 @@ Json convergence_of(const FitReport& report) {
           {"curve", std::move(curve)}};
 }
 
-bool gives_one_label(const ModelParts& model) {
-  const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
-  return linear != nullptr && !linear->parts().decision.several_labels();
-}
-
 Json calibration_of(const ModelParts& model, const CsrView& X, const LabelSets& truth,
                     Executor& executor) {
-  if (!gives_one_label(model)) return nullptr;
-  const double temperature = model.calibration ? model.calibration->temperature : 1;
+  if (!model.rows().gives_one_label()) return nullptr;
   std::vector<double> confidences(X.num_rows());
   std::vector<char> right(X.num_rows());
-  executor.for_ranges(X.num_rows(), kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
-    std::vector<float> scores(model.labels.size());
-    std::vector<double> p(scores.size());
-    for (std::size_t i = begin; i < end; ++i) {
-      model.rows().scores(X, i, i + 1, scores);
-      softmax(scores, temperature, p);
-      const auto best = static_cast<LabelId>(std::max_element(p.begin(), p.end()) - p.begin());
-      confidences[i] = p[best];
-      right[i] = static_cast<char>(truth[i].size() == 1 && truth[i].front() == best);
-    }
-  });
+  for_probabilities(model.rows(), model.temperature(), nullptr, X, executor,
+                    [&](std::size_t i, const RowProbabilities& row) {
+                      const auto best = std::max_element(row.labels.begin(), row.labels.end());
+                      const auto label = static_cast<LabelId>(best - row.labels.begin());
+                      confidences[i] = *best;
+                      right[i] =
+                          static_cast<char>(truth[i].size() == 1 && truth[i].front() == label);
+                    });
   const auto bins = reliability(confidences, std::vector<bool>(right.begin(), right.end()), kBins);
   Json list = Json::array();
   for (const ReliabilityBin& bin : bins) {
     list.push_back(
         {{"count", bin.count}, {"confidence", bin.confidence}, {"accuracy", bin.accuracy}});
   }
-  return {{"temperature", temperature},
+  return {{"temperature", model.temperature()},
           {"fitted_rows", model.calibration ? model.calibration->num_rows : 0},
           {"error", expected_calibration_error(bins)},
           {"bins", std::move(list)}};
@@ -209,7 +199,7 @@ bool can_predict(const LinearPredictor& linear, LabelId label) {
 /// Some wrong and some right rows, with the scores of what was predicted and what is true.
 Json examples_of(const ModelParts& model, const CsrView& X, const LabelSets& truth,
                  const LabelSets& predicted, const ReportOptions& options) {
-  const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
+  const LinearPredictor* linear = model.predictor->linear();
   std::vector<std::uint32_t> order(X.num_rows());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   Random random(options.seed);

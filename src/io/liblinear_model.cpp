@@ -9,6 +9,7 @@
 
 #include "base/atomic_file.hpp"
 #include "data/input_file.hpp"
+#include "margrove/linear_estimators.hpp"
 #include "methods/registry.hpp"
 #include "model/linear_predictor.hpp"
 
@@ -38,15 +39,15 @@ const std::array<SolverType, 8>& solver_types() {
 // Export ------------------------------------------------------------------------------------------
 
 std::string_view solver_type_of(const ModelParts& model) {
-  const auto value = [&](std::string_view name) -> std::string {
-    for (const auto& [option, text] : model.options) {
-      if (option == name) return text;
-    }
-    return "";
-  };
-  if (model.method == "flat-lr") return "L2R_LR_DUAL";
-  if (value("multiclass") == "crammer-singer") return "MCSVM_CS";
-  return value("loss") == "squared-hinge" ? "L2R_L2LOSS_SVC_DUAL" : "L2R_L1LOSS_SVC_DUAL";
+  if (model.method == FlatLrOptions::kMethod) return "L2R_LR_DUAL";
+  FlatSvmOptions options;  // of whatever method, as far as they are these
+  OptionTable table(options);
+  for (const auto& [name, text] : model.options) {
+    if (table.has(name)) table.set(name, text);
+  }
+  if (options.multiclass == MulticlassKind::crammer_singer) return "MCSVM_CS";
+  return options.loss == PointLossKind::squared_hinge ? "L2R_L2LOSS_SVC_DUAL"
+                                                      : "L2R_L1LOSS_SVC_DUAL";
 }
 
 void append_number(std::string& text, float value) {
@@ -56,11 +57,11 @@ void append_number(std::string& text, float value) {
 }
 
 const LinearPredictor& flat_predictor_of(const ModelParts& model) {
-  const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
+  const LinearPredictor* linear = model.predictor->linear();
   require(linear != nullptr && linear->parts().graph.num_edges() == 0,
           "export to LIBLINEAR: the model is of method ", model.method,
           ", but must be a flat linear one");
-  require(!linear->parts().decision.several_labels(),
+  require(linear->gives_one_label(),
           "export to LIBLINEAR: the model gives label sets, but must give each row one label");
   return *linear;
 }

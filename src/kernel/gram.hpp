@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/memory_estimate.hpp"
 #include "kernel/kernel_function.hpp"
 #include "margrove/control.hpp"
 #include "margrove/executor.hpp"
@@ -42,12 +43,10 @@ class SymmetricMatrix {
   std::vector<float> values_;
 };
 
-/// Bytes that training with `num_kernels` kernels over `num_rows` rows takes: the Gram matrices,
-/// the combined matrix, the working copies of the SVMs (one per worker) and vectors.
-std::size_t kernel_training_bytes(std::size_t num_rows, std::size_t num_kernels,
-                                  std::size_t num_machines, int num_workers);
-/// Throws InvalidInput with both numbers if that is above `limit_bytes` (0: no limit).
-void require_kernel_memory(std::size_t bytes, std::size_t limit_bytes);
+/// What training with `num_kernels` kernels over the rows of X takes beside X: the Gram matrices,
+/// the combined matrix, the machines' working copies (one per thread) and vectors.
+MemoryEstimate kernel_training_memory(const CsrView& X, std::size_t num_kernels,
+                                      std::size_t num_machines, int num_threads);
 
 struct GramMatrix {
   FittedKernel kernel;

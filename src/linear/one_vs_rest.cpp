@@ -7,8 +7,10 @@
 #include <numeric>
 #include <utility>
 
+#include "data/column_use.hpp"
 #include "data/csr_operations.hpp"
 #include "linear/block_solvers.hpp"
+#include "linear/dual_descent.hpp"
 #include "linear/used_columns.hpp"
 #include "margrove/errors.hpp"
 
@@ -336,6 +338,52 @@ class Training {
 };
 
 }  // namespace
+
+std::vector<double> expected_nonzeros(const CsrView& X, const LabelSets& labels,
+                                      std::uint32_t num_labels, PointLossKind loss) {
+  constexpr double kSpread = 6;  // times the nonzeros of the label's own rows
+  std::vector<double> nonzeros(num_labels, 0.0);
+  for (std::size_t i = 0; i < labels.num_rows(); ++i) {
+    for (const LabelId label : labels[i]) nonzeros[label] += static_cast<double>(X.row(i).size());
+  }
+  const auto used = static_cast<double>(num_used_columns(X));
+  for (double& own : nonzeros) {
+    own = loss == PointLossKind::hinge ? std::min(used, kSpread * own) : used;
+  }
+  return nonzeros;
+}
+
+MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
+                                  std::uint32_t num_labels, const OneVsRestOptions& options,
+                                  int num_threads) {
+  const auto rows = static_cast<double>(X.num_rows());
+  const auto columns = static_cast<double>(num_used_columns(X));
+  const double width = std::clamp((num_labels + 7.0) / 8.0, 1.0, static_cast<double>(kLanes));
+  const double blocks = std::ceil(num_labels / width);
+  double nonzeros = 0;
+  for (const double each : expected_nonzeros(X, labels, num_labels, options.loss)) nonzeros += each;
+
+  MemoryEstimate memory;
+  memory.add("rows of the solver", 4.0 * static_cast<double>(X.num_nonzeros()) + 12 * rows +
+                                       8.0 * static_cast<double>(X.num_columns()) +
+                                       4.0 * static_cast<double>(labels.num_labels_total()));
+  const double row_bytes = prefers_newton(X, options.loss) ? 4 * sizeof(Lanes) : sizeof(Lanes) + 24;
+  const double column_bytes = prefers_newton(X, options.loss) ? 9 * sizeof(Lanes) : sizeof(Lanes);
+  // A label's working set is a few times its own rows.
+  constexpr double kGrowth = 4;
+  const double own = static_cast<double>(labels.num_labels_total()) / std::max(1U, num_labels);
+  const double sets =
+      prefers_newton(X, options.loss)
+          ? 0.0
+          : width * static_cast<double>(sizeof(DualRow)) * std::min(rows, kGrowth * own);
+  memory.add("scratch of the threads",
+             std::min<double>(num_threads, blocks) *
+                 (row_bytes * rows + (column_bytes + 8) * columns + sets));
+  const double dense = 4.0 * static_cast<double>(X.num_columns()) * num_labels;
+  memory.add("weights of each label", 8 * nonzeros);
+  memory.add("model", std::min(dense, 8 * nonzeros) + 8.0 * static_cast<double>(X.num_columns()));
+  return memory;
+}
 
 OneVsRestFit train_one_vs_rest(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
                                const OneVsRestOptions& options, Executor& executor,

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/memory_estimate.hpp"
 #include "data/weight_matrix.hpp"
 #include "linear/binary_linear.hpp"
 #include "margrove/control.hpp"
@@ -88,5 +89,15 @@ struct OneVsRestFit {
 OneVsRestFit train_one_vs_rest(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
                                const OneVsRestOptions& options, Executor& executor,
                                RunControl& control, const OneVsRestExtras& extras = {});
+
+/// What that will take beside X, the weights returned included.
+MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
+                                  std::uint32_t num_labels, const OneVsRestOptions& options,
+                                  int num_threads);
+
+/// How many weights of each label will not be zero, about: hinge's support vectors touch few
+/// features beyond those of the label's own rows, the smooth losses touch all that occur.
+std::vector<double> expected_nonzeros(const CsrView& X, const LabelSets& labels,
+                                      std::uint32_t num_labels, PointLossKind loss);
 
 }  // namespace margrove

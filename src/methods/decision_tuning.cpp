@@ -254,6 +254,22 @@ bool needs_scores(DecisionKind rule) {
   return rule != DecisionKind::argmax && rule != DecisionKind::zero;
 }
 
+DecisionKind resolved(DecisionKind rule, const LabelSets& sets) {
+  if (rule != DecisionKind::automatic) return rule;
+  return sets.single_label() ? DecisionKind::argmax : DecisionKind::instance;
+}
+
+std::size_t largest_set(const LabelSets& sets) {
+  std::size_t largest = 0;
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) largest = std::max(largest, sets[i].size());
+  return largest;
+}
+
+/// Labels of a row whose scores are looked at.
+std::size_t num_ranked(const LabelSets& sets) {
+  return std::max(kLeastRanked, 4 * largest_set(sets));
+}
+
 /// `scores` are empty unless needs_scores().
 Decision tune(DecisionKind rule, const HeldOutScores& scores) {
   switch (rule) {
@@ -278,19 +294,27 @@ Decision tune(DecisionKind rule, const HeldOutScores& scores) {
 
 }  // namespace
 
+MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
+                            std::uint32_t num_labels, MemoryEstimate training) {
+  const DecisionKind rule = resolved(options.rule, sets);
+  if (!needs_scores(rule) || X.num_rows() < 2) return training;
+  MemoryEstimate memory = training.times(1 - 1.0 / options.folds);
+  const auto rows = static_cast<double>(X.num_rows());
+  const auto ranked = static_cast<double>(std::min<std::size_t>(num_ranked(sets), num_labels));
+  const double regressors = rule == DecisionKind::instance ? 3.0 * kMostSortedScores : 0.0;
+  memory.add("rows of a fold", 8.0 * static_cast<double>(X.num_nonzeros()) + 8 * rows);
+  // The scores, a copy that is sorted, and what the regression of the thresholds looks at.
+  memory.add("scores of the cross-validation", rows * (2 * 8 * ranked + 8 * regressors));
+  return larger_of(std::move(memory), std::move(training));
+}
+
 Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
                         std::span<const LabelId> label_of_node, const FitRows& fit,
                         Executor& executor, RunControl& control) {
-  const DecisionKind rule = options.rule != DecisionKind::automatic ? options.rule
-                            : sets.single_label()                   ? DecisionKind::argmax
-                                                                    : DecisionKind::instance;
+  const DecisionKind rule = resolved(options.rule, sets);
   HeldOutScores scores;
   scores.at_least_one = true;
-  std::size_t largest = 0;
-  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
-    largest = std::max(largest, sets[i].size());
-    scores.at_least_one &= !sets[i].empty();
-  }
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) scores.at_least_one &= !sets[i].empty();
   if (!needs_scores(rule)) return tune(rule, scores);
   if (X.num_rows() < 2) return ThresholdDecision{{0.0F}, scores.at_least_one};
 
@@ -303,8 +327,8 @@ Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const 
         control, [&](const Progress& progress) { return control.proceed(progress); },
         control.seconds_left() / trainings_left--);
     const std::unique_ptr<RowPredictor> predictor = fit(split.training, share);
-    const RankedLabels part = predictor->top(select_rows(X, split.validation),
-                                             std::max(kLeastRanked, 4 * largest), executor);
+    const RankedLabels part =
+        predictor->top(select_rows(X, split.validation), num_ranked(sets), executor);
     const std::size_t before = scores.ranked.labels.size();
     for (std::size_t i = 1; i < part.pointers.size(); ++i) {
       scores.ranked.pointers.push_back(before + part.pointers[i]);

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/memory_estimate.hpp"
 #include "margrove/control.hpp"
 #include "margrove/csr_matrix.hpp"
 #include "margrove/dataset.hpp"
@@ -50,6 +51,11 @@ using FitRows = std::function<std::unique_ptr<RowPredictor>(const std::vector<st
 Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
                         std::span<const LabelId> label_of_node, const FitRows& fit,
                         Executor& executor, RunControl& control);
+
+/// What a training on all rows and, before it, the cross-validation take, if `training` is what one
+/// training takes.
+MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
+                            std::uint32_t num_labels, MemoryEstimate training);
 
 /// The threshold, one for all labels, with the largest micro-F1 of `ranked` (a row's labels outside
 /// its ranking count as not chosen) against `truth`; with `at_least_one`, each row's first label is

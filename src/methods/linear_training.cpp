@@ -104,6 +104,20 @@ CsrMatrix kept_rows_with_intercept(const CsrView& X, const std::vector<std::uint
   return with_intercept(select_rows(X, kept), bias);
 }
 
+PlannedRows planned_rows(const TrainingSet& data, const std::vector<std::uint32_t>& kept,
+                         double bias) {
+  return {kept_rows_with_intercept(data.X, kept, bias), kept_weights(data.row_weights, kept)};
+}
+
+MemoryEstimate planned_rows_memory(const PlannedRows& rows, const LabelSets& sets) {
+  const auto num_rows = static_cast<double>(sets.num_rows());
+  MemoryEstimate memory;
+  memory.add("rows with the intercept",
+             8.0 * static_cast<double>(rows.X.view().num_nonzeros()) + 8 * num_rows);
+  memory.add("labels of rows", 20 * num_rows + 4.0 * static_cast<double>(sets.num_labels_total()));
+  return memory;
+}
+
 std::vector<double> kept_weights(std::span<const double> row_weights,
                                  const std::vector<std::uint32_t>& kept) {
   std::vector<double> weights;

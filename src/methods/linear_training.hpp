@@ -46,6 +46,16 @@ LeafSets without_common_roots(LeafSets leaves);
 CsrMatrix kept_rows_with_intercept(const CsrView& X, const std::vector<std::uint32_t>& kept,
                                    double bias);
 
+/// The rows of a plan: X with the intercept, and the weights of its rows.
+struct PlannedRows {
+  CsrMatrix X;
+  std::vector<double> weights;  // empty: all 1
+};
+PlannedRows planned_rows(const TrainingSet& data, const std::vector<std::uint32_t>& kept,
+                         double bias);
+/// What they and the label sets of the plan take.
+MemoryEstimate planned_rows_memory(const PlannedRows& rows, const LabelSets& sets);
+
 /// row_weights of the kept rows; empty stays empty.
 std::vector<double> kept_weights(std::span<const double> row_weights,
                                  const std::vector<std::uint32_t>& kept);

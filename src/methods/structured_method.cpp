@@ -50,20 +50,21 @@ class StructuredRun final : public MethodRun {
   }
 
   OptionTable& options() override { return table_; }
-  std::uint64_t memory_estimate(const TrainingSet& data) const override {
-    return chosen().memory(shared_, data);
-  }
-  TrainResult train(const TrainingSet& data, Executor& executor,
-                    RunControl& control) const override {
+  Plan plan(const TrainingSet& data, Executor&, RunControl&) const override {
     table_.validate();
-    return chosen().train(shared_, data, executor, control);
+    MemoryEstimate memory;
+    memory.add("weights and labellings", static_cast<double>(chosen()->memory(shared_, data)));
+    return {std::move(memory),
+            [run = chosen(), options = shared_, data](Executor& executor, RunControl& control) {
+              return run->train(options, data, executor, control);
+            }};
   }
   std::unique_ptr<Examples> read(const std::string& path) const {
-    return chosen().read(shared_, path);
+    return chosen()->read(shared_, path);
   }
 
  private:
-  const OutputRun& chosen() const { return *runs_[chosen_type(types_, table_)]; }
+  std::shared_ptr<const OutputRun> chosen() const { return runs_[chosen_type(types_, table_)]; }
 
   OptionTable shared_table() {
     Choices models;
@@ -74,7 +75,7 @@ class StructuredRun final : public MethodRun {
 
   std::span<const OutputType> types_;
   StructuredOptions shared_;
-  std::vector<std::unique_ptr<OutputRun>> runs_;  // one per type
+  std::vector<std::shared_ptr<OutputRun>> runs_;  // one per type
   OptionTable table_;                             // refers to shared_ and runs_
 };
 

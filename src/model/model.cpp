@@ -3,7 +3,7 @@
 namespace margrove {
 
 const RowPredictor& ModelParts::rows() const {
-  const auto* rows = dynamic_cast<const RowPredictor*>(predictor.get());
+  const RowPredictor* rows = predictor->rows();
   require(rows != nullptr, "model of method ", method, ": its examples are not rows of a matrix");
   return *rows;
 }

@@ -31,6 +31,8 @@ struct ModelParts {
 
   /// The predictor of rows. Throws InvalidInput for a model of another kind.
   const RowPredictor& rows() const;
+  /// Of probabilities: the calibration's, or 1.
+  double temperature() const { return calibration ? calibration->temperature : 1.0; }
 };
 
 }  // namespace margrove

@@ -26,10 +26,21 @@ struct NamedValue {
   double value;
 };
 
+class RowPredictor;
+class FilePredictor;
+class LinearPredictor;
+class KernelPredictor;
+
 /// The part of a model that turns examples into labels. Immutable, safe to use from many threads.
 class Predictor {
  public:
   virtual ~Predictor() = default;
+  /// This predictor, if its examples are rows of a matrix, or files of their own; otherwise null.
+  virtual const RowPredictor* rows() const { return nullptr; }
+  virtual const FilePredictor* files() const { return nullptr; }
+  /// This predictor, if it is one linear model, or one of kernels; otherwise null.
+  virtual const LinearPredictor* linear() const { return nullptr; }
+  virtual const KernelPredictor* kernels() const { return nullptr; }
   /// Under which the registry finds the loader: "linear", "chain", "kernel", ...
   virtual std::string_view kind() const = 0;
   /// Everything the loader of kind() needs. Metadata keys and tensor names begin with kind() and a
@@ -42,6 +53,10 @@ class Predictor {
 /// A model whose examples are rows of a matrix. Label ids are those of ModelParts::labels.
 class RowPredictor : public Predictor {
  public:
+  const RowPredictor* rows() const final { return this; }
+  /// Whether each row gets one label, no more and no less, so that it has probabilities
+  /// (model/calibration.hpp).
+  virtual bool gives_one_label() const { return false; }
   /// Columns of X, without the intercept; further ones count as unknown and are ignored.
   virtual std::uint32_t num_features() const = 0;
   virtual std::uint32_t num_labels() const = 0;
@@ -71,6 +86,7 @@ LabelSets collect_sets(
 /// A model whose examples are not rows (sentences, ...): it reads its own files.
 class FilePredictor : public Predictor {
  public:
+  const FilePredictor* files() const final { return this; }
   /// The predictions of the examples in `path`, one text a line or whatever the format asks for.
   virtual std::string predict_file(const std::string& path, Executor& executor,
                                    RunControl& control) const = 0;

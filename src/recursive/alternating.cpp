@@ -388,7 +388,7 @@ class AlternatingDescent {
             static_cast<float>(v[j]);
       }
     }
-    return W.compacted();
+    return std::move(W).compacted();
   }
 
   // The leaves are solved loosely while their neighbours still move.

@@ -457,7 +457,7 @@ class JointDense {
         out[n] = static_cast<float>(problem_.alpha[n] * sums[n][static_cast<Eigen::Index>(j)]);
       }
     }
-    return W.compacted();
+    return std::move(W).compacted();
   }
 
   const JointDualOptions& options_;

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/memory_estimate.hpp"
 #include "data/weight_matrix.hpp"
 #include "margrove/control.hpp"
 #include "margrove/csr_matrix.hpp"
@@ -163,5 +164,13 @@ AlternatingFit train_alternating(const AdditiveProblem& problem, const Alternati
 AlternatingFit train_alternating(const SimilarityProblem& problem,
                                  const AlternatingOptions& options, Executor& executor,
                                  RunControl& control);
+
+// What each will take beside X, the weights returned included.
+MemoryEstimate joint_dual_memory(const AdditiveProblem& problem, const JointDualOptions& options,
+                                 int num_threads);
+MemoryEstimate joint_newton_memory(const CsrView& X, std::size_t num_targets, std::size_t num_nodes,
+                                   int num_threads);
+MemoryEstimate alternating_memory(const CsrView& X, std::size_t num_targets, std::size_t num_nodes,
+                                  PointLossKind loss, int num_threads);
 
 }  // namespace margrove

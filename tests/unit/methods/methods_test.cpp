@@ -111,10 +111,15 @@ TEST(Methods, memory_limit_refuses_with_estimate_and_limit) {
   for (const auto& [name, options] : kCases) {
     const auto run = find_method(name).start();
     set_options(run->options(), options);
-    EXPECT_NO_THROW(require_memory(*run, prepared.training_set(), 0)) << name;
-    EXPECT_NO_THROW(require_memory(*run, prepared.training_set(), 1)) << name;
-    EXPECT_THAT(message_of([&] { require_memory(*run, prepared.training_set(), 1e-9); }),
-                HasSubstr("toy: training would take about"))
+    const TrainingSet data = prepared.training_set();
+    Executor executor(1);
+    RunControl control;
+    const Plan plan = run->plan(data, executor, control);
+    EXPECT_NO_THROW(require_memory(plan, data, 0)) << name;
+    EXPECT_NO_THROW(require_memory(plan, data, 1)) << name;
+    EXPECT_THAT(message_of([&] { require_memory(plan, data, 1e-9); }),
+                ::testing::AllOf(HasSubstr("toy: training would take about"),
+                                 HasSubstr("the parts are " + plan.memory.to_text())))
         << name;
   }
 }

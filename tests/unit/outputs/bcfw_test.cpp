@@ -641,7 +641,7 @@ TEST(PathSvm, stops_when_asked_and_says_so) {
 TEST(PathSvm, byte_estimate_covers_the_weights) {
   const TinyProblem p = tiny_problem(12, 0.0, 30, 6, 14);
   const PathModel model(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::normalized);
-  EXPECT_GE(path_svm_bytes(p.X, p.graph, p.alpha), model.num_bytes());
+  EXPECT_GE(path_svm_memory(p.X, p.graph, p.alpha, {}, {}, 1).total(), model.num_bytes());
 }
 
 }  // namespace
