@@ -12,7 +12,7 @@
 namespace margrove::testing {
 
 template <class Model>
-StructuredFit margin_fit(const ModelParts& model, const BcfwOptions& options, Executor& executor,
+StructuredFit margin_fit(const Model& model, const BcfwOptions& options, Executor& executor,
                          std::vector<float>* weights = nullptr) {
   RunControl control;
   Bcfw solver(model, MarginRescaling{}, MarginSearch{}, options, executor, control);
