@@ -26,6 +26,12 @@
 
 namespace margrove {
 
+/// C, or 1 / (2 lambda) where lambda is given.
+template <class Options>
+double loss_weight(const Options& options) {
+  return options.lambda > 0 ? 1 / (2 * options.lambda) : options.C;
+}
+
 /// The options of margrove/common_options.hpp, to derive from.
 struct CommonOptions {
   double C = 1.0;

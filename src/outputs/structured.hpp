@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "margrove/structured.hpp"
 #include "model/method.hpp"
 #include "structured/structured_fit.hpp"
 
@@ -48,11 +49,6 @@ struct StructuredOptions : CommonOptions {
         });
   }
   static std::tuple<> own_fields() { return {}; }
-};
-
-struct StructuredWeights {
-  std::vector<float> weights;
-  StructuredFit fit;
 };
 
 FitReport to_report(const StructuredFit& fit);

@@ -6,7 +6,6 @@
 #include "data/column_use.hpp"
 #include "linear/lanes.hpp"
 #include "linear/one_vs_rest.hpp"
-#include "linear/row_scan.hpp"
 #include "recursive/joint_dense.hpp"
 #include "recursive/joint_duals.hpp"
 #include "recursive/recursive.hpp"
@@ -75,7 +74,7 @@ MemoryEstimate joint_dual_memory(const AdditiveProblem& problem, const JointDual
   memory.add("dual variables", kSpread * static_cast<double>(sizeof(detail::ActiveRow)) *
                                    static_cast<double>(problem.labels->num_labels_total()));
   memory.add("scratch of the threads",
-             num_threads * (4.0 * detail::kScanWidth * columns +
+             num_threads * (4.0 * detail::kLanes * columns +
                             2.0 * static_cast<double>(problem.X.num_rows())) +
                  kLanesOfLeaves * 16 * columns);
   memory.add("model", 8 * nonzeros + std::min(dense, 8 * nonzeros));

@@ -1,5 +1,6 @@
 #include "outputs/field/field_output.hpp"
 
+#include "data/csr_operations.hpp"
 #include "outputs/field/field_predictor.hpp"
 
 namespace margrove {

@@ -1,5 +1,7 @@
 #include "outputs/label_set/node_set_output.hpp"
 
+#include "data/csr_operations.hpp"
+#include "hierarchy/graph_operations.hpp"
 #include "outputs/label_set/node_set_predictor.hpp"
 
 namespace margrove {

@@ -100,7 +100,7 @@ TEST(OutputRegistry, every_type_of_rows_trains_saves_loads_and_predicts) {
     EXPECT_EQ(method.read_examples({"no file"}, run->options()), nullptr);
     Executor executor(1);
     RunControl control;
-    EXPECT_GT(run->memory_estimate(rows.training_set()), 0U);
+    EXPECT_GT(run->plan(rows.training_set(), executor, control).memory.total(), 0U);
     const TrainResult result = run->train(rows.training_set(), executor, control);
     EXPECT_EQ(result.predictor->kind(), type.kind);
     const auto loaded = reloaded(*result.predictor, 3);
@@ -127,7 +127,7 @@ TEST(OutputRegistry, every_type_of_files_reads_trains_saves_loads_and_predicts) 
     data.examples = examples.get();
     Executor executor(1);
     RunControl control;
-    EXPECT_GT(run->memory_estimate(data), 0U);
+    EXPECT_GT(run->plan(data, executor, control).memory.total(), 0U);
     const TrainResult result = run->train(data, executor, control);
     EXPECT_EQ(result.predictor->kind(), type.kind);
     const auto loaded =
@@ -177,7 +177,7 @@ TEST(OutputRegistry, examples_of_another_form_are_an_error) {
                 concat("option model is '", type.name, "', which is trained on rows with labels"));
       continue;
     }
-    EXPECT_EQ(message_of<InvalidOption>([&] { run->memory_estimate(rows.training_set()); }),
+    EXPECT_EQ(message_of<InvalidOption>([&] { run->plan(rows.training_set(), executor, control); }),
               concat("option model is '", type.name,
                      "', which is trained on examples of its own file format, not on rows"));
     testing::write_bytes(path, tiny_file(type));
