@@ -231,7 +231,7 @@ int main(int argc, char** argv) {
   const auto number = [&](int k, int other) {
     return static_cast<std::size_t>(argc > k ? std::atoi(argv[k]) : other);
   };
-  const Model model = load_model(argv[2]);
+  const ModelParts model = load_model(argv[2]);
   const auto* predictor = dynamic_cast<const LinearPredictor*>(model.predictor.get());
   if (predictor == nullptr) {
     fmt::print(stderr, "bench_dag_inference: the model is no linear one\n");

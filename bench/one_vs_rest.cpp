@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "data/csr_operations.hpp"
+
 #include "linear/one_vs_rest.hpp"
 
 namespace {

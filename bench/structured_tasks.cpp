@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "data/conll_reader.hpp"
+#include "data/csr_operations.hpp"
 #include "margrove/options.hpp"
 #include "margrove/svmlight_reader.hpp"
 #include "outputs/chain/sequence_metrics.hpp"

@@ -77,19 +77,20 @@ class Reporter {
 
 // Training ----------------------------------------------------------------------------------------
 
-Model train(const std::string& method_name, const std::map<std::string, std::string>& options,
-            const Csr& X, const Sets& labels, const std::vector<std::string>& names,
-            const std::optional<Edges>& hierarchy, const std::optional<Vector<double>>& row_weights,
-            int threads, std::optional<double> time_limit_seconds,
-            std::optional<double> memory_limit, double calibration, nb::object callback,
-            const std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>& views,
-            const Model* start, bool keep_state, bool expect_all) {
+ModelParts train(const std::string& method_name, const std::map<std::string, std::string>& options,
+                 const Csr& X, const Sets& labels, const std::vector<std::string>& names,
+                 const std::optional<Edges>& hierarchy,
+                 const std::optional<Vector<double>>& row_weights, int threads,
+                 std::optional<double> time_limit_seconds, std::optional<double> memory_limit,
+                 double calibration, nb::object callback,
+                 const std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>& views,
+                 const ModelParts* start, bool keep_state, bool expect_all) {
   const CsrView view = view_of(X);
   const Method& method = find_method(method_name);
   const auto run = method.start();
   set_options(run->options(), OptionValues(options.begin(), options.end()));
   Reporter reporter(std::move(callback));
-  std::optional<Model> model;
+  std::optional<ModelParts> model;
   {
     const nb::gil_scoped_release released;
     std::optional<Hierarchy> graph;
@@ -133,14 +134,15 @@ Model train(const std::string& method_name, const std::map<std::string, std::str
 }
 
 /// Of methods with a file format of their own.
-Model train_file(const std::string& method_name, const std::map<std::string, std::string>& options,
-                 const std::string& path, int threads, std::optional<double> time_limit_seconds,
-                 std::optional<double> memory_limit, nb::object callback) {
+ModelParts train_file(const std::string& method_name,
+                      const std::map<std::string, std::string>& options, const std::string& path,
+                      int threads, std::optional<double> time_limit_seconds,
+                      std::optional<double> memory_limit, nb::object callback) {
   const Method& method = find_method(method_name);
   const auto run = method.start();
   set_options(run->options(), OptionValues(options.begin(), options.end()));
   Reporter reporter(std::move(callback));
-  std::optional<Model> model;
+  std::optional<ModelParts> model;
   {
     const nb::gil_scoped_release released;
     const auto examples =
@@ -174,7 +176,7 @@ nb::object merge_equal_rows(const Csr& X, const Sets& labels,
                         to_numpy(std::move(merged->row_weights)));
 }
 
-std::string predict_file(const Model& model, const std::string& path, int threads) {
+std::string predict_file(const ModelParts& model, const std::string& path, int threads) {
   const auto* files = dynamic_cast<const FilePredictor*>(model.predictor.get());
   require(files != nullptr, "the model is of method ", model.method, ", but must be one of files");
   const nb::gil_scoped_release released;
@@ -184,7 +186,7 @@ std::string predict_file(const Model& model, const std::string& path, int thread
 }
 
 /// Whether each row gets exactly one label.
-bool gives_one_label(const Model& model) {
+bool gives_one_label(const ModelParts& model) {
   const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
   if (linear != nullptr) return !linear->parts().decision.several_labels();
   return model.predictor->kind() == "kernel";
@@ -192,7 +194,7 @@ bool gives_one_label(const Model& model) {
 
 // What a model does -------------------------------------------------------------------------------
 
-nb::tuple predict(const Model& model, const Csr& X, int threads) {
+nb::tuple predict(const ModelParts& model, const Csr& X, int threads) {
   const CsrView view = view_of(X);
   LabelSets sets;
   {
@@ -205,7 +207,7 @@ nb::tuple predict(const Model& model, const Csr& X, int threads) {
 
 constexpr std::size_t kRowsPerTask = 64;
 
-nb::object scores(const Model& model, const Csr& X, int threads) {
+nb::object scores(const ModelParts& model, const Csr& X, int threads) {
   const CsrView view = view_of(X);
   const RowPredictor& predictor = model.rows();
   const std::size_t num_labels = predictor.num_labels();
@@ -222,7 +224,7 @@ nb::object scores(const Model& model, const Csr& X, int threads) {
   return to_numpy(std::move(all), {view.num_rows(), num_labels});
 }
 
-nb::tuple top(const Model& model, const Csr& X, std::size_t k, int threads) {
+nb::tuple top(const ModelParts& model, const Csr& X, std::size_t k, int threads) {
   const CsrView view = view_of(X);
   RankedLabels ranked;
   {
@@ -236,7 +238,7 @@ nb::tuple top(const Model& model, const Csr& X, std::size_t k, int threads) {
 }
 
 /// Rows of p(ends at label | x), or of p(ends at or below node | x).
-nb::object probabilities(const Model& model, const Csr& X, bool of_nodes, int threads) {
+nb::object probabilities(const ModelParts& model, const Csr& X, bool of_nodes, int threads) {
   const CsrView view = view_of(X);
   const std::size_t num_labels = model.labels.size();
   std::vector<double> all(view.num_rows() * num_labels);
@@ -262,7 +264,7 @@ nb::object probabilities(const Model& model, const Csr& X, bool of_nodes, int th
 }
 
 /// The label of each row by HierarchyProbabilities::confident().
-nb::object confident(const Model& model, const Csr& X, double min_confidence, int threads) {
+nb::object confident(const ModelParts& model, const Csr& X, double min_confidence, int threads) {
   const CsrView view = view_of(X);
   const std::size_t num_labels = model.labels.size();
   std::vector<LabelId> chosen(view.num_rows());
@@ -287,7 +289,7 @@ nb::object confident(const Model& model, const Csr& X, double min_confidence, in
   return to_numpy(std::move(chosen));
 }
 
-void calibrate(Model& model, const Csr& X, const Sets& labels, int threads) {
+void calibrate(ModelParts& model, const Csr& X, const Sets& labels, int threads) {
   const CsrView view = view_of(X);
   const LabelSets truth = sets_of(labels);
   const nb::gil_scoped_release released;
@@ -295,7 +297,7 @@ void calibrate(Model& model, const Csr& X, const Sets& labels, int threads) {
   model.calibration = fit_calibration(model.rows(), view, truth, executor);
 }
 
-std::string report_page(const Model& model, const Csr& X, const Sets& labels,
+std::string report_page(const ModelParts& model, const Csr& X, const Sets& labels,
                         const std::string& title, int num_examples,
                         const std::vector<std::string>& feature_names, int threads) {
   const CsrView view = view_of(X);
@@ -312,7 +314,7 @@ std::string report_page(const Model& model, const Csr& X, const Sets& labels,
 }
 
 /// None or (temperature, rows, error, error at temperature 1).
-nb::object calibration_of(const Model& model) {
+nb::object calibration_of(const ModelParts& model) {
   if (!model.calibration) return nb::none();
   const Calibration& c = *model.calibration;
   return nb::make_tuple(c.temperature, c.num_rows, c.error, c.error_before);
@@ -321,7 +323,7 @@ nb::object calibration_of(const Model& model) {
 /// (columns, row pointers, columns of the weights, weights) of U with one row per feature, the
 /// bias, the edges between nodes, the label of each node, the nodes that may be predicted, whether
 /// the best of them is (instead of all above a threshold).
-nb::tuple linear_parts(const Model& model) {
+nb::tuple linear_parts(const ModelParts& model) {
   const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
   require(linear != nullptr, "the model is of method ", model.method, ", but must be linear");
   const LinearPredictor::Parts& parts = linear->parts();
@@ -342,7 +344,7 @@ nb::tuple linear_parts(const Model& model) {
 
 /// (label, score, [(label, is spawned, score, [(feature, value, weight, score)])],
 ///  [(source, score, [(path, weight, score)])])
-nb::tuple explain(const Model& model, const Csr& X, std::size_t row, const std::string& label,
+nb::tuple explain(const ModelParts& model, const Csr& X, std::size_t row, const std::string& label,
                   std::size_t num_features) {
   const CsrView view = view_of(X);
   require(row < view.num_rows(), "row is ", row, ", but X has only ", view.num_rows());
@@ -369,7 +371,7 @@ nb::tuple explain(const Model& model, const Csr& X, std::size_t row, const std::
   return nb::make_tuple(model.labels.name(explanation.label), explanation.score, nodes, sources);
 }
 
-nb::dict report(const Model& model) {
+nb::dict report(const ModelParts& model) {
   const FitReport& r = model.report;
   nb::list curve;
   for (const auto& point : r.curve) {
@@ -387,7 +389,7 @@ nb::dict report(const Model& model) {
 }
 
 /// (lines, Graphviz source, SVG, {product node: weight}) of a kernel model.
-nb::tuple network(const Model& model) {
+nb::tuple network(const ModelParts& model) {
   const auto* kernels = dynamic_cast<const KernelPredictor*>(model.predictor.get());
   require(kernels != nullptr, "network: a model of method ", model.method,
           " has none, only kernel models do");
@@ -399,7 +401,7 @@ nb::tuple network(const Model& model) {
   return nb::make_tuple(kernels->lines(), kernels->dot(), kernels->svg(), weights);
 }
 
-nb::object model_edges(const Model& model) {
+nb::object model_edges(const ModelParts& model) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   for (const LabelEdge& edge : edges_of(model.hierarchy)) {
     edges.emplace_back(edge.parent, edge.child);
@@ -407,12 +409,12 @@ nb::object model_edges(const Model& model) {
   return edges_to_numpy(edges);
 }
 
-nb::bytes to_bytes(const Model& model) {
+nb::bytes to_bytes(const ModelParts& model) {
   const std::string bytes = serialize_model(model);
   return nb::bytes(bytes.data(), bytes.size());
 }
 
-Model from_bytes(const nb::bytes& bytes) {
+ModelParts from_bytes(const nb::bytes& bytes) {
   return parse_model({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()},
                      "model in memory");
 }
@@ -443,7 +445,7 @@ nb::tuple read_hierarchy_file(const std::string& path) {
 }  // namespace margrove::python
 
 NB_MODULE(_core, m) {
-  using margrove::Model;
+  using margrove::ModelParts;
   namespace py = margrove::python;
 
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
@@ -470,28 +472,30 @@ NB_MODULE(_core, m) {
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none());
   m.def("import_liblinear", &margrove::import_liblinear, "path"_a);
 
-  nb::class_<Model>(m, "Model")
+  nb::class_<ModelParts>(m, "Model")
       .def_static(
           "load", [](const std::string& path) { return margrove::load_model(path); }, "path"_a)
       .def("save", &margrove::save_model, "path"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("__getstate__", &py::to_bytes)
       .def("__setstate__",
-           [](Model& model, const nb::bytes& bytes) { new (&model) Model(py::from_bytes(bytes)); })
-      .def_ro("method", &Model::method)
+           [](ModelParts& model, const nb::bytes& bytes) {
+             new (&model) ModelParts(py::from_bytes(bytes));
+           })
+      .def_ro("method", &ModelParts::method)
       .def_prop_ro("options",
-                   [](const Model& model) {
+                   [](const ModelParts& model) {
                      return std::map<std::string, std::string>(model.options.begin(),
                                                                model.options.end());
                    })
       .def_prop_ro("labels",
-                   [](const Model& model) {
+                   [](const ModelParts& model) {
                      const auto names = model.labels.names();
                      return std::vector<std::string>(names.begin(), names.end());
                    })
-      .def_ro("has_hierarchy", &Model::has_hierarchy)
-      .def_prop_ro("has_state", [](const Model& model) { return model.state != nullptr; })
+      .def_ro("has_hierarchy", &ModelParts::has_hierarchy)
+      .def_prop_ro("has_state", [](const ModelParts& model) { return model.state != nullptr; })
       .def_prop_ro("views",
-                   [](const Model& model) {
+                   [](const ModelParts& model) {
                      nb::list views;
                      for (const auto& view : model.views) {
                        views.append(nb::make_tuple(view.name, view.begin, view.end));
@@ -501,33 +505,35 @@ NB_MODULE(_core, m) {
       .def_prop_ro("network", &py::network)
       .def_prop_ro("edges", &py::model_edges)
       .def_prop_ro("training_rows",
-                   [](const Model& model) { return py::to_numpy(model.training_rows); })
+                   [](const ModelParts& model) { return py::to_numpy(model.training_rows); })
       .def_prop_ro("report", &py::report)
       .def_prop_ro("facts",
-                   [](const Model& model) {
+                   [](const ModelParts& model) {
                      std::vector<std::pair<std::string, std::string>> facts;
                      for (const auto& [name, value] : model.predictor->facts()) {
                        facts.emplace_back(name, value);
                      }
                      return facts;
                    })
-      .def_prop_ro("num_features", [](const Model& model) { return model.rows().num_features(); })
+      .def_prop_ro("num_features",
+                   [](const ModelParts& model) { return model.rows().num_features(); })
       .def_prop_ro("preprocessing",
-                   [](const Model& model) {
+                   [](const ModelParts& model) {
                      return std::string(margrove::to_string(model.preprocessing.kind));
                    })
-      .def_prop_ro("vocabulary", [](const Model& model) { return model.preprocessing.vocabulary; })
+      .def_prop_ro("vocabulary",
+                   [](const ModelParts& model) { return model.preprocessing.vocabulary; })
       .def("preprocess_texts",
-           [](const Model& model, const std::vector<std::string>& documents) {
+           [](const ModelParts& model, const std::vector<std::string>& documents) {
              return py::to_python(model.preprocessing.apply(documents));
            })
       .def("preprocess_rows",
-           [](const Model& model, const py::Csr& X) {
+           [](const ModelParts& model, const py::Csr& X) {
              return py::to_python(model.preprocessing.apply(py::view_of(X)));
            })
       .def("export_liblinear", &margrove::export_liblinear, "path"_a)
       .def_prop_ro("is_of_files",
-                   [](const Model& model) {
+                   [](const ModelParts& model) {
                      return dynamic_cast<const margrove::FilePredictor*>(model.predictor.get()) !=
                             nullptr;
                    })

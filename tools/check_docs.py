@@ -6,8 +6,11 @@ the blocks of one file one after the other in one scratch directory, with build/
 the environment .venv active. A block that opens with ```text output must equal what the run block
 before it printed to standard output; a line `...` stands for any lines and `…` for any characters
 within a line. A block in `sh run demo-data` is skipped, with a note, where demo-data/ is absent.
+A block that opens with ```cpp of=PATH (or another language) must equal that file of the repository,
+which is compiled or run elsewhere; --quote writes the files into such blocks. One with part-of=PATH
+must be some lines of the file.
 
-usage: tools/check_docs.py [FILE...]
+usage: tools/check_docs.py [--quote] [FILE...]
 """
 
 import os
@@ -42,7 +45,7 @@ def blocks_of(markdown: str) -> list[Block]:
         if opened is None:
             opened = number
         elif line.strip() == "```":
-            body = "\n".join(lines[opened + 1 : number]) + "\n"
+            body = "".join(line + "\n" for line in lines[opened + 1 : number])
             blocks.append(Block(lines[opened][3:].split(), body, opened + 1))
             opened = None
     return blocks
@@ -60,6 +63,41 @@ def matches(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, text) is not None
 
 
+def quoted_file(block: Block) -> Path | None:
+    """The file that a block quotes whole."""
+    paths = [word.removeprefix("of=") for word in block.info if word.startswith("of=")]
+    return ROOT / paths[0] if paths else None
+
+
+def wrong_quotes(page: Path) -> list[str]:
+    """The blocks that differ from the files they quote."""
+    errors = []
+    for block in blocks_of(page.read_text(encoding="utf-8")):
+        parts = [
+            word.removeprefix("part-of=") for word in block.info if word.startswith("part-of=")
+        ]
+        if parts and block.text not in (ROOT / parts[0]).read_text(encoding="utf-8"):
+            errors.append(f"{page.relative_to(ROOT)}:{block.line}: {parts[0]} has no such lines")
+        file = quoted_file(block)
+        if file is not None and (not file.is_file() or file.read_text("utf-8") != block.text):
+            errors.append(
+                f"{page.relative_to(ROOT)}:{block.line}: {file.relative_to(ROOT)} differs; "
+                "tools/check_docs.py --quote copies it"
+            )
+    return errors
+
+
+def quote_files(page: Path) -> None:
+    """Writes the files into the blocks that quote them."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    for block in reversed(blocks_of(page.read_text(encoding="utf-8"))):
+        file = quoted_file(block)
+        if file is not None:
+            end = block.line + block.text.count("\n")
+            lines[block.line : end] = file.read_text(encoding="utf-8").splitlines()
+    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def command_of(block: Block) -> list[str]:
     """The program that runs a block given as its last argument."""
     if block.info[0] == "python":
@@ -72,7 +110,7 @@ def check_page(page: Path) -> tuple[int, list[str]]:
     environment = dict(os.environ)
     environment["PATH"] = f"{ROOT}/build:{ROOT}/.venv/bin:{environment['PATH']}"
     environment["MARGROVE_ROOT"] = str(ROOT)
-    errors: list[str] = []
+    errors = wrong_quotes(page)
     runs = 0
     printed: str | None = None
     with tempfile.TemporaryDirectory() as scratch:
@@ -107,17 +145,24 @@ def check_page(page: Path) -> tuple[int, list[str]]:
 
 
 def main() -> int:
-    pages = [Path(name).resolve() for name in sys.argv[1:]]
+    arguments = sys.argv[1:]
+    quotes = arguments[:1] == ["--quote"]
+    pages = [Path(name).resolve() for name in arguments[quotes:]]
     if not pages:
         pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     total = 0
     failed = False
     for page in pages:
+        if quotes:
+            quote_files(page)
+            continue
         runs, errors = check_page(page)
         total += runs
         for error in errors:
             failed = True
             print(f"check_docs: {error}", file=sys.stderr)
+    if quotes:
+        return 0
     print(f"check_docs: {total} documented commands ran{'' if not failed else ', some FAILED'}")
     return 1 if failed else 0
 

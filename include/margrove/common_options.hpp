@@ -4,9 +4,12 @@
 
 #include <tuple>
 
+#include "margrove/api.hpp"
 #include "margrove/options.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
+
+namespace detail {
 
 inline constexpr const char* kLossWeightHelp =
     "loss weight: the objective is the regulariser plus C times the sum of the losses";
@@ -23,11 +26,6 @@ auto common_fields() {
       field("seed", &Options::seed, at_least(0), "seed of the random order of visits"),
   };
 }
+}  // namespace detail
 
-/// C, or 1 / (2 lambda) where lambda is given.
-template <class Options>
-double loss_weight(const Options& options) {
-  return options.lambda > 0 ? 1 / (2 * options.lambda) : options.C;
-}
-
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

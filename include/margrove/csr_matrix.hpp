@@ -81,13 +81,5 @@ class CsrMatrix {
   std::vector<float> values_;
 };
 
-/// X with a constant last column: the intercept, regularised like the other weights. bias 0 copies
-/// X and adds no column. O(nonzeros).
-CsrMatrix with_intercept(const CsrView& X, double bias);
 CsrMatrix select_rows(const CsrView& X, std::span<const std::uint32_t> rows);
-/// The columns of X as rows; ascending. O(nonzeros + columns).
-CsrMatrix transpose(const CsrView& X);
-double squared_norm(const SparseRow& row);
-std::vector<double> squared_norms(const CsrView& X);
-
 }  // namespace margrove MARGROVE_API

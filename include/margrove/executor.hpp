@@ -22,6 +22,9 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
+  /// One for all callers that want no threads: it runs everything on the thread that calls.
+  static Executor& serial();
+
   int size() const;
 
   /// Calls task(index, worker) for every index in [0, count), each once, in no fixed order, and

@@ -17,11 +17,4 @@ Hierarchy read_hierarchy(const std::string& path);
 /// The same from memory; `name` stands for the file in messages.
 Hierarchy parse_hierarchy(std::string_view bytes, const std::string& name);
 
-/// "file:line" of an edge, or its two names if the hierarchy did not come from a file.
-std::string edge_location(const Hierarchy& hierarchy, std::size_t edge);
-
-/// Throws InvalidInput naming the last edge (by line) of some cycle, and the nodes on it.
-/// O(nodes + edges).
-void require_acyclic(const Hierarchy& hierarchy);
-
 }  // namespace margrove MARGROVE_API

@@ -6,14 +6,16 @@
 #include <string_view>
 #include <tuple>
 
+#include "margrove/api.hpp"
 #include "margrove/common_options.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
+namespace detail {
 template <class Options>
 auto kernel_fields() {
   return std::tuple{
-      field("C", &Options::C, positive, kLossWeightHelp),
+      field("C", &Options::C, positive, detail::kLossWeightHelp),
       field("network", &Options::network, Choices{},
             "JSON file with the kernels and how they combine, or the JSON itself; empty: Gaussian "
             "kernels of all columns, or of each view, with the given widths"),
@@ -27,6 +29,7 @@ auto kernel_fields() {
       field("max_rounds", &Options::max_rounds, at_least(1), "turns of machines and weights"),
   };
 }
+}  // namespace detail
 
 /// The weights of a sum-product network of kernels.
 struct SpnMklOptions {
@@ -42,7 +45,7 @@ struct SpnMklOptions {
   double max_paths = 10'000;
   static auto fields() {
     return std::tuple_cat(
-        kernel_fields<SpnMklOptions>(),
+        detail::kernel_fields<SpnMklOptions>(),
         std::tuple{
             field("weight_penalty", &SpnMklOptions::weight_penalty, positive,
                   "lambda of the paper: weight of the penalty on the product nodes' weights"),
@@ -66,7 +69,7 @@ struct LpMklOptions {
   int max_rounds = 500;
   double p = 2.0;
   static auto fields() {
-    return std::tuple_cat(kernel_fields<LpMklOptions>(),
+    return std::tuple_cat(detail::kernel_fields<LpMklOptions>(),
                           std::tuple{field("p", &LpMklOptions::p, at_least(1),
                                            "exponent of the norm of the kernel weights")});
   }
@@ -81,7 +84,7 @@ struct SimpleMklOptions {
   double tolerance = 1e-2;
   double svm_tolerance = 1e-3;
   int max_rounds = 500;
-  static auto fields() { return kernel_fields<SimpleMklOptions>(); }
+  static auto fields() { return detail::kernel_fields<SimpleMklOptions>(); }
 };
 
 /// Equal weights.
@@ -93,7 +96,7 @@ struct AverageMklOptions {
   double tolerance = 1e-2;
   double svm_tolerance = 1e-3;
   int max_rounds = 500;
-  static auto fields() { return kernel_fields<AverageMklOptions>(); }
+  static auto fields() { return detail::kernel_fields<AverageMklOptions>(); }
 };
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

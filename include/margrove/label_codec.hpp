@@ -38,8 +38,4 @@ class LabelCodec {
   std::unordered_map<std::string, LabelId, Hash, std::equal_to<>> ids_;
 };
 
-/// The order in which a model numbers its labels: by value where all names are whole numbers,
-/// otherwise by bytes. Returns ids of `codec`.
-std::vector<LabelId> natural_order(const LabelCodec& codec);
-
 }  // namespace margrove MARGROVE_API

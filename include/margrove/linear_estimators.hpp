@@ -8,11 +8,12 @@
 #include <string_view>
 #include <tuple>
 
+#include "margrove/api.hpp"
 #include "margrove/common_options.hpp"
 #include "margrove/node_weights.hpp"
 #include "margrove/point_loss_kind.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 /// How the labels of a row follow from their scores (docs/notation.md, Decisions).
 enum class DecisionKind { automatic, argmax, zero, threshold, scut, rcut, instance };
@@ -23,6 +24,7 @@ inline constexpr auto kEnumNames<DecisionKind> = std::array{
     EnumName{DecisionKind::scut, "scut"},        EnumName{DecisionKind::rcut, "rcut"},
     EnumName{DecisionKind::instance, "instance"}};
 
+namespace detail {
 template <class Options>
 auto decision_fields() {
   return std::tuple{
@@ -36,19 +38,22 @@ auto decision_fields() {
             "they and the training itself share a time limit evenly"),
   };
 }
+}  // namespace detail
 
 // One-vs-rest -------------------------------------------------------------------------------------
 
+namespace detail {
 template <class Options>
 auto one_vs_rest_fields() {
   return std::tuple_cat(
-      common_fields<Options>(), decision_fields<Options>(),
+      detail::common_fields<Options>(), detail::decision_fields<Options>(),
       std::tuple{
           field("tolerance", &Options::tolerance, positive,
                 "relative duality gap at which training stops"),
           field("max_passes", &Options::max_passes, at_least(1), "passes over the rows, at most"),
       });
 }
+}  // namespace detail
 
 /// Each label against the rest, or all labels in one problem (Crammer and Singer).
 enum class MulticlassKind { ovr, crammer_singer };
@@ -71,7 +76,7 @@ struct FlatSvmOptions {
   MulticlassKind multiclass = MulticlassKind::ovr;
   static auto fields() {
     return std::tuple_cat(
-        one_vs_rest_fields<FlatSvmOptions>(),
+        detail::one_vs_rest_fields<FlatSvmOptions>(),
         std::tuple{
             field("loss", &FlatSvmOptions::loss,
                   {PointLossKind::hinge, PointLossKind::squared_hinge},
@@ -93,7 +98,7 @@ struct FlatLrOptions {
   int decision_folds = 3;
   double tolerance = 1e-3;
   int max_passes = 1000;
-  static auto fields() { return one_vs_rest_fields<FlatLrOptions>(); }
+  static auto fields() { return detail::one_vs_rest_fields<FlatLrOptions>(); }
 };
 
 struct TopDownSvmOptions {
@@ -111,7 +116,7 @@ struct TopDownSvmOptions {
   static auto fields() {
     using Options = TopDownSvmOptions;
     return std::tuple_cat(
-        common_fields<Options>(), decision_fields<Options>(),
+        detail::common_fields<Options>(), detail::decision_fields<Options>(),
         std::tuple{
             field("tolerance", &Options::tolerance, positive,
                   "relative duality gap at which training of a node stops"),
@@ -141,12 +146,13 @@ inline constexpr auto kEnumNames<RecursiveSolver> =
     std::array{EnumName{RecursiveSolver::joint, "joint"},
                EnumName{RecursiveSolver::alternating, "alternating"}};
 
+namespace detail {
 template <class Options>
 auto recursive_fields() {
   return std::tuple_cat(
-      common_fields<Options>(), decision_fields<Options>(),
+      detail::common_fields<Options>(), detail::decision_fields<Options>(),
       std::tuple{
-          field("alpha", &Options::alpha, node_weight_help("uniform (the paper's)")),
+          field("alpha", &Options::alpha, detail::node_weight_help("uniform (the paper's)")),
           field("dag", &Options::dag,
                 "nodes with several parents: a leaf is the sum over all its ancestors, or every "
                 "parent edge pulls; the same on trees"),
@@ -163,6 +169,7 @@ auto recursive_fields() {
           field("max_passes", &Options::max_passes, at_least(1), "passes over all labels, at most"),
       });
 }
+}  // namespace detail
 
 struct HrSvmOptions {
   static constexpr std::string_view kMethod = "hr-svm";
@@ -182,7 +189,7 @@ struct HrSvmOptions {
   RecursiveSolver solver = RecursiveSolver::joint;
   static auto fields() {
     return std::tuple_cat(
-        recursive_fields<HrSvmOptions>(),
+        detail::recursive_fields<HrSvmOptions>(),
         std::tuple{
             field("loss", &HrSvmOptions::loss, {PointLossKind::hinge, PointLossKind::squared_hinge},
                   "loss of each row's margin"),
@@ -207,7 +214,7 @@ struct HrLrOptions {
   std::string anchor = {};
   double tolerance = 1e-3;
   int max_passes = 1000;
-  static auto fields() { return recursive_fields<HrLrOptions>(); }
+  static auto fields() { return detail::recursive_fields<HrLrOptions>(); }
 };
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

@@ -33,9 +33,6 @@ struct Metrics {
   double hierarchical_f1 = 0;
 };
 
-/// The metrics but `examples` under the names that front ends show.
-std::array<std::pair<std::string_view, double>, 9> named_values(const Metrics& metrics);
-
 /// One label's counts over all rows.
 struct LabelScore {
   LabelId label = 0;

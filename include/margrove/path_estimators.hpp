@@ -7,11 +7,12 @@
 #include <string_view>
 #include <tuple>
 
+#include "margrove/api.hpp"
 #include "margrove/common_options.hpp"
 #include "margrove/node_weights.hpp"
 #include "margrove/task_loss.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 /// The most violating label set, or the maximum of its linear relaxation.
 enum class Inference { exact, relaxed };
@@ -32,12 +33,13 @@ inline constexpr auto kEnumNames<PathSurrogate> =
     std::array{EnumName{PathSurrogate::margin, "margin"},
                EnumName{PathSurrogate::normalized_difference, "normalized-difference"}};
 
+namespace detail {
 template <class Options>
 auto path_fields() {
   return std::tuple_cat(
-      common_fields<Options>(),
+      detail::common_fields<Options>(),
       std::tuple{
-          field("alpha", &Options::alpha, node_weight_help()),
+          field("alpha", &Options::alpha, detail::node_weight_help()),
           field("merge_duplicates", &Options::merge_duplicates,
                 "weigh the hierarchy whose nodes with the same leaves below them are merged, and "
                 "split each weight evenly over the copies"),
@@ -54,6 +56,7 @@ auto path_fields() {
           field("epochs", &Options::epochs, at_least(1), "sgd: passes over the rows"),
       });
 }
+}  // namespace detail
 
 struct HSvmOptions {
   static constexpr std::string_view kMethod = "hsvm";
@@ -68,7 +71,7 @@ struct HSvmOptions {
   double tolerance = 1e-3;
   int max_passes = 1000;
   int epochs = 50;
-  static auto fields() { return path_fields<HSvmOptions>(); }
+  static auto fields() { return detail::path_fields<HSvmOptions>(); }
 };
 
 struct NhSvmOptions {
@@ -86,7 +89,7 @@ struct NhSvmOptions {
   int epochs = 50;
   PathSurrogate surrogate = PathSurrogate::margin;
   static auto fields() {
-    return std::tuple_cat(path_fields<NhSvmOptions>(),
+    return std::tuple_cat(detail::path_fields<NhSvmOptions>(),
                           std::tuple{field("surrogate", &NhSvmOptions::surrogate,
                                            "margin: score difference plus path loss; "
                                            "normalized-difference: 1 plus the score difference "
@@ -108,7 +111,7 @@ struct SharedSvmOptions {
   static auto fields() {
     using Options = SharedSvmOptions;
     return std::tuple_cat(
-        common_fields<Options>(),
+        detail::common_fields<Options>(),
         std::tuple{
             field("task_loss", &Options::task_loss, {TaskLoss::zero_one, TaskLoss::hamming},
                   "what a wrong path costs: 1, or the number of nodes on one of the two paths "
@@ -123,4 +126,4 @@ struct SharedSvmOptions {
   }
 };
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

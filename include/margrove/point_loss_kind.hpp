@@ -3,9 +3,10 @@
 
 #include <array>
 
+#include "margrove/api.hpp"
 #include "margrove/options.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 /// max(0, 1 - m), its square, log(1 + exp(-m)) of the margin m = y f.
 enum class PointLossKind { hinge, squared_hinge, logistic };
@@ -16,4 +17,4 @@ inline constexpr auto kEnumNames<PointLossKind> =
                EnumName{PointLossKind::squared_hinge, "squared-hinge"},
                EnumName{PointLossKind::logistic, "logistic"}};
 
-}  // namespace margrove
+}  // namespace margrove MARGROVE_API

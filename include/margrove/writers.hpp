@@ -20,20 +20,6 @@ void write_hierarchy(const std::string& path, const Hierarchy& hierarchy);
 /// Documents must not contain line ends.
 void write_text(const std::string& path, const TextDataset& data);
 
-struct ScoredLabel {
-  LabelId label;
-  double score;
-};
 /// One line per row: labels separated by commas; an empty line for an empty set.
 void write_predictions(const std::string& path, const LabelSets& labels, const LabelCodec& codec);
-/// One line per row: `label:score` separated by blanks, in the order given.
-void write_scored_predictions(const std::string& path,
-                              std::span<const std::vector<ScoredLabel>> rows,
-                              const LabelCodec& codec);
-
-/// The same lines, without their end, for other outputs.
-void append_labels(std::string& line, std::span<const LabelId> labels, const LabelCodec& codec);
-void append_scored_labels(std::string& line, std::span<const ScoredLabel> labels,
-                          const LabelCodec& codec);
-
 }  // namespace margrove MARGROVE_API

@@ -113,6 +113,11 @@ Executor::Executor(int num_threads) {
 
 Executor::~Executor() = default;
 
+Executor& Executor::serial() {
+  static Executor executor(1);
+  return executor;
+}
+
 int Executor::size() const { return pool_ ? pool_->size() : 1; }
 
 void Executor::for_each(std::size_t count, const Task& task) {

@@ -6,6 +6,8 @@
 #include <iostream>
 
 #include "cli/verbs.hpp"
+#include "hierarchy/graph_operations.hpp"
+#include "hierarchy/weight_paths.hpp"
 #include "margrove/hierarchy_reader.hpp"
 #include "margrove/node_weights.hpp"
 #include "model/training_set.hpp"

@@ -9,6 +9,7 @@
 
 #include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
+#include "data/prediction_lines.hpp"
 #include "io/model_file.hpp"
 #include "margrove/writers.hpp"
 #include "model/linear_predictor.hpp"
@@ -19,7 +20,7 @@ namespace {
 constexpr std::size_t kRowsAtOnce = 8192;  // between two looks at Ctrl-C
 
 /// Throws InvalidInput unless the model gives each row one label.
-void require_probabilities(const Model& model) {
+void require_probabilities(const ModelParts& model) {
   const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
   require(linear != nullptr && !linear->parts().decision.several_labels(),
           "probabilities: the model gives label sets, but must give each row one label");
@@ -59,7 +60,7 @@ class Predict final : public Command {
   }
 
   int run() override {
-    const Model model = load_model(arguments_.model_path);
+    const ModelParts model = load_model(arguments_.model_path);
     CommandControl control(arguments_.quiet);
     Executor executor(arguments_.threads);
     std::string lines;
@@ -74,7 +75,7 @@ class Predict final : public Command {
   }
 
  private:
-  void predict_rows(const Model& model, Executor& executor, CommandControl& control,
+  void predict_rows(const ModelParts& model, Executor& executor, CommandControl& control,
                     std::string& lines) const {
     std::optional<HierarchyProbabilities> hierarchy;
     if (probabilities_ || min_confidence_ >= 0) {
@@ -101,7 +102,7 @@ class Predict final : public Command {
     }
   }
 
-  void append_top(const Model& model, const CsrView& X, Executor& executor,
+  void append_top(const ModelParts& model, const CsrView& X, Executor& executor,
                   std::string& lines) const {
     const RankedLabels top = model.rows().top(X, static_cast<std::size_t>(top_), executor);
     for (std::size_t i = 0; i < X.num_rows(); ++i) {
@@ -116,7 +117,7 @@ class Predict final : public Command {
   }
 
   /// Labels chosen by their probabilities, or with them.
-  void append_probable(const Model& model, const HierarchyProbabilities& hierarchy,
+  void append_probable(const ModelParts& model, const HierarchyProbabilities& hierarchy,
                        const CsrView& X, std::string& lines) const {
     std::vector<double> label_probabilities(model.labels.size()),
         node_probabilities(model.labels.size());
@@ -150,7 +151,7 @@ class Predict final : public Command {
     }
   }
 
-  void append_sets(const Model& model, const CsrView& X, Executor& executor,
+  void append_sets(const ModelParts& model, const CsrView& X, Executor& executor,
                    std::string& lines) const {
     const RowPredictor& predictor = model.rows();
     const LabelSets sets = predictor.predict(X, executor);
@@ -166,7 +167,7 @@ class Predict final : public Command {
   }
 
   void append_line(std::string& lines, std::span<const LabelId> labels,
-                   std::span<const ScoredLabel> scored, const Model& model) const {
+                   std::span<const ScoredLabel> scored, const ModelParts& model) const {
     if (scores_ || probabilities_) {
       append_scored_labels(lines, scored, model.labels);
     } else if (paths_) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "data/csr_operations.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {

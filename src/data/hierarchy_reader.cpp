@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "data/hierarchy_edges.hpp"
 #include "data/input_file.hpp"
 #include "data/text_scan.hpp"
 

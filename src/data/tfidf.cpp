@@ -6,7 +6,9 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "data/csr_operations.hpp"
 #include "data/utf8.hpp"
+#include "data/words.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/random.hpp"
+#include "eval/named_metrics.hpp"
 #include "margrove/metrics.hpp"
 #include "model/linear_predictor.hpp"
 
@@ -85,7 +86,7 @@ Counts count(const LabelGraph& graph, const LabelSets& truth, const LabelSets& p
   return counts;
 }
 
-Json tree_of(const Model& model, const Counts& counts) {
+Json tree_of(const ModelParts& model, const Counts& counts) {
   Json names = Json::array(), parents = Json::array();
   for (NodeId n = 0; n < model.hierarchy.num_nodes(); ++n) {
     names.push_back(model.labels.name(n));
@@ -141,12 +142,12 @@ Json convergence_of(const FitReport& report) {
           {"curve", std::move(curve)}};
 }
 
-bool gives_one_label(const Model& model) {
+bool gives_one_label(const ModelParts& model) {
   const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
   return linear != nullptr && !linear->parts().decision.several_labels();
 }
 
-Json calibration_of(const Model& model, const CsrView& X, const LabelSets& truth,
+Json calibration_of(const ModelParts& model, const CsrView& X, const LabelSets& truth,
                     Executor& executor) {
   if (!gives_one_label(model)) return nullptr;
   const double temperature = model.calibration ? model.calibration->temperature : 1;
@@ -175,7 +176,7 @@ Json calibration_of(const Model& model, const CsrView& X, const LabelSets& truth
           {"bins", std::move(list)}};
 }
 
-Json explanation_json(const Model& model, const Explanation& explanation,
+Json explanation_json(const ModelParts& model, const Explanation& explanation,
                       const ReportOptions& options) {
   const auto feature_name = [&](FeatureId feature) -> std::string {
     if (feature == model.rows().num_features()) return "(intercept)";
@@ -206,7 +207,7 @@ bool can_predict(const LinearPredictor& linear, LabelId label) {
 }
 
 /// Some wrong and some right rows, with the scores of what was predicted and what is true.
-Json examples_of(const Model& model, const CsrView& X, const LabelSets& truth,
+Json examples_of(const ModelParts& model, const CsrView& X, const LabelSets& truth,
                  const LabelSets& predicted, const ReportOptions& options) {
   const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
   std::vector<std::uint32_t> order(X.num_rows());
@@ -256,7 +257,7 @@ Json metrics_json(const Metrics& metrics) {
 
 }  // namespace
 
-std::string report_json(const Model& model, const CsrView& X, const LabelSets& truth,
+std::string report_json(const ModelParts& model, const CsrView& X, const LabelSets& truth,
                         const ReportOptions& options, Executor& executor) {
   require(truth.num_rows() == X.num_rows() && X.num_rows() > 0, "report: there are ", X.num_rows(),
           " rows and ", truth.num_rows(), " label sets, but must be as many, and at least 1");
@@ -282,7 +283,7 @@ std::string report_json(const Model& model, const CsrView& X, const LabelSets& t
   return content.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string report_html(const Model& model, const CsrView& X, const LabelSets& truth,
+std::string report_html(const ModelParts& model, const CsrView& X, const LabelSets& truth,
                         const ReportOptions& options, Executor& executor) {
   std::string data;
   for (const char c : report_json(model, X, truth, options, executor)) {

@@ -5,6 +5,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "eval/paired_tests.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/metrics.hpp"
 

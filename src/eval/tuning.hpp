@@ -43,6 +43,6 @@ struct Evaluation {
   std::size_t num_unknown_labels = 0;     // distinct labels that the model has never heard of
   std::size_t num_rows_with_unknown = 0;  // rows that carry one
 };
-Evaluation evaluate_model(const Model& model, const RawRows& raw, Executor& executor);
+Evaluation evaluate_model(const ModelParts& model, const RawRows& raw, Executor& executor);
 
 }  // namespace margrove

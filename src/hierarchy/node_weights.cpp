@@ -8,6 +8,8 @@
 #include <queue>
 #include <utility>
 
+#include "hierarchy/graph_operations.hpp"
+#include "hierarchy/weight_paths.hpp"
 #include "hierarchy/weight_program.hpp"
 #include "margrove/errors.hpp"
 
@@ -152,7 +154,7 @@ std::string_view NodeWeightRule::known() {
   return rules;
 }
 
-std::string node_weight_help(std::string_view uniform) {
+std::string detail::node_weight_help(std::string_view uniform) {
   const std::string_view others = NodeWeightRule::known().substr(kRules.front().name.size());
   return concat("rule of the node weights: ", uniform, others);
 }

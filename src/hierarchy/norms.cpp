@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/csr_operations.hpp"
 #include "hierarchy/shared_norm.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/node_weights.hpp"

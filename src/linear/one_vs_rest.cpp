@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "data/csr_operations.hpp"
 #include "linear/block_solvers.hpp"
 #include "margrove/errors.hpp"
 

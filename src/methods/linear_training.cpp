@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/csr_operations.hpp"
+#include "hierarchy/graph_operations.hpp"
+
 namespace margrove {
 
 OccurringLabels occurring_labels(const LabelSets& sets, std::size_t num_labels) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hierarchy/graph_operations.hpp"
 #include "margrove/label_graph.hpp"
 #include "model/linear_predictor.hpp"
 #include "model/method.hpp"

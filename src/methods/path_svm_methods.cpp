@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "hierarchy/graph_operations.hpp"
+#include "hierarchy/weight_paths.hpp"
 #include "margrove/path_estimators.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"

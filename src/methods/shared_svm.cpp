@@ -1,6 +1,7 @@
 // shared-svm: the structured SVM over paths or label sets whose node weights are learned (NHSVM,
 // section 6).
 
+#include "hierarchy/graph_operations.hpp"
 #include "margrove/path_estimators.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"

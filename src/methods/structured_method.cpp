@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "data/conll_reader.hpp"
+#include "data/csr_operations.hpp"
+#include "hierarchy/graph_operations.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
 #include "outputs/structured.hpp"

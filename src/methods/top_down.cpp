@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "hierarchy/graph_operations.hpp"
 #include "linear/one_vs_rest.hpp"
 #include "methods/decision_tuning.hpp"
 #include "methods/linear_training.hpp"

@@ -176,12 +176,13 @@ void require_memory(const MethodRun& run, const TrainingSet& data, double limit_
           " GB; drop rare features (min_document_frequency) or raise memory_limit");
 }
 
-Model train_model(const Method& method, MethodRun& run, const TrainingSet& data,
-                  const Preprocessing& preprocessing, Executor& executor, RunControl& control) {
+ModelParts train_model(const Method& method, MethodRun& run, const TrainingSet& data,
+                       const Preprocessing& preprocessing, Executor& executor,
+                       RunControl& control) {
   require<InvalidOption>(data.hierarchy != nullptr || !needs_hierarchy(method, run.options()),
                          "method ", method.name, " needs a hierarchy, but none is given");
   TrainResult result = run.train(data, executor, control);
-  Model model;
+  ModelParts model;
   model.method = method.name;
   model.options = option_values(run.options());
   model.labels = data.codec != nullptr ? *data.codec : data.examples->codec();

@@ -94,7 +94,7 @@ void require_memory(const MethodRun& run, const TrainingSet& data, double limit_
 
 /// Trains and puts the model together. Throws InvalidOption if the method needs a hierarchy and
 /// there is none. `run` belongs to `method`.
-Model train_model(const Method& method, MethodRun& run, const TrainingSet& data,
-                  const Preprocessing& preprocessing, Executor& executor, RunControl& control);
+ModelParts train_model(const Method& method, MethodRun& run, const TrainingSet& data,
+                       const Preprocessing& preprocessing, Executor& executor, RunControl& control);
 
 }  // namespace margrove

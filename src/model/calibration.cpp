@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "hierarchy/graph_operations.hpp"
+
 namespace margrove {
 namespace {
 

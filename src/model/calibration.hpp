@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "hierarchy/graph_operations.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/executor.hpp"
 #include "margrove/label_graph.hpp"

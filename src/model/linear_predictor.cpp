@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "hierarchy/graph_operations.hpp"
 #include "model/tensor_parts.hpp"
 
 namespace margrove {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/weight_matrix.hpp"
+#include "hierarchy/graph_operations.hpp"
 #include "margrove/label_graph.hpp"
 #include "model/decision.hpp"
 #include "model/label_set_decoder.hpp"

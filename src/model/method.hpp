@@ -23,28 +23,12 @@
 #include "margrove/common_options.hpp"
 #include "margrove/control.hpp"
 #include "margrove/executor.hpp"
+#include "margrove/model.hpp"
 #include "margrove/options.hpp"
 #include "model/predictor.hpp"
 #include "model/training_set.hpp"
 
 namespace margrove {
-
-/// How training ended. NaN stands for "not known". Kept in the model file, so nothing here may
-/// depend on the number of threads.
-struct FitReport {
-  Stop stop = Stop::converged;
-  int passes = 0;
-  double primal = std::numeric_limits<double>::quiet_NaN();  // objective at the weights returned
-  double dual = std::numeric_limits<double>::quiet_NaN();
-  double relative_gap = std::numeric_limits<double>::quiet_NaN();
-  struct Point {  // of the convergence curve, where the method keeps one
-    int pass;
-    double primal;
-    double dual;
-  };
-  std::vector<Point> curve;
-  std::vector<std::string> warnings;
-};
 
 struct TrainResult {
   std::unique_ptr<Predictor> predictor;
@@ -52,13 +36,19 @@ struct TrainResult {
   std::shared_ptr<const FitState> state;  // if the training set asked for it
 };
 
+/// C, or 1 / (2 lambda) where lambda is given.
+template <class Options>
+double loss_weight(const Options& options) {
+  return options.lambda > 0 ? 1 / (2 * options.lambda) : options.C;
+}
+
 /// The options of margrove/common_options.hpp, to derive from.
 struct CommonOptions {
   double C = 1.0;
   double lambda = 0;
   double bias = 1.0;
   std::uint64_t seed = 0;
-  static auto fields() { return common_fields<CommonOptions>(); }
+  static auto fields() { return detail::common_fields<CommonOptions>(); }
   double loss_weight() const { return margrove::loss_weight(*this); }
 };
 

@@ -2,7 +2,7 @@
 
 namespace margrove {
 
-const RowPredictor& Model::rows() const {
+const RowPredictor& ModelParts::rows() const {
   const auto* rows = dynamic_cast<const RowPredictor*>(predictor.get());
   require(rows != nullptr, "model of method ", method, ": its examples are not rows of a matrix");
   return *rows;

@@ -1,5 +1,5 @@
 #pragma once
-// A trained model: what all kinds have in common, around the predictor.
+// What a trained model consists of: what all kinds have in common, around the predictor.
 
 #include <memory>
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace margrove {
 
-struct Model {
+struct ModelParts {
   std::string method;
   OptionValues options;  // with which it was trained
   LabelCodec labels;     // in natural order

@@ -16,14 +16,9 @@
 #include "margrove/csr_matrix.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/executor.hpp"
+#include "margrove/model.hpp"
 
 namespace margrove {
-
-/// A line that `margrove info` prints.
-struct Fact {
-  std::string name;
-  std::string value;
-};
 
 /// A named number of `margrove evaluate`.
 struct NamedValue {
@@ -44,47 +39,7 @@ class Predictor {
   virtual std::vector<Fact> facts() const = 0;
 };
 
-/// The k best labels of each row, best first; rows may have fewer than k.
-struct RankedLabels {
-  std::vector<std::size_t> pointers{0};  // num_rows + 1
-  std::vector<LabelId> labels;
-  std::vector<float> scores;
-};
-
-/// score(x, y) taken apart: it is the sum of the nodes' scores, and a node's score is the sum of
-/// value * weight over its features, the intercept included.
-struct Explanation {
-  struct Contribution {
-    FeatureId feature;  // num_features(): the intercept
-    float value;        // x_j
-    float weight;       // W[j][node]
-    double score;       // value * weight
-  };
-  struct Node {
-    LabelId label;
-    bool is_spawned;  // the leaf that stands for an inner label itself
-    double score;
-    std::vector<Contribution> strongest;  // by |score|, largest first
-  };
-  /// Kernel machines have sources instead: the score is the sum of theirs, and a source's score is
-  /// the sum over its paths of weight * sum_i u_i (product of kernels)(x_i, x).
-  struct Path {
-    std::string name;  // "a * b" for the product of kernels a and b
-    double weight;     // of the path
-    double score;
-  };
-  struct Source {
-    std::string name;  // the columns that its kernels read, or the views; "(intercept)"
-    double score;
-    std::vector<Path> strongest;  // by |score|, largest first
-  };
-  LabelId label = 0;
-  double score = 0;
-  std::vector<Node> nodes;      // from the root down
-  std::vector<Source> sources;  // by |score|, largest first; the intercept last
-};
-
-/// A model whose examples are rows of a matrix. Label ids are those of Model::labels.
+/// A model whose examples are rows of a matrix. Label ids are those of ModelParts::labels.
 class RowPredictor : public Predictor {
  public:
   /// Columns of X, without the intercept; further ones count as unknown and are ignored.

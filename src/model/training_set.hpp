@@ -19,7 +19,7 @@ class Examples {
  public:
   virtual ~Examples() = default;
   virtual std::size_t size() const = 0;
-  /// What Model::labels will be.
+  /// What ModelParts::labels will be.
   virtual const LabelCodec& codec() const = 0;
 };
 

@@ -73,11 +73,6 @@ struct StructuredOptions : CommonOptions {
   }
 };
 
-struct StructuredWeights {
-  std::vector<float> weights;
-  StructuredFit fit;
-};
-
 /// Each throws InvalidOption for a surrogate, search and solver that do not go together (bcfw needs
 /// a surrogate affine in the margin, cutting planes a convex one), and what the model's own checks
 /// throw.

@@ -10,6 +10,7 @@
 #include "structured/bcfw.hpp"
 #include "structured/cutting_plane.hpp"
 #include "structured/sgd.hpp"
+#include "structured/surrogate.hpp"
 
 namespace margrove {
 

@@ -10,6 +10,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "data/csr_operations.hpp"
+#include "hierarchy/graph_operations.hpp"
 #include "linear/binary_linear.hpp"
 #include "linear/point_loss.hpp"
 #include "linear/used_columns.hpp"

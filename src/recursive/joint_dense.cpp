@@ -22,6 +22,7 @@
 #include <cmath>
 #include <limits>
 
+#include "data/csr_operations.hpp"
 #include "linear/point_loss.hpp"
 #include "linear/smoothed_hinge.hpp"
 #include "linear/used_columns.hpp"

@@ -30,6 +30,7 @@
 #include <cmath>
 
 #include "base/random.hpp"
+#include "data/csr_operations.hpp"
 #include "linear/point_loss.hpp"
 #include "linear/row_scan.hpp"
 #include "margrove/errors.hpp"

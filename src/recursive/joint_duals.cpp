@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "data/csr_operations.hpp"
 #include "linear/row_scan.hpp"
 
 namespace margrove::detail {

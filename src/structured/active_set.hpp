@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "margrove/surrogate.hpp"
 #include "structured/oracle.hpp"
+#include "structured/surrogate.hpp"
 
 namespace margrove {
 

@@ -30,7 +30,6 @@
 #include "margrove/control.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/executor.hpp"
-#include "margrove/surrogate.hpp"
 #include "structured/active_set.hpp"
 #include "structured/bcfw_options.hpp"
 #include "structured/block_gaps.hpp"
@@ -38,6 +37,7 @@
 #include "structured/search.hpp"
 #include "structured/simplex_block.hpp"
 #include "structured/structured_fit.hpp"
+#include "structured/surrogate.hpp"
 
 namespace margrove {
 

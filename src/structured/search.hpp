@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "margrove/surrogate.hpp"
 #include "structured/oracle.hpp"
+#include "structured/surrogate.hpp"
 
 namespace margrove {
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "hierarchy/graph_operations.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "hierarchy/graph_operations.hpp"
 #include "label_sets/label_set_inference.hpp"
 #include "margrove/csr_matrix.hpp"
 #include "margrove/dataset.hpp"

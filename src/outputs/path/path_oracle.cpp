@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/simd.hpp"
+#include "hierarchy/weight_paths.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {

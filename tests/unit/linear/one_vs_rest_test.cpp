@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/random.hpp"
+#include "data/csr_operations.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {

@@ -10,6 +10,7 @@
 #include "outputs/field/pairwise_field.hpp"
 #include "outputs/label_set/label_set_oracle.hpp"
 #include "outputs/label_set/label_set_svm.hpp"
+#include "outputs/path/path_loss.hpp"
 #include "outputs/path/path_oracle.hpp"
 #include "outputs/path/path_svm.hpp"
 #include "structured/angular.hpp"

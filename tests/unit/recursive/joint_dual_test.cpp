@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/random.hpp"
+#include "hierarchy/graph_operations.hpp"
 #include "linear/binary_linear.hpp"
 #include "linear/one_vs_rest.hpp"
 #include "linear/point_loss.hpp"

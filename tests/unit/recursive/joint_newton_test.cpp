@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "data/csr_operations.hpp"
+#include "hierarchy/graph_operations.hpp"
 #include "linear/one_vs_rest.hpp"
 #include "linear/point_loss.hpp"
 #include "margrove/errors.hpp"

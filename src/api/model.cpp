@@ -1,0 +1,155 @@
+#include "margrove/model.hpp"
+
+#include <functional>
+#include <utility>
+
+#include "io/model_file.hpp"
+#include "methods/training.hpp"
+#include "model/calibration.hpp"
+#include "model/linear_predictor.hpp"
+#include "model/model.hpp"
+
+namespace margrove {
+namespace {
+
+constexpr std::size_t kRowsPerTask = 64;
+
+/// What the predictor sees of the caller's rows: themselves where there is no preprocessing.
+class PreparedInput {
+ public:
+  PreparedInput(const Preprocessing& preprocessing, const Rows& rows) {
+    const bool takes_text = preprocessing.kind == Preprocessing::Kind::text_tfidf;
+    const auto* documents = std::get_if<std::span<const std::string>>(&rows.get());
+    require(takes_text == (documents != nullptr), "the rows are ",
+            documents != nullptr ? "texts" : "numbers", ", but the model takes ",
+            takes_text ? "texts" : "numbers");
+    if (documents != nullptr) {
+      own_ = preprocessing.apply(*documents);
+      view_ = own_;
+    } else {
+      view_ = std::get<CsrView>(rows.get());
+      if (preprocessing.kind == Preprocessing::Kind::none) return;
+      own_ = preprocessing.apply(view_);
+      view_ = own_;
+    }
+  }
+  PreparedInput(const PreparedInput&) = delete;
+  PreparedInput& operator=(const PreparedInput&) = delete;
+  const CsrView& X() const { return view_; }
+
+ private:
+  CsrMatrix own_;
+  CsrView view_;
+};
+
+void require_one_label(const ModelParts& parts) {
+  const auto* linear = dynamic_cast<const LinearPredictor*>(parts.predictor.get());
+  require(linear != nullptr && !linear->parts().decision.several_labels(),
+          "probabilities: the model gives label sets, but must give each row one label");
+}
+
+/// Calls `of_row` for the probabilities of ending at each label, and room for the result's row.
+std::vector<double> probability_rows(
+    const ModelParts& parts, const Rows& rows, Executor& executor,
+    const std::function<void(std::span<const double>, std::span<double>)>& of_row) {
+  require_one_label(parts);
+  const PreparedInput input(parts.preprocessing, rows);
+  const std::size_t num_labels = parts.labels.size(), num_rows = input.X().num_rows();
+  const double temperature = parts.calibration ? parts.calibration->temperature : 1.0;
+  std::vector<double> all(num_rows * num_labels);
+  executor.for_ranges(num_rows, kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
+    std::vector<float> scores(num_labels);
+    std::vector<double> probabilities(num_labels);
+    for (std::size_t i = begin; i < end; ++i) {
+      parts.rows().scores(input.X(), i, i + 1, scores);
+      softmax(scores, temperature, probabilities);
+      of_row(probabilities, std::span(all).subspan(i * num_labels, num_labels));
+    }
+  });
+  return all;
+}
+
+}  // namespace
+
+Model::Model(std::unique_ptr<const ModelParts> parts) : parts_(std::move(parts)) {}
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
+Model Model::load(const std::string& path) {
+  return Model(std::make_unique<ModelParts>(load_model(path)));
+}
+void Model::save(const std::string& path) const { save_model(*parts_, path); }
+
+const std::string& Model::method() const { return parts_->method; }
+const std::vector<std::pair<std::string, std::string>>& Model::options() const {
+  return parts_->options;
+}
+const LabelCodec& Model::labels() const { return parts_->labels; }
+const LabelGraph& Model::hierarchy() const { return parts_->hierarchy; }
+const FitReport& Model::report() const { return parts_->report; }
+std::vector<Fact> Model::facts() const { return parts_->predictor->facts(); }
+
+LabelSets Model::predict(const Rows& rows, Executor& executor) const {
+  const RowPredictor& predictor = parts_->rows();
+  return predictor.predict(PreparedInput(parts_->preprocessing, rows).X(), executor);
+}
+
+RankedLabels Model::top(const Rows& rows, std::size_t k, Executor& executor) const {
+  const RowPredictor& predictor = parts_->rows();
+  return predictor.top(PreparedInput(parts_->preprocessing, rows).X(), k, executor);
+}
+
+std::vector<float> Model::scores(const Rows& rows, Executor& executor) const {
+  const RowPredictor& predictor = parts_->rows();
+  const PreparedInput input(parts_->preprocessing, rows);
+  const std::size_t num_labels = predictor.num_labels(), num_rows = input.X().num_rows();
+  std::vector<float> all(num_rows * num_labels);
+  executor.for_ranges(num_rows, kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
+    predictor.scores(input.X(), begin, end,
+                     std::span(all).subspan(begin * num_labels, (end - begin) * num_labels));
+  });
+  return all;
+}
+
+std::vector<double> Model::probabilities(const Rows& rows, Executor& executor) const {
+  return probability_rows(*parts_, rows, executor,
+                          [](std::span<const double> labels, std::span<double> out) {
+                            std::copy(labels.begin(), labels.end(), out.begin());
+                          });
+}
+
+std::vector<double> Model::node_probabilities(const Rows& rows, Executor& executor) const {
+  const HierarchyProbabilities hierarchy(parts_->hierarchy);
+  return probability_rows(*parts_, rows, executor,
+                          [&](std::span<const double> labels, std::span<double> out) {
+                            hierarchy.node_probabilities(labels, out);
+                          });
+}
+
+Explanation Model::explain(const Rows& rows, std::size_t i, LabelId label,
+                           std::size_t num_strongest) const {
+  const PreparedInput input(parts_->preprocessing, rows);
+  require(i < input.X().num_rows(), "explain: row is ", i, ", but must be below ",
+          input.X().num_rows());
+  return parts_->rows().explain(input.X().row(i), label, num_strongest);
+}
+
+Metrics Model::evaluate(const LabelSets& truth, const LabelSets& predicted) const {
+  std::vector<bool> in_training(parts_->training_rows.size());
+  for (std::size_t l = 0; l < in_training.size(); ++l) {
+    in_training[l] = parts_->training_rows[l] > 0;
+  }
+  return compute_metrics(truth, predicted, parts_->hierarchy, in_training);
+}
+
+std::string Model::predict_file(const std::string& path, Executor& executor,
+                                RunControl* control) const {
+  const auto* files = dynamic_cast<const FilePredictor*>(parts_->predictor.get());
+  require(files != nullptr, "the model is of method ", parts_->method,
+          ", but must be one of files");
+  RunControl unlimited;
+  return files->predict_file(path, executor, control != nullptr ? *control : unlimited);
+}
+
+}  // namespace margrove
