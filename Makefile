@@ -58,7 +58,7 @@ test: python ## unit, property and Python tests
 	@$(PYTEST) tests/python
 
 .PHONY: check
-check: lint check-asan check-tsan check-fuzz check-docs ## sanitizers, fuzzers, lint, documented commands
+check: lint check-asan check-tsan check-fuzz check-docs check-consumer ## sanitizers, fuzzers, lint, documented commands, consumer
 
 .PHONY: lint
 lint: python ## format, clang-tidy, ruff, mypy, shellcheck, include direction
@@ -85,6 +85,14 @@ check-fuzz: setup ## every fuzz target for FUZZ_SECONDS (30)
 .PHONY: check-docs
 check-docs: python ## run the commands in README.md and docs/ that are marked for it
 	@$(PYTHON) tools/check_docs.py
+
+.PHONY: install
+install: build ## program and library, into PREFIX (/usr/local)
+	@cmake --install build --prefix "$(or $(PREFIX),/usr/local)"
+
+.PHONY: check-consumer
+check-consumer: build ## examples/cxx as a project of its own against the installed library
+	@tools/check_consumer
 
 .PHONY: format
 format: setup ## format C++ and Python in place
