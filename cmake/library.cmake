@@ -6,30 +6,33 @@
 # Components: runtime (the shared library), development (headers, package files), program.
 
 if(MARGROVE_SHARED)
-  add_library(margrove SHARED $<TARGET_OBJECTS:margrove_objects>)
+  add_library(margrove_library SHARED $<TARGET_OBJECTS:margrove_objects>)
+  set(margrove_exports ${CMAKE_CURRENT_LIST_DIR}/exports.map)
+  target_link_options(margrove_library PRIVATE -Wl,--version-script=${margrove_exports})
+  set_target_properties(margrove_library PROPERTIES LINK_DEPENDS ${margrove_exports})
 else()
-  add_library(margrove STATIC $<TARGET_OBJECTS:margrove_objects>)
+  add_library(margrove_library STATIC $<TARGET_OBJECTS:margrove_objects>)
 endif()
-add_library(margrove::margrove ALIAS margrove)
+add_library(margrove::margrove ALIAS margrove_library)
 # Until version 1.0 a minor version may change the binary interface.
-set_target_properties(margrove PROPERTIES
+set_target_properties(margrove_library PROPERTIES OUTPUT_NAME margrove EXPORT_NAME margrove
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-target_compile_features(margrove INTERFACE cxx_std_20)
-target_include_directories(margrove INTERFACE
+target_compile_features(margrove_library INTERFACE cxx_std_20)
+target_include_directories(margrove_library INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(margrove PRIVATE ${margrove_dependencies})
+target_link_libraries(margrove_library PRIVATE ${margrove_dependencies})
 if(MARGROVE_SANITIZE)
-  target_link_options(margrove PRIVATE -fsanitize=${MARGROVE_SANITIZE})
+  target_link_options(margrove_library PRIVATE -fsanitize=${MARGROVE_SANITIZE})
 endif()
 
 if(NOT MARGROVE_INSTALL)
-  set_target_properties(margrove PROPERTIES EXCLUDE_FROM_ALL ON)
+  set_target_properties(margrove_library PROPERTIES EXCLUDE_FROM_ALL ON)
   return()
 endif()
 
 include(CMakePackageConfigHelpers)
 set(margrove_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/margrove)
-install(TARGETS margrove EXPORT margroveTargets
+install(TARGETS margrove_library EXPORT margroveTargets
   LIBRARY COMPONENT runtime NAMELINK_COMPONENT development
   ARCHIVE COMPONENT development)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/margrove DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}

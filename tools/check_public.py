@@ -3,8 +3,7 @@
 
 Counted are the names of types, functions, concepts and constants that include/margrove declares in
 namespace margrove; overloads count once, and margrove::detail, which is not for users, not at all.
-With a path to the shared library, its dynamic symbols must be margrove's own, or come from
-templates of the standard library.
+With a path to the shared library, its dynamic symbols must belong to these names, or to detail.
 
 usage: tools/check_public.py [--list] [--library FILE]
 """
@@ -81,14 +80,19 @@ def public_names(root: Path) -> dict[str, list[str]]:
     return names
 
 
-def foreign_symbols(library: Path) -> list[str]:
-    """Dynamic symbols that are neither margrove's nor of the standard library's templates."""
+def unknown_symbols(library: Path, names: set[str]) -> list[str]:
+    """Dynamic symbols whose name in margrove is none of `names`."""
     lines = subprocess.run(
         ["nm", "-DC", "--defined-only", str(library)], capture_output=True, text=True, check=True
     ).stdout.splitlines()
     symbols = [line.split(maxsplit=2)[2] for line in lines]
-    forced = re.compile(r"\b(?:std|__gnu_cxx)::")
-    return [name for name in symbols if "margrove::" not in name and not forced.search(name)]
+    owner = re.compile(r"(?:(?:typeinfo|typeinfo name|vtable) for )?margrove::(\w+)")
+    found = []
+    for symbol in symbols:
+        match = owner.match(symbol)
+        if match is None or match[1] not in names:
+            found.append(symbol)
+    return found
 
 
 def main() -> int:
@@ -109,7 +113,8 @@ def main() -> int:
             file=sys.stderr,
         )
     if arguments.library:
-        for name in foreign_symbols(arguments.library):
+        public = {name for own in names.values() for name in own} | {"detail"}
+        for name in unknown_symbols(arguments.library, public):
             failed = True
             print(f"{arguments.library}: must not export {name}", file=sys.stderr)
     return 1 if failed else 0

@@ -20,6 +20,8 @@ struct Oracle {
   }
   margrove::Candidate<Interval> truth() const { return at(x.event); }
   margrove::Candidate<Interval> argmax(double w_m, double w_g) const {
+    w_m = std::max(w_m, 1e-9 * w_g);  // ties at a weight of 0 go to the larger of what it weighs
+    w_g = std::max(w_g, 1e-9 * w_m);
     Interval best{0, 0};  // empty, worth 0
     double sum = 0, best_sum = 0;
     for (int begin = 0, t = 0; t < x.length(); ++t) {
@@ -49,11 +51,9 @@ struct Events {
 
 int main() {
   const auto [weights, fit] = margrove::train_structured(
-      Events{noisy_signals(200, 1)}, {.C = 0.1, .surrogate = margrove::SlackRescaling{}});
+      Events{noisy_signals(200, 1)}, {.surrogate = margrove::SlackRescaling{}, .max_passes = 500});
   double wrong = 0;
-  for (const Signal& x : noisy_signals(200, 2)) {
+  for (const Signal& x : noisy_signals(200, 2))
     wrong += Oracle{x, weights[0], weights[1]}.argmax(1, 0).g;
-  }
-  std::printf("gap %.4f, wrong positions of a new signal: %.2f of 40\n", fit.relative_gap,
-              wrong / 200);
+  std::printf("gap %.3f, wrong positions: %.2f of 40\n", fit.relative_gap, wrong / 200);
 }
