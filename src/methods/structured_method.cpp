@@ -1,11 +1,14 @@
 // --method structured: bi-criteria structured SVMs (Thesis, chapters 2 to 5).
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 #include "data/conll_reader.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
 #include "outputs/structured.hpp"
+#include "outputs/structured_memory.hpp"
 #include "outputs/structured_predictors.hpp"
 
 namespace margrove {
@@ -164,29 +167,35 @@ TrainResult train(const StructuredOptions& options, const TrainingSet& data, Exe
   return train_field(options, data, executor, control);
 }
 
-// Weights three times (the solver's sums and average) and the labellings kept an example: of a
-// field some fifty, with a byte a label.
-std::uint64_t memory(const StructuredOptions& options, const TrainingSet& data) {
-  std::uint64_t weights = std::uint64_t{1} << static_cast<unsigned>(options.hash_bits);
-  if (data.labels != nullptr) {
-    const std::uint64_t labels = data.codec->size();
-    weights = (data.X.num_columns() + 1) * 2 * labels + 2 * labels * labels;
-  } else if (const auto* columns = dynamic_cast<const ColumnExamples*>(data.examples)) {
-    std::uint64_t tokens = 0;
-    for (std::size_t i = 0; i < columns->size(); ++i) tokens += columns->corpus.num_tokens(i);
-    weights = 8 * tokens * columns->codec().size();
+std::size_t num_texts(const ColumnCorpus& corpus) {
+  std::unordered_set<std::string_view> texts;
+  for (const auto& sentence : corpus.sentences) {
+    texts.insert(sentence.cells.begin(), sentence.cells.end());
   }
-  std::uint64_t kept = 0;
-  if (options.model == "multilabel-field" && data.labels != nullptr) {
-    kept = 50 * (data.codec->size() + 64) * data.labels->num_rows();
+  return texts.size();
+}
+
+MemoryEstimate memory_of(const StructuredOptions& options, const TrainingSet& data) {
+  if (options.model == "chain") {
+    const auto& corpus = examples_of<ColumnExamples>(data, options).corpus;
+    std::size_t tokens = 0;
+    for (std::size_t i = 0; i < corpus.sentences.size(); ++i) tokens += corpus.num_tokens(i);
+    return chain_memory(tokens, num_texts(corpus), corpus.tags.size());
   }
-  return 12 * weights + kept + 16 * static_cast<std::uint64_t>(data.X.num_nonzeros());
+  if (options.model == "dependency") {
+    std::size_t words = 0;
+    for (const auto& sentence : examples_of<TreeExamples>(data, options).corpus.sentences) {
+      words += sentence.num_words();
+    }
+    return dependency_memory(words, options.hash_bits);
+  }
+  require_rows(data, options);
+  return options.model == "hierarchy" ? node_set_memory(data.X, data.codec->size())
+                                      : field_memory(data.X, data.codec->size());
 }
 
 Plan make_plan(const StructuredOptions& options, const TrainingSet& data, Executor&, RunControl&) {
-  MemoryEstimate estimate;
-  estimate.add("weights and labellings", static_cast<double>(memory(options, data)));
-  return {std::move(estimate), [options, data](Executor& executor, RunControl& control) {
+  return {memory_of(options, data), [options, data](Executor& executor, RunControl& control) {
             return train(options, data, executor, control);
           }};
 }
