@@ -158,7 +158,7 @@ auto recursive_fields() {
                 "parent edge pulls; the same on trees"),
           field("label_graph", &Options::label_graph, Choices{},
                 "instead of a hierarchy's edges: file of pairs of labels, one per line, whose "
-                "machines pull each other (hr-svm: alternating solver)"),
+                "classifiers pull each other (hr-svm: alternating solver)"),
           field("anchor", &Options::anchor, Choices{},
                 "with a label graph: strength x of a pull towards zero, for all labels, or as "
                 "LABEL=x,LABEL=x for some"),

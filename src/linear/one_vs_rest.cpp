@@ -341,14 +341,18 @@ class Training {
 
 std::vector<double> expected_nonzeros(const CsrView& X, const LabelSets& labels,
                                       std::uint32_t num_labels, PointLossKind loss) {
-  constexpr double kSpread = 6;  // times the nonzeros of the label's own rows
+  constexpr double kSpread = 4;          // support vectors, times the label's own rows
+  constexpr double kOtherSupports = 64;  // and some more, however few these are
+  const auto used = static_cast<double>(num_used_columns(X));
+  if (loss != PointLossKind::hinge) return std::vector<double>(num_labels, used);
   std::vector<double> nonzeros(num_labels, 0.0);
   for (std::size_t i = 0; i < labels.num_rows(); ++i) {
     for (const LabelId label : labels[i]) nonzeros[label] += static_cast<double>(X.row(i).size());
   }
-  const auto used = static_cast<double>(num_used_columns(X));
+  const double others = kOtherSupports * static_cast<double>(X.num_nonzeros()) /
+                        std::max(1.0, static_cast<double>(X.num_rows()));
   for (double& own : nonzeros) {
-    own = loss == PointLossKind::hinge ? std::min(used, kSpread * own) : used;
+    if (own > 0) own = std::min(used, kSpread * own + others);
   }
   return nonzeros;
 }

@@ -301,7 +301,8 @@ MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, co
   MemoryEstimate memory = training.times(1 - 1.0 / options.folds);
   const auto rows = static_cast<double>(X.num_rows());
   const auto ranked = static_cast<double>(std::min<std::size_t>(num_ranked(sets), num_labels));
-  const double regressors = rule == DecisionKind::instance ? 3.0 * kMostSortedScores : 0.0;
+  const double regressors =
+      rule == DecisionKind::instance ? 3 * std::min<double>(kMostSortedScores, ranked) : 0.0;
   memory.add("rows of a fold", 8.0 * static_cast<double>(X.num_nonzeros()) + 8 * rows);
   // The scores, a copy that is sorted, and what the regression of the thresholds looks at.
   memory.add("scores of the cross-validation", rows * (2 * 8 * ranked + 8 * regressors));

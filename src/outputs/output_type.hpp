@@ -37,7 +37,8 @@ class OutputRun {
   virtual std::unique_ptr<Examples> read(const StructuredOptions& options,
                                          const std::string& path) const = 0;
   /// As MethodRun says.
-  virtual std::uint64_t memory(const StructuredOptions& options, const TrainingSet& data) const = 0;
+  virtual MemoryEstimate memory(const StructuredOptions& options,
+                                const TrainingSet& data) const = 0;
   virtual TrainResult train(const StructuredOptions& options, const TrainingSet& data,
                             Executor& executor, RunControl& control) const = 0;
 };
@@ -60,7 +61,7 @@ template <class Options>
 struct RowTraining {
   TrainResult (*train)(const Options& options, const TrainingSet& data, Executor& executor,
                        RunControl& control);
-  std::uint64_t (*memory)(const Options& options, const TrainingSet& data);
+  MemoryEstimate (*memory)(const Options& options, const TrainingSet& data);
 };
 
 /// How a type reads a file and learns from it. Corpus: what is read; it has size(), the number of
@@ -71,7 +72,7 @@ struct FileTraining {
   /// `source` is for messages.
   TrainResult (*train)(const Options& options, const Corpus& corpus, const std::string& source,
                        Executor& executor, RunControl& control);
-  std::uint64_t (*memory)(const Options& options, const Corpus& corpus);
+  MemoryEstimate (*memory)(const Options& options, const Corpus& corpus);
 };
 
 namespace detail {
@@ -100,7 +101,7 @@ class RowOutputRun final : public TypedOutputRun<Options> {
   std::unique_ptr<Examples> read(const StructuredOptions&, const std::string&) const override {
     return nullptr;
   }
-  std::uint64_t memory(const StructuredOptions& options, const TrainingSet& data) const override {
+  MemoryEstimate memory(const StructuredOptions& options, const TrainingSet& data) const override {
     check(options, data);
     return training_.memory(this->with(options), data);
   }
@@ -127,7 +128,7 @@ class FileOutputRun final : public TypedOutputRun<Options> {
                                  const std::string& path) const override {
     return std::make_unique<Examples>(training_.read(path, this->with(options)));
   }
-  std::uint64_t memory(const StructuredOptions& options, const TrainingSet& data) const override {
+  MemoryEstimate memory(const StructuredOptions& options, const TrainingSet& data) const override {
     return training_.memory(this->with(options), corpus_of(options, data));
   }
   TrainResult train(const StructuredOptions& options, const TrainingSet& data, Executor& executor,

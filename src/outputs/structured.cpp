@@ -19,4 +19,8 @@ FitReport to_report(const StructuredFit& fit) {
   return report;
 }
 
+double solver_row_bytes(const CsrView& X) {
+  return 8.0 * static_cast<double>(X.num_nonzeros()) + 48.0 * static_cast<double>(X.num_rows());
+}
+
 }  // namespace margrove

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "margrove/csr_matrix.hpp"
 #include "margrove/structured.hpp"
 #include "model/method.hpp"
 #include "structured/structured_fit.hpp"
@@ -53,7 +54,9 @@ struct StructuredOptions : CommonOptions {
 
 FitReport to_report(const StructuredFit& fit);
 
-/// Bytes that a solver takes for so many weights: its sums and average beside them.
-constexpr std::uint64_t solver_bytes(std::uint64_t num_weights) { return 12 * num_weights; }
+/// Bytes that a solver and the model take for so many weights: the sums, their average, the model.
+constexpr double solver_bytes(double num_weights) { return 12 * num_weights; }
+/// Bytes that a solver takes for its own rows with the intercept.
+double solver_row_bytes(const CsrView& X);
 
 }  // namespace margrove

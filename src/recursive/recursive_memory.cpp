@@ -24,6 +24,15 @@ double dense_model(const CsrView& X, std::size_t num_nodes) {
   return 4.0 * static_cast<double>(X.num_columns()) * static_cast<double>(num_nodes);
 }
 
+/// Of a matrix that is made dense with all used columns full, and then stored sparse if that is
+/// smaller.
+double compacted_model(const CsrView& X, std::size_t num_nodes) {
+  const double dense = dense_model(X, num_nodes);
+  const double sparse =
+      8.0 * static_cast<double>(num_used_columns(X)) * static_cast<double>(num_nodes);
+  return sparse < dense ? dense + sparse : dense;
+}
+
 MemoryEstimate joint_dense_memory(const AdditiveProblem& problem) {
   const auto rows = static_cast<double>(problem.X.num_rows());
   const auto columns = static_cast<double>(problem.X.num_columns());
@@ -33,7 +42,7 @@ MemoryEstimate joint_dense_memory(const AdditiveProblem& problem) {
   memory.add("rows of the solver", rows_without_empty_columns(problem.X));
   memory.add("scores and derivatives", 4 * sizeof(Lanes) * rows * blocks);
   memory.add("Hessians", 8 * nodes * columns * (columns + 5));
-  memory.add("model", dense_model(problem.X, problem.graph->num_nodes()));
+  memory.add("model", compacted_model(problem.X, problem.graph->num_nodes()));
   return memory;
 }
 
@@ -77,7 +86,8 @@ MemoryEstimate joint_dual_memory(const AdditiveProblem& problem, const JointDual
              num_threads * (4.0 * detail::kLanes * columns +
                             2.0 * static_cast<double>(problem.X.num_rows())) +
                  kLanesOfLeaves * 16 * columns);
-  memory.add("model", 8 * nonzeros + std::min(dense, 8 * nonzeros));
+  // Node by node, in arrays that grow; then feature by feature; then dense where that is smaller.
+  memory.add("model", 20 * nonzeros + (dense < 8 * nonzeros ? dense : 0));
   return memory;
 }
 
@@ -97,7 +107,7 @@ MemoryEstimate joint_newton_memory(const CsrView& X, std::size_t num_targets, st
   training.add("classifiers", 14 * targets * columns);
   training.add("curvatures", targets * rows);
   end.add("classifiers", 4 * targets * columns);
-  end.add("model", dense_model(X, num_nodes));
+  end.add("model", compacted_model(X, num_nodes));
   return larger_of(std::move(training), std::move(end));
 }
 
@@ -112,7 +122,7 @@ MemoryEstimate alternating_memory(const CsrView& X, std::size_t num_targets, std
     memory.add("dual variables", 8 * rows * static_cast<double>(num_targets));
   }
   memory.add("scratch of the threads", num_threads * (40 * rows + 40 * columns));
-  memory.add("model", dense_model(X, num_nodes));
+  memory.add("model", compacted_model(X, num_nodes));
   return memory;
 }
 

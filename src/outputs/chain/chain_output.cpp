@@ -4,6 +4,10 @@
 #include "outputs/chain/column_reader.hpp"
 #include "outputs/chain/token_features.hpp"
 
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
 namespace margrove {
 namespace {
 
@@ -22,11 +26,31 @@ TrainResult train(const ChainSvmOptions& options, const ColumnCorpus& corpus, co
   return result;
 }
 
-// The number of features is not known yet: eight new ones per token are assumed.
-std::uint64_t memory(const ChainSvmOptions&, const ColumnCorpus& corpus) {
-  std::uint64_t tokens = 0;
-  for (std::size_t i = 0; i < corpus.size(); ++i) tokens += corpus.num_tokens(i);
-  return solver_bytes(8 * tokens * corpus.tags.size());
+std::size_t num_texts(const ColumnCorpus& corpus) {
+  std::unordered_set<std::string_view> texts;
+  for (const auto& sentence : corpus.sentences) {
+    texts.insert(sentence.cells.begin(), sentence.cells.end());
+  }
+  return texts.size();
+}
+
+MemoryEstimate memory(const ChainSvmOptions&, const ColumnCorpus& corpus) {
+  double tokens = 0;
+  for (std::size_t i = 0; i < corpus.size(); ++i) {
+    tokens += static_cast<double>(corpus.num_tokens(i));
+  }
+  const auto tags = static_cast<double>(corpus.tags.size());
+  constexpr double kTemplates = 27;  // of a token: token_features()
+  // A text at each of five places, and its affixes and shape; few texts share all of these.
+  const double features =
+      std::min(kTemplates * tokens, 7 * static_cast<double>(num_texts(corpus)) + 3000);
+  MemoryEstimate memory;
+  memory.add("names of features", 170 * features);
+  memory.add("features of tokens", 1.5 * 8 * kTemplates * tokens);
+  memory.add("weights", solver_bytes(features * tags + tags * tags));
+  // Two wrong labellings of a sentence, each wrong at half of its tokens.
+  memory.add("dual variables", 24 * kTemplates * tokens);
+  return memory;
 }
 
 }  // namespace

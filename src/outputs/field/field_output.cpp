@@ -1,5 +1,7 @@
 #include "outputs/field/field_output.hpp"
 
+#include <algorithm>
+
 #include "data/csr_operations.hpp"
 #include "outputs/field/field_predictor.hpp"
 
@@ -18,12 +20,16 @@ TrainResult train(const FieldSvmOptions& options, const TrainingSet& data, Execu
   return result;
 }
 
-// Some fifty label sets are kept per row, with a byte per label.
-std::uint64_t memory(const FieldSvmOptions&, const TrainingSet& data) {
-  const std::uint64_t labels = data.codec->size();
-  const std::uint64_t weights = (data.X.num_columns() + 1) * 2 * labels + 2 * labels * labels;
-  const std::uint64_t kept = 50 * (labels + 64) * data.labels->num_rows();
-  return solver_bytes(weights) + kept + 16 * static_cast<std::uint64_t>(data.X.num_nonzeros());
+MemoryEstimate memory(const FieldSvmOptions&, const TrainingSet& data) {
+  const auto rows = static_cast<double>(data.X.num_rows());
+  const auto labels = static_cast<double>(data.codec->size());
+  const double kept = std::min(60.0, 1.2 * labels);  // label sets of a row, with their products
+  MemoryEstimate memory;
+  memory.add("rows of the solver", solver_row_bytes(data.X));
+  memory.add("weights",
+             solver_bytes(2 * (data.X.num_columns() + 1.0) * labels + 2 * labels * labels));
+  memory.add("dual variables", rows * (kept * (labels + 100) + 4 * kept * kept + 500));
+  return memory;
 }
 
 }  // namespace

@@ -61,10 +61,15 @@ TrainResult train(const StructuredOptions& options, const TrainingSet& data, Exe
   return result;
 }
 
-std::uint64_t memory(const StructuredOptions&, const TrainingSet& data) {
-  const std::uint64_t labels = data.codec->size();
-  const std::uint64_t weights = (data.X.num_columns() + 1) * 2 * labels + 2 * labels * labels;
-  return solver_bytes(weights) + 16 * static_cast<std::uint64_t>(data.X.num_nonzeros());
+MemoryEstimate memory(const StructuredOptions&, const TrainingSet& data) {
+  const auto nodes = static_cast<double>(data.codec->size());
+  constexpr double kLabellings = 4;  // of a row
+  MemoryEstimate memory;
+  memory.add("rows of the solver", solver_row_bytes(data.X));
+  memory.add("weights", solver_bytes((data.X.num_columns() + 1.0) * nodes));
+  memory.add("dual variables",
+             static_cast<double>(data.X.num_rows()) * (kLabellings * (6 * nodes + 150) + 500));
+  return memory;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "outputs/tree/dependency_output.hpp"
 
+#include <cmath>
+
 #include "outputs/tree/conllu_reader.hpp"
 #include "outputs/tree/dependency_predictor.hpp"
 #include "outputs/tree/relation_table.hpp"
@@ -37,8 +39,15 @@ TrainResult train(const DependencySvmOptions& options, const DependencyCorpus& c
   return result;
 }
 
-std::uint64_t memory(const DependencySvmOptions& options, const DependencyCorpus&) {
-  return solver_bytes(std::uint64_t{1} << static_cast<unsigned>(options.hash_bits));
+MemoryEstimate memory(const DependencySvmOptions& options, const DependencyCorpus& corpus) {
+  double words = 0;
+  for (const auto& sentence : corpus.sentences) words += static_cast<double>(sentence.num_words());
+  constexpr double kArcBytes = 900;  // of a word's wrong arcs in the dual variables
+  MemoryEstimate memory;
+  memory.add("weights", solver_bytes(std::ldexp(1.0, options.hash_bits)));
+  memory.add("dual variables", kArcBytes * words);
+  memory.add("hashed words", 64 * words);
+  return memory;
 }
 
 }  // namespace

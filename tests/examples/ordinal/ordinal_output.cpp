@@ -34,8 +34,10 @@ TrainResult train(const OrdinalSvmOptions& options, const GradedRows& rows, cons
   return result;
 }
 
-std::uint64_t memory(const OrdinalSvmOptions&, const GradedRows& rows) {
-  return solver_bytes(OrdinalModel(rows).num_weights());
+MemoryEstimate memory(const OrdinalSvmOptions&, const GradedRows& rows) {
+  MemoryEstimate memory;
+  memory.add("weights", solver_bytes(static_cast<double>(OrdinalModel(rows).num_weights())));
+  return memory;
 }
 
 }  // namespace
