@@ -29,8 +29,8 @@ __all__ = [
 class FlatSVC(Continued):
     """Linear support vector machines that know no hierarchy.
 
-    One classifier per label (`multiclass="ovr"`), or all labels in one problem
-    ("crammer-singer"). Rows may have several labels.
+    One classifier per label (`multiclass="ovr"`), or all labels in one problem ("crammer-singer").
+    Rows may have several labels.
 
     Parameters
     ----------
@@ -512,8 +512,8 @@ class HRSVC(Classifier):
         nodes with several parents: a leaf is the sum over all its ancestors, or every parent edge
         pulls; the same on trees [additive | graph]
     label_graph : str, default ""
-        instead of a hierarchy's edges: file of pairs of labels, one per line, whose classifiers pull
-        each other (hr-svm: alternating solver)
+        instead of a hierarchy's edges: file of pairs of labels, one per line, whose classifiers
+        pull each other (hr-svm: alternating solver)
     anchor : str, default ""
         with a label graph: strength x of a pull towards zero, for all labels, or as LABEL=x,LABEL=x
         for some
@@ -622,8 +622,8 @@ class HRLogisticRegression(Classifier):
         nodes with several parents: a leaf is the sum over all its ancestors, or every parent edge
         pulls; the same on trees [additive | graph]
     label_graph : str, default ""
-        instead of a hierarchy's edges: file of pairs of labels, one per line, whose classifiers pull
-        each other (hr-svm: alternating solver)
+        instead of a hierarchy's edges: file of pairs of labels, one per line, whose classifiers
+        pull each other (hr-svm: alternating solver)
     anchor : str, default ""
         with a label graph: strength x of a pull towards zero, for all labels, or as LABEL=x,LABEL=x
         for some

@@ -52,9 +52,7 @@ class StructuredRun final : public MethodRun {
   OptionTable& options() override { return table_; }
   Plan plan(const TrainingSet& data, Executor&, RunControl&) const override {
     table_.validate();
-    MemoryEstimate memory;
-    memory.add("weights and labellings", static_cast<double>(chosen()->memory(shared_, data)));
-    return {std::move(memory),
+    return {chosen()->memory(shared_, data),
             [run = chosen(), options = shared_, data](Executor& executor, RunControl& control) {
               return run->train(options, data, executor, control);
             }};

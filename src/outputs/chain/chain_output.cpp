@@ -1,12 +1,12 @@
 #include "outputs/chain/chain_output.hpp"
 
-#include "outputs/chain/chain_predictor.hpp"
-#include "outputs/chain/column_reader.hpp"
-#include "outputs/chain/token_features.hpp"
-
 #include <algorithm>
 #include <string_view>
 #include <unordered_set>
+
+#include "outputs/chain/chain_predictor.hpp"
+#include "outputs/chain/column_reader.hpp"
+#include "outputs/chain/token_features.hpp"
 
 namespace margrove {
 namespace {
