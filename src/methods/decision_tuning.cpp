@@ -304,8 +304,9 @@ MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, co
   const double regressors =
       rule == DecisionKind::instance ? 3 * std::min<double>(kMostSortedScores, ranked) : 0.0;
   memory.add("rows of a fold", 8.0 * static_cast<double>(X.num_nonzeros()) + 8 * rows);
-  // The scores, a copy that is sorted, and what the regression of the thresholds looks at.
-  memory.add("scores of the cross-validation", rows * (2 * 8 * ranked + 8 * regressors));
+  // The scores, a copy that is sorted, one that grows while folds are put together, and what the
+  // regression of the thresholds looks at.
+  memory.add("scores of the cross-validation", rows * (3 * 8 * ranked + 8 * regressors));
   return larger_of(std::move(memory), std::move(training));
 }
 

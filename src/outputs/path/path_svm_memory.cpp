@@ -75,7 +75,7 @@ MemoryEstimate label_set_svm_memory(const CsrView& X, const LabelSets& leaves_of
                                     int num_threads) {
   constexpr double kLabellings = 6;  // of a row, in its dual variables
   // In the first passes hardly a node is known to be wrong: label sets of nearly all nodes.
-  constexpr double kNodeBytes = 6;
+  constexpr double kNodeBytes = 8;
   const auto rows = static_cast<double>(X.num_rows());
   const double path =
       path_entries(graph) / std::max(1.0, static_cast<double>(graph.leaves().size()));

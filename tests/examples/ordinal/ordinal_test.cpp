@@ -72,7 +72,7 @@ TEST(Ordinal, learns_saves_loads_and_predicts_through_the_registry) {
     data.examples = examples.get();
     Executor executor(2);
     RunControl control;
-    EXPECT_EQ(run->plan(data, executor, control).memory.total(), 12U * (2 + 3));
+    EXPECT_EQ(run->plan(data, executor, control).memory.parts().front().bytes, 12.0 * (2 + 3));
     const TrainResult result = run->train(data, executor, control);
     TensorMap tensors;
     result.predictor->save(tensors);
