@@ -70,4 +70,4 @@ class RunControl {
   std::mutex mutex_;
 };
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove
