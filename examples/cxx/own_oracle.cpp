@@ -51,7 +51,7 @@ struct Events {
 
 int main() {
   const auto [weights, fit] = margrove::train_structured(
-      Events{noisy_signals(200, 1)}, {.surrogate = margrove::SlackRescaling{}, .max_passes = 500});
+      Events{noisy_signals(200, 1)}, {.C = 0.1, .surrogate = margrove::SlackRescaling{}});
   double wrong = 0;
   for (const Signal& x : noisy_signals(200, 2))
     wrong += Oracle{x, weights[0], weights[1]}.argmax(1, 0).g;

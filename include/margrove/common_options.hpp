@@ -28,4 +28,4 @@ auto common_fields() {
 }
 }  // namespace detail
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

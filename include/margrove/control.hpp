@@ -71,4 +71,4 @@ class RunControl {
   std::mutex mutex_;
 };
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

@@ -82,4 +82,4 @@ class CsrMatrix {
 };
 
 CsrMatrix select_rows(const CsrView& X, std::span<const std::uint32_t> rows);
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

@@ -57,4 +57,4 @@ struct Hierarchy {
   std::vector<std::int64_t> lines;  // of each edge; empty if not from a file
 };
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

@@ -70,4 +70,4 @@ void require(bool condition, const Parts&... parts) {
   if (!condition) throw E(concat(parts...));
 }
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

@@ -47,4 +47,4 @@ class Executor {
   std::unique_ptr<Pool> pool_;  // null for one thread
 };
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

@@ -17,4 +17,4 @@ Hierarchy read_hierarchy(const std::string& path);
 /// The same from memory; `name` stands for the file in messages.
 Hierarchy parse_hierarchy(std::string_view bytes, const std::string& name);
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

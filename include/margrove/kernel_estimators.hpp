@@ -99,4 +99,4 @@ struct AverageMklOptions {
   static auto fields() { return detail::kernel_fields<AverageMklOptions>(); }
 };
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

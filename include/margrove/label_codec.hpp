@@ -38,4 +38,4 @@ class LabelCodec {
   std::unordered_map<std::string, LabelId, Hash, std::equal_to<>> ids_;
 };
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

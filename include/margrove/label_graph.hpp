@@ -66,4 +66,4 @@ class LabelGraph {
   std::vector<std::uint32_t> depth_;
 };
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

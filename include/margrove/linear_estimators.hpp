@@ -217,4 +217,4 @@ struct HrLrOptions {
   static auto fields() { return detail::recursive_fields<HrLrOptions>(); }
 };
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

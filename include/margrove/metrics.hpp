@@ -55,4 +55,4 @@ std::vector<LabelScore> label_scores(const LabelSets& truth, const LabelSets& pr
 Metrics compute_metrics(const LabelSets& truth, const LabelSets& predicted,
                         const LabelGraph& hierarchy, const std::vector<bool>& in_training);
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

@@ -159,4 +159,4 @@ class Model {
   std::unique_ptr<const ModelParts> parts_;
 };
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

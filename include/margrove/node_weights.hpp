@@ -76,4 +76,4 @@ struct NodeWeights {
 NodeWeights node_weights(const LabelGraph& graph, const NodeWeightRule& rule,
                          const NodeWeightOptions& options = {}, RunControl* control = nullptr);
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

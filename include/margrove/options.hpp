@@ -291,4 +291,4 @@ void validate(const Struct& options) {
   OptionTable(copy).validate();
 }
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

@@ -112,4 +112,4 @@ concept StructuredModel =
       { model.truth(i) } -> std::convertible_to<typename M::Labelling>;
     };
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

@@ -126,4 +126,4 @@ struct SharedSvmOptions {
   }
 };
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

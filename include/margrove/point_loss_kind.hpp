@@ -17,4 +17,4 @@ inline constexpr auto kEnumNames<PointLossKind> =
                EnumName{PointLossKind::squared_hinge, "squared-hinge"},
                EnumName{PointLossKind::logistic, "logistic"}};
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

@@ -25,4 +25,4 @@ PairedTest micro_sign_test(const LabelSets& truth, const LabelSets& first, const
 PairedTest macro_wilcoxon_test(const LabelSets& truth, const LabelSets& first,
                                const LabelSets& second);
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

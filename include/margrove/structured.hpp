@@ -256,4 +256,4 @@ StructuredWeights train_structured(const M& model, const StructuredSvmOptions& o
   return train_structured(model, options, executor, control);
 }
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

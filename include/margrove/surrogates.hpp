@@ -141,4 +141,4 @@ using AnySurrogate = std::variant<MarginRescaling, SlackRescaling, GeneralisedSc
 AnySurrogate parse_surrogate(std::string_view name);
 /// What parse_surrogate() takes back to `surrogate`.
 std::string to_string(const AnySurrogate& surrogate);
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

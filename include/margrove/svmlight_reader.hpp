@@ -33,4 +33,4 @@ Dataset read_svmlight(const std::string& path, const SvmlightOptions& options = 
 Dataset parse_svmlight(std::string_view bytes, const std::string& name,
                        const SvmlightOptions& options = {}, RunControl* control = nullptr);
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

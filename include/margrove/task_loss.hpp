@@ -27,4 +27,4 @@ std::string_view to_string(TaskLoss loss);
 /// Throws InvalidOption naming the known ones.
 TaskLoss parse_task_loss(std::string_view name);
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

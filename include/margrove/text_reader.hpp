@@ -36,4 +36,4 @@ TextDataset read_text(const std::string& path, const TextOptions& options = {},
 TextDataset parse_text(std::string_view bytes, const std::string& name,
                        const TextOptions& options = {}, RunControl* control = nullptr);
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

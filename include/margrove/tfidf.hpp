@@ -57,4 +57,4 @@ struct Preprocessing {
   void check() const;
 };
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

@@ -46,4 +46,4 @@ struct TrainingData {
 Model train(const Estimator& estimator, TrainingData data, Executor& executor = Executor::serial(),
             RunControl* control = nullptr);
 
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove

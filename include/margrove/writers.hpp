@@ -23,4 +23,4 @@ void write_text(const std::string& path, const TextDataset& data);
 
 /// One line per row: labels separated by commas; an empty line for an empty set.
 void write_predictions(const std::string& path, const LabelSets& labels, const LabelCodec& codec);
-}  // namespace margrove MARGROVE_API
+}  // namespace margrove
