@@ -93,12 +93,17 @@ check-fuzz: setup ## every fuzz target for FUZZ_SECONDS (30)
 check-docs: python ## run the commands in README.md and docs/ that are marked for it
 	@$(PYTHON) tools/check_docs.py
 
+.PHONY: library
+library: ## the C++ library build/libmargrove.so, and the program
+	@tools/setup --program
+	@$(call build,release,margrove_cli margrove_library,$(if $(wildcard build/CMakeCache.txt),,-DMARGROVE_TESTS=OFF))
+
 .PHONY: install
-install: build ## program and library, into PREFIX (/usr/local)
+install: library ## program and library, into PREFIX (/usr/local)
 	@cmake --install build --prefix "$(or $(PREFIX),/usr/local)"
 
 .PHONY: check-consumer
-check-consumer: build ## examples/cxx as a project of its own against the installed library
+check-consumer: setup library ## examples/cxx as a project of its own against the installed library
 	@tools/check_consumer
 
 .PHONY: format

@@ -4,9 +4,9 @@
 In README.md and docs/**/*.md, fenced blocks that open with ```sh run or ```python run are executed.
 A page begins in the root of a fresh copy of the tree's files, with the environment of the caller
 but nothing of this tree on its PATH; its blocks run in order, and each shell block finds the folder
-and the exported variables that the one before it left. The lines `make build` and `make python` are
-not run but taken as done: the copy has links to build/ and .venv/ of this tree, where these two
-leave what they make. A page that needs the program or the package has to say so.
+and the exported variables that the one before it left. The lines `make build`, `make library`
+and `make python` are not run but taken as done: the copy has links to build/ and .venv/ of this
+tree, where these leave what they make. A page that needs the program or the package has to say so.
 
 A block that opens with ```text output must equal what the run block before it printed to standard
 output; a line `...` stands for any lines and `…` for any characters within a line.
@@ -32,7 +32,11 @@ ROOT = Path(__file__).resolve().parent.parent
 TIME_LIMIT_SECONDS = 120
 
 # What the lines that are taken as done leave behind.
-MADE = {"make build": "build/margrove", "make python": "build/python/margrove"}
+MADE = {
+    "make build": "build/margrove",
+    "make library": "build/libmargrove.so",
+    "make python": "build/python/margrove",
+}
 
 
 @dataclass

@@ -35,7 +35,7 @@ class PreparedInput {
   }
   PreparedInput(const PreparedInput&) = delete;
   PreparedInput& operator=(const PreparedInput&) = delete;
-  const CsrView& X() const { return view_; }
+  const CsrView& matrix() const { return view_; }
 
  private:
   CsrMatrix own_;
@@ -43,8 +43,7 @@ class PreparedInput {
 };
 
 void require_one_label(const ModelParts& parts) {
-  const auto* linear = dynamic_cast<const LinearPredictor*>(parts.predictor.get());
-  require(linear != nullptr && !linear->parts().decision.several_labels(),
+  require(parts.rows().gives_one_label(),
           "probabilities: the model gives label sets, but must give each row one label");
 }
 
@@ -54,14 +53,14 @@ std::vector<double> probability_rows(
     const std::function<void(std::span<const double>, std::span<double>)>& of_row) {
   require_one_label(parts);
   const PreparedInput input(parts.preprocessing, rows);
-  const std::size_t num_labels = parts.labels.size(), num_rows = input.X().num_rows();
+  const std::size_t num_labels = parts.labels.size(), num_rows = input.matrix().num_rows();
   const double temperature = parts.calibration ? parts.calibration->temperature : 1.0;
   std::vector<double> all(num_rows * num_labels);
   executor.for_ranges(num_rows, kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
     std::vector<float> scores(num_labels);
     std::vector<double> probabilities(num_labels);
     for (std::size_t i = begin; i < end; ++i) {
-      parts.rows().scores(input.X(), i, i + 1, scores);
+      parts.rows().scores(input.matrix(), i, i + 1, scores);
       softmax(scores, temperature, probabilities);
       of_row(probabilities, std::span(all).subspan(i * num_labels, num_labels));
     }
@@ -92,21 +91,21 @@ std::vector<Fact> Model::facts() const { return parts_->predictor->facts(); }
 
 LabelSets Model::predict(const Rows& rows, Executor& executor) const {
   const RowPredictor& predictor = parts_->rows();
-  return predictor.predict(PreparedInput(parts_->preprocessing, rows).X(), executor);
+  return predictor.predict(PreparedInput(parts_->preprocessing, rows).matrix(), executor);
 }
 
 RankedLabels Model::top(const Rows& rows, std::size_t k, Executor& executor) const {
   const RowPredictor& predictor = parts_->rows();
-  return predictor.top(PreparedInput(parts_->preprocessing, rows).X(), k, executor);
+  return predictor.top(PreparedInput(parts_->preprocessing, rows).matrix(), k, executor);
 }
 
 std::vector<float> Model::scores(const Rows& rows, Executor& executor) const {
   const RowPredictor& predictor = parts_->rows();
   const PreparedInput input(parts_->preprocessing, rows);
-  const std::size_t num_labels = predictor.num_labels(), num_rows = input.X().num_rows();
+  const std::size_t num_labels = predictor.num_labels(), num_rows = input.matrix().num_rows();
   std::vector<float> all(num_rows * num_labels);
   executor.for_ranges(num_rows, kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
-    predictor.scores(input.X(), begin, end,
+    predictor.scores(input.matrix(), begin, end,
                      std::span(all).subspan(begin * num_labels, (end - begin) * num_labels));
   });
   return all;
@@ -130,9 +129,9 @@ std::vector<double> Model::node_probabilities(const Rows& rows, Executor& execut
 Explanation Model::explain(const Rows& rows, std::size_t i, LabelId label,
                            std::size_t num_strongest) const {
   const PreparedInput input(parts_->preprocessing, rows);
-  require(i < input.X().num_rows(), "explain: row is ", i, ", but must be below ",
-          input.X().num_rows());
-  return parts_->rows().explain(input.X().row(i), label, num_strongest);
+  require(i < input.matrix().num_rows(), "explain: row is ", i, ", but must be below ",
+          input.matrix().num_rows());
+  return parts_->rows().explain(input.matrix().row(i), label, num_strongest);
 }
 
 Metrics Model::evaluate(const LabelSets& truth, const LabelSets& predicted) const {
@@ -145,7 +144,7 @@ Metrics Model::evaluate(const LabelSets& truth, const LabelSets& predicted) cons
 
 std::string Model::predict_file(const std::string& path, Executor& executor,
                                 RunControl* control) const {
-  const auto* files = dynamic_cast<const FilePredictor*>(parts_->predictor.get());
+  const FilePredictor* files = parts_->predictor->files();
   require(files != nullptr, "the model is of method ", parts_->method,
           ", but must be one of files");
   RunControl unlimited;
