@@ -51,7 +51,7 @@ MemoryEstimate node_set_memory(const CsrView& X, std::size_t num_nodes) {
   constexpr double kLabellings = 4;
   MemoryEstimate memory;
   memory.add("rows of the solver", rows_bytes(X));
-  memory.add("weights", kWeightBytes * num_weights(X, num_nodes));
+  memory.add("weights", 8 * num_weights(X, num_nodes));
   memory.add("dual variables",
              rows * (kLabellings * (6 * static_cast<double>(num_nodes) + 150) + 500));
   return memory;
