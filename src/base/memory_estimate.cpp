@@ -10,8 +10,6 @@ namespace margrove {
 namespace {
 constexpr double kGigabyte = 1e9;
 constexpr double kLeastShare = 0.01;  // of the total, to be told
-// What the allocator takes beside the parts: its records, and gaps between blocks that were freed.
-constexpr double kAllocatorShare = 0.08;
 }  // namespace
 
 void MemoryEstimate::add(const std::string& name, double bytes) {
@@ -38,7 +36,7 @@ MemoryEstimate MemoryEstimate::times(double factor) const {
 std::uint64_t MemoryEstimate::total() const {
   double sum = 0;
   for (const Part& part : parts_) sum += part.bytes;
-  return static_cast<std::uint64_t>((1 + kAllocatorShare) * sum);
+  return static_cast<std::uint64_t>(sum);
 }
 
 std::string MemoryEstimate::to_text() const {

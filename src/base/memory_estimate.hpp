@@ -22,7 +22,6 @@ class MemoryEstimate {
   /// Every part that many times.
   MemoryEstimate times(double factor) const;
   const std::vector<Part>& parts() const { return parts_; }
-  /// The sum of the parts, and what the allocator takes beside them.
   std::uint64_t total() const;
   /// "classifiers 0.8 GB, rows 0.1 GB", largest first; parts below a hundredth are left out.
   std::string to_text() const;

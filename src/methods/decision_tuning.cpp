@@ -298,16 +298,19 @@ MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, co
                             std::uint32_t num_labels, MemoryEstimate training) {
   const DecisionKind rule = resolved(options.rule, sets);
   if (!needs_scores(rule) || X.num_rows() < 2) return training;
-  MemoryEstimate memory = training.times(1 - 1.0 / options.folds);
   const auto rows = static_cast<double>(X.num_rows());
   const auto ranked = static_cast<double>(std::min<std::size_t>(num_ranked(sets), num_labels));
-  const double regressors =
-      rule == DecisionKind::instance ? 3 * std::min<double>(kMostSortedScores, ranked) : 0.0;
-  memory.add("rows of a fold", 8.0 * static_cast<double>(X.num_nonzeros()) + 8 * rows);
-  // The scores, a copy that is sorted, one that grows while folds are put together, and what the
-  // regression of the thresholds looks at.
-  memory.add("scores of the cross-validation", rows * (3 * 8 * ranked + 8 * regressors));
-  return larger_of(std::move(memory), std::move(training));
+  MemoryEstimate fold = training.times(1 - 1.0 / options.folds), tuning;
+  fold.add("rows of a fold", 8.0 * static_cast<double>(X.num_nonzeros()) + 8 * rows);
+  // Eight bytes per score in arrays that grow; at the end a copy less the threshold, one that is
+  // sorted, and the regression on each row's best scores.
+  fold.add("scores of the cross-validation", 3 * 8 * ranked * rows);
+  tuning.add("scores of the cross-validation", 7 * 8 * ranked * rows);
+  if (rule == DecisionKind::instance) {
+    tuning.add("regression of thresholds",
+               3 * 8 * std::min<double>(kMostSortedScores, ranked) * rows);
+  }
+  return larger_of(larger_of(std::move(fold), std::move(tuning)), std::move(training));
 }
 
 Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,

@@ -66,7 +66,8 @@ MemoryEstimate memory(const StructuredOptions&, const TrainingSet& data) {
   constexpr double kLabellings = 4;  // of a row
   MemoryEstimate memory;
   memory.add("rows of the solver", solver_row_bytes(data.X));
-  memory.add("weights", solver_bytes((data.X.num_columns() + 1.0) * nodes));
+  // The solver's sums and the model: their average takes the place of the sums.
+  memory.add("weights", 8 * (data.X.num_columns() + 1.0) * nodes);
   memory.add("dual variables",
              static_cast<double>(data.X.num_rows()) * (kLabellings * (6 * nodes + 150) + 500));
   return memory;

@@ -73,9 +73,11 @@ MemoryEstimate label_set_svm_memory(const CsrView& X, const LabelSets& leaves_of
                                     const LabelGraph& graph, std::span<const double> alpha,
                                     bool is_sgd, const Continuation& continuation,
                                     int num_threads) {
-  constexpr double kLabellings = 6;  // of a row, in its dual variables
-  // In the first passes hardly a node is known to be wrong: label sets of nearly all nodes.
-  constexpr double kNodeBytes = 8;
+  // Of a row's dual variables: the more leaves, the more steps from one label set to the next, with
+  // products of any two. A set is about a tenth of the nodes, as few are known to be wrong in the
+  // first passes.
+  const double labellings = std::min(60.0, 0.3 * static_cast<double>(graph.leaves().size()) + 1);
+  constexpr double kNodeBytes = 0.4;
   const auto rows = static_cast<double>(X.num_rows());
   const double path =
       path_entries(graph) / std::max(1.0, static_cast<double>(graph.leaves().size()));
@@ -83,9 +85,9 @@ MemoryEstimate label_set_svm_memory(const CsrView& X, const LabelSets& leaves_of
   const double nodes = path * static_cast<double>(leaves_of_row.num_labels_total());
   MemoryEstimate memory = scorer_memory(X, alpha, is_sgd, continuation);
   memory.add("label sets of rows", 4 * nodes + 64 * rows);
-  memory.add(
-      "dual variables",
-      is_sgd ? 100 * rows : rows * (kLabellings * (kNodeBytes * graph.num_nodes() + 150) + 500));
+  const double dual_bytes = labellings * (kNodeBytes * graph.num_nodes() + 100) +
+                            4 * labellings * labellings + 500;  // of a row
+  memory.add("dual variables", is_sgd ? 100 * rows : dual_bytes * rows);
   memory.add("paths", 8 * path_entries(graph) + 100.0 * graph.num_nodes());
   memory.add("scratch of the threads", num_threads * (200.0 * graph.num_nodes()));
   return memory;
