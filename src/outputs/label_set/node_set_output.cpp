@@ -66,7 +66,7 @@ MemoryEstimate memory(const StructuredOptions&, const TrainingSet& data) {
   constexpr double kLabellings = 4;  // of a row
   MemoryEstimate memory;
   memory.add("rows of the solver", solver_row_bytes(data.X));
-  // The solver's sums and the model: their average takes the place of the sums.
+  // The solver's sums and the model.
   memory.add("weights", 8 * (data.X.num_columns() + 1.0) * nodes);
   memory.add("dual variables",
              static_cast<double>(data.X.num_rows()) * (kLabellings * (6 * nodes + 150) + 500));
