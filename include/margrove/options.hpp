@@ -54,6 +54,9 @@ struct EnumName {
   E value;
   std::string_view name;
 };
+// Compilers before C++20's deduction for aggregates (clang 16) need it.
+template <class E>
+EnumName(E, std::string_view) -> EnumName<E>;
 /// The names of all values of an enumeration, in the order of help pages. An enumeration that is an
 /// option specialises it, before the struct that has the option:
 ///
