@@ -92,7 +92,8 @@ struct OneVsRestPlan {
 
 TrainResult train_ovr(const OneVsRestPlan& plan, Executor& executor, RunControl& control) {
   const CsrView X = plan.rows.X;
-  const auto& [labels, sets] = plan.occurring;
+  const std::vector<LabelId>& labels = plan.occurring.labels;
+  const LabelSets& sets = plan.occurring.sets;
   const auto fit_part = [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
     OneVsRestFit part = fit_one_vs_rest(select_rows(X, rows), select_rows(sets, rows),
                                         labels.size(), kept_weights(plan.rows.weights, rows),
