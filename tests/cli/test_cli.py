@@ -565,29 +565,31 @@ class ExitCodes(CliTest):
         self.assertIn("out of memory", err)
         self.assertFalse(os.path.exists(self.path("model")))
 
-    def test_130_when_interrupted_and_nothing_is_written(self) -> None:
+    def test_130_when_interrupted_or_terminated_and_nothing_is_written(self) -> None:
         self.write("hard", rows(3000, 3))
         before = sorted(os.listdir(self.directory.name))
-        running = subprocess.Popen(
-            [MARGROVE, "train", "--method", "nhsvm", "--hierarchy", "tree", "--tolerance", "1e-14",
-             "--max-passes", "100000000", "--C", "1e6", "hard", "model"],
-            cwd=self.directory.name,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )  # fmt: skip
-        assert running.stderr is not None
-        line = running.stderr.readline()
-        while "training takes about" not in line:
-            line = running.stderr.readline()
-            self.assertNotEqual(line, "")
-        time.sleep(0.2)
-        running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
-        self.assertEqual(running.returncode, 130, err)
-        self.assertIn("interrupted; nothing was written", err)
-        self.assertEqual(out, "")
-        self.assertEqual(sorted(os.listdir(self.directory.name)), before)
+        for sent in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(sent.name):
+                running = subprocess.Popen(
+                    [MARGROVE, "train", "--method", "nhsvm", "--hierarchy", "tree", "--tolerance",
+                     "1e-14", "--max-passes", "100000000", "--C", "1e6", "hard", "model"],
+                    cwd=self.directory.name,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )  # fmt: skip
+                assert running.stderr is not None
+                line = running.stderr.readline()
+                while "training takes about" not in line:
+                    line = running.stderr.readline()
+                    self.assertNotEqual(line, "")
+                time.sleep(0.2)
+                running.send_signal(sent)
+                out, err = running.communicate(timeout=60)
+                self.assertEqual(running.returncode, 130, err)
+                self.assertIn("interrupted; nothing was written", err)
+                self.assertEqual(out, "")
+                self.assertEqual(sorted(os.listdir(self.directory.name)), before)
 
 
 class Accidents(CliTest):
@@ -631,25 +633,6 @@ class Accidents(CliTest):
                 self.run_program("train", "--method", method, "empty", "model")
                 out, _ = self.run_program("predict", "model", "full")
                 self.assertEqual(len(out.splitlines()), 2)
-
-    def test_terminated_like_interrupted(self) -> None:
-        self.write("hard", rows(3000, 3))
-        running = subprocess.Popen(
-            [MARGROVE, "train", "--method", "nhsvm", "--hierarchy", "tree", "--tolerance", "1e-14",
-             "--max-passes", "100000000", "--C", "1e6", "hard", "model"],
-            cwd=self.directory.name,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )  # fmt: skip
-        assert running.stderr is not None
-        while "training takes about" not in running.stderr.readline():
-            self.assertIsNone(running.poll())
-        time.sleep(0.2)
-        running.send_signal(signal.SIGTERM)
-        _, err = running.communicate(timeout=60)
-        self.assertEqual(running.returncode, 130, err)
-        self.assertFalse(os.path.exists(self.path("model")))
 
 
 class Messages(CliTest):
