@@ -1,12 +1,11 @@
 #include "margrove/model.hpp"
 
-#include <functional>
+#include <algorithm>
 #include <utility>
 
 #include "io/model_file.hpp"
 #include "methods/training.hpp"
 #include "model/calibration.hpp"
-#include "model/linear_predictor.hpp"
 #include "model/model.hpp"
 
 namespace margrove {
@@ -47,24 +46,20 @@ void require_one_label(const ModelParts& parts) {
           "probabilities: the model gives label sets, but must give each row one label");
 }
 
-/// Calls `of_row` for the probabilities of ending at each label, and room for the result's row.
-std::vector<double> probability_rows(
-    const ModelParts& parts, const Rows& rows, Executor& executor,
-    const std::function<void(std::span<const double>, std::span<double>)>& of_row) {
+/// The part of each row's probabilities that `part` names, row after row.
+std::vector<double> probability_rows(const ModelParts& parts, const Rows& rows, Executor& executor,
+                                     const HierarchyProbabilities* hierarchy,
+                                     std::span<const double> RowProbabilities::*part) {
   require_one_label(parts);
   const PreparedInput input(parts.preprocessing, rows);
-  const std::size_t num_labels = parts.labels.size(), num_rows = input.matrix().num_rows();
-  const double temperature = parts.calibration ? parts.calibration->temperature : 1.0;
-  std::vector<double> all(num_rows * num_labels);
-  executor.for_ranges(num_rows, kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
-    std::vector<float> scores(num_labels);
-    std::vector<double> probabilities(num_labels);
-    for (std::size_t i = begin; i < end; ++i) {
-      parts.rows().scores(input.matrix(), i, i + 1, scores);
-      softmax(scores, temperature, probabilities);
-      of_row(probabilities, std::span(all).subspan(i * num_labels, num_labels));
-    }
-  });
+  const std::size_t num_labels = parts.labels.size();
+  std::vector<double> all(input.matrix().num_rows() * num_labels);
+  for_probabilities(parts.rows(), parts.temperature(), hierarchy, input.matrix(), executor,
+                    [&](std::size_t i, const RowProbabilities& p) {
+                      const std::span<const double> row = p.*part;
+                      std::copy(row.begin(), row.end(),
+                                all.begin() + static_cast<std::ptrdiff_t>(i * num_labels));
+                    });
   return all;
 }
 
@@ -112,18 +107,12 @@ std::vector<float> Model::scores(const Rows& rows, Executor& executor) const {
 }
 
 std::vector<double> Model::probabilities(const Rows& rows, Executor& executor) const {
-  return probability_rows(*parts_, rows, executor,
-                          [](std::span<const double> labels, std::span<double> out) {
-                            std::copy(labels.begin(), labels.end(), out.begin());
-                          });
+  return probability_rows(*parts_, rows, executor, nullptr, &RowProbabilities::labels);
 }
 
 std::vector<double> Model::node_probabilities(const Rows& rows, Executor& executor) const {
   const HierarchyProbabilities hierarchy(parts_->hierarchy);
-  return probability_rows(*parts_, rows, executor,
-                          [&](std::span<const double> labels, std::span<double> out) {
-                            hierarchy.node_probabilities(labels, out);
-                          });
+  return probability_rows(*parts_, rows, executor, &hierarchy, &RowProbabilities::nodes);
 }
 
 Explanation Model::explain(const Rows& rows, std::size_t i, LabelId label,
