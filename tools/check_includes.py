@@ -45,6 +45,7 @@ PUBLIC = {
     "label_graph": "hierarchy",
     "node_weights": "hierarchy",
     "surrogate": "structured",
+    "structured_options": "structured",
     "surrogates": "structured",
     "task_loss": "outputs",
     "metrics": "eval",

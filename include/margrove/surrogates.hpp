@@ -123,6 +123,17 @@ struct MicroF1 {
   bool in_domain(double m, double g) const { return m >= 0.0 && g < 0.0; }
 };
 
+/// NHSVM's variant with normalised score differences (eq. 13): psi = m / g + 1 for y != y_i, where
+/// g is the path loss. Not increasing in g: a search has to look at every labelling. Where g = 0
+/// two labels share all weights: a mistake that cannot be helped costs 1.
+struct NormalizedDifference {
+  double value(double m, double g) const { return slope(g) * m + 1.0; }
+  double derivative_m(double, double g) const { return slope(g); }
+  double derivative_g(double m, double g) const { return g > 0 ? -m / (g * g) : 0.0; }
+  double slope(double g) const { return g > 0 ? 1.0 / g : 0.0; }
+  double offset(double) const { return 1.0; }
+};
+
 /// psi's direction of steepest ascent at y_i, where derivatives may not exist: the first question a
 /// search without prior knowledge asks. A custom surrogate may offer `ascent_at_truth()`.
 struct Ascent {
@@ -142,18 +153,23 @@ Ascent ascent_at_truth(const S& psi) {
   }
 }
 
-using AnySurrogate = std::variant<MarginRescaling, SlackRescaling, GeneralisedScaling, BetaScaling,
-                                  LossScaledLog, ProbLoss, ConvexProbLoss, MicroF1>;
-
-/// "margin", "slack", "generalised:beta,a", "beta:b", "log", "prob", "prob-convex" or "micro-f1".
-/// Throws InvalidOption on anything else.
-AnySurrogate parse_surrogate(std::string_view name);
-/// What parse_surrogate() takes back to `surrogate`.
-std::string to_string(const AnySurrogate& surrogate);
-/// Whether the model must offer Micro-F1's two criteria in place of margin violation and loss.
-inline bool needs_f1_criteria(const AnySurrogate& surrogate) {
-  return std::holds_alternative<MicroF1>(surrogate);
+/// A surrogate as an option: "margin", "slack", "generalised:beta,a", "beta:b", "log", "prob",
+/// "prob-convex", "micro-f1" or "normalized-difference".
+struct AnySurrogate
+    : std::variant<MarginRescaling, SlackRescaling, GeneralisedScaling, BetaScaling, LossScaledLog,
+                   ProbLoss, ConvexProbLoss, MicroF1, NormalizedDifference> {
+  using variant::variant;
+  /// Throws InvalidOption on any other text.
+  static AnySurrogate parse(std::string_view text);
+  /// What parse() takes back to the same surrogate.
+  std::string to_text() const;
+};
+template <class S>
+bool is(const AnySurrogate& surrogate) {
+  return std::holds_alternative<S>(surrogate);
 }
+/// Whether the model must offer Micro-F1's two criteria in place of margin violation and loss.
+inline bool needs_f1_criteria(const AnySurrogate& surrogate) { return is<MicroF1>(surrogate); }
 
 /// A surrogate chosen at run time, so that solvers are compiled once for all of them.
 class DynamicSurrogate {
@@ -191,7 +207,9 @@ class DynamicSurrogate {
                       any_);
   }
   /// In the margin violation, so that cutting planes may be used.
-  bool is_convex() const { return !std::holds_alternative<ProbLoss>(any_); }
+  bool is_convex() const { return !is<ProbLoss>(any_); }
+  /// With the task loss, as searches assume that do not look at every labelling.
+  bool is_increasing() const { return !is<NormalizedDifference>(any_); }
   Ascent ascent_at_truth() const {
     return std::visit([](const auto& psi) { return margrove::ascent_at_truth(psi); }, any_);
   }

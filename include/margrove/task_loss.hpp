@@ -3,6 +3,7 @@
 // the symmetric difference y △ y': its size (Hamming, hsvm) or sqrt of its weight (NHSVM, eq. 11).
 
 #include <cmath>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -46,23 +47,43 @@ class PathDistance {
 };
 
 enum class TaskLoss {
-  hamming,     // |y △ y'|
-  normalized,  // sqrt(sum of alpha over y △ y')
-  zero_one,    // 1 if y differs from y'
+  hamming,      // |y △ y'|
+  normalized,   // sqrt(sum of alpha over y △ y')
+  zero_one,     // 1 if y differs from y'
+  cost_matrix,  // any cost of each pair of leaves
 };
 std::string_view to_string(TaskLoss loss);
-/// Throws InvalidOption naming the known ones.
+/// Throws InvalidOption naming the known ones. A cost matrix has no name: it is given by its costs.
 TaskLoss parse_task_loss(std::string_view name);
 
-/// The task loss of two leaves; costs as PathDistance.
+/// A task loss between leaves; of a cost matrix with its costs.
+struct LeafLoss {
+  TaskLoss kind;
+  /// One row per true leaf, one column per predicted leaf, leaves ascending; refers to the
+  /// caller's.
+  std::span<const double> costs = {};
+
+  LeafLoss(TaskLoss task_loss) : kind(task_loss) {}  // NOLINT(google-explicit-constructor)
+  static LeafLoss of_costs(std::span<const double> costs) {
+    LeafLoss loss(TaskLoss::cost_matrix);
+    loss.costs = costs;
+    return loss;
+  }
+};
+
+/// The task loss of two leaves; time as PathDistance, O(1) for a cost matrix, of which it keeps a
+/// copy.
 class PathLoss {
  public:
-  PathLoss(TaskLoss kind, const LabelGraph& graph, std::span<const double> alpha);
+  /// Throws InvalidInput if there is not one cost per pair of leaves, finite and >= 0, and 0 where
+  /// the two are the same.
+  PathLoss(const LeafLoss& loss, const LabelGraph& graph, std::span<const double> alpha);
+  /// Of predicting leaf a where leaf b is the true one.
   double operator()(NodeId a, NodeId b) const;
   /// losses[k] = (*this)(leaf k, b), leaves ascending.
   void from(NodeId b, std::span<double> losses) const;
   /// The loss of two leaves whose symmetric difference has this weight, a sum of node_weight();
-  /// never falls with it.
+  /// never falls with it. Not of a cost matrix.
   double of_distance(double distance) const {
     if (kind_ == TaskLoss::normalized) return std::sqrt(distance);
     return kind_ == TaskLoss::hamming ? distance : static_cast<double>(distance > 0);
@@ -70,8 +91,14 @@ class PathLoss {
   double node_weight(NodeId n) const { return distance_.weight(n); }
 
  private:
+  void take_costs(std::span<const double> costs, const LabelGraph& graph);
+
   TaskLoss kind_;
   PathDistance distance_;
+  // Of a cost matrix.
+  std::size_t num_leaves_ = 0;
+  std::vector<double> costs_;
+  std::vector<std::uint32_t> place_;  // leaf -> its place among the leaves
 };
 
 }  // namespace margrove

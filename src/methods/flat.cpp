@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/cost_matrix_reader.hpp"
 #include "linear/one_vs_rest.hpp"
 #include "methods/decision_tuning.hpp"
 #include "methods/linear_training.hpp"
@@ -30,6 +31,11 @@ struct FlatOptions : CommonOptions, DecisionOptions {
 struct FlatSvmOptions : FlatOptions {
   std::string loss = "hinge";
   std::string multiclass = "ovr";
+  AnySurrogate surrogate = MarginRescaling{};
+  SearchKind search = SearchKind::automatic;
+  StructuredSolver solver = StructuredSolver::automatic;
+  int epochs = 50;
+  std::string cost_matrix;
   static auto fields() {
     return std::tuple_cat(
         FlatOptions::fields(),
@@ -39,13 +45,57 @@ struct FlatSvmOptions : FlatOptions {
             field(
                 "multiclass", &FlatSvmOptions::multiclass, Choices{{"ovr", "crammer-singer"}},
                 "each label against the rest, or all labels in one problem (rows with one label)"),
+            field("surrogate", &FlatSvmOptions::surrogate,
+                  "crammer-singer: margin, slack, generalised:BETA,A, beta:BETA, log, prob, "
+                  "prob-convex or normalized-difference, of score difference and loss"),
+            field("search", &FlatSvmOptions::search,
+                  "crammer-singer: how the most violating label is found; auto: all are looked at"),
+            field(
+                "solver", &FlatSvmOptions::solver,
+                "crammer-singer: bcfw, cutting-plane and one-slack, up to a duality gap; sgd, for "
+                "a number of passes; auto: bcfw where the surrogate is affine in the margin, "
+                "otherwise sgd"),
+            field("epochs", &FlatSvmOptions::epochs, at_least(1),
+                  "crammer-singer by sgd: passes over the rows"),
+            field(
+                "cost_matrix", &FlatSvmOptions::cost_matrix, Choices{},
+                "crammer-singer: CSV file with what it costs to predict one label for another, in "
+                "place of 1: the first line names predicted labels, the first cell of the others "
+                "the true one; 0 where both are the same"),
         });
   }
+
+  StructuredTraining training(double weight) const {
+    return {.surrogate = surrogate,
+            .search = search,
+            .solver = solver,
+            .C = weight,
+            .tolerance = tolerance,
+            .max_passes = max_passes,
+            .epochs = epochs,
+            .seed = seed};
+  }
 };
+
+/// Options of the other problem are not silently ignored.
+void require_one_vs_rest_options(const FlatSvmOptions& options) {
+  const auto require_default = [](std::string_view option, bool is_default,
+                                  const std::string& value) {
+    require<InvalidOption>(is_default, "option ", option, " is '", value,
+                           "', which serves multiclass crammer-singer only, but multiclass is ovr");
+  };
+  require_default("surrogate", is<MarginRescaling>(options.surrogate), options.surrogate.to_text());
+  require_default("search", options.search == SearchKind::automatic,
+                  std::string(name_of(options.search)));
+  require_default("cost_matrix", options.cost_matrix.empty(), options.cost_matrix);
+  require_default("solver", options.solver == StructuredSolver::automatic,
+                  std::string(name_of(options.solver)));
+}
 
 // One-vs-rest -------------------------------------------------------------------------------------
 
 struct OneVsRestState final : FitState {
+  OneVsRestState() : FitState(state_id<OneVsRestState>()) {}
   LabelSets sets;
   OneVsRestFit fit;
 };
@@ -62,7 +112,7 @@ OneVsRestFit fit_one_vs_rest(const CsrView& X, const LabelSets& sets, std::size_
   OneVsRestExtras extras;
   extras.row_weights = row_weights;
   extras.keep_duals = continuation.keep;
-  if (const auto* start = dynamic_cast<const OneVsRestState*>(continuation.start)) {
+  if (const auto* start = state_as<OneVsRestState>(continuation.start)) {
     // Duals belong to rows, weights to features; where these differ they say nothing.
     if (start->sets == sets && start->fit.duals.size() == num_labels)
       extras.start_duals = start->fit.duals;
@@ -177,15 +227,15 @@ TrainResult train_crammer_singer(const FlatSvmOptions& options, const TrainingSe
   for (std::size_t i = 0; i < rows.kept.size(); ++i) label_of_row.push_back(occurring.sets[i][0]);
   const auto num_nodes = static_cast<std::uint32_t>(occurring.labels.size());
   const std::vector<double> alpha(num_nodes, kRootWeight);
-  const PathSvmOptions solver{.task_loss = "normalized",
-                              .C = options.loss_weight() / kRootWeight,
-                              .solver = "bcfw",
-                              .tolerance = options.tolerance,
-                              .max_passes = options.max_passes,
-                              .seed = options.seed};
+  std::vector<double> costs;
+  if (!options.cost_matrix.empty()) {
+    costs = read_cost_matrix(options.cost_matrix, *data.codec).among(occurring.labels, *data.codec);
+  }
+  const LeafLoss loss = costs.empty() ? LeafLoss(TaskLoss::normalized) : LeafLoss::of_costs(costs);
   PathSvmResult fit =
       train_path_svm(kept_rows_with_intercept(data.X, rows.kept, options.bias), label_of_row,
-                     LabelGraph::flat(num_nodes), alpha, solver, executor, control,
+                     LabelGraph::flat(num_nodes), alpha, loss,
+                     options.training(options.loss_weight() / kRootWeight), executor, control,
                      kept_weights(data.row_weights, rows.kept), data.continuation);
   TrainResult result;
   result.report = to_report(fit.fit);
@@ -206,6 +256,7 @@ TrainResult train_flat_svm(const FlatSvmOptions& options, const TrainingSet& dat
   if (options.multiclass == "crammer-singer") {
     return train_crammer_singer(options, data, executor, control);
   }
+  require_one_vs_rest_options(options);
   return train_ovr(options, options.loss, data, executor, control);
 }
 

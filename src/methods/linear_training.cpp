@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/cost_matrix_reader.hpp"
+
 namespace margrove {
 
 OccurringLabels occurring_labels(const LabelSets& sets, std::size_t num_labels) {
@@ -99,6 +101,18 @@ CsrMatrix kept_rows_with_intercept(const CsrView& X, const std::vector<std::uint
                                    double bias) {
   if (kept.size() == X.num_rows()) return with_intercept(X, bias);
   return with_intercept(select_rows(X, kept), bias);
+}
+
+std::vector<double> leaf_costs(const std::string& path, const LeafSets& leaves,
+                               const LabelCodec& codec) {
+  if (path.empty()) return {};
+  require<InvalidOption>(leaves.sets.single_label(), "option cost_matrix is '", path,
+                         "', which holds costs of one label for another, but rows have several");
+  std::vector<LabelId> labels;
+  for (const NodeId leaf : leaves.tree.graph.leaves()) {
+    labels.push_back(leaves.tree.label_of_node[leaf]);
+  }
+  return read_cost_matrix(path, codec).among(labels, codec);
 }
 
 std::vector<double> kept_weights(std::span<const double> row_weights,

@@ -12,14 +12,23 @@
 namespace margrove {
 namespace {
 
+constexpr const char* kPathSurrogateHelp =
+    "margin: score difference plus path loss; slack, generalised:BETA,A, beta:BETA, log, prob, "
+    "prob-convex: other functions of both; normalized-difference: 1 plus the score difference "
+    "divided by the path loss, for rows with one label";
+
 struct HsvmOptions : CommonOptions {
   std::string alpha = "uniform";
   bool merge_duplicates = false;
   std::string inference = "exact";
-  std::string solver = "bcfw";
+  AnySurrogate surrogate = MarginRescaling{};
+  SearchKind search = SearchKind::automatic;
+  StructuredSolver solver = StructuredSolver::bcfw;
   double tolerance = 1e-3;
   int max_passes = 1000;
   int epochs = 50;
+  int max_bans = 10;
+  std::string cost_matrix;
   static auto fields() {
     return std::tuple_cat(
         CommonOptions::fields(),
@@ -33,30 +42,34 @@ struct HsvmOptions : CommonOptions {
             field("inference", &HsvmOptions::inference, Choices{{"exact", "relaxed"}},
                   "training rows with several labels on DAGs: the most violating label set, or the "
                   "maximum of its linear relaxation; predictions are exact"),
-            field(
-                "solver", &HsvmOptions::solver, Choices{{"bcfw", "sgd"}},
-                "bcfw: block-coordinate Frank-Wolfe, up to a duality gap; sgd: averaged stochastic "
-                "subgradients, for a number of passes"),
+            field("surrogate", &HsvmOptions::surrogate, kPathSurrogateHelp),
+            field("search", &HsvmOptions::search, kSearchHelp),
+            field("solver", &HsvmOptions::solver, kSolverHelp),
             field("tolerance", &HsvmOptions::tolerance, positive,
-                  "bcfw: relative duality gap at which training stops"),
+                  "bcfw and cutting planes: relative duality gap at which training stops"),
             field("max_passes", &HsvmOptions::max_passes, at_least(1),
-                  "bcfw: passes over the rows, at most"),
+                  "bcfw and cutting planes: passes over the rows, at most"),
             field("epochs", &HsvmOptions::epochs, at_least(1), "sgd: passes over the rows"),
+            field("max_bans", &HsvmOptions::max_bans, at_least(0), kMaxBansHelp),
+            field("cost_matrix", &HsvmOptions::cost_matrix, Choices{}, kCostMatrixHelp),
         });
+  }
+
+  StructuredTraining training() const {
+    return {.surrogate = surrogate,
+            .search = search,
+            .solver = solver,
+            .C = loss_weight(),
+            .tolerance = tolerance,
+            .max_passes = max_passes,
+            .epochs = epochs,
+            .max_bans = max_bans,
+            .seed = seed};
   }
 };
 
 struct NhsvmOptions : HsvmOptions {
-  std::string surrogate = "margin";
   NhsvmOptions() { alpha = "maxmin"; }
-  static auto fields() {
-    return std::tuple_cat(
-        HsvmOptions::fields(),
-        std::tuple{field("surrogate", &NhsvmOptions::surrogate,
-                         Choices{{"margin", "normalized-difference"}},
-                         "margin: score difference plus path loss; normalized-difference: 1 plus "
-                         "the score difference divided by the path loss")});
-  }
 };
 
 NodeWeights weights_of(const HsvmOptions& options, const LabelGraph& graph, RunControl* control) {
@@ -70,52 +83,23 @@ void warn_of_unweighted_leaves(const LabelGraph& graph, std::span<const double> 
   if (!warning.empty()) warnings.push_back(std::move(warning));
 }
 
-PathSvmResult fit_paths(const HsvmOptions& options, const std::string& task_loss,
-                        const std::string& surrogate, const CsrView& X, const LeafSets& leaves,
-                        std::span<const double> alpha, std::span<const double> row_weights,
-                        const Continuation& continuation, Executor& executor, RunControl& control) {
-  const PathSvmOptions solver{.task_loss = task_loss,
-                              .surrogate = surrogate,
-                              .C = options.loss_weight(),
-                              .solver = options.solver,
-                              .tolerance = options.tolerance,
-                              .max_passes = options.max_passes,
-                              .epochs = options.epochs,
-                              .seed = options.seed};
-  return train_path_svm(X, leaf_of_row(leaves), leaves.tree.graph, alpha, solver, executor, control,
-                        row_weights, continuation);
-}
-
-PathSvmResult fit_label_sets(const HsvmOptions& options, const std::string& surrogate,
-                             const CsrView& X, const LeafSets& leaves,
-                             std::span<const double> alpha, std::span<const double> row_weights,
-                             const Continuation& continuation, Executor& executor,
-                             RunControl& control) {
-  require<InvalidOption>(surrogate == "margin", "option surrogate is ", surrogate,
-                         ", but must be margin where rows have several labels");
-  const LabelSetSvmOptions solver{.C = options.loss_weight(),
-                                  .inference = options.inference,
-                                  .solver = options.solver,
-                                  .tolerance = options.tolerance,
-                                  .max_passes = options.max_passes,
-                                  .epochs = options.epochs,
-                                  .seed = options.seed};
-  return train_label_set_svm(X, leaves.sets, leaves.tree.graph, alpha, solver, executor, control,
-                             row_weights, continuation);
-}
-
-TrainResult train(const HsvmOptions& options, const std::string& task_loss,
-                  const std::string& surrogate, const TrainingSet& data, Executor& executor,
-                  RunControl& control) {
+TrainResult train(const HsvmOptions& options, TaskLoss loss, const TrainingSet& data,
+                  Executor& executor, RunControl& control) {
   const LeafSets leaves = without_common_roots(leaf_sets(data));
   const NodeWeights weights = weights_of(options, leaves.tree.graph, &control);
   const CsrMatrix X = kept_rows_with_intercept(data.X, leaves.kept, options.bias);
   const std::vector<double> row_weights = kept_weights(data.row_weights, leaves.kept);
-  PathSvmResult fit = leaves.sets.single_label()
-                          ? fit_paths(options, task_loss, surrogate, X, leaves, weights.alpha,
-                                      row_weights, data.continuation, executor, control)
-                          : fit_label_sets(options, surrogate, X, leaves, weights.alpha,
-                                           row_weights, data.continuation, executor, control);
+  const std::vector<double> costs = leaf_costs(options.cost_matrix, leaves, *data.codec);
+  const LabelSetMaximum maximum =
+      options.inference == "exact" ? LabelSetMaximum::exact : LabelSetMaximum::relaxed;
+  PathSvmResult fit =
+      leaves.sets.single_label()
+          ? train_path_svm(X, leaf_of_row(leaves), leaves.tree.graph, weights.alpha,
+                           costs.empty() ? LeafLoss(loss) : LeafLoss::of_costs(costs),
+                           options.training(), executor, control, row_weights, data.continuation)
+          : train_label_set_svm(X, leaves.sets, leaves.tree.graph, weights.alpha, maximum,
+                                options.training(), executor, control, row_weights,
+                                data.continuation);
   TrainResult result;
   result.report = to_report(fit.fit);
   result.report.warnings = leaves.warnings;
@@ -132,7 +116,8 @@ std::uint64_t memory(const HsvmOptions& options, const TrainingSet& data) {
   const LeafSets leaves = without_common_roots(leaf_sets(data));
   const NodeWeights weights = weights_of(options, leaves.tree.graph, nullptr);
   const std::uint64_t fit = path_svm_bytes(data.X, leaves.tree.graph, weights.alpha);
-  return (options.solver == "sgd" ? 3 * fit : fit) +  // SGD keeps two sums beside the weights
+  const bool is_sgd = chosen_solver(options.solver, options.surrogate) == StructuredSolver::sgd;
+  return (is_sgd ? 3 * fit : fit) +  // SGD keeps two sums beside the weights
          12 * static_cast<std::uint64_t>(data.X.num_nonzeros());  // X with the intercept
 }
 
@@ -143,7 +128,7 @@ Method hsvm() {
       "hsvm", "hierarchical SVM: a structured SVM over paths with Hamming loss",
       [](const HsvmOptions& options, const TrainingSet& data, Executor& executor,
          RunControl& control) {
-        return train(options, "hamming", "margin", data, executor, control);
+        return train(options, TaskLoss::hamming, data, executor, control);
       },
       memory);
   method.needs_hierarchy = true;
@@ -155,7 +140,7 @@ Method nhsvm() {
       "nhsvm", "normalized hierarchical SVM: paths of equal weight, normalized loss",
       [](const NhsvmOptions& options, const TrainingSet& data, Executor& executor,
          RunControl& control) {
-        return train(options, "normalized", options.surrogate, data, executor, control);
+        return train(options, TaskLoss::normalized, data, executor, control);
       },
       memory);
   method.needs_hierarchy = true;

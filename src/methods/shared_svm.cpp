@@ -14,6 +14,7 @@ struct SharedSvmOptions : CommonOptions {
   double tolerance = 1e-3;
   int max_rounds = 200;
   int max_passes = 1000;
+  std::string cost_matrix;
   static auto fields() {
     return std::tuple_cat(
         CommonOptions::fields(),
@@ -28,6 +29,7 @@ struct SharedSvmOptions : CommonOptions {
                   "changes of the node weights, at most"),
             field("max_passes", &SharedSvmOptions::max_passes, at_least(1),
                   "passes over the rows for one choice of node weights, at most"),
+            field("cost_matrix", &SharedSvmOptions::cost_matrix, Choices{}, kCostMatrixHelp),
         });
   }
 };
@@ -43,12 +45,13 @@ TrainResult train(const SharedSvmOptions& options, const TrainingSet& data, Exec
                                     .seed = options.seed};
   const CsrMatrix X = kept_rows_with_intercept(data.X, leaves.kept, options.bias);
   const std::vector<double> row_weights = kept_weights(data.row_weights, leaves.kept);
-  const auto fit_to = [&](const auto& labels) {
-    return train_shared_norm_svm(X, labels, leaves.tree.graph, solver, executor, control,
-                                 row_weights);
-  };
+  const std::vector<double> costs = leaf_costs(options.cost_matrix, leaves, *data.codec);
+  const LabelGraph& graph = leaves.tree.graph;
   SharedNormSvmResult fit =
-      leaves.sets.single_label() ? fit_to(leaf_of_row(leaves)) : fit_to(leaves.sets);
+      leaves.sets.single_label()
+          ? train_shared_norm_svm(X, leaf_of_row(leaves), graph, solver, executor, control,
+                                  row_weights, costs)
+          : train_shared_norm_svm(X, leaves.sets, graph, solver, executor, control, row_weights);
   TrainResult result;
   result.report = to_report(fit.fit);
   result.report.warnings = leaves.warnings;

@@ -43,7 +43,7 @@ TrainResult train_chain(const StructuredOptions& options, const TrainingSet& dat
   FeatureTable features = FeatureTable::collect(corpus, options.min_feature_count);
   const auto outside = corpus.tags.find("O").value_or(0);
   const SequenceData sequences = features.encode(corpus, outside);
-  StructuredWeights fit = fit_chain(sequences, options, executor, control);
+  StructuredResult fit = fit_chain(sequences, options, executor, control);
   TrainResult result;
   result.report = to_report(fit.fit);
   result.predictor = std::make_unique<ChainPredictor>(std::move(features), corpus.tags,
@@ -91,7 +91,7 @@ TrainResult train_dependency(const StructuredOptions& options, const TrainingSet
         concat(data.source, ": ", left_out, " sentences are not projective and are left out"));
   }
   auto warnings = std::move(result.report.warnings);
-  StructuredWeights fit =
+  StructuredResult fit =
       fit_dependency(std::move(sentences), std::move(trees), options, executor, control);
   result.report = to_report(fit.fit);
   result.report.warnings = std::move(warnings);
@@ -105,7 +105,7 @@ TrainResult train_field(const StructuredOptions& options, const TrainingSet& dat
   require_rows(data, options);
   const auto num_labels = static_cast<std::uint32_t>(data.codec->size());
   const CsrMatrix X = with_intercept(data.X, options.bias);
-  StructuredWeights fit = fit_field(X, *data.labels, num_labels, options, executor, control);
+  StructuredResult fit = fit_field(X, *data.labels, num_labels, options, executor, control);
   TrainResult result;
   result.report = to_report(fit.fit);
   result.predictor = std::make_unique<FieldPredictor>(data.X.num_columns(), num_labels,
@@ -142,7 +142,7 @@ TrainResult train_node_sets(const StructuredOptions& options, const TrainingSet&
     }
   }
   const CsrMatrix X = kept_rows_with_intercept(data.X, kept, options.bias);
-  StructuredWeights fit = fit_node_sets(X, leaves, cut.graph, options, executor, control);
+  StructuredResult fit = fit_node_sets(X, leaves, cut.graph, options, executor, control);
   TrainResult result;
   result.report = to_report(fit.fit);
   if (kept.size() < data.labels->num_rows()) {

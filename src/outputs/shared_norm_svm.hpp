@@ -60,12 +60,14 @@ struct SharedNormSvmResult {
 
 /// Alternates the node weights' closed form or fixed point (hierarchy/shared_norm.hpp) with BCFW,
 /// and opens nodes of weight 0 again where the joint dual asks for it. Arguments as train_path_svm;
-/// memory twice as much.
+/// memory twice as much. costs: those of a cost matrix (LeafLoss) in place of the task loss that
+/// the options name; empty: none.
 SharedNormSvmResult train_shared_norm_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
                                           const LabelGraph& graph,
                                           const SharedNormSvmOptions& options, Executor& executor,
                                           RunControl& control,
-                                          std::span<const double> row_weights = {});
+                                          std::span<const double> row_weights = {},
+                                          std::span<const double> costs = {});
 /// The same for label sets; arguments as train_label_set_svm.
 SharedNormSvmResult train_shared_norm_svm(const CsrView& X, const LabelSets& leaves_of_row,
                                           const LabelGraph& graph,

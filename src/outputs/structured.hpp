@@ -14,16 +14,16 @@
 #include "outputs/field/pairwise_field.hpp"
 #include "outputs/label_set/node_sets.hpp"
 #include "outputs/tree/dependency_tree.hpp"
-#include "structured/structured_fit.hpp"
+#include "structured/structured_training.hpp"
 
 namespace margrove {
 
 struct StructuredOptions : CommonOptions {
   std::string model = "chain";
-  std::string surrogate = "margin";
-  std::string search = "auto";
+  AnySurrogate surrogate = MarginRescaling{};
+  SearchKind search = SearchKind::automatic;
   std::string inference = "exact";
-  std::string solver = "auto";
+  StructuredSolver solver = StructuredSolver::automatic;
   double tolerance = 1e-2;
   int max_passes = 50;
   int max_bans = 10;
@@ -39,27 +39,17 @@ struct StructuredOptions : CommonOptions {
                   Choices{{"chain", "multilabel-field", "hierarchy", "dependency"}},
                   "what a labelling is: tags of a CoNLL column file, label sets with pairwise "
                   "terms, label sets of a hierarchy, projective trees of a CoNLL-U file"),
-            field("surrogate", &StructuredOptions::surrogate, Choices{},
-                  "margin, slack, generalised:BETA,A, beta:BETA, log, prob, prob-convex, "
-                  "micro-f1"),
-            field("search", &StructuredOptions::search,
-                  Choices{{"auto", "margin", "sarawagi", "binary", "bisecting", "angular",
-                           "convex-hull"}},
-                  "how the most violating labelling is found; auto: margin for margin rescaling, "
-                  "convex-hull for the others"),
+            field("surrogate", &StructuredOptions::surrogate, kSurrogateHelp),
+            field("search", &StructuredOptions::search, kSearchHelp),
             field("inference", &StructuredOptions::inference, Choices{{"exact", "relaxed"}},
                   "multilabel-field: train on the most violating label set, or on the maximum of "
                   "the linear relaxation, which may be fractional; the gap is that of the choice"),
-            field("solver", &StructuredOptions::solver,
-                  Choices{{"auto", "bcfw", "sgd", "cutting-plane", "one-slack"}},
-                  "auto: bcfw where the surrogate is affine in the margin, otherwise sgd"),
+            field("solver", &StructuredOptions::solver, kSolverHelp),
             field("tolerance", &StructuredOptions::tolerance, positive,
                   "relative duality gap at which bcfw and cutting planes stop"),
             field("max_passes", &StructuredOptions::max_passes, at_least(1),
                   "passes over the examples, at most; sgd makes all of them"),
-            field("max_bans", &StructuredOptions::max_bans, at_least(0),
-                  "rounds in which convex-hull search makes a fractional optimum integral; prob by "
-                  "sgd: none"),
+            field("max_bans", &StructuredOptions::max_bans, at_least(0), kMaxBansHelp),
             field("pair_scale", &StructuredOptions::pair_scale, positive,
                   "multilabel-field: value of the features of label pairs, of which each label has "
                   "one for each other: smaller ones keep many labels from outweighing the rows"),
@@ -69,27 +59,44 @@ struct StructuredOptions : CommonOptions {
                   "dependency: features share a table of 2^hash_bits weights"),
         });
   }
-};
 
-struct StructuredWeights {
-  std::vector<float> weights;
-  StructuredFit fit;
+  StructuredTraining training() const {
+    return {.surrogate = surrogate,
+            .search = search,
+            .solver = solver,
+            .C = loss_weight(),
+            .tolerance = tolerance,
+            .max_passes = max_passes,
+            .epochs = max_passes,
+            .max_bans = max_bans,
+            .seed = seed,
+            .minibatch = 1};
+  }
 };
+/// Throws InvalidOption if the options ask for Micro-F1's criteria.
+inline void require_hamming(const StructuredOptions& options) {
+  require<InvalidOption>(!needs_f1_criteria(options.surrogate), "option surrogate is '",
+                         options.surrogate.to_text(), "', which model ", options.model,
+                         " does not offer");
+}
+/// Throws InvalidOption if the options ask for relaxed inference.
+inline void require_exact(const StructuredOptions& options) {
+  require<InvalidOption>(options.inference == "exact", "option inference is '", options.inference,
+                         "', which model ", options.model,
+                         " does not offer; multilabel-field does");
+}
 
-/// Each throws InvalidOption for a surrogate, search and solver that do not go together (bcfw needs
-/// a surrogate affine in the margin, cutting planes a convex one), and what the model's own checks
-/// throw.
-StructuredWeights fit_chain(const SequenceData& data, const StructuredOptions& options,
-                            Executor& executor, RunControl& control);
-StructuredWeights fit_field(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
-                            const StructuredOptions& options, Executor& executor,
-                            RunControl& control);
-StructuredWeights fit_node_sets(const CsrView& X, std::span<const std::vector<NodeId>> leaves,
-                                const LabelGraph& graph, const StructuredOptions& options,
+/// Each throws what train_structured() and the model's own checks throw.
+StructuredResult fit_chain(const SequenceData& data, const StructuredOptions& options,
+                           Executor& executor, RunControl& control);
+StructuredResult fit_field(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
+                           const StructuredOptions& options, Executor& executor,
+                           RunControl& control);
+StructuredResult fit_node_sets(const CsrView& X, std::span<const std::vector<NodeId>> leaves,
+                               const LabelGraph& graph, const StructuredOptions& options,
+                               Executor& executor, RunControl& control);
+StructuredResult fit_dependency(std::vector<ParserSentence> sentences,
+                                std::vector<DependencyTree> trees, const StructuredOptions& options,
                                 Executor& executor, RunControl& control);
-StructuredWeights fit_dependency(std::vector<ParserSentence> sentences,
-                                 std::vector<DependencyTree> trees,
-                                 const StructuredOptions& options, Executor& executor,
-                                 RunControl& control);
 
 }  // namespace margrove

@@ -1,13 +1,14 @@
-#include "outputs/structured_training.hpp"
+#include "outputs/structured.hpp"
+#include "structured/train_structured.hpp"
 
 namespace margrove {
 
-StructuredWeights fit_node_sets(const CsrView& X, std::span<const std::vector<NodeId>> leaves,
-                                const LabelGraph& graph, const StructuredOptions& options,
-                                Executor& executor, RunControl& control) {
+StructuredResult fit_node_sets(const CsrView& X, std::span<const std::vector<NodeId>> leaves,
+                               const LabelGraph& graph, const StructuredOptions& options,
+                               Executor& executor, RunControl& control) {
   require_hamming(options);
   require_exact(options);
-  return fit_structured(NodeSetModel(X, leaves, graph), options, executor, control);
+  return train_structured(NodeSetModel(X, leaves, graph), options.training(), executor, control);
 }
 
 }  // namespace margrove

@@ -1,15 +1,15 @@
-#include "outputs/structured_training.hpp"
+#include "outputs/structured.hpp"
+#include "structured/train_structured.hpp"
 
 namespace margrove {
 
-StructuredWeights fit_dependency(std::vector<ParserSentence> sentences,
-                                 std::vector<DependencyTree> trees,
-                                 const StructuredOptions& options, Executor& executor,
-                                 RunControl& control) {
+StructuredResult fit_dependency(std::vector<ParserSentence> sentences,
+                                std::vector<DependencyTree> trees, const StructuredOptions& options,
+                                Executor& executor, RunControl& control) {
   require_hamming(options);
   require_exact(options);
   const DependencyModel model(std::move(sentences), std::move(trees), options.hash_bits);
-  return fit_structured(model, options, executor, control);
+  return train_structured(model, options.training(), executor, control);
 }
 
 }  // namespace margrove

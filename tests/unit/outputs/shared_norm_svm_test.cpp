@@ -27,8 +27,8 @@ SharedNormSvmResult train(const TinyProblem& p, const SharedNormSvmOptions& opti
 double value_at(const TinyProblem& p, std::span<const double> alpha, double C) {
   Executor executor(1);
   RunControl control;
-  return train_path_svm(p.X, p.leaf_of_row, p.graph, alpha,
-                        {.task_loss = "zero-one", .C = C, .tolerance = 1e-6}, executor, control)
+  return train_path_svm(p.X, p.leaf_of_row, p.graph, alpha, TaskLoss::zero_one,
+                        {.C = C, .tolerance = 1e-6}, executor, control)
       .fit.primal;
 }
 

@@ -144,7 +144,7 @@ TEST(Structured, bcfw_reaches_a_gap_of_a_thousandth_on_handwritten_words) {
   EXPECT_TRUE(bcfw.certified);
   EXPECT_LE(bcfw.relative_gap, 1e-3);
   EXPECT_LE(bcfw.passes, 100);
-  options.solver = "cutting-plane";
+  options.solver = StructuredSolver::cutting_plane;
   const StructuredFit planes = fit_chain(data, options, executor, control).fit;
   EXPECT_EQ(planes.stop, Stop::converged);
   EXPECT_NEAR(planes.primal, bcfw.primal, 2e-3 * bcfw.primal);
@@ -261,7 +261,7 @@ TEST(Structured, field_weights_are_those_of_pair_features_of_one_whatever_the_pa
   options.max_passes = 500;
   Executor executor(1);
   RunControl control;
-  const StructuredWeights trained = fit_field(X, labels, 4, options, executor, control);
+  const StructuredResult trained = fit_field(X, labels, 4, options, executor, control);
   EXPECT_EQ(trained.fit.stop, Stop::converged);
   const std::span<const float> w = trained.weights, pairs = w.subspan(2 * 4);
   const FieldModel plain(X, labels, 4);
