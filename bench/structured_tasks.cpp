@@ -41,7 +41,7 @@ using namespace margrove;
 
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-void print_fit(const StructuredWeights& result, double seconds, std::size_t examples) {
+void print_fit(const StructuredResult& result, double seconds, std::size_t examples) {
   fmt::print(
       "cpu_s {:.2f} passes {} calls_per_visit {:.2f} primal {:.4f} dual {:.4f} gap {:.5f} "
       "certified {} ",

@@ -149,12 +149,12 @@ WeightMatrix alternate_by_sgd(bool as_printed, double C, int epochs, const RawRo
   for (const NodeId leaf : graph.leaves()) deepest = std::max(deepest, graph.depth(leaf) + 1);
   std::vector<double> alpha(graph.num_nodes(), 1.0 / deepest);
   const SharedNormStep step(graph);
-  const PathSvmOptions options{.task_loss = "zero-one", .C = C, .solver = "sgd", .epochs = epochs};
+  const StructuredTraining options{.solver = StructuredSolver::sgd, .C = C, .epochs = epochs};
   Executor executor(1);
   RunControl control;
   for (int round = 0;; ++round) {
     const WeightMatrix U = train_path_svm(raw.X.view(), forest.leaves_of(raw), graph, alpha,
-                                          options, executor, control)
+                                          TaskLoss::zero_one, options, executor, control)
                                .weights;
     if (round == kRounds) return U;
     std::vector<double> N(graph.num_nodes());

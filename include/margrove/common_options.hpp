@@ -14,6 +14,11 @@ namespace detail {
 inline constexpr const char* kLossWeightHelp =
     "loss weight: the objective is the regulariser plus C times the sum of the losses";
 
+inline constexpr const char* kCostMatrixHelp =
+    "CSV file with what it costs to predict one label for another, in place of the task loss: the "
+    "first line names predicted labels, the first cell of the others the true one; 0 where both "
+    "are the same";
+
 /// Of structs with C, lambda, bias and seed: all linear estimators.
 template <class Options>
 auto common_fields() {

@@ -12,6 +12,8 @@
 #include "margrove/common_options.hpp"
 #include "margrove/node_weights.hpp"
 #include "margrove/point_loss_kind.hpp"
+#include "margrove/structured.hpp"
+#include "margrove/surrogates.hpp"
 
 namespace margrove MARGROVE_API {
 
@@ -74,9 +76,16 @@ struct FlatSvmOptions {
   int max_passes = 1000;
   PointLossKind loss = PointLossKind::hinge;
   MulticlassKind multiclass = MulticlassKind::ovr;
+  AnySurrogate surrogate = MarginRescaling{};
+  StructuredSearch search = StructuredSearch::automatic;
+  StructuredSolver solver = StructuredSolver::automatic;
+  int epochs = 50;
+  int max_bans = 10;
+  std::string cost_matrix;
   static auto fields() {
     return std::tuple_cat(
         detail::one_vs_rest_fields<FlatSvmOptions>(),
+        detail::structured_fields<FlatSvmOptions>("crammer-singer: "),
         std::tuple{
             field("loss", &FlatSvmOptions::loss,
                   {PointLossKind::hinge, PointLossKind::squared_hinge},
@@ -84,6 +93,10 @@ struct FlatSvmOptions {
             field(
                 "multiclass", &FlatSvmOptions::multiclass,
                 "each label against the rest, or all labels in one problem (rows with one label)"),
+            field("epochs", &FlatSvmOptions::epochs, at_least(1),
+                  "crammer-singer by sgd: passes over the rows"),
+            field("cost_matrix", &FlatSvmOptions::cost_matrix, Choices{},
+                  std::string("crammer-singer: ") + detail::kCostMatrixHelp),
         });
   }
 };

@@ -4,40 +4,24 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <tuple>
 
 #include "margrove/api.hpp"
 #include "margrove/common_options.hpp"
 #include "margrove/node_weights.hpp"
+#include "margrove/structured.hpp"
+#include "margrove/surrogates.hpp"
 #include "margrove/task_loss.hpp"
 
 namespace margrove MARGROVE_API {
-
-/// The most violating label set, or the maximum of its linear relaxation.
-enum class Inference { exact, relaxed };
-template <>
-inline constexpr auto kEnumNames<Inference> =
-    std::array{EnumName{Inference::exact, "exact"}, EnumName{Inference::relaxed, "relaxed"}};
-
-/// Block-coordinate Frank-Wolfe, or averaged stochastic subgradients.
-enum class PathSolver { bcfw, sgd };
-template <>
-inline constexpr auto kEnumNames<PathSolver> =
-    std::array{EnumName{PathSolver::bcfw, "bcfw"}, EnumName{PathSolver::sgd, "sgd"}};
-
-/// m + g, or 1 + m / g, of the margin m and the path loss g (NHSVM, eq. 13).
-enum class PathSurrogate { margin, normalized_difference };
-template <>
-inline constexpr auto kEnumNames<PathSurrogate> =
-    std::array{EnumName{PathSurrogate::margin, "margin"},
-               EnumName{PathSurrogate::normalized_difference, "normalized-difference"}};
 
 namespace detail {
 template <class Options>
 auto path_fields() {
   return std::tuple_cat(
-      detail::common_fields<Options>(),
+      detail::common_fields<Options>(), detail::structured_fields<Options>(),
       std::tuple{
           field("alpha", &Options::alpha, detail::node_weight_help()),
           field("merge_duplicates", &Options::merge_duplicates,
@@ -46,14 +30,12 @@ auto path_fields() {
           field("inference", &Options::inference,
                 "training rows with several labels on DAGs: the most violating label set, or the "
                 "maximum of its linear relaxation; predictions are exact"),
-          field("solver", &Options::solver,
-                "bcfw: block-coordinate Frank-Wolfe, up to a duality gap; sgd: averaged stochastic "
-                "subgradients, for a number of passes"),
           field("tolerance", &Options::tolerance, positive,
-                "bcfw: relative duality gap at which training stops"),
+                "bcfw and cutting planes: relative duality gap at which training stops"),
           field("max_passes", &Options::max_passes, at_least(1),
-                "bcfw: passes over the rows, at most"),
+                "bcfw and cutting planes: passes over the rows, at most"),
           field("epochs", &Options::epochs, at_least(1), "sgd: passes over the rows"),
+          field("cost_matrix", &Options::cost_matrix, Choices{}, kCostMatrixHelp),
       });
 }
 }  // namespace detail
@@ -67,10 +49,14 @@ struct HSvmOptions {
   NodeWeightRule alpha = {};
   bool merge_duplicates = false;
   Inference inference = Inference::exact;
-  PathSolver solver = PathSolver::bcfw;
+  AnySurrogate surrogate = MarginRescaling{};
+  StructuredSearch search = StructuredSearch::automatic;
+  StructuredSolver solver = StructuredSolver::automatic;
   double tolerance = 1e-3;
   int max_passes = 1000;
   int epochs = 50;
+  int max_bans = 10;
+  std::string cost_matrix;
   static auto fields() { return detail::path_fields<HSvmOptions>(); }
 };
 
@@ -83,18 +69,15 @@ struct NhSvmOptions {
   NodeWeightRule alpha = {.kind = NodeWeightRule::Kind::maxmin};
   bool merge_duplicates = false;
   Inference inference = Inference::exact;
-  PathSolver solver = PathSolver::bcfw;
+  AnySurrogate surrogate = MarginRescaling{};
+  StructuredSearch search = StructuredSearch::automatic;
+  StructuredSolver solver = StructuredSolver::automatic;
   double tolerance = 1e-3;
   int max_passes = 1000;
   int epochs = 50;
-  PathSurrogate surrogate = PathSurrogate::margin;
-  static auto fields() {
-    return std::tuple_cat(detail::path_fields<NhSvmOptions>(),
-                          std::tuple{field("surrogate", &NhSvmOptions::surrogate,
-                                           "margin: score difference plus path loss; "
-                                           "normalized-difference: 1 plus the score difference "
-                                           "divided by the path loss")});
-  }
+  int max_bans = 10;
+  std::string cost_matrix;
+  static auto fields() { return detail::path_fields<NhSvmOptions>(); }
 };
 
 /// Node weights are learned with the classifiers (NHSVM, section 6).
@@ -108,6 +91,7 @@ struct SharedSvmOptions {
   double tolerance = 1e-3;
   int max_rounds = 200;
   int max_passes = 1000;
+  std::string cost_matrix;
   static auto fields() {
     using Options = SharedSvmOptions;
     return std::tuple_cat(
@@ -122,6 +106,7 @@ struct SharedSvmOptions {
                   "changes of the node weights, at most"),
             field("max_passes", &Options::max_passes, at_least(1),
                   "passes over the rows for one choice of node weights, at most"),
+            field("cost_matrix", &Options::cost_matrix, Choices{}, detail::kCostMatrixHelp),
         });
   }
 };

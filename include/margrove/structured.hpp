@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -23,10 +24,13 @@
 
 namespace margrove MARGROVE_API {
 
-/// bcfw: block-coordinate Frank-Wolfe, for surrogates affine in m. cutting_plane, one_slack: n
-/// slacks or one, for surrogates convex in m. sgd: any surrogate, without a duality gap. automatic:
-/// bcfw where it can be used, otherwise sgd.
-enum class StructuredSolver { automatic, bcfw, sgd, cutting_plane, one_slack };
+enum class StructuredSolver {
+  automatic,      // bcfw where the surrogate is affine in the margin violation, otherwise sgd
+  bcfw,           // block-coordinate Frank-Wolfe, up to a duality gap
+  sgd,            // averaged stochastic subgradients, for a number of passes
+  cutting_plane,  // one slack per example, up to a duality gap; surrogates convex in the margin
+  one_slack,      // one slack for all examples
+};
 template <>
 inline constexpr auto kEnumNames<StructuredSolver> =
     std::array{EnumName{StructuredSolver::automatic, "auto"},
@@ -34,19 +38,17 @@ inline constexpr auto kEnumNames<StructuredSolver> =
                EnumName{StructuredSolver::cutting_plane, "cutting-plane"},
                EnumName{StructuredSolver::one_slack, "one-slack"}};
 
-/// How the most violating labelling is found by calls to the oracle. margin: one call, for margin
-/// rescaling only. sarawagi, binary, bisecting, angular: for slack rescaling; angular is exact and
-/// needs a ConstrainedOracle, sarawagi needs solver cutting_plane. convex_hull: every surrogate,
-/// exact with a BanListOracle unless max_bans ends it. automatic: margin for margin rescaling,
-/// convex_hull for the others.
+/// How the most violating labelling is found by calls to the oracle.
 enum class StructuredSearch {
-  automatic,
-  margin,
-  sarawagi,
-  binary,
-  bisecting,
-  angular,
-  convex_hull
+  automatic,    // margin for margin rescaling; for the others enumeration, or else convex_hull
+  margin,       // margin rescaling: one call
+  sarawagi,     // slack rescaling by solver cutting_plane
+  binary,       // slack rescaling
+  bisecting,    // slack rescaling
+  angular,      // slack rescaling, exact, by a ConstrainedOracle
+  convex_hull,  // every surrogate that increases with the task loss; exact with a BanListOracle
+                // unless max_bans ends it
+  enumeration,  // every surrogate, where the oracle looks at all labellings anyway
 };
 template <>
 inline constexpr auto kEnumNames<StructuredSearch> =
@@ -56,7 +58,41 @@ inline constexpr auto kEnumNames<StructuredSearch> =
                EnumName{StructuredSearch::binary, "binary"},
                EnumName{StructuredSearch::bisecting, "bisecting"},
                EnumName{StructuredSearch::angular, "angular"},
-               EnumName{StructuredSearch::convex_hull, "convex-hull"}};
+               EnumName{StructuredSearch::convex_hull, "convex-hull"},
+               EnumName{StructuredSearch::enumeration, "enumeration"}};
+
+/// The most violating label set, or the maximum of its linear relaxation.
+enum class Inference { exact, relaxed };
+template <>
+inline constexpr auto kEnumNames<Inference> =
+    std::array{EnumName{Inference::exact, "exact"}, EnumName{Inference::relaxed, "relaxed"}};
+
+namespace detail {
+/// Of structs with these options: all estimators that can be trained as structured SVMs. when: put
+/// before each help text.
+template <class Options>
+auto structured_fields(const std::string& when = {}) {
+  return std::tuple{
+      field("surrogate", &Options::surrogate,
+            when + "function of margin violation and task loss: margin, slack, generalised:BETA,A, "
+                   "beta:BETA, log, prob, prob-convex, micro-f1 (label sets and sequences), "
+                   "normalized-difference (rows with one label)"),
+      field("search", &Options::search,
+            when +
+                "how the most violating labelling is found; auto: margin for margin rescaling; for "
+                "the others enumeration where all labellings are looked at anyway, or else "
+                "convex-hull"),
+      field("solver", &Options::solver,
+            when + "bcfw (block-coordinate Frank-Wolfe), cutting-plane and one-slack stop at a "
+                   "duality gap, sgd (averaged stochastic subgradients) after a number of passes; "
+                   "auto: bcfw where the surrogate is affine in the margin, otherwise sgd"),
+      field("max_bans", &Options::max_bans, at_least(0),
+            when +
+                "rounds in which convex-hull search makes a fractional optimum integral; prob by "
+                "sgd: none"),
+  };
+}
+}  // namespace detail
 
 struct StructuredSvmOptions {
   double C = 1.0;
@@ -69,20 +105,19 @@ struct StructuredSvmOptions {
   std::uint64_t seed = 0;
 
   static auto fields() {
-    return std::tuple{
-        field("C", &StructuredSvmOptions::C, positive,
-              "loss weight: the objective is the regulariser plus C times the sum of the losses"),
-        field("search", &StructuredSvmOptions::search, "how the most violating labelling is found"),
-        field("solver", &StructuredSvmOptions::solver,
-              "auto: bcfw where the surrogate is affine in the margin, otherwise sgd"),
-        field("tolerance", &StructuredSvmOptions::tolerance, positive,
-              "relative duality gap at which bcfw and cutting planes stop"),
-        field("max_passes", &StructuredSvmOptions::max_passes, at_least(1),
-              "passes over the examples, at most; sgd makes all of them"),
-        field("max_bans", &StructuredSvmOptions::max_bans, at_least(0),
-              "rounds in which convex-hull search makes a fractional optimum integral"),
-        field("seed", &StructuredSvmOptions::seed, at_least(0), "order of the examples"),
-    };
+    using Options = StructuredSvmOptions;
+    return std::tuple_cat(
+        detail::structured_fields<Options>(),
+        std::tuple{
+            field("C", &Options::C, positive,
+                  "loss weight: the objective is the regulariser plus C times the sum of the "
+                  "losses"),
+            field("tolerance", &Options::tolerance, positive,
+                  "relative duality gap at which bcfw and cutting planes stop"),
+            field("max_passes", &Options::max_passes, at_least(1),
+                  "passes over the examples, at most; sgd makes all of them"),
+            field("seed", &Options::seed, at_least(0), "order of the examples"),
+        });
   }
 };
 

@@ -133,12 +133,27 @@ struct MicroF1 {
   bool in_domain(double m, double g) const { return m >= 0.0 && g < 0.0; }
 };
 
-using AnySurrogate = std::variant<MarginRescaling, SlackRescaling, GeneralisedScaling, BetaScaling,
-                                  LossScaledLog, ProbLoss, ConvexProbLoss, MicroF1>;
+/// NHSVM's variant with normalised score differences (eq. 13): psi = m / g + 1 for y != y_i, where
+/// g is the path loss. It does not increase with g, so that a search has to look at every
+/// labelling. Where g = 0 two labels share all weights: a mistake that no weights can mend costs 1.
+struct NormalizedDifference {
+  double value(double m, double g) const { return slope(g) * m + 1.0; }
+  double derivative_m(double, double g) const { return slope(g); }
+  double derivative_g(double m, double g) const { return g > 0 ? -m / (g * g) : 0.0; }
+  double slope(double g) const { return g > 0 ? 1.0 / g : 0.0; }
+  double offset(double) const { return 1.0; }
+};
 
-/// "margin", "slack", "generalised:beta,a", "beta:b", "log", "prob", "prob-convex" or "micro-f1".
-/// Throws InvalidOption on anything else.
-AnySurrogate parse_surrogate(std::string_view name);
-/// What parse_surrogate() takes back to `surrogate`.
-std::string to_string(const AnySurrogate& surrogate);
+/// A surrogate as an option: "margin", "slack", "generalised:BETA,A", "beta:BETA", "log", "prob",
+/// "prob-convex", "micro-f1" or "normalized-difference".
+struct AnySurrogate
+    : std::variant<MarginRescaling, SlackRescaling, GeneralisedScaling, BetaScaling, LossScaledLog,
+                   ProbLoss, ConvexProbLoss, MicroF1, NormalizedDifference> {
+  using variant::variant;
+  /// Throws InvalidOption on any other text.
+  static AnySurrogate parse(std::string_view text);
+  /// What parse() takes back to the same surrogate.
+  std::string to_text() const;
+};
+
 }  // namespace margrove

@@ -23,8 +23,5 @@ template <>
 inline constexpr auto kEnumNames<TaskLoss> =
     std::array{EnumName{TaskLoss::hamming, "hamming"}, EnumName{TaskLoss::normalized, "normalized"},
                EnumName{TaskLoss::zero_one, "zero-one"}};
-std::string_view to_string(TaskLoss loss);
-/// Throws InvalidOption naming the known ones.
-TaskLoss parse_task_loss(std::string_view name);
 
 }  // namespace margrove

@@ -27,7 +27,7 @@ def _takes_steps(estimator: Any) -> bool:
     if estimator.solver == "sgd":
         return True
     raise AttributeError(
-        f"partial_fit: solver is {estimator.solver!r}, but must be 'sgd': the other one needs all "
+        f"partial_fit: solver is {estimator.solver!r}, but must be 'sgd': the others need all "
         "rows at once"
     )
 

@@ -55,11 +55,34 @@ class FlatSVC(Continued):
         relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
         passes over the rows, at most [>= 1]
+    surrogate : str, default "margin"
+        crammer-singer: function of margin violation and task loss: margin, slack,
+        generalised:BETA,A, beta:BETA, log, prob, prob-convex, micro-f1 (label sets and sequences),
+        normalized-difference (rows with one label)
+    search : str, default "auto"
+        crammer-singer: how the most violating labelling is found; auto: margin for margin
+        rescaling; for the others enumeration where all labellings are looked at anyway, or else
+        convex-hull [auto | margin | sarawagi | binary | bisecting | angular | convex-hull |
+        enumeration]
+    solver : str, default "auto"
+        crammer-singer: bcfw (block-coordinate Frank-Wolfe), cutting-plane and one-slack stop at a
+        duality gap, sgd (averaged stochastic subgradients) after a number of passes; auto: bcfw
+        where the surrogate is affine in the margin, otherwise sgd [auto | bcfw | sgd |
+        cutting-plane | one-slack]
+    max_bans : int, default 10
+        crammer-singer: rounds in which convex-hull search makes a fractional optimum integral; prob
+        by sgd: none [>= 0]
     loss : str, default "hinge"
         loss of each row's margin (crammer-singer: hinge) [hinge | squared-hinge]
     multiclass : str, default "ovr"
         each label against the rest, or all labels in one problem (rows with one label) [ovr |
         crammer-singer]
+    epochs : int, default 50
+        crammer-singer by sgd: passes over the rows [>= 1]
+    cost_matrix : str, default ""
+        crammer-singer: CSV file with what it costs to predict one label for another, in place of
+        the task loss: the first line names predicted labels, the first cell of the others the true
+        one; 0 where both are the same
     hierarchy : Any, default None
         the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
     calibration : float, default 0.0
@@ -92,8 +115,14 @@ class FlatSVC(Continued):
         decision_folds: int = 3,
         tolerance: float = 0.001,
         max_passes: int = 1000,
+        surrogate: str = "margin",
+        search: str = "auto",
+        solver: str = "auto",
+        max_bans: int = 10,
         loss: str = "hinge",
         multiclass: str = "ovr",
+        epochs: int = 50,
+        cost_matrix: str = "",
         hierarchy: Any = None,
         calibration: float = 0.0,
         warm_start: bool = False,
@@ -110,8 +139,14 @@ class FlatSVC(Continued):
         self.decision_folds = decision_folds
         self.tolerance = tolerance
         self.max_passes = max_passes
+        self.surrogate = surrogate
+        self.search = search
+        self.solver = solver
+        self.max_bans = max_bans
         self.loss = loss
         self.multiclass = multiclass
+        self.epochs = epochs
+        self.cost_matrix = cost_matrix
         self.hierarchy = hierarchy
         self.calibration = calibration
         self.warm_start = warm_start
@@ -223,6 +258,21 @@ class HSVC(Incremental):
         value of the appended constant feature, regularised like the others; 0: none [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
+    surrogate : str, default "margin"
+        function of margin violation and task loss: margin, slack, generalised:BETA,A, beta:BETA,
+        log, prob, prob-convex, micro-f1 (label sets and sequences), normalized-difference (rows
+        with one label)
+    search : str, default "auto"
+        how the most violating labelling is found; auto: margin for margin rescaling; for the others
+        enumeration where all labellings are looked at anyway, or else convex-hull [auto | margin |
+        sarawagi | binary | bisecting | angular | convex-hull | enumeration]
+    solver : str, default "auto"
+        bcfw (block-coordinate Frank-Wolfe), cutting-plane and one-slack stop at a duality gap, sgd
+        (averaged stochastic subgradients) after a number of passes; auto: bcfw where the surrogate
+        is affine in the margin, otherwise sgd [auto | bcfw | sgd | cutting-plane | one-slack]
+    max_bans : int, default 10
+        rounds in which convex-hull search makes a fractional optimum integral; prob by sgd: none
+        [>= 0]
     alpha : str, default "uniform"
         rule of the node weights: uniform, leaves, power:RHO, directional, maxmin, relaxed:T
     merge_duplicates : bool, default False
@@ -231,15 +281,16 @@ class HSVC(Incremental):
     inference : str, default "exact"
         training rows with several labels on DAGs: the most violating label set, or the maximum of
         its linear relaxation; predictions are exact [exact | relaxed]
-    solver : str, default "bcfw"
-        bcfw: block-coordinate Frank-Wolfe, up to a duality gap; sgd: averaged stochastic
-        subgradients, for a number of passes [bcfw | sgd]
     tolerance : float, default 0.001
-        bcfw: relative duality gap at which training stops [> 0]
+        bcfw and cutting planes: relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
-        bcfw: passes over the rows, at most [>= 1]
+        bcfw and cutting planes: passes over the rows, at most [>= 1]
     epochs : int, default 50
         sgd: passes over the rows [>= 1]
+    cost_matrix : str, default ""
+        CSV file with what it costs to predict one label for another, in place of the task loss: the
+        first line names predicted labels, the first cell of the others the true one; 0 where both
+        are the same
     hierarchy : Any, default None
         the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
     calibration : float, default 0.0
@@ -268,13 +319,17 @@ class HSVC(Incremental):
         lambda_: float = 0.0,
         bias: float = 1.0,
         seed: int = 0,
+        surrogate: str = "margin",
+        search: str = "auto",
+        solver: str = "auto",
+        max_bans: int = 10,
         alpha: str = "uniform",
         merge_duplicates: bool = False,
         inference: str = "exact",
-        solver: str = "bcfw",
         tolerance: float = 0.001,
         max_passes: int = 1000,
         epochs: int = 50,
+        cost_matrix: str = "",
         hierarchy: Any = None,
         calibration: float = 0.0,
         warm_start: bool = False,
@@ -287,13 +342,17 @@ class HSVC(Incremental):
         self.lambda_ = lambda_
         self.bias = bias
         self.seed = seed
+        self.surrogate = surrogate
+        self.search = search
+        self.solver = solver
+        self.max_bans = max_bans
         self.alpha = alpha
         self.merge_duplicates = merge_duplicates
         self.inference = inference
-        self.solver = solver
         self.tolerance = tolerance
         self.max_passes = max_passes
         self.epochs = epochs
+        self.cost_matrix = cost_matrix
         self.hierarchy = hierarchy
         self.calibration = calibration
         self.warm_start = warm_start
@@ -319,6 +378,21 @@ class NHSVC(Incremental):
         value of the appended constant feature, regularised like the others; 0: none [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
+    surrogate : str, default "margin"
+        function of margin violation and task loss: margin, slack, generalised:BETA,A, beta:BETA,
+        log, prob, prob-convex, micro-f1 (label sets and sequences), normalized-difference (rows
+        with one label)
+    search : str, default "auto"
+        how the most violating labelling is found; auto: margin for margin rescaling; for the others
+        enumeration where all labellings are looked at anyway, or else convex-hull [auto | margin |
+        sarawagi | binary | bisecting | angular | convex-hull | enumeration]
+    solver : str, default "auto"
+        bcfw (block-coordinate Frank-Wolfe), cutting-plane and one-slack stop at a duality gap, sgd
+        (averaged stochastic subgradients) after a number of passes; auto: bcfw where the surrogate
+        is affine in the margin, otherwise sgd [auto | bcfw | sgd | cutting-plane | one-slack]
+    max_bans : int, default 10
+        rounds in which convex-hull search makes a fractional optimum integral; prob by sgd: none
+        [>= 0]
     alpha : str, default "maxmin"
         rule of the node weights: uniform, leaves, power:RHO, directional, maxmin, relaxed:T
     merge_duplicates : bool, default False
@@ -327,18 +401,16 @@ class NHSVC(Incremental):
     inference : str, default "exact"
         training rows with several labels on DAGs: the most violating label set, or the maximum of
         its linear relaxation; predictions are exact [exact | relaxed]
-    solver : str, default "bcfw"
-        bcfw: block-coordinate Frank-Wolfe, up to a duality gap; sgd: averaged stochastic
-        subgradients, for a number of passes [bcfw | sgd]
     tolerance : float, default 0.001
-        bcfw: relative duality gap at which training stops [> 0]
+        bcfw and cutting planes: relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
-        bcfw: passes over the rows, at most [>= 1]
+        bcfw and cutting planes: passes over the rows, at most [>= 1]
     epochs : int, default 50
         sgd: passes over the rows [>= 1]
-    surrogate : str, default "margin"
-        margin: score difference plus path loss; normalized-difference: 1 plus the score difference
-        divided by the path loss [margin | normalized-difference]
+    cost_matrix : str, default ""
+        CSV file with what it costs to predict one label for another, in place of the task loss: the
+        first line names predicted labels, the first cell of the others the true one; 0 where both
+        are the same
     hierarchy : Any, default None
         the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
     calibration : float, default 0.0
@@ -367,14 +439,17 @@ class NHSVC(Incremental):
         lambda_: float = 0.0,
         bias: float = 1.0,
         seed: int = 0,
+        surrogate: str = "margin",
+        search: str = "auto",
+        solver: str = "auto",
+        max_bans: int = 10,
         alpha: str = "maxmin",
         merge_duplicates: bool = False,
         inference: str = "exact",
-        solver: str = "bcfw",
         tolerance: float = 0.001,
         max_passes: int = 1000,
         epochs: int = 50,
-        surrogate: str = "margin",
+        cost_matrix: str = "",
         hierarchy: Any = None,
         calibration: float = 0.0,
         warm_start: bool = False,
@@ -387,14 +462,17 @@ class NHSVC(Incremental):
         self.lambda_ = lambda_
         self.bias = bias
         self.seed = seed
+        self.surrogate = surrogate
+        self.search = search
+        self.solver = solver
+        self.max_bans = max_bans
         self.alpha = alpha
         self.merge_duplicates = merge_duplicates
         self.inference = inference
-        self.solver = solver
         self.tolerance = tolerance
         self.max_passes = max_passes
         self.epochs = epochs
-        self.surrogate = surrogate
+        self.cost_matrix = cost_matrix
         self.hierarchy = hierarchy
         self.calibration = calibration
         self.warm_start = warm_start
@@ -429,6 +507,10 @@ class SharedSVC(Classifier):
         changes of the node weights, at most [>= 1]
     max_passes : int, default 1000
         passes over the rows for one choice of node weights, at most [>= 1]
+    cost_matrix : str, default ""
+        CSV file with what it costs to predict one label for another, in place of the task loss: the
+        first line names predicted labels, the first cell of the others the true one; 0 where both
+        are the same
     hierarchy : Any, default None
         the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
     calibration : float, default 0.0
@@ -458,6 +540,7 @@ class SharedSVC(Classifier):
         tolerance: float = 0.001,
         max_rounds: int = 200,
         max_passes: int = 1000,
+        cost_matrix: str = "",
         hierarchy: Any = None,
         calibration: float = 0.0,
         threads: int = 1,
@@ -473,6 +556,7 @@ class SharedSVC(Classifier):
         self.tolerance = tolerance
         self.max_rounds = max_rounds
         self.max_passes = max_passes
+        self.cost_matrix = cost_matrix
         self.hierarchy = hierarchy
         self.calibration = calibration
         self.threads = threads
@@ -798,25 +882,29 @@ class StructuredSVC(Structured):
         value of the appended constant feature, regularised like the others; 0: none [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
+    surrogate : str, default "margin"
+        function of margin violation and task loss: margin, slack, generalised:BETA,A, beta:BETA,
+        log, prob, prob-convex, micro-f1 (label sets and sequences), normalized-difference (rows
+        with one label)
+    search : str, default "auto"
+        how the most violating labelling is found; auto: margin for margin rescaling; for the others
+        enumeration where all labellings are looked at anyway, or else convex-hull [auto | margin |
+        sarawagi | binary | bisecting | angular | convex-hull | enumeration]
+    solver : str, default "auto"
+        bcfw (block-coordinate Frank-Wolfe), cutting-plane and one-slack stop at a duality gap, sgd
+        (averaged stochastic subgradients) after a number of passes; auto: bcfw where the surrogate
+        is affine in the margin, otherwise sgd [auto | bcfw | sgd | cutting-plane | one-slack]
+    max_bans : int, default 10
+        rounds in which convex-hull search makes a fractional optimum integral; prob by sgd: none
+        [>= 0]
     model : str, default "chain"
         what a labelling is: tags of a CoNLL column file, label sets with pairwise terms, label sets
         of a hierarchy, projective trees of a CoNLL-U file [chain | multilabel-field | hierarchy |
         dependency]
-    surrogate : str, default "margin"
-        margin, slack, generalised:BETA,A, beta:BETA, log, prob, prob-convex, micro-f1
-    search : str, default "auto"
-        how the most violating labelling is found; auto: margin for margin rescaling, convex-hull
-        for the others [auto | margin | sarawagi | binary | bisecting | angular | convex-hull]
-    solver : str, default "auto"
-        auto: bcfw where the surrogate is affine in the margin, otherwise sgd [auto | bcfw | sgd |
-        cutting-plane | one-slack]
     tolerance : float, default 0.01
         relative duality gap at which bcfw and cutting planes stop [> 0]
     max_passes : int, default 50
         passes over the examples, at most; sgd makes all of them [>= 1]
-    max_bans : int, default 10
-        rounds in which convex-hull search makes a fractional optimum integral; prob by sgd: none
-        [>= 0]
     min_feature_count : int, default 1
         chain: features seen less often are left out [>= 1]
     inference : str, default "exact"
@@ -852,13 +940,13 @@ class StructuredSVC(Structured):
         lambda_: float = 0.0,
         bias: float = 1.0,
         seed: int = 0,
-        model: str = "chain",
         surrogate: str = "margin",
         search: str = "auto",
         solver: str = "auto",
+        max_bans: int = 10,
+        model: str = "chain",
         tolerance: float = 0.01,
         max_passes: int = 50,
-        max_bans: int = 10,
         min_feature_count: int = 1,
         inference: str = "exact",
         pair_scale: float = 1.0,
@@ -874,13 +962,13 @@ class StructuredSVC(Structured):
         self.lambda_ = lambda_
         self.bias = bias
         self.seed = seed
-        self.model = model
         self.surrogate = surrogate
         self.search = search
         self.solver = solver
+        self.max_bans = max_bans
+        self.model = model
         self.tolerance = tolerance
         self.max_passes = max_passes
-        self.max_bans = max_bans
         self.min_feature_count = min_feature_count
         self.inference = inference
         self.pair_scale = pair_scale

@@ -2,8 +2,10 @@
 // occurs in the data, or all of them together (Crammer-Singer).
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "data/cost_matrix_reader.hpp"
 #include "data/csr_operations.hpp"
 #include "linear/one_vs_rest.hpp"
 #include "methods/decision_tuning.hpp"
@@ -20,6 +22,18 @@ struct OneVsRestState {
   LabelSets sets;
   OneVsRestFit fit;
 };
+
+/// Throws InvalidOption for an option that only the other problem has: it would be ignored.
+void require_one_vs_rest_options(FlatSvmOptions options) {
+  const OptionTable table(options);
+  const std::array others{"surrogate", "search", "solver", "epochs", "max_bans", "cost_matrix"};
+  for (const OptionInfo& option : table.list()) {
+    if (std::find(others.begin(), others.end(), option.name) == others.end()) continue;
+    require<InvalidOption>(table.get(option.name) == option.default_value, "option ", option.name,
+                           " is '", table.get(option.name),
+                           "', which serves multiclass crammer-singer only, but multiclass is ovr");
+  }
+}
 
 /// What the two methods' options come down to.
 struct OneVsRestRun {
@@ -139,7 +153,8 @@ Plan plan_ovr(const OneVsRestRun& run, const TrainingSet& data, Executor& execut
 constexpr double kRootWeight = 0.5;
 
 struct CrammerSingerPlan {
-  PathSvmOptions solver;
+  StructuredTraining solver;
+  std::vector<double> costs;  // of a cost matrix; empty: 1 for each mistake
   double bias;
   Continuation continuation;
   PlannedRows rows;
@@ -153,9 +168,9 @@ struct CrammerSingerPlan {
 
 TrainResult train_crammer_singer(const CrammerSingerPlan& plan, Executor& executor,
                                  RunControl& control) {
-  PathSvmResult fit =
-      train_path_svm(plan.rows.X, plan.label_of_row, plan.graph, plan.alpha, plan.solver, executor,
-                     control, plan.rows.weights, plan.continuation);
+  PathSvmResult fit = train_path_svm(plan.rows.X, plan.label_of_row, plan.graph, plan.alpha,
+                                     {TaskLoss::normalized, plan.costs}, plan.solver, executor,
+                                     control, plan.rows.weights, plan.continuation);
   TrainResult result;
   result.report = to_report(fit.fit);
   result.report.primal *= kRootWeight;
@@ -181,12 +196,8 @@ Plan plan_crammer_singer(const FlatSvmOptions& options, const TrainingSet& data,
   require_single_labels(flat, "flat-svm with crammer-singer");
   LeafSets leaves = leaf_sets(flat);
   CrammerSingerPlan plan{
-      .solver = {.task_loss = "normalized",
-                 .C = loss_weight(options) / kRootWeight,
-                 .solver = "bcfw",
-                 .tolerance = options.tolerance,
-                 .max_passes = options.max_passes,
-                 .seed = options.seed},
+      .solver = structured_training(options, loss_weight(options) / kRootWeight),
+      .costs = {},
       .bias = options.bias,
       .continuation = data.continuation,
       .rows = planned_rows(data, leaves.kept, options.bias),
@@ -201,9 +212,13 @@ Plan plan_crammer_singer(const FlatSvmOptions& options, const TrainingSet& data,
   const auto num_nodes = static_cast<std::uint32_t>(plan.occurring.labels.size());
   plan.graph = LabelGraph::flat(num_nodes);
   plan.alpha.assign(num_nodes, kRootWeight);
+  if (!options.cost_matrix.empty()) {
+    plan.costs = read_cost_matrix(options.cost_matrix, *data.codec)
+                     .among(plan.occurring.labels, *data.codec);
+  }
   MemoryEstimate memory = planned_rows_memory(plan.rows, sets);
-  memory.add(path_svm_memory(plan.rows.X, plan.graph, plan.alpha, plan.solver, plan.continuation,
-                             executor.size()));
+  memory.add(path_svm_memory(plan.rows.X, plan.graph, plan.alpha, !plan.costs.empty(), plan.solver,
+                             plan.continuation, executor.size()));
   return planned(std::move(memory), std::move(plan), train_crammer_singer);
 }
 
@@ -213,9 +228,11 @@ Method flat_svm() {
   return make_method<FlatSvmOptions>(
       "linear support vector machines without the hierarchy",
       [](const FlatSvmOptions& options, const TrainingSet& data, Executor& executor, RunControl&) {
-        return options.multiclass == MulticlassKind::crammer_singer
-                   ? plan_crammer_singer(options, data, executor)
-                   : plan_ovr(one_vs_rest_run(options, options.loss), data, executor);
+        if (options.multiclass == MulticlassKind::crammer_singer) {
+          return plan_crammer_singer(options, data, executor);
+        }
+        require_one_vs_rest_options(options);
+        return plan_ovr(one_vs_rest_run(options, options.loss), data, executor);
       });
 }
 

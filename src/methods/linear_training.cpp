@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/cost_matrix_reader.hpp"
 #include "data/csr_operations.hpp"
 #include "hierarchy/graph_operations.hpp"
 
@@ -116,6 +117,18 @@ MemoryEstimate planned_rows_memory(const PlannedRows& rows, const LabelSets& set
              8.0 * static_cast<double>(rows.X.view().num_nonzeros()) + 8 * num_rows);
   memory.add("labels of rows", 20 * num_rows + 4.0 * static_cast<double>(sets.num_labels_total()));
   return memory;
+}
+
+std::vector<double> leaf_costs(const std::string& path, const LeafSets& leaves,
+                               const LabelCodec& codec) {
+  if (path.empty()) return {};
+  require<InvalidOption>(leaves.sets.single_label(), "option cost_matrix is '", path,
+                         "', which holds costs of one label for another, but rows have several");
+  std::vector<LabelId> labels;
+  for (const NodeId leaf : leaves.tree.graph.leaves()) {
+    labels.push_back(leaves.tree.label_of_node[leaf]);
+  }
+  return read_cost_matrix(path, codec).among(labels, codec);
 }
 
 std::vector<double> kept_weights(std::span<const double> row_weights,

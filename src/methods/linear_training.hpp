@@ -38,6 +38,12 @@ void require_single_labels(const TrainingSet& data, std::string_view method);
 /// The leaf of each kept row, where each has one.
 std::vector<NodeId> leaf_of_row(const LeafSets& leaves);
 
+/// The costs of file `path` between the graph's leaves, ascending (LeafLoss); none if `path` is
+/// empty. Throws InvalidOption if rows have several labels, and what read_cost_matrix() and
+/// CostMatrix::among() throw.
+std::vector<double> leaf_costs(const std::string& path, const LeafSets& leaves,
+                               const LabelCodec& codec);
+
 /// Without the nodes above all leaves: they cancel in losses of score differences, and the node
 /// weights are those of the graph without them (docs/notation.md). Leaves leaf_of_label empty.
 LeafSets without_common_roots(LeafSets leaves);

@@ -13,6 +13,7 @@ namespace {
 
 struct SharedSvmPlan {
   SharedNormSvmOptions solver;
+  std::vector<double> costs;  // of a cost matrix in place of the task loss; empty: none
   double bias;
   LeafSets leaves;
   PlannedRows rows;
@@ -21,12 +22,13 @@ struct SharedSvmPlan {
 
 TrainResult train(const SharedSvmPlan& plan, Executor& executor, RunControl& control) {
   const LeafSets& leaves = plan.leaves;
-  const auto fit_to = [&](const auto& labels) {
-    return train_shared_norm_svm(plan.rows.X, labels, leaves.tree.graph, plan.solver, executor,
-                                 control, plan.rows.weights);
-  };
+  const LabelGraph& graph = leaves.tree.graph;
   SharedNormSvmResult fit =
-      leaves.sets.single_label() ? fit_to(leaf_of_row(leaves)) : fit_to(leaves.sets);
+      leaves.sets.single_label()
+          ? train_shared_norm_svm(plan.rows.X, leaf_of_row(leaves), graph, plan.solver, executor,
+                                  control, plan.rows.weights, plan.costs)
+          : train_shared_norm_svm(plan.rows.X, leaves.sets, graph, plan.solver, executor, control,
+                                  plan.rows.weights);
   TrainResult result;
   result.report = to_report(fit.fit);
   result.report.warnings = leaves.warnings;
@@ -44,24 +46,26 @@ MemoryEstimate memory_of(const SharedSvmPlan& plan, int num_threads) {
   MemoryEstimate memory = planned_rows_memory(plan.rows, plan.leaves.sets);
   const MemoryEstimate one =
       plan.leaves.sets.single_label()
-          ? path_svm_memory(X, graph, alpha, {}, {}, num_threads)
-          : label_set_svm_memory(X, plan.leaves.sets, graph, alpha, false, {}, num_threads);
+          ? path_svm_memory(X, graph, alpha, !plan.costs.empty(), {}, {}, num_threads)
+          : label_set_svm_memory(X, plan.leaves.sets, graph, alpha, {}, {}, num_threads);
   memory.add(one.times(2));
   return memory;
 }
 
 Plan plan_shared(const SharedSvmOptions& options, const TrainingSet& data, Executor& executor,
                  RunControl&) {
-  SharedSvmPlan plan{.solver = {.task_loss = std::string(name_of(options.task_loss)),
+  SharedSvmPlan plan{.solver = {.task_loss = options.task_loss,
                                 .C = loss_weight(options),
                                 .tolerance = options.tolerance,
                                 .max_rounds = options.max_rounds,
                                 .max_passes = options.max_passes,
                                 .seed = options.seed},
+                     .costs = {},
                      .bias = options.bias,
                      .leaves = without_common_roots(leaf_sets(data)),
                      .rows = {},
                      .num_known_labels = static_cast<std::uint32_t>(data.codec->size())};
+  plan.costs = leaf_costs(options.cost_matrix, plan.leaves, *data.codec);
   plan.rows = planned_rows(data, plan.leaves.kept, options.bias);
   MemoryEstimate memory = memory_of(plan, executor.size());
   return planned(std::move(memory), std::move(plan), train);

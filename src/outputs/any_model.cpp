@@ -5,7 +5,7 @@
 #include <span>
 
 #include "margrove/structured.hpp"
-#include "outputs/structured_training.hpp"
+#include "structured/train_structured.hpp"
 
 namespace margrove {
 namespace {
@@ -65,16 +65,9 @@ StructuredWeights detail::train_any(const AnyStructuredModel& model,
                                     RunControl& control) {
   validate(options);
   require(model.num_examples() > 0, "train_structured: there are no examples, but must be one");
-  StructuredOptions given;
-  given.C = options.C;
-  given.seed = options.seed;
-  given.surrogate = to_string(options.surrogate);
-  given.search = name_of(options.search);
-  given.solver = name_of(options.solver);
-  given.tolerance = options.tolerance;
-  given.max_passes = options.max_passes;
-  given.max_bans = options.max_bans;
-  return fit_structured(UserModel(model), given, executor, control);
+  StructuredTraining training = structured_training(options, options.C);
+  training.minibatch = 1;
+  return train_structured(UserModel(model), training, executor, control);
 }
 
 }  // namespace margrove

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <memory>
 
 #include "hierarchy/shared_norm.hpp"
 #include "outputs/label_set/label_set_oracle.hpp"
 #include "outputs/path/path_oracle.hpp"
-#include "structured/bcfw.hpp"
+#include "structured/train_by_bcfw.hpp"
 
 namespace margrove {
 namespace {
@@ -35,7 +35,7 @@ class SharedNormAlternation {
 
   SharedNormSvmResult run(std::uint32_t num_features) {
     double inner_tolerance = 0.1, opening = kOpening;
-    State state = *solve(first_alpha(), {}, inner_tolerance);
+    State state = solve(first_alpha(), nullptr, inner_tolerance);
     double dual = 0.0;
     StructuredFit fit;
     std::vector<double> objectives{state.primal};
@@ -78,15 +78,16 @@ class SharedNormAlternation {
   }
 
  private:
-  using Active = std::vector<ActiveSet<typename Model::Labelling>>;
+  using Duals = BcfwState<typename Model::Labelling, AnyProblem>;
 
   struct State {
     std::vector<double> alpha;
     std::vector<float> weights;         // W under alpha
     std::vector<double> squared_norms;  // ||W_n||^2
-    Active active;                      // dual variables
-    double primal = 0.0;                // joint objective
+    std::shared_ptr<const FitState> duals;
+    double primal = 0.0;  // joint objective
     bool certified = false;
+    const auto& sets() const { return duals->as<Duals>()->sets; }
   };
 
   // Every path may hold 1: an even share for the longest.
@@ -99,25 +100,25 @@ class SharedNormAlternation {
   }
 
   // The step in W: BCFW from the dual variables of before, which stay feasible for any alpha.
-  std::optional<State> solve(std::vector<double> alpha, Active active, double tolerance) {
+  State solve(std::vector<double> alpha, const FitState* duals, double tolerance) {
     const Model model = make_model_(alpha);
-    BcfwOptions bcfw;
-    bcfw.C = options_.C;
-    bcfw.tolerance = tolerance;
-    bcfw.max_passes = options_.max_passes;
-    bcfw.seed = options_.seed;
-    Bcfw solver(model, MarginRescaling{}, MarginSearch{}, bcfw, executor_, control_, row_weights_);
-    if (!active.empty()) solver.warm_start(std::move(active));
-    const StructuredFit fit = solver.run();
-    passes_ += fit.passes;
-    oracle_calls_ += fit.oracle_calls;
+    const StructuredTraining training{.C = options_.C,
+                                      .tolerance = tolerance,
+                                      .max_passes = options_.max_passes,
+                                      .seed = options_.seed};
+    const StructuredInputs<Model> inputs{.example_weights = row_weights_,
+                                         .continuation = {.start = duals, .keep = true}};
+    StructuredResult found = train_by_bcfw(model, MarginRescaling{}, MarginSearch{}, training,
+                                           inputs, executor_, control_);
+    passes_ += found.fit.passes;
+    oracle_calls_ += found.fit.oracle_calls;
     State state;
-    state.squared_norms = model.scorer().squared_norms({solver.weights(), 1.0});
+    state.squared_norms = model.scorer().squared_norms({found.weights, 1.0});
     state.alpha = std::move(alpha);
-    state.active = solver.take_active();
-    state.weights = solver.take_weights();
-    state.primal = fit.primal;
-    state.certified = fit.certified;
+    state.duals = std::move(found.state);
+    state.weights = std::move(found.weights);
+    state.primal = found.fit.primal;
+    state.certified = found.fit.certified;
     return state;
   }
 
@@ -143,9 +144,9 @@ class SharedNormAlternation {
           next[n] = (1 - opening) * next[n] + opening * bound.alpha[n];
         }
       }
-      std::optional<State> found = solve(std::move(next), state.active, tolerance);
-      if (found->primal <= state.primal) {
-        state = std::move(*found);
+      State found = solve(std::move(next), state.duals.get(), tolerance);
+      if (found.primal <= state.primal) {
+        state = std::move(found);
         return true;
       }
       tolerance *= 0.3;
@@ -158,8 +159,8 @@ class SharedNormAlternation {
   WeightBound joint_bound(const State& state) {
     std::vector<float> g(unweighted_.num_weights(), 0.0F);
     std::vector<double> coefficients;
-    for (std::size_t i = 0; i < state.active.size(); ++i) {
-      const auto& set = state.active[i];
+    for (std::size_t i = 0; i < state.sets().size(); ++i) {
+      const auto& set = state.sets()[i];
       coefficients.assign(set.duals.begin(), set.duals.end());
       for (double& each : coefficients) each = -each;
       if (set.size() > 0) {
@@ -171,7 +172,7 @@ class SharedNormAlternation {
 
   static double losses(const State& state) {
     double sum = 0.0;
-    for (const auto& set : state.active) {
+    for (const auto& set : state.sets()) {
       for (std::size_t k = 0; k < set.size(); ++k) sum += set.duals[k] * set.offsets[k];
     }
     return sum;
@@ -206,9 +207,9 @@ SharedNormSvmResult alternate(const MakeModel& make_model, const CsrView& X,
 SharedNormSvmResult train_shared_norm_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
                                           const LabelGraph& graph,
                                           const SharedNormSvmOptions& options, Executor& executor,
-                                          RunControl& control,
-                                          std::span<const double> row_weights) {
-  const TaskLoss loss = parse_task_loss(options.task_loss);
+                                          RunControl& control, std::span<const double> row_weights,
+                                          std::span<const double> costs) {
+  const LeafLoss loss{options.task_loss, costs};
   const auto make_model = [&](std::span<const double> alpha) {
     return PathModel(X, leaf_of_row, graph, alpha, loss);
   };

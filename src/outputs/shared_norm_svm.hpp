@@ -22,12 +22,13 @@
 #include "margrove/executor.hpp"
 #include "margrove/label_graph.hpp"
 #include "margrove/options.hpp"
+#include "margrove/task_loss.hpp"
 #include "structured/structured_fit.hpp"
 
 namespace margrove {
 
 struct SharedNormSvmOptions {
-  std::string task_loss = "zero-one";
+  TaskLoss task_loss = TaskLoss::zero_one;
   double C = 1.0;
   double tolerance = 1e-3;
   int max_rounds = 200;
@@ -36,7 +37,8 @@ struct SharedNormSvmOptions {
 
   static auto fields() {
     return std::tuple{
-        field("task_loss", &SharedNormSvmOptions::task_loss, Choices{{"zero-one", "hamming"}},
+        field("task_loss", &SharedNormSvmOptions::task_loss,
+              {TaskLoss::zero_one, TaskLoss::hamming},
               "what a wrong path costs: 1, or the number of nodes that are on one of the two paths "
               "only; label sets always pay for each leaf"),
         field("C", &SharedNormSvmOptions::C, positive, "loss weight"),
@@ -60,12 +62,14 @@ struct SharedNormSvmResult {
 
 /// Alternates the node weights' closed form or fixed point (hierarchy/shared_norm.hpp) with BCFW,
 /// and opens nodes of weight 0 again where the joint dual asks for it. Arguments as train_path_svm;
-/// memory twice as much.
+/// memory twice as much. costs: those of a cost matrix (LeafLoss) in place of the task loss that
+/// the options name; empty: none.
 SharedNormSvmResult train_shared_norm_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
                                           const LabelGraph& graph,
                                           const SharedNormSvmOptions& options, Executor& executor,
                                           RunControl& control,
-                                          std::span<const double> row_weights = {});
+                                          std::span<const double> row_weights = {},
+                                          std::span<const double> costs = {});
 /// The same for label sets; arguments as train_label_set_svm.
 SharedNormSvmResult train_shared_norm_svm(const CsrView& X, const LabelSets& leaves_of_row,
                                           const LabelGraph& graph,

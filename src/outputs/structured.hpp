@@ -9,48 +9,46 @@
 #include "margrove/csr_matrix.hpp"
 #include "margrove/structured.hpp"
 #include "model/method.hpp"
-#include "structured/structured_fit.hpp"
+#include "structured/structured_training.hpp"
 
 namespace margrove {
 
 /// A type with options of its own derives from it and lists them in a function own_fields().
 struct StructuredOptions : CommonOptions {
   std::string model = "chain";
-  std::string surrogate = "margin";
-  std::string search = "auto";
-  std::string solver = "auto";
+  AnySurrogate surrogate = MarginRescaling{};
+  StructuredSearch search = StructuredSearch::automatic;
+  StructuredSolver solver = StructuredSolver::automatic;
   double tolerance = 1e-2;
   int max_passes = 50;
   int max_bans = 10;
 
   /// models: the names that `model` may have; none: any text.
   static auto fields(const Choices& models = {}, const std::string& model_help = "type of output") {
-    return std::tuple_cat(
-        CommonOptions::fields(),
-        std::tuple{
-            field("model", &StructuredOptions::model, models, model_help),
-            field("surrogate", &StructuredOptions::surrogate, Choices{},
-                  "margin, slack, generalised:BETA,A, beta:BETA, log, prob, prob-convex, "
-                  "micro-f1"),
-            field("search", &StructuredOptions::search,
-                  Choices{{"auto", "margin", "sarawagi", "binary", "bisecting", "angular",
-                           "convex-hull"}},
-                  "how the most violating labelling is found; auto: margin for margin rescaling, "
-                  "convex-hull for the others"),
-            field("solver", &StructuredOptions::solver,
-                  Choices{{"auto", "bcfw", "sgd", "cutting-plane", "one-slack"}},
-                  "auto: bcfw where the surrogate is affine in the margin, otherwise sgd"),
-            field("tolerance", &StructuredOptions::tolerance, positive,
-                  "relative duality gap at which bcfw and cutting planes stop"),
-            field("max_passes", &StructuredOptions::max_passes, at_least(1),
-                  "passes over the examples, at most; sgd makes all of them"),
-            field("max_bans", &StructuredOptions::max_bans, at_least(0),
-                  "rounds in which convex-hull search makes a fractional optimum integral; prob by "
-                  "sgd: none"),
-        });
+    return std::tuple_cat(CommonOptions::fields(), detail::structured_fields<StructuredOptions>(),
+                          std::tuple{
+                              field("model", &StructuredOptions::model, models, model_help),
+                              field("tolerance", &StructuredOptions::tolerance, positive,
+                                    "relative duality gap at which bcfw and cutting planes stop"),
+                              field("max_passes", &StructuredOptions::max_passes, at_least(1),
+                                    "passes over the examples, at most; sgd makes all of them"),
+                          });
   }
   static std::tuple<> own_fields() { return {}; }
+
+  /// The oracles are expensive enough to be worth new weights for each example.
+  StructuredTraining training() const {
+    StructuredTraining training = structured_training(*this, loss_weight());
+    training.minibatch = 1;
+    return training;
+  }
 };
+/// Throws InvalidOption if the options ask for Micro-F1's criteria.
+inline void require_hamming(const StructuredOptions& options) {
+  require<InvalidOption>(!needs_f1_criteria(options.surrogate), "option surrogate is '",
+                         options.surrogate.to_text(), "', which model ", options.model,
+                         " does not offer");
+}
 
 FitReport to_report(const StructuredFit& fit);
 

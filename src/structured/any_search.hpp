@@ -1,11 +1,12 @@
 #pragma once
 // A search chosen at run time.
 
-#include <string>
-#include <string_view>
+#include <concepts>
+#include <type_traits>
 #include <variant>
 
-#include "margrove/options.hpp"
+#include "margrove/errors.hpp"
+#include "margrove/structured.hpp"
 #include "margrove/surrogates.hpp"
 #include "structured/angular.hpp"
 #include "structured/convex_hull.hpp"
@@ -15,31 +16,60 @@
 
 namespace margrove {
 
-/// margin (one call, margin rescaling only), sarawagi, binary, bisecting, angular (slack rescaling
-/// only; angular needs an oracle with slope bounds) or convex-hull (every surrogate).
+/// Any StructuredSearch but `automatic`. chosen_search() (structured/structured_training.hpp) says
+/// which surrogates and oracles each can serve.
 class AnySearch {
  public:
-  /// "auto": margin for margin rescaling, convex-hull for the others. `tolerance` is that of
-  /// convex-hull. Throws InvalidOption for an unknown name and for a search that cannot serve
-  /// `surrogate`.
-  static AnySearch parse(std::string_view name, const AnySurrogate& surrogate, int max_bans,
-                         double tolerance = 0.0);
+  /// `tolerance` is that of convex-hull.
+  static AnySearch make(StructuredSearch kind, int max_bans, double tolerance = 0.0) {
+    AnySearch search;
+    switch (kind) {
+      case StructuredSearch::automatic:
+      case StructuredSearch::margin:
+        search.any_ = MarginSearch{};
+        break;
+      case StructuredSearch::sarawagi:
+        search.any_ = SarawagiGuptaSearch{};
+        break;
+      case StructuredSearch::binary:
+        search.any_ = BinarySearch{};
+        break;
+      case StructuredSearch::bisecting:
+        search.any_ = BisectingSearch{};
+        break;
+      case StructuredSearch::angular:
+        search.any_ = AngularSearch{};
+        break;
+      case StructuredSearch::convex_hull:
+        search.any_ = ConvexHullSearch{.max_bans = max_bans, .tolerance = tolerance};
+        break;
+      case StructuredSearch::enumeration:
+        search.any_ = EnumerationSearch{};
+        break;
+    }
+    return search;
+  }
 
-  /// Throws InvalidOption where angular search meets an oracle without slope bounds.
   template <Oracle O>
   SearchResult<typename O::Labelling> operator()(const O& oracle, const DynamicSurrogate& psi,
                                                  LabelCache<typename O::Labelling>& cache) {
+    using Result = SearchResult<typename O::Labelling>;
     return std::visit(
-        [&](auto& search) -> SearchResult<typename O::Labelling> {
+        [&](auto& search) -> Result {
           using Search = std::decay_t<decltype(search)>;
           if constexpr (std::same_as<Search, ConvexHullSearch>) {
             return search(oracle, psi, cache);
           } else if constexpr (std::same_as<Search, MarginSearch>) {
             return search(oracle, MarginRescaling{}, cache);
+          } else if constexpr (std::same_as<Search, EnumerationSearch>) {
+            if constexpr (EnumeratingOracle<O>) {
+              return std::visit([&](const auto& s) { return search(oracle, s, cache); }, psi.any());
+            } else {
+              throw InvalidOption(
+                  "option search is 'enumeration', which this model does not offer");
+            }
           } else if constexpr (std::same_as<Search, AngularSearch> && !ConstrainedOracle<O>) {
-            throw InvalidOption(
-                "option search is 'angular', but this model has no oracle with bounds on the "
-                "slope; use convex-hull or bisecting");
+            throw InvalidOption("option search is 'angular', which this model does not offer");
           } else {
             if constexpr (std::same_as<Search, SarawagiGuptaSearch>) search.slack = slack;
             return search(oracle, SlackRescaling{}, cache);
@@ -51,8 +81,8 @@ class AnySearch {
   double slack = 0.0;  // for Sarawagi-Gupta; the cutting plane solver sets it
 
  private:
-  std::variant<MarginSearch, ConvexHullSearch, AngularSearch, BisectingSearch, BinarySearch,
-               SarawagiGuptaSearch>
+  std::variant<MarginSearch, ConvexHullSearch, EnumerationSearch, AngularSearch, BisectingSearch,
+               BinarySearch, SarawagiGuptaSearch>
       any_;
 };
 

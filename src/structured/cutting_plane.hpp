@@ -1,9 +1,10 @@
 #pragma once
 // Cutting planes for structured SVMs with a surrogate that is convex in the margin violation.
 //
-//   n slacks [Tsochantaridis2005]: min ||w||^2 / 2 + C sum_i xi_i,  xi_i >= <w, a_c> + b_c for the
+//   n slacks [Tsochantaridis2005]: min ||w||^2 / 2 + C sum_i c_i xi_i,  xi_i >= <w, a_c> + b_c for
+//   the
 //     cuts c of example i;   dual  max sum_c alpha_c b_c - ||sum_c alpha_c a_c||^2 / 2,
-//     alpha >= 0, sum over the cuts of i <= C;   w = -sum_c alpha_c a_c.
+//     alpha >= 0, sum over the cuts of i <= C c_i;   w = -sum_c alpha_c a_c.
 //   1 slack [Joachims2009]: one xi for the sum of the examples; a cut is the sum of one cut each.
 //
 // The cut at the most violating labelling y under w is psi's tangent in m:
@@ -57,13 +58,16 @@ class CuttingPlane {
  public:
   using Labelling = typename Model::Labelling;
 
+  /// example_weights: factors >= 0 of the examples' losses; empty for all 1.
   CuttingPlane(const Model& model, Psi psi, Search search, const CuttingPlaneOptions& options,
-               Executor& executor, RunControl& control)
+               Executor& executor, RunControl& control,
+               std::span<const double> example_weights = {})
       : model_(model),
         psi_(std::move(psi)),
         options_(options),
         executor_(executor),
         control_(control),
+        example_weights_(example_weights.begin(), example_weights.end()),
         w_(model.num_weights(), 0.0F),
         blocks_(options.one_slack ? 0 : model.num_examples()),
         slacks_(model.num_examples(), 0.0),
@@ -72,6 +76,15 @@ class CuttingPlane {
         searches_(static_cast<std::size_t>(executor.size()), search),
         workspaces_(static_cast<std::size_t>(executor.size())) {
     validate(options);
+    if (example_weights.empty()) example_weights_.assign(model.num_examples(), 1.0);
+    require(example_weights_.size() == model.num_examples(),
+            "cutting planes: ", example_weights.size(),
+            " example weights, but must be one per example, ", model.num_examples());
+    for (std::size_t i = 0; i < example_weights_.size(); ++i) {
+      require(example_weights_[i] >= 0 && std::isfinite(example_weights_[i]),
+              "cutting planes: weight of example ", i, " is ", example_weights_[i],
+              ", but must be finite and >= 0");
+    }
     shared_.budget = shared_.rest = options.C;
   }
 
@@ -141,7 +154,7 @@ class CuttingPlane {
       Search& search = searches_[worker];
       if constexpr (requires { search.slack; }) search.slack = slacks_[i];
       found_[i] = search(model_.oracle(i, {w_, 1.0}, workspaces_[worker]), psi_, caches_[i]);
-      return found_[i].value;
+      return example_weights_[i] * found_[i].value;
     });
     is_exact_ = true;
     for (const auto& found : found_) {
@@ -174,10 +187,13 @@ class CuttingPlane {
   bool add_example_cuts() {
     bool any = false;
     for (std::size_t i = 0; i < found_.size(); ++i) {
+      if (!(example_weights_[i] > 0.0)) continue;
       if (!(found_[i].value > slacks_[i] + 1e-9 * (1.0 + slacks_[i]))) continue;
       any = true;
       Block& block = blocks_[i];
-      if (block.cuts.empty()) block.qp.budget = block.qp.rest = options_.C;
+      if (block.cuts.empty()) {
+        block.qp.budget = block.qp.rest = options_.C * example_weights_[i];
+      }
       drop_unused(block);
       block.cuts.push_back(tangent(i));
       block.qp.duals.push_back(0.0);
@@ -225,10 +241,11 @@ class CuttingPlane {
     std::vector<float> a(w_.size(), 0.0F);
     double b = 0.0;
     for (std::size_t i = 0; i < found_.size(); ++i) {
-      if (!(found_[i].value > 0.0)) continue;
+      const double weight = example_weights_[i];
+      if (!(weight * found_[i].value > 0.0)) continue;
       const Cut cut = tangent(i);
-      add_scaled(1.0, cut.a, a);
-      b += cut.b;
+      add_scaled(weight, cut.a, a);
+      b += weight * cut.b;
     }
     const double value = product(w_, a) + b;
     double slack = 0.0;
@@ -330,6 +347,7 @@ class CuttingPlane {
   Executor& executor_;
   RunControl& control_;
 
+  std::vector<double> example_weights_;
   std::vector<float> w_, best_;
   std::vector<Block> blocks_;  // n slacks: one per example
   std::vector<double> slacks_;

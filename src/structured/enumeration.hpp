@@ -42,6 +42,16 @@ class EnumerationOracle {
     return *std::find_if(labellings_.begin(), labellings_.end(),
                          [&](const Candidate<Y>& c) { return c.y == y; });
   }
+  template <class Psi>
+  std::pair<Candidate<Y>, double> maximise(const Psi& psi) const {
+    std::pair<Candidate<Y>, double> best{truth(), 0.0};
+    for (std::size_t k = 0; k < labellings_.size(); ++k) {
+      if (k == truth_) continue;
+      const double value = psi.value(labellings_[k].m, labellings_[k].g);
+      if (value > best.second) best = {labellings_[k], value};
+    }
+    return best;
+  }
   std::vector<Candidate<Y>> k_best(double w_m, double w_g, int k) const {
     std::vector<Candidate<Y>> sorted = labellings_;
     std::stable_sort(sorted.begin(), sorted.end(),

@@ -12,6 +12,7 @@
 
 #include "base/search_goal.hpp"
 #include "margrove/oracle.hpp"
+#include "margrove/surrogates.hpp"
 
 namespace margrove {
 
@@ -65,6 +66,16 @@ concept SteppingOracle =
                                     double weight, std::vector<typename O::Labelling>& steps) {
       { oracle.steps(w_m, w_g, y, weight, steps) } -> std::same_as<void>;  // appended
     };
+
+/// Optional: an oracle that has looked at every labelling can maximise any surrogate: the labelling
+/// with the largest psi(m, g) and this value, y_i and 0 where no other has more; ties to the
+/// lowest.
+template <class O>
+concept EnumeratingOracle = Oracle<O> && requires(const O& oracle) {
+  {
+    oracle.maximise(MarginRescaling{})
+  } -> std::same_as<std::pair<Candidate<typename O::Labelling>, double>>;
+};
 
 /// Optional: the k best distinct labellings, best first (fewer if there are fewer).
 template <class O>

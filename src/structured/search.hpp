@@ -55,6 +55,16 @@ concept GoalSearchFor = SearchFor<F, O, S> &&
                           } -> std::same_as<SearchResult<typename O::Labelling>>;
                         };
 
+/// argmax of any surrogate by an oracle that has looked at every labelling anyway.
+struct EnumerationSearch {
+  template <EnumeratingOracle O, Surrogate S>
+  SearchResult<typename O::Labelling> operator()(const O& oracle, const S& psi,
+                                                 LabelCache<typename O::Labelling>&) const {
+    const auto [best, value] = oracle.maximise(psi);
+    return {best, value, value, 1};
+  }
+};
+
 /// Margin rescaling needs one call: max_y m + g.
 struct MarginSearch {
   template <Oracle O>

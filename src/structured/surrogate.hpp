@@ -46,10 +46,12 @@ Ascent ascent_at_truth(const S& psi) {
   }
 }
 
-/// Whether the model must offer Micro-F1's two criteria in place of margin violation and loss.
-inline bool needs_f1_criteria(const AnySurrogate& surrogate) {
-  return std::holds_alternative<MicroF1>(surrogate);
+template <class S>
+bool is(const AnySurrogate& surrogate) {
+  return std::holds_alternative<S>(surrogate);
 }
+/// Whether the model must offer Micro-F1's two criteria in place of margin violation and loss.
+inline bool needs_f1_criteria(const AnySurrogate& surrogate) { return is<MicroF1>(surrogate); }
 
 /// A surrogate chosen at run time, so that solvers are compiled once for all of them.
 class DynamicSurrogate {
@@ -87,7 +89,9 @@ class DynamicSurrogate {
                       any_);
   }
   /// In the margin violation, so that cutting planes may be used.
-  bool is_convex() const { return !std::holds_alternative<ProbLoss>(any_); }
+  bool is_convex() const { return !is<ProbLoss>(any_); }
+  /// With the task loss, as searches assume that do not look at every labelling.
+  bool is_increasing() const { return !is<NormalizedDifference>(any_); }
   Ascent ascent_at_truth() const {
     return std::visit([](const auto& psi) { return margrove::ascent_at_truth(psi); }, any_);
   }

@@ -16,7 +16,7 @@ BetaScaling::BetaScaling(double beta) : beta_(beta) {
                          ", but must be between 0 and 1");
 }
 
-AnySurrogate parse_surrogate(std::string_view name) {
+AnySurrogate AnySurrogate::parse(std::string_view name) {
   const auto colon = name.find(':');
   const std::string_view kind = name.substr(0, colon);
   const bool has_parameters = colon != std::string_view::npos;
@@ -36,10 +36,11 @@ AnySurrogate parse_surrogate(std::string_view name) {
     if (kind == "prob") return ProbLoss{};
     if (kind == "prob-convex") return ConvexProbLoss{};
     if (kind == "micro-f1") return MicroF1{};
+    if (kind == "normalized-difference") return NormalizedDifference{};
   }
   throw InvalidOption(concat("option surrogate is '", name,
                              "', but must be one of margin, slack, generalised:BETA,A, beta:BETA, "
-                             "log, prob, prob-convex, micro-f1"));
+                             "log, prob, prob-convex, micro-f1, normalized-difference"));
 }
 
 namespace {
@@ -54,9 +55,10 @@ struct NameOf {
   std::string operator()(const ProbLoss&) const { return "prob"; }
   std::string operator()(const ConvexProbLoss&) const { return "prob-convex"; }
   std::string operator()(const MicroF1&) const { return "micro-f1"; }
+  std::string operator()(const NormalizedDifference&) const { return "normalized-difference"; }
 };
 }  // namespace
 
-std::string to_string(const AnySurrogate& surrogate) { return std::visit(NameOf{}, surrogate); }
+std::string AnySurrogate::to_text() const { return std::visit(NameOf{}, *this); }
 
 }  // namespace margrove

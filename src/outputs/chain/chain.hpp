@@ -100,6 +100,7 @@ class ChainModel {
   /// w += factor * difference.
   void add_difference(std::size_t i, const TagSequence& y, double factor, std::span<float> w) const;
   TagSequence truth(std::size_t i) const;
+  Criteria criteria() const { return criteria_; }
 
  private:
   template <class Add>

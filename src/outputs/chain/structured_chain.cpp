@@ -1,12 +1,13 @@
 #include "outputs/chain/chain_output.hpp"
-#include "outputs/structured_training.hpp"
+#include "structured/train_structured.hpp"
 
 namespace margrove {
 
 StructuredWeights fit_chain(const SequenceData& data, const StructuredOptions& options,
                             Executor& executor, RunControl& control) {
   check_sequences(data);
-  return fit_structured(ChainModel(data, criteria_of(options)), options, executor, control);
+  const ChainModel model(data, criteria_for(options.surrogate));
+  return train_structured(model, options.training(), executor, control);
 }
 
 }  // namespace margrove

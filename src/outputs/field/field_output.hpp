@@ -10,12 +10,12 @@
 namespace margrove {
 
 struct FieldSvmOptions : StructuredOptions {
-  std::string inference = "exact";
+  Inference inference = Inference::exact;
   double pair_scale = 1.0;
 
   static auto own_fields() {
     return std::tuple{
-        field("inference", &FieldSvmOptions::inference, Choices{{"exact", "relaxed"}},
+        field("inference", &FieldSvmOptions::inference,
               "train on the most violating label set, or on the maximum of the linear relaxation, "
               "which may be fractional; the gap is that of the choice"),
         field("pair_scale", &FieldSvmOptions::pair_scale, positive,

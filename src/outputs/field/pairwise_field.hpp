@@ -126,6 +126,7 @@ class FieldModel {
   std::uint32_t num_labels() const { return num_labels_; }
   const CsrView& rows() const { return X_; }
   double pair_scale() const { return options_.pair_scale; }
+  Criteria criteria() const { return options_.criteria; }
   double squared_norm(std::size_t i) const { return squared_norms_[i]; }
 
   // As ImplicitDifferences says: a set far from the truth differs in nonzeros x K weights.

@@ -43,6 +43,7 @@ class RelaxedFieldModel {
 
   std::size_t num_examples() const { return field_.num_examples(); }
   std::size_t num_weights() const { return field_.num_weights(); }
+  Criteria criteria() const { return field_.criteria(); }
   RelaxedFieldOracle oracle(std::size_t i, ScaledWeights w, FieldWorkspace& workspace) const;
   void difference(std::size_t i, const FieldShares& y, SparseVector& difference) const;
   FieldShares truth(std::size_t i) const;

@@ -1,23 +1,26 @@
 #include "outputs/field/field_output.hpp"
 #include "outputs/field/field_start.hpp"
 #include "outputs/field/relaxed_field.hpp"
-#include "outputs/structured_training.hpp"
+#include "outputs/structured.hpp"
+#include "structured/train_structured.hpp"
 
 namespace margrove {
 
 StructuredWeights fit_field(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
                             const FieldSvmOptions& options, Executor& executor,
                             RunControl& control) {
-  const FieldModel model(X, labels, num_labels,
-                         {.criteria = criteria_of(options), .pair_scale = options.pair_scale});
-  const StartOf<FieldModel> start = [&](double C) {
+  const FieldModel model(
+      X, labels, num_labels,
+      {.criteria = criteria_for(options.surrogate), .pair_scale = options.pair_scale});
+  StructuredInputs<FieldModel> inputs;
+  inputs.dual_start = [&](double C) {
     const OneVsRestOptions each{.C = C, .tolerance = options.tolerance, .seed = options.seed};
     return field_start(X, labels, num_labels, options.pair_scale, each, executor, control);
   };
   StructuredWeights result =
-      options.inference == "relaxed"
-          ? fit_structured(RelaxedFieldModel(model), options, executor, control)
-          : fit_structured(model, options, executor, control, start);
+      options.inference == Inference::relaxed
+          ? train_structured(RelaxedFieldModel(model), options.training(), executor, control)
+          : train_structured(model, options.training(), executor, control, inputs);
   // From here on the pairs' features are 1.
   const std::span pairs = std::span(result.weights).subspan(X.num_columns() * num_labels);
   for (float& weight : pairs) weight *= static_cast<float>(options.pair_scale);

@@ -30,10 +30,10 @@ double sum_of_differences(const NodeShares& y, const NodeShares& z, std::span<co
 
 LabelSetModel::LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row,
                              const LabelGraph& graph, std::span<const double> alpha,
-                             bool all_features, LabelSetMaximum maximum)
+                             bool all_features, Inference kind)
     : scorer_(X, graph, alpha, all_features),
       inference_(graph),
-      maximum_(maximum),
+      kind_(kind),
       alpha_(alpha.begin(), alpha.end()),
       leaf_(graph.num_nodes(), 0.0),
       leaves_(graph.leaves().begin(), graph.leaves().end()),
@@ -99,7 +99,7 @@ BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::approximate_ar
   SearchGoal of_sums = goal;
   of_sums.floor -= constant;
   Labelling y;
-  if (model_->maximum_ == LabelSetMaximum::exact) {
+  if (model_->kind_ == Inference::exact) {
     // Near the optimum many label sets are nearly tied, and proofs take seconds.
     const double usual = std::max(12.0, 100'000.0 / static_cast<double>(ws.rewards.size()));
     const auto most_branches =

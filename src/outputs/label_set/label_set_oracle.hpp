@@ -12,6 +12,7 @@
 #include "margrove/csr_matrix.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/label_graph.hpp"
+#include "margrove/structured.hpp"
 #include "outputs/node_scorer.hpp"
 #include "structured/oracle.hpp"
 
@@ -24,10 +25,6 @@ struct NodeShares {
   double share(std::size_t k) const { return shares.empty() ? 1.0 : shares[k]; }
   bool operator==(const NodeShares&) const = default;
 };
-
-/// Which maximiser the oracle is: the best label set, or the best point of the linear relaxation
-/// (NHSVM, section 5), whose value bounds it.
-enum class LabelSetMaximum { exact, relaxed };
 
 class LabelSetModel {
  public:
@@ -68,7 +65,7 @@ class LabelSetModel {
   /// a leaf, and on sizes or weights that do not fit.
   LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row, const LabelGraph& graph,
                 std::span<const double> alpha, bool all_features = false,
-                LabelSetMaximum maximum = LabelSetMaximum::exact);
+                Inference kind = Inference::exact);
 
   std::size_t num_examples() const { return scorer_.num_rows(); }
   std::size_t num_weights() const { return scorer_.num_weights(); }
@@ -96,7 +93,7 @@ class LabelSetModel {
 
   NodeScorer scorer_;
   LabelSetInference inference_;
-  LabelSetMaximum maximum_;
+  Inference kind_;
   std::vector<double> alpha_;
   std::vector<double> leaf_;  // 1 at leaves, else 0
   std::vector<NodeId> leaves_;

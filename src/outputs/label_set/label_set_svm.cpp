@@ -1,24 +1,29 @@
 #include "outputs/label_set/label_set_svm.hpp"
 
-#include "outputs/label_set/label_set_oracle.hpp"
-#include "outputs/scorer_training.hpp"
+#include "structured/train_structured.hpp"
 
 namespace margrove {
 
 PathSvmResult train_label_set_svm(const CsrView& X, const LabelSets& leaves_of_row,
                                   const LabelGraph& graph, std::span<const double> alpha,
-                                  const LabelSetSvmOptions& options, Executor& executor,
-                                  RunControl& control, std::span<const double> row_weights,
+                                  Inference inference, const StructuredTraining& training,
+                                  Executor& executor, RunControl& control,
+                                  std::span<const double> row_weights,
                                   const Continuation& continuation) {
-  validate(options);
-  const LabelSetModel model(
-      X, leaves_of_row, graph, alpha, keeps_sums(options.solver, continuation),
-      options.inference == "exact" ? LabelSetMaximum::exact : LabelSetMaximum::relaxed);
+  require<InvalidOption>(inference == Inference::exact || is<MarginRescaling>(training.surrogate),
+                         "option inference is 'relaxed', which serves margin rescaling only, but "
+                         "surrogate is ",
+                         training.surrogate.to_text());
+  const LabelSetModel model(X, leaves_of_row, graph, alpha, keeps_sums(training, continuation),
+                            inference);
   // Fractional duals would be no labellings of the exact problem, so that inference is part of it.
-  return train_scorer_model(
-      model, MarginRescaling{}, MarginSearch{},
-      scorer_run(options, X, {graph, {alpha.begin(), alpha.end()}, "hamming, " + options.inference},
-                 row_weights, continuation, executor, control));
+  const HierarchyProblem problem{
+      .graph = graph, .alpha = {alpha.begin(), alpha.end()}, .inference = inference};
+  const StructuredInputs<LabelSetModel, HierarchyProblem> inputs{
+      .example_weights = row_weights, .continuation = continuation, .problem = problem};
+  StructuredResult trained = train_structured(model, training, executor, control, inputs);
+  return {model.scorer().node_weights({trained.weights, 1.0}, X.num_columns()), trained.fit,
+          std::move(trained.state)};
 }
 
 }  // namespace margrove

@@ -32,7 +32,7 @@ BoundedPathModel::BoundedPathModel(const CsrView& X, std::span<const NodeId> lea
                                    const LabelGraph& tree, std::span<const double> alpha,
                                    TaskLoss loss, std::uint32_t part_nodes)
     : parts_(subtree_parts(tree, part_nodes)),
-      paths_(X, leaf_of_row, tree, alpha, loss, false, parts_.order),
+      paths_(X, leaf_of_row, tree, alpha, {loss}, false, parts_.order),
       place_(tree.num_nodes()),
       part_(tree.num_nodes(), 0) {
   const std::size_t size = parts_.order.size();

@@ -3,6 +3,7 @@
 // the symmetric difference y △ y': its size (Hamming, hsvm) or sqrt of its weight (NHSVM, eq. 11).
 
 #include <cmath>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,7 @@ class PathDistance {
   /// DAGs.
   void from(NodeId b, std::span<double> distances) const;
   double weight(NodeId n) const { return weights_[n]; }
+  std::size_t num_leaves() const { return leaves_.size(); }
 
  private:
   double tree_distance(NodeId a, NodeId b) const;
@@ -45,15 +47,32 @@ class PathDistance {
   std::vector<NodeId> path_nodes_;
 };
 
-/// The task loss of two leaves; costs as PathDistance.
+/// A task loss between leaves: of their paths, or any cost of each pair.
+struct LeafLoss {
+  TaskLoss kind;
+  /// One row per true leaf, one column per predicted leaf, leaves ascending, in place of `kind`;
+  /// empty: none. Refers to the caller's.
+  std::span<const double> costs;
+
+  LeafLoss(TaskLoss task_loss = TaskLoss::hamming,  // NOLINT(google-explicit-constructor)
+           std::span<const double> cost_of_pair = {})
+      : kind(task_loss), costs(cost_of_pair) {}
+  bool has_costs() const { return !costs.empty(); }
+};
+
+/// The task loss of two leaves; time as PathDistance, O(1) for a cost matrix, of which it keeps a
+/// copy.
 class PathLoss {
  public:
-  PathLoss(TaskLoss kind, const LabelGraph& graph, std::span<const double> alpha);
+  /// Throws InvalidInput if there is not one cost per pair of leaves, finite and >= 0, and 0 where
+  /// the two are the same.
+  PathLoss(const LeafLoss& loss, const LabelGraph& graph, std::span<const double> alpha);
+  /// Of predicting leaf a where leaf b is the true one.
   double operator()(NodeId a, NodeId b) const;
   /// losses[k] = (*this)(leaf k, b), leaves ascending.
   void from(NodeId b, std::span<double> losses) const;
   /// The loss of two leaves whose symmetric difference has this weight, a sum of node_weight();
-  /// never falls with it.
+  /// never falls with it. Not for a cost matrix.
   double of_distance(double distance) const {
     if (kind_ == TaskLoss::normalized) return std::sqrt(distance);
     return kind_ == TaskLoss::hamming ? distance : static_cast<double>(distance > 0);
@@ -61,8 +80,12 @@ class PathLoss {
   double node_weight(NodeId n) const { return distance_.weight(n); }
 
  private:
+  void take_costs(std::span<const double> costs, const LabelGraph& graph);
+
   TaskLoss kind_;
   PathDistance distance_;
+  std::vector<double> costs_;         // of a cost matrix
+  std::vector<std::uint32_t> place_;  // leaf -> its row of the cost matrix
 };
 
 }  // namespace margrove

@@ -28,7 +28,7 @@ double combine(double w_m, const double* m, double w_g, const double* g, double*
 }  // namespace
 
 PathModel::PathModel(const CsrView& X, std::span<const NodeId> leaf_of_row, const LabelGraph& graph,
-                     std::span<const double> alpha, TaskLoss loss, bool all_features,
+                     std::span<const double> alpha, const LeafLoss& loss, bool all_features,
                      std::span<const NodeId> order)
     : scorer_(X, graph, alpha, all_features, order),
       leaf_of_row_(leaf_of_row.begin(), leaf_of_row.end()),

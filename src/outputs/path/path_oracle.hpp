@@ -68,7 +68,7 @@ class PathModel {
   /// nothing. all_features, order: NodeScorer's. Throws InvalidInput naming the row whose label is
   /// not a leaf, and on sizes or weights that do not fit.
   PathModel(const CsrView& X, std::span<const NodeId> leaf_of_row, const LabelGraph& graph,
-            std::span<const double> alpha, TaskLoss loss, bool all_features = false,
+            std::span<const double> alpha, const LeafLoss& loss, bool all_features = false,
             std::span<const NodeId> order = {});
 
   std::size_t num_examples() const { return scorer_.num_rows(); }

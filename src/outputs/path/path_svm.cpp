@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "outputs/path/bounded_path_oracle.hpp"
-#include "outputs/path/leaf_search.hpp"
-#include "outputs/scorer_training.hpp"
-#include "structured/normalized_difference.hpp"
+#include "outputs/path/path_oracle.hpp"
+#include "structured/train_structured.hpp"
 
 namespace margrove {
 namespace {
@@ -20,41 +19,73 @@ constexpr double kCheapOracle = 1'000'000;
 constexpr std::uint32_t kManyNodes = 4000;
 constexpr double kShortRow = 64;
 
+template <class Model>
+StructuredInputs<Model, HierarchyProblem> inputs_of(std::span<const double> row_weights,
+                                                    const Continuation& continuation,
+                                                    const HierarchyProblem& problem) {
+  return {.example_weights = row_weights, .continuation = continuation, .problem = problem};
+}
+
+PathSvmResult with_node_weights(StructuredResult trained, const NodeScorer& scorer,
+                                std::uint32_t num_features) {
+  return {scorer.node_weights({trained.weights, 1.0}, num_features), trained.fit,
+          std::move(trained.state)};
+}
+
 }  // namespace
 
-bool skips_subtrees(const CsrView& X, const LabelGraph& graph, const PathSvmOptions& options) {
-  return options.surrogate == "margin" && options.solver == "bcfw" && graph.is_tree() &&
+bool skips_subtrees(const CsrView& X, const LabelGraph& graph, bool has_costs,
+                    const StructuredTraining& training) {
+  const StructuredSolver solver = chosen_solver(training.solver, training.surrogate);
+  const bool by_margin =
+      chosen_search(training.search, training.surrogate, solver,
+                    abilities_of<PathModel::Oracle>()) == StructuredSearch::margin;
+  return by_margin && solver == StructuredSolver::bcfw && !has_costs && graph.is_tree() &&
          graph.num_nodes() >= kManyNodes &&
          static_cast<double>(X.num_nonzeros()) <= kShortRow * static_cast<double>(X.num_rows());
 }
 
+bool keeps_sums(const StructuredTraining& training, const Continuation& continuation) {
+  return (continuation.keep || continuation.start != nullptr) &&
+         chosen_solver(training.solver, training.surrogate) == StructuredSolver::sgd;
+}
+
 PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
-                             const LabelGraph& graph, std::span<const double> alpha,
-                             const PathSvmOptions& options, Executor& executor, RunControl& control,
-                             std::span<const double> row_weights,
+                             const LabelGraph& graph, std::span<const double> alpha, LeafLoss loss,
+                             const StructuredTraining& options, Executor& executor,
+                             RunControl& control, std::span<const double> row_weights,
                              const Continuation& continuation) {
-  validate(options);
-  const bool by_margin = options.surrogate == "margin";
-  const TaskLoss loss = by_margin ? parse_task_loss(options.task_loss) : TaskLoss::normalized;
-  ScorerRun run = scorer_run(
-      options, X,
-      {graph, {alpha.begin(), alpha.end()}, by_margin ? options.task_loss : options.surrogate},
-      row_weights, continuation, executor, control);
-  const auto set_pace = [&run](const NodeScorer& scorer) {
-    if (scorer.sweep_cost() >= kCheapOracle) return;
-    run.bcfw.minibatch = 1;
-    run.bcfw.cached_passes = 1;  // reads weights here and there: hardly cheaper than the sweep
-  };
-  if (skips_subtrees(X, graph, options)) {
-    const BoundedPathModel model(X, leaf_of_row, graph, alpha, loss);
-    set_pace(model.scorer());
-    return train_by_bcfw(model, MarginRescaling{}, MarginSearch{}, run);
+  if (is<NormalizedDifference>(options.surrogate)) {
+    require<InvalidOption>(!loss.has_costs(),
+                           "option surrogate is 'normalized-difference', which divides by the path "
+                           "loss, but the task loss is a cost matrix");
+    loss.kind = TaskLoss::normalized;
   }
-  const PathModel model(X, leaf_of_row, graph, alpha, loss,
-                        keeps_sums(options.solver, continuation));
+  const HierarchyProblem problem{.graph = graph,
+                                 .alpha = {alpha.begin(), alpha.end()},
+                                 .loss = loss.kind,
+                                 .costs = {loss.costs.begin(), loss.costs.end()}};
+  StructuredTraining training = options;
+  const auto set_pace = [&training](const NodeScorer& scorer) {
+    if (scorer.sweep_cost() >= kCheapOracle) return;
+    training.minibatch = 1;
+    training.cached_passes = 1;  // reads weights here and there: hardly cheaper than the sweep
+  };
+  if (skips_subtrees(X, graph, loss.has_costs(), options)) {
+    const BoundedPathModel model(X, leaf_of_row, graph, alpha, loss.kind);
+    set_pace(model.scorer());
+    return with_node_weights(
+        train_by_bcfw(model, MarginRescaling{}, MarginSearch{}, training,
+                      inputs_of<BoundedPathModel>(row_weights, continuation, problem), executor,
+                      control),
+        model.scorer(), X.num_columns());
+  }
+  const PathModel model(X, leaf_of_row, graph, alpha, loss, keeps_sums(options, continuation));
   set_pace(model.scorer());
-  return by_margin ? train_scorer_model(model, MarginRescaling{}, MarginSearch{}, run)
-                   : train_scorer_model(model, NormalizedDifference{}, LeafSearch{}, run);
+  return with_node_weights(
+      train_structured(model, training, executor, control,
+                       inputs_of<PathModel>(row_weights, continuation, problem)),
+      model.scorer(), X.num_columns());
 }
 
 }  // namespace margrove

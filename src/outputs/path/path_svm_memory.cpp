@@ -51,14 +51,15 @@ double path_entries(const LabelGraph& graph) {
 }  // namespace
 
 MemoryEstimate path_svm_memory(const CsrView& X, const LabelGraph& graph,
-                               std::span<const double> alpha, const PathSvmOptions& options,
-                               const Continuation& continuation, int num_threads) {
+                               std::span<const double> alpha, bool has_costs,
+                               const StructuredTraining& training, const Continuation& continuation,
+                               int num_threads) {
   constexpr double kDualBytes = 600;  // of a row: a few labellings, each in seven arrays
-  const bool is_sgd = options.solver == "sgd";
+  const bool is_sgd = chosen_solver(training.solver, training.surrogate) == StructuredSolver::sgd;
   const auto rows = static_cast<double>(X.num_rows());
   const auto leaves = static_cast<double>(graph.leaves().size());
   MemoryEstimate memory = scorer_memory(X, alpha, is_sgd, continuation);
-  if (skips_subtrees(X, graph, options)) {
+  if (skips_subtrees(X, graph, has_costs, training)) {
     const auto parts = subtree_parts(graph, BoundedPathModel::kPartNodes).parts.size();
     memory.add("bounds", 8.0 * static_cast<double>(num_used_columns(X) * parts));
   }
@@ -71,8 +72,9 @@ MemoryEstimate path_svm_memory(const CsrView& X, const LabelGraph& graph,
 
 MemoryEstimate label_set_svm_memory(const CsrView& X, const LabelSets& leaves_of_row,
                                     const LabelGraph& graph, std::span<const double> alpha,
-                                    bool is_sgd, const Continuation& continuation,
-                                    int num_threads) {
+                                    const StructuredTraining& training,
+                                    const Continuation& continuation, int num_threads) {
+  const bool is_sgd = chosen_solver(training.solver, training.surrogate) == StructuredSolver::sgd;
   // Of a row's dual variables: the more leaves, the more steps from one label set to the next, with
   // products of any two. A set is about a tenth of the nodes, as few are known to be wrong in the
   // first passes.

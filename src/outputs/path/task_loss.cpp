@@ -1,10 +1,9 @@
-#include "margrove/task_loss.hpp"
+#include "outputs/path/path_loss.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "margrove/errors.hpp"
-#include "outputs/path/path_loss.hpp"
 
 namespace margrove {
 namespace {
@@ -93,35 +92,43 @@ void PathDistance::from(NodeId b, std::span<double> distances) const {
   for (std::size_t k = 0; k < leaves_.size(); ++k) distances[k] = distance[leaves_[k]];
 }
 
-std::string_view to_string(TaskLoss loss) {
-  switch (loss) {
-    case TaskLoss::hamming:
-      return "hamming";
-    case TaskLoss::normalized:
-      return "normalized";
-    case TaskLoss::zero_one:
-      return "zero-one";
-  }
-  return "unknown";
-}
-
-TaskLoss parse_task_loss(std::string_view name) {
-  for (const TaskLoss loss : {TaskLoss::hamming, TaskLoss::normalized, TaskLoss::zero_one}) {
-    if (name == to_string(loss)) return loss;
-  }
-  throw InvalidOption(
-      concat("task loss is '", name, "', but must be hamming, normalized or zero-one"));
-}
-
-PathLoss::PathLoss(TaskLoss kind, const LabelGraph& graph, std::span<const double> alpha)
-    : kind_(kind),
-      distance_(graph, kind == TaskLoss::normalized
+PathLoss::PathLoss(const LeafLoss& loss, const LabelGraph& graph, std::span<const double> alpha)
+    : kind_(loss.kind),
+      distance_(graph, loss.kind == TaskLoss::normalized
                            ? std::vector<double>(alpha.begin(), alpha.end())
-                           : std::vector<double>(graph.num_nodes(), 1.0)) {}
+                           : std::vector<double>(graph.num_nodes(), 1.0)) {
+  if (loss.has_costs()) take_costs(loss.costs, graph);
+}
 
-double PathLoss::operator()(NodeId a, NodeId b) const { return of_distance(distance_(a, b)); }
+void PathLoss::take_costs(std::span<const double> costs, const LabelGraph& graph) {
+  const std::span<const NodeId> leaves = graph.leaves();
+  const std::size_t size = leaves.size();
+  require(costs.size() == size * size, "cost matrix: there are ", costs.size(),
+          " costs, but must be one per pair of leaves, ", size * size);
+  for (std::size_t k = 0; k < costs.size(); ++k) {
+    const bool is_own = k / size == k % size;
+    require(is_own ? costs[k] == 0.0 : costs[k] >= 0.0 && std::isfinite(costs[k]),
+            "cost matrix: the cost of leaf ", leaves[k % size], " where leaf ", leaves[k / size],
+            " is the true one is ", costs[k], ", but must be ", is_own ? "0" : "finite and >= 0");
+  }
+  costs_.assign(costs.begin(), costs.end());
+  place_.assign(graph.num_nodes(), 0);
+  for (std::uint32_t k = 0; k < size; ++k) place_[leaves[k]] = k;
+}
+
+double PathLoss::operator()(NodeId a, NodeId b) const {
+  if (!costs_.empty()) {
+    const std::size_t num_leaves = distance_.num_leaves();
+    return costs_[place_[b] * num_leaves + place_[a]];
+  }
+  return of_distance(distance_(a, b));
+}
 
 void PathLoss::from(NodeId b, std::span<double> losses) const {
+  if (!costs_.empty()) {
+    std::copy_n(&costs_[place_[b] * losses.size()], losses.size(), losses.begin());
+    return;
+  }
   distance_.from(b, losses);
   for (double& loss : losses) loss = of_distance(loss);
 }

@@ -1,5 +1,5 @@
-#include "outputs/structured_training.hpp"
 #include "outputs/tree/dependency_output.hpp"
+#include "structured/train_structured.hpp"
 
 namespace margrove {
 
@@ -9,7 +9,7 @@ StructuredWeights fit_dependency(std::vector<ParserSentence> sentences,
                                  RunControl& control) {
   require_hamming(options);
   const DependencyModel model(std::move(sentences), std::move(trees), options.hash_bits);
-  return fit_structured(model, options, executor, control);
+  return train_structured(model, options.training(), executor, control);
 }
 
 }  // namespace margrove

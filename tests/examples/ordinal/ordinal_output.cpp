@@ -3,7 +3,7 @@
 #include "ordinal/grade_reader.hpp"
 #include "ordinal/ordinal_model.hpp"
 #include "ordinal/ordinal_predictor.hpp"
-#include "outputs/structured_training.hpp"
+#include "structured/train_structured.hpp"
 
 namespace margrove {
 namespace {
@@ -26,7 +26,7 @@ GradedRows read(const std::string& path, const OrdinalSvmOptions& options) {
 TrainResult train(const OrdinalSvmOptions& options, const GradedRows& rows, const std::string&,
                   Executor& executor, RunControl& control) {
   require_hamming(options);
-  StructuredWeights fit = fit_structured(OrdinalModel(rows), options, executor, control);
+  StructuredWeights fit = train_structured(OrdinalModel(rows), options.training(), executor, control);
   TrainResult result;
   result.report = to_report(fit.fit);
   result.predictor = std::make_unique<OrdinalPredictor>(

@@ -15,12 +15,12 @@ using ::testing::ThrowsMessage;
 using testing::tiny_problem;
 using testing::TinyProblem;
 
-PathSvmResult fit(const TinyProblem& p, const PathSvmOptions& options,
+PathSvmResult fit(const TinyProblem& p, const StructuredTraining& options,
                   const Continuation& continuation = {}) {
   Executor executor(1);
   RunControl control;
-  return train_path_svm(p.X, p.leaf_of_row, p.graph, p.alpha, options, executor, control, {},
-                        continuation);
+  return train_path_svm(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::normalized, options,
+                        executor, control, {}, continuation);
 }
 
 std::vector<float> values(const WeightMatrix& W) {
@@ -35,7 +35,7 @@ TEST(Continuation, dual_variables_of_the_same_rows_are_a_start_and_of_others_are
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     SCOPED_TRACE(seed);
     const TinyProblem p = tiny_problem(9, 0.1, 30, 5, seed);
-    PathSvmOptions options{.C = 2.0, .tolerance = 1e-5};
+    StructuredTraining options{.C = 2.0, .tolerance = 1e-5};
     const PathSvmResult first = fit(p, options, {.keep = true});
     ASSERT_NE(first.state, nullptr);
     EXPECT_EQ(fit(p, options).state, nullptr);
@@ -54,7 +54,7 @@ TEST(Continuation, dual_variables_of_the_same_rows_are_a_start_and_of_others_are
 
 TEST(Continuation, epochs_in_two_runs_are_the_epochs_of_one) {
   const TinyProblem p = tiny_problem(9, 0.1, 30, 5, 1);
-  PathSvmOptions options{.C = 2.0, .solver = "sgd", .epochs = 5};
+  StructuredTraining options{.solver = StructuredSolver::sgd, .C = 2.0, .epochs = 5};
   const std::vector<float> whole = values(fit(p, options).weights);
   options.epochs = 3;
   const PathSvmResult first = fit(p, options, {.keep = true});
@@ -64,12 +64,12 @@ TEST(Continuation, epochs_in_two_runs_are_the_epochs_of_one) {
 
 TEST(Continuation, another_C_leaves_the_weights_where_they_are) {
   const TinyProblem p = tiny_problem(9, 0.1, 30, 5, 2);
-  PathSvmOptions options{.C = 2.0, .solver = "sgd", .epochs = 200};
+  StructuredTraining options{.solver = StructuredSolver::sgd, .C = 2.0, .epochs = 200};
   const PathSvmResult first = fit(p, options, {.keep = true});
   options.C = 1.0;
   options.epochs = 400;
   const PathSvmResult moved = fit(p, options, {.start = first.state.get()});
-  options.solver = "bcfw";
+  options.solver = StructuredSolver::bcfw;
   options.tolerance = 1e-4;
   const double optimum = fit(p, options).fit.primal;
   EXPECT_NEAR(moved.fit.primal, optimum, 0.03 * optimum);
@@ -77,7 +77,7 @@ TEST(Continuation, another_C_leaves_the_weights_where_they_are) {
 
 TEST(Continuation, sums_of_steps_of_another_problem_are_an_error) {
   TinyProblem p = tiny_problem(9, 0.1, 30, 5, 3);
-  const PathSvmOptions options{.solver = "sgd", .epochs = 1};
+  const StructuredTraining options{.solver = StructuredSolver::sgd, .epochs = 1};
   const PathSvmResult first = fit(p, options, {.keep = true});
   for (double& each : p.alpha) each *= 0.5;
   EXPECT_THAT(
@@ -94,8 +94,8 @@ TEST(Continuation, label_sets_start_at_their_duals_too) {
   Executor executor(1);
   RunControl control;
   const auto fit_sets = [&](const Continuation& continuation) {
-    return train_label_set_svm(p.X, sets, p.graph, p.alpha, {.C = 1.0, .tolerance = 1e-5}, executor,
-                               control, {}, continuation);
+    return train_label_set_svm(p.X, sets, p.graph, p.alpha, Inference::exact,
+                               {.C = 1.0, .tolerance = 1e-5}, executor, control, {}, continuation);
   };
   const PathSvmResult first = fit_sets({.keep = true});
   const PathSvmResult again = fit_sets({.start = first.state.get()});
@@ -110,12 +110,12 @@ TEST(Continuation, fractional_label_sets_are_no_start_of_the_exact_problem) {
     const LabelSets sets = testing::random_leaf_sets(p, seed);
     Executor executor(1);
     RunControl control;
-    const auto fit_sets = [&](const LabelSetSvmOptions& options, const Continuation& continuation) {
-      return train_label_set_svm(p.X, sets, p.graph, p.alpha, options, executor, control, {},
+    constexpr auto exact = Inference::exact, relaxed = Inference::relaxed;
+    const auto fit_sets = [&](Inference maximum, const Continuation& continuation) {
+      return train_label_set_svm(p.X, sets, p.graph, p.alpha, maximum,
+                                 {.C = 1.0, .tolerance = 1e-5}, executor, control, {},
                                  continuation);
     };
-    const LabelSetSvmOptions exact{.C = 1.0, .tolerance = 1e-5};
-    const LabelSetSvmOptions relaxed{.C = 1.0, .inference = "relaxed", .tolerance = 1e-5};
     const PathSvmResult first = fit_sets(relaxed, {.keep = true});
     const PathSvmResult moved = fit_sets(exact, {.start = first.state.get()});
     EXPECT_EQ(values(moved.weights), values(fit_sets(exact, {}).weights));

@@ -41,7 +41,7 @@ TYPED_TEST(Estimator, defaults_are_valid_and_C_is_the_first_member) {
 TEST(Estimators, are_written_with_their_types) {
   NhSvmOptions options{.C = 10, .alpha = NodeWeightRule::parse("power:2")};
   EXPECT_EQ(OptionTable(options).get("alpha"), "power:2");
-  EXPECT_EQ(options.surrogate, PathSurrogate::margin);
+  EXPECT_EQ(options.surrogate.to_text(), "margin");
 }
 
 TEST(Estimators, refuse_values_that_the_method_does_not_have) {

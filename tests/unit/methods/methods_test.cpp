@@ -241,8 +241,8 @@ TEST(Methods, crammer_singer_and_normalized_differences_refuse_rows_with_two_lab
   EXPECT_THAT(message_of<InvalidOption>([&] {
                 train("nhsvm", {{"surrogate", "normalized-difference"}}, raw, &hierarchy);
               }),
-              HasSubstr("option surrogate is normalized-difference, but must be margin where rows "
-                        "have several labels"));
+              HasSubstr("option surrogate is 'normalized-difference', which does not increase with "
+                        "the task loss"));
 }
 
 TEST(Methods, no_labels_at_all_is_an_error) {

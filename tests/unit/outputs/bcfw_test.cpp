@@ -250,12 +250,12 @@ TEST(SimplexBlock, pairwise_and_frank_wolfe_steps_find_the_same_optimum) {
 
 // The path SVM --------------------------------------------------------------------------------
 
-PathSvmResult train(const TinyProblem& p, const PathSvmOptions& options, int threads = 1,
+PathSvmResult train(const TinyProblem& p, const StructuredTraining& options, int threads = 1,
                     std::span<const double> row_weights = {}) {
   Executor executor(threads);
   RunControl control;
-  return train_path_svm(p.X, p.leaf_of_row, p.graph, p.alpha, options, executor, control,
-                        row_weights);
+  return train_path_svm(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::normalized, options,
+                        executor, control, row_weights);
 }
 
 std::vector<double> path_scores(const TinyProblem& p, const WeightMatrix& U, std::size_t i) {
@@ -358,7 +358,7 @@ TEST(PathSvm, normalized_differences_reach_their_optimum) {
         p, budgets, [](NodeId, NodeId) { return 1.0; },
         [&](NodeId a, NodeId b) { return 1.0 / loss(a, b); });
     const PathSvmResult result =
-        train(p, {.surrogate = "normalized-difference", .C = 0.6, .tolerance = 1e-6});
+        train(p, {.surrogate = NormalizedDifference{}, .C = 0.6, .tolerance = 1e-6});
     EXPECT_NEAR(result.fit.primal, best, 3e-6 * best) << "seed " << seed;
     EXPECT_TRUE(result.fit.certified);
   }
@@ -367,14 +367,16 @@ TEST(PathSvm, normalized_differences_reach_their_optimum) {
 TEST(PathSvm, sgd_and_bcfw_agree_on_the_objective) {
   const TinyProblem p = tiny_problem(12, 0.2, 60, 6, 21);
   const std::vector<double> weights(60, 1.5);
-  for (const char* surrogate : {"margin", "normalized-difference"}) {
+  for (const AnySurrogate& surrogate :
+       {AnySurrogate(MarginRescaling{}), AnySurrogate(NormalizedDifference{})}) {
     const PathSvmResult exact =
         train(p, {.surrogate = surrogate, .C = 0.2, .tolerance = 1e-5}, 1, weights);
     const PathSvmResult sgd =
-        train(p, {.surrogate = surrogate, .C = 0.2, .solver = "sgd", .epochs = 300}, 1, weights);
+        train(p, {.surrogate = surrogate, .solver = StructuredSolver::sgd, .C = 0.2, .epochs = 300},
+              1, weights);
     EXPECT_EQ(sgd.fit.passes, 300);
     EXPECT_GE(sgd.fit.primal, exact.fit.dual);
-    EXPECT_LE(sgd.fit.primal, 1.01 * exact.fit.primal) << surrogate;
+    EXPECT_LE(sgd.fit.primal, 1.01 * exact.fit.primal) << surrogate.to_text();
   }
 }
 
@@ -429,8 +431,9 @@ TEST(LabelSetSvm, reaches_the_optimum_over_all_label_sets) {
     const double best = testing::reference_set_optimum(
         p, all, truth, budgets, loss, [](const auto&, const auto&) { return 1.0; });
     RunControl control;
-    const PathSvmResult result = train_label_set_svm(
-        p.X, leaves, p.graph, p.alpha, {.C = 0.4, .tolerance = 1e-6}, executor, control);
+    const PathSvmResult result =
+        train_label_set_svm(p.X, leaves, p.graph, p.alpha, Inference::exact,
+                            {.C = 0.4, .tolerance = 1e-6}, executor, control);
     EXPECT_EQ(result.fit.stop, Stop::converged);
     EXPECT_NEAR(result.fit.primal, best, 3e-6 * best) << "seed " << seed;
   }
@@ -441,14 +444,13 @@ TEST(LabelSetSvm, relaxed_training_bounds_exact_training_and_is_the_same_on_tree
   for (const double extra_parents : {0.0, 0.5}) {
     const TinyProblem p = tiny_problem(14, extra_parents, 60, 8, 3);
     const LabelSets leaves = testing::random_leaf_sets(p, 3);
-    const auto fit = [&](const char* inference) {
+    const auto fit = [&](Inference maximum) {
       RunControl control;
-      return train_label_set_svm(p.X, leaves, p.graph, p.alpha,
-                                 {.C = 1.0, .inference = inference, .tolerance = 1e-6}, executor,
-                                 control)
+      return train_label_set_svm(p.X, leaves, p.graph, p.alpha, maximum,
+                                 {.C = 1.0, .tolerance = 1e-6}, executor, control)
           .fit;
     };
-    const StructuredFit exact = fit("exact"), relaxed = fit("relaxed");
+    const StructuredFit exact = fit(Inference::exact), relaxed = fit(Inference::relaxed);
     EXPECT_EQ(relaxed.stop, Stop::converged);
     EXPECT_TRUE(relaxed.certified);
     EXPECT_GE(relaxed.primal, exact.primal * (1 - 2e-6));
@@ -461,14 +463,14 @@ TEST(LabelSetSvm, relaxed_training_bounds_exact_training_and_is_the_same_on_tree
 TEST(LabelSetSvm, same_bits_on_1_2_and_5_threads) {
   const TinyProblem p = tiny_problem(20, 0.3, 100, 12, 5);
   const LabelSets leaves = testing::random_leaf_sets(p, 5);
-  for (const char* inference : {"exact", "relaxed"}) {
+  for (const auto maximum : {Inference::exact, Inference::relaxed}) {
     WeightMatrix expected;
     for (const int threads : {1, 2, 5}) {
       Executor executor(threads);
       RunControl control;
-      const WeightMatrix weights = train_label_set_svm(p.X, leaves, p.graph, p.alpha,
-                                                       {.inference = inference}, executor, control)
-                                       .weights;
+      const WeightMatrix weights =
+          train_label_set_svm(p.X, leaves, p.graph, p.alpha, maximum, {}, executor, control)
+              .weights;
       if (threads == 1) expected = weights;
       ASSERT_EQ(weights.is_dense(), expected.is_dense());
       EXPECT_TRUE(std::ranges::equal(weights.dense_values(), expected.dense_values()));
@@ -488,7 +490,7 @@ static_assert(StructuredModel<PlainLabelSetModel> && !BoundingOracle<PlainLabelS
 
 TEST(LabelSetSvm, approximate_searches_reach_what_exact_ones_do) {
   Executor executor(2);
-  for (const auto maximum : {LabelSetMaximum::exact, LabelSetMaximum::relaxed}) {
+  for (const auto maximum : {Inference::exact, Inference::relaxed}) {
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
       SCOPED_TRACE(seed);
       const TinyProblem p = tiny_problem(60, 0.7, 40, 8, seed);
@@ -632,7 +634,8 @@ TEST(PathSvm, stops_when_asked_and_says_so) {
     return ++reports < 2;
   });
   const PathSvmResult result =
-      train_path_svm(p.X, p.leaf_of_row, p.graph, p.alpha, {.tolerance = 1e-12}, executor, control);
+      train_path_svm(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::normalized,
+                     {.tolerance = 1e-12}, executor, control);
   EXPECT_EQ(result.fit.stop, Stop::interrupted);
   EXPECT_EQ(result.fit.passes, 2);
   EXPECT_LE(result.fit.oracle_calls, 2 * 30);  // none for a gap that nobody waits for
@@ -641,7 +644,7 @@ TEST(PathSvm, stops_when_asked_and_says_so) {
 TEST(PathSvm, byte_estimate_covers_the_weights) {
   const TinyProblem p = tiny_problem(12, 0.0, 30, 6, 14);
   const PathModel model(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::normalized);
-  EXPECT_GE(path_svm_memory(p.X, p.graph, p.alpha, {}, {}, 1).total(), model.num_bytes());
+  EXPECT_GE(path_svm_memory(p.X, p.graph, p.alpha, false, {}, {}, 1).total(), model.num_bytes());
 }
 
 }  // namespace

@@ -49,8 +49,9 @@ TEST(BoundedBcfw, path_svm_on_a_large_tree_reaches_the_optimum) {
   const TinyProblem p = tiny_problem(4500, 0.0, 40, 8, 3);
   Executor executor(2);
   RunControl control;
-  const PathSvmResult result = train_path_svm(p.X, p.leaf_of_row, p.graph, p.alpha,
-                                              {.C = 0.3, .tolerance = 1e-4}, executor, control);
+  const PathSvmResult result =
+      train_path_svm(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::normalized,
+                     {.C = 0.3, .tolerance = 1e-4}, executor, control);
   EXPECT_EQ(result.fit.stop, Stop::converged);
   const PathModel plain(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::normalized);
   const StructuredFit expected =

@@ -64,7 +64,7 @@ TEST_P(LabelSetOracle, argmax_equals_enumeration_of_the_label_sets) {
 
 TEST_P(LabelSetOracle, the_relaxed_maximum_bounds_the_exact_one_and_meets_it_on_trees) {
   const LabelSetModel relaxed(problem_.X, leaves_, problem_.graph, problem_.alpha, false,
-                              LabelSetMaximum::relaxed);
+                              Inference::relaxed);
   LabelSetModel::Workspace workspace;
   for (std::size_t i = 0; i < model_.num_examples(); ++i) {
     const auto exact = model_.oracle(i, {w_, 0.5}, workspace_);
@@ -85,7 +85,7 @@ TEST_P(LabelSetOracle, the_relaxed_maximum_bounds_the_exact_one_and_meets_it_on_
 }
 
 TEST_P(LabelSetOracle, an_approximate_answer_is_attained_and_its_bound_covers_the_best) {
-  for (const auto maximum : {LabelSetMaximum::exact, LabelSetMaximum::relaxed}) {
+  for (const auto maximum : {Inference::exact, Inference::relaxed}) {
     const LabelSetModel model(problem_.X, leaves_, problem_.graph, problem_.alpha, false, maximum);
     LabelSetModel::Workspace workspace;
     for (std::size_t i = 0; i < model.num_examples(); ++i) {
@@ -197,7 +197,7 @@ struct LeavesOfTwo {
     X.append_row(std::vector<FeatureId>{0}, std::vector<float>{1});
     sets.append(std::vector<LabelId>{3});
   }
-  LabelSetModel model(LabelSetMaximum maximum) const {
+  LabelSetModel model(Inference maximum) const {
     return LabelSetModel(X, sets, graph, alpha, false, maximum);
   }
   static std::vector<float> weights(const LabelSetModel& model) {
@@ -210,7 +210,7 @@ struct LeavesOfTwo {
 
 TEST(LabelSetModel, a_search_without_a_branch_limit_proves_its_answer) {
   const LeavesOfTwo p;
-  const LabelSetModel model = p.model(LabelSetMaximum::exact);
+  const LabelSetModel model = p.model(Inference::exact);
   const std::vector<float> w = LeavesOfTwo::weights(model);
   LabelSetModel::Workspace workspace;
   for (const double factor : {1.0, 1e30, std::numeric_limits<double>::infinity()}) {
@@ -224,8 +224,8 @@ TEST(LabelSetModel, a_search_without_a_branch_limit_proves_its_answer) {
 
 TEST(LabelSetModel, the_relaxed_maximum_takes_shares_where_they_are_worth_more) {
   const LeavesOfTwo p;
-  const LabelSetModel exact = p.model(LabelSetMaximum::exact);
-  const LabelSetModel relaxed = p.model(LabelSetMaximum::relaxed);
+  const LabelSetModel exact = p.model(Inference::exact);
+  const LabelSetModel relaxed = p.model(Inference::relaxed);
   const std::vector<float> w = LeavesOfTwo::weights(exact);
   LabelSetModel::Workspace workspace;
   const auto best = exact.oracle(0, {w, 1.0}, workspace).argmax(1.0, 0.0);

@@ -28,8 +28,8 @@ SharedNormSvmResult train(const TinyProblem& p, const SharedNormSvmOptions& opti
 double value_at(const TinyProblem& p, std::span<const double> alpha, double C) {
   Executor executor(1);
   RunControl control;
-  return train_path_svm(p.X, p.leaf_of_row, p.graph, alpha,
-                        {.task_loss = "zero-one", .C = C, .tolerance = 1e-6}, executor, control)
+  return train_path_svm(p.X, p.leaf_of_row, p.graph, alpha, TaskLoss::zero_one,
+                        {.C = C, .tolerance = 1e-6}, executor, control)
       .fit.primal;
 }
 
@@ -97,7 +97,7 @@ TEST(SharedNormSvm, same_bits_on_1_2_and_5_threads) {
 
 TEST(SharedNormSvm, losses_that_depend_on_alpha_are_refused) {
   const TinyProblem p = tiny_problem(5, 0.0, 4, 3, 1);
-  EXPECT_THAT([&] { train(p, {.task_loss = "normalized"}); },
+  EXPECT_THAT([&] { train(p, {.task_loss = TaskLoss::normalized}); },
               ::testing::ThrowsMessage<InvalidOption>(
                   ::testing::HasSubstr("task_loss is 'normalized', but must be one of")));
 }

@@ -144,7 +144,7 @@ TEST(Structured, bcfw_reaches_a_gap_of_a_thousandth_on_handwritten_words) {
   EXPECT_TRUE(bcfw.certified);
   EXPECT_LE(bcfw.relative_gap, 1e-3);
   EXPECT_LE(bcfw.passes, 100);
-  options.solver = "cutting-plane";
+  options.solver = StructuredSolver::cutting_plane;
   const StructuredFit planes = fit_chain(data, options, executor, control).fit;
   EXPECT_EQ(planes.stop, Stop::converged);
   EXPECT_NEAR(planes.primal, bcfw.primal, 2e-3 * bcfw.primal);

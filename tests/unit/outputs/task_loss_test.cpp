@@ -85,14 +85,5 @@ TEST(PathLoss, leaves_only_weights_make_every_mistake_cost_sqrt_two) {
   }
 }
 
-TEST(TaskLoss, names_parse_back_and_others_throw) {
-  for (const TaskLoss loss : {TaskLoss::hamming, TaskLoss::normalized, TaskLoss::zero_one}) {
-    EXPECT_EQ(parse_task_loss(to_string(loss)), loss);
-  }
-  EXPECT_THAT([] { parse_task_loss("hinge"); },
-              ThrowsMessage<InvalidOption>(
-                  HasSubstr("'hinge', but must be hamming, normalized or zero-one")));
-}
-
 }  // namespace
 }  // namespace margrove

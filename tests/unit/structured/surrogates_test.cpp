@@ -186,14 +186,14 @@ TEST(Surrogates, parameters_out_of_range_throw) {
 
 TEST(Surrogates, names_go_there_and_back) {
   for (const auto* name : {"margin", "slack", "generalised:0.5,1.25", "beta:0.25", "log", "prob",
-                           "prob-convex", "micro-f1"}) {
-    EXPECT_EQ(to_string(parse_surrogate(name)), name);
+                           "prob-convex", "micro-f1", "normalized-difference"}) {
+    EXPECT_EQ(AnySurrogate::parse(name).to_text(), name);
   }
   for (const auto* name : {"", "slac", "beta", "margin:1", "generalised:1"}) {
-    EXPECT_EQ(message_of([&] { parse_surrogate(name); }),
+    EXPECT_EQ(message_of([&] { AnySurrogate::parse(name); }),
               concat("option surrogate is '", name,
                      "', but must be one of margin, slack, generalised:BETA,A, beta:BETA, log, "
-                     "prob, prob-convex, micro-f1"));
+                     "prob, prob-convex, micro-f1, normalized-difference"));
   }
 }
 

@@ -1,0 +1,58 @@
+#pragma once
+// One run of block-coordinate Frank-Wolfe, with its start and the state that it leaves.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "structured/bcfw.hpp"
+#include "structured/structured_training.hpp"
+
+namespace margrove {
+
+/// The dual variables, which belong to the examples and their true labellings.
+template <class Labelling, class Problem>
+struct BcfwState {
+  Problem problem;
+  std::string surrogate;
+  std::vector<Labelling> truths;
+  double C = 0;
+  std::vector<ActiveSet<Labelling>> sets;
+};
+
+template <StructuredModel Model>
+std::vector<typename Model::Labelling> truths_of(const Model& model) {
+  std::vector<typename Model::Labelling> truths;
+  for (std::size_t i = 0; i < model.num_examples(); ++i) truths.push_back(model.truth(i));
+  return truths;
+}
+
+/// The surrogate is `psi` and the search `search`, whatever the options say. A state of other
+/// examples, labellings, surrogates or problems says nothing here: the run then starts at zero.
+template <StructuredModel Model, AffineSurrogate Psi, class Search, class Problem>
+StructuredResult train_by_bcfw(const Model& model, const Psi& psi, const Search& search,
+                               const StructuredTraining& training,
+                               const StructuredInputs<Model, Problem>& inputs, Executor& executor,
+                               RunControl& control) {
+  using State = BcfwState<typename Model::Labelling, Problem>;
+  const std::string surrogate = training.surrogate.to_text();
+  Bcfw run(model, psi, search, training.bcfw(), executor, control, inputs.example_weights);
+  const auto* start = inputs.continuation.template start_as<State>();
+  if (start != nullptr && start->problem == inputs.problem && start->surrogate == surrogate &&
+      start->truths == truths_of(model)) {
+    run.warm_start(start->sets, training.C / start->C);
+  } else if constexpr (EvaluatingOracle<OracleOf<Model>>) {
+    if (inputs.dual_start) run.start_from(inputs.dual_start(training.C));
+  }
+  StructuredResult result;
+  result.fit = run.run();
+  result.weights = run.take_weights();
+  if (inputs.continuation.keep) {
+    result.state = std::make_shared<FitState>(
+        State{inputs.problem, surrogate, truths_of(model), training.C, run.take_active()});
+  }
+  return result;
+}
+
+}  // namespace margrove
