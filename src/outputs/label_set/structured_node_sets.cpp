@@ -5,8 +5,8 @@
 namespace margrove {
 
 StructuredWeights fit_node_sets(const CsrView& X, std::span<const std::vector<NodeId>> leaves,
-                               const LabelGraph& graph, const StructuredOptions& options,
-                               Executor& executor, RunControl& control) {
+                                const LabelGraph& graph, const StructuredOptions& options,
+                                Executor& executor, RunControl& control) {
   require_hamming(options);
   return train_structured(NodeSetModel(X, leaves, graph), options.training(), executor, control);
 }

@@ -26,7 +26,8 @@ GradedRows read(const std::string& path, const OrdinalSvmOptions& options) {
 TrainResult train(const OrdinalSvmOptions& options, const GradedRows& rows, const std::string&,
                   Executor& executor, RunControl& control) {
   require_hamming(options);
-  StructuredWeights fit = train_structured(OrdinalModel(rows), options.training(), executor, control);
+  StructuredWeights fit =
+      train_structured(OrdinalModel(rows), options.training(), executor, control);
   TrainResult result;
   result.report = to_report(fit.fit);
   result.predictor = std::make_unique<OrdinalPredictor>(

@@ -189,8 +189,8 @@ TEST(TrainStructured, automatic_solver_and_search_follow_from_the_surrogate) {
     return chosen_solver(StructuredSolver::automatic, AnySurrogate::parse(name));
   };
   const auto search_of = [](const char* name, const OracleAbilities& oracle) {
-    return chosen_search(StructuredSearch::automatic, AnySurrogate::parse(name), StructuredSolver::sgd,
-                         oracle);
+    return chosen_search(StructuredSearch::automatic, AnySurrogate::parse(name),
+                         StructuredSolver::sgd, oracle);
   };
   EXPECT_EQ(solver_of("margin"), StructuredSolver::bcfw);
   EXPECT_EQ(solver_of("normalized-difference"), StructuredSolver::bcfw);
@@ -339,11 +339,11 @@ TEST(TrainStructured, label_sets_refuse_what_needs_all_of_them) {
             "with the task "
             "loss, so that all labellings must be looked at; this type of output has "
             "too many");
-  EXPECT_EQ(
-      message({.surrogate = SlackRescaling{}, .search = StructuredSearch::enumeration}, Inference::exact),
-      "option search is 'enumeration', but this type of output has too "
-      "many labellings to "
-      "look at all of them; use convex-hull");
+  EXPECT_EQ(message({.surrogate = SlackRescaling{}, .search = StructuredSearch::enumeration},
+                    Inference::exact),
+            "option search is 'enumeration', but this type of output has too "
+            "many labellings to "
+            "look at all of them; use convex-hull");
   EXPECT_EQ(message({.surrogate = SlackRescaling{}}, Inference::relaxed),
             "option inference is 'relaxed', which serves margin rescaling "
             "only, but surrogate is "
