@@ -33,7 +33,7 @@ LossFront::LossFront(const LabelGraph& tree) : num_nodes_(tree.num_nodes()) {
 }
 
 std::span<const double> LossFront::solve(std::span<const double> scores, std::span<const NodeId> t,
-                                         Workspace& workspace) const {
+                                         Workspace& workspace, std::span<const char> counts) const {
   require(scores.size() == num_nodes_, "loss front: scores has ", scores.size(),
           " entries, but must have one per node, ", num_nodes_);
   auto& w = workspace;
@@ -41,10 +41,8 @@ std::span<const double> LossFront::solve(std::span<const double> scores, std::sp
   w.how_.resize(num_nodes_);
   w.without_.assign(num_nodes_ + std::size_t{1}, 0);
   w.is_wrong_.assign(num_nodes_, 1);
-  for (const NodeId n : t) {
-    w.without_[n] = 1;
-    w.is_wrong_[n] = 0;
-  }
+  if (!counts.empty()) w.is_wrong_.assign(counts.begin(), counts.end());
+  for (const NodeId n : t) std::swap(w.without_[n], w.is_wrong_[n]);
   for (const NodeId n : order_) {
     const std::uint32_t is_wrong = w.is_wrong_[n];
     if (children(n).empty()) {

@@ -21,7 +21,7 @@ class LossFront {
     friend class LossFront;
     std::vector<std::vector<double>> with_;        // node -> by loss in D(n), n chosen
     std::vector<std::uint32_t> without_;           // node -> loss in D(n), n left out
-    std::vector<std::uint32_t> is_wrong_;          // node -> 1 if not in t
+    std::vector<std::uint32_t> is_wrong_;          // node -> 1 if it counts and is not in t
     std::vector<std::vector<std::uint32_t>> how_;  // child -> by loss of it and its lower siblings
     std::vector<double> front_, merged_, next_;
   };
@@ -33,9 +33,10 @@ class LossFront {
   std::uint32_t num_nodes() const { return num_nodes_; }
 
   /// result[g]: the largest score at loss g, -infinity where no label set has this loss. t:
-  /// ascending nodes. Refers to the workspace until the next call.
+  /// ascending nodes. counts: which nodes the loss counts, one per node; empty: all. Refers to the
+  /// workspace until the next call.
   std::span<const double> solve(std::span<const double> scores, std::span<const NodeId> t,
-                                Workspace& workspace) const;
+                                Workspace& workspace, std::span<const char> counts = {}) const;
   /// A label set that has it, ascending; the loss must have one. Ties leave lower siblings the
   /// smaller part of the loss.
   void collect(std::uint32_t loss, const Workspace& workspace, std::vector<NodeId>& nodes) const;

@@ -34,8 +34,8 @@ PathSvmResult fit(const PathPlan& plan, Executor& executor, RunControl& control)
                           plan.rows.weights, plan.continuation);
   }
   return train_label_set_svm(plan.rows.X, leaves.sets, leaves.tree.graph, plan.alpha,
-                             plan.inference, plan.solver, executor, control, plan.rows.weights,
-                             plan.continuation);
+                             {.inference = plan.inference}, plan.solver, executor, control,
+                             plan.rows.weights, plan.continuation);
 }
 
 TrainResult train(const PathPlan& plan, Executor& executor, RunControl& control) {

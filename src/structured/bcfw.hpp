@@ -198,6 +198,7 @@ class Bcfw {
       blocks_.load_margins(i, oracle);
     } else {
       if constexpr (SteppingOracle<OracleOf<Model>>) {
+        if (!blocks_.model().takes_steps()) return blocks_.load_margins(i);
         const auto oracle = blocks_.oracle(i, blocks_.weights(), 0);
         for (const auto& y : steps_from_heaviest(oracle, set, truth, blocks_.budget(i))) {
           if (!set.contains(y)) blocks_.admit(i, oracle.evaluate(y));

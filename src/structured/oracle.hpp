@@ -59,7 +59,8 @@ concept NeighbourOracle =
 /// Optional: labellings that lie on the way from a known one with weight in the dual to where each
 /// of its parts would go alone: those that differ in the parts which ask for most of the weight
 /// come first, the others join them. A mixture of these moves every part by an amount of its own,
-/// for which oracles, whose answers change many parts at once, take many calls.
+/// for which oracles, whose answers change many parts at once, take many calls. The model says by a
+/// member takes_steps() whether they pay for it.
 template <class O>
 concept SteppingOracle =
     EvaluatingOracle<O> && requires(const O& oracle, double w_m, double w_g, const O::Labelling& y,

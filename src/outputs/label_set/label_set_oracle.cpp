@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "hierarchy/graph_operations.hpp"
 #include "margrove/errors.hpp"
@@ -30,17 +31,19 @@ double sum_of_differences(const NodeShares& y, const NodeShares& z, std::span<co
 
 LabelSetModel::LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row,
                              const LabelGraph& graph, std::span<const double> alpha,
-                             bool all_features, Inference kind)
+                             bool all_features, LabelSetTask task)
     : scorer_(X, graph, alpha, all_features),
       inference_(graph),
-      kind_(kind),
+      task_(task),
       alpha_(alpha.begin(), alpha.end()),
-      leaf_(graph.num_nodes(), 0.0),
+      counts_(graph.num_nodes(), task.loss == LabelSetLoss::nodes ? 1.0 : 0.0),
       leaves_(graph.leaves().begin(), graph.leaves().end()),
       above_(ancestor_sets(graph)) {
   require(leaves_of_row.num_rows() == X.num_rows(), "label set model: ", leaves_of_row.num_rows(),
           " label sets, but must be one per row of X, ", X.num_rows());
-  for (const NodeId leaf : leaves_) leaf_[leaf] = 1.0;
+  if (graph.is_tree()) rankings_.emplace(graph);
+  for (const NodeId leaf : leaves_) counts_[leaf] = 1.0;
+  counts_as_bits_.assign(counts_.begin(), counts_.end());
   for (NodeId n = 0; n < graph.num_nodes(); ++n) {
     if (scorer_.column(n) == NodeScorer::kNoColumn) alpha_[n] = 0.0;  // no part of any difference
   }
@@ -62,7 +65,7 @@ LabelSetModel::LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row,
 
 LabelSetModel::Oracle LabelSetModel::oracle(std::size_t i, ScaledWeights w, Workspace& ws) const {
   scorer_.scores(i, w, ws.node_scores);
-  ws.scores.assign(leaf_.size(), 0.0);
+  ws.scores.assign(counts_.size(), 0.0);
   for (std::uint32_t c = 0; c < scorer_.num_columns(); ++c) {
     ws.scores[scorer_.node(c)] = static_cast<double>(ws.node_scores[c]);
   }
@@ -74,18 +77,31 @@ LabelSetModel::Oracle LabelSetModel::oracle(std::size_t i, ScaledWeights w, Work
   return oracle;
 }
 
-// Of all nodes, so that sum over y of rewards = w_m f(x, y) + w_g g(y) - w_g (leaves of y_i).
+// Of all nodes, so that sum over y of rewards = w_m f(x, y) + w_g g(y) - w_g g(no node).
 void LabelSetModel::Oracle::load_rewards(double w_m, double w_g) const {
   Workspace& ws = *workspace_;
   ws.rewards.resize(ws.scores.size());
-  for (std::size_t n = 0; n < ws.scores.size(); ++n) ws.rewards[n] = w_m * ws.scores[n];
-  for (const NodeId leaf : model_->leaves_) ws.rewards[leaf] += w_g;
+  for (std::size_t n = 0; n < ws.scores.size(); ++n) {
+    ws.rewards[n] = w_m * ws.scores[n] + w_g * model_->counts_[n];
+  }
   for (const NodeId n : model_->truth_[example_].nodes) {
-    ws.rewards[n] -= 2 * w_g * model_->leaf_[n];
+    ws.rewards[n] -= 2 * w_g * model_->counts_[n];
   }
 }
 
+// A weight of 0 becomes one so small that it only decides ties; losses are whole numbers.
+std::pair<double, double> LabelSetModel::Oracle::with_ties_broken(double w_m, double w_g) const {
+  if (w_m == 0.0) {
+    double total = 1.0;
+    for (const double score : workspace_->scores) total += std::abs(score);
+    w_m = w_g / (4.0 * total);
+  }
+  if (w_g == 0.0) w_g = 1e-10 * w_m;
+  return {w_m, w_g};
+}
+
 Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::argmax(double w_m, double w_g) const {
+  std::tie(w_m, w_g) = with_ties_broken(w_m, w_g);
   return approximate_argmax(w_m, w_g, {}).candidate;
 }
 
@@ -94,12 +110,12 @@ BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::approximate_ar
   load_rewards(w_m, w_g);
   Workspace& ws = *workspace_;
   double num_true = 0;
-  for (const NodeId n : model_->truth_[example_].nodes) num_true += model_->leaf_[n];
+  for (const NodeId n : model_->truth_[example_].nodes) num_true += model_->counts_[n];
   const double constant = w_g * num_true - w_m * truth_score_;
   SearchGoal of_sums = goal;
   of_sums.floor -= constant;
   Labelling y;
-  if (model_->kind_ == Inference::exact) {
+  if (model_->task_.inference == Inference::exact) {
     // Near the optimum many label sets are nearly tied, and proofs take seconds.
     const double usual = std::max(12.0, 100'000.0 / static_cast<double>(ws.rewards.size()));
     const auto most_branches =
@@ -117,6 +133,51 @@ BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::approximate_ar
     if (!found.integral) y.shares.push_back(std::min(ws.z[n], 1.0));
   }
   return {evaluate(y), found.bound + constant};
+}
+
+std::vector<Candidate<LabelSetModel::Labelling>> LabelSetModel::Oracle::k_best(double w_m,
+                                                                               double w_g,
+                                                                               int k) const {
+  std::tie(w_m, w_g) = with_ties_broken(w_m, w_g);
+  load_rewards(w_m, w_g);
+  Workspace& ws = *workspace_;
+  const RankedLabelSets& ranked = model_->rankings_->ranked;
+  ranked.start(ws.rewards, ws.ranking);
+  std::vector<Candidate<Labelling>> best;
+  Labelling y;
+  while (best.size() < static_cast<std::size_t>(k) && ranked.next(ws.ranking, y.nodes)) {
+    best.push_back(evaluate(y));
+  }
+  return best;
+}
+
+std::optional<Candidate<LabelSetModel::Labelling>> LabelSetModel::Oracle::argmax_without(
+    double w_m, double w_g, std::span<const Labelling> banned) const {
+  std::tie(w_m, w_g) = with_ties_broken(w_m, w_g);
+  load_rewards(w_m, w_g);
+  Workspace& ws = *workspace_;
+  const RankedLabelSets& ranked = model_->rankings_->ranked;
+  ranked.start(ws.rewards, ws.ranking);
+  Labelling y;
+  while (ranked.next(ws.ranking, y.nodes)) {
+    if (std::find(banned.begin(), banned.end(), y) == banned.end()) return evaluate(y);
+  }
+  return std::nullopt;
+}
+
+std::span<const double> LabelSetModel::Oracle::loss_front() const {
+  Workspace& ws = *workspace_;
+  const auto front = model_->rankings_->front.solve(ws.scores, model_->truth_[example_].nodes,
+                                                    ws.front, model_->counts_as_bits_);
+  ws.front_margins.assign(front.begin(), front.end());
+  for (double& m : ws.front_margins) m -= truth_score_;
+  return ws.front_margins;
+}
+
+Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::at_loss(std::uint32_t g) const {
+  Labelling y;
+  model_->rankings_->front.collect(g, workspace_->front, y.nodes);
+  return evaluate(y);
 }
 
 // The parts are leaves: one that is not in y comes with what is missing above it, one that is takes
@@ -190,7 +251,7 @@ Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::evaluate(const Labell
 }
 
 double LabelSetModel::task_loss(const Labelling& y, const Labelling& z) const {
-  return sum_of_differences(y, z, leaf_, [](double d) { return std::fabs(d); });
+  return sum_of_differences(y, z, counts_, [](double d) { return std::fabs(d); });
 }
 
 double LabelSetModel::alpha_distance(const Labelling& y, const Labelling& z) const {

@@ -2,13 +2,21 @@
 // Multi-label classification below a label graph as a structured model: a labelling is the union y
 // of A(l) over a non-empty set of leaves, with
 //   f(x, y) = sum over n in y of sqrt(alpha_n) W_n · x,
-// and the task loss counts the leaves on which y and y_i differ, so that it decomposes over nodes.
+// and the task loss counts the leaves, or the nodes, on which y and y_i differ, so that it
+// decomposes over nodes. Exact on trees (O(nodes)) and on DAGs
+// (label_sets/label_set_inference.hpp); the k best and the best of every loss on trees only.
 
+#include <compare>
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "hierarchy/graph_operations.hpp"
 #include "label_sets/label_set_inference.hpp"
+#include "label_sets/loss_front.hpp"
+#include "label_sets/ranked_label_sets.hpp"
 #include "margrove/csr_matrix.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/label_graph.hpp"
@@ -23,7 +31,24 @@ struct NodeShares {
   std::vector<NodeId> nodes;   // with a share > 0, ascending
   std::vector<double> shares;  // in (0, 1]; empty: all 1
   double share(std::size_t k) const { return shares.empty() ? 1.0 : shares[k]; }
-  bool operator==(const NodeShares&) const = default;
+  auto operator<=>(const NodeShares&) const = default;
+};
+
+/// On which nodes two label sets that differ pay 1.
+enum class LabelSetLoss { leaves, nodes };
+
+/// What is maximised over label sets.
+struct LabelSetTask {
+  Inference inference = Inference::exact;
+  LabelSetLoss loss = LabelSetLoss::leaves;
+  bool operator==(const LabelSetTask&) const = default;
+};
+
+/// What of a label tree stands beside LabelSetInference.
+struct TreeRankings {
+  explicit TreeRankings(const LabelGraph& tree) : ranked(tree), front(tree) {}
+  RankedLabelSets ranked;
+  LossFront front;
 };
 
 class LabelSetModel {
@@ -35,25 +60,40 @@ class LabelSetModel {
     std::vector<double> scores, rewards, z;  // one per node
     std::vector<std::uint32_t> count;        // one per node: chosen leaves below it
     LabelSetInference::Workspace inference;
+    RankedLabelSets::Workspace ranking;
+    LossFront::Workspace front;
+    std::vector<double> front_margins;
     NodeScorer::Scratch scratch;
   };
 
-  /// Exact for the kind of maximum. Ties at w_m = 0 or w_g = 0 go where LabelSetInference takes
-  /// them.
+  /// Exact for the kind of maximum.
   class Oracle {
    public:
     using Labelling = NodeShares;
+    /// Up to so many nodes the best label sets of all losses are affordable: O(nodes^2).
+    static constexpr std::uint32_t kMaxFrontNodes = 2000;
+
     Candidate<Labelling> argmax(double w_m, double w_g) const;
     BoundedCandidate<Labelling> approximate_argmax(double w_m, double w_g,
                                                    const SearchGoal& goal) const;
     void steps(double w_m, double w_g, const Labelling& y, double weight,
                std::vector<Labelling>& steps) const;
+    /// On trees.
+    bool has_k_best() const { return model_->rankings_.has_value(); }
+    std::vector<Candidate<Labelling>> k_best(double w_m, double w_g, int k) const;
+    std::optional<Candidate<Labelling>> argmax_without(double w_m, double w_g,
+                                                       std::span<const Labelling> banned) const;
+    /// On trees of up to kMaxFrontNodes nodes.
+    bool has_loss_front() const { return has_k_best() && model_->counts_.size() <= kMaxFrontNodes; }
+    std::span<const double> loss_front() const;
+    Candidate<Labelling> at_loss(std::uint32_t g) const;
     Candidate<Labelling> truth() const;
     Candidate<Labelling> evaluate(const Labelling& y) const;
 
    private:
     friend class LabelSetModel;
     void load_rewards(double w_m, double w_g) const;
+    std::pair<double, double> with_ties_broken(double w_m, double w_g) const;
     const LabelSetModel* model_ = nullptr;
     std::size_t example_ = 0;
     Workspace* workspace_ = nullptr;
@@ -64,8 +104,7 @@ class LabelSetModel {
   /// X, refers to nothing. Throws InvalidInput naming the row without a label or whose label is not
   /// a leaf, and on sizes or weights that do not fit.
   LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row, const LabelGraph& graph,
-                std::span<const double> alpha, bool all_features = false,
-                Inference kind = Inference::exact);
+                std::span<const double> alpha, bool all_features = false, LabelSetTask task = {});
 
   std::size_t num_examples() const { return scorer_.num_rows(); }
   std::size_t num_weights() const { return scorer_.num_weights(); }
@@ -86,6 +125,8 @@ class LabelSetModel {
                        std::span<float> w) const;
 
   const NodeScorer& scorer() const { return scorer_; }
+  /// Where only leaves count, as many of them are nearly tied then.
+  bool takes_steps() const { return task_.loss == LabelSetLoss::leaves; }
 
  private:
   double task_loss(const Labelling& y, const Labelling& z) const;
@@ -93,9 +134,11 @@ class LabelSetModel {
 
   NodeScorer scorer_;
   LabelSetInference inference_;
-  Inference kind_;
+  std::optional<TreeRankings> rankings_;  // of a tree
+  LabelSetTask task_;
   std::vector<double> alpha_;
-  std::vector<double> leaf_;  // 1 at leaves, else 0
+  std::vector<double> counts_;        // 1 at nodes that the task loss counts, else 0
+  std::vector<char> counts_as_bits_;  // the same
   std::vector<NodeId> leaves_;
   AncestorSets above_;
   std::vector<Labelling> truth_;

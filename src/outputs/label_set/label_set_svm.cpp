@@ -6,19 +6,21 @@ namespace margrove {
 
 PathSvmResult train_label_set_svm(const CsrView& X, const LabelSets& leaves_of_row,
                                   const LabelGraph& graph, std::span<const double> alpha,
-                                  Inference inference, const StructuredTraining& training,
+                                  LabelSetTask task, const StructuredTraining& training,
                                   Executor& executor, RunControl& control,
                                   std::span<const double> row_weights,
                                   const Continuation& continuation) {
-  require<InvalidOption>(inference == Inference::exact || is<MarginRescaling>(training.surrogate),
-                         "option inference is 'relaxed', which serves margin rescaling only, but "
-                         "surrogate is ",
-                         training.surrogate.to_text());
+  require<InvalidOption>(
+      task.inference == Inference::exact || is<MarginRescaling>(training.surrogate),
+      "option inference is 'relaxed', which serves margin rescaling only, but "
+      "surrogate is ",
+      training.surrogate.to_text());
   const LabelSetModel model(X, leaves_of_row, graph, alpha, keeps_sums(training, continuation),
-                            inference);
+                            task);
   // Fractional duals would be no labellings of the exact problem, so that inference is part of it.
-  const HierarchyProblem problem{
-      .graph = graph, .alpha = {alpha.begin(), alpha.end()}, .inference = inference};
+  const HierarchyProblem problem{.graph = graph,
+                                 .alpha = {alpha.begin(), alpha.end()},
+                                 .is_relaxed = task.inference == Inference::relaxed};
   const StructuredInputs<LabelSetModel, HierarchyProblem> inputs{
       .example_weights = row_weights, .continuation = continuation, .problem = problem};
   StructuredResult trained = train_structured(model, training, executor, control, inputs);

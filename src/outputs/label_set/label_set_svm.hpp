@@ -5,8 +5,9 @@
 //   m_i(y) = f(x_i, y) - f(x_i, y_i),
 //   f(x, y) = sum over n in y of sqrt(alpha_n) W_n · x,
 //
-// y over the unions of A(l) of non-empty sets of leaves, L the leaves; or, for margin rescaling,
-// over the linear relaxation of these sets, f and the loss extended linearly (NHSVM, section 5).
+// y over the unions of A(l) of non-empty sets of leaves, L the leaves or all nodes; or, for margin
+// rescaling, over the linear relaxation of these sets, f and the loss extended linearly (NHSVM,
+// section 5).
 
 #include <span>
 
@@ -19,11 +20,11 @@
 namespace margrove {
 
 /// leaves_of_row[i]: the leaves of row i, one or more. Otherwise as train_path_svm; memory too. The
-/// gap is that of the problem with the chosen maximum. Throws InvalidOption for a surrogate other
-/// than margin with the relaxed maximum.
+/// gap is that of the problem of `task`. Throws InvalidOption for a surrogate other than margin
+/// with relaxed inference.
 PathSvmResult train_label_set_svm(const CsrView& X, const LabelSets& leaves_of_row,
                                   const LabelGraph& graph, std::span<const double> alpha,
-                                  Inference inference, const StructuredTraining& training,
+                                  LabelSetTask task, const StructuredTraining& training,
                                   Executor& executor, RunControl& control,
                                   std::span<const double> row_weights = {},
                                   const Continuation& continuation = {});

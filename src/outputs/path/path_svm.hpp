@@ -33,7 +33,7 @@ struct HierarchyProblem {
   std::vector<double> alpha;
   TaskLoss loss = TaskLoss::hamming;
   std::vector<double> costs = {};  // of a cost matrix
-  Inference inference = Inference::exact;
+  bool is_relaxed = false;         // over fractional label sets
   bool operator==(const HierarchyProblem&) const = default;
 };
 

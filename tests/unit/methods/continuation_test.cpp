@@ -94,8 +94,8 @@ TEST(Continuation, label_sets_start_at_their_duals_too) {
   Executor executor(1);
   RunControl control;
   const auto fit_sets = [&](const Continuation& continuation) {
-    return train_label_set_svm(p.X, sets, p.graph, p.alpha, Inference::exact,
-                               {.C = 1.0, .tolerance = 1e-5}, executor, control, {}, continuation);
+    return train_label_set_svm(p.X, sets, p.graph, p.alpha, {}, {.C = 1.0, .tolerance = 1e-5},
+                               executor, control, {}, continuation);
   };
   const PathSvmResult first = fit_sets({.keep = true});
   const PathSvmResult again = fit_sets({.start = first.state.get()});
@@ -112,7 +112,7 @@ TEST(Continuation, fractional_label_sets_are_no_start_of_the_exact_problem) {
     RunControl control;
     constexpr auto exact = Inference::exact, relaxed = Inference::relaxed;
     const auto fit_sets = [&](Inference maximum, const Continuation& continuation) {
-      return train_label_set_svm(p.X, sets, p.graph, p.alpha, maximum,
+      return train_label_set_svm(p.X, sets, p.graph, p.alpha, {maximum},
                                  {.C = 1.0, .tolerance = 1e-5}, executor, control, {},
                                  continuation);
     };

@@ -431,9 +431,8 @@ TEST(LabelSetSvm, reaches_the_optimum_over_all_label_sets) {
     const double best = testing::reference_set_optimum(
         p, all, truth, budgets, loss, [](const auto&, const auto&) { return 1.0; });
     RunControl control;
-    const PathSvmResult result =
-        train_label_set_svm(p.X, leaves, p.graph, p.alpha, Inference::exact,
-                            {.C = 0.4, .tolerance = 1e-6}, executor, control);
+    const PathSvmResult result = train_label_set_svm(
+        p.X, leaves, p.graph, p.alpha, {}, {.C = 0.4, .tolerance = 1e-6}, executor, control);
     EXPECT_EQ(result.fit.stop, Stop::converged);
     EXPECT_NEAR(result.fit.primal, best, 3e-6 * best) << "seed " << seed;
   }
@@ -446,7 +445,7 @@ TEST(LabelSetSvm, relaxed_training_bounds_exact_training_and_is_the_same_on_tree
     const LabelSets leaves = testing::random_leaf_sets(p, 3);
     const auto fit = [&](Inference maximum) {
       RunControl control;
-      return train_label_set_svm(p.X, leaves, p.graph, p.alpha, maximum,
+      return train_label_set_svm(p.X, leaves, p.graph, p.alpha, {maximum},
                                  {.C = 1.0, .tolerance = 1e-6}, executor, control)
           .fit;
     };
@@ -469,7 +468,7 @@ TEST(LabelSetSvm, same_bits_on_1_2_and_5_threads) {
       Executor executor(threads);
       RunControl control;
       const WeightMatrix weights =
-          train_label_set_svm(p.X, leaves, p.graph, p.alpha, maximum, {}, executor, control)
+          train_label_set_svm(p.X, leaves, p.graph, p.alpha, {maximum}, {}, executor, control)
               .weights;
       if (threads == 1) expected = weights;
       ASSERT_EQ(weights.is_dense(), expected.is_dense());
@@ -495,7 +494,7 @@ TEST(LabelSetSvm, approximate_searches_reach_what_exact_ones_do) {
       SCOPED_TRACE(seed);
       const TinyProblem p = tiny_problem(60, 0.7, 40, 8, seed);
       const LabelSets leaves = testing::random_leaf_sets(p, seed);
-      const LabelSetModel model(p.X, leaves, p.graph, p.alpha, false, maximum);
+      const LabelSetModel model(p.X, leaves, p.graph, p.alpha, false, {maximum});
       for (const bool averaging : {false, true}) {
         const double tolerance = averaging ? 1e-2 : 1e-4;
         const BcfwOptions options{.C = 0.5, .tolerance = tolerance, .averaging = averaging};

@@ -36,7 +36,7 @@ PathSvmResult train_sets(const TinyProblem& p, const LabelSets& sets, Inference 
                          std::span<const double> row_weights = {}) {
   Executor executor(1);
   RunControl control;
-  return train_label_set_svm(p.X, sets, p.graph, p.alpha, maximum, training, executor, control,
+  return train_label_set_svm(p.X, sets, p.graph, p.alpha, {maximum}, training, executor, control,
                              row_weights);
 }
 

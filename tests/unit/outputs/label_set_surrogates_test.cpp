@@ -1,4 +1,5 @@
-#include "outputs/label_set/node_sets.hpp"
+// Label sets of which every node counts, and what surrogates other than margin ask of them.
+#include "outputs/label_set/label_set_oracle.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,26 +14,36 @@
 namespace margrove {
 namespace {
 
-static_assert(StructuredModel<NodeSetModel> && EvaluatingOracle<NodeSetOracle> &&
-              KBestOracle<NodeSetOracle> && BanListOracle<NodeSetOracle> &&
-              LossFrontOracle<NodeSetOracle>);
+using SetOracle = LabelSetModel::Oracle;
+static_assert(StructuredModel<LabelSetModel> && EvaluatingOracle<SetOracle> &&
+              KBestOracle<SetOracle> && BanListOracle<SetOracle> && LossFrontOracle<SetOracle>);
+
+LabelSetModel model_of(const CsrMatrix& X, const std::vector<NodeId>& leaves,
+                       const LabelGraph& graph, LabelSetLoss loss) {
+  LabelSets sets;
+  sets.append(leaves);
+  const std::vector<double> alpha(graph.num_nodes(), 1.0);
+  return {X, sets, graph, alpha, false, {Inference::exact, loss}};
+}
 
 // Every union of A(l) over a non-empty set of leaves.
-std::vector<NodeSet> all_sets(const LabelGraph& graph) {
+std::vector<NodeShares> all_sets(const LabelGraph& graph) {
   const auto leaves = graph.leaves();
-  std::set<NodeSet> sets;
+  std::set<std::vector<NodeId>> sets;
   for (std::size_t bits = 1; bits < (std::size_t{1} << leaves.size()); ++bits) {
     std::set<NodeId> nodes;
     for (std::size_t k = 0; k < leaves.size(); ++k) {
       if (!((bits >> k) & 1U)) continue;
       for (const NodeId n : graph.ancestors(leaves[k])) nodes.insert(n);
     }
-    sets.insert(NodeSet(nodes.begin(), nodes.end()));
+    sets.insert({nodes.begin(), nodes.end()});
   }
-  return {sets.begin(), sets.end()};
+  std::vector<NodeShares> all;
+  for (const auto& nodes : sets) all.push_back({nodes, {}});
+  return all;
 }
 
-TEST(NodeSets, equal_enumeration_for_every_lambda_on_trees_and_dags) {
+TEST(LabelSetSurrogates, equal_enumeration_for_every_lambda_on_trees_and_dags) {
   Random random(1);
   for (int round = 0; round < 40; ++round) {
     SCOPED_TRACE(round);
@@ -50,16 +61,17 @@ TEST(NodeSets, equal_enumeration_for_every_lambda_on_trees_and_dags) {
     for (const NodeId leaf : graph.leaves()) {
       if (leaves.empty() || random.below(2)) leaves.push_back(leaf);
     }
-    const std::vector<std::vector<NodeId>> labels{leaves};
-    const NodeSetModel model(X, labels, graph);
+    const LabelSetLoss loss = round % 3 ? LabelSetLoss::nodes : LabelSetLoss::leaves;
+    const LabelSetModel model = model_of(X, leaves, graph, loss);
     const auto w = testing::random_weights(random, model.num_weights(), round % 5 ? 1.0 : 0.0);
-    NodeSetWorkspace workspace;
-    const NodeSet truth = model.truth(0);
+    LabelSetModel::Workspace workspace;
+    const std::vector<NodeId> truth = model.truth(0).nodes;
     const auto reference =
-        testing::enumerate(model, 0, {w}, all_sets(graph), [&](const NodeSet& y) {
+        testing::enumerate(model, 0, {w}, all_sets(graph), [&](const NodeShares& y) {
           double wrong = 0;
           for (NodeId n = 0; n < size; ++n) {
-            wrong += std::binary_search(y.begin(), y.end(), n) !=
+            if (loss == LabelSetLoss::leaves && !graph.is_leaf(n)) continue;
+            wrong += std::binary_search(y.nodes.begin(), y.nodes.end(), n) !=
                      std::binary_search(truth.begin(), truth.end(), n);
           }
           return std::pair(0.0, wrong);
@@ -79,37 +91,36 @@ LabelGraph small_tree() {
 }
 
 struct WithoutFront {
-  using Labelling = NodeSet;
-  const NodeSetOracle& oracle;
-  Candidate<NodeSet> argmax(double w_m, double w_g) const { return oracle.argmax(w_m, w_g); }
-  Candidate<NodeSet> truth() const { return oracle.truth(); }
-  std::optional<Candidate<NodeSet>> argmax_without(double w_m, double w_g,
-                                                   std::span<const NodeSet> banned) const {
+  using Labelling = NodeShares;
+  const SetOracle& oracle;
+  Candidate<NodeShares> argmax(double w_m, double w_g) const { return oracle.argmax(w_m, w_g); }
+  Candidate<NodeShares> truth() const { return oracle.truth(); }
+  std::optional<Candidate<NodeShares>> argmax_without(double w_m, double w_g,
+                                                      std::span<const NodeShares> banned) const {
     return oracle.argmax_without(w_m, w_g, banned);
   }
 };
 
 template <class O>
-SearchResult<NodeSet> search_anew(const ConvexHullSearch& search, const O& oracle,
-                                  const DynamicSurrogate& psi) {
-  LabelCache<NodeSet> cache;
+SearchResult<NodeShares> search_anew(const ConvexHullSearch& search, const O& oracle,
+                                     const DynamicSurrogate& psi) {
+  LabelCache<NodeShares> cache;
   return search(oracle, psi, cache);
 }
 
-TEST(NodeSets, convex_hull_search_is_exact_on_trees_under_slack_rescaling) {
+TEST(LabelSetSurrogates, convex_hull_search_is_exact_on_trees_under_slack_rescaling) {
   const LabelGraph graph = small_tree();
   int fractional = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const CsrMatrix X = testing::random_rows(random, 1, 4);
-    const std::vector<std::vector<NodeId>> labels{{5, 11}};
-    const NodeSetModel model(X, labels, graph);
+    const LabelSetModel model = model_of(X, {5, 11}, graph, LabelSetLoss::nodes);
     const auto w = testing::random_weights(random, model.num_weights(), 0.7);
-    NodeSetWorkspace workspace;
+    LabelSetModel::Workspace workspace;
     const auto oracle = model.oracle(0, {w}, workspace);
     double best = 0.0;
-    for (const NodeSet& y : all_sets(graph)) {
+    for (const NodeShares& y : all_sets(graph)) {
       const auto c = oracle.evaluate(y);
       best = std::max(best, SlackRescaling{}.value(c.m, c.g));
     }
@@ -127,46 +138,25 @@ TEST(NodeSets, convex_hull_search_is_exact_on_trees_under_slack_rescaling) {
   EXPECT_GT(fractional, 10);
 }
 
-TEST(NodeSets, on_dags_have_no_k_best_and_their_search_says_what_it_may_miss) {
+TEST(LabelSetSurrogates, on_dags_have_no_k_best_and_their_search_says_what_it_may_miss) {
   const std::vector<LabelEdge> edges{{0, 2}, {1, 2}, {1, 3}, {0, 4}};
   const LabelGraph graph = LabelGraph::build(5, edges);
   Random random(3);
   const CsrMatrix X = testing::random_rows(random, 1, 3);
-  const std::vector<std::vector<NodeId>> labels{{2}};
-  const NodeSetModel model(X, labels, graph);
+  const LabelSetModel model = model_of(X, {2}, graph, LabelSetLoss::nodes);
   const auto w = testing::random_weights(random, model.num_weights());
-  NodeSetWorkspace workspace;
+  LabelSetModel::Workspace workspace;
   const auto oracle = model.oracle(0, {w}, workspace);
   EXPECT_FALSE(has_k_best(oracle));
-  LabelCache<NodeSet> cache;
+  LabelCache<NodeShares> cache;
   const auto found = ConvexHullSearch{}(oracle, DynamicSurrogate(SlackRescaling{}), cache);
   double best = 0.0;
-  for (const NodeSet& y : all_sets(graph)) {
+  for (const NodeShares& y : all_sets(graph)) {
     const auto c = oracle.evaluate(y);
     best = std::max(best, SlackRescaling{}.value(c.m, c.g));
   }
   EXPECT_LE(found.value, best + 1e-12);
   EXPECT_GE(found.upper_bound, best - 1e-9);
-}
-
-TEST(NodeSets, rows_without_a_leaf_throw) {
-  Random random(2);
-  const CsrMatrix X = testing::random_rows(random, 1, 2);
-  const std::vector<LabelEdge> edges{{0, 1}};
-  const LabelGraph graph = LabelGraph::build(2, edges);
-  const auto message_of = [&](const std::vector<std::vector<NodeId>>& labels) {
-    try {
-      NodeSetModel(X, labels, graph);
-    } catch (const InvalidInput& error) {
-      return std::string(error.what());
-    }
-    return std::string("nothing thrown");
-  };
-  EXPECT_EQ(message_of({}),
-            "node-set model: there are 0 label sets, but 1 rows; there must be one per row");
-  EXPECT_EQ(message_of({{}}),
-            "node-set model: row 0 has no label, but must have at least one leaf");
-  EXPECT_EQ(message_of({{0}}), "node-set model: a label of row 0 is 0, but must be a leaf");
 }
 
 }  // namespace
