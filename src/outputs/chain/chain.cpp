@@ -229,6 +229,28 @@ struct Suffix {
   }
 };
 
+/// Merges lists, one per tag: writes their `limit` best suffixes, best first, and returns how many
+/// there are. heads: the first of each list; after(b, rank): an entry of tag b's; lengths: of the
+/// lists.
+template <class After>
+std::uint32_t merge(std::vector<Suffix>& heads, std::size_t limit, const After& after,
+                    const std::uint32_t* lengths, Suffix* out) {
+  std::uint32_t count = 0;
+  std::size_t open = heads.size();
+  for (; count < limit && open > 0; ++count) {
+    const auto top = std::max_element(heads.begin(), heads.end());
+    out[count] = *top;
+    const std::uint32_t rank = top->rank + 1;
+    if (rank < lengths[top->next]) {
+      *top = after(top->next, rank);
+    } else {
+      top->value = top->ties = -std::numeric_limits<double>::infinity();
+      --open;
+    }
+  }
+  return count;
+}
+
 }  // namespace
 
 // best[(t K + a) k ..]: the counts[t K + a] best suffixes from token t with tag a on, best first:
@@ -240,23 +262,6 @@ std::vector<Candidate<TagSequence>> ChainOracle::k_best(double w_m, double w_g, 
   const double transition_ties = w_m == 0.0 ? 1.0 : 0.0;
   std::vector<Suffix> best(T * K * limit), heads(K);
   std::vector<std::uint32_t> counts(T * K, 0);
-  // The `limit` best of heads and what follows each in its list; after(b, rank) is the entry there.
-  const auto merge = [&](Suffix* out, const auto& after, const std::uint32_t* lengths) {
-    std::uint32_t count = 0;
-    std::size_t open = K;
-    for (; count < limit && open > 0; ++count) {
-      const auto top = std::max_element(heads.begin(), heads.end());
-      out[count] = *top;
-      const std::uint32_t rank = top->rank + 1;
-      if (rank < lengths[top->next]) {
-        *top = after(top->next, rank);
-      } else {
-        top->value = top->ties = -std::numeric_limits<double>::infinity();
-        --open;
-      }
-    }
-    return count;
-  };
   for (std::size_t t = T; t-- > 0;) {
     for (std::size_t a = 0; a < K; ++a) {
       Suffix* out = &best[(t * K + a) * limit];
@@ -273,7 +278,7 @@ std::vector<Candidate<TagSequence>> ChainOracle::k_best(double w_m, double w_g, 
                       ties + transition_ties * transition + rest.ties, b, rank};
       };
       for (std::uint32_t b = 0; b < K; ++b) heads[b] = after(b, 0);
-      counts[t * K + a] = merge(out, after, &counts[(t + 1) * K]);
+      counts[t * K + a] = merge(heads, limit, after, &counts[(t + 1) * K], out);
     }
   }
   const auto whole = [&](std::uint32_t a, std::uint32_t rank) {
@@ -282,7 +287,7 @@ std::vector<Candidate<TagSequence>> ChainOracle::k_best(double w_m, double w_g, 
   };
   for (std::uint32_t a = 0; a < K; ++a) heads[a] = whole(a, 0);
   std::vector<Suffix> starts(limit);
-  starts.resize(merge(starts.data(), whole, counts.data()));
+  starts.resize(merge(heads, limit, whole, counts.data(), starts.data()));
   std::vector<Candidate<TagSequence>> result;
   for (const Suffix& start : starts) {
     TagSequence y(T);

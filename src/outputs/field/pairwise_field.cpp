@@ -255,61 +255,72 @@ std::optional<Candidate<LabelVector>> FieldOracle::constrained_by_table(
 // mu >= 0 of the bound that the free optimum violates, the Lagrangian w_m m + w_g g + mu a (or b)
 // is again a weighted sum of m and g; mu minimises its maximum roughly, and branch and bound visits
 // whatever its value does not rule out.
-std::optional<Candidate<LabelVector>> FieldOracle::constrained_argmax(
-    double w_m, double w_g, const SlopeBounds& bounds) const {
-  if (workspace_.unary.size() <= options_.max_tabulated) {
-    return constrained_by_table(w_m, w_g, bounds);
-  }
-  const bool has_upper = std::isfinite(bounds.upper);
-  std::optional<Candidate<LabelVector>> best;
-  double best_value = bounds.floor;
-  const auto visit = [&](const LabelVector& y) {
-    auto c = evaluate(y);
-    const double value = w_m * c.m + w_g * c.g;
-    if (!bounds.contain(1.0 + c.m, c.g)) return;
-    if (value > best_value || (value == best_value && best && is_lower(y, best->y))) {
-      best_value = value;
-      best = std::move(c);
+class FieldOracle::ConstrainedSearch {
+ public:
+  ConstrainedSearch(const FieldOracle& oracle, double w_m, double w_g, const SlopeBounds& bounds)
+      : oracle_(oracle), w_m_(w_m), w_g_(w_g), bounds_(bounds), best_value_(bounds.floor) {}
+
+  std::optional<Candidate<LabelVector>> run() {
+    const auto free = ask(kNone, 0.0);
+    double bound = oracle_.workspace_.dual.bound(), mu = 0.0;
+    Side side = kNone;
+    if (slack(free, kLower) < 0.0) side = kLower;
+    if (std::isfinite(bounds_.upper) && slack(free, kUpper) < 0.0) side = kUpper;
+    if (side != kNone) {
+      mu = best_multiplier(side, bound);
+      if (bound <= best_value_) return best_;
     }
-  };
-  // Lagrangian weights: side 0 none, +1 lower bound, -1 upper bound.
-  struct Weights {
-    double m, g, constant;
-  };
-  const auto weights = [&](int side, double mu) {
-    if (side > 0) return Weights{w_m - mu * bounds.lower, w_g + mu, -mu * bounds.lower};
-    if (side < 0) return Weights{w_m + mu * bounds.upper, w_g - mu, mu * bounds.upper};
-    return Weights{w_m, w_g, 0.0};
-  };
-  const auto slack = [&](const Candidate<LabelVector>& c, int side) {
+    solve(side, mu);
+    oracle_.search(
+        Wanted::all, [this](const LabelVector& y) { visit(y); }, [this] { return best_value_; });
+    return best_;
+  }
+
+ private:
+  enum Side { kNone, kLower, kUpper };  // which bound the Lagrangian has
+
+  void visit(const LabelVector& y) {
+    auto c = oracle_.evaluate(y);
+    const double value = w_m_ * c.m + w_g_ * c.g;
+    if (!bounds_.contain(1.0 + c.m, c.g)) return;
+    if (value > best_value_ || (value == best_value_ && best_ && is_lower(y, best_->y))) {
+      best_value_ = value;
+      best_ = std::move(c);
+    }
+  }
+  void solve(Side side, double mu) const {
+    if (side == kLower) {
+      oracle_.solve(w_m_ - mu * bounds_.lower, w_g_ + mu, -mu * bounds_.lower);
+    } else if (side == kUpper) {
+      oracle_.solve(w_m_ + mu * bounds_.upper, w_g_ - mu, mu * bounds_.upper);
+    } else {
+      oracle_.solve(w_m_, w_g_);
+    }
+  }
+  double slack(const Candidate<LabelVector>& c, Side side) const {
     const double h = 1.0 + c.m;
-    return side > 0 ? c.g - bounds.lower * h : bounds.upper * h - c.g;
-  };
-  const auto ask = [&](int side, double mu) {
-    const Weights v = weights(side, mu);
-    solve(v.m, v.g, v.constant);
-    auto y = rounded();
+    return side == kLower ? c.g - bounds_.lower * h : bounds_.upper * h - c.g;
+  }
+  Candidate<LabelVector> ask(Side side, double mu) {
+    solve(side, mu);
+    const LabelVector y = oracle_.rounded();
     visit(y);
-    return evaluate(y);
-  };
-  const auto free = ask(0, 0.0);
-  int side = 0;
-  if (slack(free, 1) < 0.0) side = 1;
-  if (has_upper && slack(free, -1) < 0.0) side = -1;
-  double best_mu = 0.0, best_bound = workspace_.dual.bound();
-  if (side != 0) {
-    // The bound is convex in mu; where the answer keeps the constraint, mu is too large.
-    const double unit = (w_m + w_g) / (1.0 + (side > 0 ? bounds.lower : bounds.upper));
-    double low = 0.0, high = unit;
+    return oracle_.evaluate(y);
+  }
+  /// `bound` becomes the smallest bound found. It is convex in mu; where the answer keeps the
+  /// constraint, mu is too large.
+  double best_multiplier(Side side, double& bound) {
+    double best_mu = 0.0, low = 0.0;
+    double high = (w_m_ + w_g_) / (1.0 + (side == kLower ? bounds_.lower : bounds_.upper));
     bool bracketed = false;
-    for (int step = 0; step < 24; ++step) {
+    for (int step = 0; step < 24 && !(bracketed && high - low < 1e-3 * high); ++step) {
       const double mu = bracketed ? 0.5 * (low + high) : high;
       const auto c = ask(side, mu);
-      if (workspace_.dual.bound() < best_bound) {
-        best_bound = workspace_.dual.bound();
+      if (oracle_.workspace_.dual.bound() < bound) {
+        bound = oracle_.workspace_.dual.bound();
         best_mu = mu;
       }
-      if (best_bound <= best_value) return best;
+      if (bound <= best_value_) break;
       if (slack(c, side) < 0.0) {
         low = mu;
         if (!bracketed) high *= 4.0;
@@ -317,13 +328,23 @@ std::optional<Candidate<LabelVector>> FieldOracle::constrained_argmax(
         high = mu;
         bracketed = true;
       }
-      if (bracketed && high - low < 1e-3 * high) break;
     }
+    return best_mu;
   }
-  const Weights v = weights(side, best_mu);
-  solve(v.m, v.g, v.constant);
-  search(Wanted::all, visit, [&] { return best_value; });
-  return best;
+
+  const FieldOracle& oracle_;
+  double w_m_, w_g_;
+  const SlopeBounds& bounds_;
+  double best_value_;
+  std::optional<Candidate<LabelVector>> best_;
+};
+
+std::optional<Candidate<LabelVector>> FieldOracle::constrained_argmax(
+    double w_m, double w_g, const SlopeBounds& bounds) const {
+  if (workspace_.unary.size() <= options_.max_tabulated) {
+    return constrained_by_table(w_m, w_g, bounds);
+  }
+  return ConstrainedSearch(*this, w_m, w_g, bounds).run();
 }
 
 Candidate<FieldShares> FieldOracle::relaxed_argmax(double w_m, double w_g) const {
@@ -363,158 +384,6 @@ Candidate<FieldShares> FieldOracle::evaluate(const FieldShares& y) const {
     }
   }
   return {y, score - truth_score_ + constant, g, constant};
-}
-
-FieldModel::FieldModel(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
-                       FieldOptions options)
-    : X_(X),
-      num_labels_(num_labels),
-      options_(options),
-      squared_norms_(margrove::squared_norms(X)) {
-  require(labels.num_rows() == X.num_rows(), "field model: there are ", labels.num_rows(),
-          " label sets, but ", X.num_rows(), " rows; there must be one per row");
-  for (std::size_t i = 0; i < X.num_rows(); ++i) {
-    LabelVector y(num_labels, 0);
-    for (const LabelId l : labels[i]) {
-      require(l < num_labels, "field model: a label of row ", i, " is ", l, ", but must be < ",
-              num_labels);
-      y[l] = 1;
-    }
-    truth_.push_back(std::move(y));
-  }
-}
-
-void score_field(const SparseRow& x, std::size_t num_features, std::uint32_t num_labels,
-                 ScaledWeights w, FieldWorkspace& workspace, double pair_scale) {
-  const std::size_t K = num_labels;
-  workspace.table_m.clear();
-  workspace.unary.assign(K, 0.0);
-  for (std::size_t j = 0; j < x.size() && x.columns[j] < num_features; ++j) {
-    const double value = w.scale * static_cast<double>(x.values[j]);
-    const auto weights = w.values.subspan(x.columns[j] * K, K);
-    for (std::size_t k = 0; k < K; ++k) {
-      workspace.unary[k] += value * static_cast<double>(weights[k]);
-    }
-  }
-  // theta(a, b) = t00 + a (t10 - t00) + b (t01 - t00) + a b (t11 - t10 - t01 + t00)
-  workspace.interactions.assign(K * K, 0.0);
-  workspace.constant = 0.0;
-  const double scale = w.scale * pair_scale;
-  std::size_t at = num_features * K;
-  for (std::size_t k = 0; k < K; ++k) {
-    for (std::size_t l = k + 1; l < K; ++l, at += 4) {
-      const double t00 = scale * static_cast<double>(w.values[at]);
-      const double t01 = scale * static_cast<double>(w.values[at + 1]);
-      const double t10 = scale * static_cast<double>(w.values[at + 2]);
-      const double t11 = scale * static_cast<double>(w.values[at + 3]);
-      workspace.constant += t00;
-      workspace.unary[k] += t10 - t00;
-      workspace.unary[l] += t01 - t00;
-      workspace.interactions[k * K + l] = workspace.interactions[l * K + k] = t11 - t10 - t01 + t00;
-    }
-  }
-}
-
-FieldOracle FieldModel::oracle(std::size_t i, ScaledWeights w, FieldWorkspace& workspace) const {
-  score_field(X_.row(i), X_.num_columns(), num_labels_, w, workspace, options_.pair_scale);
-  return {workspace, truth_[i], options_};
-}
-
-void FieldModel::difference(std::size_t i, const LabelVector& y, SparseVector& difference) const {
-  const std::uint64_t K = num_labels_;
-  const LabelVector& truth = truth_[i];
-  const SparseRow x = X_.row(i);
-  for (std::size_t k = 0; k < K; ++k) {
-    if (y[k] == truth[k]) continue;
-    const float sign = y[k] ? 1.0F : -1.0F;
-    for (std::size_t j = 0; j < x.size(); ++j) {
-      difference.add(x.columns[j] * K + k, sign * x.values[j]);
-    }
-  }
-  const auto pair = static_cast<float>(options_.pair_scale);
-  std::uint64_t at = X_.num_columns() * K;
-  for (std::size_t k = 0; k < K; ++k) {
-    for (std::size_t l = k + 1; l < K; ++l, at += 4) {
-      const auto now = static_cast<std::uint64_t>(2 * y[k] + y[l]);
-      const auto before = static_cast<std::uint64_t>(2 * truth[k] + truth[l]);
-      if (now == before) continue;
-      difference.add(at + now, pair);
-      difference.add(at + before, -pair);
-    }
-  }
-}
-
-void FieldModel::margins(std::size_t i, std::span<const LabelVector> labellings, ScaledWeights w,
-                         FieldWorkspace& workspace, std::span<double> margins) const {
-  const FieldOracle scores = oracle(i, w, workspace);
-  for (std::size_t k = 0; k < labellings.size(); ++k) {
-    const auto place = scores.evaluate(labellings[k]);
-    margins[k] = place.m - place.constant;
-  }
-}
-
-// <phi(x, y), phi(x, z)> = ||x||^2 |y n z| + pair_scale^2 times the number of pairs of labels with
-// the same two values in y and z.
-void FieldModel::difference_products(std::size_t i, std::span<const LabelVector> labellings,
-                                     std::span<double> products) const {
-  const std::size_t size = labellings.size();
-  const double of_pair = options_.pair_scale * options_.pair_scale;
-  const auto product = [&](const LabelVector& y, const LabelVector& z) {
-    std::size_t both = 0, same = 0;
-    for (std::size_t k = 0; k < num_labels_; ++k) {
-      both += y[k] & z[k];
-      same += y[k] == z[k];
-    }
-    return squared_norms_[i] * static_cast<double>(both) +
-           0.5 * of_pair * static_cast<double>(same) * (static_cast<double>(same) - 1.0);
-  };
-  const LabelVector& truth = truth_[i];
-  const double of_truth = product(truth, truth);
-  std::vector<double> with_truth;
-  for (const LabelVector& y : labellings) with_truth.push_back(product(y, truth));
-  for (std::size_t j = 0; j < size; ++j) {
-    for (std::size_t k = 0; k <= j; ++k) {
-      products[j * size + k] = products[k * size + j] =
-          product(labellings[j], labellings[k]) - with_truth[j] - with_truth[k] + of_truth;
-    }
-  }
-}
-
-void FieldModel::add_differences(std::size_t i, std::span<const LabelVector> labellings,
-                                 std::span<const double> coefficients, FieldWorkspace& workspace,
-                                 std::span<float> w) const {
-  const std::size_t K = num_labels_, first_pair = X_.num_columns() * K;
-  const LabelVector& truth = truth_[i];
-  const auto of_pair = [&](std::size_t k, std::size_t l) {  // k < l
-    return first_pair + 4 * (k * K - k * (k + 1) / 2 + l - k - 1);
-  };
-  std::vector<double>& total = workspace.unary;
-  total.assign(K, 0.0);
-  std::vector<std::size_t> changed;
-  for (std::size_t j = 0; j < labellings.size(); ++j) {
-    if (coefficients[j] == 0.0) continue;
-    const LabelVector& y = labellings[j];
-    const auto c = static_cast<float>(options_.pair_scale * coefficients[j]);
-    for (std::size_t k = 0; k < K; ++k) {
-      if (y[k] == truth[k]) continue;
-      total[k] += y[k] ? coefficients[j] : -coefficients[j];
-      for (std::size_t l = 0; l < K; ++l) {
-        if (l == k || (l < k && y[l] != truth[l])) continue;  // the latter: done at l
-        const std::size_t low = std::min(k, l), high = std::max(k, l), at = of_pair(low, high);
-        w[at + 2 * y[low] + y[high]] += c;
-        w[at + 2 * truth[low] + truth[high]] -= c;
-      }
-    }
-  }
-  for (std::size_t k = 0; k < K; ++k) {
-    if (total[k] != 0.0) changed.push_back(k);
-  }
-  const SparseRow x = X_.row(i);
-  for (std::size_t j = 0; j < x.size(); ++j) {
-    const double value = static_cast<double>(x.values[j]);
-    float* weights = &w[x.columns[j] * K];
-    for (const std::size_t k : changed) weights[k] += static_cast<float>(value * total[k]);
-  }
 }
 
 }  // namespace margrove

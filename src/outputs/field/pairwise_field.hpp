@@ -92,6 +92,7 @@ class FieldOracle {
   LabelVector listed(std::size_t set) const;
   std::optional<Candidate<LabelVector>> constrained_by_table(double w_m, double w_g,
                                                              const SlopeBounds& bounds) const;
+  class ConstrainedSearch;
   template <class Better>
   void search(Wanted wanted, const Better& visit, const std::function<double()>& threshold) const;
   double score(std::span<const std::uint8_t> y) const;

@@ -59,28 +59,30 @@ void arc_features(const ParserSentence& s, std::size_t head, std::size_t word, i
     emit(mix(key, 200 + distance));
   };
   const std::uint64_t h_ht = mix(h, ht), w_wt = mix(w, wt), ht_wt = mix(ht, wt);
-  add(h_ht);
-  add(h);
-  add(w_wt);
-  add(w);
-  add(ht);
-  add(wt);
-  add(ht_wt);
-  add(mix(hf, wf));
-  add(mix(h, w));
-  add(mix(h_ht, w_wt));
-  add(mix(h_ht, wt));
-  add(mix(ht, w_wt));
-  add(mix(h_ht, w));
-  add(mix(h, w_wt));
-  add(mix(ht_wt, mix(hr, wl)));
-  add(mix(ht_wt, mix(hl, wl)));
-  add(mix(ht_wt, mix(hr, wr)));
-  add(mix(ht_wt, mix(hl, wr)));
-  add(mix(ht_wt, hr));
-  add(mix(ht_wt, hl));
-  add(mix(ht_wt, wl));
-  add(mix(ht_wt, wr));
+  for (const std::uint64_t key : {h_ht,
+                                  h,
+                                  w_wt,
+                                  w,
+                                  ht,
+                                  wt,
+                                  ht_wt,
+                                  mix(hf, wf),
+                                  mix(h, w),
+                                  mix(h_ht, w_wt),
+                                  mix(h_ht, wt),
+                                  mix(ht, w_wt),
+                                  mix(h_ht, w),
+                                  mix(h, w_wt),
+                                  mix(ht_wt, mix(hr, wl)),
+                                  mix(ht_wt, mix(hl, wl)),
+                                  mix(ht_wt, mix(hr, wr)),
+                                  mix(ht_wt, mix(hl, wr)),
+                                  mix(ht_wt, hr),
+                                  mix(ht_wt, hl),
+                                  mix(ht_wt, wl),
+                                  mix(ht_wt, wr)}) {
+    add(key);
+  }
   // Each kind of tag between the two once.
   const std::size_t from = std::min(head, word) + 1, to = std::max(head, word);
   std::uint64_t seen[8];
@@ -131,8 +133,72 @@ void DependencyOracle::weigh(double w_m, double w_g) const {
   for (std::size_t k = 0; k < truth_.size(); ++k) w.weighted[truth_[k] * stride + k + 1] -= w_g;
 }
 
-// complete[1][s, t]: the best tree over words s..t whose head is s; complete[0]: whose head is t.
-// incomplete[1][s, t]: with the arc s -> t, all between attached; incomplete[0]: with t -> s.
+// Eisner's algorithm. complete[1][s, t]: the best tree over words s..t whose head is s;
+// complete[0]: whose head is t. incomplete[1][s, t]: with the arc s -> t, all between attached;
+// incomplete[0]: with t -> s.
+namespace {
+
+/// The best way to split words s..t, for each of the four kinds of span.
+void fill_span(DependencyWorkspace& w, std::size_t stride, std::size_t s, std::size_t t) {
+  const auto at = [stride](std::size_t from, std::size_t to) { return from * stride + to; };
+  const std::size_t cell = at(s, t);
+  double best = kNothing;
+  std::size_t split = s;
+  for (std::size_t r = s; r < t; ++r) {
+    const double value = w.complete[1][at(s, r)] + w.complete[0][at(r + 1, t)];
+    if (value > best) {
+      best = value;
+      split = r;
+    }
+  }
+  w.incomplete[1][cell] = best + w.weighted[at(s, t)];
+  w.incomplete[0][cell] = best + w.weighted[at(t, s)];
+  w.incomplete_split[0][cell] = w.incomplete_split[1][cell] = static_cast<std::uint32_t>(split);
+  w.complete[0][cell] = w.complete[1][cell] = kNothing;
+  for (std::size_t r = s; r < t; ++r) {
+    const double left = w.complete[0][at(s, r)] + w.incomplete[0][at(r, t)];
+    if (left > w.complete[0][cell]) {
+      w.complete[0][cell] = left;
+      w.complete_split[0][cell] = static_cast<std::uint32_t>(r);
+    }
+    const double right = w.incomplete[1][at(s, r + 1)] + w.complete[1][at(r + 1, t)];
+    if (right > w.complete[1][cell]) {
+      w.complete[1][cell] = right;
+      w.complete_split[1][cell] = static_cast<std::uint32_t>(r + 1);
+    }
+  }
+}
+
+/// The heads of the best tree whose root is this word.
+DependencyTree heads_below(const DependencyWorkspace& w, std::size_t n, std::size_t root) {
+  struct Item {
+    bool is_complete;
+    int direction;
+    std::size_t s, t;
+  };
+  DependencyTree heads(n, 0);
+  std::vector<Item> open{{true, 0, 1, root}, {true, 1, root, n}};
+  while (!open.empty()) {
+    const auto [is_complete, direction, s, t] = open.back();
+    open.pop_back();
+    if (s == t) continue;
+    const std::size_t cell = s * (n + 1) + t;
+    if (!is_complete) {
+      const std::size_t r = w.incomplete_split[direction][cell];
+      heads[(direction ? t : s) - 1] = static_cast<std::uint32_t>(direction ? s : t);
+      open.push_back({true, 1, s, r});
+      open.push_back({true, 0, r + 1, t});
+    } else {
+      const std::size_t r = w.complete_split[direction][cell];
+      open.push_back({direction == 0, direction, s, r});
+      open.push_back({direction != 0, direction, r, t});
+    }
+  }
+  return heads;
+}
+
+}  // namespace
+
 DependencyTree DependencyOracle::eisner() const {
   auto& w = workspace_;
   const std::size_t n = num_words_, stride = n + 1;
@@ -142,75 +208,19 @@ DependencyTree DependencyOracle::eisner() const {
     w.complete_split[d].assign(stride * stride, 0);
     w.incomplete_split[d].assign(stride * stride, 0);
   }
-  const auto at = [stride](std::size_t s, std::size_t t) { return s * stride + t; };
   for (std::size_t length = 1; length < n; ++length) {
-    for (std::size_t s = 1; s + length <= n; ++s) {
-      const std::size_t t = s + length, cell = at(s, t);
-      double best = kNothing;
-      std::size_t split = s;
-      for (std::size_t r = s; r < t; ++r) {
-        const double value = w.complete[1][at(s, r)] + w.complete[0][at(r + 1, t)];
-        if (value > best) {
-          best = value;
-          split = r;
-        }
-      }
-      w.incomplete[1][cell] = best + w.weighted[at(s, t)];
-      w.incomplete[0][cell] = best + w.weighted[at(t, s)];
-      w.incomplete_split[0][cell] = w.incomplete_split[1][cell] = static_cast<std::uint32_t>(split);
-      w.complete[0][cell] = w.complete[1][cell] = kNothing;
-      for (std::size_t r = s; r < t; ++r) {
-        const double left = w.complete[0][at(s, r)] + w.incomplete[0][at(r, t)];
-        if (left > w.complete[0][cell]) {
-          w.complete[0][cell] = left;
-          w.complete_split[0][cell] = static_cast<std::uint32_t>(r);
-        }
-        const double right = w.incomplete[1][at(s, r + 1)] + w.complete[1][at(r + 1, t)];
-        if (right > w.complete[1][cell]) {
-          w.complete[1][cell] = right;
-          w.complete_split[1][cell] = static_cast<std::uint32_t>(r + 1);
-        }
-      }
-    }
+    for (std::size_t s = 1; s + length <= n; ++s) fill_span(w, stride, s, s + length);
   }
   std::size_t root = 1;
   double best = kNothing;
   for (std::size_t r = 1; r <= n; ++r) {
-    const double value = w.weighted[at(0, r)] + w.complete[0][at(1, r)] + w.complete[1][at(r, n)];
+    const double value = w.weighted[r] + w.complete[0][stride + r] + w.complete[1][r * stride + n];
     if (value > best) {
       best = value;
       root = r;
     }
   }
-  DependencyTree heads(n, 0);
-  struct Item {
-    bool is_complete;
-    int direction;
-    std::size_t s, t;
-  };
-  std::vector<Item> open{{true, 0, 1, root}, {true, 1, root, n}};
-  while (!open.empty()) {
-    const Item item = open.back();
-    open.pop_back();
-    if (item.s == item.t) continue;
-    const std::size_t cell = at(item.s, item.t);
-    if (!item.is_complete) {
-      const std::size_t r = w.incomplete_split[item.direction][cell];
-      heads[(item.direction ? item.t : item.s) - 1] =
-          static_cast<std::uint32_t>(item.direction ? item.s : item.t);
-      open.push_back({true, 1, item.s, r});
-      open.push_back({true, 0, r + 1, item.t});
-    } else if (item.direction == 0) {
-      const std::size_t r = w.complete_split[0][cell];
-      open.push_back({true, 0, item.s, r});
-      open.push_back({false, 0, r, item.t});
-    } else {
-      const std::size_t r = w.complete_split[1][cell];
-      open.push_back({false, 1, item.s, r});
-      open.push_back({true, 1, r, item.t});
-    }
-  }
-  return heads;
+  return heads_below(w, n, root);
 }
 
 Candidate<DependencyTree> DependencyOracle::argmax(double w_m, double w_g) const {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "margrove/structured.hpp"
-#include "outputs/multiclass/multi_class.hpp"
+#include "multi_class.hpp"
 #include "structured/search.hpp"
 #include "structured/structured_fit.hpp"
 #include "toy_training.hpp"

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "margrove/margrove.hpp"
-#include "outputs/multiclass/multi_class.hpp"
+#include "multi_class.hpp"
 #include "toy_training.hpp"
 
 namespace margrove {

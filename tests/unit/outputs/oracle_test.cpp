@@ -5,9 +5,9 @@
 
 #include "margrove/errors.hpp"
 #include "model_checks.hpp"
+#include "multi_class.hpp"
 #include "outputs/chain/chain.hpp"
 #include "outputs/field/pairwise_field.hpp"
-#include "outputs/multiclass/multi_class.hpp"
 
 namespace margrove {
 namespace {

@@ -1,11 +1,44 @@
-#include "outputs/multiclass/multi_class.hpp"
+#pragma once
+// One label of several: f(x, y) = <w_y, x>, task loss 0/1 or a table of losses.
 
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "margrove/csr_matrix.hpp"
 #include "margrove/errors.hpp"
+#include "structured/enumeration.hpp"
+#include "structured/oracle.hpp"
 
 namespace margrove {
 
-MultiClassModel::MultiClassModel(const CsrView& X, std::vector<std::uint32_t> labels,
-                                 std::uint32_t num_labels, std::vector<double> losses)
+/// Weights: feature f's labels side by side from f K on. Every oracle call O(labels).
+class MultiClassModel {
+ public:
+  using Labelling = std::uint32_t;
+  struct Workspace {};
+
+  /// Refers to X. `losses` is K x K by rows of the true label, or empty for 0/1. Throws
+  /// InvalidInput: sizes that do not match, labels out of range, a negative loss or one that is not
+  /// 0 at the true label.
+  MultiClassModel(const CsrView& X, std::vector<std::uint32_t> labels, std::uint32_t num_labels,
+                  std::vector<double> losses = {});
+
+  std::size_t num_examples() const { return labels_.size(); }
+  std::size_t num_weights() const { return X_.num_columns() * std::size_t{num_labels_}; }
+  EnumerationOracle<std::uint32_t> oracle(std::size_t i, ScaledWeights w, Workspace&) const;
+  void difference(std::size_t i, std::uint32_t y, SparseVector& difference) const;
+  std::uint32_t truth(std::size_t i) const { return labels_[i]; }
+
+ private:
+  CsrView X_;
+  std::vector<std::uint32_t> labels_;
+  std::uint32_t num_labels_;
+  std::vector<double> losses_;
+};
+
+inline MultiClassModel::MultiClassModel(const CsrView& X, std::vector<std::uint32_t> labels,
+                                        std::uint32_t num_labels, std::vector<double> losses)
     : X_(X), labels_(std::move(labels)), num_labels_(num_labels), losses_(std::move(losses)) {
   require(labels_.size() == X_.num_rows(), "multi-class model: there are ", labels_.size(),
           " labels, but ", X_.num_rows(), " rows; there must be one label per row");
@@ -24,8 +57,8 @@ MultiClassModel::MultiClassModel(const CsrView& X, std::vector<std::uint32_t> la
   }
 }
 
-EnumerationOracle<std::uint32_t> MultiClassModel::oracle(std::size_t i, ScaledWeights w,
-                                                         Workspace&) const {
+inline EnumerationOracle<std::uint32_t> MultiClassModel::oracle(std::size_t i, ScaledWeights w,
+                                                                Workspace&) const {
   const std::size_t K = num_labels_;
   std::vector<double> scores(K, 0.0);
   const SparseRow x = X_.row(i);
@@ -43,7 +76,8 @@ EnumerationOracle<std::uint32_t> MultiClassModel::oracle(std::size_t i, ScaledWe
   return {std::move(candidates), truth};
 }
 
-void MultiClassModel::difference(std::size_t i, std::uint32_t y, SparseVector& difference) const {
+inline void MultiClassModel::difference(std::size_t i, std::uint32_t y,
+                                        SparseVector& difference) const {
   if (y == labels_[i]) return;
   const SparseRow x = X_.row(i);
   const std::uint64_t K = num_labels_;
