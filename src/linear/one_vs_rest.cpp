@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "linear/block_solvers.hpp"
+#include "linear/used_columns.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -125,45 +126,6 @@ WeightMatrix assemble(std::uint32_t num_features, const std::vector<SparseWeight
       CsrMatrix(num_labels, std::move(pointers), std::move(nodes), std::move(values)));
 }
 
-/// X without its empty columns: text often uses a part of a larger vocabulary.
-class UsedColumns {
- public:
-  explicit UsedColumns(const CsrView& X) : X_(X), compact_id_(X.num_columns(), kUnused) {
-    for (const FeatureId j : X.columns()) compact_id_[j] = 0;
-    for (FeatureId j = 0; j < compact_id_.size(); ++j) {
-      if (compact_id_[j] == kUnused) continue;
-      compact_id_[j] = static_cast<FeatureId>(used_.size());
-      used_.push_back(j);
-    }
-    columns_.assign(X.columns().begin(), X.columns().end());
-    for (FeatureId& j : columns_) j = compact_id_[j];
-  }
-  CsrView view() const {
-    return {static_cast<FeatureId>(used_.size()), X_.row_pointers(), columns_, X_.values()};
-  }
-  static constexpr FeatureId kUnused = std::numeric_limits<FeatureId>::max();
-  FeatureId compact_id(FeatureId original) const { return compact_id_[original]; }
-  FeatureId original_id(FeatureId compact) const { return used_[compact]; }
-
- private:
-  CsrView X_;
-  std::vector<FeatureId> compact_id_;
-  std::vector<FeatureId> used_;
-  std::vector<FeatureId> columns_;
-};
-
-/// The value of the last column if every row has the same one, otherwise 0.
-double constant_column(const CsrView& X) {
-  double value = 0;
-  for (std::size_t i = 0; i < X.num_rows(); ++i) {
-    const SparseRow x = X.row(i);
-    if (x.size() == 0 || x.columns.back() + 1 != X.num_columns()) return 0;
-    if (i > 0 && x.values.back() != value) return 0;
-    value = x.values.back();
-  }
-  return value;
-}
-
 /// Newton's method wants many passes over all rows, coordinate descent many over a few rows: it
 /// loses when the columns are few and full.
 bool prefers_newton(const CsrView& X, PointLossKind loss) {
@@ -187,13 +149,13 @@ class NodeReader {
     if (!W_->is_dense()) {
       const SparseRow w = by_node_.row(node);
       for (std::size_t k = 0; k < w.size(); ++k) {
-        const FeatureId j = used_.compact_id(w.columns[k]);
+        const FeatureId j = used_.renumbered(w.columns[k]);
         if (j != UsedColumns::kUnused) weights[j].at[lane] = w.values[k];
       }
       return;
     }
     for (FeatureId j = 0; j < weights.size(); ++j) {
-      const std::size_t original = used_.original_id(j);
+      const std::size_t original = used_.original()[j];
       weights[j].at[lane] = W_->dense_values()[original * W_->num_nodes() + node];
     }
   }
@@ -319,7 +281,7 @@ class Training {
       solve_newton(problem_, inputs, scratch, share, outputs);
     }
     for (std::size_t l = 0; l < labels.size(); ++l) {
-      for (FeatureId& j : outputs[l].weights.features) j = used_.original_id(j);
+      for (FeatureId& j : outputs[l].weights.features) j = used_.original()[j];
       outputs_[labels[l]] = std::move(outputs[l]);
       fall_back_to_constant(labels[l]);
       report(outputs_[labels[l]].fit);
@@ -341,7 +303,7 @@ class Training {
     });
     if (primal >= output.fit.primal) return;
     output.fit.primal = primal;
-    output.weights = {{used_.original_id(problem_.X.num_columns() - 1)},
+    output.weights = {{used_.original()[problem_.X.num_columns() - 1]},
                       {static_cast<float>(weight)}};
   }
 

@@ -285,7 +285,7 @@ class AlternatingDescent {
                      const AlternatingOptions& options, Executor& executor, RunControl& control)
       : shared_(shared),
         used_(used),
-        X_(used.X.view()),
+        X_(used.view()),
         coupling_(coupling),
         options_(options),
         executor_(executor),
@@ -382,7 +382,7 @@ class AlternatingDescent {
     for (NodeId n = 0; n < shared_.num_nodes; ++n) {
       if (!coupling_.node_vector(n, target_of_[n], v)) continue;
       for (std::size_t j = 0; j < v.size(); ++j) {
-        values[static_cast<std::size_t>(used_.original[j]) * shared_.num_nodes + n] =
+        values[static_cast<std::size_t>(used_.original()[j]) * shared_.num_nodes + n] =
             static_cast<float>(v[j]);
       }
     }
@@ -420,8 +420,8 @@ AlternatingFit alternate(const Problem& problem, std::uint32_t num_nodes,
   require(problem.row_weights.empty() || problem.row_weights.size() == problem.X.num_rows(),
           "alternating: ", problem.row_weights.size(), " row weights, but ", problem.X.num_rows(),
           " rows");
-  const auto used = detail::used_columns(problem.X, 1.0);
-  Coupling coupling(problem, used.X.num_columns());
+  const detail::UsedColumns used(problem.X);
+  Coupling coupling(problem, used.original().size());
   return AlternatingDescent<Coupling>({*problem.labels, problem.targets, problem.row_weights,
                                        num_nodes, problem.X.num_columns()},
                                       used, coupling, options, executor, control)

@@ -69,8 +69,8 @@ class JointDense {
         graph_(*problem.graph),
         hinge_(options.loss == "hinge"),
         executor_(executor),
-        used_(used_columns(problem.X, 1.0)),
-        X_(used_.X.view()),
+        used_(problem.X),
+        X_(used_.view()),
         d_(static_cast<Eigen::Index>(X_.num_columns())),
         costs_(X_.num_rows(), static_cast<float>(options.C)),
         targets_(problem.targets.begin(), problem.targets.end()),
@@ -450,8 +450,8 @@ class JointDense {
     for (auto n = order.rbegin(); n != order.rend(); ++n) {
       if (parent(*n) != kNone) sums[parent(*n)] += sums[*n];
     }
-    for (std::size_t j = 0; j < used_.original.size(); ++j) {
-      float* out = W.dense_values().data() + used_.original[j] * num_nodes;
+    for (std::size_t j = 0; j < used_.original().size(); ++j) {
+      float* out = W.dense_values().data() + used_.original()[j] * num_nodes;
       for (std::size_t n = 0; n < num_nodes; ++n) {
         out[n] = static_cast<float>(problem_.alpha[n] * sums[n][static_cast<Eigen::Index>(j)]);
       }

@@ -31,7 +31,6 @@
 
 #include "base/random.hpp"
 #include "linear/point_loss.hpp"
-#include "linear/row_scan.hpp"
 #include "margrove/errors.hpp"
 #include "recursive/joint_dense.hpp"
 #include "recursive/joint_duals.hpp"
@@ -44,10 +43,10 @@ namespace {
 using detail::ActiveRow;
 using detail::add_scaled;
 using detail::JointDuals;
-using detail::kScanWidth;
 using detail::LeafPaths;
 using detail::Regularisers;
 
+constexpr std::size_t kScanWidth = detail::kLanes;
 constexpr std::size_t kLanes = 4;
 constexpr std::size_t kRoundsPerSweep = 32;
 constexpr std::size_t kScanRows = 256;  // rows scored before their losses are added up
@@ -350,52 +349,49 @@ class JointDescent {
   /// Adds rows that violate their margin to the active lists; returns C sum loss over all rows.
   double scan() {
     const std::size_t num_blocks = (duals_.num_targets() + kScanWidth - 1) / kScanWidth;
-    std::vector<std::vector<float>> blocks(executor_.size());
-    std::vector<std::vector<std::uint16_t>> marks(executor_.size());
+    std::vector<ScanScratch> scratch(executor_.size());
     return executor_.ordered_sum(num_blocks, [&](std::size_t b, int worker) {
       const std::size_t first = b * kScanWidth;
-      const std::size_t count = std::min(kScanWidth, duals_.num_targets() - first);
-      duals_.fill_block(first, count, blocks[worker]);
-      return scan_block(first, count, blocks[worker], marks[worker]);
+      return scan_block(first, std::min(kScanWidth, duals_.num_targets() - first), scratch[worker]);
     });
   }
 
-  double scan_block(std::size_t first, std::size_t count, const std::vector<float>& block,
-                    std::vector<std::uint16_t>& marks) {
-    marks.assign(X_.num_rows(), 0);  // bit t: the row is active for target first + t
+  struct ScanScratch {
+    std::vector<detail::Lanes> weights, scores;
+    std::vector<std::uint16_t> active, positive;  // by row; bit t: for the t-th target of the block
+  };
+
+  double scan_block(std::size_t first, std::size_t count, ScanScratch& scratch) {
+    duals_.fill_block(first, count, scratch.weights);
+    scratch.active.assign(X_.num_rows(), 0);
+    scratch.positive.assign(X_.num_rows(), 0);
     for (std::size_t t = 0; t < count; ++t) {
       for (const ActiveRow& v : duals_.active(first + t)) {
-        marks[v.row] = static_cast<std::uint16_t>(marks[v.row] | (1U << t));
+        auto& rows = v.positive ? scratch.positive : scratch.active;
+        rows[v.row] = static_cast<std::uint16_t>(rows[v.row] | (1U << t));
       }
     }
-    std::vector<float> scores(kScanRows * kScanWidth);
+    scratch.scores.resize(kScanRows);
     double loss = 0;
     for (std::size_t begin = 0; begin < X_.num_rows(); begin += kScanRows) {
       const std::size_t end = std::min(X_.num_rows(), begin + kScanRows);
-      detail::scan_rows(X_, begin, end, block, scores);
+      const CsrView rows(X_.num_columns(), X_.row_pointers().subspan(begin, end - begin + 1),
+                         X_.columns(), X_.values());
+      detail::score_rows(rows, scratch.weights, {}, scratch.scores);
       for (std::size_t i = begin; i < end; ++i) {
-        const float* s = scores.data() + (i - begin) * kScanWidth;
+        const float* s = scratch.scores[i - begin].at;
+        const unsigned active = scratch.active[i], positive = scratch.positive[i];
         double row_loss = 0;
         for (std::size_t t = 0; t < count; ++t) {
-          if (s[t] <= -1.0F) continue;
-          row_loss += Loss::value(-static_cast<double>(s[t]));
-          if ((marks[i] >> t & 1U) == 0 &&
-              !paths_.is_positive(first + t, static_cast<std::uint32_t>(i))) {
+          if ((positive >> t & 1U) != 0) {
+            row_loss += Loss::value(static_cast<double>(s[t]));
+          } else if (s[t] > -1.0F) {
+            row_loss += Loss::value(-static_cast<double>(s[t]));
+            if ((active >> t & 1U) != 0) continue;
             duals_.active(first + t).push_back({static_cast<std::uint32_t>(i), false, 0.0});
           }
         }
         if (row_loss != 0) loss += cost(static_cast<std::uint32_t>(i)) * row_loss;
-      }
-    }
-    for (std::size_t t = 0; t < count; ++t) {  // positives were counted as negatives above
-      for (const std::uint32_t i : paths_.positives[first + t]) {
-        const SparseRow x = X_.row(i);
-        float s = 0;
-        for (std::size_t k = 0; k < x.size(); ++k) {
-          s += x.values[k] * block[x.columns[k] * kScanWidth + t];
-        }
-        const double score = s;
-        loss += cost(i) * (Loss::value(score) - (score > -1.0 ? Loss::value(-score) : 0.0));
       }
     }
     return loss;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "linear/row_scan.hpp"
-
 namespace margrove::detail {
 namespace {
 
@@ -27,8 +25,8 @@ double common_share(const LeafPaths& paths) {
 JointDuals::JointDuals(const AdditiveProblem& problem)
     : problem_(problem),
       paths_(leaf_paths(problem)),
-      used_(used_columns(problem.X, common_share(paths_))),
-      X_(used_.X.view()),
+      used_(problem.X, common_share(paths_)),
+      X_(used_.view()),
       dim_(X_.num_columns()),
       inner_(paths_.num_slots() * dim_, 0.0F),
       occupied_(paths_.num_slots()),
@@ -38,12 +36,12 @@ JointDuals::JointDuals(const AdditiveProblem& problem)
 
 SparseRow JointDuals::rare(std::uint32_t row) const {
   const SparseRow x = X_.row(row);
-  return {x.columns.subspan(used_.split[row]), x.values.subspan(used_.split[row])};
+  return {x.columns.subspan(used_.num_common_in(row)), x.values.subspan(used_.num_common_in(row))};
 }
 
 SparseRow JointDuals::common(std::uint32_t row) const {
   const SparseRow x = X_.row(row);
-  return {x.columns.first(used_.split[row]), x.values.first(used_.split[row])};
+  return {x.columns.first(used_.num_common_in(row)), x.values.first(used_.num_common_in(row))};
 }
 
 void JointDuals::add_to_inner(std::uint32_t slot, double step, const SparseRow& x) {
@@ -90,7 +88,7 @@ void JointDuals::find_occupied(std::uint32_t slot) {
   occupied.bits.assign((dim_ + 63) / 64, 0);
   const float* v = inner(slot);
   for (FeatureId j = 0; j < dim_ && !occupied.full; ++j) {
-    if (v[j] != 0 || j < used_.num_common) occupy(occupied, j);
+    if (v[j] != 0 || j < used_.num_common()) occupy(occupied, j);
   }
 }
 
@@ -119,7 +117,7 @@ void JointDuals::seed_active_lists(Random& random) {
 }
 
 void JointDuals::update_common(Executor& executor) {
-  const std::size_t P = used_.num_common;
+  const std::size_t P = used_.num_common();
   if (P == 0) return;
   std::vector<double> own(num_targets() * P, 0.0);
   executor.for_each(num_targets(), [&](std::size_t t, int) {
@@ -166,7 +164,8 @@ Regularisers JointDuals::rebuild_inner_nodes(Executor& executor) {
     const double alpha = problem_.alpha[paths_.node_of[slot]];
     float* v = inner_.data() + slot * dim_;
     for (std::size_t j = 0; j < dim_; ++j) squares[slot] += alpha * sum[j] * sum[j];
-    for (std::size_t j = used_.num_common; j < dim_; ++j) v[j] = static_cast<float>(alpha * sum[j]);
+    for (std::size_t j = used_.num_common(); j < dim_; ++j)
+      v[j] = static_cast<float>(alpha * sum[j]);
     for (std::size_t j = 0; j < dim_; ++j) {
       primal_squares[slot] += static_cast<double>(v[j]) * v[j] / alpha;
     }
@@ -201,8 +200,8 @@ std::vector<double> JointDuals::private_squares(Executor& executor) const {
   return squares;
 }
 
-void JointDuals::fill_block(std::size_t first, std::size_t count, std::vector<float>& block) const {
-  block.assign(dim_ * kScanWidth, 0.0F);
+void JointDuals::fill_block(std::size_t first, std::size_t count, std::vector<Lanes>& block) const {
+  block.assign(dim_, Lanes{});
   // Neighbours share most of their path: each node is read once, for all of its targets here.
   std::vector<NodeId> nodes;
   for (std::size_t t = first; t < first + count; ++t) {
@@ -211,15 +210,14 @@ void JointDuals::fill_block(std::size_t first, std::size_t count, std::vector<fl
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   for (const NodeId m : nodes) {
-    std::array<float, kScanWidth> below{};  // 1 for the targets below m
+    std::array<float, kLanes> below{};  // 1 for the targets below m
     for (std::size_t t = 0; t < count; ++t) {
       const auto& path = paths_.inner[first + t];
       if (std::binary_search(path.begin(), path.end(), m)) below[t] = 1;
     }
     const float* v = inner(paths_.slot[m]);
     const auto add = [&](std::size_t j) {
-      float* columns = block.data() + j * kScanWidth;
-      for (std::size_t t = 0; t < kScanWidth; ++t) columns[t] += v[j] * below[t];
+      for (std::size_t t = 0; t < kLanes; ++t) block[j].at[t] += v[j] * below[t];
     };
     const Occupied& occupied = occupied_[paths_.slot[m]];
     if (occupied.full) {
@@ -228,9 +226,9 @@ void JointDuals::fill_block(std::size_t first, std::size_t count, std::vector<fl
       for (const FeatureId j : occupied.columns) add(j);
     }
   }
-  std::vector<double> own(used_.num_common);  // sums of many rows: in double precision
+  std::vector<double> own(used_.num_common());  // sums of many rows: in double precision
   for (std::size_t t = first; t < first + count; ++t) {
-    float* column = block.data() + (t - first);
+    const std::size_t lane = t - first;
     std::fill(own.begin(), own.end(), 0.0);
     for (const ActiveRow& v : active_[t]) {
       if (v.a == 0) continue;
@@ -238,11 +236,10 @@ void JointDuals::fill_block(std::size_t first, std::size_t count, std::vector<fl
       add_scaled(step, common(v.row), own.data());
       const SparseRow x = rare(v.row);
       for (std::size_t k = 0; k < x.size(); ++k) {
-        column[x.columns[k] * kScanWidth] += static_cast<float>(step * x.values[k]);
+        block[x.columns[k]].at[lane] += static_cast<float>(step * x.values[k]);
       }
     }
-    for (std::size_t j = 0; j < own.size(); ++j)
-      column[j * kScanWidth] += static_cast<float>(own[j]);
+    for (std::size_t j = 0; j < own.size(); ++j) block[j].at[lane] += static_cast<float>(own[j]);
   }
 }
 
@@ -266,7 +263,7 @@ WeightMatrix JointDuals::weights() const {
     }
     for (std::size_t j = 0; j < dim_; ++j) {
       if (dense[j] != 0 && static_cast<float>(dense[j]) != 0.0F) {
-        columns.push_back(used_.original[j]);
+        columns.push_back(used_.original()[j]);
         values.push_back(static_cast<float>(dense[j]));
       }
       dense[j] = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "linear/lanes.hpp"
 #include "linear/used_columns.hpp"
 #include "recursive/leaf_paths.hpp"
 #include "recursive/recursive.hpp"
@@ -71,8 +72,8 @@ class JointDuals {
   /// stay.
   Regularisers rebuild_inner_nodes(Executor& executor);
 
-  /// w_l of up to kScanWidth consecutive targets, feature-major.
-  void fill_block(std::size_t first, std::size_t count, std::vector<float>& block) const;
+  /// w_l of up to kLanes consecutive targets, by feature.
+  void fill_block(std::size_t first, std::size_t count, std::vector<Lanes>& block) const;
 
   /// v_m of every node over the original columns.
   WeightMatrix weights() const;

@@ -75,8 +75,8 @@ class JointNewton {
         problem_(problem),
         executor_(executor),
         control_(control),
-        used_(detail::used_columns(problem.X, 1.0)),
-        X_(used_.X.view()),
+        used_(problem.X),
+        X_(used_.view()),
         kernel_(std::move(precision)),
         positives_(detail::rows_of_targets(problem.labels, kernel_.targets(), problem.num_nodes,
                                            "joint_newton")),
@@ -86,7 +86,7 @@ class JointNewton {
         z_(num_chunks_ * kWidth * kernel_.num_rows(), 0.0F),
         curvatures_(num_blocks_ * X_.num_rows() * kLanes) {
     for (auto* part : {&rho_, &zeta_, &p_, &s_, &h_}) part->resize(z_.size());
-    constant_ = constant_column();
+    constant_ = detail::constant_column(X_);
     intercepts_.resize(kernel_.num_rows());
     for (std::size_t i = 0; i < problem.row_weights.size(); ++i) {
       costs_[i] = static_cast<float>(options.C * problem.row_weights[i]);
@@ -165,18 +165,6 @@ class JointNewton {
     return 0.5 * over_chunks([&](std::size_t c, Scratch& scratch) {
              return kernel_.squared_norm(chunk(rho_, c), scratch.label);
            });
-  }
-
-  /// The value of the last column if all rows have the same there, otherwise 0.
-  double constant_column() const {
-    double constant = 0;
-    for (std::size_t i = 0; i < X_.num_rows(); ++i) {
-      const SparseRow x = X_.row(i);
-      if (x.size() == 0 || x.columns.back() + 1 != X_.num_columns()) return 0;
-      if (i > 0 && x.values.back() != constant) return 0;
-      constant = x.values.back();
-    }
-    return constant;
   }
 
   /// Near the best constant scores.
@@ -451,7 +439,7 @@ class JointNewton {
       kernel_.node_parts(chunk(z_, c), parts, scratch_[static_cast<std::size_t>(worker)].label);
       for (std::size_t j = c * kWidth;
            j < std::min<std::size_t>((c + 1) * kWidth, X_.num_columns()); ++j) {
-        float* row = values.data() + used_.original[j] * num_nodes;
+        float* row = values.data() + used_.original()[j] * num_nodes;
         for (std::size_t n = 0; n < num_nodes; ++n) row[n] = parts[n * kWidth + j % kWidth];
       }
     });

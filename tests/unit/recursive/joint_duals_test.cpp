@@ -5,7 +5,6 @@
 
 #include <set>
 
-#include "linear/row_scan.hpp"
 #include "recursive_problems.hpp"
 
 namespace margrove::detail {
@@ -80,7 +79,7 @@ TEST(JointDuals, blocks_of_a_scan_hold_the_weights_of_their_targets) {
   }
   duals.rebuild_inner_nodes(executor);
   duals.update_common(executor);
-  std::vector<float> block;
+  std::vector<Lanes> block;
   duals.fill_block(1, duals.num_targets() - 1, block);
   for (std::size_t t = 1; t < duals.num_targets(); ++t) {
     std::vector<double> w = path_sum(duals, t);
@@ -88,7 +87,7 @@ TEST(JointDuals, blocks_of_a_scan_hold_the_weights_of_their_targets) {
       add_scaled(duals.paths().private_alpha[t] * v.signed_a(), duals.rows().row(v.row), w.data());
     }
     for (std::size_t j = 0; j < w.size(); ++j) {
-      EXPECT_NEAR(block[j * kScanWidth + t - 1], w[j], 1e-6);
+      EXPECT_NEAR(block[j].at[t - 1], w[j], 1e-6);
     }
   }
 }
