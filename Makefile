@@ -23,12 +23,17 @@ endif
 CTEST := ctest --output-on-failure --timeout 400 -j$(JOBS)
 PYTEST := timeout 600 $(PYTHON) -m pytest -q -p no:cacheprovider
 
-# $(call build,PRESET,OPTIONS): configure and build everything of a preset.
+# $(call build,PRESET,TARGETS,OPTIONS): configure, and build these targets of a preset, or all.
 define build
-cmake --preset $(1) $(LAUNCHER) $(2) >build-$(1).log || { cat build-$(1).log; exit 1; }; \
+cmake --preset $(1) $(LAUNCHER) $(3) >build-$(1).log || { cat build-$(1).log; exit 1; }; \
 rm -f build-$(1).log; \
-ninja -C $(if $(filter release,$(1)),build,build-$(1)) -j$(JOBS) --quiet
+ninja -C $(if $(filter release,$(1)),build,build-$(1)) -j$(JOBS) --quiet $(2)
 endef
+# One build folder serves program, tests and Python module: what one target has compiled the others
+# take as it is.
+release = $(call build,release,$(1),-DMARGROVE_TESTS=ON -DMARGROVE_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON))
+# .venv sees the package as it stands in the tree.
+link_package = echo "$(CURDIR)/build/python" >$$($(PYTHON) -c 'import site; print(site.getsitepackages()[0])')/margrove.pth
 
 .PHONY: help
 help: ## this list
@@ -39,26 +44,31 @@ setup: ## install what is missing
 	@tools/setup
 
 .PHONY: build
-build: setup ## the program build/margrove and the library
-	@$(call build,release)
+build: ## the program build/margrove
+	@tools/setup --program
+	@$(call build,release,margrove_cli,$(if $(wildcard build/CMakeCache.txt),,-DMARGROVE_TESTS=OFF))
 
-# Built over the library of `make build`; .venv then sees the package as it stands in the tree.
 .PHONY: python
 python: setup ## the Python package margrove, for .venv
-	@$(call build,release,-DMARGROVE_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON))
-	@echo "$(CURDIR)/build/python" >$$($(PYTHON) -c 'import site; print(site.getsitepackages()[0])')/margrove.pth
+	@$(call release,margrove_cli margrove_python)
+	@$(link_package)
+
+.PHONY: tests
+tests: setup ## the program, the Python package and the unit tests
+	@$(call release)
+	@$(link_package)
 
 .PHONY: demo
 demo: build ## train and compare methods on the nouns of WordNet
 	@tools/demo
 
 .PHONY: test
-test: python ## unit, property and Python tests
+test: tests ## unit, property and Python tests
 	@cd build && ulimit -v 16000000 && $(CTEST)
 	@$(PYTEST) tests/python
 
 .PHONY: check
-check: lint check-asan check-tsan check-fuzz check-docs ## sanitizers, fuzzers, lint, documented commands
+check: lint check-asan check-tsan check-fuzz check-docs check-consumer ## sanitizers, fuzzers, lint, documented commands, consumer
 
 .PHONY: lint
 lint: python ## format, clang-tidy, ruff, mypy, shellcheck, include direction
@@ -69,13 +79,10 @@ check-asan: setup ## all unit tests under the address and undefined-behaviour sa
 	@$(call build,asan)
 	@cd build-asan && $(CTEST)
 
-# Threads are created by base/executor only; these are the tests that use more than one.
-THREADED := [Tt]hread|Executor|RunControl|[Pp]arallel|[Cc]oncurrent
-
 .PHONY: check-tsan
-check-tsan: setup ## the tests of threaded code under the thread sanitizer
-	@$(call build,tsan,-DMARGROVE_CLI=OFF '-DMARGROVE_TESTS_MATCHING=$(THREADED)')
-	@cd build-tsan && $(CTEST) --no-tests=error -R '$(THREADED)'
+check-tsan: setup ## the tests that use an executor under the thread sanitizer
+	@$(call build,tsan)
+	@cd build-tsan && $(CTEST) --no-tests=error -L executor
 
 .PHONY: check-fuzz
 check-fuzz: setup ## every fuzz target for FUZZ_SECONDS (30)
@@ -85,6 +92,19 @@ check-fuzz: setup ## every fuzz target for FUZZ_SECONDS (30)
 .PHONY: check-docs
 check-docs: python ## run the commands in README.md and docs/ that are marked for it
 	@$(PYTHON) tools/check_docs.py
+
+.PHONY: library
+library: ## the C++ library build/libmargrove.so, and the program
+	@tools/setup --program
+	@$(call build,release,margrove_cli margrove_library,$(if $(wildcard build/CMakeCache.txt),,-DMARGROVE_TESTS=OFF))
+
+.PHONY: install
+install: library ## program and library, into PREFIX (/usr/local)
+	@cmake --install build --prefix "$(or $(PREFIX),/usr/local)"
+
+.PHONY: check-consumer
+check-consumer: setup library ## examples/cxx as a project of its own against the installed library
+	@tools/check_consumer
 
 .PHONY: format
 format: setup ## format C++ and Python in place

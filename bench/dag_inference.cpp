@@ -149,9 +149,9 @@ void measure(const Problem& p, const LinearPredictor& model, const RawRows& rows
     std::vector<double> times{};
     double missed = 0, open = 0;  // sums: best less answer, bound less best
   };
-  std::vector<Goal> goals{{"in haste", SearchGoal::haste()},
-                          {"slack 0.1", {.slack = 0.1}},
-                          {"slack 0.01", {.slack = 0.01}}};
+  std::vector<Goal> goals{{"heuristic", SearchGoal::heuristic()},
+                          {"gap 0.1", {.gap = 0.1}},
+                          {"gap 0.01", {.gap = 0.01}}};
   num_rows = std::min(num_rows, X.num_rows());
   if (num_rows == 0) return;
   const std::size_t step = X.num_rows() / num_rows;
@@ -232,7 +232,7 @@ int main(int argc, char** argv) {
   const auto number = [&](int k, int other) {
     return static_cast<std::size_t>(argc > k ? std::atoi(argv[k]) : other);
   };
-  const Model model = load_model(argv[2]);
+  const ModelParts model = load_model(argv[2]);
   const auto* predictor = dynamic_cast<const LinearPredictor*>(model.predictor.get());
   if (predictor == nullptr) {
     fmt::print(stderr, "bench_dag_inference: the model is no linear one\n");

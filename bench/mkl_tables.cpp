@@ -1,6 +1,6 @@
 // Multiple kernel learning in the protocol of SimpleMKL: repeated random splits, Gaussian kernels
 // of several widths and polynomials on all variables and on each alone. One CSV line per split and
-// method on stdout; bench/mkl_tables.py makes the tables of docs/results.md from it.
+// method on stdout; bench/mkl_tables.py makes the tables of docs/results/kernels.md from it.
 //
 //   bench_mkl_tables DATA_FOLDER REPETITIONS NAME...      NAME: uci-sonar, ..., mfeat
 //   bench_mkl_tables --libsvm N OUT_FOLDER                one machine, for bench/svm_vs_libsvm.py
@@ -344,8 +344,9 @@ void tables(const std::string& folder, int repetitions, const std::vector<std::s
         const auto o = run(method, grams, groups, views, split, table.num_classes, C[method]);
         rusage usage{};
         getrusage(RUSAGE_SELF, &usage);
-        const auto bytes = kernel_training_bytes(split.train.num_rows(), grams.size(),
-                                                 table.num_classes == 2 ? 1 : table.num_classes, 1);
+        const auto bytes = kernel_training_memory(split.train, grams.size(),
+                                                  table.num_classes == 2 ? 1 : table.num_classes, 1)
+                               .total();
         fmt::print("{},{},{},{},{:.6f},{},{},{:.4f},{},{:.3g},{:.3f},{:.1f},{:.1f}\n", name,
                    repetition, method, C[method], o.accuracy, o.kept, o.paths, o.seconds, o.rounds,
                    o.gap, kernel_seconds, static_cast<double>(bytes) / 1e6,

@@ -52,8 +52,9 @@ class Bench:
             return ["--method", "flat-svm", "--decision", "zero", *words]
         words += ["--method", "structured", "--model", self.given.model]
         words += ["--max-passes", self.given.max_passes, "--tolerance", self.given.tolerance]
-        words += ["--max-bans", self.given.max_bans, "--inference", self.given.inference]
-        words += ["--pair-scale", self.given.pair_scale]
+        words += ["--max-bans", self.given.max_bans]
+        if not is_tree:
+            words += ["--inference", self.given.inference, "--pair-scale", self.given.pair_scale]
         return [*words, "--surrogate", SURROGATES[variant]]
 
     def fit(self, variant: str, C: str, rows: str, test: str) -> dict[str, Any]:

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "hierarchy/weight_paths.hpp"
 #include "margrove/node_weights.hpp"
 
 using namespace margrove;

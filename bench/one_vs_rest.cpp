@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "data/csr_operations.hpp"
+
 #include "linear/one_vs_rest.hpp"
 
 namespace {
@@ -54,7 +56,7 @@ int run(int argc, char** argv) {
     labels.append(std::span(y_labels).subspan(y_pointers[i], y_pointers[i + 1] - y_pointers[i]));
   }
   OneVsRestOptions options;
-  options.loss = argv[2];
+  options.loss = parse_enum<PointLossKind>("loss", argv[2]);
   options.C = std::stod(argv[3]);
   options.tolerance = std::stod(argv[4]);
   options.max_passes = 1000000;

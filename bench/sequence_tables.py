@@ -1,4 +1,4 @@
-"""Sequence models on real data: the tables of docs/results.md.
+"""Sequence models on real data: the tables of docs/results/sequences-and-parsing.md.
 
     python bench/sequence_tables.py TASK --program bench_structured_tasks --data DIR
 

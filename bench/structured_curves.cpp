@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "data/csr_operations.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/svmlight_reader.hpp"
 #include "outputs/field/pairwise_field.hpp"

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "cpu_time.hpp"
+#include "data/csr_operations.hpp"
 #include "margrove/svmlight_reader.hpp"
 #include "outputs/field/pairwise_field.hpp"
 #include "outputs/field/relaxed_field.hpp"

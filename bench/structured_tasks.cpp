@@ -22,12 +22,17 @@
 #include <string>
 #include <vector>
 
-#include "data/conll_reader.hpp"
+#include "data/csr_operations.hpp"
 #include "margrove/options.hpp"
 #include "margrove/svmlight_reader.hpp"
+#include "outputs/chain/chain_output.hpp"
 #include "outputs/chain/sequence_metrics.hpp"
 #include "outputs/chain/token_features.hpp"
-#include "outputs/structured.hpp"
+#include "outputs/field/field_output.hpp"
+#include "outputs/field/pairwise_field.hpp"
+#include "outputs/tree/attachment_scores.hpp"
+#include "outputs/tree/dependency_output.hpp"
+#include "outputs/tree/relation_table.hpp"
 #include "structured/sgd.hpp"
 
 namespace {
@@ -59,7 +64,7 @@ RunControl curve_control(double start) {
 }
 
 void multilabel(const std::string& train_path, const std::string& test_path,
-                const StructuredOptions& options) {
+                const FieldSvmOptions& options) {
   const Dataset train = read_svmlight(train_path);
   SvmlightOptions same;
   same.num_features = train.X.num_columns();
@@ -162,7 +167,7 @@ void evaluate_tags(const SequenceData& test, const SequenceData& train, const st
              cpu_seconds() - start);
 }
 
-void ocr(const std::string& path, int fold, const StructuredOptions& options) {
+void ocr(const std::string& path, int fold, const ChainSvmOptions& options) {
   const bool inverted = fold < 0;
   const int which = inverted ? -fold - 1 : fold;
   const SequenceData train = read_letters(path, which, inverted);
@@ -193,7 +198,7 @@ std::vector<std::string> split_at_commas(const std::string& text) {
 }
 
 void tags(const std::string& train_path, const std::string& test_paths,
-          const StructuredOptions& options) {
+          const ChainSvmOptions& options) {
   const ColumnCorpus train_corpus = read_columns(train_path);
   const auto outside = train_corpus.tags.find("O").value_or(0);
   const FeatureTable table = FeatureTable::collect(train_corpus, options.min_feature_count);
@@ -228,18 +233,8 @@ void features(const std::string& path) {
   }
 }
 
-ParserSentence parser_sentence(const DependencySentence& s) {
-  ParserSentence out;
-  for (std::size_t k = 0; k < s.num_words(); ++k) {
-    out.forms.push_back(hash_text(s.forms[k]));
-    out.tags.push_back(hash_text(s.upos[k]));
-    out.fine_tags.push_back(hash_text(s.xpos[k]));
-  }
-  return out;
-}
-
 void parse(const std::string& train_path, const std::string& test_paths,
-           const StructuredOptions& options) {
+           const DependencySvmOptions& options) {
   const DependencyCorpus train = read_conllu(train_path);
   std::vector<ParserSentence> sentences;
   std::vector<DependencyTree> trees;
@@ -272,6 +267,20 @@ void parse(const std::string& train_path, const std::string& test_paths,
   fmt::print("\n");
 }
 
+/// From the arguments `option=value` behind task and data.
+template <class Options>
+Options options_of(int argc, char** argv) {
+  Options options;
+  OptionTable table(options);
+  table.append(OptionTable(options, Options::own_fields()));
+  for (int k = 4; k < argc; ++k) {
+    const std::string argument = argv[k];
+    const auto equals = argument.find('=');
+    table.set(argument.substr(0, equals), argument.substr(equals + 1));
+  }
+  return options;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -282,25 +291,18 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    StructuredOptions options;
-    OptionTable table(options);
-    std::string line;
-    for (int k = 4; k < argc; ++k) {
-      const std::string argument = argv[k];
-      const auto equals = argument.find('=');
-      table.set(argument.substr(0, equals), argument.substr(equals + 1));
-      line += argument + " ";
-    }
     const std::string task = argv[1];
     if (task == "features") {
       features(argv[2]);
       return 0;
     }
+    std::string line;
+    for (int k = 4; k < argc; ++k) line += std::string(argv[k]) + " ";
     fmt::print("{} {} {}: ", argv[1], argv[3], line);
-    if (task == "multilabel") multilabel(argv[2], argv[3], options);
-    if (task == "ocr") ocr(argv[2], std::atoi(argv[3]), options);
-    if (task == "tags") tags(argv[2], argv[3], options);
-    if (task == "parse") parse(argv[2], argv[3], options);
+    if (task == "multilabel") multilabel(argv[2], argv[3], options_of<FieldSvmOptions>(argc, argv));
+    if (task == "ocr") ocr(argv[2], std::atoi(argv[3]), options_of<ChainSvmOptions>(argc, argv));
+    if (task == "tags") tags(argv[2], argv[3], options_of<ChainSvmOptions>(argc, argv));
+    if (task == "parse") parse(argv[2], argv[3], options_of<DependencySvmOptions>(argc, argv));
   } catch (const Error& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 3;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cpu_time.hpp"
+#include "data/csr_operations.hpp"
 #include "io/model_file.hpp"
 #include "margrove/csr_matrix.hpp"
 #include "methods/training.hpp"
@@ -61,7 +62,7 @@ int main(int argc, char** argv) {
                "usage: bench_subtree_search MODEL TRAIN [C] [tolerance] [largest part ...]\n");
     return 2;
   }
-  const Model model = load_model(argv[1]);
+  const ModelParts model = load_model(argv[1]);
   const auto* predictor = dynamic_cast<const LinearPredictor*>(model.predictor.get());
   if (predictor == nullptr || !predictor->parts().graph.is_tree()) {
     fmt::print(stderr, "bench_subtree_search: the model is no linear one on a tree\n");

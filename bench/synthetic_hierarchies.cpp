@@ -24,6 +24,8 @@
 #include <vector>
 
 #include "data/generators.hpp"
+#include "eval/paired_tests.hpp"
+#include "hierarchy/graph_operations.hpp"
 #include "hierarchy/shared_norm.hpp"
 #include "margrove/significance.hpp"
 #include "methods/training.hpp"
@@ -33,8 +35,8 @@ using namespace margrove;
 
 namespace {
 
-Model fit(const std::string& method_name, OptionValues values, double C,
-          const std::string& tolerance, const RawRows& raw, const Hierarchy& hierarchy) {
+ModelParts fit(const std::string& method_name, OptionValues values, double C,
+               const std::string& tolerance, const RawRows& raw, const Hierarchy& hierarchy) {
   const Method& method = find_method(method_name);
   const auto run = method.start();
   values.emplace_back("C", concat(C));
@@ -57,7 +59,7 @@ RawRows rows_of(Dataset data) {
   return raw;
 }
 
-double accuracy(const Model& model, const RawRows& raw) {
+double accuracy(const ModelParts& model, const RawRows& raw) {
   Executor executor(1);
   const LabelSets predicted = model.rows().predict(raw.X, executor);
   const LabelSets truth = translate_labels(raw.labels, raw.codec, model.labels).labels;
@@ -221,9 +223,9 @@ Score train(const Learner& learner, const Choice& choice, const std::string& tol
       return path_accuracy(U, forest, raw);
     };
   }
-  auto model = std::make_shared<Model>(fit(learner.method, learner.variants[choice.variant],
-                                           choice.loss_weight(), tolerance, problem.train,
-                                           problem.hierarchy));
+  auto model = std::make_shared<ModelParts>(fit(learner.method, learner.variants[choice.variant],
+                                                choice.loss_weight(), tolerance, problem.train,
+                                                problem.hierarchy));
   return [model](const RawRows& raw) { return accuracy(*model, raw); };
 }
 
@@ -396,7 +398,7 @@ Hierarchy with_copies(const Hierarchy& hierarchy, int copies) {
 }
 
 /// The candidates' scores of all rows, less each row's mean; by label name.
-std::vector<double> centred_scores(const Model& model, const RawRows& raw) {
+std::vector<double> centred_scores(const ModelParts& model, const RawRows& raw) {
   std::vector<LabelId> ids;
   for (const auto& name : raw.codec.names()) ids.push_back(*model.labels.find(name));
   std::vector<float> scores(model.labels.size());

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/hierarchy_edges.hpp"
 #include "margrove/csr_matrix.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/errors.hpp"

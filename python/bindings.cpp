@@ -35,6 +35,7 @@
 #include "model/kernel_predictor.hpp"
 #include "model/linear_predictor.hpp"
 #include "model/tensor_parts.hpp"
+#include "outputs/registry.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -77,19 +78,20 @@ class Reporter {
 
 // Training ----------------------------------------------------------------------------------------
 
-Model train(const std::string& method_name, const std::map<std::string, std::string>& options,
-            const Csr& X, const Sets& labels, const std::vector<std::string>& names,
-            const std::optional<Edges>& hierarchy, const std::optional<Vector<double>>& row_weights,
-            int threads, std::optional<double> time_limit_seconds,
-            std::optional<double> memory_limit, double calibration, nb::object callback,
-            const std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>& views,
-            const Model* start, bool keep_state, bool expect_all) {
+ModelParts train(const std::string& method_name, const std::map<std::string, std::string>& options,
+                 const Csr& X, const Sets& labels, const std::vector<std::string>& names,
+                 const std::optional<Edges>& hierarchy,
+                 const std::optional<Vector<double>>& row_weights, int threads,
+                 std::optional<double> time_limit_seconds, std::optional<double> memory_limit,
+                 double calibration, nb::object callback,
+                 const std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>& views,
+                 const ModelParts* start, bool keep_state, bool expect_all) {
   const CsrView view = view_of(X);
   const Method& method = find_method(method_name);
   const auto run = method.start();
   set_options(run->options(), OptionValues(options.begin(), options.end()));
   Reporter reporter(std::move(callback));
-  std::optional<Model> model;
+  std::optional<ModelParts> model;
   {
     const nb::gil_scoped_release released;
     std::optional<Hierarchy> graph;
@@ -119,11 +121,12 @@ Model train(const std::string& method_name, const std::map<std::string, std::str
       for (const std::string& name : names) expected.push_back(rows.codec.find(name).value());
     }
     data.expected_labels = expected;
-    require_memory(*run, data, memory_limit.value_or(0));
     Executor executor(threads);
     RunControl control(std::ref(reporter),
                        time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
-    model = train_model(method, *run, data, {}, executor, control);
+    const Plan plan = plan_training(method, *run, data, executor, control);
+    require_memory(plan, data, memory_limit.value_or(0));
+    model = train_model(method, *run, plan, data, {}, executor, control);
     if (calibration > 0) {
       model->calibration = calibrate_held_out(method, *run, data, calibration, executor, control);
     }
@@ -133,14 +136,15 @@ Model train(const std::string& method_name, const std::map<std::string, std::str
 }
 
 /// Of methods with a file format of their own.
-Model train_file(const std::string& method_name, const std::map<std::string, std::string>& options,
-                 const std::string& path, int threads, std::optional<double> time_limit_seconds,
-                 std::optional<double> memory_limit, nb::object callback) {
+ModelParts train_file(const std::string& method_name,
+                      const std::map<std::string, std::string>& options, const std::string& path,
+                      int threads, std::optional<double> time_limit_seconds,
+                      std::optional<double> memory_limit, nb::object callback) {
   const Method& method = find_method(method_name);
   const auto run = method.start();
   set_options(run->options(), OptionValues(options.begin(), options.end()));
   Reporter reporter(std::move(callback));
-  std::optional<Model> model;
+  std::optional<ModelParts> model;
   {
     const nb::gil_scoped_release released;
     const auto examples =
@@ -149,11 +153,12 @@ Model train_file(const std::string& method_name, const std::map<std::string, std
     TrainingSet data;
     data.examples = examples.get();
     data.source = "X";
-    require_memory(*run, data, memory_limit.value_or(0));
     Executor executor(threads);
     RunControl control(std::ref(reporter),
                        time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
-    model = train_model(method, *run, data, {}, executor, control);
+    const Plan plan = plan_training(method, *run, data, executor, control);
+    require_memory(plan, data, memory_limit.value_or(0));
+    model = train_model(method, *run, plan, data, {}, executor, control);
   }
   reporter.rethrow();
   return std::move(*model);
@@ -174,8 +179,8 @@ nb::object merge_equal_rows(const Csr& X, const Sets& labels,
                         to_numpy(std::move(merged->row_weights)));
 }
 
-std::string predict_file(const Model& model, const std::string& path, int threads) {
-  const auto* files = dynamic_cast<const FilePredictor*>(model.predictor.get());
+std::string predict_file(const ModelParts& model, const std::string& path, int threads) {
+  const FilePredictor* files = model.predictor->files();
   require(files != nullptr, "the model is of method ", model.method, ", but must be one of files");
   const nb::gil_scoped_release released;
   Executor executor(threads);
@@ -183,16 +188,9 @@ std::string predict_file(const Model& model, const std::string& path, int thread
   return files->predict_file(path, executor, control);
 }
 
-/// Whether each row gets exactly one label.
-bool gives_one_label(const Model& model) {
-  const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
-  if (linear != nullptr) return !linear->parts().decision.several_labels();
-  return model.predictor->kind() == "kernel";
-}
-
 // What a model does -------------------------------------------------------------------------------
 
-nb::tuple predict(const Model& model, const Csr& X, int threads) {
+nb::tuple predict(const ModelParts& model, const Csr& X, int threads) {
   const CsrView view = view_of(X);
   LabelSets sets;
   {
@@ -205,7 +203,7 @@ nb::tuple predict(const Model& model, const Csr& X, int threads) {
 
 constexpr std::size_t kRowsPerTask = 64;
 
-nb::object scores(const Model& model, const Csr& X, int threads) {
+nb::object scores(const ModelParts& model, const Csr& X, int threads) {
   const CsrView view = view_of(X);
   const RowPredictor& predictor = model.rows();
   const std::size_t num_labels = predictor.num_labels();
@@ -222,7 +220,7 @@ nb::object scores(const Model& model, const Csr& X, int threads) {
   return to_numpy(std::move(all), {view.num_rows(), num_labels});
 }
 
-nb::tuple top(const Model& model, const Csr& X, std::size_t k, int threads) {
+nb::tuple top(const ModelParts& model, const Csr& X, std::size_t k, int threads) {
   const CsrView view = view_of(X);
   RankedLabels ranked;
   {
@@ -236,58 +234,40 @@ nb::tuple top(const Model& model, const Csr& X, std::size_t k, int threads) {
 }
 
 /// Rows of p(ends at label | x), or of p(ends at or below node | x).
-nb::object probabilities(const Model& model, const Csr& X, bool of_nodes, int threads) {
+nb::object probabilities(const ModelParts& model, const Csr& X, bool of_nodes, int threads) {
   const CsrView view = view_of(X);
   const std::size_t num_labels = model.labels.size();
   std::vector<double> all(view.num_rows() * num_labels);
   {
     const nb::gil_scoped_release released;
     const HierarchyProbabilities hierarchy(model.hierarchy);
-    const double temperature = model.calibration ? model.calibration->temperature : 1.0;
     Executor executor(threads);
-    executor.for_ranges(view.num_rows(), kRowsPerTask,
-                        [&](std::size_t begin, std::size_t end, int) {
-                          std::vector<float> row_scores(num_labels);
-                          std::vector<double> label_probabilities(num_labels);
-                          for (std::size_t i = begin; i < end; ++i) {
-                            const auto row = std::span(all).subspan(i * num_labels, num_labels);
-                            model.rows().scores(view, i, i + 1, row_scores);
-                            softmax(row_scores, temperature,
-                                    of_nodes ? std::span<double>(label_probabilities) : row);
-                            if (of_nodes) hierarchy.node_probabilities(label_probabilities, row);
-                          }
-                        });
+    for_probabilities(model.rows(), model.temperature(), of_nodes ? &hierarchy : nullptr, view,
+                      executor, [&](std::size_t i, const RowProbabilities& row) {
+                        const auto given = of_nodes ? row.nodes : row.labels;
+                        std::copy(given.begin(), given.end(), all.begin() + i * num_labels);
+                      });
   }
   return to_numpy(std::move(all), {view.num_rows(), num_labels});
 }
 
 /// The label of each row by HierarchyProbabilities::confident().
-nb::object confident(const Model& model, const Csr& X, double min_confidence, int threads) {
+nb::object confident(const ModelParts& model, const Csr& X, double min_confidence, int threads) {
   const CsrView view = view_of(X);
-  const std::size_t num_labels = model.labels.size();
   std::vector<LabelId> chosen(view.num_rows());
   {
     const nb::gil_scoped_release released;
     const HierarchyProbabilities hierarchy(model.hierarchy);
-    const double temperature = model.calibration ? model.calibration->temperature : 1.0;
     Executor executor(threads);
-    executor.for_ranges(
-        view.num_rows(), kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
-          std::vector<float> row_scores(num_labels);
-          std::vector<double> label_probabilities(num_labels), node_probabilities(num_labels);
-          for (std::size_t i = begin; i < end; ++i) {
-            model.rows().scores(view, i, i + 1, row_scores);
-            softmax(row_scores, temperature, label_probabilities);
-            hierarchy.node_probabilities(label_probabilities, node_probabilities);
-            chosen[i] =
-                hierarchy.confident(label_probabilities, node_probabilities, min_confidence);
-          }
-        });
+    for_probabilities(model.rows(), model.temperature(), &hierarchy, view, executor,
+                      [&](std::size_t i, const RowProbabilities& row) {
+                        chosen[i] = hierarchy.confident(row.labels, row.nodes, min_confidence);
+                      });
   }
   return to_numpy(std::move(chosen));
 }
 
-void calibrate(Model& model, const Csr& X, const Sets& labels, int threads) {
+void calibrate(ModelParts& model, const Csr& X, const Sets& labels, int threads) {
   const CsrView view = view_of(X);
   const LabelSets truth = sets_of(labels);
   const nb::gil_scoped_release released;
@@ -295,7 +275,7 @@ void calibrate(Model& model, const Csr& X, const Sets& labels, int threads) {
   model.calibration = fit_calibration(model.rows(), view, truth, executor);
 }
 
-std::string report_page(const Model& model, const Csr& X, const Sets& labels,
+std::string report_page(const ModelParts& model, const Csr& X, const Sets& labels,
                         const std::string& title, int num_examples,
                         const std::vector<std::string>& feature_names, int threads) {
   const CsrView view = view_of(X);
@@ -312,7 +292,7 @@ std::string report_page(const Model& model, const Csr& X, const Sets& labels,
 }
 
 /// None or (temperature, rows, error, error at temperature 1).
-nb::object calibration_of(const Model& model) {
+nb::object calibration_of(const ModelParts& model) {
   if (!model.calibration) return nb::none();
   const Calibration& c = *model.calibration;
   return nb::make_tuple(c.temperature, c.num_rows, c.error, c.error_before);
@@ -321,8 +301,8 @@ nb::object calibration_of(const Model& model) {
 /// (columns, row pointers, columns of the weights, weights) of U with one row per feature, the
 /// bias, the edges between nodes, the label of each node, the nodes that may be predicted, whether
 /// the best of them is (instead of all above a threshold).
-nb::tuple linear_parts(const Model& model) {
-  const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
+nb::tuple linear_parts(const ModelParts& model) {
+  const LinearPredictor* linear = model.predictor->linear();
   require(linear != nullptr, "the model is of method ", model.method, ", but must be linear");
   const LinearPredictor::Parts& parts = linear->parts();
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
@@ -337,12 +317,12 @@ nb::tuple linear_parts(const Model& model) {
   }
   return nb::make_tuple(weights, parts.bias, edges_to_numpy(edges),
                         to_numpy(std::vector(parts.label_of_node)),
-                        to_numpy(std::vector(parts.candidates)), !parts.decision.several_labels());
+                        to_numpy(std::vector(parts.candidates)), linear->gives_one_label());
 }
 
 /// (label, score, [(label, is spawned, score, [(feature, value, weight, score)])],
 ///  [(source, score, [(path, weight, score)])])
-nb::tuple explain(const Model& model, const Csr& X, std::size_t row, const std::string& label,
+nb::tuple explain(const ModelParts& model, const Csr& X, std::size_t row, const std::string& label,
                   std::size_t num_features) {
   const CsrView view = view_of(X);
   require(row < view.num_rows(), "row is ", row, ", but X has only ", view.num_rows());
@@ -369,7 +349,7 @@ nb::tuple explain(const Model& model, const Csr& X, std::size_t row, const std::
   return nb::make_tuple(model.labels.name(explanation.label), explanation.score, nodes, sources);
 }
 
-nb::dict report(const Model& model) {
+nb::dict report(const ModelParts& model) {
   const FitReport& r = model.report;
   nb::list curve;
   for (const auto& point : r.curve) {
@@ -387,8 +367,8 @@ nb::dict report(const Model& model) {
 }
 
 /// (lines, Graphviz source, SVG, {product node: weight}) of a kernel model.
-nb::tuple network(const Model& model) {
-  const auto* kernels = dynamic_cast<const KernelPredictor*>(model.predictor.get());
+nb::tuple network(const ModelParts& model) {
+  const KernelPredictor* kernels = model.predictor->kernels();
   require(kernels != nullptr, "network: a model of method ", model.method,
           " has none, only kernel models do");
   nb::dict weights;
@@ -399,7 +379,7 @@ nb::tuple network(const Model& model) {
   return nb::make_tuple(kernels->lines(), kernels->dot(), kernels->svg(), weights);
 }
 
-nb::object model_edges(const Model& model) {
+nb::object model_edges(const ModelParts& model) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   for (const LabelEdge& edge : edges_of(model.hierarchy)) {
     edges.emplace_back(edge.parent, edge.child);
@@ -407,12 +387,12 @@ nb::object model_edges(const Model& model) {
   return edges_to_numpy(edges);
 }
 
-nb::bytes to_bytes(const Model& model) {
+nb::bytes to_bytes(const ModelParts& model) {
   const std::string bytes = serialize_model(model);
   return nb::bytes(bytes.data(), bytes.size());
 }
 
-Model from_bytes(const nb::bytes& bytes) {
+ModelParts from_bytes(const nb::bytes& bytes) {
   return parse_model({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()},
                      "model in memory");
 }
@@ -431,6 +411,18 @@ nb::list list_methods() {
   return list;
 }
 
+/// [(name, summary, form of the examples, their file format, [own option])]
+nb::list list_output_types() {
+  nb::list list;
+  for (const OutputType& type : output_types()) {
+    nb::list options;
+    for (const OptionInfo& option : type.start()->own_options().list()) options.append(option.name);
+    list.append(
+        nb::make_tuple(type.name, type.summary, name_of(type.form), type.file_format, options));
+  }
+  return list;
+}
+
 nb::tuple read_hierarchy_file(const std::string& path) {
   const Hierarchy hierarchy = read_hierarchy(path);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
@@ -443,7 +435,7 @@ nb::tuple read_hierarchy_file(const std::string& path) {
 }  // namespace margrove::python
 
 NB_MODULE(_core, m) {
-  using margrove::Model;
+  using margrove::ModelParts;
   namespace py = margrove::python;
 
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
@@ -457,6 +449,7 @@ NB_MODULE(_core, m) {
 
   m.attr("__version__") = MARGROVE_VERSION;
   m.def("methods", &py::list_methods);
+  m.def("output_types", &py::list_output_types);
   m.def("read_hierarchy", &py::read_hierarchy_file, "path"_a);
   m.def("merge_equal_rows", &py::merge_equal_rows, "X"_a.noconvert(), "labels"_a.noconvert(),
         "row_weights"_a.noconvert().none());
@@ -470,28 +463,30 @@ NB_MODULE(_core, m) {
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none());
   m.def("import_liblinear", &margrove::import_liblinear, "path"_a);
 
-  nb::class_<Model>(m, "Model")
+  nb::class_<ModelParts>(m, "Model")
       .def_static(
           "load", [](const std::string& path) { return margrove::load_model(path); }, "path"_a)
       .def("save", &margrove::save_model, "path"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("__getstate__", &py::to_bytes)
       .def("__setstate__",
-           [](Model& model, const nb::bytes& bytes) { new (&model) Model(py::from_bytes(bytes)); })
-      .def_ro("method", &Model::method)
+           [](ModelParts& model, const nb::bytes& bytes) {
+             new (&model) ModelParts(py::from_bytes(bytes));
+           })
+      .def_ro("method", &ModelParts::method)
       .def_prop_ro("options",
-                   [](const Model& model) {
+                   [](const ModelParts& model) {
                      return std::map<std::string, std::string>(model.options.begin(),
                                                                model.options.end());
                    })
       .def_prop_ro("labels",
-                   [](const Model& model) {
+                   [](const ModelParts& model) {
                      const auto names = model.labels.names();
                      return std::vector<std::string>(names.begin(), names.end());
                    })
-      .def_ro("has_hierarchy", &Model::has_hierarchy)
-      .def_prop_ro("has_state", [](const Model& model) { return model.state != nullptr; })
+      .def_ro("has_hierarchy", &ModelParts::has_hierarchy)
+      .def_prop_ro("has_state", [](const ModelParts& model) { return model.state != nullptr; })
       .def_prop_ro("views",
-                   [](const Model& model) {
+                   [](const ModelParts& model) {
                      nb::list views;
                      for (const auto& view : model.views) {
                        views.append(nb::make_tuple(view.name, view.begin, view.end));
@@ -501,37 +496,37 @@ NB_MODULE(_core, m) {
       .def_prop_ro("network", &py::network)
       .def_prop_ro("edges", &py::model_edges)
       .def_prop_ro("training_rows",
-                   [](const Model& model) { return py::to_numpy(model.training_rows); })
+                   [](const ModelParts& model) { return py::to_numpy(model.training_rows); })
       .def_prop_ro("report", &py::report)
       .def_prop_ro("facts",
-                   [](const Model& model) {
+                   [](const ModelParts& model) {
                      std::vector<std::pair<std::string, std::string>> facts;
                      for (const auto& [name, value] : model.predictor->facts()) {
                        facts.emplace_back(name, value);
                      }
                      return facts;
                    })
-      .def_prop_ro("num_features", [](const Model& model) { return model.rows().num_features(); })
+      .def_prop_ro("num_features",
+                   [](const ModelParts& model) { return model.rows().num_features(); })
       .def_prop_ro("preprocessing",
-                   [](const Model& model) {
+                   [](const ModelParts& model) {
                      return std::string(margrove::to_string(model.preprocessing.kind));
                    })
-      .def_prop_ro("vocabulary", [](const Model& model) { return model.preprocessing.vocabulary; })
+      .def_prop_ro("vocabulary",
+                   [](const ModelParts& model) { return model.preprocessing.vocabulary; })
       .def("preprocess_texts",
-           [](const Model& model, const std::vector<std::string>& documents) {
+           [](const ModelParts& model, const std::vector<std::string>& documents) {
              return py::to_python(model.preprocessing.apply(documents));
            })
       .def("preprocess_rows",
-           [](const Model& model, const py::Csr& X) {
+           [](const ModelParts& model, const py::Csr& X) {
              return py::to_python(model.preprocessing.apply(py::view_of(X)));
            })
       .def("export_liblinear", &margrove::export_liblinear, "path"_a)
       .def_prop_ro("is_of_files",
-                   [](const Model& model) {
-                     return dynamic_cast<const margrove::FilePredictor*>(model.predictor.get()) !=
-                            nullptr;
-                   })
-      .def_prop_ro("gives_one_label", &py::gives_one_label)
+                   [](const ModelParts& model) { return model.predictor->files() != nullptr; })
+      .def_prop_ro("gives_one_label",
+                   [](const ModelParts& model) { return model.rows().gives_one_label(); })
       .def("predict_file", &py::predict_file, "path"_a, "threads"_a)
       .def_prop_ro("calibration", &py::calibration_of)
       .def_prop_ro("linear_parts", &py::linear_parts)

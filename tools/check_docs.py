@@ -1,17 +1,27 @@
 #!/usr/bin/env python3
-"""Runs what the documentation shows.
+"""Runs what the documentation shows, as a reader of one page would.
 
-In README.md and docs/**/*.md, fenced blocks that open with ```sh run or ```python run are executed,
-the blocks of one file one after the other in one scratch directory, with build/margrove on PATH and
-the environment .venv active. A block that opens with ```text output must equal what the run block
-before it printed to standard output; a line `...` stands for any lines and `…` for any characters
-within a line. A block in `sh run demo-data` is skipped, with a note, where demo-data/ is absent.
+In README.md and docs/**/*.md, fenced blocks that open with ```sh run or ```python run are executed.
+A page begins in the root of a fresh copy of the tree's files, with the environment of the caller
+but nothing of this tree on its PATH; its blocks run in order, and each shell block finds the folder
+and the exported variables that the one before it left. The lines `make build`, `make library`
+and `make python` are not run but taken as done: the copy has links to build/ and .venv/ of this
+tree, where these leave what they make. A page that needs the program or the package has to say so.
 
-usage: tools/check_docs.py [FILE...]
+A block that opens with ```text output must equal what the run block before it printed to standard
+output; a line `...` stands for any lines and `…` for any characters within a line.
+
+A block that opens with ```cpp of=PATH (or another language) must equal that file of the repository,
+which is compiled or run elsewhere; --quote writes the files into such blocks. One with part-of=PATH
+must be some lines of the file.
+
+usage: tools/check_docs.py [--quote] [FILE...]
 """
 
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,6 +30,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TIME_LIMIT_SECONDS = 120
+
+# What the lines that are taken as done leave behind.
+MADE = {
+    "make build": "build/margrove",
+    "make library": "build/libmargrove.so",
+    "make python": "build/python/margrove",
+}
 
 
 @dataclass
@@ -42,7 +59,7 @@ def blocks_of(markdown: str) -> list[Block]:
         if opened is None:
             opened = number
         elif line.strip() == "```":
-            body = "\n".join(lines[opened + 1 : number]) + "\n"
+            body = "".join(line + "\n" for line in lines[opened + 1 : number])
             blocks.append(Block(lines[opened][3:].split(), body, opened + 1))
             opened = None
     return blocks
@@ -60,64 +77,150 @@ def matches(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, text) is not None
 
 
-def command_of(block: Block) -> list[str]:
-    """The program that runs a block given as its last argument."""
-    if block.info[0] == "python":
-        return [str(ROOT / ".venv/bin/python"), "-c", block.text]
-    return ["bash", "-euo", "pipefail", "-c", block.text]
+def quoted_file(block: Block) -> Path | None:
+    """The file that a block quotes whole."""
+    paths = [word.removeprefix("of=") for word in block.info if word.startswith("of=")]
+    return ROOT / paths[0] if paths else None
+
+
+def wrong_quotes(page: Path) -> list[str]:
+    """The blocks that differ from the files they quote."""
+    errors = []
+    for block in blocks_of(page.read_text(encoding="utf-8")):
+        parts = [
+            word.removeprefix("part-of=") for word in block.info if word.startswith("part-of=")
+        ]
+        if parts and block.text not in (ROOT / parts[0]).read_text(encoding="utf-8"):
+            errors.append(f"{page.relative_to(ROOT)}:{block.line}: {parts[0]} has no such lines")
+        file = quoted_file(block)
+        if file is not None and (not file.is_file() or file.read_text("utf-8") != block.text):
+            errors.append(
+                f"{page.relative_to(ROOT)}:{block.line}: {file.relative_to(ROOT)} differs; "
+                "tools/check_docs.py --quote copies it"
+            )
+    return errors
+
+
+def quote_files(page: Path) -> None:
+    """Writes the files into the blocks that quote them."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    for block in reversed(blocks_of(page.read_text(encoding="utf-8"))):
+        file = quoted_file(block)
+        if file is not None:
+            end = block.line + block.text.count("\n")
+            lines[block.line : end] = file.read_text(encoding="utf-8").splitlines()
+    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def copy_tree(target: Path) -> None:
+    """Copies the files that a clone of this tree would have, and links to what was built."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.check_output(listed, cwd=ROOT, text=True).split("\0"):
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+    for built in ("build", ".venv"):
+        if (ROOT / built).is_dir():
+            (target / built).symlink_to(ROOT / built)
+
+
+class Session:
+    """A reader at a page: the folder and the environment as the blocks so far have left them."""
+
+    def __init__(self, scratch: Path) -> None:
+        """A shell in the root of a fresh copy of the tree; `scratch` is an empty folder."""
+        self.folder = scratch / "margrove"
+        self.folder.mkdir()
+        copy_tree(self.folder)
+        self.state = scratch / "state"
+        self.environment = dict(os.environ)
+        for name in ("VIRTUAL_ENV", "PYTHONPATH"):
+            self.environment.pop(name, None)
+        outside = [p for p in os.get_exec_path() if not Path(p).is_relative_to(ROOT)]
+        self.environment["PATH"] = os.pathsep.join(outside)
+
+    def run(self, block: Block) -> subprocess.CompletedProcess[str]:
+        """Runs a block; one of the shell changes the folder and the environment of the next."""
+        if block.info[0] == "python":
+            return self._execute(["env", "python", "-c", block.text])
+        lines = block.text.splitlines()
+        text = "\n".join(line for line in lines if line not in MADE)
+        keep = f"trap '{{ pwd; env -0; }} >{shlex.quote(str(self.state))}' EXIT\n"
+        done = self._execute(["bash", "-euo", "pipefail", "-c", keep + text])
+        folder, _, variables = self.state.read_text(encoding="utf-8").partition("\n")
+        self.folder = Path(folder)
+        self.environment = dict(
+            variable.split("=", 1) for variable in variables.split("\0") if variable
+        )
+        return done
+
+    def _execute(self, command: list[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT_SECONDS,
+            check=False,
+        )
+
+
+def not_made(block: Block) -> list[str]:
+    """The lines of a block that are taken as done although what they make is not there."""
+    lines = block.text.splitlines()
+    return [line for line in lines if line in MADE and not (ROOT / MADE[line]).exists()]
 
 
 def check_page(page: Path) -> tuple[int, list[str]]:
     """How many blocks of a page ran, and what was wrong."""
-    environment = dict(os.environ)
-    environment["PATH"] = f"{ROOT}/build:{ROOT}/.venv/bin:{environment['PATH']}"
-    environment["MARGROVE_ROOT"] = str(ROOT)
-    errors: list[str] = []
+    blocks = blocks_of(page.read_text(encoding="utf-8"))
+    errors = wrong_quotes(page)
+    if not any(block.info[1:] == ["run"] for block in blocks):
+        return 0, errors
     runs = 0
     printed: str | None = None
     with tempfile.TemporaryDirectory() as scratch:
-        for block in blocks_of(page.read_text(encoding="utf-8")):
+        session = Session(Path(scratch))
+        for block in blocks:
             place = f"{page.relative_to(ROOT)}:{block.line}"
-            if block.info[:2] == ["text", "output"]:
+            if block.info == ["text", "output"]:
                 if printed is not None and not matches(block.text, printed):
                     errors.append(f"{place}: the command printed\n{printed}")
-                continue
-            if block.info[1:2] != ["run"]:
-                continue
-            printed = None
-            if "demo-data" in block.info and not (ROOT / "demo-data").is_dir():
-                print(f"check_docs: {place} skipped: no demo-data")
-                continue
-            run = subprocess.run(
-                command_of(block),
-                cwd=scratch,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=TIME_LIMIT_SECONDS,
-                check=False,
-            )
-            runs += 1
-            if run.returncode != 0:
-                errors.append(f"{place}: exit code {run.returncode}\n{run.stdout}{run.stderr}")
-                break
-            printed = run.stdout
+            elif block.info[1:] == ["run"]:
+                if missing := not_made(block):
+                    errors.append(f"{place}: call {', '.join(missing)} first")
+                    break
+                done = session.run(block)
+                runs += 1
+                if done.returncode != 0:
+                    output = done.stdout + done.stderr
+                    errors.append(f"{place}: exit code {done.returncode}\n{output}")
+                    break
+                printed = done.stdout
     return runs, errors
 
 
 def main() -> int:
-    pages = [Path(name).resolve() for name in sys.argv[1:]]
+    arguments = sys.argv[1:]
+    quotes = arguments[:1] == ["--quote"]
+    pages = [Path(name).resolve() for name in arguments[quotes:]]
     if not pages:
         pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     total = 0
     failed = False
     for page in pages:
+        if quotes:
+            quote_files(page)
+            continue
         runs, errors = check_page(page)
         total += runs
         for error in errors:
             failed = True
             print(f"check_docs: {error}", file=sys.stderr)
+    if quotes:
+        return 0
     print(f"check_docs: {total} documented commands ran{'' if not failed else ', some FAILED'}")
     return 1 if failed else 0
 

@@ -24,12 +24,15 @@ ORDER = [
     ["outputs"],
     ["methods"],
     ["io", "eval"],
+    ["api"],
     ["cli", "python"],
 ]
 RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 
-# The room of each public header.
+# The room from which each public header may be included. It is the first that has what the header
+# declares in terms of, even where a later room implements it.
 PUBLIC = {
+    "api": "base",
     "errors": "base",
     "executor": "base",
     "control": "base",
@@ -44,11 +47,21 @@ PUBLIC = {
     "writers": "data",
     "label_graph": "hierarchy",
     "node_weights": "hierarchy",
-    "surrogate": "structured",
+    "point_loss_kind": "linear",
+    "common_options": "model",
+    "linear_estimators": "methods",
+    "path_estimators": "methods",
+    "kernel_estimators": "methods",
+    "estimators": "methods",
     "surrogates": "structured",
+    "oracle": "structured",
+    "structured": "structured",
     "task_loss": "outputs",
-    "metrics": "eval",
+    "metrics": "model",
+    "model": "model",
     "significance": "eval",
+    "training": "api",
+    "margrove": "api",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([a-z_/]+/[^"]+\.hpp)"')

@@ -4,7 +4,7 @@
 usage: tools/demo.py PROGRAM DATA_DIRECTORY [METHOD...]
 
 DATA_DIRECTORY has train.txt, test.txt and hierarchy.txt; models and predictions are written beside
-them. One table goes to standard output, then three explained predictions.
+them. Three explained predictions go to standard output, then the table, and what to try next.
 """
 
 import json
@@ -144,6 +144,20 @@ class Demo:
             parts.append(f"{documents[row - 1].split(chr(9), 1)[1]}\n{explanation}")
         return "\n".join(parts)
 
+    def what_next(self, method: Method) -> str:
+        """Commands that go on from here."""
+        model, test = self.model(method), self.data / "test.txt"
+        return "\n".join(
+            [
+                "",
+                "Try next:",
+                f"  {self.program} report {model} {test} --output report.html",
+                f"  {self.program} explain --row 7 {model} {test}",
+                f"  {self.program} predict --top 3 {model} {test} | head",
+                f"  {self.program} train --method {method.name} --help",
+            ]
+        )
+
 
 def seconds_of(printed: str) -> float:
     """What train and tune print of the training's time."""
@@ -180,12 +194,13 @@ def main() -> int:
         print(f"demo: {method.name}: {doing} ...", file=sys.stderr, flush=True)
         rows.append(demo.compare(method))
         print(f"demo: {method.name}: {time.monotonic() - started:.0f} s", file=sys.stderr)
+    print(f"\nThree test documents, explained by {methods[-1].name}:\n")
+    print(demo.explain(methods[-1]))
     print(table(rows))
     notes = [f"{method.name}: {method.note}" for method in methods if method.note]
     if notes:
         print("C (given) is not chosen on a hold-out, to save time. " + ". ".join(notes) + ".")
-    print(f"\nThree test documents, explained by {methods[-1].name}:\n")
-    print(demo.explain(methods[-1]))
+    print(demo.what_next(methods[-1]))
     return 0
 
 

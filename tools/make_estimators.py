@@ -43,7 +43,7 @@ ESTIMATORS = [
         "flat-svm",
         True,
         "Linear support vector machines that know no hierarchy.\n\n"
-        'One machine per label (`multiclass="ovr"`), or all labels in one problem '
+        'One classifier per label (`multiclass="ovr"`), or all labels in one problem '
         '("crammer-singer"). Rows may have several labels.',
         "Continued",
     ),

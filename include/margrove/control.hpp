@@ -1,5 +1,5 @@
 #pragma once
-// How long work reports itself and how it is stopped: one callback, no global state.
+// Progress reports of long work, and how it is stopped: by one callback, without global state.
 
 #include <atomic>
 #include <chrono>
@@ -9,7 +9,9 @@
 #include <mutex>
 #include <string_view>
 
-namespace margrove {
+#include "margrove/api.hpp"
+
+namespace margrove MARGROVE_API {
 
 /// Why a solver returned.
 enum class Stop { converged, pass_limit, time_limit, interrupted };
@@ -32,9 +34,9 @@ using ProgressCallback = std::function<bool(const Progress&)>;
 /// Passed to everything that may take long. Thread-safe.
 class RunControl {
  public:
-  /// No reports, no limit.
+  /// Without reports and without a limit.
   RunControl() = default;
-  /// time_limit_seconds: infinity for none; the clock starts here.
+  /// `time_limit_seconds` is infinity for no limit; the clock starts here.
   explicit RunControl(ProgressCallback callback,
                       double time_limit_seconds = std::numeric_limits<double>::infinity());
 
@@ -43,17 +45,18 @@ class RunControl {
   RunControl(RunControl& parent, ProgressCallback callback,
              double time_limit_seconds = std::numeric_limits<double>::infinity());
 
-  /// Tells the callback; false when the work must end, and from then on always false. Calls of the
-  /// callback are serialised.
+  /// Reports to the callback. Returns false when the work must end, and from then on always. Calls
+  /// of the callback are serialised.
   bool proceed(Progress progress);
-  /// proceed() without a report: cheap enough for every few thousand steps.
+  /// proceed() without a report, which is cheap enough for every few thousand steps.
   bool proceed();
-  /// Makes proceed() false from now on. From any thread or signal handler.
+  /// Makes proceed() false from now on. May be called from any thread or signal handler.
   void interrupt() { stop_.store(Stop::interrupted, std::memory_order_relaxed); }
   /// Why proceed() was false: interrupted or time_limit; `converged` while it has not been.
   Stop stop_reason() const;
   double seconds() const;
-  /// Until a time limit, this one's or a parent's; infinity where there is none, 0 when it is over.
+  /// Seconds until a time limit, this one's or a parent's: infinity if there is none, 0 when it has
+  /// passed.
   double seconds_left() const;
 
  private:

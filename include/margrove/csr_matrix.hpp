@@ -5,7 +5,9 @@
 #include <span>
 #include <vector>
 
-namespace margrove {
+#include "margrove/api.hpp"
+
+namespace margrove MARGROVE_API {
 
 using FeatureId = std::uint32_t;
 
@@ -20,7 +22,7 @@ struct SparseRow {
 class CsrView {
  public:
   CsrView() = default;
-  /// Trusts the arrays; check_csr() does not.
+  /// Does not check the arrays; check_csr() does.
   CsrView(std::uint32_t num_columns, std::span<const std::int64_t> row_pointers,
           std::span<const FeatureId> columns, std::span<const float> values)
       : num_columns_(num_columns),
@@ -79,13 +81,5 @@ class CsrMatrix {
   std::vector<float> values_;
 };
 
-/// X with a constant last column: the intercept, regularised like the other weights. bias 0 copies
-/// X and adds no column. O(nonzeros).
-CsrMatrix with_intercept(const CsrView& X, double bias);
 CsrMatrix select_rows(const CsrView& X, std::span<const std::uint32_t> rows);
-/// The columns of X as rows; ascending. O(nonzeros + columns).
-CsrMatrix transpose(const CsrView& X);
-double squared_norm(const SparseRow& row);
-std::vector<double> squared_norms(const CsrView& X);
-
 }  // namespace margrove

@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "margrove/api.hpp"
 #include "margrove/csr_matrix.hpp"
 #include "margrove/label_codec.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 /// One set of labels per row, ascending, no duplicates; a row's set may be empty.
 class LabelSets {
@@ -24,7 +25,7 @@ class LabelSets {
         static_cast<std::size_t>(row_pointers_[i]),
         static_cast<std::size_t>(row_pointers_[i + 1] - row_pointers_[i]));
   }
-  /// Every row has exactly one label.
+  /// Whether every row has exactly one label.
   bool single_label() const;
   bool operator==(const LabelSets&) const = default;
   std::int64_t num_labels_total() const { return row_pointers_.back(); }

@@ -6,9 +6,11 @@
 #include <string>
 #include <string_view>
 
-namespace margrove {
+#include "margrove/api.hpp"
 
-/// Whatever Margrove throws.
+namespace margrove MARGROVE_API {
+
+/// The base of everything that Margrove throws.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -54,7 +56,7 @@ void append_any(std::string& message, const Part& part) {
 }
 }  // namespace detail
 
-/// The parts one after the other, numbers in the C locale.
+/// The parts one after the other, with numbers in the C locale.
 template <class... Parts>
 std::string concat(const Parts&... parts) {
   std::string message;

@@ -6,12 +6,14 @@
 #include <memory>
 #include <vector>
 
-namespace margrove {
+#include "margrove/api.hpp"
+
+namespace margrove MARGROVE_API {
 
 /// Runs index ranges on a fixed set of threads. Executor(1) is the specification: whatever runs
-/// here must give the same bits for every size(), that is, tasks write only to places that belong
-/// to their index, use worker numbers only to find scratch space, and sums are taken in the order
-/// of the index (see ordered_sum).
+/// here must give the same bits for every size(). Therefore tasks write only to places that belong
+/// to their index and use worker numbers only to find scratch space, and sums are taken in the
+/// order of the index (see ordered_sum).
 class Executor {
  public:
   /// num_threads >= 1, the calling thread included; 0 means one for each core of the machine.
@@ -19,6 +21,9 @@ class Executor {
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
+
+  /// One for all callers that want no threads: it runs everything on the thread that calls.
+  static Executor& serial();
 
   int size() const;
 

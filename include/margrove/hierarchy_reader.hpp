@@ -1,12 +1,13 @@
 #pragma once
-// Hierarchies as text: `parent child` on each line. Rules and their errors: docs/formats.md.
+// Hierarchies as text: `parent child` on each line. docs/formats.md has the rules and their errors.
 
 #include <string>
 #include <string_view>
 
+#include "margrove/api.hpp"
 #include "margrove/dataset.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 /// Reads a plain, gzip or zstd file of lines `parent child`, separated by blanks; `#` starts a
 /// comment. Throws InvalidInput "file:line:column: ..." for a line that does not have two labels,
@@ -15,12 +16,5 @@ namespace margrove {
 Hierarchy read_hierarchy(const std::string& path);
 /// The same from memory; `name` stands for the file in messages.
 Hierarchy parse_hierarchy(std::string_view bytes, const std::string& name);
-
-/// "file:line" of an edge, or its two names if the hierarchy did not come from a file.
-std::string edge_location(const Hierarchy& hierarchy, std::size_t edge);
-
-/// Throws InvalidInput naming the last edge (by line) of some cycle, and the nodes on it.
-/// O(nodes + edges).
-void require_acyclic(const Hierarchy& hierarchy);
 
 }  // namespace margrove

@@ -9,7 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-namespace margrove {
+#include "margrove/api.hpp"
+
+namespace margrove MARGROVE_API {
 
 using LabelId = std::uint32_t;
 
@@ -35,9 +37,5 @@ class LabelCodec {
   std::vector<std::string> names_;
   std::unordered_map<std::string, LabelId, Hash, std::equal_to<>> ids_;
 };
-
-/// The order in which a model numbers its labels: by value where all names are whole numbers,
-/// otherwise by bytes. Returns ids of `codec`.
-std::vector<LabelId> natural_order(const LabelCodec& codec);
 
 }  // namespace margrove

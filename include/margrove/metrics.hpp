@@ -11,10 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "margrove/api.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/label_graph.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 /// All in [0, 1]; a quotient 0/0 is 0 except where said.
 struct Metrics {
@@ -31,9 +32,6 @@ struct Metrics {
   double hierarchical_recall = 0;
   double hierarchical_f1 = 0;
 };
-
-/// The metrics but `examples` under the names that front ends show.
-std::array<std::pair<std::string_view, double>, 9> named_values(const Metrics& metrics);
 
 /// One label's counts over all rows.
 struct LabelScore {

@@ -8,14 +8,15 @@
 #include <string_view>
 #include <vector>
 
+#include "margrove/api.hpp"
 #include "margrove/control.hpp"
 #include "margrove/label_graph.hpp"
 #include "margrove/options.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
-/// A rule and its parameter. As text: "uniform", "leaves", "power:RHO", "directional", "maxmin",
-/// "relaxed:T"; "power" alone is power:2 and "relaxed" alone relaxed:1.5.
+/// A rule and its parameter. As text its name, with a colon before the parameter: "power:1.5"; the
+/// names are in known(). "power" alone is power:2 and "relaxed" alone relaxed:1.5.
 struct NodeWeightRule {
   enum class Kind { uniform, leaves, power, directional, maxmin, relaxed };
   Kind kind = Kind::uniform;
@@ -26,8 +27,15 @@ struct NodeWeightRule {
   static NodeWeightRule parse(std::string_view text);
   /// parse(to_text()) is the same rule.
   std::string to_text() const;
+  /// The texts of all rules, uniform first: "uniform, leaves, power:RHO, ...".
+  static std::string_view known();
   bool operator==(const NodeWeightRule&) const = default;
 };
+
+namespace detail {
+/// The help of an option that is a rule: lists the rules, with `uniform` written in this way.
+std::string node_weight_help(std::string_view uniform = "uniform");
+}  // namespace detail
 
 struct NodeWeightOptions {
   bool merge_duplicates = false;
@@ -67,23 +75,5 @@ struct NodeWeights {
 ///   relaxed      min sum alpha^2 with path sums in [1, T]; on trees the same as power:2
 NodeWeights node_weights(const LabelGraph& graph, const NodeWeightRule& rule,
                          const NodeWeightOptions& options = {}, RunControl* control = nullptr);
-
-/// Sum of alpha over A(l) for every leaf, in the order of graph.leaves().
-std::vector<double> path_sums(const LabelGraph& graph, std::span<const double> alpha);
-
-/// A warning if leaves have weight 0, as power rules give them below nodes that lie on many paths
-/// of a DAG: such leaves differ from others below the same nodes in nothing. Empty if there is
-/// none.
-std::string unweighted_leaves(const LabelGraph& graph, std::span<const double> alpha);
-
-/// The graph whose nodes are the classes of nodes with the same leaves below them. Every copy of a
-/// class is in the same labels, so only the sum of their weights can matter (NHSVM section 5.2).
-struct MergedGraph {
-  LabelGraph graph;
-  std::vector<NodeId> class_of;  // node -> its class
-  std::vector<std::uint32_t> num_copies;
-};
-/// O(sum over leaves of |A(l)|).
-MergedGraph merge_duplicates(const LabelGraph& graph);
 
 }  // namespace margrove

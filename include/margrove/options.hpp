@@ -18,6 +18,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,9 +27,10 @@
 #include <utility>
 #include <vector>
 
+#include "margrove/api.hpp"
 #include "margrove/errors.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 /// A range of numbers and how to say it.
 struct Range {
@@ -52,6 +54,9 @@ struct EnumName {
   E value;
   std::string_view name;
 };
+// Compilers before C++20's deduction for aggregates (clang 16) need it.
+template <class E>
+EnumName(E, std::string_view) -> EnumName<E>;
 /// The names of all values of an enumeration, in the order of help pages. An enumeration that is an
 /// option specialises it, before the struct that has the option:
 ///
@@ -95,34 +100,41 @@ struct Field {
   std::string_view name;
   Value Struct::*member;
   Constraint constraint;
-  std::string_view help;
+  std::string help;
 };
 
 template <class Struct, class Value>
   requires std::is_arithmetic_v<Value>
 Field<Struct, Value, Range> field(std::string_view name, Value Struct::*member, Range range,
-                                  std::string_view help) {
-  return {name, member, std::move(range), help};
+                                  std::string help) {
+  return {name, member, std::move(range), std::move(help)};
 }
 template <class Struct>
-Field<Struct, bool, Range> field(std::string_view name, bool Struct::*member,
-                                 std::string_view help) {
-  return {name, member, Range{[](double) { return true; }, "true | false"}, help};
+Field<Struct, bool, Range> field(std::string_view name, bool Struct::*member, std::string help) {
+  return {name, member, Range{[](double) { return true; }, "true | false"}, std::move(help)};
 }
 template <class Struct>
 Field<Struct, std::string, Choices> field(std::string_view name, std::string Struct::*member,
-                                          Choices choices, std::string_view help) {
-  return {name, member, std::move(choices), help};
+                                          Choices choices, std::string help) {
+  return {name, member, std::move(choices), std::move(help)};
 }
 template <class Struct, NamedEnum E>
-Field<Struct, E, Choices> field(std::string_view name, E Struct::*member, std::string_view help) {
+Field<Struct, E, Choices> field(std::string_view name, E Struct::*member, std::string help) {
   Choices choices;
   for (const auto& each : kEnumNames<E>) choices.values.emplace_back(each.name);
-  return {name, member, std::move(choices), help};
+  return {name, member, std::move(choices), std::move(help)};
+}
+/// Only some values of an enumeration.
+template <class Struct, NamedEnum E>
+Field<Struct, E, Choices> field(std::string_view name, E Struct::*member,
+                                std::initializer_list<E> allowed, std::string help) {
+  Choices choices;
+  for (const E value : allowed) choices.values.emplace_back(name_of(value));
+  return {name, member, std::move(choices), std::move(help)};
 }
 template <class Struct, TextOption T>
-Field<Struct, T, AnyText> field(std::string_view name, T Struct::*member, std::string_view help) {
-  return {name, member, AnyText{}, help};
+Field<Struct, T, AnyText> field(std::string_view name, T Struct::*member, std::string help) {
+  return {name, member, AnyText{}, std::move(help)};
 }
 
 namespace detail {
@@ -134,15 +146,27 @@ std::string join(const std::vector<std::string>& values, std::string_view separa
                               const std::vector<std::string>& allowed);
 }  // namespace detail
 
+namespace detail {
+/// The value of that name among those allowed.
+template <NamedEnum E>
+E parse_choice(std::string_view option, std::string_view text,
+               const std::vector<std::string>& allowed) {
+  for (const auto& each : kEnumNames<E>) {
+    if (each.name != text) continue;
+    for (const std::string& name : allowed) {
+      if (name == text) return each.value;
+    }
+  }
+  fail_choice(option, text, allowed);
+}
+}  // namespace detail
+
 /// The value of that name. Throws InvalidOption listing the names there are.
 template <NamedEnum E>
 E parse_enum(std::string_view option, std::string_view text) {
   std::vector<std::string> names;
-  for (const auto& each : kEnumNames<E>) {
-    if (each.name == text) return each.value;
-    names.emplace_back(each.name);
-  }
-  detail::fail_choice(option, text, names);
+  for (const auto& each : kEnumNames<E>) names.emplace_back(each.name);
+  return detail::parse_choice<E>(option, text, names);
 }
 
 /// The options of one algorithm behind one interface, so that front ends need not know the struct.
@@ -150,12 +174,16 @@ class OptionTable {
  public:
   /// Refers to `options`, which must outlive the table.
   template <class Struct>
-  explicit OptionTable(Struct& options) {
+  explicit OptionTable(Struct& options) : OptionTable(options, Struct::fields()) {}
+  /// Of the fields in a tuple: where not all belong to the table, or some are known at run time.
+  template <class Struct, class... Fields>
+  OptionTable(Struct& options, const std::tuple<Fields...>& fields) {
     const Struct defaults = Struct();
-    std::apply([&](const auto&... each) { (add(options, defaults, each), ...); }, Struct::fields());
+    std::apply([&](const auto&... each) { (add(options, defaults, each), ...); }, fields);
   }
   /// Appends another struct's options; both must outlive the table. Names must not repeat.
-  void append(OptionTable other);
+  /// help_prefix: put before each help text.
+  void append(OptionTable other, std::string_view help_prefix = {});
 
   std::vector<OptionInfo> list() const;
   bool has(std::string_view name) const;
@@ -163,6 +191,8 @@ class OptionTable {
   void set(std::string_view name, std::string_view value);
   /// The present value as text that set() takes back to the same value.
   std::string get(std::string_view name) const;
+  /// Whether set() has set it.
+  bool is_given(std::string_view name) const;
   /// Throws InvalidOption naming the first option that is out of range.
   void validate() const;
 
@@ -172,8 +202,9 @@ class OptionTable {
     std::function<void(std::string_view)> set;
     std::function<std::string()> get;
     std::function<void()> validate;
+    bool is_given = false;
   };
-  const Entry& entry(std::string_view name) const;
+  std::size_t place_of(std::string_view name) const;  // in entries_; throws for an unknown name
 
   // A field may belong to a base class of Struct.
   template <class Struct, class Owner, class Value, class Constraint>
@@ -181,17 +212,18 @@ class OptionTable {
     Value* value = &(options.*f.member);
     const std::string name(f.name);
     Entry e;
-    e.info = {name, "text", to_text(defaults.*f.member), "", std::string(f.help)};
+    e.info = {name, "text", to_text(defaults.*f.member), "", f.help};
     const auto check = [value, name, constraint = f.constraint] {
       if constexpr (std::is_same_v<Constraint, Range>) {
         require<InvalidOption>(constraint.holds(static_cast<double>(*value)), "option ", name,
                                " is ", to_text(*value), ", but must be ", constraint.text);
-      } else if constexpr (std::is_same_v<Value, std::string>) {
+      } else if constexpr (std::is_same_v<Constraint, Choices>) {
         if (constraint.values.empty()) return;
+        const std::string text = to_text(*value);
         for (const auto& allowed : constraint.values) {
-          if (*value == allowed) return;
+          if (text == allowed) return;
         }
-        detail::fail_choice(name, *value, constraint.values);
+        detail::fail_choice(name, text, constraint.values);
       }
     };
     if constexpr (std::is_same_v<Constraint, Range>) {
@@ -221,7 +253,9 @@ class OptionTable {
       e.set = [value](std::string_view t) { *value = Value::parse(t); };
     } else if constexpr (NamedEnum<Value>) {
       e.info.type = "choice";
-      e.set = [value, name](std::string_view t) { *value = parse_enum<Value>(name, t); };
+      e.set = [value, name, constraint = f.constraint](std::string_view t) {
+        *value = detail::parse_choice<Value>(name, t, constraint.values);
+      };
     } else {
       if (!e.info.range.empty()) e.info.type = "choice";
       e.set = [value, check](std::string_view t) {

@@ -5,9 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "margrove/api.hpp"
 #include "margrove/dataset.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 struct PairedTest {
   std::int64_t first_better = 0;   // pairs
@@ -16,18 +17,9 @@ struct PairedTest {
   double p_value = 1;              // two-sided; 1 when every pair ties
 };
 
-/// The sign test of `first_better` wins against `second_better`: exact binomial.
-PairedTest sign_test(std::int64_t first_better, std::int64_t second_better);
-
 /// The sign test over all yes-or-no decisions (row, label) on which the two predictions differ.
 /// Throws InvalidInput when the numbers of rows differ.
 PairedTest micro_sign_test(const LabelSets& truth, const LabelSets& first, const LabelSets& second);
-
-/// Wilcoxon's signed rank test of first[i] - second[i], zeros dropped, mean ranks for ties. Up to
-/// 50 differences the exact distribution given the ranks (ties included), from there the normal
-/// approximation with the tie correction. Throws InvalidInput when the lengths differ or a
-/// difference is not finite.
-PairedTest wilcoxon_signed_rank(std::span<const double> first, std::span<const double> second);
 
 /// wilcoxon_signed_rank() of the labels' F1 over the labels that occur in the truth.
 PairedTest macro_wilcoxon_test(const LabelSets& truth, const LabelSets& first,

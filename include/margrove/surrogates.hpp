@@ -1,7 +1,8 @@
 #pragma once
-// The bi-criteria surrogates beside margin rescaling (Thesis, table 3.2 and sections 3.3.2-3.3.3).
-// m is the margin violation and g the task loss, but for Micro-F1. in_domain says where a surrogate
-// is quasi-concave and increasing in both arguments; it holds wherever psi >= 0 and g >= 0.
+// Bi-criteria surrogate losses: max_y psi(m(y), g(y)) with psi := 0 at y_i (Thesis, section 3.3,
+// table 3.2). m is the margin violation and g the task loss, but for Micro-F1. in_domain says where
+// a surrogate is quasi-concave and increasing in both arguments; it holds wherever psi >= 0 and
+// g >= 0. slope and offset: psi = slope(g) m + offset(g) of surrogates that are affine in m.
 
 #include <cmath>
 #include <numbers>
@@ -9,9 +10,18 @@
 #include <string_view>
 #include <variant>
 
-#include "margrove/surrogate.hpp"
+#include "margrove/api.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
+
+/// Margin rescaling: psi = m + g.
+struct MarginRescaling {
+  double value(double m, double g) const { return m + g; }
+  double derivative_m(double, double) const { return 1.0; }
+  double derivative_g(double, double) const { return 1.0; }
+  double slope(double) const { return 1.0; }
+  double offset(double g) const { return g; }
+};
 
 /// psi = (m + 1) g: asks a margin of 1 of every labelling, whatever its loss.
 struct SlackRescaling {
@@ -123,25 +133,6 @@ struct MicroF1 {
   bool in_domain(double m, double g) const { return m >= 0.0 && g < 0.0; }
 };
 
-/// psi's direction of steepest ascent at y_i, where derivatives may not exist: the first question a
-/// search without prior knowledge asks. A custom surrogate may offer `ascent_at_truth()`.
-struct Ascent {
-  double w_m, w_g;
-};
-template <Surrogate S>
-Ascent ascent_at_truth(const S& psi) {
-  if constexpr (requires { psi.ascent_at_truth(); }) {
-    const auto [w_m, w_g] = psi.ascent_at_truth();
-    return {w_m, w_g};
-  } else if constexpr (std::same_as<S, MarginRescaling>) {
-    return {1.0, 1.0};
-  } else if constexpr (std::same_as<S, MicroF1>) {
-    return {1.0, 0.0};
-  } else {
-    return {0.0, 1.0};
-  }
-}
-
 using AnySurrogate = std::variant<MarginRescaling, SlackRescaling, GeneralisedScaling, BetaScaling,
                                   LossScaledLog, ProbLoss, ConvexProbLoss, MicroF1>;
 
@@ -150,55 +141,4 @@ using AnySurrogate = std::variant<MarginRescaling, SlackRescaling, GeneralisedSc
 AnySurrogate parse_surrogate(std::string_view name);
 /// What parse_surrogate() takes back to `surrogate`.
 std::string to_string(const AnySurrogate& surrogate);
-/// Whether the model must offer Micro-F1's two criteria in place of margin violation and loss.
-inline bool needs_f1_criteria(const AnySurrogate& surrogate) {
-  return std::holds_alternative<MicroF1>(surrogate);
-}
-
-/// A surrogate chosen at run time, so that solvers are compiled once for all of them.
-class DynamicSurrogate {
- public:
-  explicit DynamicSurrogate(AnySurrogate surrogate) : any_(surrogate) {}
-
-  double value(double m, double g) const {
-    return std::visit([&](const auto& psi) { return psi.value(m, g); }, any_);
-  }
-  double derivative_m(double m, double g) const {
-    return std::visit([&](const auto& psi) { return psi.derivative_m(m, g); }, any_);
-  }
-  double derivative_g(double m, double g) const {
-    return std::visit([&](const auto& psi) { return psi.derivative_g(m, g); }, any_);
-  }
-  /// Only if is_affine(); otherwise 0.
-  double slope(double g) const {
-    return std::visit(
-        [&](const auto& psi) {
-          if constexpr (requires { psi.slope(g); }) return psi.slope(g);
-          return 0.0;
-        },
-        any_);
-  }
-  double offset(double g) const {
-    return std::visit(
-        [&](const auto& psi) {
-          if constexpr (requires { psi.offset(g); }) return psi.offset(g);
-          return 0.0;
-        },
-        any_);
-  }
-  bool is_affine() const {
-    return std::visit([](const auto& psi) { return AffineSurrogate<std::decay_t<decltype(psi)>>; },
-                      any_);
-  }
-  /// In the margin violation, so that cutting planes may be used.
-  bool is_convex() const { return !std::holds_alternative<ProbLoss>(any_); }
-  Ascent ascent_at_truth() const {
-    return std::visit([](const auto& psi) { return margrove::ascent_at_truth(psi); }, any_);
-  }
-  const AnySurrogate& any() const { return any_; }
-
- private:
-  AnySurrogate any_;
-};
-
 }  // namespace margrove

@@ -1,20 +1,22 @@
 #pragma once
 // SVMlight / LIBSVM text with one or many labels per row, and the files of the Extreme
-// Classification repository. Rules and their errors: docs/formats.md.
+// Classification repository. docs/formats.md has the rules and their errors.
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "margrove/api.hpp"
 #include "margrove/control.hpp"
 #include "margrove/dataset.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 struct SvmlightOptions {
-  /// X has at least so many columns.
+  /// The least number of columns of X.
   std::uint32_t num_features = 0;
-  /// Labels get the ids of this codec, new ones the ids after it; null: order of appearance.
+  /// Labels get the ids of this codec, and new ones the ids after it; without it, ids follow the
+  /// order of appearance.
   const LabelCodec* codec = nullptr;
   /// A label that `codec` lacks is an error.
   bool known_labels_only = false;

@@ -1,16 +1,18 @@
 #pragma once
-// Documents as text: `label[,label]<TAB>text` on each line. Rules and errors: docs/formats.md.
+// Documents as text: `label[,label]<TAB>text` on each line. docs/formats.md has the rules
+// and their errors.
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "margrove/api.hpp"
 #include "margrove/control.hpp"
 #include "margrove/dataset.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
-/// One document a row.
+/// Documents and their labels, one document per row.
 struct TextDataset {
   std::vector<std::string> documents;  // valid UTF-8
   LabelSets labels;
@@ -18,7 +20,8 @@ struct TextDataset {
 };
 
 struct TextOptions {
-  /// Labels get the ids of this codec, new ones the ids after it; null: order of appearance.
+  /// Labels get the ids of this codec, and new ones the ids after it; without it, ids follow the
+  /// order of appearance.
   const LabelCodec* codec = nullptr;
   /// A label that `codec` lacks is an error.
   bool known_labels_only = false;

@@ -1,15 +1,17 @@
 #pragma once
-// Writers of the text formats that the readers read. All go through AtomicFile: the target is the
-// complete new file or untouched. All throw InvalidInput for labels that the format cannot hold.
+// Writers of the text formats that the readers read. All write with AtomicFile, so that the target
+// is the complete new file or untouched, and throw InvalidInput for labels that the format cannot
+// hold.
 
 #include <span>
 #include <string>
 #include <vector>
 
+#include "margrove/api.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/text_reader.hpp"
 
-namespace margrove {
+namespace margrove MARGROVE_API {
 
 /// Floats are written so that they read back with the same bits; trailing empty columns of X are
 /// not recorded.
@@ -19,20 +21,6 @@ void write_hierarchy(const std::string& path, const Hierarchy& hierarchy);
 /// Documents must not contain line ends.
 void write_text(const std::string& path, const TextDataset& data);
 
-struct ScoredLabel {
-  LabelId label;
-  double score;
-};
 /// One line per row: labels separated by commas; an empty line for an empty set.
 void write_predictions(const std::string& path, const LabelSets& labels, const LabelCodec& codec);
-/// One line per row: `label:score` separated by blanks, in the order given.
-void write_scored_predictions(const std::string& path,
-                              std::span<const std::vector<ScoredLabel>> rows,
-                              const LabelCodec& codec);
-
-/// The same lines, without their end, for other outputs.
-void append_labels(std::string& line, std::span<const LabelId> labels, const LabelCodec& codec);
-void append_scored_labels(std::string& line, std::span<const ScoredLabel> labels,
-                          const LabelCodec& codec);
-
 }  // namespace margrove

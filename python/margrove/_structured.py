@@ -1,18 +1,31 @@
-"""What StructuredSVC does beyond the other estimators: examples that are sentences."""
+"""What StructuredSVC does beyond the other estimators: examples that are no rows."""
 
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from margrove import _core
-from margrove._base import Classifier
+from margrove._base import Classifier, _option_text
 
 Self = TypeVar("Self", bound="Structured")
+
+
+class _OutputType(NamedTuple):
+    """A line of the library's registry of the types of output."""
+
+    name: str
+    summary: str
+    form: str  # of the examples: "rows", "tagged-tokens" or "file"
+    file_format: str  # of a file of examples; empty for rows
+    options: list[str]  # that only this type has
+
+
+_OUTPUT_TYPES = {fields[0]: _OutputType(*fields) for fields in _core.output_types()}
 
 
 class Structured(Classifier):
@@ -29,15 +42,10 @@ class Structured(Classifier):
         its columns of features, `name:number` for a feature with a value. y: a tag for each token,
         of the same lengths. Examples have no weights.
         """
-        if self.model == "dependency":
-            raise ValueError(
-                "model is 'dependency', which is trained by the program from CoNLL-U files"
-            )
-        if self.model != "chain":
+        output = _OUTPUT_TYPES.get(self.model)
+        if output is None or output.form == "rows":  # an unknown name is the library's to refuse
             return super().fit(X, y)
-        _check_sentences(X)
-        check_consistent_length(X, y)
-        with _column_file(X, y) as path, self._callback() as callback:
+        with _file_of(output, X, y) as path, self._callback() as callback:
             model = _core.train_file(
                 self._method,
                 self._options(),
@@ -51,48 +59,68 @@ class Structured(Classifier):
         self._warn()
         return self
 
+    def _options(self) -> dict[str, str]:
+        """Without the options of other types of output, unless one was changed."""
+        defaults = self._defaults()
+        others = {
+            option
+            for output in _OUTPUT_TYPES.values()
+            if output.name != self.model
+            for option in output.options
+        }
+        return {
+            name: text
+            for name, text in super()._options().items()
+            if name not in others or text != _option_text(defaults[name])
+        }
+
     def _adopt(self, model: Any, form: str, classes: Any, *rest: Any) -> None:
         super()._adopt(model, form, classes, *rest)
-        self._is_chain = model.is_of_files
+        self._output = _OUTPUT_TYPES[model.options["model"]]
 
     def predict(self, X: Any, **how: Any) -> Any:
         """Labels of rows as in the other estimators; of sentences, a list of tags each."""
         check_is_fitted(self)
-        if not self._is_chain:
+        if self._output.form == "rows":
             if self._form == "single" and not how:
                 return self.top_k(X, 1)[0][:, 0]  # the sets may be empty or hold several
             return super().predict(X, **how)
-        _check_sentences(X)
-        with _column_file(X, None) as path:
+        with _file_of(self._output, X, None) as path:
             text = self.model_.predict_file(path, self.threads)
         return [block.split("\n") for block in text.rstrip("\n").split("\n\n")]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows whose labels are all right; of sentences, of tokens."""
         check_is_fitted(self)
-        if not self._is_chain:
+        if self._output.form == "rows":
             return super().score(X, y, sample_weight)
         pairs = zip(self.predict(X), y, strict=True)
         right = [a == b for tags, truth in pairs for a, b in zip(tags, truth, strict=True)]
         return float(np.mean(right))
 
 
-def _check_sentences(X: Any) -> None:
-    if hasattr(X, "dtype") or not hasattr(X, "__len__"):
-        raise ValueError(
-            "X: it is an array, but model='chain' must have a list of sentences; for rows choose "
-            "model='multilabel-field' or 'hierarchy'"
-        )
-    if not len(X):
-        raise ValueError("X: there are no sentences")
-    for number, sentence in enumerate(X):
-        if isinstance(sentence, str) or not len(sentence):
-            raise ValueError(f"X: sentence {number} must be a sequence of at least one token")
-
-
 @contextmanager
-def _column_file(X: Any, y: Any) -> Iterator[str]:
-    """The sentences as the program reads them: docs/formats.md, CoNLL columns."""
+def _file_of(output: _OutputType, X: Any, y: Any) -> Iterator[str]:
+    """The examples as the library reads them; y: None for those to predict."""
+    if output.form not in _WRITERS:
+        done = "predicted" if y is None else "trained"
+        raise ValueError(
+            f"model is {output.name!r}, which is {done} by the program from "
+            f"{output.file_format} files"
+        )
+    text = _WRITERS[output.form](output, X, y)
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "examples")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        yield path
+
+
+def _columns(output: _OutputType, X: Any, y: Any) -> str:
+    """Sentences of tokens in columns: docs/formats.md, CoNLL columns."""
+    _check_sentences(output, X)
+    if y is not None:
+        check_consistent_length(X, y)
     lines = []
     for number, sentence in enumerate(X):
         tags = None if y is None else list(y[number])
@@ -111,8 +139,22 @@ def _column_file(X: Any, y: Any) -> Iterator[str]:
                 )
             lines.append("\t".join(columns))
         lines.append("")
-    with tempfile.TemporaryDirectory() as directory:
-        path = os.path.join(directory, "sentences")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
-        yield path
+    return "\n".join(lines) + "\n"
+
+
+def _check_sentences(output: _OutputType, X: Any) -> None:
+    if hasattr(X, "dtype") or not hasattr(X, "__len__"):
+        of_rows = [repr(other.name) for other in _OUTPUT_TYPES.values() if other.form == "rows"]
+        raise ValueError(
+            f"X: it is an array, but model={output.name!r} must have a list of sentences; for rows "
+            f"choose model={' or '.join(of_rows)}"
+        )
+    if not len(X):
+        raise ValueError("X: there are no sentences")
+    for number, sentence in enumerate(X):
+        if isinstance(sentence, str) or not len(sentence):
+            raise ValueError(f"X: sentence {number} must be a sequence of at least one token")
+
+
+# How examples in memory become a file, for each form of which they can.
+_WRITERS = {"tagged-tokens": _columns}

@@ -29,8 +29,8 @@ __all__ = [
 class FlatSVC(Continued):
     """Linear support vector machines that know no hierarchy.
 
-    One classifier per label (`multiclass="ovr"`), or all labels in one problem
-    ("crammer-singer"). Rows may have several labels.
+    One classifier per label (`multiclass="ovr"`), or all labels in one problem ("crammer-singer").
+    Rows may have several labels.
 
     Parameters
     ----------
@@ -512,8 +512,8 @@ class HRSVC(Classifier):
         nodes with several parents: a leaf is the sum over all its ancestors, or every parent edge
         pulls; the same on trees [additive | graph]
     label_graph : str, default ""
-        instead of a hierarchy's edges: file of pairs of labels, one per line, whose classifiers pull
-        each other (hr-svm: alternating solver)
+        instead of a hierarchy's edges: file of pairs of labels, one per line, whose classifiers
+        pull each other (hr-svm: alternating solver)
     anchor : str, default ""
         with a label graph: strength x of a pull towards zero, for all labels, or as LABEL=x,LABEL=x
         for some
@@ -622,8 +622,8 @@ class HRLogisticRegression(Classifier):
         nodes with several parents: a leaf is the sum over all its ancestors, or every parent edge
         pulls; the same on trees [additive | graph]
     label_graph : str, default ""
-        instead of a hierarchy's edges: file of pairs of labels, one per line, whose classifiers pull
-        each other (hr-svm: alternating solver)
+        instead of a hierarchy's edges: file of pairs of labels, one per line, whose classifiers
+        pull each other (hr-svm: alternating solver)
     anchor : str, default ""
         with a label graph: strength x of a pull towards zero, for all labels, or as LABEL=x,LABEL=x
         for some
@@ -807,9 +807,6 @@ class StructuredSVC(Structured):
     search : str, default "auto"
         how the most violating labelling is found; auto: margin for margin rescaling, convex-hull
         for the others [auto | margin | sarawagi | binary | bisecting | angular | convex-hull]
-    inference : str, default "exact"
-        multilabel-field: train on the most violating label set, or on the maximum of the linear
-        relaxation, which may be fractional; the gap is that of the choice [exact | relaxed]
     solver : str, default "auto"
         auto: bcfw where the surrogate is affine in the margin, otherwise sgd [auto | bcfw | sgd |
         cutting-plane | one-slack]
@@ -820,11 +817,14 @@ class StructuredSVC(Structured):
     max_bans : int, default 10
         rounds in which convex-hull search makes a fractional optimum integral; prob by sgd: none
         [>= 0]
+    min_feature_count : int, default 1
+        chain: features seen less often are left out [>= 1]
+    inference : str, default "exact"
+        multilabel-field: train on the most violating label set, or on the maximum of the linear
+        relaxation, which may be fractional; the gap is that of the choice [exact | relaxed]
     pair_scale : float, default 1.0
         multilabel-field: value of the features of label pairs, of which each label has one for each
         other: smaller ones keep many labels from outweighing the rows [> 0]
-    min_feature_count : int, default 1
-        chain: features seen less often are left out [>= 1]
     hash_bits : int, default 20
         dependency: features share a table of 2^hash_bits weights [in [8, 30]]
     hierarchy : Any, default None
@@ -855,13 +855,13 @@ class StructuredSVC(Structured):
         model: str = "chain",
         surrogate: str = "margin",
         search: str = "auto",
-        inference: str = "exact",
         solver: str = "auto",
         tolerance: float = 0.01,
         max_passes: int = 50,
         max_bans: int = 10,
-        pair_scale: float = 1.0,
         min_feature_count: int = 1,
+        inference: str = "exact",
+        pair_scale: float = 1.0,
         hash_bits: int = 20,
         hierarchy: Any = None,
         calibration: float = 0.0,
@@ -877,13 +877,13 @@ class StructuredSVC(Structured):
         self.model = model
         self.surrogate = surrogate
         self.search = search
-        self.inference = inference
         self.solver = solver
         self.tolerance = tolerance
         self.max_passes = max_passes
         self.max_bans = max_bans
-        self.pair_scale = pair_scale
         self.min_feature_count = min_feature_count
+        self.inference = inference
+        self.pair_scale = pair_scale
         self.hash_bits = hash_bits
         self.hierarchy = hierarchy
         self.calibration = calibration

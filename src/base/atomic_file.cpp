@@ -77,7 +77,7 @@ void AtomicFile::write_fully(std::string_view bytes) {
   }
 }
 
-void AtomicFile::commit() {
+void AtomicFile::commit(const std::function<void(const std::string& path)>& check) {
   flush();
   if (temporary_.empty()) {  // a device: there is nothing to rename, and it may not know fsync
     const int result = ::close(descriptor_);
@@ -89,6 +89,14 @@ void AtomicFile::commit() {
   const int closed = ::close(descriptor_);
   descriptor_ = -1;
   if (closed != 0) fail("cannot write to it", errno);
+  if (check) {
+    try {
+      check(temporary_);
+    } catch (...) {
+      discard();
+      throw;
+    }
+  }
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot replace it", errno);
   temporary_.clear();
   // The file is whole by now; syncing the folder only makes the new name survive a power cut, and

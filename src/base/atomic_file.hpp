@@ -1,17 +1,18 @@
 #pragma once
 // Files that appear whole or not at all.
 
+#include <functional>
 #include <string>
 #include <string_view>
 
 namespace margrove {
 
-/// Writes beside the target and renames over it in commit(): whoever opens the path sees the old
-/// file or the complete new one, whatever happens in between. A symbolic link is followed; a target
+/// Writes beside the target and renames over it in commit(), so that whoever opens the path sees
+/// the old file or the complete new one. A symbolic link is followed; a target
 /// that is not a regular file (a device, a pipe) is written to directly. Keeps the permissions of a
 /// file that it replaces.
 ///
-/// Everything throws InvalidInput naming the path and the system's reason; an object that has
+/// Every member throws InvalidInput naming the path and the system's reason; an object that has
 /// thrown, or is destroyed without commit(), leaves the old target untouched and no other file.
 class AtomicFile {
  public:
@@ -20,10 +21,12 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  /// Buffered.
+  /// Writes into a buffer, and to the disk when it is full.
   void write(std::string_view bytes);
-  /// Flushes to the disk, then renames. No call may follow.
-  void commit();
+  /// Flushes to the disk, then renames. No call may follow. `check` is called before the renaming
+  /// with the path of the finished file; what it throws leaves the old target untouched. Of a
+  /// target that is written to directly there is nothing to check.
+  void commit(const std::function<void(const std::string& path)>& check = {});
 
  private:
   void flush();

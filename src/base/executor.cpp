@@ -100,7 +100,7 @@ class Executor::Pool {
   std::uint64_t generation_ = 0;
   std::size_t failed_index_ = 0;
   std::exception_ptr failure_;
-  std::vector<std::jthread> threads_;  // last: they must stop before the rest goes
+  std::vector<std::jthread> threads_;  // last, as they must end before the other members do
 };
 
 Executor::Executor(int num_threads) {
@@ -112,6 +112,11 @@ Executor::Executor(int num_threads) {
 }
 
 Executor::~Executor() = default;
+
+Executor& Executor::serial() {
+  static Executor executor(1);
+  return executor;
+}
 
 int Executor::size() const { return pool_ ? pool_->size() : 1; }
 

@@ -1,19 +1,38 @@
 #pragma once
-// Going on from an earlier run of a solver.
+// How a solver continues an earlier run.
+
+#include <any>
+#include <utility>
 
 namespace margrove {
 
 /// What a solver knows at its end beyond the weights: dual variables, sums of steps. Each solver
-/// derives its own. Lives in memory only, not in model files.
-struct FitState {
-  virtual ~FitState() = default;
+/// keeps a type of its own. Lives in memory only, not in model files.
+class FitState {
+ public:
+  template <class State>
+  explicit FitState(State state) : state_(std::move(state)) {}
+  /// Null if another solver left it.
+  template <class State>
+  const State* as() const {
+    return std::any_cast<State>(&state_);
+  }
+
+ private:
+  std::any state_;
 };
 
-/// Asks a solver to go on from a state, and to leave one.
+/// Tells a solver to continue from a state, and to leave one.
 struct Continuation {
-  /// Of an earlier run; solvers say what they do where it does not fit the problem. Null: none.
+  /// The state of an earlier run, or null. Solvers say what they do if it does not fit the problem.
   const FitState* start = nullptr;
   bool keep = false;
+
+  /// The state to go on from, if it is one of this type; otherwise null.
+  template <class State>
+  const State* start_as() const {
+    return start != nullptr ? start->as<State>() : nullptr;
+  }
 };
 
 }  // namespace margrove

@@ -56,9 +56,10 @@ void fail_choice(std::string_view option, std::string_view value,
 }
 }  // namespace detail
 
-void OptionTable::append(OptionTable other) {
+void OptionTable::append(OptionTable other, std::string_view help_prefix) {
   for (auto& e : other.entries_) {
     if (has(e.info.name)) throw std::logic_error("option declared twice: " + e.info.name);
+    e.info.help.insert(0, help_prefix);
     entries_.push_back(std::move(e));
   }
 }
@@ -76,17 +77,24 @@ bool OptionTable::has(std::string_view name) const {
   return false;
 }
 
-const OptionTable::Entry& OptionTable::entry(std::string_view name) const {
+std::size_t OptionTable::place_of(std::string_view name) const {
   std::vector<std::string> known;
   for (const auto& e : entries_) {
-    if (e.info.name == name) return e;
+    if (e.info.name == name) return known.size();
     known.push_back(e.info.name);
   }
   throw InvalidOption(concat("unknown option ", name, "; known: ", detail::join(known, ", ")));
 }
 
-void OptionTable::set(std::string_view name, std::string_view value) { entry(name).set(value); }
-std::string OptionTable::get(std::string_view name) const { return entry(name).get(); }
+void OptionTable::set(std::string_view name, std::string_view value) {
+  Entry& entry = entries_[place_of(name)];
+  entry.set(value);
+  entry.is_given = true;
+}
+std::string OptionTable::get(std::string_view name) const { return entries_[place_of(name)].get(); }
+bool OptionTable::is_given(std::string_view name) const {
+  return entries_[place_of(name)].is_given;
+}
 
 void OptionTable::validate() const {
   for (const auto& e : entries_) e.validate();

@@ -9,10 +9,10 @@
 namespace margrove {
 
 /// xoshiro256++ seeded by splitmix64. The standard distributions differ between libraries, so the
-/// few that we need are here. Not for cryptography.
+/// few that we need are here. It is not for cryptography.
 class Random {
  public:
-  /// Streams of one seed are independent: give each label, row or worker its own.
+  /// Streams of one seed are independent: each label, row or worker takes a stream of its own.
   explicit Random(std::uint64_t seed, std::uint64_t stream = 0);
 
   std::uint64_t next();

@@ -1,27 +1,39 @@
 #pragma once
-// How near to a maximum a search must come.
+// How accurate a search for a maximum must be.
 
 #include <algorithm>
 #include <limits>
 
 namespace margrove {
 
-/// A search that found an answer worth v and knows that none is worth more than u may end once
-/// u - v <= max(slack, share * (v - floor)). With slack and share 0 the answer is a best one.
-struct SearchGoal {
-  double slack = 0.0;
-  double share = 0.0;                                       // in [0, 1)
-  double floor = -std::numeric_limits<double>::infinity();  // what is at hand; used with share only
-  bool in_haste = false;  // end anyway where it gets expensive; u - v is then what it is
-  double patience = 1;    // times the usual work, after which a search may end short of the goal
+enum class Accuracy {
+  heuristic,    // a good answer: the search ends where it gets expensive, whatever its bound
+  approximate,  // an answer with a fair share of the possible gain, or as `exact`
+  exact,        // an answer that is proven to be within a gap of the best one
+};
 
-  static SearchGoal haste() {
-    return {.slack = std::numeric_limits<double>::infinity(), .in_haste = true};
-  }
+/// A search that found an answer worth v and knows that none is worth more than u may end once
+/// u - v <= allowed_gap(v). With the default goal the answer is a best one.
+struct SearchGoal {
+  Accuracy accuracy = Accuracy::exact;
+  double gap = 0.0;  // not for heuristic searches
+  // Approximate searches may also end once u - v is at most this share, in [0, 1), of v - floor,
+  // the gain over what is known already.
+  double gain_share = 0.0;
+  double floor = -std::numeric_limits<double>::infinity();
+  // Times the usual number of branches, after which a search may end short of the goal.
+  double branch_limit_factor = 1.0;
+
+  static SearchGoal heuristic() { return {.accuracy = Accuracy::heuristic}; }
+  bool is_heuristic() const { return accuracy == Accuracy::heuristic; }
   /// Only a best answer will do.
-  bool is_exact() const { return !(slack > 0 || share > 0 || in_haste); }
-  double allowance(double value) const {
-    return share > 0 ? std::max(slack, share * (value - floor)) : slack;
+  bool needs_best() const {
+    return !is_heuristic() && !(gap > 0 || (accuracy == Accuracy::approximate && gain_share > 0));
+  }
+  double allowed_gap(double value) const {
+    if (is_heuristic()) return std::numeric_limits<double>::infinity();
+    if (accuracy == Accuracy::exact || !(gain_share > 0)) return gap;
+    return std::max(gap, gain_share * (value - floor));
   }
 };
 

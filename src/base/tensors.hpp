@@ -16,7 +16,7 @@ namespace margrove {
 
 enum class DType { u8, i32, u32, i64, u64, f32, f64 };
 std::size_t size_of(DType dtype);
-/// As the safetensors format spells it: "U8", "F32", ...
+/// The name that the safetensors format uses: "U8", "F32", ...
 std::string_view to_string(DType dtype);
 
 template <class T>
@@ -30,7 +30,7 @@ constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, double>) return DType::f64;
 }
 
-/// Little-endian, row-major; the bytes belong to the TensorMap or to what it keeps alive.
+/// A little-endian, row-major array; the bytes belong to the TensorMap or to what it keeps alive.
 struct Tensor {
   DType dtype = DType::u8;
   std::vector<std::uint64_t> shape;
@@ -56,7 +56,8 @@ class TensorMap {
   void put(std::string name, std::span<const T> values, std::vector<std::uint64_t> shape = {}) {
     put_bytes(std::move(name), dtype_of<T>(), std::as_bytes(values), std::move(shape), true);
   }
-  /// Does not copy: `values` must outlive the map. For large arrays on their way to a file.
+  /// Does not copy: `values` must outlive the map. Meant for large arrays that are written to a
+  /// file.
   template <class T>
   void put_view(std::string name, std::span<const T> values,
                 std::vector<std::uint64_t> shape = {}) {
@@ -65,7 +66,7 @@ class TensorMap {
   void put_text(std::string key, std::string value) {
     metadata_.insert_or_assign(std::move(key), std::move(value));
   }
-  /// Any texts, null bytes included: "<name>.bytes" (U8) and "<name>.offsets" (U64, one more).
+  /// Any texts, null bytes included, as "<name>.bytes" (U8) and "<name>.offsets" (U64, one more).
   void put_strings(const std::string& name, std::span<const std::string> values);
   /// Scalars as metadata, in the shortest text that reads back equal.
   void put_number(std::string key, double value) { put_text(std::move(key), concat(value)); }

@@ -21,6 +21,7 @@ std::atomic<RunControl*> interruptible = nullptr;
 extern "C" void on_interrupt(int) {
   if (RunControl* control = interruptible.load()) control->interrupt();
   std::signal(SIGINT, SIG_DFL);  // the next one ends the program
+  std::signal(SIGTERM, SIG_DFL);
 }
 
 std::string option_name(const std::string& name) {
@@ -133,7 +134,7 @@ void ProgressPrinter::show(const Progress& progress) {
   }
   line += fmt::format(", {:.1f} s", progress.seconds);
   if (!on_terminal_) {
-    fmt::print(stderr, "{}\n", line);
+    print_error(fmt::format("{}\n", line));
     return;
   }
   constexpr int kWidth = 24;
@@ -145,7 +146,7 @@ void ProgressPrinter::show(const Progress& progress) {
                                              0.0, 1.0));
     bar = fmt::format("[{}{}] ", std::string(filled, '#'), std::string(kWidth - filled, '.'));
   }
-  fmt::print(stderr, "\r\033[K{}{}", bar, line);
+  print_error(fmt::format("\r\033[K{}{}", bar, line));
   std::fflush(stderr);
   bar_shown_ = true;
 }
@@ -160,10 +161,12 @@ CommandControl::CommandControl(bool quiet, double time_limit_seconds)
           time_limit_seconds > 0 ? time_limit_seconds : std::numeric_limits<double>::infinity()) {
   interruptible = &control_;
   std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
 }
 
 CommandControl::~CommandControl() {
   std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
   interruptible = nullptr;
 }
 
@@ -173,7 +176,13 @@ void CommandControl::leave_if_interrupted() const {
   if (control_.stop_reason() == Stop::interrupted) throw InterruptedByUser{};
 }
 
-void warn(const std::string& message) { fmt::print(stderr, "margrove: warning: {}\n", message); }
+void print_error(std::string_view text) noexcept {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+void warn(const std::string& message) {
+  print_error(fmt::format("margrove: warning: {}\n", message));
+}
 
 void write_result(const std::string& path, std::string_view text) {
   if (path.empty()) {

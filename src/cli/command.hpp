@@ -146,6 +146,8 @@ class CommandControl {
   RunControl control_;
 };
 
+/// Writes to stderr. That it cannot be written is no reason to lose a result.
+void print_error(std::string_view text) noexcept;
 /// A line on stderr that is part of no result: "margrove: warning: ...".
 void warn(const std::string& message);
 /// main() turns it into kInterrupted.

@@ -7,6 +7,7 @@
 
 #include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
+#include "eval/named_metrics.hpp"
 #include "eval/tuning.hpp"
 #include "io/model_file.hpp"
 
@@ -21,10 +22,10 @@ class Evaluate final : public Command {
   }
 
   int run() override {
-    const Model model = load_model(arguments_.model_path);
+    const ModelParts model = load_model(arguments_.model_path);
     CommandControl control(arguments_.quiet);
     Executor executor(arguments_.threads);
-    if (const auto* files = dynamic_cast<const FilePredictor*>(model.predictor.get())) {
+    if (const FilePredictor* files = model.predictor->files()) {
       const auto values =
           files->evaluate_file(arguments_.examples_path(model), executor, control.run());
       control.leave_if_interrupted();

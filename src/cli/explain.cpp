@@ -6,6 +6,7 @@
 
 #include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
+#include "data/prediction_lines.hpp"
 #include "io/model_file.hpp"
 #include "margrove/writers.hpp"
 #include "model/kernel_predictor.hpp"
@@ -14,7 +15,7 @@ namespace margrove::cli {
 namespace {
 
 /// A word of the vocabulary, or the feature's number as data files write it.
-std::string feature_name(const Model& model, FeatureId feature) {
+std::string feature_name(const ModelParts& model, FeatureId feature) {
   if (feature == model.rows().num_features()) return "(intercept)";
   const auto& words = model.preprocessing.vocabulary;
   for (const View& view : model.views) {
@@ -34,7 +35,7 @@ void print(const std::vector<Explanation::Source>& sources) {
   }
 }
 
-void print(const Model& model, const Explanation& explanation) {
+void print(const ModelParts& model, const Explanation& explanation) {
   std::cout << fmt::format("label {}: score {:.6g}\n", model.labels.name(explanation.label),
                            explanation.score);
   for (const auto& node : explanation.nodes) {
@@ -68,7 +69,7 @@ class Explain final : public Command {
   }
 
   int run() override {
-    const Model model = load_model(arguments_.model_path);
+    const ModelParts model = load_model(arguments_.model_path);
     require<InvalidOption>(arguments_.data_path.empty() == (row_ == 0),
                            "DATA and option row must be given together");
     const bool draws = !svg_path_.empty() || !dot_path_.empty();
@@ -78,8 +79,8 @@ class Explain final : public Command {
   }
 
  private:
-  void show_network(const Model& model, bool draws) const {
-    const auto* kernels = dynamic_cast<const KernelPredictor*>(model.predictor.get());
+  void show_network(const ModelParts& model, bool draws) const {
+    const KernelPredictor* kernels = model.predictor->kernels();
     require<InvalidOption>(kernels != nullptr, "explain: a model of method ", model.method,
                            " has no network of kernels to show, so DATA and option row must be "
                            "given, and svg and dot must not");
@@ -89,7 +90,7 @@ class Explain final : public Command {
     for (const std::string& line : kernels->lines()) std::cout << line << "\n";
   }
 
-  void explain_row(const Model& model) const {
+  void explain_row(const ModelParts& model) const {
     CommandControl control(arguments_.quiet);
     const RawRows raw = arguments_.read(model, control);
     require<InvalidOption>(row_ <= raw.num_rows(), "option row is ", row_,

@@ -6,6 +6,8 @@
 #include <iostream>
 
 #include "cli/verbs.hpp"
+#include "hierarchy/graph_operations.hpp"
+#include "hierarchy/weight_paths.hpp"
 #include "margrove/hierarchy_reader.hpp"
 #include "margrove/node_weights.hpp"
 #include "model/training_set.hpp"
@@ -63,9 +65,9 @@ class ShowHierarchy final : public Command {
  public:
   explicit ShowHierarchy(CLI::App& app) {
     app.add_option("FILE", path_, "lines `parent child`")->required()->type_name("");
-    app.add_option("--alpha", alpha_,
-                   "also print node weights and path sums by a rule: uniform, leaves, power:RHO, "
-                   "directional, maxmin, relaxed:T")
+    app.add_option(
+           "--alpha", alpha_,
+           concat("also print node weights and path sums by a rule: ", NodeWeightRule::known()))
         ->type_name("RULE");
     options_.declare(app, "Node weights");
   }

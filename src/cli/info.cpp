@@ -14,7 +14,7 @@
 namespace margrove::cli {
 namespace {
 
-std::vector<Fact> facts_of(const Model& model) {
+std::vector<Fact> facts_of(const ModelParts& model) {
   std::vector<Fact> facts{{"method", model.method},
                           {"kind", std::string(model.predictor->kind())},
                           {"format version", concat(kModelFormatVersion)}};
@@ -60,7 +60,7 @@ class Info final : public Command {
   }
 
   int run() override {
-    const Model model = load_model(path_);
+    const ModelParts model = load_model(path_);
     std::vector<Fact> facts = facts_of(model);
     const std::vector<Fact> of_kind = model.predictor->facts();
     facts.insert(facts.end(), of_kind.begin(), of_kind.end());

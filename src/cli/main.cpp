@@ -1,6 +1,8 @@
 // margrove <verb>: parse, call, map errors to exit codes.
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <iostream>
 
@@ -12,7 +14,7 @@ namespace {
 
 int report(ExitCode code, std::string_view message) {
   std::cout.flush();
-  fmt::print(stderr, "margrove: {}\n", message);
+  print_error(fmt::format("margrove: {}\n", message));
   return code;
 }
 
@@ -46,6 +48,14 @@ int run(int argc, char** argv) {
   return code;
 }
 
+// A file that is opened while a standard stream is closed would take its place, and messages would
+// end in the model.
+void open_standard_streams() {
+  for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
+    if (::fcntl(descriptor, F_GETFD) == -1) ::open("/dev/null", O_RDWR);
+  }
+}
+
 int guarded(int argc, char** argv) {
   try {
     return run(argc, argv);
@@ -67,4 +77,7 @@ int guarded(int argc, char** argv) {
 }  // namespace
 }  // namespace margrove::cli
 
-int main(int argc, char** argv) { return margrove::cli::guarded(argc, argv); }
+int main(int argc, char** argv) {
+  margrove::cli::open_standard_streams();
+  return margrove::cli::guarded(argc, argv);
+}

@@ -12,7 +12,7 @@ void ModelArguments::declare(CLI::App& app, bool needs_data) {
   app.add_flag("--quiet", quiet, "no progress on stderr");
 }
 
-RawRows ModelArguments::read(const Model& model, CommandControl& control) const {
+RawRows ModelArguments::read(const ModelParts& model, CommandControl& control) const {
   const bool is_text = model.preprocessing.kind == Preprocessing::Kind::text_tfidf;
   RawRows raw = read_rows(data_path, is_text, nullptr, false, &control.run());
   control.leave_if_interrupted();
@@ -21,7 +21,7 @@ RawRows ModelArguments::read(const Model& model, CommandControl& control) const 
   return raw;
 }
 
-const std::string& ModelArguments::examples_path(const Model& model) const {
+const std::string& ModelArguments::examples_path(const ModelParts& model) const {
   require<InvalidOption>(views.files().empty(), "option view is given, but the examples of method ",
                          model.method, " are not rows");
   return data_path;

@@ -13,9 +13,9 @@ struct ModelArguments {
   bool quiet = false;
   void declare(CLI::App& app, bool needs_data = true);
   /// The rows as the model takes them: texts or numbers, with all its views.
-  RawRows read(const Model& model, CommandControl& control) const;
+  RawRows read(const ModelParts& model, CommandControl& control) const;
   /// The file of a model whose examples are not rows. Throws InvalidOption if views are given.
-  const std::string& examples_path(const Model& model) const;
+  const std::string& examples_path(const ModelParts& model) const;
 };
 
 }  // namespace margrove::cli

@@ -9,21 +9,14 @@
 
 #include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
+#include "data/prediction_lines.hpp"
 #include "io/model_file.hpp"
 #include "margrove/writers.hpp"
-#include "model/linear_predictor.hpp"
 
 namespace margrove::cli {
 namespace {
 
 constexpr std::size_t kRowsAtOnce = 8192;  // between two looks at Ctrl-C
-
-/// Throws InvalidInput unless the model gives each row one label.
-void require_probabilities(const Model& model) {
-  const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
-  require(linear != nullptr && !linear->parts().decision.several_labels(),
-          "probabilities: the model gives label sets, but must give each row one label");
-}
 
 /// The labels and all above them, each once, parents before children.
 std::vector<LabelId> with_ancestors(const LabelGraph& hierarchy, std::span<const LabelId> labels) {
@@ -34,6 +27,22 @@ std::vector<LabelId> with_ancestors(const LabelGraph& hierarchy, std::span<const
   std::vector<LabelId> all;
   for (const auto& [depth, n] : closed) all.push_back(n);
   return all;
+}
+
+/// The k labels with the largest scores, at least one, of those that can be predicted.
+std::vector<ScoredLabel> most_probable(const RowProbabilities& p, std::size_t k) {
+  std::vector<LabelId> ranked(p.scores.size());
+  std::iota(ranked.begin(), ranked.end(), LabelId{0});
+  k = std::min(std::max<std::size_t>(k, 1), ranked.size());
+  std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(k), ranked.end(),
+                    [&](LabelId a, LabelId b) {
+                      return p.scores[a] > p.scores[b] || (p.scores[a] == p.scores[b] && a < b);
+                    });
+  std::vector<ScoredLabel> best;
+  for (std::size_t r = 0; r < k && std::isfinite(p.scores[ranked[r]]); ++r) {
+    best.push_back({ranked[r], static_cast<float>(p.labels[ranked[r]])});
+  }
+  return best;
 }
 
 class Predict final : public Command {
@@ -59,11 +68,11 @@ class Predict final : public Command {
   }
 
   int run() override {
-    const Model model = load_model(arguments_.model_path);
+    const ModelParts model = load_model(arguments_.model_path);
     CommandControl control(arguments_.quiet);
     Executor executor(arguments_.threads);
     std::string lines;
-    if (const auto* files = dynamic_cast<const FilePredictor*>(model.predictor.get())) {
+    if (const FilePredictor* files = model.predictor->files()) {
       lines = files->predict_file(arguments_.examples_path(model), executor, control.run());
     } else {
       predict_rows(model, executor, control, lines);
@@ -74,11 +83,12 @@ class Predict final : public Command {
   }
 
  private:
-  void predict_rows(const Model& model, Executor& executor, CommandControl& control,
+  void predict_rows(const ModelParts& model, Executor& executor, CommandControl& control,
                     std::string& lines) const {
     std::optional<HierarchyProbabilities> hierarchy;
     if (probabilities_ || min_confidence_ >= 0) {
-      require_probabilities(model);
+      require(model.rows().gives_one_label(),
+              "probabilities: the model gives label sets, but must give each row one label");
       hierarchy.emplace(model.hierarchy);
     }
     const CsrMatrix X = preprocess(model.preprocessing, arguments_.read(model, control));
@@ -88,7 +98,7 @@ class Predict final : public Command {
       std::iota(rows.begin(), rows.end(), static_cast<std::uint32_t>(begin));
       const CsrMatrix block = select_rows(X, rows);
       if (hierarchy) {
-        append_probable(model, *hierarchy, block, lines);
+        append_probable(model, *hierarchy, block, executor, lines);
       } else if (top_ > 0) {
         append_top(model, block, executor, lines);
       } else {
@@ -101,7 +111,7 @@ class Predict final : public Command {
     }
   }
 
-  void append_top(const Model& model, const CsrView& X, Executor& executor,
+  void append_top(const ModelParts& model, const CsrView& X, Executor& executor,
                   std::string& lines) const {
     const RankedLabels top = model.rows().top(X, static_cast<std::size_t>(top_), executor);
     for (std::size_t i = 0; i < X.num_rows(); ++i) {
@@ -116,41 +126,29 @@ class Predict final : public Command {
   }
 
   /// Labels chosen by their probabilities, or with them.
-  void append_probable(const Model& model, const HierarchyProbabilities& hierarchy,
-                       const CsrView& X, std::string& lines) const {
-    std::vector<double> label_probabilities(model.labels.size()),
-        node_probabilities(model.labels.size());
-    std::vector<float> scores(model.labels.size());
-    std::vector<LabelId> ranked(model.labels.size());
-    for (std::size_t i = 0; i < X.num_rows(); ++i) {
-      model.rows().scores(X, i, i + 1, scores);
-      softmax(scores, model.calibration ? model.calibration->temperature : 1.0,
-              label_probabilities);
+  void append_probable(const ModelParts& model, const HierarchyProbabilities& hierarchy,
+                       const CsrView& X, Executor& executor, std::string& lines) const {
+    std::vector<std::vector<ScoredLabel>> chosen(X.num_rows());
+    for_probabilities(
+        model.rows(), model.temperature(), min_confidence_ >= 0 ? &hierarchy : nullptr, X, executor,
+        [&](std::size_t i, const RowProbabilities& p) {
+          chosen[i] = min_confidence_ >= 0 ? most_specific(hierarchy, p)
+                                           : most_probable(p, static_cast<std::size_t>(top_));
+        });
+    for (const std::vector<ScoredLabel>& scored : chosen) {
       std::vector<LabelId> labels;
-      if (min_confidence_ >= 0) {
-        hierarchy.node_probabilities(label_probabilities, node_probabilities);
-        labels = {hierarchy.confident(label_probabilities, node_probabilities, min_confidence_)};
-      } else {
-        const auto k = std::min<std::size_t>(std::max(top_, 1), ranked.size());
-        std::iota(ranked.begin(), ranked.end(), LabelId{0});
-        std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(k),
-                          ranked.end(), [&](LabelId a, LabelId b) {
-                            return scores[a] > scores[b] || (scores[a] == scores[b] && a < b);
-                          });
-        for (std::size_t r = 0; r < k && std::isfinite(scores[ranked[r]]); ++r) {
-          labels.push_back(ranked[r]);
-        }
-        node_probabilities = label_probabilities;
-      }
-      std::vector<ScoredLabel> scored;
-      for (const LabelId label : labels) {
-        scored.push_back({label, static_cast<float>(node_probabilities[label])});
-      }
+      for (const ScoredLabel& each : scored) labels.push_back(each.label);
       append_line(lines, labels, scored, model);
     }
   }
 
-  void append_sets(const Model& model, const CsrView& X, Executor& executor,
+  std::vector<ScoredLabel> most_specific(const HierarchyProbabilities& hierarchy,
+                                         const RowProbabilities& p) const {
+    const LabelId label = hierarchy.confident(p.labels, p.nodes, min_confidence_);
+    return {{label, static_cast<float>(p.nodes[label])}};
+  }
+
+  void append_sets(const ModelParts& model, const CsrView& X, Executor& executor,
                    std::string& lines) const {
     const RowPredictor& predictor = model.rows();
     const LabelSets sets = predictor.predict(X, executor);
@@ -166,7 +164,7 @@ class Predict final : public Command {
   }
 
   void append_line(std::string& lines, std::span<const LabelId> labels,
-                   std::span<const ScoredLabel> scored, const Model& model) const {
+                   std::span<const ScoredLabel> scored, const ModelParts& model) const {
     if (scores_ || probabilities_) {
       append_scored_labels(lines, scored, model.labels);
     } else if (paths_) {

@@ -23,7 +23,7 @@ class Report final : public Command {
   }
 
   int run() override {
-    const Model model = load_model(arguments_.model_path);
+    const ModelParts model = load_model(arguments_.model_path);
     CommandControl control(arguments_.quiet);
     Executor executor(arguments_.threads);
     const RawRows raw = arguments_.read(model, control);

@@ -32,20 +32,20 @@ class Train final : public Command {
     const auto examples =
         method.read_examples ? method.read_examples({arguments_.data_path()}, method_run->options())
                              : nullptr;
-    const Model model = examples ? train_examples(*examples, *method_run, executor, control)
-                                 : train_rows(*method_run, executor, control);
+    const ModelParts model = examples ? train_examples(*examples, *method_run, executor, control)
+                                      : train_rows(*method_run, executor, control);
     save_and_print(model, arguments_.model_path(), control);
     return kOk;
   }
 
  private:
-  Model train_rows(MethodRun& run, Executor& executor, CommandControl& control) {
+  ModelParts train_rows(MethodRun& run, Executor& executor, CommandControl& control) {
     auto [hierarchy, raw] = arguments_.read(control);
     const PreparedRows prepared =
         prepare_rows(std::move(raw), hierarchy ? &*hierarchy : nullptr, arguments_.preprocessing());
     const TrainingSet data = prepared.training_set();
-    Model model = train_with_reports(arguments_.method(), run, arguments_.run_options(), data,
-                                     prepared.preprocessing, executor, control);
+    ModelParts model = train_with_reports(arguments_.method(), run, arguments_.run_options(), data,
+                                          prepared.preprocessing, executor, control);
     if (calibration_ > 0) {
       model.calibration =
           calibrate_held_out(arguments_.method(), run, data, calibration_, executor, control.run());
@@ -55,8 +55,8 @@ class Train final : public Command {
   }
 
   /// Of methods with a file format of their own.
-  Model train_examples(const Examples& examples, MethodRun& run, Executor& executor,
-                       CommandControl& control) {
+  ModelParts train_examples(const Examples& examples, MethodRun& run, Executor& executor,
+                            CommandControl& control) {
     TrainingSet data;
     data.examples = &examples;
     data.source = arguments_.examples_path();

@@ -59,19 +59,21 @@ std::unique_ptr<MethodRun> TrainingArguments::start(const OptionValues& more) co
   return run;
 }
 
-Model train_with_reports(const Method& method, MethodRun& method_run, const RunOptions& run,
-                         const TrainingSet& data, const Preprocessing& preprocessing,
-                         Executor& executor, CommandControl& control) {
+ModelParts train_with_reports(const Method& method, MethodRun& method_run, const RunOptions& run,
+                              const TrainingSet& data, const Preprocessing& preprocessing,
+                              Executor& executor, CommandControl& control) {
+  const Plan plan = plan_training(method, method_run, data, executor, control.run());
   if (!run.quiet) {
-    const double gigabytes = static_cast<double>(method_run.memory_estimate(data)) / 1e9;
+    const double gigabytes = static_cast<double>(plan.memory.total()) / 1e9;
     const std::string what = data.examples != nullptr
                                  ? fmt::format("{} examples", data.examples->size())
                                  : fmt::format("{} rows, {} features, {} labels", data.X.num_rows(),
                                                data.X.num_columns(), data.codec->size());
-    fmt::print(stderr, "{}; training takes about {:.2f} GB\n", what, gigabytes);
+    print_error(fmt::format("{}; training takes about {:.2f} GB\n", what, gigabytes));
   }
-  require_memory(method_run, data, run.memory_limit);
-  Model model = train_model(method, method_run, data, preprocessing, executor, control.run());
+  require_memory(plan, data, run.memory_limit);
+  ModelParts model =
+      train_model(method, method_run, plan, data, preprocessing, executor, control.run());
   control.leave_if_interrupted();
   for (const std::string& message : model.report.warnings) warn(message);
   if (model.report.stop == Stop::time_limit) {
@@ -86,7 +88,7 @@ Model train_with_reports(const Method& method, MethodRun& method_run, const RunO
   return model;
 }
 
-void save_and_print(const Model& model, const std::string& path, CommandControl& control,
+void save_and_print(const ModelParts& model, const std::string& path, CommandControl& control,
                     double earlier) {
   save_model(model, path);
   std::cout << fmt::format("method\t{}\n", model.method);

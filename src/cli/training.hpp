@@ -42,13 +42,13 @@ class TrainingArguments {
 
 /// Trains, after the estimate of memory was shown and checked, and shows the warnings. Throws
 /// InterruptedByUser; a time limit gives the model so far.
-Model train_with_reports(const Method& method, MethodRun& method_run, const RunOptions& run,
-                         const TrainingSet& data, const Preprocessing& preprocessing,
-                         Executor& executor, CommandControl& control);
+ModelParts train_with_reports(const Method& method, MethodRun& method_run, const RunOptions& run,
+                              const TrainingSet& data, const Preprocessing& preprocessing,
+                              Executor& executor, CommandControl& control);
 
 /// Writes the model, and what it is to stdout.
 /// `earlier`: seconds of the command that did not go into this model.
-void save_and_print(const Model& model, const std::string& path, CommandControl& control,
+void save_and_print(const ModelParts& model, const std::string& path, CommandControl& control,
                     double earlier = 0);
 
 }  // namespace margrove::cli

@@ -94,7 +94,7 @@ class Tune final : public Command {
     const auto winner = arguments_.start(result.points[result.best].values);
     const PreparedRows prepared =
         prepare_rows(std::move(data.raw), data.hierarchy_or_null(), arguments_.preprocessing());
-    const Model model =
+    const ModelParts model =
         train_with_reports(arguments_.method(), *winner, options, prepared.training_set(),
                            prepared.preprocessing, executor, control);
     save_and_print(model, arguments_.model_path(), control, tuning_seconds);

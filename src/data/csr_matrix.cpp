@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "data/csr_operations.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -13,7 +14,7 @@ void check_csr(const CsrView& X) {
   require(!pointers.empty() && pointers[0] == 0, "csr: row pointers must start with 0");
   require(X.columns().size() == X.values().size(), "csr: ", X.columns().size(), " columns but ",
           X.values().size(), " values");
-  // All pointers first: a row may be looked at only when the whole array is sound.
+  // All pointers are checked first: rows may be read only when the whole array is valid.
   for (std::size_t i = 0; i + 1 < pointers.size(); ++i) {
     require(pointers[i] <= pointers[i + 1], "csr: row pointers decrease after row ", i);
   }

@@ -12,14 +12,15 @@ struct ParsedFloat {
   FloatFault fault;
 };
 
-/// All of `text` as a number: an optional sign, decimal digits with an optional point, an optional
-/// exponent. No NaN, infinity, hexadecimal or blanks. What is too small becomes zero.
+/// Reads all of `text` as a number: an optional sign, decimal digits with an optional point, an
+/// optional exponent. Refuses NaN, infinity, hexadecimal and blanks. What is too small becomes
+/// zero.
 ParsedFloat parse_float(std::string_view text);
 
 /// Tries the common case: at most 19 digits and a small exponent, followed by any other character.
 /// On success returns the end of the number and sets `value` to exactly what parse_float() gives;
 /// otherwise returns nullptr. Reads up to and including the first byte that cannot belong to the
-/// number, so the text must end in one (a line end).
+/// number, so the text must end with such a byte (a line end).
 const char* parse_float_fast(const char* text, float& value);
 
 }  // namespace margrove::detail

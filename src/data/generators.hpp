@@ -15,7 +15,8 @@ struct GeneratorOptions {
   /// same problem, for testing.
   std::int64_t first_row = 0;
   int num_features = 1000;
-  /// Splits on the longest path from the root to a leaf; 0: 3 for balanced, 10 for unbalanced.
+  /// Splits on the longest path from the root to a leaf; 0 stands for 3 (balanced) or 10
+  /// (unbalanced).
   int depth = 0;
   std::uint64_t seed = 0;
   static auto fields() {

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "data/hierarchy_edges.hpp"
 #include "data/input_file.hpp"
 #include "data/text_scan.hpp"
 
@@ -66,7 +67,7 @@ Hierarchy read(LineBlocks blocks) {
 }
 
 /// Edges that point at nodes which are never without an unvisited parent: every one of these nodes
-/// is on a cycle or below one. Returns one such parent edge a node, none for the others.
+/// is on a cycle or below one. Returns one such parent edge per node, and none for the others.
 constexpr std::size_t kNone = ~std::size_t{0};
 std::vector<std::size_t> unresolved_parents(const Hierarchy& h) {
   const std::size_t n = h.codec.size();
@@ -121,7 +122,7 @@ void require_acyclic(const Hierarchy& h) {
   const auto start = std::find_if(parent_edge.begin(), parent_edge.end(),
                                   [](std::size_t edge) { return edge != kNone; });
   if (start == parent_edge.end()) return;
-  // Upwards from below a cycle one enters it after at most as many steps as there are nodes.
+  // A walk upwards from below a cycle enters it after at most as many steps as there are nodes.
   auto node = static_cast<LabelId>(start - parent_edge.begin());
   for (std::size_t step = 0; step < parent_edge.size(); ++step) {
     node = h.edges[parent_edge[node]].parent;
@@ -130,7 +131,7 @@ void require_acyclic(const Hierarchy& h) {
   for (LabelId n = h.edges[last].parent; n != node; n = h.edges[parent_edge[n]].parent) {
     last = std::max(last, parent_edge[n]);
   }
-  // Told from the child of the last edge down to its parent.
+  // The message lists the cycle from the child of its last edge down to the parent.
   constexpr std::size_t kMaxNames = 10;
   std::vector<LabelId> names{h.edges[last].parent};
   for (LabelId n = names[0]; n != h.edges[last].child;) {

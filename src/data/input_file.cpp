@@ -220,11 +220,20 @@ bool LineBlocks::next() {
     at_end_ = count == 0;
   }
   if (text_size_ == 0) text_size_ = valid_size_;  // the last line lacks its '\n'
+  if (num_bytes_ == 0) skip_byte_order_mark();
   if (text_size_ == 0) return false;
   after_text_ = buffer_[text_size_];
   buffer_[text_size_] = '\n';
   num_bytes_ += static_cast<std::int64_t>(text_size_);
   return true;
+}
+
+void LineBlocks::skip_byte_order_mark() {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (!text().starts_with(kMark)) return;
+  text_size_ -= kMark.size();
+  valid_size_ -= kMark.size();
+  std::memmove(buffer_.data(), buffer_.data() + kMark.size(), valid_size_);
 }
 
 }  // namespace margrove

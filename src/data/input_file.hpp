@@ -10,7 +10,7 @@
 
 namespace margrove {
 
-/// Decompressed bytes, front to back. Memory stays bounded however large the file is.
+/// Decompressed bytes from front to back, in bounded memory however large the file is.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
@@ -24,7 +24,7 @@ std::unique_ptr<ByteSource> open_file(const std::string& path);
 /// Reads `bytes`, which must outlive the source and may be compressed too; `name` is for messages.
 std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name);
 
-/// Cuts a source into blocks of whole lines.
+/// Cuts a source into blocks of whole lines. A byte order mark at its start is left out.
 class LineBlocks {
  public:
   LineBlocks(std::unique_ptr<ByteSource> source, std::string name);
@@ -32,13 +32,16 @@ class LineBlocks {
   /// Moves to the next block; false at the end. Memory: one block, or the longest line.
   bool next();
   /// Whole lines; only the file's last one may lack its '\n'. The byte after the end may be read
-  /// and is '\n'. Valid until the next call of next(), and never empty after it returned true.
+  /// and is '\n'. The text is valid until the next call of next(), and never empty after it
+  /// returned true.
   std::string_view text() const { return {buffer_.data(), text_size_}; }
   const std::string& name() const { return name_; }
   /// Decompressed bytes handed out so far.
   std::int64_t num_bytes() const { return num_bytes_; }
 
  private:
+  void skip_byte_order_mark();
+
   std::unique_ptr<ByteSource> source_;
   std::string name_;
   std::vector<char> buffer_;

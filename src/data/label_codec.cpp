@@ -4,6 +4,7 @@
 #include <charconv>
 #include <numeric>
 
+#include "data/natural_order.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {

@@ -1,6 +1,6 @@
 #pragma once
-// Undirected label graphs as text: a pair of labels on each line. Rules and errors:
-// docs/formats.md.
+// Undirected label graphs as text: a pair of labels on each line. docs/formats.md has the rules and
+// their errors.
 
 #include <cstdint>
 #include <string>

@@ -27,7 +27,7 @@ bool all_digits(std::string_view text) {
 }
 bool ends_token(char c) { return is_blank(c) || c == '\n' || c == '\r'; }
 
-/// A whole number, kLargestIndex + 1 for all that are larger.
+/// Reads a whole number; all numbers that are too large give kLargestIndex + 1.
 std::uint64_t capped_number(std::string_view digits) {
   std::uint64_t number = 0;
   for (const char c : digits) {
@@ -203,8 +203,8 @@ class Parser {
     }
   }
 
-  /// Returns the token's end, or says what is wrong with it. Sets the value only: the caller has
-  /// the index.
+  /// Returns the token's end, or says what is wrong with it. Sets the value only, as the caller has
+  /// read the index.
   const char* parse_feature_slowly(const char* start, float& value) const {
     const std::string_view token = token_at(start);
     const std::size_t colon = token.find(':');

@@ -1,5 +1,5 @@
 #pragma once
-// What the readers of text formats share: places in messages, quoting, label names.
+// The readers of text formats share this: places in messages, quoting, label names.
 
 #include <array>
 #include <cstdint>
@@ -22,7 +22,7 @@ std::string quoted(std::string_view token);
 /// with '#', which starts comments.
 std::string label_fault(std::string_view name);
 
-/// "12:0.5": as a row's only label it would be read as a feature.
+/// Whether `name` is like "12:0.5", which as a row's only label would be read as a feature.
 bool looks_like_feature(std::string_view token);
 
 /// One line of a file being read; columns are bytes, counted from 1.
@@ -35,7 +35,7 @@ struct Line {
   [[noreturn]] void fail(const char* at, const Parts&... parts) const {
     throw InvalidInput(concat(source, ":", number, ":", (at - text.data()) + 1, ": ", parts...));
   }
-  /// The end of the text counts as the place of what is missing.
+  /// What is missing has the end of the text as its place.
   const char* end() const { return text.data() + text.size(); }
   void require_label(std::string_view name) const {
     const std::string fault = label_fault(name);
@@ -43,15 +43,16 @@ struct Line {
   }
 };
 
-/// The fields of a line, separated by blanks, before its comment: up to three, so that one too many
-/// shows where two are meant.
+/// The fields of a line, separated by blanks, before its comment. At most three are returned, which
+/// is enough to notice a field too many where two are expected.
 struct LineFields {
   std::array<std::string_view, 3> at;
   std::size_t count = 0;
 };
 LineFields split_fields(const Line& line);
 
-/// Calls visit(line) for every line of a block; `number` counts on. CR LF ends a line too.
+/// Calls visit(line) for every line of a block and increases `number` by one for each. CR LF ends a
+/// line too.
 template <class Visit>
 void for_each_line(std::string_view source, std::string_view block, std::int64_t& number,
                    const Visit& visit) {

@@ -6,7 +6,9 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "data/csr_operations.hpp"
 #include "data/utf8.hpp"
+#include "data/words.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -40,7 +42,7 @@ char32_t to_lower(char32_t c) {
   return static_cast<char32_t>(static_cast<std::int64_t>(c) + run->shift);
 }
 
-/// Row-wise words and how often they occur, columns ascending.
+/// The words of each row and how often they occur, columns ascending.
 struct Entry {
   std::uint32_t column;
   std::uint32_t count;

@@ -76,13 +76,22 @@ void WeightMatrix::scores(const SparseRow& x, std::span<float> scores) const {
   }
 }
 
-WeightMatrix WeightMatrix::compacted() const {
+WeightMatrix WeightMatrix::compacted() const& { return is_compact() ? *this : in_other_storage(); }
+
+WeightMatrix WeightMatrix::compacted() && {
+  return is_compact() ? std::move(*this) : in_other_storage();
+}
+
+bool WeightMatrix::is_compact() const {
   const std::size_t dense_bytes =
       static_cast<std::size_t>(num_features_) * num_nodes_ * sizeof(float);
   const std::size_t sparse_bytes =
       num_features_ * sizeof(std::int64_t) +
       static_cast<std::size_t>(num_nonzeros()) * (sizeof(FeatureId) + sizeof(float));
-  if (is_dense_ == (dense_bytes <= sparse_bytes)) return *this;
+  return is_dense_ == (dense_bytes <= sparse_bytes);
+}
+
+WeightMatrix WeightMatrix::in_other_storage() const {
   if (!is_dense_) {
     WeightMatrix W = dense(num_features_, num_nodes_);
     for (FeatureId j = 0; j < num_features_; ++j) {

@@ -10,8 +10,8 @@
 namespace margrove {
 
 /// num_features x num_nodes float32 weights, feature-major: the weights of one feature for all
-/// nodes lie side by side, so that scoring a sparse row reads one run of memory a feature. Dense,
-/// or CSR with one row per feature.
+/// nodes lie side by side, so that scoring a sparse row reads one run of memory per feature. The
+/// storage is dense, or CSR with one row per feature.
 class WeightMatrix {
  public:
   WeightMatrix() = default;
@@ -33,13 +33,17 @@ class WeightMatrix {
   void scores(const SparseRow& x, std::span<float> scores) const;
 
   /// The same weights in whichever storage is smaller.
-  WeightMatrix compacted() const;
+  WeightMatrix compacted() const&;
+  WeightMatrix compacted() &&;  // no copy where it is the smaller one already
 
   std::span<float> dense_values() { return dense_; }
   std::span<const float> dense_values() const { return dense_; }
   const CsrMatrix& sparse_values() const { return sparse_; }
 
  private:
+  bool is_compact() const;
+  WeightMatrix in_other_storage() const;
+
   bool is_dense_ = true;
   std::uint32_t num_features_ = 0;
   std::uint32_t num_nodes_ = 0;

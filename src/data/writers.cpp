@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/atomic_file.hpp"
+#include "data/prediction_lines.hpp"
 #include "data/text_scan.hpp"
 
 namespace margrove {

@@ -25,7 +25,7 @@ Calibration calibrate_held_out(const Method& method, MethodRun& run, const Train
   part.labels = &labels;
   part.row_weights = weights;
   part.continuation = {};  // an earlier run has seen the rows that are held out
-  const Model model = train_model(method, run, part, {}, executor, control);
+  const ModelParts model = train_model(method, run, part, {}, executor, control);
   const CsrMatrix held_out = select_rows(data.X, split.validation);
   return fit_calibration(model.rows(), held_out, select_rows(*data.labels, split.validation),
                          executor);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "eval/named_metrics.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {

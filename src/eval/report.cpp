@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/random.hpp"
+#include "eval/named_metrics.hpp"
 #include "margrove/metrics.hpp"
 #include "model/linear_predictor.hpp"
 
@@ -14,14 +15,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kRowsPerTask = 64;
 constexpr int kBins = 10;
 const std::string_view kDataMark = "%DATA%";
 const std::string_view kPage =
 #include "report_page.inc"
     ;
 
-/// Ids of the model only.
+/// The labels of a row that the model knows.
 LabelSets known_labels(const LabelSets& truth, std::uint32_t num_labels) {
   LabelSets known;
   std::vector<LabelId> set;
@@ -85,7 +85,7 @@ Counts count(const LabelGraph& graph, const LabelSets& truth, const LabelSets& p
   return counts;
 }
 
-Json tree_of(const Model& model, const Counts& counts) {
+Json tree_of(const ModelParts& model, const Counts& counts) {
   Json names = Json::array(), parents = Json::array();
   for (NodeId n = 0; n < model.hierarchy.num_nodes(); ++n) {
     names.push_back(model.labels.name(n));
@@ -125,7 +125,7 @@ Json confused_pairs(const Counts& counts, int num_pairs) {
   return list;
 }
 
-/// NaN, which JSON lacks, as null.
+/// NaN is written as null, as JSON lacks it.
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json convergence_of(const FitReport& report) {
@@ -141,41 +141,32 @@ Json convergence_of(const FitReport& report) {
           {"curve", std::move(curve)}};
 }
 
-bool gives_one_label(const Model& model) {
-  const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
-  return linear != nullptr && !linear->parts().decision.several_labels();
-}
-
-Json calibration_of(const Model& model, const CsrView& X, const LabelSets& truth,
+Json calibration_of(const ModelParts& model, const CsrView& X, const LabelSets& truth,
                     Executor& executor) {
-  if (!gives_one_label(model)) return nullptr;
-  const double temperature = model.calibration ? model.calibration->temperature : 1;
+  if (!model.rows().gives_one_label()) return nullptr;
   std::vector<double> confidences(X.num_rows());
   std::vector<char> right(X.num_rows());
-  executor.for_ranges(X.num_rows(), kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
-    std::vector<float> scores(model.labels.size());
-    std::vector<double> p(scores.size());
-    for (std::size_t i = begin; i < end; ++i) {
-      model.rows().scores(X, i, i + 1, scores);
-      softmax(scores, temperature, p);
-      const auto best = static_cast<LabelId>(std::max_element(p.begin(), p.end()) - p.begin());
-      confidences[i] = p[best];
-      right[i] = static_cast<char>(truth[i].size() == 1 && truth[i].front() == best);
-    }
-  });
+  for_probabilities(model.rows(), model.temperature(), nullptr, X, executor,
+                    [&](std::size_t i, const RowProbabilities& row) {
+                      const auto best = std::max_element(row.labels.begin(), row.labels.end());
+                      const auto label = static_cast<LabelId>(best - row.labels.begin());
+                      confidences[i] = *best;
+                      right[i] =
+                          static_cast<char>(truth[i].size() == 1 && truth[i].front() == label);
+                    });
   const auto bins = reliability(confidences, std::vector<bool>(right.begin(), right.end()), kBins);
   Json list = Json::array();
   for (const ReliabilityBin& bin : bins) {
     list.push_back(
         {{"count", bin.count}, {"confidence", bin.confidence}, {"accuracy", bin.accuracy}});
   }
-  return {{"temperature", temperature},
+  return {{"temperature", model.temperature()},
           {"fitted_rows", model.calibration ? model.calibration->num_rows : 0},
           {"error", expected_calibration_error(bins)},
           {"bins", std::move(list)}};
 }
 
-Json explanation_json(const Model& model, const Explanation& explanation,
+Json explanation_json(const ModelParts& model, const Explanation& explanation,
                       const ReportOptions& options) {
   const auto feature_name = [&](FeatureId feature) -> std::string {
     if (feature == model.rows().num_features()) return "(intercept)";
@@ -206,9 +197,9 @@ bool can_predict(const LinearPredictor& linear, LabelId label) {
 }
 
 /// Some wrong and some right rows, with the scores of what was predicted and what is true.
-Json examples_of(const Model& model, const CsrView& X, const LabelSets& truth,
+Json examples_of(const ModelParts& model, const CsrView& X, const LabelSets& truth,
                  const LabelSets& predicted, const ReportOptions& options) {
-  const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
+  const LinearPredictor* linear = model.predictor->linear();
   std::vector<std::uint32_t> order(X.num_rows());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   Random random(options.seed);
@@ -256,7 +247,7 @@ Json metrics_json(const Metrics& metrics) {
 
 }  // namespace
 
-std::string report_json(const Model& model, const CsrView& X, const LabelSets& truth,
+std::string report_json(const ModelParts& model, const CsrView& X, const LabelSets& truth,
                         const ReportOptions& options, Executor& executor) {
   require(truth.num_rows() == X.num_rows() && X.num_rows() > 0, "report: there are ", X.num_rows(),
           " rows and ", truth.num_rows(), " label sets, but must be as many, and at least 1");
@@ -282,7 +273,7 @@ std::string report_json(const Model& model, const CsrView& X, const LabelSets& t
   return content.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string report_html(const Model& model, const CsrView& X, const LabelSets& truth,
+std::string report_html(const ModelParts& model, const CsrView& X, const LabelSets& truth,
                         const ReportOptions& options, Executor& executor) {
   std::string data;
   for (const char c : report_json(model, X, truth, options, executor)) {

@@ -23,11 +23,11 @@ struct ReportOptions {
 /// taken for each other most often, how training converged, calibration (of models that give one
 /// label), explained examples. `truth` holds ids of model.labels, others counting as unknown
 /// labels. Throws InvalidInput if there are no rows or their numbers differ. O(scores of all rows).
-std::string report_json(const Model& model, const CsrView& X, const LabelSets& truth,
+std::string report_json(const ModelParts& model, const CsrView& X, const LabelSets& truth,
                         const ReportOptions& options, Executor& executor);
 
 /// The same as a page of HTML that needs nothing else: no network, no other file.
-std::string report_html(const Model& model, const CsrView& X, const LabelSets& truth,
+std::string report_html(const ModelParts& model, const CsrView& X, const LabelSets& truth,
                         const ReportOptions& options, Executor& executor);
 
 }  // namespace margrove

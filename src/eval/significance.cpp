@@ -5,6 +5,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "eval/paired_tests.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/metrics.hpp"
 
@@ -17,7 +18,8 @@ bool contains(std::span<const LabelId> labels, LabelId label) {
   return std::binary_search(labels.begin(), labels.end(), label);
 }
 
-/// Of the decisions where `first` and `second` differ in one row, those where `first` is right.
+/// Counts, of the decisions on which `first` and `second` differ in one row, those where `first` is
+/// right.
 std::int64_t count_right(std::span<const LabelId> truth, std::span<const LabelId> first,
                          std::span<const LabelId> second) {
   std::int64_t right = 0;

@@ -6,6 +6,8 @@
 #include <limits>
 #include <set>
 
+#include "eval/named_metrics.hpp"
+
 namespace margrove {
 namespace {
 
@@ -64,7 +66,7 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
                   std::span<const Split> splits, std::string_view metric, Executor& executor,
                   RunControl& control) {
   value_of(Metrics{}, metric);
-  for (const OptionValues& point : grid) {  // a wrong option shows before hours of training
+  for (const OptionValues& point : grid) {  // finds a wrong option before hours of training
     const auto run = method.start();
     set_options(run->options(), joined(fixed, point));
   }
@@ -95,8 +97,8 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
     set_options(run->options(), joined(fixed, grid[p]));
     Executor one(1);
     RunControl inner(control, [&](const Progress&) { return report(); });
-    const Model model = train_model(method, *run, split.training.training_set(),
-                                    split.training.preprocessing, one, inner);
+    const ModelParts model = train_model(method, *run, split.training.training_set(),
+                                         split.training.preprocessing, one, inner);
     if (inner.stop_reason() != Stop::converged) return;
     result.points[p].scores[s] =
         value_of(evaluate_model(model, split.validation, one).metrics, metric);
@@ -115,7 +117,7 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
   return result;
 }
 
-Evaluation evaluate_model(const Model& model, const RawRows& raw, Executor& executor) {
+Evaluation evaluate_model(const ModelParts& model, const RawRows& raw, Executor& executor) {
   const TranslatedLabels truth = translate_labels(raw.labels, raw.codec, model.labels);
   const CsrMatrix X = preprocess(model.preprocessing, raw);
   const LabelSets predicted = model.rows().predict(X, executor);

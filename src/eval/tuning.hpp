@@ -12,7 +12,7 @@
 
 namespace margrove {
 
-/// All combinations, the last name varying fastest: "C=0.1,1" and "alpha=uniform,power:2" give
+/// All combinations, with the last name varying fastest: "C=0.1,1" and "alpha=uniform,power:2" give
 /// four. Throws InvalidOption on a text that is not name=value,value... or a name that repeats.
 std::vector<OptionValues> parse_grid(std::span<const std::string> texts);
 
@@ -27,9 +27,9 @@ struct TuningResult {
   Stop stop = Stop::converged;    // interrupted or time_limit: some scores are NaN
 };
 
-/// Trains every grid point on every split, preprocessing fitted on the split's training rows, and
-/// measures `metric` (a name of named_values(Metrics)) on its validation rows. `fixed` options hold
-/// for all points. Points and splits run in parallel, each on one thread; the result does not
+/// Trains every grid point on every split, with preprocessing fitted on the split's training rows,
+/// and measures `metric` (a name of named_values(Metrics)) on its validation rows. `fixed` options
+/// hold for all points. Points and splits run in parallel, each on one thread; the result does not
 /// depend on executor.size(). Throws InvalidOption for an unknown metric or option.
 TuningResult tune(const Method& method, const OptionValues& fixed,
                   std::span<const OptionValues> grid, const RawRows& raw,
@@ -37,12 +37,12 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
                   std::span<const Split> splits, std::string_view metric, Executor& executor,
                   RunControl& control);
 
-/// The metrics of a model on rows whose labels need not be known to it.
+/// The metrics of a model on rows that may have labels which it does not know.
 struct Evaluation {
   Metrics metrics;
-  std::size_t num_unknown_labels = 0;     // distinct labels that the model has never heard of
+  std::size_t num_unknown_labels = 0;     // distinct labels that the model does not know
   std::size_t num_rows_with_unknown = 0;  // rows that carry one
 };
-Evaluation evaluate_model(const Model& model, const RawRows& raw, Executor& executor);
+Evaluation evaluate_model(const ModelParts& model, const RawRows& raw, Executor& executor);
 
 }  // namespace margrove

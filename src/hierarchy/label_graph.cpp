@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "hierarchy/graph_operations.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "data/csr_operations.hpp"
+
 namespace margrove::detail {
 namespace {
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "data/csr_operations.hpp"
 #include "margrove/label_graph.hpp"
 #include "numerics/sparse_cholesky.hpp"
 

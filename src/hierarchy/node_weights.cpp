@@ -8,6 +8,8 @@
 #include <queue>
 #include <utility>
 
+#include "hierarchy/graph_operations.hpp"
+#include "hierarchy/weight_paths.hpp"
 #include "hierarchy/weight_program.hpp"
 #include "margrove/errors.hpp"
 
@@ -16,14 +18,27 @@ namespace {
 
 using Kind = NodeWeightRule::Kind;
 
-constexpr std::array<std::pair<Kind, std::string_view>, 6> kNames{{
-    {Kind::uniform, "uniform"},
-    {Kind::leaves, "leaves"},
-    {Kind::power, "power"},
-    {Kind::directional, "directional"},
-    {Kind::maxmin, "maxmin"},
-    {Kind::relaxed, "relaxed"},
-}};
+/// What can be written for a rule.
+struct RuleText {
+  Kind kind;
+  std::string_view name;
+  std::string_view parameter;  // its name; empty: the rule has none
+  double usual;                // the parameter where none is written
+};
+constexpr std::array kRules{
+    RuleText{Kind::uniform, "uniform", "", 0},  RuleText{Kind::leaves, "leaves", "", 0},
+    RuleText{Kind::power, "power", "RHO", 2.0}, RuleText{Kind::directional, "directional", "", 0},
+    RuleText{Kind::maxmin, "maxmin", "", 0},    RuleText{Kind::relaxed, "relaxed", "T", 1.5},
+};
+
+std::string list_of_rules() {
+  std::string all;
+  for (const RuleText& rule : kRules) {
+    all += concat(all.empty() ? "" : ", ", rule.name, rule.parameter.empty() ? "" : ":",
+                  rule.parameter);
+  }
+  return all;
+}
 
 double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 double sigmoid(double x) {
@@ -103,17 +118,14 @@ std::vector<double> maxmin(const LabelGraph& graph) {
 NodeWeightRule NodeWeightRule::parse(std::string_view text) {
   const auto colon = text.find(':');
   const auto name = text.substr(0, colon);
-  const auto known = std::find_if(kNames.begin(), kNames.end(),
-                                  [&](const auto& entry) { return entry.second == name; });
-  require<InvalidOption>(known != kNames.end(), "node weights: rule is '", text,
-                         "', but must be one of uniform, leaves, power:RHO, directional, maxmin, "
-                         "relaxed:T");
-  NodeWeightRule rule{known->first, 0};
-  const bool has_parameter = rule.kind == Kind::power || rule.kind == Kind::relaxed;
-  if (has_parameter) rule.parameter = rule.kind == Kind::power ? 2.0 : 1.5;
+  const auto known = std::find_if(kRules.begin(), kRules.end(),
+                                  [&](const RuleText& rule) { return rule.name == name; });
+  require<InvalidOption>(known != kRules.end(), "node weights: rule is '", text,
+                         "', but must be one of ", NodeWeightRule::known());
+  NodeWeightRule rule{known->kind, known->usual};
   if (colon == std::string_view::npos) return rule;
-  require<InvalidOption>(has_parameter, "node weights: rule is '", text, "', but ", name,
-                         " takes no parameter");
+  require<InvalidOption>(!known->parameter.empty(), "node weights: rule is '", text, "', but ",
+                         name, " takes no parameter");
   const auto number = text.substr(colon + 1);
   const auto [end, error] =
       std::from_chars(number.data(), number.data() + number.size(), rule.parameter);
@@ -132,10 +144,19 @@ NodeWeightRule NodeWeightRule::parse(std::string_view text) {
 }
 
 std::string NodeWeightRule::to_text() const {
-  const auto entry =
-      std::find_if(kNames.begin(), kNames.end(), [&](const auto& e) { return e.first == kind; });
-  if (kind == Kind::power || kind == Kind::relaxed) return concat(entry->second, ':', parameter);
-  return std::string(entry->second);
+  const auto rule = std::find_if(kRules.begin(), kRules.end(),
+                                 [&](const RuleText& each) { return each.kind == kind; });
+  return rule->parameter.empty() ? std::string(rule->name) : concat(rule->name, ':', parameter);
+}
+
+std::string_view NodeWeightRule::known() {
+  static const std::string rules = list_of_rules();
+  return rules;
+}
+
+std::string detail::node_weight_help(std::string_view uniform) {
+  const std::string_view others = NodeWeightRule::known().substr(kRules.front().name.size());
+  return concat("rule of the node weights: ", uniform, others);
 }
 
 NodeWeights node_weights(const LabelGraph& graph, const NodeWeightRule& rule,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "hierarchy/weight_paths.hpp"
+
 namespace margrove::detail {
 namespace {
 constexpr NodeId kNone = ~NodeId{0};

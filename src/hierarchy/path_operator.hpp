@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "hierarchy/weight_paths.hpp"
 #include "margrove/label_graph.hpp"
 
 namespace margrove::detail {

@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "hierarchy/path_operator.hpp"
+#include "hierarchy/weight_paths.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "hierarchy/path_operator.hpp"
+#include "hierarchy/weight_paths.hpp"
 
 namespace margrove::detail {
 namespace {

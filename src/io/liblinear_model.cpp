@@ -9,6 +9,7 @@
 
 #include "base/atomic_file.hpp"
 #include "data/input_file.hpp"
+#include "margrove/linear_estimators.hpp"
 #include "methods/registry.hpp"
 #include "model/linear_predictor.hpp"
 
@@ -37,16 +38,16 @@ const std::array<SolverType, 8>& solver_types() {
 
 // Export ------------------------------------------------------------------------------------------
 
-std::string_view solver_type_of(const Model& model) {
-  const auto value = [&](std::string_view name) -> std::string {
-    for (const auto& [option, text] : model.options) {
-      if (option == name) return text;
-    }
-    return "";
-  };
-  if (model.method == "flat-lr") return "L2R_LR_DUAL";
-  if (value("multiclass") == "crammer-singer") return "MCSVM_CS";
-  return value("loss") == "squared-hinge" ? "L2R_L2LOSS_SVC_DUAL" : "L2R_L1LOSS_SVC_DUAL";
+std::string_view solver_type_of(const ModelParts& model) {
+  if (model.method == FlatLrOptions::kMethod) return "L2R_LR_DUAL";
+  FlatSvmOptions options;  // of whatever method, as far as they are these
+  OptionTable table(options);
+  for (const auto& [name, text] : model.options) {
+    if (table.has(name)) table.set(name, text);
+  }
+  if (options.multiclass == MulticlassKind::crammer_singer) return "MCSVM_CS";
+  return options.loss == PointLossKind::squared_hinge ? "L2R_L2LOSS_SVC_DUAL"
+                                                      : "L2R_L1LOSS_SVC_DUAL";
 }
 
 void append_number(std::string& text, float value) {
@@ -55,12 +56,12 @@ void append_number(std::string& text, float value) {
   text.append(digits.data(), end);
 }
 
-const LinearPredictor& flat_predictor_of(const Model& model) {
-  const auto* linear = dynamic_cast<const LinearPredictor*>(model.predictor.get());
+const LinearPredictor& flat_predictor_of(const ModelParts& model) {
+  const LinearPredictor* linear = model.predictor->linear();
   require(linear != nullptr && linear->parts().graph.num_edges() == 0,
           "export to LIBLINEAR: the model is of method ", model.method,
           ", but must be a flat linear one");
-  require(!linear->parts().decision.several_labels(),
+  require(linear->gives_one_label(),
           "export to LIBLINEAR: the model gives label sets, but must give each row one label");
   return *linear;
 }
@@ -76,7 +77,7 @@ int number_of(const std::string& label) {
 
 }  // namespace
 
-void export_liblinear(const Model& model, const std::string& path) {
+void export_liblinear(const ModelParts& model, const std::string& path) {
   const LinearPredictor& predictor = flat_predictor_of(model);
   const LinearPredictor::Parts& parts = predictor.parts();
   const std::string_view solver = solver_type_of(model);
@@ -247,7 +248,7 @@ WeightMatrix read_weights(Reader& reader, const Header& header,
       CsrMatrix(header.num_classes, std::move(pointers), std::move(columns), std::move(values)));
 }
 
-Model read_model(Reader reader) {
+ModelParts read_model(Reader reader) {
   const Header header = read_header(reader);
   std::vector<std::uint32_t> order(header.num_classes);
   std::iota(order.begin(), order.end(), 0U);
@@ -272,7 +273,7 @@ Model read_model(Reader reader) {
   parts.candidates = parts.label_of_node;
   parts.num_labels = header.num_classes;
 
-  Model model;
+  ModelParts model;
   const Method& method = find_method(header.solver->method);
   const auto run = method.start();
   set_options(run->options(), header.solver->options);
@@ -287,9 +288,9 @@ Model read_model(Reader reader) {
 
 }  // namespace
 
-Model import_liblinear(const std::string& path) { return read_model({open_file(path), path}); }
+ModelParts import_liblinear(const std::string& path) { return read_model({open_file(path), path}); }
 
-Model parse_liblinear(std::string_view text, const std::string& source) {
+ModelParts parse_liblinear(std::string_view text, const std::string& source) {
   return read_model({open_memory(text, source), source});
 }
 

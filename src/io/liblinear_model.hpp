@@ -12,14 +12,14 @@ namespace margrove {
 /// the sign of a difference. The whole file or no change. Throws InvalidInput if the model is not
 /// flat and linear with whole numbers as labels and an argmax decision, or the file cannot be
 /// written.
-void export_liblinear(const Model& model, const std::string& path);
+void export_liblinear(const ModelParts& model, const std::string& path);
 
 /// A classification model that LIBLINEAR wrote, as a model of flat-svm or flat-lr; weights are
 /// rounded to float32. Of the training data it knows nothing: each label counts as seen once.
 /// Throws ModelFileError with path and line for anything else, InvalidInput if the file cannot be
 /// read or its compression is damaged. Memory: labels x features.
-Model import_liblinear(const std::string& path);
+ModelParts import_liblinear(const std::string& path);
 /// The same from text; `source` stands for the path in errors.
-Model parse_liblinear(std::string_view text, const std::string& source);
+ModelParts parse_liblinear(std::string_view text, const std::string& source);
 
 }  // namespace margrove

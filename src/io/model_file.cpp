@@ -89,7 +89,7 @@ std::optional<Calibration> load_calibration(const TensorMap& tensors) {
 
 // The whole ---------------------------------------------------------------------------------------
 
-TensorMap to_tensors(const Model& model) {
+TensorMap to_tensors(const ModelParts& model) {
   TensorMap out;
   out.put_text("format", "margrove");
   out.put_text("format_version", concat(kModelFormatVersion));
@@ -107,14 +107,14 @@ TensorMap to_tensors(const Model& model) {
   return out;
 }
 
-Model from_tensors(const TensorMap& tensors) {
+ModelParts from_tensors(const TensorMap& tensors) {
   tensors.check(tensors.has_text("format") && tensors.text("format") == "margrove",
                 "this is not a model of Margrove: metadata format is missing or another one");
   const std::uint64_t version = tensors.whole_number("format_version");
   tensors.check(version >= 1 && version <= kModelFormatVersion, "the file has format version ",
                 version, ", but this program reads versions up to ", kModelFormatVersion,
                 "; use a newer program");
-  Model model;
+  ModelParts model;
   model.method = tensors.text("method");
   for (const auto& [key, value] : tensors.metadata()) {
     if (key.starts_with(kOptionPrefix)) {
@@ -136,7 +136,7 @@ Model from_tensors(const TensorMap& tensors) {
 }
 
 /// What the parts of a model reject is, here, the file's fault.
-Model checked_model(const TensorMap& tensors) {
+ModelParts checked_model(const TensorMap& tensors) {
   try {
     return from_tensors(tensors);
   } catch (const InvalidInput& error) {
@@ -146,15 +146,27 @@ Model checked_model(const TensorMap& tensors) {
 
 }  // namespace
 
-void save_model(const Model& model, const std::string& path) {
-  write_safetensors(to_tensors(model), path);
+void save_model(const ModelParts& model, const std::string& path) {
+  // A model that cannot be read, such as one with weights that are not finite, must not take the
+  // place of one that can.
+  write_safetensors(to_tensors(model), path, [&path](const std::string& written) {
+    try {
+      load_model(written);
+    } catch (const ModelFileError& error) {
+      throw InvalidInput(concat(path,
+                                ": the trained model cannot be used, and nothing was written: ",
+                                std::string_view(error.what()).substr(written.size() + 2)));
+    }
+  });
 }
 
-std::string serialize_model(const Model& model) { return serialize_safetensors(to_tensors(model)); }
+std::string serialize_model(const ModelParts& model) {
+  return serialize_safetensors(to_tensors(model));
+}
 
-Model load_model(const std::string& path) { return checked_model(read_safetensors(path)); }
+ModelParts load_model(const std::string& path) { return checked_model(read_safetensors(path)); }
 
-Model parse_model(std::span<const std::byte> bytes, const std::string& source) {
+ModelParts parse_model(std::span<const std::byte> bytes, const std::string& source) {
   return checked_model(parse_safetensors(bytes, source));
 }
 

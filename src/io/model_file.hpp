@@ -12,14 +12,16 @@ namespace margrove {
 /// Files of a later version are refused; those of an earlier one are read.
 inline constexpr std::uint64_t kModelFormatVersion = 1;
 
-/// The whole file or no change. Throws InvalidInput with the system's reason.
-void save_model(const Model& model, const std::string& path);
+/// Writes the whole file or changes nothing: what is written is read back before it takes the place
+/// of another file. Throws InvalidInput with the system's reason, or with that for which
+/// load_model() would refuse the model.
+void save_model(const ModelParts& model, const std::string& path);
 /// Throws ModelFileError with the path unless the file holds a model that can be used: no content
 /// makes it crash, hang, or allocate more than a small multiple of the file's size.
-Model load_model(const std::string& path);
+ModelParts load_model(const std::string& path);
 
 /// The bytes of save_model(), and load_model() from memory; `source` stands for the path.
-std::string serialize_model(const Model& model);
-Model parse_model(std::span<const std::byte> bytes, const std::string& source);
+std::string serialize_model(const ModelParts& model);
+ModelParts parse_model(std::span<const std::byte> bytes, const std::string& source);
 
 }  // namespace margrove

@@ -142,7 +142,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   std::set<std::string> names_, keys_;
 };
 
-/// Checked: what the header says of one tensor against itself and the size of the data.
+/// Checks what the header says of one tensor, and that it fits the size of the data.
 Tensor checked_tensor(const HeaderEntry& entry, std::span<const std::byte> data,
                       const TensorMap& out) {
   out.check(entry.dtype && entry.shape && entry.data_offsets && entry.data_offsets->size() == 2,
@@ -289,10 +289,11 @@ TensorMap read_safetensors(const std::string& path) {
   return out;
 }
 
-void write_safetensors(const TensorMap& tensors, const std::string& path) {
+void write_safetensors(const TensorMap& tensors, const std::string& path,
+                       const std::function<void(const std::string& path)>& check) {
   AtomicFile file(path);
   emit(tensors, [&](std::string_view piece) { file.write(piece); });
-  file.commit();
+  file.commit(check);
 }
 
 std::string serialize_safetensors(const TensorMap& tensors) {

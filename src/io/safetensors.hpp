@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -12,7 +13,7 @@
 
 namespace margrove {
 
-/// As the format prescribes.
+/// The largest header that the format allows.
 inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;
 
 /// Maps the file; the map keeps it open. Throws ModelFileError "path: byte n: ..." unless every
@@ -24,7 +25,9 @@ TensorMap parse_safetensors(std::span<const std::byte> bytes, std::string source
 
 /// The whole file or, on failure, no change: throws InvalidInput with the system's reason. Tensors
 /// are ordered by element size, largest first, then by name, so that all are aligned.
-void write_safetensors(const TensorMap& tensors, const std::string& path);
+/// `check`: as AtomicFile::commit().
+void write_safetensors(const TensorMap& tensors, const std::string& path,
+                       const std::function<void(const std::string& path)>& check = {});
 /// The bytes that write_safetensors() writes.
 std::string serialize_safetensors(const TensorMap& tensors);
 

@@ -52,7 +52,7 @@ std::vector<double> first_beta(const BetaProblem& problem, const std::vector<boo
   return beta;
 }
 
-/// F, its gradient and Hessian in s = log beta over the alive nodes.
+/// F, its gradient and Hessian in s = log beta over the nodes with positive weight.
 class LogObjective {
  public:
   explicit LogObjective(const BetaProblem& problem, const std::vector<bool>& alive)

@@ -1,5 +1,5 @@
 #pragma once
-// The weights of the product nodes for fixed machines [SPN, section 3.3.2].
+// The weights of the product nodes for fixed classifiers [SPN, section 3.3.2].
 //
 //   min_{beta >= 0}  F(beta) = sum_m a_m / g_m(beta) + sum_v c_v beta_v^{p_v}
 //
@@ -36,12 +36,12 @@ struct BetaResult {
   std::vector<double> beta;
   double value = 0;
   int iterations = 0;
-  bool converged = false;  // false: the iteration limit ended it
+  bool converged = false;  // false if the iteration limit ended it
 };
 
 /// Newton in s with an Armijo line search and a sparse Cholesky factor; closed form where every
-/// path has one product node: beta = (a / (p c))^{1/(p+1)}. `start`: beta to begin with, where
-/// positive; empty for 1. Stops when the decrement is below tolerance * F.
+/// path has one product node: beta = (a / (p c))^{1/(p+1)}. `start` is the beta to begin with
+/// where it is positive; empty for 1. Stops when the decrement is below tolerance * F.
 BetaResult beta_newton(const BetaProblem& problem, std::span<const double> start,
                        double tolerance = 1e-14, int max_iterations = 200);
 

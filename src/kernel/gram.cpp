@@ -197,23 +197,21 @@ float SymmetricMatrix::at(std::size_t i, std::size_t j) const {
   return values(t)[(i - tile_t.row) * tile_t.num_columns + (j - tile_t.column)];
 }
 
-std::size_t kernel_training_bytes(std::size_t num_rows, std::size_t num_kernels,
-                                  std::size_t num_machines, int num_workers) {
-  const std::size_t full = num_rows * num_rows * sizeof(float);
-  const std::size_t at_once = std::min(num_machines, static_cast<std::size_t>(num_workers));
+MemoryEstimate kernel_training_memory(const CsrView& X, std::size_t num_kernels,
+                                      std::size_t num_machines, int num_threads) {
+  const std::size_t num_rows = X.num_rows();
+  const double full = 4.0 * static_cast<double>(num_rows) * static_cast<double>(num_rows);
+  const std::size_t at_once = std::min(num_machines, static_cast<std::size_t>(num_threads));
+  MemoryEstimate memory;
+  memory.add("Gram matrices",
+             static_cast<double>(num_kernels * SymmetricMatrix::num_bytes(num_rows)));
+  memory.add("combined kernel", full);
   // A shrunk machine copies at most 0.7 x 0.7 of the matrix, and two copies meet when it shrinks
   // further: 0.49 + 0.24. Vectors: about 16 doubles per row and machine.
-  return num_kernels * SymmetricMatrix::num_bytes(num_rows) + full + at_once * (full / 4 * 3) +
-         num_machines * num_rows * 16 * sizeof(double);
-}
-
-void require_kernel_memory(std::size_t bytes, std::size_t limit_bytes) {
-  constexpr double kMegabyte = 1e6;
-  require(limit_bytes == 0 || bytes <= limit_bytes, "kernels: training needs about ",
-          std::ceil(static_cast<double>(bytes) / kMegabyte),
-          " MB, but must stay within the memory limit of ",
-          std::floor(static_cast<double>(limit_bytes) / kMegabyte),
-          " MB; take fewer kernels or rows, or raise the limit");
+  memory.add("shrunk machines", 0.75 * full * static_cast<double>(at_once));
+  memory.add("vectors of the machines", 128.0 * static_cast<double>(num_machines * num_rows));
+  memory.add("rows by view, rows of the model", 16.0 * static_cast<double>(X.num_nonzeros()));
+  return memory;
 }
 
 std::vector<GramMatrix> gram_matrices(std::span<const KernelSpec> kernels, const CsrView& X,

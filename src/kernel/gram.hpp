@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/memory_estimate.hpp"
 #include "kernel/kernel_function.hpp"
 #include "margrove/control.hpp"
 #include "margrove/executor.hpp"
@@ -12,7 +13,7 @@
 namespace margrove {
 
 /// The lower triangle of an n x n matrix in square tiles of kTile rows, row-major inside; tiles on
-/// the diagonal are whole. BFloat16 the memory of a full matrix, and every tile is one run of
+/// the diagonal are whole. It takes half the memory of a full matrix, and every tile is one run of
 /// memory.
 class SymmetricMatrix {
  public:
@@ -42,12 +43,10 @@ class SymmetricMatrix {
   std::vector<float> values_;
 };
 
-/// Bytes that training with `num_kernels` kernels over `num_rows` rows takes: the Gram matrices,
-/// the combined matrix, the machines' working copies (one per worker) and vectors.
-std::size_t kernel_training_bytes(std::size_t num_rows, std::size_t num_kernels,
-                                  std::size_t num_machines, int num_workers);
-/// Throws InvalidInput with both numbers if that is above `limit_bytes` (0: no limit).
-void require_kernel_memory(std::size_t bytes, std::size_t limit_bytes);
+/// What training with `num_kernels` kernels over the rows of X takes beside X: the Gram matrices,
+/// the combined matrix, the machines' working copies (one per thread) and vectors.
+MemoryEstimate kernel_training_memory(const CsrView& X, std::size_t num_kernels,
+                                      std::size_t num_machines, int num_threads);
 
 struct GramMatrix {
   FittedKernel kernel;
@@ -57,10 +56,11 @@ struct GramMatrix {
   std::vector<float> row_means;
 };
 
-/// One matrix for each kernel, columns and distances shared between kernels, tiles in parallel; the
-/// same bits for any number of threads. Medians are over the pairs of at most 1000 evenly spaced
-/// rows. Throws as check_kernel() and cross_kernels(), and InvalidInput if a kernel to be scaled to
-/// its trace is zero on all rows. O(num_kernels n^2 + n^2 d) for each distinct set of columns.
+/// One matrix for each kernel. Kernels share columns and distances, and tiles are computed in
+/// parallel, with the same bits for any number of threads. Medians are over the pairs of at most
+/// 1000 evenly spaced rows. Throws as check_kernel() and cross_kernels(), and InvalidInput if a
+/// kernel to be scaled to its trace is zero on all rows. O(num_kernels n^2 + n^2 d) for each
+/// distinct set of columns.
 std::vector<GramMatrix> gram_matrices(std::span<const KernelSpec> kernels, const CsrView& X,
                                       Executor& executor, RunControl& control);
 

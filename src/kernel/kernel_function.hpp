@@ -54,7 +54,7 @@ struct ColumnRange {
   bool operator==(const ColumnRange&) const = default;
 };
 
-/// "1-20,25": from 1, as files count, the last included.
+/// Columns as text, "1-20,25": counted from 1 as in files, the last one included.
 std::string format_columns(std::span<const ColumnRange> ranges);
 
 struct KernelSpec {
@@ -78,8 +78,9 @@ struct KernelSpec {
 /// with other than one column; a kernel both centred and scaled to unit diagonal.
 void check_kernel(const KernelSpec& spec, std::uint32_t num_columns);
 
-/// num_rows x num_columns numbers of a text file: separated by spaces, tabs or commas, one row a
-/// line. Throws InvalidInput naming file and line: not readable, not a number, not finite, uneven.
+/// num_rows x num_columns numbers of a text file: separated by spaces, tabs or commas, one row
+/// per line. Throws InvalidInput naming file and line if it cannot be read, something is not a
+/// finite number, or rows differ in length.
 struct KernelTable {
   std::size_t num_rows = 0;
   std::size_t num_columns = 0;
@@ -87,7 +88,7 @@ struct KernelTable {
 };
 KernelTable read_kernel_table(const std::string& path);
 
-/// A kernel whose numbers are all known: what a model keeps.
+/// A kernel whose parameters are all known, as a model keeps it.
 struct FittedKernel {
   KernelSpec spec;                           // its width is absolute
   double factor = 1.0;                       // trace scaling multiplies by this
@@ -95,7 +96,8 @@ struct FittedKernel {
 };
 
 /// K(a_i, b_j) of every row of A with every row of B for each kernel, row-major, without centring:
-/// what a machine needs at test time, B its support vectors. Rows of A in parallel.
+/// what a classifier needs at test time, with B its support vectors. Rows of A are computed in
+/// parallel.
 /// Throws InvalidInput naming the row: negative values for a chi2 or intersection kernel, a
 /// precomputed kernel's number that is not in its table.
 std::vector<std::vector<float>> cross_kernels(std::span<const FittedKernel> kernels,

@@ -102,7 +102,7 @@ KernelMachine make_kernel_machine(std::span<const GramMatrix> grams,
       const auto& means = grams[k].row_means;
       require(means.empty() || machine.paths[m].size() == 1, "kernel ", grams[k].kernel.spec.name,
               ": is centred and multiplied with other kernels, but must be only one of them");
-      // sum_i u_i (K_i. - mean_i) with sum u = 0: the machine of the uncentred kernel, less a
+      // sum_i u_i (K_i. - mean_i) with sum u = 0: the function of the uncentred kernel, less a
       // constant.
       for (std::size_t c = 0; c < fit.machines.size() && !means.empty(); ++c) {
         double shift = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Trained machines over a sum of kernel products: what is left of training at test time.
+// Trained classifiers over a sum of kernel products: what prediction needs.
 
 #include <span>
 #include <vector>
@@ -12,28 +12,28 @@
 namespace margrove {
 
 /// f_c(x) = sum_i u_ci sum_m weight_m K_m(x_i, x) + b_c over the support vectors x_i of any
-/// machine. Only kernels on paths with positive weight are kept, and only their columns of x are
+/// classifier. Only kernels on paths with positive weight are kept, and only their columns of x are
 /// read.
 struct KernelMachine {
   std::vector<FittedKernel> kernels;
   std::vector<std::vector<std::uint32_t>> paths;  // of `kernels`
   std::vector<double> weights;                    // of the paths, > 0
   CsrMatrix support;
-  std::vector<double> u;       // machine-major: u[c * support.num_rows() + i]
-  std::vector<double> biases;  // one per machine
+  std::vector<double> u;       // by classifier: u[c * support.num_rows() + i]
+  std::vector<double> biases;  // one per classifier
 
   std::size_t num_machines() const { return biases.size(); }
   /// scores[i * num_machines() + c] = f_c(x_i); columns of X that training did not see count as
-  /// absent. Rows in parallel. O(rows * support vectors * kernels).
+  /// absent. Rows are computed in parallel. O(rows * support vectors * kernels).
   std::vector<double> scores(const CsrView& X, Executor& executor) const;
   /// f_c(x) taken apart: weight_m sum_i u_ci K_m(x_i, x) of every path m. With the bias they add up
   /// to the score.
   std::vector<double> path_scores(const CsrView& x, std::size_t machine) const;
 };
 
-/// From what training used: grams[k] is kernel k of the paths, over the rows of X. Throws
-/// InvalidInput if a centred kernel shares a path with another one: only alone does centring come
-/// down to a constant at test time.
+/// Makes the classifiers from what training used: grams[k] is kernel k of the paths, over the rows
+/// of X. Throws InvalidInput if a centred kernel shares a path with another one: centring amounts
+/// to a constant at test time only for a kernel that is alone on its path.
 KernelMachine make_kernel_machine(std::span<const GramMatrix> grams,
                                   std::span<const std::vector<std::uint32_t>> paths,
                                   const MklFit& fit, const CsrView& X);
@@ -41,8 +41,8 @@ KernelMachine make_kernel_machine(std::span<const GramMatrix> grams,
 void check_centred_kernels(std::span<const KernelSpec> kernels,
                            std::span<const std::vector<std::uint32_t>> paths);
 
-/// The class of each row: with one machine 1 where f > 0 and 0 elsewhere, with several the first
-/// of the largest.
+/// The class of each row: with one classifier 1 where f > 0 and 0 elsewhere, with several the first
+/// of the largest scores.
 std::vector<std::uint32_t> predicted_classes(std::span<const double> scores,
                                              std::size_t num_machines);
 

@@ -15,14 +15,14 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kZero = -std::numeric_limits<double>::infinity();
 constexpr double kLongestStretch = 16.0;
 constexpr double kFinestSvmTolerance = 1e-9;
-constexpr double kMachinePart = 0.2;  // of the duality gap may be the machines'
+constexpr double kMachinePart = 0.2;  // of the duality gap may come from the classifiers
 constexpr int kReopenTrials = 5;
-constexpr double kDyingFall = 0.02;  // of the logarithm in a round
+constexpr double kDyingFall = 0.02;  // of a weight's logarithm in a round: the weight tends to zero
 constexpr double kRounding = 1e-7;   // of the objective, from K in float32
-constexpr int kQuietRounds = 2;      // without a bound the objective's change decides
+constexpr int kQuietRounds = 2;      // with hardly a change end training where there is no bound
 constexpr int kQuietRoundsWithBound = 30;
 
-/// Weights and the machines that belong to them.
+/// Weights and the classifiers that belong to them.
 struct Iterate {
   std::vector<double> logs;
   std::vector<SvmSolution> machines;
@@ -43,7 +43,7 @@ class MklAlternation {
         executor_(executor),
         control_(control),
         K_(kernels.num_rows() * kernels.num_rows()) {
-    // Machines looser than the gap asked for would hide it.
+    // With less accurate classifiers the gap asked for could not be certified.
     if (rule.has_bound()) {
       svm_.tolerance = std::min(svm_.tolerance, options.gap_tolerance);
     }
@@ -68,7 +68,7 @@ class MklAlternation {
       }
       bool reopened = false;
       if (gap_reached(now.primal, bound)) {
-        bound = full_bound(now);  // so far dropped paths were taken for useless
+        bound = full_bound(now);  // so far dropped paths were assumed to be useless
         if (gap_reached(now.primal, bound)) {
           drop_dying(now);
           fit.stop = Stop::converged;
@@ -112,7 +112,7 @@ class MklAlternation {
     return control_.proceed(progress);
   }
 
-  /// Steps 1 and 2: machines, norms and objective for the iterate's weights.
+  /// Steps 1 and 2: classifiers, norms and objective for the iterate's weights.
   void evaluate(Iterate& at, std::span<const SvmSolution> starts) {
     const auto weights = rule_.path_weights(at.logs);
     kernels_.combine(weights, executor_, K_);
@@ -124,7 +124,7 @@ class MklAlternation {
       at.primal += machine.primal;
       machine_gap += machine.primal - machine.dual;
     }
-    // The next ones must leave room for the weights within the gap asked for.
+    // The next classifiers must leave a share of the gap asked for to the weights.
     if (rule_.has_bound() && machine_gap > kMachinePart * options_.gap_tolerance * at.primal) {
       svm_.tolerance = std::max(kFinestSvmTolerance, svm_.tolerance / 3);
     }
@@ -156,7 +156,7 @@ class MklAlternation {
     return rule_.lower_bound(at.logs, sum_alpha, at.q);
   }
 
-  /// The relative fall of the objective in a round that counts as none.
+  /// A relative decrease of the objective in a round that is below this counts as none.
   double quiet_change() const { return rule_.has_bound() ? 0.0 : options_.change_tolerance; }
 
   /// The bound with all paths counted.
@@ -236,7 +236,7 @@ class MklAlternation {
     }
   }
 
-  /// Dropped weights that the optimum wants back; true if the objective fell with them.
+  /// Restores dropped weights that are positive at the optimum; true if that lowered the objective.
   bool reopen(Iterate& now) {
     Iterate opened;
     opened.logs = now.logs;
@@ -255,7 +255,7 @@ class MklAlternation {
     return false;
   }
 
-  /// Solves the machines ten times finer, if they are not as fine as they can be.
+  /// Solves the SVMs to a tenth of their tolerance, unless it is at its lowest.
   void refine_machines(Iterate& now) {
     if (svm_.tolerance <= kFinestSvmTolerance) return;
     svm_.tolerance = std::max(kFinestSvmTolerance, svm_.tolerance / 10);

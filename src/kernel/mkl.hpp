@@ -1,22 +1,22 @@
 #pragma once
-// Multiple kernel learning: machines and kernel weights by turns.
+// Multiple kernel learning: classifiers and kernel weights are trained by turns.
 //
 // Sum-product networks [SPN]: over the paths m of a network,
 //   min_{beta >= 0, w, b}  sum_m ||w_m||^2 / (2 g_m(beta))
 //                          + lambda sum_m sum_l sum_n beta^p / (N_m N_ml) + C sum_i hinge_i,
-// one machine for each class against the rest (one for two classes), norms and losses summed over
-// the machines. Convex for p >= 1.
+// one classifier for each class against the rest (one for two classes), with norms and losses
+// summed over the classifiers. The problem is convex for p >= 1.
 //
 // l_p [Kloft2011], l_1 [Rakotomamonjy2008]: over single kernels, with d >= 0, ||d||_p <= 1,
 //   min_{d, w, b}  sum_m ||w_m||^2 / (2 d_m) + C sum_i hinge_i.
 //
-// Both alternate [SPN, Algorithm 1]: (1) the machines of K = sum_m weight_m K_m by their dual;
+// Both alternate [SPN, Algorithm 1]: (1) the classifiers of K = sum_m weight_m K_m by their dual;
 // (2) ||w_m||^2 = weight_m^2 sum_c u_c'K_m u_c; (3) the weights for these norms, in closed form or
-// by Newton in log beta (beta_step.hpp). Step 3 may be stretched along log beta while that lowers
-// the objective: plain alternation creeps where a weight tends to zero. The objective never rises
-// by more than the rounding of K (1e-7 of it).
+// by Newton in log beta (beta_step.hpp). Step 3 may be extended along log beta while that lowers
+// the objective, as plain alternation is slow where a weight tends to zero. The objective never
+// rises by more than the rounding of K (1e-7 of it).
 //
-// For p >= 1 a lower bound comes with every machine: for any alpha and t in [0, 1],
+// For p >= 1 every alpha gives a lower bound: for any t in [0, 1],
 //   D(t alpha) = t e'alpha - max_beta { t^2/2 sum_m g_m(beta) q_m - lambda sum_v c_v beta_v^p },
 // q_m = sum_c u_c'K_m u_c. As g_m is concave and homogeneous, g_m(beta) <= sum_v beta_v
 // dg_m(r)/dr_v for any r > 0, so that the maximum is at most a sum of one-dimensional ones.
@@ -40,7 +40,7 @@ struct MklControl {
       1e-5;  // relative change of the objective in a round, where there is none
   int max_rounds = 500;
   double prune_tolerance = 1e-6;  // paths below this part of the total weight may be dropped
-  bool stretch = true;            // false: plain alternation
+  bool stretch = true;            // if false, plain alternation
 };
 
 struct MklFit {
@@ -68,7 +68,7 @@ struct ClassLabels {
 
 /// Learns beta of `network`, whose kernels' Gram matrices over the training rows are `kernels`, in
 /// the network's order. p[v]: exponent of product node v. Throws InvalidInput for sizes that do not
-/// fit. Memory: one n x n matrix, one per worker for shrunk machines.
+/// fit. Memory: one n x n matrix, and one per worker for SVMs with shrinking.
 MklFit fit_network(std::span<const SymmetricMatrix* const> kernels,
                    std::span<const NetworkPath> paths, std::span<const double> p, double lambda,
                    const ClassLabels& labels, const MklControl& control_options, Executor& executor,
@@ -78,7 +78,7 @@ MklFit fit_network(std::span<const SymmetricMatrix* const> kernels,
 MklFit fit_lp(std::span<const SymmetricMatrix* const> kernels, double p, const ClassLabels& labels,
               const MklControl& control_options, Executor& executor, RunControl& control);
 
-/// The machines of the fixed kernel sum_k K_k / number of kernels.
+/// The classifiers of the fixed kernel sum_k K_k / number of kernels.
 MklFit fit_average(std::span<const SymmetricMatrix* const> kernels, const ClassLabels& labels,
                    const SvmOptions& options, Executor& executor, RunControl& control);
 

@@ -12,7 +12,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kZero = -kInfinity;  // the logarithm of a zero weight
 constexpr int kReferenceSteps = 60;
-constexpr double kLongestFall = 1e5;  // in logarithms: directions count, and they may be steep
+constexpr double kLongestFall = 1e5;  // in logarithms; generous, as directions may be steep
 constexpr double kLongestRise = 10.0;
 constexpr double kReopenedPart = 1e-3;  // of the mean positive weight
 constexpr double kViolation = 1e-6;     // relative, below which a zero weight stays

@@ -9,7 +9,7 @@
 
 namespace margrove {
 
-/// Weights are kept as logarithms, one a variable; -infinity stands for a weight of zero.
+/// Weights are kept as logarithms, one per variable; -infinity stands for a weight of zero.
 class WeightRule {
  public:
   virtual ~WeightRule() = default;
@@ -30,15 +30,15 @@ class WeightRule {
   virtual bool drop(std::vector<double>& logs, std::span<const double> path_weights,
                     double threshold) const = 0;
 
-  /// An optimum may have this variable at zero (p <= 1).
+  /// Whether an optimum may have this variable at zero (p <= 1).
   virtual bool may_vanish(std::size_t variable) const = 0;
 
   virtual bool has_bound() const = 0;
-  /// A lower bound of the objective's minimum from one feasible alpha of all machines.
+  /// A lower bound of the objective's minimum from one feasible alpha of all classifiers.
   virtual double lower_bound(std::span<const double> logs, double sum_alpha,
                              std::span<const double> q) const = 0;
-  /// Zero weights that would lower the objective if they were positive get a small one. False if
-  /// there are none.
+  /// Gives a small weight to variables at zero that would lower the objective if they were
+  /// positive. False if there are none.
   virtual bool reopen(std::vector<double>& logs, std::span<const double> q) const = 0;
 };
 

@@ -98,7 +98,7 @@ class SumProductNetwork {
   std::vector<std::uint32_t> products_;
 };
 
-/// g_m(beta); beta has one value a product node. 0 if a factor is 0.
+/// g_m(beta), where beta has one value per product node. It is 0 if a factor is 0.
 double path_weight(const NetworkPath& path, std::span<const double> beta);
 
 /// The usual shapes. `p` is for all their product nodes.

@@ -10,7 +10,7 @@
 namespace margrove {
 
 /// One line per node, indented by depth, weights on the product nodes; shared nodes are written
-/// once and named afterwards. `beta`: empty, or one value a product node.
+/// once and named afterwards. `beta` is empty or has one value per product node.
 std::vector<std::string> network_lines(const SumProductNetwork& network,
                                        std::span<const double> beta);
 
@@ -18,8 +18,8 @@ std::vector<std::string> network_lines(const SumProductNetwork& network,
 /// nodes of weight 0 are grey. Labels are escaped.
 std::string network_dot(const SumProductNetwork& network, std::span<const double> beta);
 
-/// A picture that needs no other program: layers from the root down, an edge's width grows with the
-/// product's weight.
+/// A picture (SVG) that needs no other program: layers from the root down, and edges whose width
+/// grows with the product's weight.
 std::string network_svg(const SumProductNetwork& network, std::span<const double> beta);
 
 }  // namespace margrove

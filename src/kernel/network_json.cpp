@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Node = NetworkBuilder::Node;
 
-constexpr int kDeepest = 500;  // recursion must not overrun the stack
+constexpr int kDeepest = 500;  // so that recursion does not overrun the stack
 
 /// "1-20,25" -> ranges from 0, the end excluded.
 std::vector<ColumnRange> parse_columns(const std::string& text, const std::string& where) {

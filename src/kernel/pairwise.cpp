@@ -83,7 +83,10 @@ void visit_row(const CsrView& X, std::span<const ColumnRange> columns, std::size
                const Visit& visit) {
   const SparseRow row = X.row(i);
   if (columns.empty()) {
-    for (std::size_t k = 0; k < row.size(); ++k) visit(row.columns[k], row.values[k]);
+    // The row may have further columns than the view: those of rows met in training end before.
+    for (std::size_t k = 0; k < row.size() && row.columns[k] < X.num_columns(); ++k) {
+      visit(row.columns[k], row.values[k]);
+    }
     return;
   }
   FeatureId before = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Inner products and distances between rows restricted to some columns: what every kernel function
-// is a function of.
+// Inner products and distances between rows restricted to some columns, of which every kernel
+// is a function.
 
 #include <span>
 #include <vector>
@@ -17,8 +17,8 @@ PairQuantity quantity_of(KernelType type);
 class ViewRows {
  public:
   ViewRows(const CsrView& X, std::span<const ColumnRange> columns, bool dense);
-  /// At least a quarter of the values are there, so that 4 bytes each beat 8 bytes a nonzero by
-  /// speed and nearly by size.
+  /// Whether at least a quarter of the values are nonzero: 4 bytes per value are then faster than 8
+  /// bytes per nonzero, and nearly as small.
   static bool worth_dense(const CsrView& X, std::span<const ColumnRange> columns);
 
   std::size_t size() const { return num_rows_; }

@@ -10,12 +10,12 @@
 namespace margrove {
 
 /// K_m = entry-wise product of the Gram matrices that path m lists. Refers to the matrices.
-/// Everything goes tile by tile, so that a tile of every Gram matrix is read once from memory for
+/// The work is done tile by tile, so that a tile of every Gram matrix is read once from memory for
 /// all paths; results have the same bits for any number of threads.
 class PathKernels {
  public:
-  /// All matrices of one size. Throws InvalidInput for sizes that differ and paths without kernels
-  /// or with one that does not exist.
+  /// All matrices have one size. Throws InvalidInput for sizes that differ, and for paths without
+  /// kernels or with one that does not exist.
   PathKernels(std::span<const SymmetricMatrix* const> kernels,
               std::vector<std::vector<std::uint32_t>> paths);
 

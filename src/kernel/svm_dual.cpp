@@ -78,7 +78,7 @@ void add_scaled(double* G, const float* row, double factor, std::size_t n) {
   for (std::size_t t = 0; t < n; ++t) G[t] += factor * static_cast<double>(row[t]);
 }
 
-/// The dual of one machine. Arrays hold the active variables only; `original_` says which.
+/// The dual of one SVM. Arrays hold the active variables only; `original_` says which.
 class Smo {
  public:
   Smo(std::span<const float> K, std::span<const std::int8_t> y, const SvmOptions& options,
@@ -97,7 +97,7 @@ class Smo {
     for (;;) {
       if (now.highest_down - now.lowest_up <= options_.tolerance) {
         if (original_.size() == n_) break;
-        activate_all();  // converged on the active ones: check them all
+        activate_all();  // converged on the active variables; now all are checked
         until_shrink = shrink_interval;
         now = extremes(G_.data(), up_.data(), down_.data(), n_);
         continue;
@@ -147,7 +147,7 @@ class Smo {
     const double room_j = u_[j] - lower(original_[j]);
     const double wanted = (G_[j] - G_[i]) / curvature;
     const double move = std::min({wanted, room_i, room_j});
-    // Bounds are hit exactly, or the masks would call a variable free that is not.
+    // Bounds are met exactly; otherwise the masks would call a variable free that is not.
     u_[i] = move == room_i ? upper(original_[i]) : u_[i] + move;
     u_[j] = move == room_j ? lower(original_[j]) : u_[j] - move;
     set_masks(i);
@@ -160,7 +160,7 @@ class Smo {
     down_[t] = u_[t] > lower(original_[t]) ? 0.0 : -kInfinity;
   }
 
-  /// Takes everything back in; G = Ku - y from the rows of the support vectors.
+  /// Makes all variables active; G = Ku - y is computed from the rows of the support vectors.
   void activate_all() {
     for (std::size_t t = 0; t < original_.size(); ++t) u_full_[original_[t]] = u_[t];
     original_.resize(n_);
@@ -182,8 +182,8 @@ class Smo {
     for (std::size_t i = 0; i < n_; ++i) set_masks(i);
   }
 
-  /// Sets aside what sits at a bound and is no partner for any other; only if it is worth copying
-  /// the rest of K. Returns whether it did.
+  /// Sets aside the variables that are at a bound and are no partner for any other, if it is worth
+  /// copying the rest of K. Returns whether it did.
   bool shrink(const Extremes& now) {
     std::vector<std::size_t> kept;
     for (std::size_t t = 0; t < original_.size(); ++t) {

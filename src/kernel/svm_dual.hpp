@@ -5,7 +5,7 @@
 // Dual    max_u  y'u - 1/2 u'Ku    s.t.  0 <= y_i u_i <= C,  sum_i u_i = 0
 //
 // with u_i = y_i alpha_i, f(x) = sum_i u_i K(x_i, x). The equality constraint belongs to the
-// intercept b, which is not regularised. Written in u, the labels leave the quadratic form: the
+// intercept b, which is not regularised. Written in u, the quadratic form has no labels, and the
 // gradient of the negated dual is G = Ku - y.
 //
 // Sequential minimal optimisation [FanChenLin2005]: the pair (i, j) is the most violating i and the
@@ -25,7 +25,7 @@ namespace margrove {
 
 struct SvmOptions {
   double C = 1.0;
-  double tolerance = 1e-3;  // max violation: max G over what may fall - min G over what may rise
+  double tolerance = 1e-3;  // of max G over the u_i that may fall - min G over those that may rise
   std::int64_t max_iterations = 100'000'000;
   bool shrinking = true;
 
@@ -50,17 +50,17 @@ struct SvmSolution {
   Stop stop = Stop::converged;
 };
 
-/// K: n x n, row-major, symmetric, positive semidefinite up to rounding; y[i] is +1 or -1. `start`:
-/// empty, or a feasible u of the same n (a former solution). Throws InvalidInput on sizes, labels
+/// K: n x n, row-major, symmetric, positive semidefinite up to rounding; y[i] is +1 or -1. `start`
+/// is empty or a feasible u of the same n (a former solution). Throws InvalidInput on sizes, labels
 /// or an infeasible start. Memory at most another n x n float32 while shrunk. With one class only,
 /// u = 0 and b = y.
 SvmSolution solve_svm_dual(std::span<const float> K, std::span<const std::int8_t> y,
                            const SvmOptions& options, RunControl& control,
                            std::span<const double> start = {});
 
-/// One against the rest: one machine for each class over the same K, classes in parallel.
-/// class_of[i] < num_classes. For num_classes == 2 there is one machine only, whose positive class
-/// is 1. starts: empty or one for each machine.
+/// One against the rest: one SVM for each class over the same K, classes in parallel.
+/// class_of[i] < num_classes. For num_classes == 2 there is one SVM only, whose positive class
+/// is 1. `starts` is empty or has one start per SVM.
 std::vector<SvmSolution> solve_one_vs_rest(std::span<const float> K,
                                            std::span<const std::uint32_t> class_of,
                                            std::uint32_t num_classes, const SvmOptions& options,

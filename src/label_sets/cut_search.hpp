@@ -88,7 +88,7 @@ class CutSearch {
   bool find_upper_cut(const TerminalProblem& p, std::uint32_t k);
   bool find_lower_cut(const TerminalProblem& p, std::uint32_t k);
   void improve_closure(const TerminalProblem& p);
-  double allowance() const { return std::max(tolerance_, goal_.allowance(best_value_)); }
+  double allowance() const { return std::max(tolerance_, goal_.allowed_gap(best_value_)); }
   void improve(const TerminalProblem& p);
   void consider(const TerminalProblem& p, double value);
   double change(const TerminalProblem& p, std::size_t t, std::uint32_t count) const;

@@ -243,14 +243,14 @@ double worth(const detail::LabelSetCore& core, const detail::CoreSolution& solut
 
 BestLabelSet LabelSetInference::Impl::search_core(Scratch& s, const SearchGoal& goal,
                                                   std::int64_t most_branches) const {
-  const auto found = s.cut_search.solve(s.core, goal.in_haste ? 1 : most_branches, goal);
+  const auto found = s.cut_search.solve(s.core, goal.is_heuristic() ? 1 : most_branches, goal);
   take_from(s.cut_search, s);
   BestLabelSet result;
   result.num_branches = found.num_branches;
   result.bound = found.bound;
   result.stage =
       found.num_branches == 1 ? InferenceStage::closure : InferenceStage::branch_and_bound;
-  if (found.proven || !goal.is_exact()) return result;
+  if (found.proven || !goal.needs_best()) return result;
   result.stage = InferenceStage::ilp;
   result.bound = found.left_bound;
   if (detail::solve_core_exactly(s.core, s.cut_search.alive(), s.program) &&
@@ -262,10 +262,10 @@ BestLabelSet LabelSetInference::Impl::search_core(Scratch& s, const SearchGoal& 
 }
 
 bool LabelSetInference::Impl::find_label_set(Scratch& s, const SearchGoal& goal) const {
-  if (goal.is_exact()) return false;
-  const auto by_cuts = s.cut_search.solve(s.core, 1, SearchGoal::haste());
+  if (goal.needs_best()) return false;
+  const auto by_cuts = s.cut_search.solve(s.core, 1, SearchGoal::heuristic());
   const double best = std::max(by_cuts.value, s.relaxation.value());
-  if (!goal.in_haste && s.relaxation.bound() > best + goal.allowance(best)) return false;
+  if (!goal.is_heuristic() && s.relaxation.bound() > best + goal.allowed_gap(best)) return false;
   if (by_cuts.value >= s.relaxation.value()) {
     take_from(s.cut_search, s);
   } else {

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "hierarchy/graph_operations.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {

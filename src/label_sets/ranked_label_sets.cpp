@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hierarchy/graph_operations.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {

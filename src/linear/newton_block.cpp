@@ -15,6 +15,7 @@
 #include <array>
 #include <cmath>
 
+#include "data/csr_operations.hpp"
 #include "linear/block_solvers.hpp"
 
 namespace margrove::detail {

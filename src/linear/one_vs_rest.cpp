@@ -7,7 +7,10 @@
 #include <numeric>
 #include <utility>
 
+#include "data/column_use.hpp"
+#include "data/csr_operations.hpp"
 #include "linear/block_solvers.hpp"
+#include "linear/dual_descent.hpp"
 #include "linear/used_columns.hpp"
 #include "margrove/errors.hpp"
 
@@ -210,7 +213,7 @@ class Training {
                 .squared_norms = norms_,
                 .costs = costs_,
                 .total_cost = std::accumulate(costs_.begin(), costs_.end(), 0.0),
-                .loss = point_loss_from_string(options.loss),
+                .loss = options.loss,
                 .tolerance = options.tolerance,
                 .max_passes = options.max_passes,
                 .seed = options.seed};
@@ -335,6 +338,56 @@ class Training {
 };
 
 }  // namespace
+
+std::vector<double> expected_nonzeros(const CsrView& X, const LabelSets& labels,
+                                      std::uint32_t num_labels, PointLossKind loss) {
+  constexpr double kSpread = 4;          // support vectors, times the label's own rows
+  constexpr double kOtherSupports = 64;  // and some more, however few these are
+  const auto used = static_cast<double>(num_used_columns(X));
+  if (loss != PointLossKind::hinge) return std::vector<double>(num_labels, used);
+  std::vector<double> nonzeros(num_labels, 0.0);
+  for (std::size_t i = 0; i < labels.num_rows(); ++i) {
+    for (const LabelId label : labels[i]) nonzeros[label] += static_cast<double>(X.row(i).size());
+  }
+  const double others = kOtherSupports * static_cast<double>(X.num_nonzeros()) /
+                        std::max(1.0, static_cast<double>(X.num_rows()));
+  for (double& own : nonzeros) {
+    if (own > 0) own = std::min(used, kSpread * own + others);
+  }
+  return nonzeros;
+}
+
+MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
+                                  std::uint32_t num_labels, const OneVsRestOptions& options,
+                                  int num_threads) {
+  const auto rows = static_cast<double>(X.num_rows());
+  const auto columns = static_cast<double>(num_used_columns(X));
+  const double width = std::clamp((num_labels + 7.0) / 8.0, 1.0, static_cast<double>(kLanes));
+  const double blocks = std::ceil(num_labels / width);
+  double nonzeros = 0;
+  for (const double each : expected_nonzeros(X, labels, num_labels, options.loss)) nonzeros += each;
+
+  MemoryEstimate memory;
+  memory.add("rows of the solver", 4.0 * static_cast<double>(X.num_nonzeros()) + 12 * rows +
+                                       8.0 * static_cast<double>(X.num_columns()) +
+                                       4.0 * static_cast<double>(labels.num_labels_total()));
+  const double row_bytes = prefers_newton(X, options.loss) ? 4 * sizeof(Lanes) : sizeof(Lanes) + 24;
+  const double column_bytes = prefers_newton(X, options.loss) ? 9 * sizeof(Lanes) : sizeof(Lanes);
+  // A label's working set is a few times its own rows.
+  constexpr double kGrowth = 4;
+  const double own = static_cast<double>(labels.num_labels_total()) / std::max(1U, num_labels);
+  const double sets =
+      prefers_newton(X, options.loss)
+          ? 0.0
+          : width * static_cast<double>(sizeof(DualRow)) * std::min(rows, kGrowth * own);
+  memory.add("scratch of the threads",
+             std::min<double>(num_threads, blocks) *
+                 (row_bytes * rows + (column_bytes + 8) * columns + sets));
+  const double dense = 4.0 * static_cast<double>(X.num_columns()) * num_labels;
+  memory.add("weights of each label", 8 * nonzeros);
+  memory.add("model", std::min(dense, 8 * nonzeros) + 8.0 * static_cast<double>(X.num_columns()));
+  return memory;
+}
 
 OneVsRestFit train_one_vs_rest(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
                                const OneVsRestOptions& options, Executor& executor,

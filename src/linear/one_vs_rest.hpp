@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "base/memory_estimate.hpp"
 #include "data/weight_matrix.hpp"
 #include "linear/binary_linear.hpp"
 #include "margrove/control.hpp"
@@ -13,19 +13,19 @@
 #include "margrove/dataset.hpp"
 #include "margrove/executor.hpp"
 #include "margrove/options.hpp"
+#include "margrove/point_loss_kind.hpp"
 
 namespace margrove {
 
 struct OneVsRestOptions {
-  std::string loss = "hinge";
+  PointLossKind loss = PointLossKind::hinge;
   double C = 1.0;
   double tolerance = 1e-3;
   int max_passes = 1000;
   std::uint64_t seed = 0;
   static auto fields() {
     return std::tuple{
-        field("loss", &OneVsRestOptions::loss, Choices{{"hinge", "squared-hinge", "logistic"}},
-              "loss of each row's margin"),
+        field("loss", &OneVsRestOptions::loss, "loss of each row's margin"),
         field("C", &OneVsRestOptions::C, positive, "weight of the loss against 1/2 |w|^2"),
         field("tolerance", &OneVsRestOptions::tolerance, positive,
               "relative duality gap at which a label is done"),
@@ -89,5 +89,15 @@ struct OneVsRestFit {
 OneVsRestFit train_one_vs_rest(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
                                const OneVsRestOptions& options, Executor& executor,
                                RunControl& control, const OneVsRestExtras& extras = {});
+
+/// What that will take beside X, the weights returned included.
+MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
+                                  std::uint32_t num_labels, const OneVsRestOptions& options,
+                                  int num_threads);
+
+/// How many weights of each label will not be zero, about: hinge's support vectors touch few
+/// features beyond those of the label's own rows, the smooth losses touch all that occur.
+std::vector<double> expected_nonzeros(const CsrView& X, const LabelSets& labels,
+                                      std::uint32_t num_labels, PointLossKind loss);
 
 }  // namespace margrove

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
-#include <string_view>
+#include <limits>
+
+#include "margrove/point_loss_kind.hpp"
 
 namespace margrove {
 
@@ -56,12 +58,6 @@ struct LogisticLoss {
 };
 
 static_assert(PointLoss<HingeLoss> && PointLoss<SquaredHingeLoss> && PointLoss<LogisticLoss>);
-
-enum class PointLossKind { hinge, squared_hinge, logistic };
-/// "hinge", "squared-hinge", "logistic".
-std::string_view to_string(PointLossKind loss);
-/// Throws InvalidOption on any other name.
-PointLossKind point_loss_from_string(std::string_view name);
 
 /// Calls visit(HingeLoss{}), visit(SquaredHingeLoss{}) or visit(LogisticLoss{}).
 template <class Visitor>

@@ -1,7 +1,6 @@
 #include "methods/decision_tuning.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -247,71 +246,94 @@ InstanceDecision tune_instance(const HeldOutScores& scores) {
   return decision;
 }
 
-// The kinds ---------------------------------------------------------------------------------------
+// All rules ---------------------------------------------------------------------------------------
 
-std::span<const DecisionKind> decision_kinds() {
-  static constexpr std::array kinds{
-      DecisionKind{"argmax", false,
-                   [](const HeldOutScores&) -> Decision { return ArgmaxDecision{}; }},
-      DecisionKind{"zero", false,
-                   [](const HeldOutScores& scores) -> Decision {
-                     return ThresholdDecision{{0.0F}, scores.at_least_one};
-                   }},
-      DecisionKind{
-          "threshold", true,
-          [](const HeldOutScores& scores) -> Decision {
-            return ThresholdDecision{
-                {tune_threshold(scores.ranked, scores.truth, scores.at_least_one).threshold},
-                scores.at_least_one};
-          }},
-      DecisionKind{"scut", true,
-                   [](const HeldOutScores& scores) -> Decision { return tune_scut(scores); }},
-      DecisionKind{"rcut", true,
-                   [](const HeldOutScores& scores) -> Decision { return tune_rcut(scores); }},
-      DecisionKind{"instance", true,
-                   [](const HeldOutScores& scores) -> Decision { return tune_instance(scores); }},
-  };
-  return kinds;
+namespace {
+
+bool needs_scores(DecisionKind rule) {
+  return rule != DecisionKind::argmax && rule != DecisionKind::zero;
 }
 
-std::vector<std::string> decision_names() {
-  std::vector<std::string> names{"auto"};
-  for (const DecisionKind& kind : decision_kinds()) names.emplace_back(kind.name);
-  return names;
+DecisionKind resolved(DecisionKind rule, const LabelSets& sets) {
+  if (rule != DecisionKind::automatic) return rule;
+  return sets.single_label() ? DecisionKind::argmax : DecisionKind::instance;
+}
+
+std::size_t largest_set(const LabelSets& sets) {
+  std::size_t largest = 0;
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) largest = std::max(largest, sets[i].size());
+  return largest;
+}
+
+/// Labels of a row whose scores are looked at.
+std::size_t num_ranked(const LabelSets& sets) {
+  return std::max(kLeastRanked, 4 * largest_set(sets));
+}
+
+/// `scores` are empty unless needs_scores().
+Decision tune(DecisionKind rule, const HeldOutScores& scores) {
+  switch (rule) {
+    case DecisionKind::automatic:  // has been resolved
+    case DecisionKind::argmax:
+      break;
+    case DecisionKind::zero:
+      return ThresholdDecision{{0.0F}, scores.at_least_one};
+    case DecisionKind::threshold:
+      return ThresholdDecision{
+          {tune_threshold(scores.ranked, scores.truth, scores.at_least_one).threshold},
+          scores.at_least_one};
+    case DecisionKind::scut:
+      return tune_scut(scores);
+    case DecisionKind::rcut:
+      return tune_rcut(scores);
+    case DecisionKind::instance:
+      return tune_instance(scores);
+  }
+  return ArgmaxDecision{};
+}
+
+}  // namespace
+
+MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
+                            std::uint32_t num_labels, MemoryEstimate training) {
+  const DecisionKind rule = resolved(options.rule, sets);
+  if (!needs_scores(rule) || X.num_rows() < 2) return training;
+  const auto rows = static_cast<double>(X.num_rows());
+  const auto ranked = static_cast<double>(std::min<std::size_t>(num_ranked(sets), num_labels));
+  MemoryEstimate fold = training.times(1 - 1.0 / options.folds), tuning;
+  fold.add("rows of a fold", 8.0 * static_cast<double>(X.num_nonzeros()) + 8 * rows);
+  // Eight bytes per score in arrays that grow; at the end a copy less the threshold, one that is
+  // sorted, and the regression on each row's best scores.
+  fold.add("scores of the cross-validation", 3 * 8 * ranked * rows);
+  tuning.add("scores of the cross-validation", 7 * 8 * ranked * rows);
+  if (rule == DecisionKind::instance) {
+    tuning.add("regression of thresholds",
+               3 * 8 * std::min<double>(kMostSortedScores, ranked) * rows);
+  }
+  return larger_of(larger_of(std::move(fold), std::move(tuning)), std::move(training));
 }
 
 Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
-                        std::span<const LabelId> label_of_node, std::uint64_t seed,
-                        const FitRows& fit, Executor& executor, RunControl& control) {
-  const std::string name = options.decision != "auto" ? options.decision
-                           : sets.single_label()      ? "argmax"
-                                                      : "instance";
-  const auto kinds = decision_kinds();
-  const auto kind = std::find_if(kinds.begin(), kinds.end(),
-                                 [&](const DecisionKind& k) { return k.name == name; });
-  require<InvalidOption>(kind != kinds.end(), "option decision is '", options.decision,
-                         "', but must be one of ", detail::join(decision_names(), ", "));
+                        std::span<const LabelId> label_of_node, const FitRows& fit,
+                        Executor& executor, RunControl& control) {
+  const DecisionKind rule = resolved(options.rule, sets);
   HeldOutScores scores;
   scores.at_least_one = true;
-  std::size_t largest = 0;
-  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
-    largest = std::max(largest, sets[i].size());
-    scores.at_least_one &= !sets[i].empty();
-  }
-  if (!kind->needs_scores) return kind->tune(scores);
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) scores.at_least_one &= !sets[i].empty();
+  if (!needs_scores(rule)) return tune(rule, scores);
   if (X.num_rows() < 2) return ThresholdDecision{{0.0F}, scores.at_least_one};
 
   const auto folds = static_cast<int>(
-      std::min<std::size_t>(static_cast<std::size_t>(options.decision_folds), X.num_rows()));
+      std::min<std::size_t>(static_cast<std::size_t>(options.folds), X.num_rows()));
   std::vector<LabelId> set;
   int trainings_left = folds + 1;
-  for (const Split& split : stratified_folds(sets, folds, seed)) {
+  for (const Split& split : stratified_folds(sets, folds, options.seed)) {
     RunControl share(
         control, [&](const Progress& progress) { return control.proceed(progress); },
         control.seconds_left() / trainings_left--);
     const std::unique_ptr<RowPredictor> predictor = fit(split.training, share);
-    const RankedLabels part = predictor->top(select_rows(X, split.validation),
-                                             std::max(kLeastRanked, 4 * largest), executor);
+    const RankedLabels part =
+        predictor->top(select_rows(X, split.validation), num_ranked(sets), executor);
     const std::size_t before = scores.ranked.labels.size();
     for (std::size_t i = 1; i < part.pointers.size(); ++i) {
       scores.ranked.pointers.push_back(before + part.pointers[i]);
@@ -326,7 +348,7 @@ Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const 
     }
     scores.num_labels = predictor->num_labels();
   }
-  return kind->tune(scores);
+  return tune(rule, scores);
 }
 
 }  // namespace margrove

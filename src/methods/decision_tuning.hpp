@@ -6,15 +6,14 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
+#include "base/memory_estimate.hpp"
 #include "margrove/control.hpp"
 #include "margrove/csr_matrix.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/executor.hpp"
-#include "margrove/options.hpp"
+#include "margrove/linear_estimators.hpp"
 #include "model/decision.hpp"
 #include "model/predictor.hpp"
 
@@ -28,47 +27,35 @@ struct HeldOutScores {
   bool at_least_one = false;  // no training row is without labels
 };
 
-/// What --decision can be asked for.
-struct DecisionKind {
-  std::string_view name;
-  bool needs_scores;  // otherwise `ranked` and `truth` are empty
-  Decision (*tune)(const HeldOutScores&);
-};
-std::span<const DecisionKind> decision_kinds();
-
-/// The kinds' names, `auto` before them.
-std::vector<std::string> decision_names();
-
 struct DecisionOptions {
-  std::string decision = "auto";
-  int decision_folds = 3;
-  static auto fields() {
-    return std::tuple{
-        field("decision", &DecisionOptions::decision, Choices{decision_names()},
-              "labels of a row from its scores: the best one (argmax), those above zero, above one "
-              "threshold for all (threshold) or for each (scut), so many best ones (rcut), those "
-              "above a threshold predicted from the row's scores (instance); auto: instance where "
-              "training rows have several labels, otherwise argmax"),
-        field("decision_folds", &DecisionOptions::decision_folds, at_least(2),
-              "parts of the cross-validation whose scores tune threshold, scut, rcut and instance; "
-              "they and the training itself share a time limit evenly"),
-    };
-  }
+  DecisionKind rule = DecisionKind::automatic;
+  int folds = 3;
+  std::uint64_t seed = 0;  // of the folds
 };
+/// Of an estimator's options.
+template <class Options>
+DecisionOptions decision_options(const Options& options) {
+  return {options.decision, options.decision_folds, options.seed};
+}
 
 /// Trains on the given rows of X and predicts labels for such rows.
 using FitRows = std::function<std::unique_ptr<RowPredictor>(const std::vector<std::uint32_t>& rows,
                                                             RunControl& control)>;
 
 /// The decision that `options` ask for, tuned where it has to be on the scores of a
-/// cross-validation over X: as many folds as the options say, stratified by the rows' first labels
-/// from `seed`. `auto` is argmax where every row has one label and instance elsewhere. `sets` holds
-/// nodes; label_of_node says which of the predictors' labels each stands for. With fewer than two
-/// rows nothing is tuned: every label above 0. Where time is limited, every fold gets an equal
-/// share of what is left, and leaves one for the training that comes after.
+/// cross-validation over X, stratified by the rows' first labels. `automatic` is argmax where every
+/// row has one label and instance elsewhere. `sets` holds nodes; label_of_node says which of the
+/// predictors' labels each stands for. With fewer than two rows nothing is tuned: every label above
+/// 0. Where time is limited, every fold gets an equal share of what is left, and leaves one for the
+/// training that comes after.
 Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
-                        std::span<const LabelId> label_of_node, std::uint64_t seed,
-                        const FitRows& fit, Executor& executor, RunControl& control);
+                        std::span<const LabelId> label_of_node, const FitRows& fit,
+                        Executor& executor, RunControl& control);
+
+/// What a training on all rows and, before it, the cross-validation take, if `training` is what one
+/// training takes.
+MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
+                            std::uint32_t num_labels, MemoryEstimate training);
 
 /// The threshold, one for all labels, with the largest micro-F1 of `ranked` (a row's labels outside
 /// its ranking count as not chosen) against `truth`; with `at_least_one`, each row's first label is

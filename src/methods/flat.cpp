@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/csr_operations.hpp"
 #include "linear/one_vs_rest.hpp"
 #include "methods/decision_tuning.hpp"
 #include "methods/linear_training.hpp"
@@ -13,56 +14,39 @@
 namespace margrove {
 namespace {
 
-struct FlatOptions : CommonOptions, DecisionOptions {
-  double tolerance = 1e-3;
-  int max_passes = 1000;
-  static auto fields() {
-    return std::tuple_cat(CommonOptions::fields(), DecisionOptions::fields(),
-                          std::tuple{
-                              field("tolerance", &FlatOptions::tolerance, positive,
-                                    "relative duality gap at which training stops"),
-                              field("max_passes", &FlatOptions::max_passes, at_least(1),
-                                    "passes over the rows, at most"),
-                          });
-  }
-};
-
-struct FlatSvmOptions : FlatOptions {
-  std::string loss = "hinge";
-  std::string multiclass = "ovr";
-  static auto fields() {
-    return std::tuple_cat(
-        FlatOptions::fields(),
-        std::tuple{
-            field("loss", &FlatSvmOptions::loss, Choices{{"hinge", "squared-hinge"}},
-                  "loss of each row's margin (crammer-singer: hinge)"),
-            field(
-                "multiclass", &FlatSvmOptions::multiclass, Choices{{"ovr", "crammer-singer"}},
-                "each label against the rest, or all labels in one problem (rows with one label)"),
-        });
-  }
-};
-
 // One-vs-rest -------------------------------------------------------------------------------------
 
-struct OneVsRestState final : FitState {
+struct OneVsRestState {
   LabelSets sets;
   OneVsRestFit fit;
 };
 
+/// What the two methods' options come down to.
+struct OneVsRestRun {
+  OneVsRestOptions solver;
+  DecisionOptions decision;
+  double bias;
+};
+
+template <class Options>
+OneVsRestRun one_vs_rest_run(const Options& options, PointLossKind loss) {
+  return {.solver = {.loss = loss,
+                     .C = loss_weight(options),
+                     .tolerance = options.tolerance,
+                     .max_passes = options.max_passes,
+                     .seed = options.seed},
+          .decision = decision_options(options),
+          .bias = options.bias};
+}
+
 OneVsRestFit fit_one_vs_rest(const CsrView& X, const LabelSets& sets, std::size_t num_labels,
-                             std::span<const double> row_weights, const FlatOptions& options,
-                             const std::string& loss, const Continuation& continuation,
-                             Executor& executor, RunControl& control) {
-  const OneVsRestOptions solver{.loss = loss,
-                                .C = options.loss_weight(),
-                                .tolerance = options.tolerance,
-                                .max_passes = options.max_passes,
-                                .seed = options.seed};
+                             std::span<const double> row_weights, const OneVsRestOptions& solver,
+                             const Continuation& continuation, Executor& executor,
+                             RunControl& control) {
   OneVsRestExtras extras;
   extras.row_weights = row_weights;
   extras.keep_duals = continuation.keep;
-  if (const auto* start = dynamic_cast<const OneVsRestState*>(continuation.start)) {
+  if (const auto* start = continuation.start_as<OneVsRestState>()) {
     // Duals belong to rows, weights to features; where these differ they say nothing.
     if (start->sets == sets && start->fit.duals.size() == num_labels)
       extras.start_duals = start->fit.duals;
@@ -97,60 +81,54 @@ LinearPredictor::Parts flat_parts(const std::vector<LabelId>& labels, WeightMatr
   return parts;
 }
 
-TrainResult train_ovr(const FlatOptions& options, const std::string& loss, const TrainingSet& data,
-                      Executor& executor, RunControl& control) {
-  const CsrMatrix X = with_intercept(data.X, options.bias);
-  const OccurringLabels occurring = occurring_labels(*data.labels, data.codec->size());
-  require(!occurring.labels.empty(), data.source, ": no row has a label");
+struct OneVsRestPlan {
+  OneVsRestRun run;
+  TrainingSet data;
+  PlannedRows rows;
+  OccurringLabels occurring;
+  std::uint32_t num_labels() const { return static_cast<std::uint32_t>(occurring.labels.size()); }
+  std::uint32_t num_known_labels() const { return static_cast<std::uint32_t>(data.codec->size()); }
+};
+
+TrainResult train_ovr(const OneVsRestPlan& plan, Executor& executor, RunControl& control) {
+  const CsrView X = plan.rows.X;
+  const std::vector<LabelId>& labels = plan.occurring.labels;
+  const LabelSets& sets = plan.occurring.sets;
   const auto fit_part = [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
-    OneVsRestFit part = fit_one_vs_rest(
-        select_rows(X, rows), select_rows(occurring.sets, rows), occurring.labels.size(),
-        kept_weights(data.row_weights, rows), options, loss, {}, executor, share);
+    OneVsRestFit part = fit_one_vs_rest(select_rows(X, rows), select_rows(sets, rows),
+                                        labels.size(), kept_weights(plan.rows.weights, rows),
+                                        plan.run.solver, {}, executor, share);
     return std::make_unique<LinearPredictor>(
-        flat_parts(occurring.labels, std::move(part.weights), 0,
-                   static_cast<std::uint32_t>(data.codec->size())));
+        flat_parts(labels, std::move(part.weights), 0, plan.num_known_labels()));
   };
-  Decision decision = tuned_decision(options, X, occurring.sets, occurring.labels, options.seed,
-                                     fit_part, executor, control);
-  OneVsRestFit fit = fit_one_vs_rest(X, occurring.sets, occurring.labels.size(), data.row_weights,
-                                     options, loss, data.continuation, executor, control);
+  Decision decision =
+      tuned_decision(plan.run.decision, X, sets, labels, fit_part, executor, control);
+  OneVsRestFit fit = fit_one_vs_rest(X, sets, labels.size(), plan.rows.weights, plan.run.solver,
+                                     plan.data.continuation, executor, control);
   TrainResult result;
   result.report = to_report(fit);
-  if (data.continuation.keep) {
-    auto state = std::make_shared<OneVsRestState>();
-    state->sets = occurring.sets;
-    state->fit = fit;
-    result.state = std::move(state);
+  if (plan.data.continuation.keep) {
+    result.state = std::make_shared<FitState>(OneVsRestState{sets, fit});
   }
-  auto parts = flat_parts(occurring.labels, std::move(fit.weights), options.bias,
-                          static_cast<std::uint32_t>(data.codec->size()));
+  auto parts = flat_parts(labels, std::move(fit.weights), plan.run.bias, plan.num_known_labels());
   parts.decision = std::move(decision);
   result.predictor = std::make_unique<LinearPredictor>(std::move(parts));
   return result;
 }
 
-/// Weights per label: hinge's support vectors touch few features beyond those of the label's own
-/// rows (a few times as many), the smooth losses touch all that occur. Twice, while they are put
-/// together.
-std::uint64_t ovr_memory(const std::string& loss, const TrainingSet& data) {
-  constexpr double kSpread = 6;
-  std::vector<double> own(data.codec->size(), 0.0);
-  for (std::size_t i = 0; i < data.labels->num_rows(); ++i) {
-    for (const LabelId label : (*data.labels)[i]) {
-      own[label] += static_cast<double>(data.X.row(i).size());
-    }
-  }
-  const double features = data.X.num_columns() + 1.0;
-  double nonzeros = 0, labels = 0;
-  for (const double size : own) {
-    if (size == 0) continue;
-    ++labels;
-    nonzeros += loss == "hinge" ? std::min(features, kSpread * size) : features;
-  }
-  const double sparse = 8 * nonzeros, dense = 4 * features * labels;
-  const double rows = 12.0 * static_cast<double>(data.X.num_nonzeros()) +
-                      40.0 * static_cast<double>(data.X.num_rows());
-  return static_cast<std::uint64_t>(sparse + std::min(sparse, dense) + rows + 16 * features);
+Plan plan_ovr(const OneVsRestRun& run, const TrainingSet& data, Executor& executor) {
+  OneVsRestPlan plan{run, data, {}, occurring_labels(*data.labels, data.codec->size())};
+  require(!plan.occurring.labels.empty(), data.source, ": no row has a label");
+  plan.rows = {with_intercept(data.X, run.bias),
+               {data.row_weights.begin(), data.row_weights.end()}};
+  const CsrView X = plan.rows.X;
+  const LabelSets& sets = plan.occurring.sets;
+  MemoryEstimate training =
+      one_vs_rest_memory(X, sets, plan.num_labels(), run.solver, executor.size());
+  if (data.continuation.keep) training.add("state", 0.5 * static_cast<double>(training.total()));
+  MemoryEstimate memory = planned_rows_memory(plan.rows, sets);
+  memory.add(tuned_memory(run.decision, X, sets, plan.num_labels(), std::move(training)));
+  return planned(std::move(memory), std::move(plan), train_ovr);
 }
 
 // Crammer-Singer: the structured SVM whose paths are single nodes ---------------------------------
@@ -160,77 +138,93 @@ std::uint64_t ovr_memory(const std::string& loss, const TrainingSet& data) {
 /// sqrt(1/2), the regulariser 1/2 |W|^2 = |U|^2: twice this objective if its C is twice as large.
 constexpr double kRootWeight = 0.5;
 
-TrainResult train_crammer_singer(const FlatSvmOptions& options, const TrainingSet& data,
-                                 Executor& executor, RunControl& control) {
-  require<InvalidOption>(options.loss == "hinge", "option loss is ", options.loss,
-                         ", but must be hinge where multiclass is crammer-singer");
-  require<InvalidOption>(options.decision == "auto" || options.decision == "argmax",
-                         "option decision is ", options.decision,
-                         ", but must be argmax where multiclass is crammer-singer");
-  TrainingSet flat = data;  // whatever the hierarchy is, labels compete as equals
-  flat.hierarchy = nullptr;
-  require_single_labels(flat, "flat-svm with crammer-singer");
-  const LeafSets rows = leaf_sets(flat);
-  const OccurringLabels occurring =
-      occurring_labels(select_rows(*data.labels, rows.kept), data.codec->size());
+struct CrammerSingerPlan {
+  PathSvmOptions solver;
+  double bias;
+  Continuation continuation;
+  PlannedRows rows;
+  OccurringLabels occurring;
   std::vector<NodeId> label_of_row;
-  for (std::size_t i = 0; i < rows.kept.size(); ++i) label_of_row.push_back(occurring.sets[i][0]);
-  const auto num_nodes = static_cast<std::uint32_t>(occurring.labels.size());
-  const std::vector<double> alpha(num_nodes, kRootWeight);
-  const PathSvmOptions solver{.task_loss = "normalized",
-                              .C = options.loss_weight() / kRootWeight,
-                              .solver = "bcfw",
-                              .tolerance = options.tolerance,
-                              .max_passes = options.max_passes,
-                              .seed = options.seed};
+  LabelGraph graph;
+  std::vector<double> alpha;
+  std::uint32_t num_known_labels;
+  std::vector<std::string> warnings;
+};
+
+TrainResult train_crammer_singer(const CrammerSingerPlan& plan, Executor& executor,
+                                 RunControl& control) {
   PathSvmResult fit =
-      train_path_svm(kept_rows_with_intercept(data.X, rows.kept, options.bias), label_of_row,
-                     LabelGraph::flat(num_nodes), alpha, solver, executor, control,
-                     kept_weights(data.row_weights, rows.kept), data.continuation);
+      train_path_svm(plan.rows.X, plan.label_of_row, plan.graph, plan.alpha, plan.solver, executor,
+                     control, plan.rows.weights, plan.continuation);
   TrainResult result;
   result.report = to_report(fit.fit);
   result.report.primal *= kRootWeight;
   result.report.dual *= kRootWeight;
-  result.report.warnings = rows.warnings;
+  result.report.warnings = plan.warnings;
   result.state = std::move(fit.state);
   result.predictor = std::make_unique<LinearPredictor>(
-      flat_parts(occurring.labels, std::move(fit.weights), options.bias,
-                 static_cast<std::uint32_t>(data.codec->size())));
+      flat_parts(plan.occurring.labels, std::move(fit.weights), plan.bias, plan.num_known_labels));
   return result;
 }
 
-// The methods -------------------------------------------------------------------------------------
-
-TrainResult train_flat_svm(const FlatSvmOptions& options, const TrainingSet& data,
-                           Executor& executor, RunControl& control) {
-  if (options.multiclass == "crammer-singer") {
-    return train_crammer_singer(options, data, executor, control);
-  }
-  return train_ovr(options, options.loss, data, executor, control);
-}
-
-std::uint64_t flat_svm_memory(const FlatSvmOptions& options, const TrainingSet& data) {
-  if (options.multiclass == "ovr") return ovr_memory(options.loss, data);
-  const OccurringLabels occurring = occurring_labels(*data.labels, data.codec->size());
-  const auto num_nodes = static_cast<std::uint32_t>(occurring.labels.size());
-  return path_svm_bytes(data.X, LabelGraph::flat(num_nodes),
-                        std::vector<double>(num_nodes, kRootWeight));
+Plan plan_crammer_singer(const FlatSvmOptions& options, const TrainingSet& data,
+                         Executor& executor) {
+  require<InvalidOption>(options.loss == PointLossKind::hinge, "option loss is ",
+                         name_of(options.loss),
+                         ", but must be hinge where multiclass is crammer-singer");
+  require<InvalidOption>(
+      options.decision == DecisionKind::automatic || options.decision == DecisionKind::argmax,
+      "option decision is ", name_of(options.decision),
+      ", but must be argmax where multiclass is crammer-singer");
+  TrainingSet flat = data;  // whatever the hierarchy is, labels compete as equals
+  flat.hierarchy = nullptr;
+  require_single_labels(flat, "flat-svm with crammer-singer");
+  LeafSets leaves = leaf_sets(flat);
+  CrammerSingerPlan plan{
+      .solver = {.task_loss = "normalized",
+                 .C = loss_weight(options) / kRootWeight,
+                 .solver = "bcfw",
+                 .tolerance = options.tolerance,
+                 .max_passes = options.max_passes,
+                 .seed = options.seed},
+      .bias = options.bias,
+      .continuation = data.continuation,
+      .rows = planned_rows(data, leaves.kept, options.bias),
+      .occurring = occurring_labels(select_rows(*data.labels, leaves.kept), data.codec->size()),
+      .label_of_row = {},
+      .graph = {},
+      .alpha = {},
+      .num_known_labels = static_cast<std::uint32_t>(data.codec->size()),
+      .warnings = std::move(leaves.warnings)};
+  const LabelSets& sets = plan.occurring.sets;
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) plan.label_of_row.push_back(sets[i][0]);
+  const auto num_nodes = static_cast<std::uint32_t>(plan.occurring.labels.size());
+  plan.graph = LabelGraph::flat(num_nodes);
+  plan.alpha.assign(num_nodes, kRootWeight);
+  MemoryEstimate memory = planned_rows_memory(plan.rows, sets);
+  memory.add(path_svm_memory(plan.rows.X, plan.graph, plan.alpha, plan.solver, plan.continuation,
+                             executor.size()));
+  return planned(std::move(memory), std::move(plan), train_crammer_singer);
 }
 
 }  // namespace
 
 Method flat_svm() {
-  return make_method<FlatSvmOptions>("flat-svm",
-                                     "linear support vector machines without the hierarchy",
-                                     train_flat_svm, flat_svm_memory);
+  return make_method<FlatSvmOptions>(
+      "linear support vector machines without the hierarchy",
+      [](const FlatSvmOptions& options, const TrainingSet& data, Executor& executor, RunControl&) {
+        return options.multiclass == MulticlassKind::crammer_singer
+                   ? plan_crammer_singer(options, data, executor)
+                   : plan_ovr(one_vs_rest_run(options, options.loss), data, executor);
+      });
 }
 
 Method flat_lr() {
-  return make_method<FlatOptions>(
-      "flat-lr", "logistic regression, each label against the rest, without the hierarchy",
-      [](const FlatOptions& options, const TrainingSet& data, Executor& executor,
-         RunControl& control) { return train_ovr(options, "logistic", data, executor, control); },
-      [](const FlatOptions&, const TrainingSet& data) { return ovr_memory("logistic", data); });
+  return make_method<FlatLrOptions>(
+      "logistic regression, each label against the rest, without the hierarchy",
+      [](const FlatLrOptions& options, const TrainingSet& data, Executor& executor, RunControl&) {
+        return plan_ovr(one_vs_rest_run(options, PointLossKind::logistic), data, executor);
+      });
 }
 
 }  // namespace margrove

@@ -4,68 +4,12 @@
 
 #include "kernel/mkl.hpp"
 #include "margrove/errors.hpp"
+#include "margrove/kernel_estimators.hpp"
 #include "methods/methods.hpp"
 #include "model/kernel_predictor.hpp"
 
 namespace margrove {
 namespace {
-
-/// What all kernel methods share.
-struct KernelOptions {
-  double C = 1.0;
-  std::string network;
-  std::string widths = "0.25,0.5,1,2,4";
-  double tolerance = 1e-2;
-  double svm_tolerance = 1e-3;
-  int max_rounds = 500;
-  static auto fields() {
-    return std::tuple{
-        field("C", &KernelOptions::C, positive,
-              "loss weight: the objective is the regulariser plus C times the sum of the losses"),
-        field(
-            "network", &KernelOptions::network, Choices{},
-            "JSON file with the kernels and how they combine, or the JSON itself; empty: Gaussian "
-            "kernels of all columns, or of each view, with the given widths"),
-        field("widths", &KernelOptions::widths, Choices{},
-              "without a network: widths of the Gaussian kernels, in medians of the distance"),
-        field("tolerance", &KernelOptions::tolerance, positive,
-              "relative duality gap to reach; where some p < 1, a thousandth of it is the relative "
-              "change of the objective at which to stop"),
-        field("svm_tolerance", &KernelOptions::svm_tolerance, positive,
-              "largest violation of the machines' optimality; made finer where the gap needs it"),
-        field("max_rounds", &KernelOptions::max_rounds, at_least(1),
-              "turns of machines and weights"),
-    };
-  }
-};
-
-struct LpOptions : KernelOptions {
-  double p = 2.0;
-  static auto fields() {
-    return std::tuple_cat(KernelOptions::fields(),
-                          std::tuple{field("p", &LpOptions::p, at_least(1),
-                                           "exponent of the norm of the kernel weights")});
-  }
-};
-
-struct SpnOptions : KernelOptions {
-  double weight_penalty = 1.0;
-  double p = 1.0;
-  double max_paths = 10'000;
-  static auto fields() {
-    return std::tuple_cat(
-        KernelOptions::fields(),
-        std::tuple{
-            field("weight_penalty", &SpnOptions::weight_penalty, positive,
-                  "lambda of the paper: weight of the penalty on the product nodes' weights"),
-            field("p", &SpnOptions::p, positive,
-                  "exponent of that penalty for nodes without p of their own; below 1 the "
-                  "objective is not convex"),
-            field("max_paths", &SpnOptions::max_paths, at_least(1),
-                  "refuse networks with more paths"),
-        });
-  }
-};
 
 /// Gaussians of all columns; with views, a group of Gaussians for each.
 SumProductNetwork default_network(const std::string& widths, std::span<const View> views) {
@@ -93,7 +37,8 @@ SumProductNetwork default_network(const std::string& widths, std::span<const Vie
   return group_network(groups);
 }
 
-SumProductNetwork network_of(const KernelOptions& options, const TrainingSet& data) {
+template <class Options>
+SumProductNetwork network_of(const Options& options, const TrainingSet& data) {
   if (options.network.empty()) return default_network(options.widths, data.views);
   std::vector<NamedView> views;
   for (const View& view : data.views) views.push_back({view.name, {{view.begin, view.end}}});
@@ -135,7 +80,8 @@ Classes classes_of(const TrainingSet& data, std::string_view method) {
   return classes;
 }
 
-MklControl control_of(const KernelOptions& options) {
+template <class Options>
+MklControl control_of(const Options& options) {
   MklControl control;
   control.svm.C = options.C;
   control.svm.tolerance = options.svm_tolerance;
@@ -164,109 +110,129 @@ FitReport report_of(const MklFit& fit) {
   return report;
 }
 
-/// `network` has weight fit.weights at its product nodes; `lists` are the kernels of fit's paths.
-TrainResult result_of(SumProductNetwork network, const std::vector<GramMatrix>& grams,
-                      const std::vector<std::vector<std::uint32_t>>& lists, const MklFit& fit,
-                      const Classes& classes, const TrainingSet& data) {
+/// What the kernel methods settle before they train.
+struct KernelPlan {
+  TrainingSet data;
+  MklControl control;
+  Classes classes;
+  SumProductNetwork network;
+  std::vector<NetworkPath> paths;  // empty where single kernels are weighted
+  std::vector<std::vector<std::uint32_t>> kernels_of_path;
+  ClassLabels labels() const {
+    return {classes.class_of, static_cast<std::uint32_t>(classes.label_of_class.size())};
+  }
+};
+
+TrainResult result_of(const KernelPlan& plan, const std::vector<GramMatrix>& grams,
+                      const MklFit& fit) {
   KernelPredictor::Parts parts;
-  parts.machine = make_kernel_machine(grams, lists, fit, data.X);
-  parts.network = std::move(network);
+  parts.machine = make_kernel_machine(grams, plan.kernels_of_path, fit, plan.data.X);
+  parts.network = plan.network;
   parts.beta = fit.weights;
-  parts.label_of_class = classes.label_of_class;
-  parts.num_labels = static_cast<std::uint32_t>(data.codec->size());
-  parts.views.assign(data.views.begin(), data.views.end());
+  parts.label_of_class = plan.classes.label_of_class;
+  parts.num_labels = static_cast<std::uint32_t>(plan.data.codec->size());
+  parts.views.assign(plan.data.views.begin(), plan.data.views.end());
   return {std::make_unique<KernelPredictor>(std::move(parts)), report_of(fit), nullptr};
 }
 
-TrainResult train_spn(const SpnOptions& options, const TrainingSet& data, Executor& executor,
-                      RunControl& control) {
-  const auto classes = classes_of(data, "spn-mkl");
-  auto network = network_of(options, data);
-  const auto paths = network.paths(options.max_paths);
-  std::vector<std::vector<std::uint32_t>> lists;
-  for (const auto& path : paths) lists.push_back(path.kernels);
-  check_centred_kernels(network.kernels(), lists);
+/// `fit`: the weights and machines of the Gram matrices, MklFit(const KernelPlan&, matrices,
+/// executor, control).
+template <class Fit>
+Plan planned_fit(KernelPlan plan, int num_threads, Fit fit) {
+  const std::size_t classes = plan.classes.label_of_class.size();
+  MemoryEstimate memory = kernel_training_memory(plan.data.X, plan.network.kernels().size(),
+                                                 classes == 2 ? 1 : classes, num_threads);
+  return planned(std::move(memory), std::move(plan),
+                 [fit](const KernelPlan& settled, Executor& executor, RunControl& control) {
+                   const auto grams =
+                       gram_matrices(settled.network.kernels(), settled.data.X, executor, control);
+                   return result_of(settled, grams,
+                                    fit(settled, matrices_of(grams), executor, control));
+                 });
+}
+
+using Matrices = std::span<const SymmetricMatrix* const>;
+
+Plan plan_spn(const SpnMklOptions& options, const TrainingSet& data, Executor& executor,
+              RunControl&) {
+  KernelPlan plan{data,
+                  control_of(options),
+                  classes_of(data, SpnMklOptions::kMethod),
+                  network_of(options, data),
+                  {},
+                  {}};
+  plan.paths = plan.network.paths(options.max_paths);
+  for (const auto& path : plan.paths) plan.kernels_of_path.push_back(path.kernels);
+  check_centred_kernels(plan.network.kernels(), plan.kernels_of_path);
   std::vector<double> p;
-  for (const auto v : network.products()) p.push_back(network.nodes()[v].p.value_or(options.p));
-  const auto grams = gram_matrices(network.kernels(), data.X, executor, control);
-  const ClassLabels labels{classes.class_of,
-                           static_cast<std::uint32_t>(classes.label_of_class.size())};
-  const auto fit = fit_network(matrices_of(grams), paths, p, options.weight_penalty, labels,
-                               control_of(options), executor, control);
-  return result_of(std::move(network), grams, lists, fit, classes, data);
+  for (const auto v : plan.network.products()) {
+    p.push_back(plan.network.nodes()[v].p.value_or(options.p));
+  }
+  return planned_fit(
+      std::move(plan), executor.size(),
+      [p, penalty = options.weight_penalty](const KernelPlan& settled, Matrices kernels,
+                                            Executor& workers, RunControl& control) {
+        return fit_network(kernels, settled.paths, p, penalty, settled.labels(), settled.control,
+                           workers, control);
+      });
 }
 
 /// Methods over single kernels take the kernels of the network and leave its shape.
 template <class Options, class Fit>
-TrainResult train_one_layer(std::string_view method, const Options& options,
-                            const TrainingSet& data, Executor& executor, RunControl& control,
-                            const Fit& fit_kernels) {
-  const auto classes = classes_of(data, method);
-  auto network = one_layer_network(network_of(options, data).kernels());
-  std::vector<std::vector<std::uint32_t>> lists;
-  for (std::uint32_t k = 0; k < network.kernels().size(); ++k) lists.push_back({k});
-  const auto grams = gram_matrices(network.kernels(), data.X, executor, control);
-  const ClassLabels labels{classes.class_of,
-                           static_cast<std::uint32_t>(classes.label_of_class.size())};
-  const MklFit fit = fit_kernels(matrices_of(grams), labels);
-  return result_of(std::move(network), grams, lists, fit, classes, data);
+Plan plan_one_layer(const Options& options, const TrainingSet& data, Executor& executor, Fit fit) {
+  KernelPlan plan{data,
+                  control_of(options),
+                  classes_of(data, Options::kMethod),
+                  one_layer_network(network_of(options, data).kernels()),
+                  {},
+                  {}};
+  for (std::uint32_t k = 0; k < plan.network.kernels().size(); ++k) {
+    plan.kernels_of_path.push_back({k});
+  }
+  return planned_fit(std::move(plan), executor.size(), fit);
 }
 
-TrainResult train_lp(const LpOptions& options, const TrainingSet& data, Executor& executor,
-                     RunControl& control) {
-  return train_one_layer("lp-mkl", options, data, executor, control,
-                         [&](const auto& kernels, const ClassLabels& labels) {
-                           return fit_lp(kernels, options.p, labels, control_of(options), executor,
-                                         control);
-                         });
+/// l_p over single kernels.
+auto fit_with_norm(double p) {
+  return [p](const KernelPlan& plan, Matrices kernels, Executor& executor, RunControl& control) {
+    return fit_lp(kernels, p, plan.labels(), plan.control, executor, control);
+  };
 }
 
-TrainResult train_simple(const KernelOptions& options, const TrainingSet& data, Executor& executor,
-                         RunControl& control) {
-  return train_one_layer("simple-mkl", options, data, executor, control,
-                         [&](const auto& kernels, const ClassLabels& labels) {
-                           return fit_lp(kernels, 1.0, labels, control_of(options), executor,
-                                         control);
-                         });
+Plan plan_lp(const LpMklOptions& options, const TrainingSet& data, Executor& executor,
+             RunControl&) {
+  return plan_one_layer(options, data, executor, fit_with_norm(options.p));
 }
 
-TrainResult train_average(const KernelOptions& options, const TrainingSet& data, Executor& executor,
-                          RunControl& control) {
-  return train_one_layer("average-mkl", options, data, executor, control,
-                         [&](const auto& kernels, const ClassLabels& labels) {
-                           return fit_average(kernels, labels, control_of(options).svm, executor,
-                                              control);
-                         });
+Plan plan_simple(const SimpleMklOptions& options, const TrainingSet& data, Executor& executor,
+                 RunControl&) {
+  return plan_one_layer(options, data, executor, fit_with_norm(1.0));
 }
 
-std::uint64_t memory(const KernelOptions& options, const TrainingSet& data) {
-  const auto network = network_of(options, data);
-  const std::size_t machines =
-      data.codec == nullptr || data.codec->size() <= 2 ? 1 : data.codec->size();
-  // Whoever asks does not know the threads yet: as if every machine had its own.
-  constexpr int kWorkers = 8;
-  return kernel_training_bytes(data.X.num_rows(), network.kernels().size(), machines, kWorkers) +
-         2 * static_cast<std::uint64_t>(data.X.num_nonzeros()) * 8;  // rows by view; the model's
+Plan plan_average(const AverageMklOptions& options, const TrainingSet& data, Executor& executor,
+                  RunControl&) {
+  return plan_one_layer(
+      options, data, executor,
+      [](const KernelPlan& plan, Matrices kernels, Executor& workers, RunControl& control) {
+        return fit_average(kernels, plan.labels(), plan.control.svm, workers, control);
+      });
 }
 
 }  // namespace
 
 Method spn_mkl() {
-  return make_method<SpnOptions>(
-      "spn-mkl", "kernel weights of a sum-product network, learned with the machines", train_spn,
-      memory);
+  return make_method<SpnMklOptions>(
+      "kernel weights of a sum-product network, learned with the machines", plan_spn);
 }
 Method lp_mkl() {
-  return make_method<LpOptions>("lp-mkl", "multiple kernel learning with an l_p norm", train_lp,
-                                memory);
+  return make_method<LpMklOptions>("multiple kernel learning with an l_p norm", plan_lp);
 }
 Method simple_mkl() {
-  return make_method<KernelOptions>(
-      "simple-mkl", "multiple kernel learning with an l_1 norm: few kernels", train_simple, memory);
+  return make_method<SimpleMklOptions>("multiple kernel learning with an l_1 norm: few kernels",
+                                       plan_simple);
 }
 Method average_mkl() {
-  return make_method<KernelOptions>("average-mkl", "machines of the average of all kernels",
-                                    train_average, memory);
+  return make_method<AverageMklOptions>("machines of the average of all kernels", plan_average);
 }
 
 }  // namespace margrove

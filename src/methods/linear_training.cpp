@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/csr_operations.hpp"
+#include "hierarchy/graph_operations.hpp"
+
 namespace margrove {
 
 OccurringLabels occurring_labels(const LabelSets& sets, std::size_t num_labels) {
@@ -101,6 +104,20 @@ CsrMatrix kept_rows_with_intercept(const CsrView& X, const std::vector<std::uint
   return with_intercept(select_rows(X, kept), bias);
 }
 
+PlannedRows planned_rows(const TrainingSet& data, const std::vector<std::uint32_t>& kept,
+                         double bias) {
+  return {kept_rows_with_intercept(data.X, kept, bias), kept_weights(data.row_weights, kept)};
+}
+
+MemoryEstimate planned_rows_memory(const PlannedRows& rows, const LabelSets& sets) {
+  const auto num_rows = static_cast<double>(sets.num_rows());
+  MemoryEstimate memory;
+  memory.add("rows with the intercept",
+             8.0 * static_cast<double>(rows.X.view().num_nonzeros()) + 8 * num_rows);
+  memory.add("labels of rows", 20 * num_rows + 4.0 * static_cast<double>(sets.num_labels_total()));
+  return memory;
+}
+
 std::vector<double> kept_weights(std::span<const double> row_weights,
                                  const std::vector<std::uint32_t>& kept) {
   std::vector<double> weights;
@@ -120,21 +137,6 @@ LinearPredictor::Parts path_parts(const LeafSets& leaves, WeightMatrix weights, 
   parts.num_labels = num_labels;
   if (!leaves.sets.single_label()) parts.decision = LabelSetDecision{};
   return parts;
-}
-
-FitReport to_report(const StructuredFit& fit) {
-  FitReport report;
-  report.stop = fit.stop;
-  report.passes = fit.passes;
-  report.primal = fit.primal;
-  report.dual = fit.dual;
-  report.relative_gap = fit.relative_gap;
-  if (!std::isnan(fit.dual) && !fit.certified) {
-    report.warnings.push_back(
-        "not every search for the most violating labelling was exact: the gap may be larger than "
-        "reported");
-  }
-  return report;
 }
 
 }  // namespace margrove

@@ -6,10 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "hierarchy/graph_operations.hpp"
 #include "margrove/label_graph.hpp"
 #include "model/linear_predictor.hpp"
 #include "model/method.hpp"
-#include "structured/structured_fit.hpp"
+#include "outputs/structured.hpp"
 
 namespace margrove {
 
@@ -45,6 +46,16 @@ LeafSets without_common_roots(LeafSets leaves);
 CsrMatrix kept_rows_with_intercept(const CsrView& X, const std::vector<std::uint32_t>& kept,
                                    double bias);
 
+/// The rows of a plan: X with the intercept, and the weights of its rows.
+struct PlannedRows {
+  CsrMatrix X;
+  std::vector<double> weights;  // empty: all 1
+};
+PlannedRows planned_rows(const TrainingSet& data, const std::vector<std::uint32_t>& kept,
+                         double bias);
+/// What they and the label sets of the plan take.
+MemoryEstimate planned_rows_memory(const PlannedRows& rows, const LabelSets& sets);
+
 /// row_weights of the kept rows; empty stays empty.
 std::vector<double> kept_weights(std::span<const double> row_weights,
                                  const std::vector<std::uint32_t>& kept);
@@ -53,7 +64,5 @@ std::vector<double> kept_weights(std::span<const double> row_weights,
 /// of the best label set.
 LinearPredictor::Parts path_parts(const LeafSets& leaves, WeightMatrix weights, double bias,
                                   std::uint32_t num_labels);
-
-FitReport to_report(const StructuredFit& fit);
 
 }  // namespace margrove

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "data/label_graph_reader.hpp"
-#include "margrove/node_weights.hpp"
+#include "margrove/linear_estimators.hpp"
 #include "methods/decision_tuning.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
@@ -15,62 +15,22 @@
 namespace margrove {
 namespace {
 
-struct HrOptions : CommonOptions, DecisionOptions {
-  std::string alpha = "uniform";
-  std::string dag = "additive";
-  std::string label_graph;
-  std::string anchor;
-  double tolerance = 1e-3;
-  int max_passes = 1000;
-  static auto fields() {
-    return std::tuple_cat(
-        CommonOptions::fields(), DecisionOptions::fields(),
-        std::tuple{
-            field(
-                "alpha", &HrOptions::alpha, Choices{},
-                "rule of the node weights: uniform (the paper's), leaves, power:RHO, directional, "
-                "maxmin, relaxed:T"),
-            field("dag", &HrOptions::dag, Choices{{"additive", "graph"}},
-                  "nodes with several parents: a leaf is the sum over all its ancestors, or every "
-                  "parent edge pulls; the same on trees"),
-            field("label_graph", &HrOptions::label_graph, Choices{},
-                  "instead of a hierarchy's edges: file of pairs of labels, one per line, whose "
-                  "machines pull each other (hr-svm: alternating solver)"),
-            field("anchor", &HrOptions::anchor, Choices{},
-                  "with a label graph: strength x of a pull towards zero, for all labels, or as "
-                  "LABEL=x,LABEL=x for some"),
-            field("tolerance", &HrOptions::tolerance, positive,
-                  "relative duality gap at which training stops; where nodes are solved in turn "
-                  "(alternating; hr-lr on label graphs without anchors): relative change of the "
-                  "objective"),
-            field("max_passes", &HrOptions::max_passes, at_least(1),
-                  "passes over all labels, at most"),
-        });
-  }
-};
-
-struct HrSvmOptions : HrOptions {
-  std::string loss = "hinge";
-  std::string solver = "joint";
-  static auto fields() {
-    return std::tuple_cat(
-        HrOptions::fields(),
-        std::tuple{
-            field("loss", &HrSvmOptions::loss, Choices{{"hinge", "squared-hinge"}},
-                  "loss of each row's margin"),
-            field("solver", &HrSvmOptions::solver, Choices{{"joint", "alternating"}},
-                  "dual coordinate descent over all leaves at once with a duality gap, or the "
-                  "paper's alternation between nodes"),
-        });
-  }
-};
-
-/// What the two methods' options come down to.
-struct Plan {
-  const HrOptions& options;
-  std::string loss;
-  bool joint;
-};
+/// The options of hr-lr as those of hr-svm.
+HrSvmOptions as_svm(const HrLrOptions& options) {
+  return {.C = options.C,
+          .lambda = options.lambda,
+          .bias = options.bias,
+          .seed = options.seed,
+          .decision = options.decision,
+          .decision_folds = options.decision_folds,
+          .alpha = options.alpha,
+          .dag = options.dag,
+          .label_graph = options.label_graph,
+          .anchor = options.anchor,
+          .tolerance = options.tolerance,
+          .max_passes = options.max_passes,
+          .loss = PointLossKind::logistic};
+}
 
 // Label graphs ------------------------------------------------------------------------------------
 
@@ -104,16 +64,20 @@ std::vector<double> parse_anchors(const std::string& text, const LabelCodec& cod
   return anchors;
 }
 
+void require_uniform(const NodeWeightRule& alpha, std::string_view where) {
+  require<InvalidOption>(alpha.kind == NodeWeightRule::Kind::uniform, "option alpha is ",
+                         alpha.to_text(), ", but must be uniform where ", where);
+}
+
 /// Over the labels of the codec. Nothing where there is no label graph.
-std::optional<SimilarityGraph> read_similarity_graph(const HrOptions& options,
+std::optional<SimilarityGraph> read_similarity_graph(const HrSvmOptions& options,
                                                      const LabelCodec& codec) {
   if (options.label_graph.empty()) {
     require<InvalidOption>(options.anchor.empty(), "option anchor is '", options.anchor,
                            "', but must not be given without label_graph");
     return std::nullopt;
   }
-  require<InvalidOption>(options.alpha == "uniform", "option alpha is ", options.alpha,
-                         ", but must be uniform where label_graph is given");
+  require_uniform(options.alpha, "label_graph is given");
   SimilarityGraph pull;
   pull.num_nodes = static_cast<std::uint32_t>(codec.size());
   pull.anchors = parse_anchors(options.anchor, codec);
@@ -123,245 +87,235 @@ std::optional<SimilarityGraph> read_similarity_graph(const HrOptions& options,
   return pull;
 }
 
-/// Labels are nodes of the label graph themselves: none is above another.
-LeafSets leaves_of(const HrOptions& options, const TrainingSet& data) {
+/// The graph along whose edges classifiers pull each other; nothing where they add up along paths.
+std::optional<SimilarityGraph> similarity_graph(const HrSvmOptions& options,
+                                                const LabelCodec& codec,
+                                                const LabelGraph& hierarchy) {
+  auto pull = read_similarity_graph(options, codec);
+  if (pull || options.dag != DagRule::graph || hierarchy.is_tree()) return pull;
+  require_uniform(options.alpha, "dag is graph");
+  return SimilarityGraph::of_hierarchy(hierarchy);
+}
+
+// The plan ----------------------------------------------------------------------------------------
+
+enum class Algorithm { joint_dual, joint_newton, alternating };
+
+struct HrPlan {
+  HrSvmOptions options;
+  LeafSets leaves;
+  std::optional<SimilarityGraph> pull;
+  std::vector<double> alpha;  // of additive problems
+  Algorithm algorithm;
+  PlannedRows rows;
+  std::uint32_t num_known_labels;
+
+  SimilarityProblem similarity_problem(const CsrView& X, const LabelSets& sets,
+                                       std::span<const double> row_weights) const {
+    return {.X = X,
+            .labels = &sets,
+            .graph = &*pull,
+            .targets = leaves.candidates,
+            .row_weights = row_weights};
+  }
+  AdditiveProblem additive_problem(const CsrView& X, const LabelSets& sets,
+                                   std::span<const double> row_weights) const {
+    return {.X = X,
+            .labels = &sets,
+            .graph = &leaves.tree.graph,
+            .alpha = alpha,
+            .targets = leaves.candidates,
+            .row_weights = row_weights};
+  }
+  JointDualOptions dual_solver() const {
+    return {.loss = options.loss,
+            .C = loss_weight(options),
+            .tolerance = options.tolerance,
+            .max_passes = options.max_passes,
+            .seed = options.seed};
+  }
+};
+
+/// Logistic regression is solved by Newton's method where the graph lets it be.
+Algorithm algorithm_of(const HrPlan& plan) {
+  if (plan.options.loss != PointLossKind::logistic) {
+    const bool is_joint = plan.options.solver == RecursiveSolver::joint && !plan.pull;
+    return is_joint ? Algorithm::joint_dual : Algorithm::alternating;
+  }
+  const bool suits = plan.pull ? suits_joint_newton(plan.similarity_problem({}, {}, {}))
+                               : suits_joint_newton(plan.additive_problem({}, {}, {}));
+  return suits ? Algorithm::joint_newton : Algorithm::alternating;
+}
+
+MemoryEstimate memory_of(const HrPlan& plan, int num_threads) {
+  const CsrView X = plan.rows.X;
+  const LabelSets& sets = plan.leaves.sets;
+  const std::size_t num_targets = plan.leaves.candidates.size();
+  const std::uint32_t num_nodes = plan.leaves.tree.graph.num_nodes();
+  MemoryEstimate training;
+  switch (plan.algorithm) {
+    case Algorithm::joint_dual:
+      training =
+          joint_dual_memory(plan.additive_problem(X, sets, {}), plan.dual_solver(), num_threads);
+      break;
+    case Algorithm::joint_newton:
+      training = joint_newton_memory(X, num_targets, num_nodes, num_threads);
+      break;
+    case Algorithm::alternating:
+      training = alternating_memory(X, num_targets, num_nodes, plan.options.loss, num_threads);
+      break;
+  }
+  MemoryEstimate memory = planned_rows_memory(plan.rows, sets);
+  memory.add(tuned_memory(decision_options(plan.options), X, sets,
+                          static_cast<std::uint32_t>(num_targets), std::move(training)));
+  return memory;
+}
+
+/// Labels are nodes of a label graph themselves: none is above another.
+LeafSets leaves_of(const HrSvmOptions& options, const TrainingSet& data) {
   TrainingSet rows = data;
   if (!options.label_graph.empty()) rows.hierarchy = nullptr;
   return leaf_sets(rows);
 }
 
+HrPlan settle(const HrSvmOptions& options, const TrainingSet& data, RunControl& control) {
+  HrPlan plan{.options = options,
+              .leaves = leaves_of(options, data),
+              .pull = {},
+              .alpha = {},
+              .algorithm = Algorithm::alternating,
+              .rows = {},
+              .num_known_labels = static_cast<std::uint32_t>(data.codec->size())};
+  const LabelGraph& graph = plan.leaves.tree.graph;
+  plan.pull = similarity_graph(options, *data.codec, graph);
+  if (!plan.pull) plan.alpha = node_weights(graph, options.alpha, {}, &control).alpha;
+  plan.algorithm = algorithm_of(plan);
+  plan.rows = planned_rows(data, plan.leaves.kept, options.bias);
+  return plan;
+}
+
 // Training ----------------------------------------------------------------------------------------
 
 struct Fit {
-  WeightMatrix weights;  // of the nodes of `graph`
-  LabelGraph graph;      // along which scores add up
-  std::vector<double> alpha;
+  WeightMatrix weights;
   FitReport report;
 };
 
-NodeWeights weights_of(const HrOptions& options, const LabelGraph& graph, RunControl* control) {
-  return node_weights(graph, NodeWeightRule::parse(options.alpha), {}, control);
+Fit fit_of(RecursiveFit fit) {
+  FitReport report{.stop = fit.stop,
+                   .passes = fit.passes,
+                   .primal = fit.primal,
+                   .dual = fit.dual,
+                   .relative_gap = fit.relative_gap(),
+                   .curve = {},
+                   .warnings = {}};
+  return {std::move(fit.weights), std::move(report)};
 }
 
-FitReport report_of(const RecursiveFit& fit) {
-  return {.stop = fit.stop,
-          .passes = fit.passes,
-          .primal = fit.primal,
-          .dual = fit.dual,
-          .relative_gap = fit.relative_gap(),
-          .curve = {},
-          .warnings = {}};
-}
-
-template <class Problem>
-RecursiveFit newton(const HrOptions& options, const Problem& problem, Executor& executor,
-                    RunControl& control) {
-  return train_joint_newton(problem,
-                            {.C = options.loss_weight(),
-                             .tolerance = options.tolerance,
-                             .max_passes = options.max_passes},
-                            executor, control);
-}
-
-/// The paper's alternation, over the nodes of `graph`.
-template <class Problem>
-Fit alternate(const Plan& plan, const Problem& problem, LabelGraph graph, Executor& executor,
-              RunControl& control) {
-  AlternatingFit fit = train_alternating(problem,
-                                         {.loss = plan.loss,
-                                          .C = plan.options.loss_weight(),
-                                          .tolerance = plan.options.tolerance,
-                                          .max_passes = plan.options.max_passes,
-                                          .seed = plan.options.seed},
-                                         executor, control);
-  Fit result;
-  result.weights = std::move(fit.weights);
-  result.graph = std::move(graph);
+Fit fit_of(AlternatingFit fit) {
+  Fit result{std::move(fit.weights), {}};
   result.report.stop = fit.stop;
   result.report.passes = fit.passes;
   result.report.primal = fit.primal;
   return result;
 }
 
-Fit fit_along_edges(const Plan& plan, const CsrView& X, const LabelSets& sets,
-                    std::span<const double> row_weights, const LeafSets& leaves,
-                    const SimilarityGraph& pull, Executor& executor, RunControl& control) {
-  SimilarityProblem problem{.X = X,
-                            .labels = &sets,
-                            .graph = &pull,
-                            .targets = leaves.candidates,
-                            .row_weights = row_weights};
-  LabelGraph flat = LabelGraph::flat(leaves.tree.graph.num_nodes());
-  if (plan.loss != "logistic" || !suits_joint_newton(problem)) {
-    return alternate(plan, problem, std::move(flat), executor, control);
+/// By Newton's method, or the paper's alternation.
+template <class Problem>
+Fit fit_smooth_or_alternate(const HrPlan& plan, const Problem& problem, Executor& executor,
+                            RunControl& control) {
+  const HrSvmOptions& options = plan.options;
+  if (plan.algorithm == Algorithm::joint_newton) {
+    return fit_of(train_joint_newton(problem,
+                                     {.C = loss_weight(options),
+                                      .tolerance = options.tolerance,
+                                      .max_passes = options.max_passes},
+                                     executor, control));
   }
-  RecursiveFit fit = newton(plan.options, problem, executor, control);
-  return {std::move(fit.weights), std::move(flat), {}, report_of(fit)};
+  return fit_of(train_alternating(problem,
+                                  {.loss = options.loss,
+                                   .C = loss_weight(options),
+                                   .tolerance = options.tolerance,
+                                   .max_passes = options.max_passes,
+                                   .seed = options.seed},
+                                  executor, control));
 }
 
-Fit fit_along_paths(const Plan& plan, const CsrView& X, const LabelSets& sets,
-                    std::span<const double> row_weights, const LeafSets& leaves, Executor& executor,
-                    RunControl& control) {
-  Fit result;
-  result.graph = leaves.tree.graph;
-  result.alpha = weights_of(plan.options, result.graph, &control).alpha;
-  AdditiveProblem problem{.X = X,
-                          .labels = &sets,
-                          .graph = &leaves.tree.graph,
-                          .alpha = result.alpha,
-                          .targets = leaves.candidates,
-                          .row_weights = row_weights};
-  if (plan.joint || (plan.loss == "logistic" && suits_joint_newton(problem))) {
-    RecursiveFit fit = plan.loss == "logistic"
-                           ? newton(plan.options, problem, executor, control)
-                           : train_joint_dual(problem,
-                                              {.loss = plan.loss,
-                                               .C = plan.options.loss_weight(),
-                                               .tolerance = plan.options.tolerance,
-                                               .max_passes = plan.options.max_passes,
-                                               .seed = plan.options.seed},
-                                              executor, control);
-    result.report = report_of(fit);
-    result.weights = std::move(fit.weights);
-    return result;
+Fit fit_rows(const HrPlan& plan, const CsrView& X, const LabelSets& sets,
+             std::span<const double> row_weights, Executor& executor, RunControl& control) {
+  if (plan.pull) {
+    return fit_smooth_or_alternate(plan, plan.similarity_problem(X, sets, row_weights), executor,
+                                   control);
   }
-  Fit alternated = alternate(plan, problem, std::move(result.graph), executor, control);
-  alternated.alpha = std::move(result.alpha);
-  return alternated;
+  const AdditiveProblem problem = plan.additive_problem(X, sets, row_weights);
+  if (plan.algorithm == Algorithm::joint_dual) {
+    return fit_of(train_joint_dual(problem, plan.dual_solver(), executor, control));
+  }
+  return fit_smooth_or_alternate(plan, problem, executor, control);
 }
 
-/// The graph along whose edges the plan pulls; nothing where it adds up along paths.
-std::optional<SimilarityGraph> similarity_graph(const Plan& plan, const LabelCodec& codec,
-                                                const LabelGraph& hierarchy) {
-  auto pull = read_similarity_graph(plan.options, codec);
-  if (pull || plan.options.dag != "graph" || hierarchy.is_tree()) return pull;
-  require<InvalidOption>(plan.options.alpha == "uniform", "option alpha is ", plan.options.alpha,
-                         ", but must be uniform where dag is graph");
-  return SimilarityGraph::of_hierarchy(hierarchy);
-}
-
-LinearPredictor::Parts parts_of(Fit fit, const LeafSets& leaves, double bias,
-                                std::uint32_t num_labels) {
+/// Scores add up along the hierarchy's paths; along edges each node has a classifier of its own.
+LinearPredictor::Parts parts_of(const HrPlan& plan, WeightMatrix weights, double bias) {
+  const LabelGraph& graph = plan.leaves.tree.graph;
   LinearPredictor::Parts parts;
-  parts.weights = std::move(fit.weights);
+  parts.weights = std::move(weights);
   parts.bias = bias;
-  parts.graph = std::move(fit.graph);
-  parts.alpha = std::move(fit.alpha);
-  parts.label_of_node = leaves.tree.label_of_node;
-  parts.candidates = leaves.candidates;
-  parts.num_labels = num_labels;
+  parts.graph = plan.pull ? LabelGraph::flat(graph.num_nodes()) : graph;
+  parts.alpha = plan.alpha;
+  parts.label_of_node = plan.leaves.tree.label_of_node;
+  parts.candidates = plan.leaves.candidates;
+  parts.num_labels = plan.num_known_labels;
   return parts;
 }
 
-TrainResult train(const Plan& plan, const TrainingSet& data, Executor& executor,
-                  RunControl& control) {
-  const LeafSets leaves = leaves_of(plan.options, data);
-  const auto pull = similarity_graph(plan, *data.codec, leaves.tree.graph);
-  const auto fit_rows = [&](const CsrView& X, const LabelSets& sets,
-                            std::span<const double> row_weights, RunControl& share) {
-    return pull ? fit_along_edges(plan, X, sets, row_weights, leaves, *pull, executor, share)
-                : fit_along_paths(plan, X, sets, row_weights, leaves, executor, share);
-  };
-  const CsrMatrix X = kept_rows_with_intercept(data.X, leaves.kept, plan.options.bias);
-  const std::vector<double> row_weights = kept_weights(data.row_weights, leaves.kept);
-  const auto num_labels = static_cast<std::uint32_t>(data.codec->size());
-
+TrainResult train(const HrPlan& plan, Executor& executor, RunControl& control) {
+  const CsrView X = plan.rows.X;
+  const LabelSets& sets = plan.leaves.sets;
   const auto fit_part = [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
-    Fit fit = fit_rows(select_rows(X, rows), select_rows(leaves.sets, rows),
-                       kept_weights(row_weights, rows), share);
-    return std::make_unique<LinearPredictor>(parts_of(std::move(fit), leaves, 0, num_labels));
+    Fit fit = fit_rows(plan, select_rows(X, rows), select_rows(sets, rows),
+                       kept_weights(plan.rows.weights, rows), executor, share);
+    return std::make_unique<LinearPredictor>(parts_of(plan, std::move(fit.weights), 0));
   };
-  Decision decision = tuned_decision(plan.options, X, leaves.sets, leaves.tree.label_of_node,
-                                     plan.options.seed, fit_part, executor, control);
-  Fit fit = fit_rows(X, leaves.sets, row_weights, control);
+  Decision decision = tuned_decision(decision_options(plan.options), X, sets,
+                                     plan.leaves.tree.label_of_node, fit_part, executor, control);
+  Fit fit = fit_rows(plan, X, sets, plan.rows.weights, executor, control);
   TrainResult result;
-  result.report = fit.report;
-  result.report.warnings = leaves.warnings;
+  result.report = std::move(fit.report);
+  result.report.warnings = plan.leaves.warnings;
   if (result.report.stop == Stop::converged &&
       result.report.relative_gap > plan.options.tolerance) {
     result.report.warnings.push_back(concat("rounding ended training at a relative gap of ",
                                             result.report.relative_gap, ", above the tolerance"));
   }
-  auto parts = parts_of(std::move(fit), leaves, plan.options.bias, num_labels);
+  auto parts = parts_of(plan, std::move(fit.weights), plan.options.bias);
   parts.decision = std::move(decision);
   result.predictor = std::make_unique<LinearPredictor>(std::move(parts));
   return result;
 }
 
-/// Whether hr-lr is solved by the joint Newton method, as far as the label graph decides it.
-bool suits_joint_newton(const HrOptions& options, const TrainingSet& data, const LeafSets& leaves) {
-  const LabelGraph& graph = leaves.tree.graph;
-  if (const auto pull = similarity_graph({options, "logistic", false}, *data.codec, graph)) {
-    SimilarityProblem problem;
-    problem.graph = &*pull;
-    problem.targets = leaves.candidates;
-    return margrove::suits_joint_newton(problem);
-  }
-  const std::vector<double> alpha(graph.num_nodes(), 1.0);
-  AdditiveProblem problem;
-  problem.graph = &graph;
-  problem.alpha = alpha;
-  problem.targets = leaves.candidates;
-  return margrove::suits_joint_newton(problem);
-}
-
-enum class Solver { joint_dual, joint_newton, alternating };
-
-/// The nodes' vectors over the columns, feature-major, and what the solver keeps: those of the
-/// inner nodes (joint dual) or the nodes' vectors twice (alternation) beside them; fourteen bytes a
-/// leaf and column and one per leaf and row before, four a leaf and column beside them (joint
-/// Newton); and the rows.
-std::uint64_t memory(const TrainingSet& data, const LeafSets& leaves, Solver solver) {
-  const LabelGraph& graph = leaves.tree.graph;
-  const std::uint64_t num_leaves = leaves.candidates.size();
-  const std::uint64_t num_nodes = graph.num_nodes();
-  const std::uint64_t columns = static_cast<std::uint64_t>(data.X.num_columns()) + 1;
-  const std::uint64_t rows = 24 * static_cast<std::uint64_t>(data.X.num_nonzeros());
-  const std::uint64_t result = 4 * columns * num_nodes;
-  switch (solver) {
-    case Solver::joint_dual:
-      return rows + result + 4 * columns * (num_nodes - graph.leaves().size());
-    case Solver::joint_newton:
-      return rows + std::max(num_leaves * (14 * columns + data.X.num_rows()),
-                             result + 4 * num_leaves * columns);
-    case Solver::alternating:
-      break;
-  }
-  return rows + 3 * result;
+Plan make_plan(const HrSvmOptions& options, const TrainingSet& data, Executor& executor,
+               RunControl& control) {
+  HrPlan plan = settle(options, data, control);
+  MemoryEstimate memory = memory_of(plan, executor.size());
+  return planned(std::move(memory), std::move(plan), train);
 }
 
 }  // namespace
 
 Method hr_svm() {
   Method method = make_method<HrSvmOptions>(
-      "hr-svm", "recursive regularisation: one-vs-rest classifiers pulled towards their relatives",
-      [](const HrSvmOptions& options, const TrainingSet& data, Executor& executor,
-         RunControl& control) {
-        return train({options, options.loss, options.solver == "joint"}, data, executor, control);
-      },
-      [](const HrSvmOptions& options, const TrainingSet& data) {
-        const bool joint = options.solver == "joint" && options.label_graph.empty();
-        return memory(data, leaves_of(options, data),
-                      joint ? Solver::joint_dual : Solver::alternating);
-      });
+      "recursive regularisation: one-vs-rest classifiers pulled towards their relatives",
+      make_plan);
   method.needs_hierarchy = true;
   method.hierarchy_substitute = "label_graph";
   return method;
 }
 
 Method hr_lr() {
-  Method method = make_method<HrOptions>(
-      "hr-lr", "recursive regularisation with logistic regression at the leaves",
-      [](const HrOptions& options, const TrainingSet& data, Executor& executor,
-         RunControl& control) {
-        return train({options, "logistic", false}, data, executor, control);
-      },
-      [](const HrOptions& options, const TrainingSet& data) {
-        const LeafSets leaves = leaves_of(options, data);
-        return memory(
-            data, leaves,
-            suits_joint_newton(options, data, leaves) ? Solver::joint_newton : Solver::alternating);
-      });
+  Method method = make_method<HrLrOptions>(
+      "recursive regularisation with logistic regression at the leaves",
+      [](const HrLrOptions& options, const TrainingSet& data, Executor& executor,
+         RunControl& control) { return make_plan(as_svm(options), data, executor, control); });
   method.needs_hierarchy = true;
   method.hierarchy_substitute = "label_graph";
   return method;

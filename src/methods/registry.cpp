@@ -7,7 +7,7 @@
 #include "model/kernel_predictor.hpp"
 #include "model/linear_predictor.hpp"
 #include "model/top_down_predictor.hpp"
-#include "outputs/structured_predictors.hpp"
+#include "outputs/registry.hpp"
 
 namespace margrove {
 namespace {
@@ -22,11 +22,19 @@ const std::vector<Method>& all_methods() {
 
 using Loader = std::unique_ptr<Predictor> (*)(const TensorMap&, std::uint32_t num_labels);
 const std::map<std::string, Loader, std::less<>> kPredictors{
-    {"linear", LinearPredictor::load},         {"top-down", TopDownPredictor::load},
-    {"kernel", KernelPredictor::load},         {"chain", ChainPredictor::load},
-    {"dependency", DependencyPredictor::load}, {"field", FieldPredictor::load},
-    {"node-sets", NodeSetPredictor::load},
+    {"linear", LinearPredictor::load},
+    {"top-down", TopDownPredictor::load},
+    {"kernel", KernelPredictor::load},
 };
+
+/// Null for a kind that is not known.
+Loader loader_of(const std::string& kind) {
+  if (const auto found = kPredictors.find(kind); found != kPredictors.end()) return found->second;
+  for (const OutputType& type : output_types()) {
+    if (type.kind == kind) return type.load;
+  }
+  return nullptr;
+}
 
 }  // namespace
 
@@ -44,10 +52,10 @@ const Method& find_method(std::string_view name) {
 
 std::unique_ptr<Predictor> load_predictor(const std::string& kind, const TensorMap& tensors,
                                           std::uint32_t num_labels) {
-  const auto found = kPredictors.find(kind);
-  tensors.check(found != kPredictors.end(), "the model is of kind '", kind,
+  const Loader load = loader_of(kind);
+  tensors.check(load != nullptr, "the model is of kind '", kind,
                 "', which this version of Margrove does not know");
-  return found->second(tensors, num_labels);
+  return load(tensors, num_labels);
 }
 
 }  // namespace margrove

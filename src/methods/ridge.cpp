@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "data/csr_operations.hpp"
+
 namespace margrove::detail {
 namespace {
 

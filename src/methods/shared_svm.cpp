@@ -1,6 +1,8 @@
 // shared-svm: the structured SVM over paths or label sets whose node weights are learned (NHSVM,
 // section 6).
 
+#include "hierarchy/graph_operations.hpp"
+#include "margrove/path_estimators.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
 #include "outputs/path/path_svm.hpp"
@@ -9,69 +11,67 @@
 namespace margrove {
 namespace {
 
-struct SharedSvmOptions : CommonOptions {
-  std::string task_loss = "zero-one";
-  double tolerance = 1e-3;
-  int max_rounds = 200;
-  int max_passes = 1000;
-  static auto fields() {
-    return std::tuple_cat(
-        CommonOptions::fields(),
-        std::tuple{
-            field(
-                "task_loss", &SharedSvmOptions::task_loss, Choices{{"zero-one", "hamming"}},
-                "what a wrong path costs: 1, or the number of nodes on one of the two paths only; "
-                "rows with several labels pay 1 for each wrong leaf"),
-            field("tolerance", &SharedSvmOptions::tolerance, positive,
-                  "relative duality gap of the joint problem at which training stops"),
-            field("max_rounds", &SharedSvmOptions::max_rounds, at_least(1),
-                  "changes of the node weights, at most"),
-            field("max_passes", &SharedSvmOptions::max_passes, at_least(1),
-                  "passes over the rows for one choice of node weights, at most"),
-        });
-  }
+struct SharedSvmPlan {
+  SharedNormSvmOptions solver;
+  double bias;
+  LeafSets leaves;
+  PlannedRows rows;
+  std::uint32_t num_known_labels;
 };
 
-TrainResult train(const SharedSvmOptions& options, const TrainingSet& data, Executor& executor,
-                  RunControl& control) {
-  const LeafSets leaves = without_common_roots(leaf_sets(data));
-  const SharedNormSvmOptions solver{.task_loss = options.task_loss,
-                                    .C = options.loss_weight(),
-                                    .tolerance = options.tolerance,
-                                    .max_rounds = options.max_rounds,
-                                    .max_passes = options.max_passes,
-                                    .seed = options.seed};
-  const CsrMatrix X = kept_rows_with_intercept(data.X, leaves.kept, options.bias);
-  const std::vector<double> row_weights = kept_weights(data.row_weights, leaves.kept);
+TrainResult train(const SharedSvmPlan& plan, Executor& executor, RunControl& control) {
+  const LeafSets& leaves = plan.leaves;
   const auto fit_to = [&](const auto& labels) {
-    return train_shared_norm_svm(X, labels, leaves.tree.graph, solver, executor, control,
-                                 row_weights);
+    return train_shared_norm_svm(plan.rows.X, labels, leaves.tree.graph, plan.solver, executor,
+                                 control, plan.rows.weights);
   };
   SharedNormSvmResult fit =
       leaves.sets.single_label() ? fit_to(leaf_of_row(leaves)) : fit_to(leaves.sets);
   TrainResult result;
   result.report = to_report(fit.fit);
   result.report.warnings = leaves.warnings;
-  auto parts = path_parts(leaves, std::move(fit.weights), options.bias,
-                          static_cast<std::uint32_t>(data.codec->size()));
+  auto parts = path_parts(leaves, std::move(fit.weights), plan.bias, plan.num_known_labels);
   parts.alpha = std::move(fit.alpha);
   result.predictor = std::make_unique<LinearPredictor>(std::move(parts));
   return result;
 }
 
-std::uint64_t memory(const SharedSvmOptions&, const TrainingSet& data) {
-  const LeafSets leaves = without_common_roots(leaf_sets(data));
-  const std::vector<double> alpha(leaves.tree.graph.num_nodes(), 1.0);
-  return 2 * path_svm_bytes(data.X, leaves.tree.graph, alpha) +
-         12 * static_cast<std::uint64_t>(data.X.num_nonzeros());  // X with the intercept
+/// Two models at a time: that of the last node weights, and the one that is solved or measured.
+MemoryEstimate memory_of(const SharedSvmPlan& plan, int num_threads) {
+  const LabelGraph& graph = plan.leaves.tree.graph;
+  const std::vector<double> alpha(graph.num_nodes(), 1.0);
+  const CsrView X = plan.rows.X;
+  MemoryEstimate memory = planned_rows_memory(plan.rows, plan.leaves.sets);
+  const MemoryEstimate one =
+      plan.leaves.sets.single_label()
+          ? path_svm_memory(X, graph, alpha, {}, {}, num_threads)
+          : label_set_svm_memory(X, plan.leaves.sets, graph, alpha, false, {}, num_threads);
+  memory.add(one.times(2));
+  return memory;
+}
+
+Plan plan_shared(const SharedSvmOptions& options, const TrainingSet& data, Executor& executor,
+                 RunControl&) {
+  SharedSvmPlan plan{.solver = {.task_loss = std::string(name_of(options.task_loss)),
+                                .C = loss_weight(options),
+                                .tolerance = options.tolerance,
+                                .max_rounds = options.max_rounds,
+                                .max_passes = options.max_passes,
+                                .seed = options.seed},
+                     .bias = options.bias,
+                     .leaves = without_common_roots(leaf_sets(data)),
+                     .rows = {},
+                     .num_known_labels = static_cast<std::uint32_t>(data.codec->size())};
+  plan.rows = planned_rows(data, plan.leaves.kept, options.bias);
+  MemoryEstimate memory = memory_of(plan, executor.size());
+  return planned(std::move(memory), std::move(plan), train);
 }
 
 }  // namespace
 
 Method shared_svm() {
   Method method = make_method<SharedSvmOptions>(
-      "shared-svm", "structured SVM with shared norm: node weights learned with the classifiers",
-      train, memory);
+      "structured SVM with shared norm: node weights learned with the classifiers", plan_shared);
   method.needs_hierarchy = true;
   return method;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "hierarchy/graph_operations.hpp"
 #include "linear/one_vs_rest.hpp"
 #include "methods/decision_tuning.hpp"
 #include "methods/linear_training.hpp"
@@ -12,28 +13,6 @@
 
 namespace margrove {
 namespace {
-
-struct TopDownOptions : CommonOptions, DecisionOptions {
-  double tolerance = 1e-3;
-  int max_passes = 1000;
-  std::string loss = "hinge";
-  int beam = 1;
-  static auto fields() {
-    return std::tuple_cat(
-        CommonOptions::fields(), DecisionOptions::fields(),
-        std::tuple{
-            field("tolerance", &TopDownOptions::tolerance, positive,
-                  "relative duality gap at which training of a node stops"),
-            field("max_passes", &TopDownOptions::max_passes, at_least(1),
-                  "passes over the rows of a node, at most"),
-            field("loss", &TopDownOptions::loss, Choices{{"hinge", "squared-hinge"}},
-                  "loss of each row's margin"),
-            field("beam", &TopDownOptions::beam, at_least(0),
-                  "paths to keep at each step down, those with the largest sums of "
-                  "log sigmoid(margin); 1: greedy, 0: all"),
-        });
-  }
-};
 
 /// The children of one node (or the roots, whose parent is nobody) that have data, and the rows
 /// below them.
@@ -137,7 +116,15 @@ struct FamilyFit {
   std::vector<Weight> weights;  // by feature, then node
 };
 
-FamilyFit fit_family(const TopDownOptions& options, const Family& family, const CsrView& X,
+OneVsRestOptions solver_of(const TopDownSvmOptions& options) {
+  return {.loss = options.loss,
+          .C = loss_weight(options),
+          .tolerance = options.tolerance,
+          .max_passes = options.max_passes,
+          .seed = options.seed};
+}
+
+FamilyFit fit_family(const TopDownSvmOptions& options, const Family& family, const CsrView& X,
                      std::span<const double> row_weights, Executor& executor, RunControl& control) {
   const NarrowRows rows = narrow(X, family.rows);
   const std::vector<double> weights = kept_weights(row_weights, family.rows);
@@ -146,12 +133,7 @@ FamilyFit fit_family(const TopDownOptions& options, const Family& family, const 
   FamilyFit result;
   result.fit =
       train_one_vs_rest(rows.X, family.sets, static_cast<std::uint32_t>(family.children.size()),
-                        {.loss = options.loss,
-                         .C = options.loss_weight(),
-                         .tolerance = options.tolerance,
-                         .max_passes = options.max_passes,
-                         .seed = options.seed},
-                        executor, control, extras);
+                        solver_of(options), executor, control, extras);
   const WeightMatrix& W = result.fit.weights;
   for (FeatureId j = 0; j < W.num_features(); ++j) {
     for (std::uint32_t k = 0; k < W.num_nodes(); ++k) {
@@ -195,7 +177,7 @@ WeightMatrix weights_of(std::vector<FamilyFit>& fits, std::uint32_t num_features
 }
 
 /// X has its intercept column; `sets` holds leaves of `graph`.
-Fit fit_rows(const TopDownOptions& options, const LabelGraph& graph, const CsrView& X,
+Fit fit_rows(const TopDownSvmOptions& options, const LabelGraph& graph, const CsrView& X,
              const LabelSets& sets, std::span<const double> row_weights, Executor& executor,
              RunControl& control) {
   constexpr std::size_t kManyRows = 4096;  // such a family is worth all threads
@@ -238,13 +220,17 @@ void require_tree(const TrainingSet& data) {
   }
 }
 
-TrainResult train(const TopDownOptions& options, const TrainingSet& data, Executor& executor,
-                  RunControl& control) {
-  require_tree(data);
-  const LeafSets leaves = leaf_sets(data);
+struct TopDownPlan {
+  TopDownSvmOptions options;
+  LeafSets leaves;
+  PlannedRows rows;
+  std::uint32_t num_known_labels;
+};
+
+TrainResult train(const TopDownPlan& plan, Executor& executor, RunControl& control) {
+  const LeafSets& leaves = plan.leaves;
   const LabelGraph& graph = leaves.tree.graph;
-  const CsrMatrix X = kept_rows_with_intercept(data.X, leaves.kept, options.bias);
-  const std::vector<double> row_weights = kept_weights(data.row_weights, leaves.kept);
+  const CsrView X = plan.rows.X;
   const auto predictor_of = [&](WeightMatrix weights, double bias, Decision decision) {
     LinearPredictor::Parts parts;
     parts.weights = std::move(weights);
@@ -252,48 +238,71 @@ TrainResult train(const TopDownOptions& options, const TrainingSet& data, Execut
     parts.graph = graph;
     parts.label_of_node = leaves.tree.label_of_node;
     parts.candidates = leaves.candidates;
-    parts.num_labels = static_cast<std::uint32_t>(data.codec->size());
+    parts.num_labels = plan.num_known_labels;
     parts.decision = std::move(decision);
-    return std::make_unique<TopDownPredictor>(std::move(parts), options.beam);
+    return std::make_unique<TopDownPredictor>(std::move(parts), plan.options.beam);
   };
   const auto fit_part = [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
-    Fit fit = fit_rows(options, graph, select_rows(X, rows), select_rows(leaves.sets, rows),
-                       kept_weights(row_weights, rows), executor, share);
+    Fit fit = fit_rows(plan.options, graph, select_rows(X, rows), select_rows(leaves.sets, rows),
+                       kept_weights(plan.rows.weights, rows), executor, share);
     return predictor_of(std::move(fit.weights), 0, {});
   };
-  Decision decision = tuned_decision(options, X, leaves.sets, leaves.tree.label_of_node,
-                                     options.seed, fit_part, executor, control);
-  Fit fit = fit_rows(options, graph, X, leaves.sets, row_weights, executor, control);
+  Decision decision = tuned_decision(decision_options(plan.options), X, leaves.sets,
+                                     leaves.tree.label_of_node, fit_part, executor, control);
+  Fit fit = fit_rows(plan.options, graph, X, leaves.sets, plan.rows.weights, executor, control);
   TrainResult result;
   result.report = std::move(fit.report);
   result.report.warnings = leaves.warnings;
-  result.predictor = predictor_of(std::move(fit.weights), options.bias, std::move(decision));
+  result.predictor = predictor_of(std::move(fit.weights), plan.options.bias, std::move(decision));
   return result;
 }
 
-/// The weights (a feature occurs in at most as many families as its rows have paths, and with few
-/// of the children for hinge), twice while they are put together, and the rows with the intercept
-/// and narrowed.
-std::uint64_t memory(const TopDownOptions&, const TrainingSet& data) {
-  const LeafSets leaves = leaf_sets(data);
-  const auto families = families_of(leaves.tree.graph, leaves.sets);
-  std::uint64_t weights = 0;
-  for (const Family& family : families) {
-    std::uint64_t nonzeros = family.rows.size();
-    for (const std::uint32_t row : family.rows) nonzeros += data.X.row(leaves.kept[row]).size();
-    const std::uint64_t features =
-        std::min<std::uint64_t>(nonzeros, std::uint64_t{data.X.num_columns()} + 1);
-    weights += features * family.children.size();
+/// The families' weights, and again while they are put together; the rows of the largest family,
+/// narrowed, and what its classifiers take.
+MemoryEstimate memory_of(const TopDownPlan& plan, int num_threads) {
+  const CsrView X = plan.rows.X;
+  const LeafSets& leaves = plan.leaves;
+  const OneVsRestOptions solver = solver_of(plan.options);
+  MemoryEstimate largest;
+  double weights = 0, members = 0;
+  for (const Family& family : families_of(leaves.tree.graph, leaves.sets)) {
+    const auto num_children = static_cast<std::uint32_t>(family.children.size());
+    const CsrMatrix rows = narrow(X, family.rows).X;
+    for (const double each : expected_nonzeros(rows, family.sets, num_children, solver.loss)) {
+      weights += each;
+    }
+    MemoryEstimate own = one_vs_rest_memory(rows, family.sets, num_children, solver, 1);
+    own.add("rows of a family", 8.0 * static_cast<double>(rows.view().num_nonzeros()) +
+                                    8.0 * static_cast<double>(X.num_columns()));
+    largest = larger_of(std::move(largest), std::move(own));
+    members += static_cast<double>(family.rows.size() + family.sets.num_labels_total());
   }
-  return 32 * weights + 36 * static_cast<std::uint64_t>(data.X.num_nonzeros());
+  MemoryEstimate training = largest.times(num_threads);
+  training.add("families", 12 * members);
+  const double dense = 4.0 * static_cast<double>(X.num_columns()) * leaves.tree.graph.num_nodes();
+  training.add("weights of the families", 2 * sizeof(Weight) * weights);
+  training.add("model", 8 * weights + std::min(8 * weights, dense));
+  MemoryEstimate memory = planned_rows_memory(plan.rows, leaves.sets);
+  memory.add(tuned_memory(decision_options(plan.options), X, leaves.sets,
+                          static_cast<std::uint32_t>(leaves.candidates.size()),
+                          std::move(training)));
+  return memory;
+}
+
+Plan make_plan(const TopDownSvmOptions& options, const TrainingSet& data, Executor& executor,
+               RunControl&) {
+  require_tree(data);
+  TopDownPlan plan{options, leaf_sets(data), {}, static_cast<std::uint32_t>(data.codec->size())};
+  plan.rows = planned_rows(data, plan.leaves.kept, options.bias);
+  MemoryEstimate memory = memory_of(plan, executor.size());
+  return planned(std::move(memory), std::move(plan), train);
 }
 
 }  // namespace
 
 Method top_down_svm() {
-  Method method = make_method<TopDownOptions>(
-      "top-down-svm", "one-vs-rest classifiers among the children of each node, from the top down",
-      train, memory);
+  Method method = make_method<TopDownSvmOptions>(
+      "one-vs-rest classifiers among the children of each node, from the top down", make_plan);
   method.needs_hierarchy = true;
   return method;
 }

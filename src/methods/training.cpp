@@ -168,20 +168,34 @@ PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
   return prepared;
 }
 
-void require_memory(const MethodRun& run, const TrainingSet& data, double limit_gigabytes) {
+void require_memory(const Plan& plan, const TrainingSet& data, double limit_gigabytes) {
   if (limit_gigabytes <= 0) return;
-  const double gigabytes = static_cast<double>(run.memory_estimate(data)) / 1e9;
+  const double gigabytes = static_cast<double>(plan.memory.total()) / 1e9;
   require(gigabytes <= limit_gigabytes, data.source, ": training would take about ", gigabytes,
           " GB, but must not take more than ", limit_gigabytes,
-          " GB; drop rare features (min_document_frequency) or raise memory_limit");
+          " GB; drop rare features (min_document_frequency) or raise memory_limit; the parts are ",
+          plan.memory.to_text());
 }
 
-Model train_model(const Method& method, MethodRun& run, const TrainingSet& data,
-                  const Preprocessing& preprocessing, Executor& executor, RunControl& control) {
+Plan plan_training(const Method& method, MethodRun& run, const TrainingSet& data,
+                   Executor& executor, RunControl& control) {
   require<InvalidOption>(data.hierarchy != nullptr || !needs_hierarchy(method, run.options()),
                          "method ", method.name, " needs a hierarchy, but none is given");
-  TrainResult result = run.train(data, executor, control);
-  Model model;
+  return run.plan(data, executor, control);
+}
+
+ModelParts train_model(const Method& method, MethodRun& run, const TrainingSet& data,
+                       const Preprocessing& preprocessing, Executor& executor,
+                       RunControl& control) {
+  return train_model(method, run, plan_training(method, run, data, executor, control), data,
+                     preprocessing, executor, control);
+}
+
+ModelParts train_model(const Method& method, MethodRun& run, const Plan& plan,
+                       const TrainingSet& data, const Preprocessing& preprocessing,
+                       Executor& executor, RunControl& control) {
+  TrainResult result = plan.train(executor, control);
+  ModelParts model;
   model.method = method.name;
   model.options = option_values(run.options());
   model.labels = data.codec != nullptr ? *data.codec : data.examples->codec();

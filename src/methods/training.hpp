@@ -88,13 +88,21 @@ struct PreparedRows {
 PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
                           const PreprocessingOptions& options);
 
-/// Throws InvalidInput naming estimate and limit if the run would take more than the limit (in
-/// units of 10^9 bytes; 0: none) beside the data that are already in memory.
-void require_memory(const MethodRun& run, const TrainingSet& data, double limit_gigabytes);
+/// Throws InvalidInput naming the estimate, its parts and the limit if training would take more
+/// than the limit (in units of 10^9 bytes; 0: none) beside the data that are already in memory.
+void require_memory(const Plan& plan, const TrainingSet& data, double limit_gigabytes);
 
-/// Trains and puts the model together. Throws InvalidOption if the method needs a hierarchy and
-/// there is none. `run` belongs to `method`.
-Model train_model(const Method& method, MethodRun& run, const TrainingSet& data,
-                  const Preprocessing& preprocessing, Executor& executor, RunControl& control);
+/// The plan of a run. Throws InvalidOption if the method needs a hierarchy and there is none, and
+/// as MethodRun::plan. `run` belongs to `method`.
+Plan plan_training(const Method& method, MethodRun& run, const TrainingSet& data,
+                   Executor& executor, RunControl& control);
+
+/// Carries the plan out and puts the model together.
+ModelParts train_model(const Method& method, MethodRun& run, const Plan& plan,
+                       const TrainingSet& data, const Preprocessing& preprocessing,
+                       Executor& executor, RunControl& control);
+/// Plans and trains.
+ModelParts train_model(const Method& method, MethodRun& run, const TrainingSet& data,
+                       const Preprocessing& preprocessing, Executor& executor, RunControl& control);
 
 }  // namespace margrove

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "hierarchy/graph_operations.hpp"
+
 namespace margrove {
 namespace {
 
@@ -17,19 +19,32 @@ struct Observation {
   LabelId label;
 };
 
+/// What the use of scores needs beside them: made once for each task.
+struct NoScratch {};
+
+/// Calls use(k, scores of row row_of(k), scratch) for each k < count, several at once.
+template <class Scratch = NoScratch, class RowOf, class Use>
+void for_scores_of(const RowPredictor& predictor, const CsrView& X, std::size_t count,
+                   Executor& executor, const RowOf& row_of, const Use& use) {
+  executor.for_ranges(count, kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
+    std::vector<float> scores(predictor.num_labels());
+    Scratch scratch;
+    for (std::size_t k = begin; k < end; ++k) {
+      const std::size_t i = row_of(k);
+      predictor.scores(X, i, i + 1, scores);
+      use(k, std::span<const float>(scores), scratch);
+    }
+  });
+}
+
 /// Calls use(k, scores of observations[k].row), several at once.
 template <class Use>
 void for_scores(const RowPredictor& predictor, const CsrView& X,
                 std::span<const Observation> observations, Executor& executor, const Use& use) {
-  executor.for_ranges(observations.size(), kRowsPerTask,
-                      [&](std::size_t begin, std::size_t end, int) {
-                        std::vector<float> scores(predictor.num_labels());
-                        for (std::size_t k = begin; k < end; ++k) {
-                          const std::size_t i = observations[k].row;
-                          predictor.scores(X, i, i + 1, scores);
-                          use(k, std::span<const float>(scores));
-                        }
-                      });
+  for_scores_of(
+      predictor, X, observations.size(), executor,
+      [&](std::size_t k) { return observations[k].row; },
+      [&](std::size_t k, std::span<const float> scores, NoScratch) { use(k, scores); });
 }
 
 /// Rows with one label that may be predicted.
@@ -129,6 +144,25 @@ void softmax(std::span<const float> scores, double temperature, std::span<double
   }
   if (sum == 0) return;
   for (double& p : probabilities) p /= sum;
+}
+
+void for_probabilities(const RowPredictor& predictor, double temperature,
+                       const HierarchyProbabilities* hierarchy, const CsrView& X,
+                       Executor& executor, const UseProbabilities& use) {
+  struct Scratch {
+    std::vector<double> labels, nodes;
+  };
+  for_scores_of<Scratch>(
+      predictor, X, X.num_rows(), executor, [](std::size_t k) { return k; },
+      [&](std::size_t i, std::span<const float> scores, Scratch& scratch) {
+        scratch.labels.resize(scores.size());
+        softmax(scores, temperature, scratch.labels);
+        if (hierarchy != nullptr) {
+          scratch.nodes.resize(scores.size());
+          hierarchy->node_probabilities(scratch.labels, scratch.nodes);
+        }
+        use(i, {scores, scratch.labels, scratch.nodes});
+      });
 }
 
 Calibration fit_calibration(const RowPredictor& predictor, const CsrView& X, const LabelSets& truth,

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "hierarchy/graph_operations.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/executor.hpp"
 #include "margrove/label_graph.hpp"
@@ -25,6 +26,8 @@ struct Calibration {
   double error_before = 0;
 };
 
+class HierarchyProbabilities;
+
 /// The temperature with the least negative log-likelihood. Rows that have not exactly one label, or
 /// one that is never predicted, are left out. Throws InvalidInput if fewer than two remain. Scores
 /// are computed anew in each of at most 50 steps, so that memory stays small. The same bits for any
@@ -34,6 +37,19 @@ Calibration fit_calibration(const RowPredictor& predictor, const CsrView& X, con
 
 /// Of scores of one row; 0 for labels that are never predicted (score -infinity).
 void softmax(std::span<const float> scores, double temperature, std::span<double> probabilities);
+
+/// What a model says of one row. Valid during the call that gets it.
+struct RowProbabilities {
+  std::span<const float> scores;   // one per label
+  std::span<const double> labels;  // of ending at each label
+  std::span<const double> nodes;   // of ending there or below; empty without a hierarchy
+};
+/// Calls use(i, probabilities of row i) for every row, for several of them at once. `hierarchy` may
+/// be null. For predictors that give each row one label.
+using UseProbabilities = std::function<void(std::size_t row, const RowProbabilities&)>;
+void for_probabilities(const RowPredictor& predictor, double temperature,
+                       const HierarchyProbabilities* hierarchy, const CsrView& X,
+                       Executor& executor, const UseProbabilities& use);
 
 /// Predictions of equal confidence in one bin.
 struct ReliabilityBin {

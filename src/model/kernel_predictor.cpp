@@ -109,13 +109,13 @@ void KernelPredictor::save(TensorMap& out) const {
   out.put_view<LabelId>("kernel.label_of_class", parts_.label_of_class);
 }
 
-std::unique_ptr<Predictor> KernelPredictor::load(const TensorMap& in, std::uint32_t num_labels) {
-  Parts parts;
-  KernelMachine& machine = parts.machine;
-  machine.support = load_support(in);
+namespace {
+
+// The network and the weights of its product nodes.
+void load_network(const TensorMap& in, KernelPredictor::Parts& parts) {
   try {
-    parts.network =
-        parse_network(in.text("kernel.network"), "kernel.network", machine.support.num_columns());
+    parts.network = parse_network(in.text("kernel.network"), "kernel.network",
+                                  parts.machine.support.num_columns());
   } catch (const InvalidInput& error) {
     in.fail(error.what());
   }
@@ -132,13 +132,17 @@ std::unique_ptr<Predictor> KernelPredictor::load(const TensorMap& in, std::uint3
     in.check(found != beta_of.end(), "kernel.products lacks '", parts.network.nodes()[v].name, "'");
     parts.beta.push_back(found->second);
   }
+}
+
+// The kernels in use, with what training fitted.
+void load_kernels(const TensorMap& in, const SumProductNetwork& network, KernelMachine& machine) {
   const auto kernel_names = in.get_strings("kernel.names");
   const auto widths = in.get<double>("kernel.widths", kernel_names.size());
   const auto factors = in.get<double>("kernel.factors", kernel_names.size());
   check_finite(in, "kernel.widths", widths, 0);
   check_finite(in, "kernel.factors", factors, 0);
   for (std::size_t k = 0; k < kernel_names.size(); ++k) {
-    const auto specs = parts.network.kernels();
+    const auto specs = network.kernels();
     const auto spec = std::find_if(specs.begin(), specs.end(), [&](const KernelSpec& each) {
       return each.name == kernel_names[k];
     });
@@ -156,6 +160,10 @@ std::unique_ptr<Predictor> KernelPredictor::load(const TensorMap& in, std::uint3
     }
     machine.kernels.push_back(std::move(kernel));
   }
+}
+
+// The classifiers over paths of these kernels.
+void load_classifiers(const TensorMap& in, KernelMachine& machine) {
   machine.paths = load_lists(in, machine.kernels.size());
   machine.weights = in.get<double>("kernel.paths.weights", machine.paths.size());
   machine.biases = in.get<double>("kernel.biases");
@@ -163,6 +171,17 @@ std::unique_ptr<Predictor> KernelPredictor::load(const TensorMap& in, std::uint3
   check_finite(in, "kernel.paths.weights", machine.weights, 0);
   check_finite(in, "kernel.biases", machine.biases, -std::numeric_limits<double>::infinity());
   check_finite(in, "kernel.u", machine.u, -std::numeric_limits<double>::infinity());
+}
+
+}  // namespace
+
+std::unique_ptr<Predictor> KernelPredictor::load(const TensorMap& in, std::uint32_t num_labels) {
+  Parts parts;
+  KernelMachine& machine = parts.machine;
+  machine.support = load_support(in);
+  load_network(in, parts);
+  load_kernels(in, parts.network, machine);
+  load_classifiers(in, machine);
   parts.num_labels = num_labels;
   parts.views = load_views(in);
   parts.label_of_class = in.get<LabelId>("kernel.label_of_class");

@@ -29,6 +29,8 @@ class KernelPredictor final : public RowPredictor {
   static std::unique_ptr<Predictor> load(const TensorMap& tensors, std::uint32_t num_labels);
 
   std::string_view kind() const override { return "kernel"; }
+  const KernelPredictor* kernels() const override { return this; }
+  bool gives_one_label() const override { return true; }
   void save(TensorMap& out) const override;
   std::vector<Fact> facts() const override;
   std::uint32_t num_features() const override { return parts_.machine.support.num_columns(); }

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "hierarchy/graph_operations.hpp"
 #include "model/tensor_parts.hpp"
 
 namespace margrove {
@@ -51,7 +52,7 @@ void check_parts(const LinearPredictor::Parts& parts) {
 
 LinearPredictor::LinearPredictor(Parts parts) : parts_(std::move(parts)) {
   check_parts(parts_);
-  parts_.weights = parts_.weights.compacted();
+  parts_.weights = std::move(parts_.weights).compacted();
   if (!parts_.graph.is_tree()) ancestors_ = ancestor_sets(parts_.graph);
   if (parts_.decision.uses_node_scores()) {
     label_sets_ = std::make_unique<const CandidateHierarchy>(parts_.graph, parts_.candidates,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "data/weight_matrix.hpp"
+#include "hierarchy/graph_operations.hpp"
 #include "margrove/label_graph.hpp"
 #include "model/decision.hpp"
 #include "model/label_set_decoder.hpp"
@@ -34,6 +35,8 @@ class LinearPredictor final : public RowPredictor {
   explicit LinearPredictor(Parts parts);
 
   std::string_view kind() const override { return "linear"; }
+  const LinearPredictor* linear() const override { return this; }
+  bool gives_one_label() const override { return !parts_.decision.several_labels(); }
   void save(TensorMap& out) const override;
   static std::unique_ptr<Predictor> load(const TensorMap& tensors, std::uint32_t num_labels);
   /// The same under the names of another kind that is made of such parts.

@@ -1,82 +1,45 @@
 #pragma once
-// The methods that can be trained, and how one is added: a .cpp file in src/model with
+// The methods that can be trained, and how one is added: its options in include/margrove
+// (linear_estimators.hpp shows how) and a .cpp file in src/methods with
 //
-//   struct HsvmOptions : CommonOptions {
-//     double tolerance = 1e-3;
-//     static auto fields() {
-//       return std::tuple_cat(CommonOptions::fields(), std::tuple{
-//           field("tolerance", &HsvmOptions::tolerance, positive, "relative duality gap to
-//           reach")});
-//     }
-//   };
-//   TrainResult train_hsvm(const HsvmOptions&, const TrainingSet&, Executor&, RunControl&);
-//   std::uint64_t hsvm_memory(const HsvmOptions&, const TrainingSet&);
-//   Method hsvm() {
-//     return make_method<HsvmOptions>("hsvm", "hierarchical SVM ...", train_hsvm, hsvm_memory);
-//   }
+//   Plan plan_hsvm(const HSvmOptions&, const TrainingSet&, Executor&, RunControl&);
+//   Method hsvm() { return make_method<HSvmOptions>("hierarchical SVM ...", plan_hsvm); }
 //
 // and its name in the list of src/methods/registry.cpp. The CLI, the Python package and the
 // reference page docs/options.md find it there.
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "margrove/common_options.hpp"
 #include "margrove/control.hpp"
 #include "margrove/executor.hpp"
+#include "margrove/model.hpp"
 #include "margrove/options.hpp"
-#include "model/predictor.hpp"
+#include "model/plan.hpp"
 #include "model/training_set.hpp"
 
 namespace margrove {
 
-/// How training ended. NaN stands for "not known". Kept in the model file, so nothing here may
-/// depend on the number of threads.
-struct FitReport {
-  Stop stop = Stop::converged;
-  int passes = 0;
-  double primal = std::numeric_limits<double>::quiet_NaN();  // objective at the weights returned
-  double dual = std::numeric_limits<double>::quiet_NaN();
-  double relative_gap = std::numeric_limits<double>::quiet_NaN();
-  struct Point {  // of the convergence curve, where the method keeps one
-    int pass;
-    double primal;
-    double dual;
-  };
-  std::vector<Point> curve;
-  std::vector<std::string> warnings;
-};
+/// C, or 1 / (2 lambda) where lambda is given.
+template <class Options>
+double loss_weight(const Options& options) {
+  return options.lambda > 0 ? 1 / (2 * options.lambda) : options.C;
+}
 
-struct TrainResult {
-  std::unique_ptr<Predictor> predictor;
-  FitReport report;
-  std::shared_ptr<const FitState> state;  // if the training set asked for it
-};
-
-/// Options that every linear method shares. Derive and join the tables with std::tuple_cat.
+/// The options of margrove/common_options.hpp, to derive from.
 struct CommonOptions {
   double C = 1.0;
   double lambda = 0;
   double bias = 1.0;
   std::uint64_t seed = 0;
-  static auto fields() {
-    return std::tuple{
-        field("C", &CommonOptions::C, positive,
-              "loss weight: the objective is the regulariser plus C times the sum of the losses"),
-        field("lambda", &CommonOptions::lambda, non_negative,
-              "regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used"),
-        field("bias", &CommonOptions::bias, non_negative,
-              "value of the appended constant feature, regularised like the others; 0: none"),
-        field("seed", &CommonOptions::seed, at_least(0), "seed of the random order of visits"),
-    };
-  }
-  /// C, or 1 / (2 lambda) where lambda is given.
-  double loss_weight() const { return lambda > 0 ? 1 / (2 * lambda) : C; }
+  static auto fields() { return detail::common_fields<CommonOptions>(); }
+  double loss_weight() const { return margrove::loss_weight(*this); }
 };
 
 /// One method with its options, ready to be set and trained.
@@ -85,12 +48,14 @@ class MethodRun {
   virtual ~MethodRun() = default;
   /// Refers to this object.
   virtual OptionTable& options() = 0;
-  /// Bytes that training will take beyond the training set, and the model; an upper estimate.
-  virtual std::uint64_t memory_estimate(const TrainingSet& data) const = 0;
-  /// Deterministic for given options, whatever executor.size() is, unless `control` stops it; then
-  /// the best weights so far come back with that Stop. Throws InvalidOption and InvalidInput.
-  virtual TrainResult train(const TrainingSet& data, Executor& executor,
-                            RunControl& control) const = 0;
+  /// Decides how to train on `data` with so many threads. Deterministic, whatever executor.size()
+  /// is but for the memory, unless `control` stops it. Throws InvalidOption and InvalidInput.
+  virtual Plan plan(const TrainingSet& data, Executor& executor, RunControl& control) const = 0;
+  /// Carries the plan out. Deterministic for given options, whatever executor.size() is, unless
+  /// `control` stops it; then the best weights so far come back with that Stop. Throws as plan().
+  TrainResult train(const TrainingSet& data, Executor& executor, RunControl& control) const {
+    return plan(data, executor, control).train(executor, control);
+  }
 };
 
 /// A method by name. Cheap to copy.
@@ -116,32 +81,28 @@ const std::vector<Method>& methods();
 /// Throws InvalidOption listing the names there are.
 const Method& find_method(std::string_view name);
 
-/// A method from an options struct (its fields() is the table) and two functions of it.
-template <class Options, class Train, class Memory>
-Method make_method(std::string name, std::string summary, Train train, Memory memory) {
+/// A method from an options struct (kMethod is its name and fields() its table) and the function
+/// that plans with it: Plan(const Options&, const TrainingSet&, Executor&, RunControl&). The plan
+/// must not refer to the options.
+template <class Options, class MakePlan>
+Method make_method(std::string summary, MakePlan make_plan) {
   class Run final : public MethodRun {
    public:
-    Run(Train train_function, Memory memory_function)
-        : table_(options_), train_(train_function), memory_(memory_function) {}
+    explicit Run(MakePlan plan_function) : table_(options_), make_plan_(plan_function) {}
     OptionTable& options() override { return table_; }
-    std::uint64_t memory_estimate(const TrainingSet& data) const override {
-      return memory_(options_, data);
-    }
-    TrainResult train(const TrainingSet& data, Executor& executor,
-                      RunControl& control) const override {
+    Plan plan(const TrainingSet& data, Executor& executor, RunControl& control) const override {
       table_.validate();
-      return train_(options_, data, executor, control);
+      return make_plan_(options_, data, executor, control);
     }
 
    private:
     Options options_;
     OptionTable table_;  // refers to options_
-    Train train_;
-    Memory memory_;
+    MakePlan make_plan_;
   };
-  return {std::move(name),
+  return {std::string(Options::kMethod),
           std::move(summary),
-          [train, memory] { return std::make_unique<Run>(train, memory); },
+          [make_plan] { return std::make_unique<Run>(make_plan); },
           /*needs_hierarchy=*/false,
           /*read_examples=*/{},
           /*hierarchy_substitute=*/{}};

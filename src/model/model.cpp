@@ -2,8 +2,8 @@
 
 namespace margrove {
 
-const RowPredictor& Model::rows() const {
-  const auto* rows = dynamic_cast<const RowPredictor*>(predictor.get());
+const RowPredictor& ModelParts::rows() const {
+  const RowPredictor* rows = predictor->rows();
   require(rows != nullptr, "model of method ", method, ": its examples are not rows of a matrix");
   return *rows;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A trained model: what all kinds have in common, around the predictor.
+// What a trained model consists of: what all kinds have in common, around the predictor.
 
 #include <memory>
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace margrove {
 
-struct Model {
+struct ModelParts {
   std::string method;
   OptionValues options;  // with which it was trained
   LabelCodec labels;     // in natural order
@@ -31,6 +31,8 @@ struct Model {
 
   /// The predictor of rows. Throws InvalidInput for a model of another kind.
   const RowPredictor& rows() const;
+  /// Of probabilities: the calibration's, or 1.
+  double temperature() const { return calibration ? calibration->temperature : 1.0; }
 };
 
 }  // namespace margrove

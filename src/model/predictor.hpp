@@ -16,14 +16,9 @@
 #include "margrove/csr_matrix.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/executor.hpp"
+#include "margrove/model.hpp"
 
 namespace margrove {
-
-/// A line that `margrove info` prints.
-struct Fact {
-  std::string name;
-  std::string value;
-};
 
 /// A named number of `margrove evaluate`.
 struct NamedValue {
@@ -31,10 +26,21 @@ struct NamedValue {
   double value;
 };
 
+class RowPredictor;
+class FilePredictor;
+class LinearPredictor;
+class KernelPredictor;
+
 /// The part of a model that turns examples into labels. Immutable, safe to use from many threads.
 class Predictor {
  public:
   virtual ~Predictor() = default;
+  /// This predictor, if its examples are rows of a matrix, or files of their own; otherwise null.
+  virtual const RowPredictor* rows() const { return nullptr; }
+  virtual const FilePredictor* files() const { return nullptr; }
+  /// This predictor, if it is one linear model, or one of kernels; otherwise null.
+  virtual const LinearPredictor* linear() const { return nullptr; }
+  virtual const KernelPredictor* kernels() const { return nullptr; }
   /// Under which the registry finds the loader: "linear", "chain", "kernel", ...
   virtual std::string_view kind() const = 0;
   /// Everything the loader of kind() needs. Metadata keys and tensor names begin with kind() and a
@@ -44,49 +50,13 @@ class Predictor {
   virtual std::vector<Fact> facts() const = 0;
 };
 
-/// The k best labels of each row, best first; rows may have fewer than k.
-struct RankedLabels {
-  std::vector<std::size_t> pointers{0};  // num_rows + 1
-  std::vector<LabelId> labels;
-  std::vector<float> scores;
-};
-
-/// score(x, y) taken apart: it is the sum of the nodes' scores, and a node's score is the sum of
-/// value * weight over its features, the intercept included.
-struct Explanation {
-  struct Contribution {
-    FeatureId feature;  // num_features(): the intercept
-    float value;        // x_j
-    float weight;       // W[j][node]
-    double score;       // value * weight
-  };
-  struct Node {
-    LabelId label;
-    bool is_spawned;  // the leaf that stands for an inner label itself
-    double score;
-    std::vector<Contribution> strongest;  // by |score|, largest first
-  };
-  /// Kernel machines have sources instead: the score is the sum of theirs, and a source's score is
-  /// the sum over its paths of weight * sum_i u_i (product of kernels)(x_i, x).
-  struct Path {
-    std::string name;  // "a * b" for the product of kernels a and b
-    double weight;     // of the path
-    double score;
-  };
-  struct Source {
-    std::string name;  // the columns that its kernels read, or the views; "(intercept)"
-    double score;
-    std::vector<Path> strongest;  // by |score|, largest first
-  };
-  LabelId label = 0;
-  double score = 0;
-  std::vector<Node> nodes;      // from the root down
-  std::vector<Source> sources;  // by |score|, largest first; the intercept last
-};
-
-/// A model whose examples are rows of a matrix. Label ids are those of Model::labels.
+/// A model whose examples are rows of a matrix. Label ids are those of ModelParts::labels.
 class RowPredictor : public Predictor {
  public:
+  const RowPredictor* rows() const final { return this; }
+  /// Whether each row gets one label, no more and no less, so that it has probabilities
+  /// (model/calibration.hpp).
+  virtual bool gives_one_label() const { return false; }
   /// Columns of X, without the intercept; further ones count as unknown and are ignored.
   virtual std::uint32_t num_features() const = 0;
   virtual std::uint32_t num_labels() const = 0;
@@ -116,6 +86,7 @@ LabelSets collect_sets(
 /// A model whose examples are not rows (sentences, ...): it reads its own files.
 class FilePredictor : public Predictor {
  public:
+  const FilePredictor* files() const final { return this; }
   /// The predictions of the examples in `path`, one text a line or whatever the format asks for.
   virtual std::string predict_file(const std::string& path, Executor& executor,
                                    RunControl& control) const = 0;

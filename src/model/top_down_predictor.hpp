@@ -21,6 +21,7 @@ class TopDownPredictor final : public RowPredictor {
   TopDownPredictor(LinearPredictor::Parts parts, int beam);
 
   std::string_view kind() const override { return "top-down"; }
+  bool gives_one_label() const override { return linear_.gives_one_label(); }
   void save(TensorMap& out) const override;
   static std::unique_ptr<Predictor> load(const TensorMap& tensors, std::uint32_t num_labels);
   std::vector<Fact> facts() const override;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "data/natural_order.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {

@@ -1,10 +1,12 @@
 #pragma once
 // What a method is trained on.
 
+#include <any>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fit_state.hpp"
@@ -14,13 +16,26 @@
 
 namespace margrove {
 
-/// Examples that are not rows: a method that takes such ones derives its own class and casts.
+/// Examples that are not rows, held in the type that their reader gave them.
 class Examples {
  public:
-  virtual ~Examples() = default;
-  virtual std::size_t size() const = 0;
-  /// What Model::labels will be.
-  virtual const LabelCodec& codec() const = 0;
+  /// corpus.labels(): what ModelParts::labels will be.
+  template <class Corpus>
+  explicit Examples(Corpus corpus)
+      : size_(corpus.size()), codec_(corpus.labels()), corpus_(std::move(corpus)) {}
+
+  std::size_t size() const { return size_; }
+  const LabelCodec& codec() const { return codec_; }
+  /// Null where the reader gave another type.
+  template <class Corpus>
+  const Corpus* get_if() const {
+    return std::any_cast<Corpus>(&corpus_);
+  }
+
+ private:
+  std::size_t size_;
+  LabelCodec codec_;
+  std::any corpus_;
 };
 
 /// Rows, their labels and the structure of the labels, checked and preprocessed. Refers to arrays

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/simd.hpp"
+#include "data/csr_operations.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {

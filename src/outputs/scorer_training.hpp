@@ -21,7 +21,7 @@ struct ScorerProblem {
 
 /// The dual variables, which belong to the rows and their labels.
 template <class Labelling>
-struct BcfwFitState final : FitState {
+struct BcfwFitState {
   ScorerProblem problem;
   std::vector<Labelling> truths;
   double C = 0;
@@ -29,7 +29,7 @@ struct BcfwFitState final : FitState {
 };
 
 /// The sums over the steps so far, for rows with the same features.
-struct SgdFitState final : FitState {
+struct SgdFitState {
   ScorerProblem problem;
   SgdState sums;
 };
@@ -88,7 +88,7 @@ PathSvmResult train_by_sgd(const Model& model, Psi psi, Search search, const Sco
   options.seed = given.bcfw.seed;
   PathSvmResult result;
   Sgd run(model, psi, search, options, given.executor, given.control, given.row_weights);
-  if (const auto* start = dynamic_cast<const SgdFitState*>(given.continuation.start)) {
+  if (const auto* start = given.continuation.start_as<SgdFitState>()) {
     require(start->problem == given.problem,
             "sgd: the run to go on from had another hierarchy, other node weights or another loss");
     run.resume(start->sums);
@@ -105,10 +105,7 @@ PathSvmResult train_by_sgd(const Model& model, Psi psi, Search search, const Sco
   }
   result.weights = model.scorer().node_weights({w, 1.0}, given.num_features);
   if (given.continuation.keep) {
-    auto state = std::make_shared<SgdFitState>();
-    state->problem = given.problem;
-    state->sums = run.state();
-    result.state = std::move(state);
+    result.state = std::make_shared<FitState>(SgdFitState{given.problem, run.state()});
   }
   return result;
 }
@@ -119,19 +116,15 @@ PathSvmResult train_by_bcfw(const Model& model, Psi psi, Search search, const Sc
   PathSvmResult result;
   Bcfw run(model, psi, search, given.bcfw, given.executor, given.control, given.row_weights);
   // Duals of other rows or labels say nothing here: the run then starts at zero.
-  const auto* start = dynamic_cast<const State*>(given.continuation.start);
+  const auto* start = given.continuation.start_as<State>();
   if (start != nullptr && start->problem == given.problem && start->truths == truths_of(model)) {
     run.warm_start(start->active, given.bcfw.C / start->C);
   }
   result.fit = run.run();
   result.weights = model.scorer().node_weights({run.weights(), 1.0}, given.num_features);
   if (given.continuation.keep) {
-    auto state = std::make_shared<State>();
-    state->problem = given.problem;
-    state->truths = truths_of(model);
-    state->C = given.bcfw.C;
-    state->active = run.take_active();
-    result.state = std::move(state);
+    result.state = std::make_shared<FitState>(
+        State{given.problem, truths_of(model), given.bcfw.C, run.take_active()});
   }
   return result;
 }

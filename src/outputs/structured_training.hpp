@@ -8,8 +8,10 @@
 #include "outputs/structured.hpp"
 #include "structured/any_search.hpp"
 #include "structured/bcfw.hpp"
+#include "structured/criteria.hpp"
 #include "structured/cutting_plane.hpp"
 #include "structured/sgd.hpp"
+#include "structured/surrogate.hpp"
 
 namespace margrove {
 
@@ -21,12 +23,6 @@ inline Criteria criteria_of(const StructuredOptions& options) {
 inline void require_hamming(const StructuredOptions& options) {
   require<InvalidOption>(criteria_of(options) == Criteria::hamming, "option surrogate is '",
                          options.surrogate, "', which model ", options.model, " does not offer");
-}
-
-inline void require_exact(const StructuredOptions& options) {
-  require<InvalidOption>(options.inference == "exact", "option inference is '", options.inference,
-                         "', which model ", options.model,
-                         " does not offer; multilabel-field does");
 }
 
 /// Subgradients of labellings that miss the maximum by this share are as good as any. Nor does

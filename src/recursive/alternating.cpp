@@ -10,6 +10,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "data/csr_operations.hpp"
+#include "hierarchy/graph_operations.hpp"
 #include "linear/binary_linear.hpp"
 #include "linear/point_loss.hpp"
 #include "linear/used_columns.hpp"
@@ -290,7 +292,7 @@ class AlternatingDescent {
         options_(options),
         executor_(executor),
         control_(control),
-        kind_(point_loss_from_string(options.loss)),
+        kind_(options.loss),
         squared_norms_(squared_norms(X_)),
         target_of_(shared.num_nodes, kNone),
         positives_(detail::rows_of_targets(shared.labels, shared.targets, shared.num_nodes,
@@ -386,7 +388,7 @@ class AlternatingDescent {
             static_cast<float>(v[j]);
       }
     }
-    return W.compacted();
+    return std::move(W).compacted();
   }
 
   // The leaves are solved loosely while their neighbours still move.

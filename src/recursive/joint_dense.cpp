@@ -22,6 +22,7 @@
 #include <cmath>
 #include <limits>
 
+#include "data/csr_operations.hpp"
 #include "linear/point_loss.hpp"
 #include "linear/smoothed_hinge.hpp"
 #include "linear/used_columns.hpp"
@@ -67,7 +68,7 @@ class JointDense {
       : options_(options),
         problem_(problem),
         graph_(*problem.graph),
-        hinge_(options.loss == "hinge"),
+        hinge_(options.loss == PointLossKind::hinge),
         executor_(executor),
         used_(problem.X),
         X_(used_.view()),
@@ -456,7 +457,7 @@ class JointDense {
         out[n] = static_cast<float>(problem_.alpha[n] * sums[n][static_cast<Eigen::Index>(j)]);
       }
     }
-    return W.compacted();
+    return std::move(W).compacted();
   }
 
   const JointDualOptions& options_;

@@ -30,6 +30,7 @@
 #include <cmath>
 
 #include "base/random.hpp"
+#include "data/csr_operations.hpp"
 #include "linear/point_loss.hpp"
 #include "margrove/errors.hpp"
 #include "recursive/joint_dense.hpp"
@@ -442,7 +443,7 @@ RecursiveFit train_joint_dual(const AdditiveProblem& problem, const JointDualOpt
     // A tight tolerance on the hinge can be out of reach of its float32 scores.
     if (fit.stop != Stop::converged || fit.relative_gap() <= options.tolerance) return fit;
   }
-  if (options.loss == "hinge") {
+  if (options.loss == PointLossKind::hinge) {
     return JointDescent<HingeLoss>(problem, options, executor, control).run();
   }
   return JointDescent<SquaredHingeLoss>(problem, options, executor, control).run();

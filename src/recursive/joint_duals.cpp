@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "data/csr_operations.hpp"
+
 namespace margrove::detail {
 namespace {
 

@@ -444,7 +444,7 @@ class JointNewton {
       }
     });
     std::vector<float>().swap(z_);
-    return W.compacted();
+    return std::move(W).compacted();
   }
 
   const JointNewtonOptions& options_;

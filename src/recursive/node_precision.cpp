@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 
+#include "hierarchy/graph_operations.hpp"
 #include "margrove/errors.hpp"
 #include "recursive/leaf_paths.hpp"
 

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "base/memory_estimate.hpp"
 #include "data/weight_matrix.hpp"
 #include "margrove/control.hpp"
 #include "margrove/csr_matrix.hpp"
@@ -14,6 +14,7 @@
 #include "margrove/executor.hpp"
 #include "margrove/label_graph.hpp"
 #include "margrove/options.hpp"
+#include "margrove/point_loss_kind.hpp"
 
 namespace margrove {
 
@@ -29,14 +30,14 @@ struct AdditiveProblem {
 };
 
 struct JointDualOptions {
-  std::string loss = "hinge";
+  PointLossKind loss = PointLossKind::hinge;
   double C = 1.0;
   double tolerance = 1e-3;
   int max_passes = 1000;
   std::uint64_t seed = 0;
   static auto fields() {
     return std::tuple{
-        field("loss", &JointDualOptions::loss, Choices{{"hinge", "squared-hinge"}},
+        field("loss", &JointDualOptions::loss, {PointLossKind::hinge, PointLossKind::squared_hinge},
               "loss of each row's margin"),
         field("C", &JointDualOptions::C, positive, "weight of the loss against the regulariser"),
         field("tolerance", &JointDualOptions::tolerance, positive,
@@ -125,15 +126,14 @@ bool suits_joint_newton(const AdditiveProblem& problem);
 bool suits_joint_newton(const SimilarityProblem& problem);
 
 struct AlternatingOptions {
-  std::string loss = "logistic";
+  PointLossKind loss = PointLossKind::logistic;
   double C = 1.0;
   double tolerance = 1e-4;
   int max_passes = 200;
   std::uint64_t seed = 0;
   static auto fields() {
     return std::tuple{
-        field("loss", &AlternatingOptions::loss, Choices{{"hinge", "squared-hinge", "logistic"}},
-              "loss of each row's margin"),
+        field("loss", &AlternatingOptions::loss, "loss of each row's margin"),
         field("C", &AlternatingOptions::C, positive, "weight of the loss against the regulariser"),
         field("tolerance", &AlternatingOptions::tolerance, positive,
               "relative change of the objective over one pass at which training ends"),
@@ -164,5 +164,13 @@ AlternatingFit train_alternating(const AdditiveProblem& problem, const Alternati
 AlternatingFit train_alternating(const SimilarityProblem& problem,
                                  const AlternatingOptions& options, Executor& executor,
                                  RunControl& control);
+
+// What each will take beside X, the weights returned included.
+MemoryEstimate joint_dual_memory(const AdditiveProblem& problem, const JointDualOptions& options,
+                                 int num_threads);
+MemoryEstimate joint_newton_memory(const CsrView& X, std::size_t num_targets, std::size_t num_nodes,
+                                   int num_threads);
+MemoryEstimate alternating_memory(const CsrView& X, std::size_t num_targets, std::size_t num_nodes,
+                                  PointLossKind loss, int num_threads);
 
 }  // namespace margrove

@@ -1,16 +1,14 @@
 #pragma once
-// The labellings in play of one example of a structured SVM, and which join them.
+// The labellings in play of one example of a structured SVM.
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "margrove/surrogate.hpp"
 #include "structured/oracle.hpp"
+#include "structured/surrogate.hpp"
 
 namespace margrove {
 
@@ -97,68 +95,5 @@ struct ActiveSet {
     products.resize(at);
   }
 };
-
-/// Steps (SteppingOracle) from the labelling with the largest weight, the true one among them.
-template <SteppingOracle O>
-std::vector<typename O::Labelling> steps_from_heaviest(const O& oracle,
-                                                       const ActiveSet<typename O::Labelling>& set,
-                                                       const typename O::Labelling& truth,
-                                                       double budget) {
-  double weight = budget - std::accumulate(set.duals.begin(), set.duals.end(), 0.0);
-  const typename O::Labelling* from = &truth;
-  for (std::size_t k = 0; k < set.size(); ++k) {
-    if (set.duals[k] <= weight) continue;
-    weight = set.duals[k];
-    from = &set.labellings[k];
-  }
-  std::vector<typename O::Labelling> steps;
-  oracle.steps(1.0, 1.0, *from, weight, steps);
-  return steps;
-}
-
-/// Where the dual of example i would gain most from single changes: for each labelling with weight
-/// (the true one, too) its best neighbour y', and of these the kMaxNeighbours with the largest
-/// weight times rise in psi. Moves of weight between two neighbours are moves of one part's
-/// marginal probability; the oracle's answers, which change many parts at once, are slow to compose
-/// them.
-template <NeighbourOracle O, AffineSurrogate Psi>
-std::vector<Candidate<typename O::Labelling>> best_neighbours(
-    const O& oracle, const Psi& psi, const ActiveSet<typename O::Labelling>& set,
-    const typename O::Labelling& truth, double budget) {
-  using Labelling = typename O::Labelling;
-  constexpr std::size_t kMaxNeighbours = 3;
-  struct Proposal {
-    double gain;
-    const Labelling* y;
-    std::size_t part;
-    Place place;
-  };
-  std::vector<Proposal> proposals;
-  std::vector<Place> places;
-  const auto look = [&](const Labelling& y, double value, double dual) {
-    if (!(dual > 0)) return;
-    oracle.neighbours(y, places);
-    Proposal best{1e-9 * dual * (1 + std::abs(value)), nullptr, 0, {}};
-    for (std::size_t part = 0; part < places.size(); ++part) {
-      const double gain = dual * (psi.value(places[part].m, places[part].g) - value);
-      if (gain > best.gain) best = {gain, &y, part, places[part]};
-    }
-    if (best.y != nullptr) proposals.push_back(best);
-  };
-  for (std::size_t k = 0; k < set.size(); ++k) {
-    if (!(set.duals[k] > 0)) continue;
-    const auto place = oracle.evaluate(set.labellings[k]);
-    look(set.labellings[k], psi.value(place.m, place.g), set.duals[k]);
-  }
-  look(truth, 0.0, budget - std::accumulate(set.duals.begin(), set.duals.end(), 0.0));
-  std::stable_sort(proposals.begin(), proposals.end(),
-                   [](const Proposal& a, const Proposal& b) { return a.gain > b.gain; });
-  if (proposals.size() > kMaxNeighbours) proposals.resize(kMaxNeighbours);
-  std::vector<Candidate<Labelling>> best;
-  for (const auto& [gain, y, part, place] : proposals) {
-    best.push_back({oracle.neighbour(*y, part), place.m, place.g, place.constant});
-  }
-  return best;
-}
 
 }  // namespace margrove

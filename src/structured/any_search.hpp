@@ -11,6 +11,7 @@
 #include "structured/convex_hull.hpp"
 #include "structured/product_searches.hpp"
 #include "structured/search.hpp"
+#include "structured/surrogate.hpp"
 
 namespace margrove {
 

@@ -1,5 +1,6 @@
 #pragma once
-// What a block solver knows of the duality gap of each example, and who may sit out a pass.
+// What a block solver knows of the duality gap of each example, and which examples passes leave
+// out (shrinking).
 
 #include <algorithm>
 #include <cstdint>
@@ -9,43 +10,46 @@
 
 namespace margrove {
 
-/// Gaps of blocks when they were last looked at: `known`, by the labellings at hand, and `open`,
-/// what searches left undecided beyond that. Examples with small gaps sleep for a number of passes
-/// that doubles each time.
+/// Gaps of blocks when they were last looked at: an estimate by the labellings at hand, and what
+/// searches left unproven beyond that. The two together bound the gap. An example with a small gap
+/// is shrunk: left out of a number of passes that doubles each time.
 class BlockGaps {
  public:
   explicit BlockGaps(std::size_t num_examples)
-      : known_(num_examples, std::numeric_limits<double>::infinity()),
-        open_(num_examples, 0.0),
-        sleep_(num_examples, 0),
-        nap_(num_examples, 0) {}
+      : estimate_(num_examples, std::numeric_limits<double>::infinity()),
+        unproven_(num_examples, 0.0),
+        passes_left_out_(num_examples, 0),
+        shrunk_for_(num_examples, 0) {}
 
-  void record(std::size_t i, double known, double open) {
-    known_[i] = known;
-    open_[i] = open;
+  void record(std::size_t i, double estimate, double unproven) {
+    estimate_[i] = estimate;
+    unproven_[i] = unproven;
   }
-  /// Infinite until each example has been looked at.
-  double known() const { return std::accumulate(known_.begin(), known_.end(), 0.0); }
-  double open() const { return std::accumulate(open_.begin(), open_.end(), 0.0); }
+  // Of all examples; infinite until each has been looked at.
+  double gap_estimate() const { return std::accumulate(estimate_.begin(), estimate_.end(), 0.0); }
+  double unproven_gap() const { return std::accumulate(unproven_.begin(), unproven_.end(), 0.0); }
+  double gap_bound() const { return gap_estimate() + unproven_gap(); }
 
-  /// Lets the example sleep if its gap, or the known part of it, is at most `most`.
-  void rest(std::size_t i, double most, bool known_only) {
-    const double gap = known_only ? known_[i] : known_[i] + open_[i];
-    nap_[i] = gap <= most ? static_cast<std::uint8_t>(std::min(kMaxNap, 2 * nap_[i] + 1)) : 0;
-    sleep_[i] = nap_[i];
+  /// Shrinks the example if its gap, or only the estimate of it, is at most `limit`.
+  void shrink(std::size_t i, double limit, bool by_estimate) {
+    const double gap = by_estimate ? estimate_[i] : estimate_[i] + unproven_[i];
+    shrunk_for_[i] =
+        gap <= limit ? static_cast<std::uint8_t>(std::min(kMaxPasses, 2 * shrunk_for_[i] + 1)) : 0;
+    passes_left_out_[i] = shrunk_for_[i];
   }
-  bool asleep(std::size_t i) const { return sleep_[i] > 0; }
-  /// One pass closer to waking up; true if that was asleep.
-  bool sleeps_on(std::size_t i) { return sleep_[i] > 0 && sleep_[i]-- > 0; }
-  void wake_all() {
-    std::fill(sleep_.begin(), sleep_.end(), std::uint8_t{0});
-    std::fill(nap_.begin(), nap_.end(), std::uint8_t{0});
+  bool is_shrunk(std::size_t i) const { return passes_left_out_[i] > 0; }
+  /// Whether the pass that begins leaves the example out.
+  bool skips_pass(std::size_t i) { return passes_left_out_[i] > 0 && passes_left_out_[i]-- > 0; }
+  void unshrink_all() {
+    std::fill(passes_left_out_.begin(), passes_left_out_.end(), std::uint8_t{0});
+    std::fill(shrunk_for_.begin(), shrunk_for_.end(), std::uint8_t{0});
   }
 
  private:
-  static constexpr int kMaxNap = 8;  // passes that a solved example may sit out
-  std::vector<double> known_, open_;
-  std::vector<std::uint8_t> sleep_, nap_;  // passes left to sit out, and how many at the last time
+  static constexpr int kMaxPasses = 8;  // that a solved example may be left out of
+  std::vector<double> estimate_, unproven_;
+  std::vector<std::uint8_t> passes_left_out_;  // still to come
+  std::vector<std::uint8_t> shrunk_for_;       // passes, when it was shrunk last; 0: it was not
 };
 
 }  // namespace margrove

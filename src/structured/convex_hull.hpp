@@ -20,6 +20,7 @@
 #include "margrove/surrogates.hpp"
 #include "structured/plane.hpp"
 #include "structured/search.hpp"
+#include "structured/surrogate.hpp"
 
 namespace margrove {
 

@@ -23,11 +23,11 @@
 #include "margrove/errors.hpp"
 #include "margrove/executor.hpp"
 #include "margrove/options.hpp"
-#include "margrove/surrogate.hpp"
 #include "structured/oracle.hpp"
 #include "structured/search.hpp"
 #include "structured/simplex_block.hpp"
 #include "structured/structured_fit.hpp"
+#include "structured/surrogate.hpp"
 
 namespace margrove {
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "margrove/surrogates.hpp"
+#include "structured/surrogate.hpp"
 
 namespace margrove {
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "margrove/surrogate.hpp"
 #include "structured/oracle.hpp"
+#include "structured/surrogate.hpp"
 
 namespace margrove {
 
@@ -69,7 +69,7 @@ struct MarginSearch {
   SearchResult<typename O::Labelling> operator()(const O& oracle, const MarginRescaling& psi,
                                                  LabelCache<typename O::Labelling>&,
                                                  const SearchGoal& goal) const {
-    auto found = oracle.good_argmax(1.0, 1.0, goal);
+    auto found = oracle.approximate_argmax(1.0, 1.0, goal);
     auto result = or_truth(oracle, psi, std::move(found.candidate));
     result.upper_bound = std::max(found.bound, result.value);
     return result;

@@ -2,28 +2,13 @@
 // What the solvers of structured SVMs report and share.
 
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
-#include "margrove/control.hpp"
+#include "margrove/structured.hpp"
 #include "structured/oracle.hpp"
 
 namespace margrove {
-
-/// How a structured solver ended. NaN stands for "not known".
-struct StructuredFit {
-  // Of the weights returned, or a bound on it where searches end at a goal.
-  double primal = std::numeric_limits<double>::quiet_NaN();
-  double dual = std::numeric_limits<double>::quiet_NaN();
-  double relative_gap = std::numeric_limits<double>::quiet_NaN();  // (primal - dual) / primal
-  // The primal is at most `primal`; false: not every search was exact, or time was out before all
-  // examples had been searched, and `primal` is what the last passes, or searches, suggest.
-  bool certified = false;
-  int passes = 0;
-  std::int64_t oracle_calls = 0;
-  Stop stop = Stop::pass_limit;
-};
 
 /// Labellings of one example with weights >= 0, together at most the example's budget.
 template <class Labelling>

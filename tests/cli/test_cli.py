@@ -565,29 +565,74 @@ class ExitCodes(CliTest):
         self.assertIn("out of memory", err)
         self.assertFalse(os.path.exists(self.path("model")))
 
-    def test_130_when_interrupted_and_nothing_is_written(self) -> None:
+    def test_130_when_interrupted_or_terminated_and_nothing_is_written(self) -> None:
         self.write("hard", rows(3000, 3))
         before = sorted(os.listdir(self.directory.name))
-        running = subprocess.Popen(
-            [MARGROVE, "train", "--method", "nhsvm", "--hierarchy", "tree", "--tolerance", "1e-14",
-             "--max-passes", "100000000", "--C", "1e6", "hard", "model"],
-            cwd=self.directory.name,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+        for sent in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(sent.name):
+                running = subprocess.Popen(
+                    [MARGROVE, "train", "--method", "nhsvm", "--hierarchy", "tree", "--tolerance",
+                     "1e-14", "--max-passes", "100000000", "--C", "1e6", "hard", "model"],
+                    cwd=self.directory.name,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )  # fmt: skip
+                assert running.stderr is not None
+                line = running.stderr.readline()
+                while "training takes about" not in line:
+                    line = running.stderr.readline()
+                    self.assertNotEqual(line, "")
+                time.sleep(0.2)
+                running.send_signal(sent)
+                out, err = running.communicate(timeout=60)
+                self.assertEqual(running.returncode, 130, err)
+                self.assertIn("interrupted; nothing was written", err)
+                self.assertEqual(out, "")
+                self.assertEqual(sorted(os.listdir(self.directory.name)), before)
+
+
+class Accidents(CliTest):
+    """What goes wrong around the program must lose nothing."""
+
+    def test_standard_error_that_cannot_be_written_loses_no_model(self) -> None:
+        command = [MARGROVE, "train", "--method", "nhsvm", "--hierarchy", "tree", "train", "model"]
+        self.train(model="expected")
+        for name, full in (("full", "/dev/full"), ("closed", None)):
+            with self.subTest(name):
+                if full is None:
+                    done = subprocess.run(
+                        ["/bin/sh", "-c", 'exec "$@" 2>&-', "sh", *command],
+                        cwd=self.directory.name, stdout=subprocess.PIPE, check=False,
+                    )  # fmt: skip
+                else:
+                    with open(full, "wb") as broken:
+                        done = subprocess.run(
+                            command, cwd=self.directory.name, stdout=subprocess.PIPE,
+                            stderr=broken, check=False,
+                        )  # fmt: skip
+                self.assertEqual(done.returncode, 0)
+                self.assertEqual(self.read("model"), self.read("expected"))
+
+    def test_a_model_that_could_not_be_read_takes_no_place(self) -> None:
+        self.train()
+        before = self.read("model")
+        self.write("huge", "dog 1:3e38\ncat 1:-3e38 2:3e38\ndog 2:-3e38\n")
+        self.run_program(
+            "train", "--method", "flat-lr", "--C", "1e300",
+            "huge", "model", code=3,
         )  # fmt: skip
-        assert running.stderr is not None
-        line = running.stderr.readline()
-        while "training takes about" not in line:
-            line = running.stderr.readline()
-            self.assertNotEqual(line, "")
-        time.sleep(0.2)
-        running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
-        self.assertEqual(running.returncode, 130, err)
-        self.assertIn("interrupted; nothing was written", err)
-        self.assertEqual(out, "")
-        self.assertEqual(sorted(os.listdir(self.directory.name)), before)
+        self.assertEqual(self.read("model"), before)
+        self.assertEqual([name for name in os.listdir(self.directory.name) if ".tmp-" in name], [])
+
+    def test_kernel_models_of_rows_without_features_predict_rows_with_some(self) -> None:
+        self.write("empty", "a \nb \na \nb \n")
+        self.write("full", "a 1:1 2:2\nb 3:1\n")
+        for method in ("average-mkl", "lp-mkl", "simple-mkl"):
+            with self.subTest(method):
+                self.run_program("train", "--method", method, "empty", "model")
+                out, _ = self.run_program("predict", "model", "full")
+                self.assertEqual(len(out.splitlines()), 2)
 
 
 class Messages(CliTest):

@@ -1,6 +1,6 @@
 // Any bytes give sound sentences or an error that names the file.
-#include "data/conll_reader.hpp"
 #include "fuzzing.hpp"
+#include "outputs/chain/column_reader.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace margrove;

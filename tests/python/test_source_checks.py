@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from tools import check_docs, check_includes, check_sources
+import pytest
+
+from tools import check_docs, check_includes, check_public, check_sources
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -43,7 +45,7 @@ def test_includes_of_earlier_rooms_and_of_the_own_room_are_fine(tmp_path: Path) 
 
 
 def test_rooms_of_one_rank_do_not_include_one_another(tmp_path: Path) -> None:
-    file = write(tmp_path, "src/io/x.cpp", '#include "margrove/metrics.hpp"\n')
+    file = write(tmp_path, "src/io/x.cpp", '#include "margrove/significance.hpp"\n')
     assert len(check_includes.violations(tmp_path, [file])) == 1
 
 
@@ -92,6 +94,32 @@ def test_blocks_know_their_words_text_and_line() -> None:
     ]
 
 
+def test_quotes_must_equal_their_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_docs, "ROOT", tmp_path)
+    (tmp_path / "a.cpp").write_text("int a;\nint b;\n", encoding="utf-8")
+    page = tmp_path / "page.md"
+    page.write_text("```cpp of=a.cpp\n```\n```cpp of=a.cpp\nint c;\n```\n", encoding="utf-8")
+    assert check_docs.check_page(page)[1] == [
+        f"page.md:{line}: a.cpp differs; tools/check_docs.py --quote copies it" for line in (1, 3)
+    ]
+    check_docs.quote_files(page)
+    assert check_docs.check_page(page) == (0, [])
+    (tmp_path / "a.cpp").unlink()
+    assert len(check_docs.check_page(page)[1]) == 2
+
+
+def test_quoted_lines_must_be_in_their_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_docs, "ROOT", tmp_path)
+    (tmp_path / "a.cpp").write_text("int a;\nint b;\n", encoding="utf-8")
+    page = tmp_path / "page.md"
+    page.write_text("```cpp part-of=a.cpp\nint b;\n```\n", encoding="utf-8")
+    assert check_docs.check_page(page) == (0, [])
+    page.write_text("```cpp part-of=a.cpp\nint c;\n```\n", encoding="utf-8")
+    assert check_docs.check_page(page)[1] == ["page.md:1: a.cpp has no such lines"]
+
+
 def test_output_is_compared_up_to_wildcards() -> None:
     assert check_docs.matches("a\n...\nz … s\n", "a\nb\nc\nz 1.5 s\n")
     assert check_docs.matches("a\n...\nb\n", "a\nb\n")
@@ -115,3 +143,29 @@ def test_a_failing_command_and_a_wrong_output_are_reported(tmp_path: Path) -> No
         "the command printed",
         "exit code 1",
     ]
+
+
+def test_public_names_are_types_functions_concepts_and_constants(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "include/margrove/x.hpp",
+        """
+        namespace margrove MARGROVE_API {  // namespace of all
+        class Ahead;
+        struct Plain final : Base { int member(int); };
+        enum class Kind { a, b };
+        template <class T>
+        concept Fits = requires(const T& t) { { t.f() } -> std::same_as<int>; };
+        template <>
+        inline constexpr auto kNames<Kind> = std::array{1};
+        inline const Range positive{[](double x) { return x > 0; }, "> 0"};
+        using Id = std::uint32_t;
+        std::vector<double> sums(const Plain& plain, std::span<const int> more = {});
+        double sums(int other);
+        namespace detail { void hidden(); }
+        }
+        """,
+    )
+    assert check_public.public_names(tmp_path) == {
+        "x.hpp": ["Ahead", "Fits", "Id", "Kind", "Plain", "positive", "sums"]
+    }

@@ -70,3 +70,33 @@ def test_label_sets_of_rows_use_what_pairs_say() -> None:
 def test_wrong_sentences_are_named(model: str, X: Any, y: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         StructuredSVC(model=model).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"hash_bits": 12}, r"hash_bits is given, but model chain .*; dependency does"),
+        (
+            {"model": "hierarchy", "min_feature_count": 2},
+            r"min_feature_count is given, but model hierarchy .*; chain does",
+        ),
+        ({"model": "lattice"}, r"model is 'lattice', but must be one of chain, "),
+    ],
+)
+def test_options_of_another_model_are_errors_that_name_it(
+    options: dict[str, Any], message: str
+) -> None:
+    model = StructuredSVC(**options)
+    with pytest.raises(ValueError, match=message):
+        model.fit(*((SENTENCES, TAGS) if model.model == "chain" else several()))
+
+
+def test_parsers_of_the_program_load_and_say_who_predicts(tmp_path: Path) -> None:
+    lines = ["1\tdogs\t_\tN\tN\t_\t2\tsubj\t_\t_", "2\tbark\t_\tV\tV\t_\t0\troot\t_\t_", ""]
+    (tmp_path / "train").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    words = "train --quiet --method structured --model dependency --hash-bits 10 train model"
+    subprocess.run([str(PROGRAM), *words.split()], cwd=tmp_path, check=True, capture_output=True)
+    loaded = load(tmp_path / "model")
+    assert (loaded.model, loaded.hash_bits) == ("dependency", 10)
+    with pytest.raises(ValueError, match="'dependency', which is predicted by the program from"):
+        loaded.predict([["dogs", "bark"]])

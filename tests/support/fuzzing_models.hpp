@@ -7,7 +7,7 @@
 namespace margrove::testing {
 
 /// Whatever was read as a model must work as one.
-inline void use(const Model& model) {
+inline void use(const ModelParts& model) {
   const auto* rows = dynamic_cast<const RowPredictor*>(model.predictor.get());
   if (rows == nullptr) return;
   CsrMatrix X(3);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "data/csr_operations.hpp"
+
 namespace margrove::testing {
 
 /// min sum_n |x_n|^rho subject to A x = b and G x >= h, from a positive start. rho > 1; x stays

@@ -5,9 +5,9 @@
 
 #include "margrove/control.hpp"
 #include "margrove/executor.hpp"
-#include "margrove/surrogate.hpp"
 #include "structured/bcfw.hpp"
 #include "structured/search.hpp"
+#include "structured/surrogate.hpp"
 
 namespace margrove::testing {
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <span>
 
+#include "data/csr_operations.hpp"
 #include "hierarchy/shared_norm.hpp"
 #include "margrove/node_weights.hpp"
 

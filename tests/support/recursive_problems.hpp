@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "data/csr_operations.hpp"
+#include "hierarchy/graph_operations.hpp"
 #include "linear/binary_linear.hpp"
 #include "linear/point_loss.hpp"
 #include "recursive/recursive.hpp"

@@ -33,8 +33,8 @@ inline LinearPredictor::Parts small_tree_parts() {
   return parts;
 }
 
-inline Model small_model(LinearPredictor::Parts parts = small_tree_parts()) {
-  Model model;
+inline ModelParts small_model(LinearPredictor::Parts parts = small_tree_parts()) {
+  ModelParts model;
   model.method = "nhsvm";
   model.options = {{"C", "0.5"}, {"alpha", "power:2"}};
   model.labels = LabelCodec({"animal", "cat", "dog", "plant"});

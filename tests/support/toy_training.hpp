@@ -48,8 +48,8 @@ inline Hierarchy groups() {
   return hierarchy;
 }
 
-inline Model train(const std::string& name, const OptionValues& options, RawRows raw,
-                   const Hierarchy* hierarchy, int threads = 1) {
+inline ModelParts train(const std::string& name, const OptionValues& options, RawRows raw,
+                        const Hierarchy* hierarchy, int threads = 1) {
   const Method& method = find_method(name);
   const auto run = method.start();
   set_options(run->options(), options);
@@ -60,7 +60,7 @@ inline Model train(const std::string& name, const OptionValues& options, RawRows
                      control);
 }
 
-inline double accuracy(const Model& model, const RawRows& raw) {
+inline double accuracy(const ModelParts& model, const RawRows& raw) {
   Executor executor(1);
   const LabelSets predicted = model.rows().predict(raw.X, executor);
   const TranslatedLabels truth = translate_labels(raw.labels, raw.codec, model.labels);

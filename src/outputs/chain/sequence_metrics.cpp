@@ -92,7 +92,4 @@ double SequenceScores::span_f1() const {
   return ratio(2 * correct_spans, predicted_spans + true_spans);
 }
 
-double AttachmentScores::unlabelled() const { return ratio(correct_heads, words); }
-double AttachmentScores::labelled() const { return ratio(correct_labelled, words); }
-
 }  // namespace margrove

@@ -1,5 +1,5 @@
 #pragma once
-// How good predicted tags and trees are.
+// How good predicted tags are.
 
 #include <cstdint>
 #include <span>
@@ -40,13 +40,6 @@ class SequenceScores {
   double span_precision() const;
   double span_recall() const;
   double span_f1() const;
-};
-
-/// Heads and relations of words, punctuation included.
-struct AttachmentScores {
-  std::int64_t words = 0, correct_heads = 0, correct_labelled = 0;
-  double unlabelled() const;  // UAS
-  double labelled() const;    // LAS
 };
 
 }  // namespace margrove

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "data/conll_reader.hpp"
 #include "outputs/chain/chain.hpp"
+#include "outputs/chain/column_reader.hpp"
 
 namespace margrove {
 

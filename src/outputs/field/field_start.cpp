@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/csr_operations.hpp"
+
 namespace margrove {
 namespace {
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "data/csr_operations.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -60,7 +61,7 @@ Candidate<LabelVector> FieldOracle::evaluate(const LabelVector& y) const {
   return {y, score(y) - truth_score_ + constant, g, constant};
 }
 
-void FieldOracle::neighbours(const LabelVector& y, std::vector<Place>& places) const {
+void FieldOracle::neighbours(const LabelVector& y, std::vector<CandidateCriteria>& places) const {
   const auto& w = workspace_;
   const std::size_t K = y.size();
   std::vector<double> gain(w.unary);  // of y_k = 1 against 0

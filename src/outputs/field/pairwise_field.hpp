@@ -57,7 +57,7 @@ class FieldOracle {
   Candidate<LabelVector> truth() const;
   Candidate<LabelVector> evaluate(const LabelVector& y) const;
   /// With label k flipped, for each k: O(K |y|).
-  void neighbours(const LabelVector& y, std::vector<Place>& places) const;
+  void neighbours(const LabelVector& y, std::vector<CandidateCriteria>& places) const;
   LabelVector neighbour(LabelVector y, std::size_t k) const;
   std::vector<Candidate<LabelVector>> k_best(double w_m, double w_g, int k) const;
   std::optional<Candidate<LabelVector>> argmax_without(double w_m, double w_g,

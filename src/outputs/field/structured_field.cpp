@@ -1,3 +1,4 @@
+#include "outputs/field/field_output.hpp"
 #include "outputs/field/field_start.hpp"
 #include "outputs/field/relaxed_field.hpp"
 #include "outputs/structured_training.hpp"
@@ -5,7 +6,7 @@
 namespace margrove {
 
 StructuredWeights fit_field(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
-                            const StructuredOptions& options, Executor& executor,
+                            const FieldSvmOptions& options, Executor& executor,
                             RunControl& control) {
   const FieldModel model(X, labels, num_labels,
                          {.criteria = criteria_of(options), .pair_scale = options.pair_scale});

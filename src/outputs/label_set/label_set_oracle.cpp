@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "hierarchy/graph_operations.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -85,10 +86,10 @@ void LabelSetModel::Oracle::load_rewards(double w_m, double w_g) const {
 }
 
 Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::argmax(double w_m, double w_g) const {
-  return good_argmax(w_m, w_g, {}).candidate;
+  return approximate_argmax(w_m, w_g, {}).candidate;
 }
 
-BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::good_argmax(
+BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::approximate_argmax(
     double w_m, double w_g, const SearchGoal& goal) const {
   load_rewards(w_m, w_g);
   Workspace& ws = *workspace_;
@@ -101,10 +102,11 @@ BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::good_argmax(
   if (model_->maximum_ == LabelSetMaximum::exact) {
     // Near the optimum many label sets are nearly tied, and proofs take seconds.
     const double usual = std::max(12.0, 100'000.0 / static_cast<double>(ws.rewards.size()));
-    const auto most_branches = static_cast<std::int64_t>(std::min(goal.patience * usual, 1e15));
-    const auto found =
-        model_->inference_.best(ws.rewards, ws.inference, y.nodes, of_sums,
-                                goal.is_exact() ? LabelSetInference::kMostBranches : most_branches);
+    const auto most_branches =
+        static_cast<std::int64_t>(std::min(goal.branch_limit_factor * usual, 1e15));
+    const auto found = model_->inference_.best(
+        ws.rewards, ws.inference, y.nodes, of_sums,
+        goal.needs_best() ? LabelSetInference::kMostBranches : most_branches);
     return {evaluate(y), found.bound + constant};
   }
   ws.z.resize(ws.rewards.size());

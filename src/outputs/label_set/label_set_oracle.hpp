@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "hierarchy/graph_operations.hpp"
 #include "label_sets/label_set_inference.hpp"
 #include "margrove/csr_matrix.hpp"
 #include "margrove/dataset.hpp"
@@ -46,7 +47,8 @@ class LabelSetModel {
    public:
     using Labelling = NodeShares;
     Candidate<Labelling> argmax(double w_m, double w_g) const;
-    BoundedCandidate<Labelling> good_argmax(double w_m, double w_g, const SearchGoal& goal) const;
+    BoundedCandidate<Labelling> approximate_argmax(double w_m, double w_g,
+                                                   const SearchGoal& goal) const;
     void steps(double w_m, double w_g, const Labelling& y, double weight,
                std::vector<Labelling>& steps) const;
     Candidate<Labelling> truth() const;

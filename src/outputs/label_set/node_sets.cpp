@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "data/csr_operations.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {

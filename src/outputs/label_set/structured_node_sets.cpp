@@ -1,3 +1,5 @@
+#include "outputs/label_set/node_set_output.hpp"
+#include "outputs/label_set/node_sets.hpp"
 #include "outputs/structured_training.hpp"
 
 namespace margrove {
@@ -6,7 +8,6 @@ StructuredWeights fit_node_sets(const CsrView& X, std::span<const std::vector<No
                                 const LabelGraph& graph, const StructuredOptions& options,
                                 Executor& executor, RunControl& control) {
   require_hamming(options);
-  require_exact(options);
   return fit_structured(NodeSetModel(X, leaves, graph), options, executor, control);
 }
 

@@ -1,8 +1,10 @@
 #include "outputs/path/path_oracle.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/simd.hpp"
+#include "hierarchy/weight_paths.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -126,6 +128,10 @@ PathModel::Oracle PathModel::oracle(std::size_t i, ScaledWeights w, Workspace& w
 Candidate<NodeId> PathModel::Oracle::argmax(double w_m, double w_g) const {
   const double best =
       combine(w_m, margins_.data(), w_g, losses_.data(), values_.data(), leaves_.size());
+  // A score that is no number equals nothing, itself included: there would be no answer.
+  require(std::isfinite(best),
+          "training: a score of a path is not finite; the weights have overflowed: scale the "
+          "features, or choose a smaller C");
   std::size_t chosen =
       static_cast<std::size_t>(std::find(values_.begin(), values_.end(), best) - values_.begin());
   if (w_m == 0 || w_g == 0) {

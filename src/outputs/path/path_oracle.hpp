@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "data/weight_matrix.hpp"
+#include "hierarchy/weight_paths.hpp"
 #include "margrove/csr_matrix.hpp"
 #include "margrove/label_graph.hpp"
 #include "margrove/task_loss.hpp"
 #include "outputs/node_scorer.hpp"
+#include "outputs/path/path_loss.hpp"
 #include "structured/oracle.hpp"
 
 namespace margrove {

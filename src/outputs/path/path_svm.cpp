@@ -20,12 +20,13 @@ constexpr double kCheapOracle = 1'000'000;
 constexpr std::uint32_t kManyNodes = 4000;
 constexpr double kShortRow = 64;
 
-bool can_skip_subtrees(const CsrView& X, const LabelGraph& graph) {
-  return graph.is_tree() && graph.num_nodes() >= kManyNodes &&
+}  // namespace
+
+bool skips_subtrees(const CsrView& X, const LabelGraph& graph, const PathSvmOptions& options) {
+  return options.surrogate == "margin" && options.solver == "bcfw" && graph.is_tree() &&
+         graph.num_nodes() >= kManyNodes &&
          static_cast<double>(X.num_nonzeros()) <= kShortRow * static_cast<double>(X.num_rows());
 }
-
-}  // namespace
 
 PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
                              const LabelGraph& graph, std::span<const double> alpha,
@@ -44,7 +45,7 @@ PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_r
     run.bcfw.minibatch = 1;
     run.bcfw.cached_passes = 1;  // reads weights here and there: hardly cheaper than the sweep
   };
-  if (by_margin && options.solver == "bcfw" && can_skip_subtrees(X, graph)) {
+  if (skips_subtrees(X, graph, options)) {
     const BoundedPathModel model(X, leaf_of_row, graph, alpha, loss);
     set_pace(model.scorer());
     return train_by_bcfw(model, MarginRescaling{}, MarginSearch{}, run);
@@ -54,23 +55,6 @@ PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_r
   set_pace(model.scorer());
   return by_margin ? train_scorer_model(model, MarginRescaling{}, MarginSearch{}, run)
                    : train_scorer_model(model, NormalizedDifference{}, LeafSearch{}, run);
-}
-
-std::size_t path_svm_bytes(const CsrView& X, const LabelGraph& graph,
-                           std::span<const double> alpha) {
-  std::vector<bool> occurs(X.num_columns(), false);
-  for (const FeatureId feature : X.columns()) occurs[feature] = true;
-  const auto rows = static_cast<std::size_t>(std::count(occurs.begin(), occurs.end(), true));
-  const auto columns = static_cast<std::size_t>(
-      std::count_if(alpha.begin(), alpha.end(), [](double each) { return each > 0; }));
-  const std::size_t leaves = graph.leaves().size();
-  const std::size_t bounds =
-      can_skip_subtrees(X, graph)
-          ? 2 * subtree_parts(graph, BoundedPathModel::kPartNodes).parts.size()
-          : 0;  // a feature
-  return rows * (columns + 15 + bounds) * sizeof(float) +
-         static_cast<std::size_t>(X.num_nonzeros()) * (sizeof(FeatureId) + sizeof(float)) +
-         (leaves <= 2048 ? leaves * leaves * sizeof(double) : 0);
 }
 
 }  // namespace margrove

@@ -15,9 +15,11 @@
 #include <vector>
 
 #include "base/fit_state.hpp"
+#include "base/memory_estimate.hpp"
 #include "data/weight_matrix.hpp"
 #include "margrove/control.hpp"
 #include "margrove/csr_matrix.hpp"
+#include "margrove/dataset.hpp"
 #include "margrove/executor.hpp"
 #include "margrove/label_graph.hpp"
 #include "margrove/options.hpp"
@@ -69,7 +71,7 @@ struct PathSvmResult {
 /// leaf_of_row[i]: the leaf of row i. One alpha >= 0 per node; nodes above all leaves and nodes
 /// with alpha 0 get no weights. row_weights: c_i >= 0, empty for all 1. Leaves without data are
 /// possible answers as any other. Throws InvalidInput on sizes, labels that are not leaves, weights
-/// < 0. Memory: see path_svm_bytes.
+/// < 0. Memory: see path_svm_memory.
 ///
 /// continuation: bcfw starts at the dual variables of an earlier run on the same rows and labels
 /// (features, C and row weights may differ), and at zero if these are others. sgd makes its epochs
@@ -82,9 +84,18 @@ PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_r
                              std::span<const double> row_weights = {},
                              const Continuation& continuation = {});
 
-/// What training will take, in bytes: mainly 4 bytes for each feature that occurs in X and each
-/// node with alpha > 0.
-std::size_t path_svm_bytes(const CsrView& X, const LabelGraph& graph,
-                           std::span<const double> alpha);
+/// Whether these options search with bounds that skip subtrees (bounded_path_oracle.hpp), as pays
+/// on large trees and short rows.
+bool skips_subtrees(const CsrView& X, const LabelGraph& graph, const PathSvmOptions& options);
+
+/// What training will take beside X, the weights returned included: mainly 4 bytes for each feature
+/// that occurs in X and each node with alpha > 0, and that twice.
+MemoryEstimate path_svm_memory(const CsrView& X, const LabelGraph& graph,
+                               std::span<const double> alpha, const PathSvmOptions& options,
+                               const Continuation& continuation, int num_threads);
+/// Of train_label_set_svm(), which has a set of labels for each row instead.
+MemoryEstimate label_set_svm_memory(const CsrView& X, const LabelSets& leaves_of_row,
+                                    const LabelGraph& graph, std::span<const double> alpha,
+                                    bool is_sgd, const Continuation& continuation, int num_threads);
 
 }  // namespace margrove

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "margrove/errors.hpp"
+#include "outputs/path/path_loss.hpp"
 
 namespace margrove {
 namespace {

@@ -196,6 +196,25 @@ TEST(Options, each_wrong_value_names_the_option) {
   EXPECT_EQ(message_of([&] { validate(options); }), "option C is nan, but must be > 0");
 }
 
+TEST(Options, tables_know_what_was_given_and_join_others) {
+  struct Own {
+    int depth = 3;
+  } own;
+  ExampleOptions options;
+  OptionTable table(options);
+  table.append(OptionTable(own, std::tuple{field("depth", &Own::depth, at_least(1), "levels")}),
+               "trees: ");
+  EXPECT_EQ(table.list().back().help, "trees: levels");
+  EXPECT_FALSE(table.is_given("depth"));
+  table.set("depth", "3");  // its default
+  EXPECT_TRUE(table.is_given("depth"));
+  EXPECT_FALSE(table.is_given("C"));
+  EXPECT_EQ(message_of([&] { table.is_given("D"); }),
+            "unknown option D; known: C, max_passes, shrink, loss, depth");
+  table.set("depth", "5");
+  EXPECT_EQ(own.depth, 5);
+}
+
 // In a namespace with a name, as a specialisation of a template of margrove cannot name what an
 // unnamed one holds.
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "data/csr_operations.hpp"
 #include "files.hpp"
 #include "margrove/hierarchy_reader.hpp"
 #include "margrove/label_graph.hpp"

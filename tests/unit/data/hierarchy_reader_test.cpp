@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "data/hierarchy_edges.hpp"
 #include "files.hpp"
 
 namespace margrove {

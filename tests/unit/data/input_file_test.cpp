@@ -108,6 +108,25 @@ TEST(LineBlocks, blocks_are_whole_lines_and_make_up_the_file) {
   }
 }
 
+TEST(LineBlocks, a_byte_order_mark_at_the_start_is_left_out) {
+  LineBlocks blocks(open_memory("\xEF\xBB\xBF"
+                                "a b\nc\n",
+                                "f"),
+                    "f");
+  ASSERT_TRUE(blocks.next());
+  EXPECT_EQ(blocks.text(), "a b\nc\n");
+  LineBlocks inside(open_memory("a\n\xEF\xBB\xBF"
+                                "b\n",
+                                "f"),
+                    "f");
+  std::string whole;
+  while (inside.next()) whole += inside.text();
+  EXPECT_EQ(whole,
+            "a\n\xEF\xBB\xBF"
+            "b\n");
+  EXPECT_FALSE(LineBlocks(open_memory("\xEF\xBB\xBF", "f"), "f").next());
+}
+
 TEST(LineBlocks, an_empty_file_has_no_block) {
   EXPECT_FALSE(LineBlocks(open_memory("", "f"), "f").next());
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "data/words.hpp"
 #include "files.hpp"
 #include "margrove/svmlight_reader.hpp"
 

@@ -10,6 +10,7 @@
 
 #include "base/random.hpp"
 #include "compression.hpp"
+#include "data/prediction_lines.hpp"
 #include "files.hpp"
 #include "margrove/hierarchy_reader.hpp"
 #include "margrove/svmlight_reader.hpp"

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "eval/named_metrics.hpp"
 #include "margrove/metrics.hpp"
 #include "margrove/significance.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "eval/named_metrics.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {

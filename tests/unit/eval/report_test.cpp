@@ -20,7 +20,7 @@ struct Trained {
   RawRows raw;
   Hierarchy hierarchy;
   PreparedRows rows;
-  Model model;
+  ModelParts model;
 };
 
 Trained trained(const std::string& evil_name = "b") {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/random.hpp"
+#include "eval/paired_tests.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {

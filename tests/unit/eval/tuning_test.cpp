@@ -193,7 +193,7 @@ TEST(EvaluateModel, labels_the_model_does_not_know_are_counted_misses) {
   const auto run = method.start();
   Executor executor(1);
   RunControl control;
-  const Model model =
+  const ModelParts model =
       train_model(method, *run, prepared.training_set(), prepared.preprocessing, executor, control);
   const double before = evaluate_model(model, raw, executor).metrics.accuracy;
   RawRows strange = raw;

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "hierarchy/graph_operations.hpp"
 #include "margrove/errors.hpp"
 #include "random_graphs.hpp"
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 
+#include "hierarchy/weight_paths.hpp"
 #include "hierarchy/weight_program.hpp"
 #include "interior_point.hpp"
 #include "margrove/errors.hpp"

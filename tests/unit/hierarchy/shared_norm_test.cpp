@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hierarchy/weight_paths.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/node_weights.hpp"
 #include "random_graphs.hpp"

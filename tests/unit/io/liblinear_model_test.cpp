@@ -28,7 +28,7 @@ class LiblinearModel : public ::testing::Test {
             (::testing::UnitTest::GetInstance()->current_test_info()->name() + name))
         .string();
   }
-  Model import_text(const std::string& text) const {
+  ModelParts import_text(const std::string& text) const {
     std::ofstream(path("in")) << text;
     return import_liblinear(path("in"));
   }
@@ -40,7 +40,7 @@ class LiblinearModel : public ::testing::Test {
     }
     return "";
   }
-  std::string exported(const Model& model) const {
+  std::string exported(const ModelParts& model) const {
     export_liblinear(model, path("out"));
     std::ifstream file(path("out"));
     return {std::istreambuf_iterator<char>(file), {}};
@@ -51,7 +51,7 @@ class LiblinearModel : public ::testing::Test {
   }
 };
 
-std::vector<float> scores(const Model& model, const std::vector<float>& x) {
+std::vector<float> scores(const ModelParts& model, const std::vector<float>& x) {
   std::vector<std::int64_t> pointers{0, static_cast<std::int64_t>(x.size())};
   std::vector<FeatureId> columns;
   for (std::size_t j = 0; j < x.size(); ++j) columns.push_back(static_cast<FeatureId>(j));
@@ -62,7 +62,7 @@ std::vector<float> scores(const Model& model, const std::vector<float>& x) {
 }
 
 TEST_F(LiblinearModel, is_read_with_classes_in_natural_order) {
-  const Model model = import_text(kThree);
+  const ModelParts model = import_text(kThree);
   EXPECT_EQ(model.method, "flat-svm");
   EXPECT_THAT(model.options,
               ::testing::Contains(std::pair<std::string, std::string>("loss", "squared-hinge")));
@@ -71,7 +71,7 @@ TEST_F(LiblinearModel, is_read_with_classes_in_natural_order) {
 }
 
 TEST_F(LiblinearModel, of_two_classes_holds_their_difference) {
-  const Model model = import_text(kTwo);
+  const ModelParts model = import_text(kTwo);
   EXPECT_EQ(model.method, "flat-lr");
   const auto both = scores(model, {2, 4});  // labels 3 and 5; the file's first class is 5
   EXPECT_EQ(both[1] - both[0], 1.5F * 2 - 0.5F * 4);
@@ -79,8 +79,8 @@ TEST_F(LiblinearModel, of_two_classes_holds_their_difference) {
 
 TEST_F(LiblinearModel, goes_out_as_it_came_in) {
   for (const std::string& text : {kThree, kTwo}) {
-    const Model model = import_text(text);
-    const Model again = import_text(exported(model));
+    const ModelParts model = import_text(text);
+    const ModelParts again = import_text(exported(model));
     EXPECT_EQ(serialize_model(again), serialize_model(model));
   }
 }
@@ -109,7 +109,7 @@ TEST_F(LiblinearModel, wrong_files_throw_with_line) {
 }
 
 TEST_F(LiblinearModel, only_flat_models_of_numbered_labels_are_written) {
-  const auto message = [&](const Model& model) -> std::string {
+  const auto message = [&](const ModelParts& model) -> std::string {
     try {
       export_liblinear(model, path("out"));
     } catch (const InvalidInput& error) {
@@ -118,7 +118,7 @@ TEST_F(LiblinearModel, only_flat_models_of_numbered_labels_are_written) {
     return "";
   };
   EXPECT_THAT(message(testing::small_model()), HasSubstr("but must be a flat linear one"));
-  Model named = import_text(kThree);
+  ModelParts named = import_text(kThree);
   named.labels = LabelCodec({"a", "7", "10"});
   EXPECT_THAT(message(named), HasSubstr("label is 'a', but must be a whole number"));
 }

@@ -16,12 +16,12 @@ using ::testing::HasSubstr;
 using testing::small_model;
 using testing::small_rows;
 
-Model parse(const std::string& bytes) {
+ModelParts parse(const std::string& bytes) {
   return parse_model(std::as_bytes(std::span(bytes)), "small.model");
 }
 
 /// Exercises all of a model, so that a damaged one that was let through shows itself.
-std::vector<float> use(const Model& model) {
+std::vector<float> use(const ModelParts& model) {
   const RowPredictor& rows = model.rows();
   Executor executor(1);
   const CsrMatrix X = small_rows();
@@ -39,10 +39,10 @@ std::vector<float> use(const Model& model) {
 }
 
 TEST(ModelFile, round_trip_keeps_everything_bit_for_bit) {
-  const Model model = small_model();
+  const ModelParts model = small_model();
   const auto path = std::filesystem::temp_directory_path() / "margrove_model_file_test";
   save_model(model, path);
-  const Model read = load_model(path);
+  const ModelParts read = load_model(path);
   std::filesystem::remove(path);
   EXPECT_EQ(read.method, model.method);
   EXPECT_EQ(read.options, model.options);
@@ -62,9 +62,9 @@ TEST(ModelFile, round_trip_keeps_everything_bit_for_bit) {
 }
 
 TEST(ModelFile, keeps_the_calibration) {
-  Model model = small_model();
+  ModelParts model = small_model();
   model.calibration = Calibration{0.375, 120, 0.02, 0.25};
-  const Model read = parse(serialize_model(model));
+  const ModelParts read = parse(serialize_model(model));
   ASSERT_TRUE(read.calibration.has_value());
   EXPECT_EQ(read.calibration->temperature, 0.375);
   EXPECT_EQ(read.calibration->num_rows, 120);
@@ -73,7 +73,7 @@ TEST(ModelFile, keeps_the_calibration) {
 }
 
 TEST(ModelFile, a_temperature_that_is_not_positive_throws) {
-  Model model = small_model();
+  ModelParts model = small_model();
   model.calibration = Calibration{0, 120, 0.02, 0.25};
   try {
     parse(serialize_model(model));
@@ -90,11 +90,11 @@ TEST(ModelFile, sparse_weights_thresholds_and_no_hierarchy_round_trip) {
   parts.weights = WeightMatrix::dense(100, 4, values);
   parts.alpha.clear();
   parts.decision = ThresholdDecision{{0.1F, 0.2F, 0.3F, 0.4F}, true};
-  Model model = small_model(parts);
+  ModelParts model = small_model(parts);
   model.has_hierarchy = false;
   model.hierarchy = LabelGraph::flat(4);
   model.report = {};
-  const Model read = parse(serialize_model(model));
+  const ModelParts read = parse(serialize_model(model));
   const auto& linear = dynamic_cast<const LinearPredictor&>(*read.predictor);
   EXPECT_FALSE(linear.parts().weights.is_dense());
   const auto& decision = std::get<ThresholdDecision>(linear.parts().decision.rule);

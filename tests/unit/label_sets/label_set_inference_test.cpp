@@ -329,6 +329,10 @@ TEST(LabelSetInference, branching_finds_the_optimum_of_cbc) {
   EXPECT_GT(settled[InferenceStage::ilp], 1);
 }
 
+SearchGoal approximate(double gap, double gain_share, double floor) {
+  return {.accuracy = Accuracy::approximate, .gap = gap, .gain_share = gain_share, .floor = floor};
+}
+
 // Goals of every kind, at a true maximum of `best`.
 void expect_goals_met(const LabelSetInference& inference, const LabelGraph& graph,
                       std::span<const double> scores, double best, int& num_open) {
@@ -336,16 +340,14 @@ void expect_goals_met(const LabelSetInference& inference, const LabelGraph& grap
   std::vector<NodeId> nodes;
   std::vector<double> z(graph.num_nodes());
   const double relaxed = inference.relaxed(scores, workspace, z).score;
-  for (const SearchGoal& goal :
-       {SearchGoal{.slack = 0.3}, SearchGoal{.slack = 0.01, .share = 0.5, .floor = best - 1},
-        SearchGoal{.slack = 1e-3, .share = 0.9, .floor = best}, SearchGoal{.in_haste = true},
-        SearchGoal::haste()}) {
+  for (const SearchGoal& goal : {SearchGoal{.gap = 0.3}, approximate(0.01, 0.5, best - 1),
+                                 approximate(1e-3, 0.9, best), SearchGoal::heuristic()}) {
     const auto answer = inference.best(scores, workspace, nodes, goal);
     expect_label_set(graph, scores, nodes, answer.score);
     EXPECT_LE(answer.score, best + 1e-7);
     EXPECT_GE(answer.bound, best - 1e-7);
-    if (!goal.in_haste) {
-      EXPECT_LE(answer.bound - answer.score, goal.allowance(answer.score) + 1e-7);
+    if (!goal.is_heuristic()) {
+      EXPECT_LE(answer.bound - answer.score, goal.allowed_gap(answer.score) + 1e-7);
     }
     num_open += answer.bound > answer.score + 1e-7;
     const auto found = inference.relaxed(scores, workspace, z, goal);
@@ -364,8 +366,8 @@ void expect_goals_met(const LabelSetInference& inference, const LabelGraph& grap
     EXPECT_NEAR(found.score, score, 1e-9 * (1 + std::fabs(score)));
     EXPECT_LE(found.score, relaxed + 1e-7);
     EXPECT_GE(found.bound, relaxed - 1e-7);
-    if (!goal.in_haste) {
-      EXPECT_LE(found.bound - found.score, goal.allowance(found.score) + 1e-7);
+    if (!goal.is_heuristic()) {
+      EXPECT_LE(found.bound - found.score, goal.allowed_gap(found.score) + 1e-7);
     }
   }
 }
@@ -450,7 +452,7 @@ TEST(LabelSetInference, no_rounding_makes_the_empty_set_an_answer) {
     }
     const auto all = side_by_side(graphs, scores);
     const LabelSetInference inference(all.graph);
-    for (const SearchGoal& goal : {SearchGoal{}, SearchGoal{.slack = 0.01}}) {
+    for (const SearchGoal& goal : {SearchGoal{}, SearchGoal{.gap = 0.01}}) {
       for (const std::int64_t most_branches : {1, 2, 3, 5, 10}) {
         const auto found = inference.best(all.scores, workspace, nodes, goal, most_branches);
         expect_label_set(all.graph, all.scores, nodes, found.score);
@@ -497,7 +499,7 @@ TEST(LabelSetInference, haste_misses_some_best_label_sets) {
     const std::vector<double> scores = shallow_scores(graph, random);
     const LabelSetInference inference(graph);
     const double score = inference.best(scores, workspace, nodes).score;
-    const auto hasty = inference.best(scores, workspace, nodes, SearchGoal::haste());
+    const auto hasty = inference.best(scores, workspace, nodes, SearchGoal::heuristic());
     EXPECT_EQ(hasty.num_branches, 1);
     EXPECT_GE(hasty.bound, score - 1e-9);
     misses += hasty.score < score - 1e-9;

@@ -257,7 +257,7 @@ struct Problem {
   Decision decide(const std::string& name, int folds, RunControl& control, const Fitted& fitted) {
     Executor executor(1);
     return tuned_decision(
-        {name, folds}, X, sets, label_of_node, 7,
+        {parse_enum<DecisionKind>("decision", name), folds, 7}, X, sets, label_of_node,
         [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
           fitted(rows, share);
           return std::make_unique<Echo>();

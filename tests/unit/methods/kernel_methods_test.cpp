@@ -281,7 +281,8 @@ TEST_F(NetworkFile, wrong_input_throws) {
   Executor executor(1);
   RunControl control;
   EXPECT_THROW(find_method("lp-mkl").start()->train(weighted, executor, control), InvalidInput);
-  EXPECT_GT(find_method("spn-mkl").start()->memory_estimate(data.set()), 60U * 60 * 4);
+  const auto run = find_method("spn-mkl").start();
+  EXPECT_GT(run->plan(data.set(), executor, control).memory.total(), 60U * 60 * 4);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ using testing::multi_label_rows;
 using testing::overlapping_groups;
 using testing::train;
 
-const LinearPredictor::Parts& parts_of(const Model& model) {
+const LinearPredictor::Parts& parts_of(const ModelParts& model) {
   if (const auto* top_down = dynamic_cast<const TopDownPredictor*>(model.predictor.get())) {
     return top_down->parts();
   }
@@ -66,7 +66,7 @@ TEST(Methods, separate_groups_and_keep_labels_without_data) {
   const Hierarchy hierarchy = groups();
   const RawRows test = grouped_rows(200, 2);
   for (const auto& [name, options] : kCases) {
-    const Model model = train(name, options, grouped_rows(200, 1), &hierarchy);
+    const ModelParts model = train(name, options, grouped_rows(200, 1), &hierarchy);
     EXPECT_GT(accuracy(model, test), 0.95) << name;
     EXPECT_EQ(model.labels.size(), 9u) << name;
     EXPECT_TRUE(model.labels.find("c1").has_value()) << name;
@@ -95,9 +95,9 @@ TEST(Methods, saved_models_predict_the_same_bits) {
   const Hierarchy hierarchy = groups();
   const RawRows test = grouped_rows(50, 4);
   for (const auto& [name, options] : kCases) {
-    const Model model = train(name, options, grouped_rows(100, 3), &hierarchy);
+    const ModelParts model = train(name, options, grouped_rows(100, 3), &hierarchy);
     const std::string bytes = serialize_model(model);
-    const Model read = parse_model(std::as_bytes(std::span(bytes)), "memory");
+    const ModelParts read = parse_model(std::as_bytes(std::span(bytes)), "memory");
     std::vector<float> before(test.num_rows() * 9), after(before.size());
     model.rows().scores(test.X, 0, test.num_rows(), before);
     read.rows().scores(test.X, 0, test.num_rows(), after);
@@ -111,10 +111,15 @@ TEST(Methods, memory_limit_refuses_with_estimate_and_limit) {
   for (const auto& [name, options] : kCases) {
     const auto run = find_method(name).start();
     set_options(run->options(), options);
-    EXPECT_NO_THROW(require_memory(*run, prepared.training_set(), 0)) << name;
-    EXPECT_NO_THROW(require_memory(*run, prepared.training_set(), 1)) << name;
-    EXPECT_THAT(message_of([&] { require_memory(*run, prepared.training_set(), 1e-9); }),
-                HasSubstr("toy: training would take about"))
+    const TrainingSet data = prepared.training_set();
+    Executor executor(1);
+    RunControl control;
+    const Plan plan = run->plan(data, executor, control);
+    EXPECT_NO_THROW(require_memory(plan, data, 0)) << name;
+    EXPECT_NO_THROW(require_memory(plan, data, 1)) << name;
+    EXPECT_THAT(message_of([&] { require_memory(plan, data, 1e-9); }),
+                ::testing::AllOf(HasSubstr("toy: training would take about"),
+                                 HasSubstr("the parts are " + plan.memory.to_text())))
         << name;
   }
 }
@@ -129,9 +134,10 @@ TEST(Methods, those_that_need_a_hierarchy_say_so) {
 TEST(Methods, nhsvm_with_leaf_weights_is_crammer_singer_at_C_over_sqrt_2) {
   const Hierarchy hierarchy = groups();
   const double C = 0.7;
-  const Model nhsvm = train("nhsvm", {{"alpha", "leaves"}, {"C", concat(C)}, {"tolerance", "1e-6"}},
-                            grouped_rows(120, 5), &hierarchy);
-  const Model flat = train(
+  const ModelParts nhsvm =
+      train("nhsvm", {{"alpha", "leaves"}, {"C", concat(C)}, {"tolerance", "1e-6"}},
+            grouped_rows(120, 5), &hierarchy);
+  const ModelParts flat = train(
       "flat-svm",
       {{"multiclass", "crammer-singer"}, {"C", concat(C / std::sqrt(2.0))}, {"tolerance", "1e-6"}},
       grouped_rows(120, 5), nullptr);
@@ -142,7 +148,7 @@ TEST(Methods, nhsvm_with_leaf_weights_is_crammer_singer_at_C_over_sqrt_2) {
 TEST(Methods, crammer_singer_reports_its_own_objective) {
   const RawRows raw = grouped_rows(80, 6);
   const double C = 0.3;
-  const Model model =
+  const ModelParts model =
       train("flat-svm", {{"multiclass", "crammer-singer"}, {"C", concat(C)}, {"tolerance", "1e-5"}},
             raw, nullptr);
   const WeightMatrix& W = parts_of(model).weights;
@@ -167,8 +173,9 @@ TEST(Methods, crammer_singer_reports_its_own_objective) {
 
 TEST(Methods, lambda_is_C_in_other_words) {
   const Hierarchy hierarchy = groups();
-  const Model by_lambda = train("nhsvm", {{"lambda", "0.25"}}, grouped_rows(60, 7), &hierarchy);
-  const Model by_C = train("nhsvm", {{"C", "2"}}, grouped_rows(60, 7), &hierarchy);
+  const ModelParts by_lambda =
+      train("nhsvm", {{"lambda", "0.25"}}, grouped_rows(60, 7), &hierarchy);
+  const ModelParts by_C = train("nhsvm", {{"C", "2"}}, grouped_rows(60, 7), &hierarchy);
   EXPECT_EQ(by_lambda.report.primal, by_C.report.primal);
 }
 
@@ -183,7 +190,7 @@ TEST(Methods, data_of_inner_labels_move_to_a_spawned_leaf_and_back) {
   }
   raw.labels = with_inner;
   for (const char* name : {"hsvm", "nhsvm"}) {
-    const Model model = train(name, {}, raw, &hierarchy);
+    const ModelParts model = train(name, {}, raw, &hierarchy);
     EXPECT_GT(accuracy(model, raw), 0.95) << name;
     const LabelId a = *model.labels.find("a");
     const Explanation explanation = model.rows().explain(raw.X.row(0), a, 3);
@@ -198,7 +205,7 @@ TEST(Methods, rows_without_labels_are_left_out_with_a_counted_warning) {
   RawRows more = raw;
   more.X.append_row(std::vector<FeatureId>{0}, std::vector<float>{50});
   more.labels.append({});
-  const Model with = train("nhsvm", {}, more, &hierarchy);
+  const ModelParts with = train("nhsvm", {}, more, &hierarchy);
   EXPECT_THAT(with.report.warnings,
               ElementsAre(HasSubstr("1 of 41 rows have no label and were left out")));
   EXPECT_EQ(with.report.primal, train("nhsvm", {}, raw, &hierarchy).report.primal);
@@ -272,10 +279,10 @@ TEST(MultiLabel, flat_methods_tune_decisions_that_recover_the_sets) {
   const RawRows raw = multi_label_rows(200, true);
   for (const char* name : {"flat-svm", "flat-lr"}) {
     for (const char* decision : {"threshold", "scut", "instance", "zero"}) {
-      const Model model = train(name, {{"C", "10"}, {"decision", decision}}, raw, nullptr);
+      const ModelParts model = train(name, {{"C", "10"}, {"decision", decision}}, raw, nullptr);
       EXPECT_EQ(accuracy(model, raw), 1.0) << name << " " << decision;
     }
-    const Model model = train(name, {{"C", "10"}}, raw, nullptr);
+    const ModelParts model = train(name, {{"C", "10"}}, raw, nullptr);
     const auto& rule = std::get<InstanceDecision>(parts_of(model).decision.rule);
     EXPECT_FALSE(rule.at_least_one) << "some rows have no label";
   }
@@ -290,7 +297,7 @@ TEST(MultiLabel, every_row_gets_a_label_if_every_training_row_has_one) {
     raw.X.append_row({}, {});
     raw.labels.append(i == 0 ? std::vector<LabelId>{0, 1} : std::vector<LabelId>{i % 4});
   }
-  const Model model = train("flat-svm", {{"decision", "zero"}}, raw, nullptr);
+  const ModelParts model = train("flat-svm", {{"decision", "zero"}}, raw, nullptr);
   const auto& rule = std::get<ThresholdDecision>(parts_of(model).decision.rule);
   EXPECT_TRUE(rule.at_least_one);
   EXPECT_THAT(rule.thresholds, ElementsAre(0.0F));
@@ -341,12 +348,12 @@ TEST(LabelSets, are_recovered_on_trees_and_graphs) {
   for (const auto& [name, options] : kLabelSetCases) {
     OptionValues values = options;
     values.emplace_back("C", "100");
-    const Model model = train(name, values, two_sets(200, 1), &tree);
+    const ModelParts model = train(name, values, two_sets(200, 1), &tree);
     EXPECT_GT(accuracy(model, two_sets(200, 2)), 0.95) << name;
     const RawRows raw = multi_label_rows(200, false);
-    const Model on_graph = train(name, values, raw, &graph);
+    const ModelParts on_graph = train(name, values, raw, &graph);
     EXPECT_EQ(accuracy(on_graph, raw), 1.0) << name;
-    for (const Model* each : {&model, &on_graph}) {
+    for (const ModelParts* each : {&model, &on_graph}) {
       EXPECT_EQ(parts_of(*each).decision.name(), "label-set") << name;
       if (each->report.dual == each->report.dual) {
         EXPECT_LE(each->report.relative_gap, 1e-3) << name;
@@ -375,7 +382,7 @@ TEST(LabelSets, model_files_hold_the_decision_and_do_not_depend_on_threads) {
   const RawRows raw = multi_label_rows(90, false);
   for (const auto& [name, options] : kLabelSetCases) {
     const std::string bytes = serialize_model(train(name, options, raw, &graph));
-    const Model read = parse_model(std::as_bytes(std::span(bytes)), "memory");
+    const ModelParts read = parse_model(std::as_bytes(std::span(bytes)), "memory");
     EXPECT_EQ(accuracy(read, raw), accuracy(train(name, options, raw, &graph), raw));
     EXPECT_EQ(parts_of(read).decision.name(), "label-set") << name;
     for (const int threads : {2, 5}) {
@@ -400,7 +407,7 @@ TEST(Recursive, both_solvers_of_hr_svm_end_at_the_same_objective) {
 
 TEST(Recursive, hr_lr_separates_groups_and_writes_the_same_file_on_any_number_of_threads) {
   const Hierarchy hierarchy = groups();
-  const Model model = train("hr-lr", {}, grouped_rows(200, 1), &hierarchy);
+  const ModelParts model = train("hr-lr", {}, grouped_rows(200, 1), &hierarchy);
   EXPECT_GT(accuracy(model, grouped_rows(200, 2)), 0.95);
   const std::string expected = serialize_model(model);
   for (const int threads : {2, 5}) {
@@ -411,7 +418,8 @@ TEST(Recursive, hr_lr_separates_groups_and_writes_the_same_file_on_any_number_of
 
 TEST(Recursive, a_tolerance_that_rounding_does_not_allow_is_warned_of) {
   const Hierarchy hierarchy = groups();
-  const Model model = train("hr-lr", {{"tolerance", "1e-15"}}, grouped_rows(200, 1), &hierarchy);
+  const ModelParts model =
+      train("hr-lr", {{"tolerance", "1e-15"}}, grouped_rows(200, 1), &hierarchy);
   EXPECT_EQ(model.report.stop, Stop::converged);
   EXPECT_THAT(model.report.warnings,
               ElementsAre(HasSubstr("rounding ended training at a relative gap of ")));
@@ -422,7 +430,7 @@ TEST(Recursive, several_labels_on_a_dag_are_recovered_along_paths_and_along_edge
   const RawRows raw = multi_label_rows(200, false);
   for (const char* name : {"hr-svm", "hr-lr"}) {
     for (const char* dag : {"additive", "graph"}) {
-      const Model model = train(name, {{"C", "100"}, {"dag", dag}}, raw, &hierarchy);
+      const ModelParts model = train(name, {{"C", "100"}, {"dag", dag}}, raw, &hierarchy);
       EXPECT_EQ(accuracy(model, raw), 1.0) << name << " " << dag;
     }
   }
@@ -455,7 +463,7 @@ class LabelGraphs : public ::testing::Test {
 };
 
 /// Scores of all rows and labels.
-std::vector<float> all_scores(const Model& model, const RawRows& raw) {
+std::vector<float> all_scores(const ModelParts& model, const RawRows& raw) {
   std::vector<float> scores(raw.num_rows() * model.labels.size());
   model.rows().scores(raw.X, 0, raw.num_rows(), scores);
   return scores;
@@ -467,8 +475,8 @@ TEST_F(LabelGraphs, the_trees_edges_with_the_root_anchored_give_the_trees_answer
   const std::string edges =
       file("root a\nb root\nroot c\nc c1\na a1\na2 a\nb b1\nb b2\n");  // in either order
   for (const char* name : {"hr-svm", "hr-lr"}) {
-    const Model tree = train(name, {{"tolerance", "1e-8"}}, raw, &hierarchy);
-    const Model graph =
+    const ModelParts tree = train(name, {{"tolerance", "1e-8"}}, raw, &hierarchy);
+    const ModelParts graph =
         train(name, {{"tolerance", "1e-8"}, {"label_graph", edges}, {"anchor", "root=1"}}, raw,
               &hierarchy);
     EXPECT_NEAR(graph.report.primal, tree.report.primal, 1e-5 * tree.report.primal) << name;
@@ -485,10 +493,11 @@ TEST_F(LabelGraphs, need_no_hierarchy_and_isolated_labels_are_flat_machines) {
   const RawRows raw = grouped_rows(150, 2);
   const std::string pair = file("a1 a2\n");  // b1 and b2 stand alone
   for (const char* name : {"hr-svm", "hr-lr"}) {
-    const Model model = train(name, {{"label_graph", pair}, {"tolerance", "1e-7"}}, raw, nullptr);
+    const ModelParts model =
+        train(name, {{"label_graph", pair}, {"tolerance", "1e-7"}}, raw, nullptr);
     EXPECT_GT(accuracy(model, raw), 0.95) << name;
-    const Model flat = train(std::string(name) == "hr-svm" ? "flat-svm" : "flat-lr",
-                             {{"tolerance", "1e-7"}}, raw, nullptr);
+    const ModelParts flat = train(std::string(name) == "hr-svm" ? "flat-svm" : "flat-lr",
+                                  {{"tolerance", "1e-7"}}, raw, nullptr);
     const auto ours = all_scores(model, raw), theirs = all_scores(flat, raw);
     for (std::size_t k = 0; k < ours.size(); ++k) {
       if (k % 4 >= 2) {
@@ -503,7 +512,8 @@ TEST_F(LabelGraphs, labels_without_data_join_their_neighbours_and_forests_work) 
   const Hierarchy hierarchy = groups();
   const RawRows raw = grouped_rows(150, 4);
   const std::string forest = file("a1 c\nc b1\na2 b2\nc c1\n");
-  const Model model = train("hr-lr", {{"label_graph", forest}, {"anchor", "0.5"}}, raw, &hierarchy);
+  const ModelParts model =
+      train("hr-lr", {{"label_graph", forest}, {"anchor", "0.5"}}, raw, &hierarchy);
   EXPECT_GT(accuracy(model, raw), 0.95);
   EXPECT_EQ(parts_of(model).candidates.size(), 4U);
   EXPECT_TRUE(model.labels.find("c1").has_value());
@@ -518,7 +528,7 @@ TEST_F(LabelGraphs, labels_without_data_join_their_neighbours_and_forests_work) 
 TEST_F(LabelGraphs, several_labels_a_row_are_recovered) {
   const RawRows raw = multi_label_rows(200, false);
   const std::string graph = file("x y\n");
-  const Model model = train("hr-svm", {{"label_graph", graph}, {"C", "100"}}, raw, nullptr);
+  const ModelParts model = train("hr-svm", {{"label_graph", graph}, {"C", "100"}}, raw, nullptr);
   EXPECT_EQ(accuracy(model, raw), 1.0);
 }
 
@@ -527,7 +537,8 @@ TEST_F(LabelGraphs, an_anchor_pulls_towards_zero) {
   const std::string graph = file("a1 a2\nb1 b2\n");
   const auto size = [&](const char* anchor) {
     double sum = 0;
-    const Model model = train("hr-lr", {{"label_graph", graph}, {"anchor", anchor}}, raw, nullptr);
+    const ModelParts model =
+        train("hr-lr", {{"label_graph", graph}, {"anchor", anchor}}, raw, nullptr);
     for (const float score : all_scores(model, raw)) sum += std::abs(score);
     return sum;
   };
@@ -578,10 +589,10 @@ TEST(Preprocessing, kept_in_the_model_and_applied_to_new_texts) {
   const auto run = method.start();
   Executor executor(1);
   RunControl control;
-  const Model model =
+  const ModelParts model =
       train_model(method, *run, prepared.training_set(), prepared.preprocessing, executor, control);
   const std::string bytes = serialize_model(model);
-  const Model read = parse_model(std::as_bytes(std::span(bytes)), "memory");
+  const ModelParts read = parse_model(std::as_bytes(std::span(bytes)), "memory");
   RawRows news = raw;
   news.documents = {"apple", "engine", "", "car"};
   const CsrMatrix X = preprocess(read.preprocessing, news);

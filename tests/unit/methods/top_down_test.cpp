@@ -126,21 +126,21 @@ TEST(TopDownPredictor, parts_that_do_not_fit_throw) {
 
 // The method --------------------------------------------------------------------------------------
 
-const TopDownPredictor& top_down(const Model& model) {
+const TopDownPredictor& top_down(const ModelParts& model) {
   return dynamic_cast<const TopDownPredictor&>(*model.predictor);
 }
 
 TEST(TopDown, files_keep_beam_scores_and_threads_do_not_matter) {
   const Hierarchy hierarchy = testing::groups();
   const RawRows raw = testing::grouped_rows(150, 3);
-  const Model model = testing::train("top-down-svm", {{"beam", "3"}}, raw, &hierarchy);
+  const ModelParts model = testing::train("top-down-svm", {{"beam", "3"}}, raw, &hierarchy);
   const std::string bytes = serialize_model(model);
   for (const int threads : {2, 5}) {
     EXPECT_EQ(
         serialize_model(testing::train("top-down-svm", {{"beam", "3"}}, raw, &hierarchy, threads)),
         bytes);
   }
-  const Model read = parse_model(std::as_bytes(std::span(bytes)), "memory");
+  const ModelParts read = parse_model(std::as_bytes(std::span(bytes)), "memory");
   EXPECT_EQ(top_down(read).beam(), 3);
   EXPECT_EQ(read.method, "top-down-svm");
   std::vector<float> before(9), after(9);
@@ -163,7 +163,7 @@ TEST(TopDown, a_file_with_an_impossible_beam_is_refused) {
 TEST(TopDown, every_machine_is_one_vs_rest_among_siblings_on_the_rows_below_their_parent) {
   const Hierarchy hierarchy = testing::groups();
   const RawRows raw = testing::grouped_rows(120, 5);
-  const Model model = testing::train("top-down-svm", {{"tolerance", "1e-7"}}, raw, &hierarchy);
+  const ModelParts model = testing::train("top-down-svm", {{"tolerance", "1e-7"}}, raw, &hierarchy);
   RawRows below_a;
   below_a.source = "below a";
   below_a.codec = raw.codec;
@@ -173,7 +173,7 @@ TEST(TopDown, every_machine_is_one_vs_rest_among_siblings_on_the_rows_below_thei
     below_a.X.append_row(raw.X.row(i).columns, raw.X.row(i).values);
     below_a.labels.append(raw.labels[i]);
   }
-  const Model flat = testing::train("flat-svm", {{"tolerance", "1e-7"}}, below_a, nullptr);
+  const ModelParts flat = testing::train("flat-svm", {{"tolerance", "1e-7"}}, below_a, nullptr);
   const auto& W = top_down(model).parts().weights;
   const auto& V = dynamic_cast<const LinearPredictor&>(*flat.predictor).parts().weights;
   for (const char* name : {"a1", "a2"}) {
@@ -211,7 +211,8 @@ TEST(TopDown, inner_labels_forests_and_several_labels_are_learned) {
     const LabelId p = star.codec.add("star");
     star.edges.push_back({p, star.codec.add(child)});
   }
-  const Model model = testing::train("top-down-svm", {{"C", "10"}, {"beam", "0"}}, several, &star);
+  const ModelParts model =
+      testing::train("top-down-svm", {{"C", "10"}, {"beam", "0"}}, several, &star);
   EXPECT_GT(testing::accuracy(model, several), 0.95);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "data/csr_operations.hpp"
 
 namespace margrove::detail {
 namespace {

@@ -10,6 +10,7 @@
 #include "outputs/field/pairwise_field.hpp"
 #include "outputs/label_set/label_set_oracle.hpp"
 #include "outputs/label_set/label_set_svm.hpp"
+#include "outputs/path/path_loss.hpp"
 #include "outputs/path/path_oracle.hpp"
 #include "outputs/path/path_svm.hpp"
 #include "structured/angular.hpp"
@@ -199,7 +200,7 @@ TEST(Bcfw, wrong_arguments_throw) {
       [&] {
         make({}, {1, 2});
       },
-      ThrowsMessage<InvalidInput>(HasSubstr("2 example weights, but must be one an")));
+      ThrowsMessage<InvalidInput>(HasSubstr("2 example weights, but must be one per")));
   EXPECT_THAT(
       [&] {
         make({}, {1, -2, 1});
@@ -396,7 +397,7 @@ TEST(Sgd, resumed_run_equals_one_in_one_piece) {
                 Sgd(model, MarginRescaling{}, MarginSearch{}, {}, executor, control,
                     std::vector<double>{1});
               }),
-              ThrowsMessage<InvalidInput>(HasSubstr("1 example weights, but must be one an")));
+              ThrowsMessage<InvalidInput>(HasSubstr("1 example weights, but must be one per")));
 }
 
 TEST(LabelSetSvm, reaches_the_optimum_over_all_label_sets) {
@@ -485,7 +486,7 @@ struct PlainLabelSetOracle {
 using PlainLabelSetModel = PlainModel<LabelSetModel, PlainLabelSetOracle>;
 static_assert(StructuredModel<PlainLabelSetModel> && !BoundingOracle<PlainLabelSetOracle>);
 
-TEST(LabelSetSvm, good_searches_reach_what_exact_ones_do) {
+TEST(LabelSetSvm, approximate_searches_reach_what_exact_ones_do) {
   Executor executor(2);
   for (const auto maximum : {LabelSetMaximum::exact, LabelSetMaximum::relaxed}) {
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
@@ -537,19 +538,20 @@ TEST(Bcfw, time_that_is_out_ends_the_certificate_too) {
   EXPECT_FALSE(fit.relative_gap <= 1);
 }
 
-/// Finds the best leaf at once, and proves it the better the more patience there is.
+/// Finds the best leaf at once, and proves it the better the higher the branch limit is.
 struct DoubtingOracle {
   using Labelling = NodeId;
   PathModel::Oracle inner;
   Candidate<NodeId> argmax(double w_m, double w_g) const { return inner.argmax(w_m, w_g); }
-  BoundedCandidate<NodeId> good_argmax(double w_m, double w_g, const SearchGoal& goal) const {
+  BoundedCandidate<NodeId> approximate_argmax(double w_m, double w_g,
+                                              const SearchGoal& goal) const {
     const auto best = inner.argmax(w_m, w_g);
-    return {best, w_m * best.m + w_g * best.g + 0.5 / goal.patience};
+    return {best, w_m * best.m + w_g * best.g + 0.5 / goal.branch_limit_factor};
   }
   Candidate<NodeId> truth() const { return inner.truth(); }
 };
 
-TEST(Bcfw, searches_get_more_patience_until_their_bounds_are_tight_enough) {
+TEST(Bcfw, branch_limits_rise_until_bounds_are_tight_enough) {
   const TinyProblem p = tiny_problem(12, 0.3, 60, 5, 1);
   const PathModel model(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::hamming);
   const auto fit = [&](const auto& given) {
@@ -566,23 +568,24 @@ TEST(Bcfw, searches_get_more_patience_until_their_bounds_are_tight_enough) {
   EXPECT_NEAR(doubting.dual, exact.dual, 2e-3 * exact.primal);
 }
 
-struct PatientSearches {  // with more than the usual patience
-  std::int64_t at_sure = 0, at_doubted = 0, at_most_patience = 0;
-  double most_patience = 1;
+struct RepeatedSearches {  // with more than the usual branch limit
+  std::int64_t at_sure = 0, at_doubted = 0, at_highest_limit = 0;
+  double highest_limit = 1;
 };
 
 /// Doubts only at every other leaf.
 struct PartlyDoubtingOracle : DoubtingOracle {
-  static inline PatientSearches searches;
-  BoundedCandidate<NodeId> good_argmax(double w_m, double w_g, const SearchGoal& goal) const {
+  static inline RepeatedSearches searches;
+  BoundedCandidate<NodeId> approximate_argmax(double w_m, double w_g,
+                                              const SearchGoal& goal) const {
     const bool is_sure = inner.truth().y % 2 == 0;
-    if (goal.patience > 1) ++(is_sure ? searches.at_sure : searches.at_doubted);
-    if (goal.patience > searches.most_patience) {
-      searches.most_patience = goal.patience;
-      searches.at_most_patience = 0;
+    if (goal.branch_limit_factor > 1) ++(is_sure ? searches.at_sure : searches.at_doubted);
+    if (goal.branch_limit_factor > searches.highest_limit) {
+      searches.highest_limit = goal.branch_limit_factor;
+      searches.at_highest_limit = 0;
     }
-    searches.at_most_patience += goal.patience == searches.most_patience;
-    auto found = DoubtingOracle::good_argmax(w_m, w_g, goal);
+    searches.at_highest_limit += goal.branch_limit_factor == searches.highest_limit;
+    auto found = DoubtingOracle::approximate_argmax(w_m, w_g, goal);
     if (is_sure) found.bound = w_m * found.candidate.m + w_g * found.candidate.g;
     return found;
   }
@@ -603,8 +606,8 @@ TEST(Bcfw, a_certificate_searches_again_only_where_bounds_are_open_and_until_the
   const auto& searches = PartlyDoubtingOracle::searches;
   EXPECT_EQ(searches.at_sure, 0);
   EXPECT_GT(searches.at_doubted, 0);
-  EXPECT_GT(searches.most_patience, 1);
-  EXPECT_LT(searches.at_most_patience, num_doubted);
+  EXPECT_GT(searches.highest_limit, 1);
+  EXPECT_LT(searches.at_highest_limit, num_doubted);
 }
 
 TEST(PathSvm, one_leaf_or_no_rows_need_no_weights) {
@@ -638,7 +641,7 @@ TEST(PathSvm, stops_when_asked_and_says_so) {
 TEST(PathSvm, byte_estimate_covers_the_weights) {
   const TinyProblem p = tiny_problem(12, 0.0, 30, 6, 14);
   const PathModel model(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::normalized);
-  EXPECT_GE(path_svm_bytes(p.X, p.graph, p.alpha), model.num_bytes());
+  EXPECT_GE(path_svm_memory(p.X, p.graph, p.alpha, {}, {}, 1).total(), model.num_bytes());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "margin_fit.hpp"
 #include "outputs/path/bounded_path_oracle.hpp"
+#include "outputs/path/path_loss.hpp"
 #include "outputs/path/path_svm.hpp"
 #include "tiny_hierarchies.hpp"
 

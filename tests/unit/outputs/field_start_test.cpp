@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/random.hpp"
+#include "data/csr_operations.hpp"
 #include "files.hpp"
 #include "margrove/surrogates.hpp"
 #include "structured/bcfw.hpp"

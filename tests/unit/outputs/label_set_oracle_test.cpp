@@ -84,7 +84,7 @@ TEST_P(LabelSetOracle, the_relaxed_maximum_bounds_the_exact_one_and_meets_it_on_
   }
 }
 
-TEST_P(LabelSetOracle, a_good_answer_is_attained_and_its_bound_covers_the_best) {
+TEST_P(LabelSetOracle, an_approximate_answer_is_attained_and_its_bound_covers_the_best) {
   for (const auto maximum : {LabelSetMaximum::exact, LabelSetMaximum::relaxed}) {
     const LabelSetModel model(problem_.X, leaves_, problem_.graph, problem_.alpha, false, maximum);
     LabelSetModel::Workspace workspace;
@@ -94,15 +94,16 @@ TEST_P(LabelSetOracle, a_good_answer_is_attained_and_its_bound_covers_the_best) 
         const auto value = [&, m = w_m, g = w_g](const auto& y) { return m * y.m + g * y.g; };
         const double best = value(oracle.argmax(w_m, w_g));
         for (const SearchGoal& goal :
-             {SearchGoal{.slack = 0.2}, SearchGoal{.share = 0.5, .floor = 0.0},
-              SearchGoal{.slack = 1e9, .in_haste = true}}) {
-          const auto found = oracle.good_argmax(w_m, w_g, goal);
+             {SearchGoal{.gap = 0.2},
+              SearchGoal{.accuracy = Accuracy::approximate, .gain_share = 0.5, .floor = 0.0},
+              SearchGoal::heuristic()}) {
+          const auto found = oracle.approximate_argmax(w_m, w_g, goal);
           EXPECT_NEAR(value(oracle.evaluate(found.candidate.y)), value(found.candidate), 1e-12);
           EXPECT_LE(value(found.candidate), best + 1e-9);
           EXPECT_GE(found.bound, best - 1e-9);
-          if (!goal.in_haste) {
+          if (!goal.is_heuristic()) {
             EXPECT_LE(found.bound - value(found.candidate),
-                      goal.allowance(value(found.candidate)) + 1e-9);
+                      goal.allowed_gap(value(found.candidate)) + 1e-9);
           }
         }
       }
@@ -207,16 +208,17 @@ struct LeavesOfTwo {
   }
 };
 
-TEST(LabelSetModel, a_search_with_endless_patience_proves_its_answer) {
+TEST(LabelSetModel, a_search_without_a_branch_limit_proves_its_answer) {
   const LeavesOfTwo p;
   const LabelSetModel model = p.model(LabelSetMaximum::exact);
   const std::vector<float> w = LeavesOfTwo::weights(model);
   LabelSetModel::Workspace workspace;
-  for (const double patience : {1.0, 1e30, std::numeric_limits<double>::infinity()}) {
-    const auto found = model.oracle(0, {w, 1.0}, workspace)
-                           .good_argmax(1.0, 0.0, {.slack = 1e-6, .patience = patience});
+  for (const double factor : {1.0, 1e30, std::numeric_limits<double>::infinity()}) {
+    const auto found =
+        model.oracle(0, {w, 1.0}, workspace)
+            .approximate_argmax(1.0, 0.0, {.gap = 1e-6, .branch_limit_factor = factor});
     EXPECT_NEAR(found.candidate.m, 0.0, 1e-5);
-    EXPECT_NEAR(found.bound, 0.0, 1e-5) << patience;
+    EXPECT_NEAR(found.bound, 0.0, 1e-5) << factor;
   }
 }
 

@@ -113,7 +113,7 @@ void expect_same_answers(const O& oracle, const EnumerationOracle<Y>& reference,
     EXPECT_EQ(same.g, c.g);
     EXPECT_EQ(same.constant, c.constant);
     if constexpr (NeighbourOracle<O>) {
-      std::vector<Place> places;
+      std::vector<CandidateCriteria> places;
       oracle.neighbours(c.y, places);
       for (std::size_t part = 0; part < places.size(); ++part) {
         const auto other = oracle.evaluate(oracle.neighbour(c.y, part));

@@ -8,6 +8,7 @@
 #include "margrove/surrogates.hpp"
 #include "model_checks.hpp"
 #include "structured/convex_hull.hpp"
+#include "structured/surrogate.hpp"
 
 namespace margrove {
 namespace {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "margrove/errors.hpp"
+#include "outputs/path/path_loss.hpp"
 #include "structured/structured_fit.hpp"
 #include "tiny_hierarchies.hpp"
 

@@ -12,6 +12,7 @@
 #include "structured/convex_hull.hpp"
 #include "structured/enumeration.hpp"
 #include "structured/product_searches.hpp"
+#include "structured/surrogate.hpp"
 
 namespace margrove {
 namespace {

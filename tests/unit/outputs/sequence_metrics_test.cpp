@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "outputs/tree/attachment_scores.hpp"
+
 namespace margrove {
 namespace {
 

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "hierarchy/weight_paths.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/node_weights.hpp"
 #include "outputs/path/path_svm.hpp"

@@ -14,6 +14,7 @@
 #include "structured/cutting_plane.hpp"
 #include "structured/product_searches.hpp"
 #include "structured/sgd.hpp"
+#include "structured/surrogate.hpp"
 
 namespace margrove {
 namespace {

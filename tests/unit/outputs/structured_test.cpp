@@ -1,6 +1,4 @@
 // --method structured from examples to a model that was saved and read back.
-#include "outputs/structured.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -10,7 +8,9 @@
 #include "files.hpp"
 #include "margrove/errors.hpp"
 #include "methods/registry.hpp"
-#include "outputs/structured_predictors.hpp"
+#include "outputs/chain/chain_output.hpp"
+#include "outputs/field/field_output.hpp"
+#include "outputs/field/pairwise_field.hpp"
 #include "structured/search.hpp"
 #include "structured/sgd.hpp"
 
@@ -177,8 +177,9 @@ TEST(Structured, solvers_and_searches_that_do_not_fit_throw) {
             "option search is 'sarawagi', which needs the slacks of solver cutting-plane, but "
             "solver is bcfw");
   EXPECT_EQ(message_of({{"inference", "relaxed"}}),
-            "option inference is 'relaxed', which model chain does not offer; multilabel-field "
-            "does");
+            "option inference is given, but model chain does not have it; multilabel-field does");
+  EXPECT_EQ(message_of({{"hash_bits", "20"}}),
+            "option hash_bits is given, but model chain does not have it; dependency does");
 }
 
 TEST(Structured, parsers_find_simple_trees_again) {
@@ -225,8 +226,8 @@ TEST(Structured, fields_and_hierarchies_train_on_rows) {
     SCOPED_TRACE(inference);
     const Method& method = find_method("structured");
     const auto run = method.start();
-    set_options(run->options(),
-                {{"model", model}, {"inference", inference}, {"surrogate", "slack"}, {"C", "10"}});
+    set_options(run->options(), {{"model", model}, {"surrogate", "slack"}, {"C", "10"}});
+    if (inference == std::string("relaxed")) run->options().set("inference", inference);
     EXPECT_EQ(method.read_examples({"rows.svm"}, run->options()), nullptr);
     Executor executor(1);
     RunControl control;
@@ -253,8 +254,7 @@ TEST(Structured, field_weights_are_those_of_pair_features_of_one_whatever_the_pa
     }
     labels.append(set);
   }
-  StructuredOptions options;
-  options.model = "multilabel-field";
+  FieldSvmOptions options;
   options.C = 0.5;
   options.pair_scale = 0.5;
   options.tolerance = 1e-3;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "margrove/errors.hpp"
+#include "outputs/path/path_loss.hpp"
 #include "tiny_hierarchies.hpp"
 
 namespace margrove {

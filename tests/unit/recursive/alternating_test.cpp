@@ -9,7 +9,7 @@ namespace {
 
 using namespace testing_support;
 
-AlternatingOptions tight(const std::string& loss, double C) {
+AlternatingOptions tight(PointLossKind loss, double C) {
   return {.loss = loss, .C = C, .tolerance = 1e-9, .max_passes = 5000};
 }
 
@@ -22,7 +22,7 @@ SimilarityProblem pull_problem(const Instance& instance, const SimilarityGraph& 
   return p;
 }
 
-class Alternating : public testing::TestWithParam<std::string> {};
+class Alternating : public testing::TestWithParam<PointLossKind> {};
 
 TEST_P(Alternating, additive_trees_dags_and_forests_reach_the_stacked_optimum) {
   for (const auto& graph : {small_tree(), small_dag(), small_forest()}) {
@@ -31,7 +31,7 @@ TEST_P(Alternating, additive_trees_dags_and_forests_reach_the_stacked_optimum) {
     RunControl control;
     const auto fit =
         train_alternating(instance.problem(), tight(GetParam(), 0.7), executor, control);
-    const double optimum = stacked_optimum(instance, point_loss_from_string(GetParam()), 0.7);
+    const double optimum = stacked_optimum(instance, GetParam(), 0.7);
     EXPECT_NEAR(fit.primal, optimum, 1e-5 * optimum);
   }
 }
@@ -44,7 +44,7 @@ TEST_P(Alternating, pulls_along_a_trees_edges_give_the_additive_trees_answer) {
   RunControl control;
   const auto fit =
       train_alternating(pull_problem(instance, graph), tight(GetParam(), 0.7), executor, control);
-  const double optimum = stacked_optimum(instance, point_loss_from_string(GetParam()), 0.7);
+  const double optimum = stacked_optimum(instance, GetParam(), 0.7);
   EXPECT_NEAR(fit.primal, optimum, 1e-5 * optimum);
 }
 
@@ -82,9 +82,11 @@ TEST_P(Alternating, the_objective_never_rises) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(losses, Alternating, testing::Values("hinge", "squared-hinge", "logistic"),
+INSTANTIATE_TEST_SUITE_P(losses, Alternating,
+                         testing::Values(PointLossKind::hinge, PointLossKind::squared_hinge,
+                                         PointLossKind::logistic),
                          [](const auto& tested) {
-                           std::string name = tested.param;
+                           std::string name(name_of(tested.param));
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
@@ -101,8 +103,8 @@ TEST(AlternatingGraph, joins_and_isolated_nodes_work_and_threads_keep_the_bits) 
   for (const int threads : {1, 2, 5}) {
     Executor executor(threads);
     RunControl control;
-    const auto fit =
-        train_alternating(pull_problem(instance, graph), tight("logistic", 1.0), executor, control);
+    const auto fit = train_alternating(pull_problem(instance, graph),
+                                       tight(PointLossKind::logistic, 1.0), executor, control);
     std::vector<float> weights;
     for (FeatureId j = 0; j < 7; ++j) {
       for (NodeId n = 0; n < 5; ++n) weights.push_back(fit.weights.at(j, n));

@@ -26,8 +26,8 @@ Instance full_instance(std::uint64_t seed, LabelGraph graph, bool multi_label) {
   return instance;
 }
 
-RecursiveFit fit_of(const Instance& instance, const std::string& loss, double tolerance,
-                    int threads = 1, int max_passes = 1000) {
+RecursiveFit fit_of(const Instance& instance, PointLossKind loss, double tolerance, int threads = 1,
+                    int max_passes = 1000) {
   Executor executor(threads);
   RunControl control;
   return train_joint_dual(
@@ -36,7 +36,7 @@ RecursiveFit fit_of(const Instance& instance, const std::string& loss, double to
       control);
 }
 
-class JointDense : public testing::TestWithParam<const char*> {};
+class JointDense : public testing::TestWithParam<PointLossKind> {};
 
 TEST_P(JointDense, reaches_the_optimum_of_the_stacked_problem) {
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
@@ -44,10 +44,10 @@ TEST_P(JointDense, reaches_the_optimum_of_the_stacked_problem) {
       for (const auto& graph : {small_tree(), small_forest()}) {
         SCOPED_TRACE(seed);
         const Instance instance = full_instance(seed, graph, multi_label);
-        const bool smooth = GetParam() != std::string("hinge");
+        const bool smooth = GetParam() != PointLossKind::hinge;
         const double tolerance = smooth ? 1e-5 : 5e-4;  // smoothing costs digits
         const auto fit = fit_of(instance, GetParam(), tolerance);
-        const double optimum = stacked_optimum(instance, point_loss_from_string(GetParam()), 0.7);
+        const double optimum = stacked_optimum(instance, GetParam(), 0.7);
         EXPECT_EQ(fit.stop, Stop::converged);
         EXPECT_LE(fit.relative_gap(), tolerance);
         EXPECT_NEAR(fit.primal, optimum, tolerance * optimum);
@@ -73,12 +73,13 @@ TEST_P(JointDense, same_bits_on_1_2_and_5_threads) {
 
 TEST(JointDenseLimit, stops_at_the_pass_limit_and_says_so) {
   const Instance instance = full_instance(7, small_tree(), false);
-  EXPECT_EQ(fit_of(instance, "hinge", 1e-9, 1, 2).stop, Stop::pass_limit);
+  EXPECT_EQ(fit_of(instance, PointLossKind::hinge, 1e-9, 1, 2).stop, Stop::pass_limit);
 }
 
-INSTANTIATE_TEST_SUITE_P(losses, JointDense, testing::Values("hinge", "squared-hinge"),
+INSTANTIATE_TEST_SUITE_P(losses, JointDense,
+                         testing::Values(PointLossKind::hinge, PointLossKind::squared_hinge),
                          [](const auto& instance) {
-                           std::string name = instance.param;
+                           std::string name(name_of(instance.param));
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/random.hpp"
+#include "hierarchy/graph_operations.hpp"
 #include "linear/binary_linear.hpp"
 #include "linear/one_vs_rest.hpp"
 #include "linear/point_loss.hpp"
@@ -20,7 +21,7 @@ struct Case {
   LabelGraph (*graph)();
   bool multi_label;
 };
-class JointDual : public testing::TestWithParam<std::tuple<Case, std::string>> {};
+class JointDual : public testing::TestWithParam<std::tuple<Case, PointLossKind>> {};
 
 TEST_P(JointDual, reaches_the_optimum_of_the_stacked_problem) {
   const auto& [which, loss] = GetParam();
@@ -32,7 +33,7 @@ TEST_P(JointDual, reaches_the_optimum_of_the_stacked_problem) {
     const auto fit = train_joint_dual(
         instance.problem(), {.loss = loss, .C = 0.7, .tolerance = 1e-6, .max_passes = 100000},
         executor, control);
-    const double optimum = stacked_optimum(instance, point_loss_from_string(loss), 0.7);
+    const double optimum = stacked_optimum(instance, loss, 0.7);
     EXPECT_EQ(fit.stop, Stop::converged);
     EXPECT_NEAR(fit.primal, optimum, 1e-5 * optimum);
     EXPECT_LE(fit.dual, optimum * (1 + 1e-6));
@@ -44,10 +45,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(Case{"tree", small_tree, false}, Case{"dag", small_dag, false},
                                      Case{"forest", small_forest, false},
                                      Case{"multi_label_tree", small_tree, true}),
-                     testing::Values(std::string("hinge"), std::string("squared-hinge"))),
+                     testing::Values(PointLossKind::hinge, PointLossKind::squared_hinge)),
     [](const auto& instance) {
       return std::string(std::get<0>(instance.param).name) +
-             (std::get<1>(instance.param) == "hinge" ? "_hinge" : "_squared_hinge");
+             (std::get<1>(instance.param) == PointLossKind::hinge ? "_hinge" : "_squared_hinge");
     });
 
 /// sum_m |v_m|^2 / (2 alpha_m) + C sum of hinge losses, from the returned weights alone.
@@ -107,11 +108,11 @@ TEST(JointDual, leaves_without_weight_of_their_own_share_what_is_above_them) {
     instance.alpha[3] = instance.alpha[6] = 0;
     Executor executor;
     RunControl control;
-    for (const char* loss : {"hinge", "squared-hinge"}) {
+    for (const auto loss : {PointLossKind::hinge, PointLossKind::squared_hinge}) {
       const auto fit = train_joint_dual(
           instance.problem(), {.loss = loss, .C = 0.7, .tolerance = 1e-6, .max_passes = 100000},
           executor, control);
-      const double optimum = stacked_optimum(instance, point_loss_from_string(loss), 0.7);
+      const double optimum = stacked_optimum(instance, loss, 0.7);
       EXPECT_NEAR(fit.primal, optimum, 1e-5 * optimum);
       EXPECT_LE(fit.dual, optimum * (1 + 1e-6));
     }

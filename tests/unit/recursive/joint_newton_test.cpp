@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "data/csr_operations.hpp"
+#include "hierarchy/graph_operations.hpp"
 #include "linear/one_vs_rest.hpp"
 #include "linear/point_loss.hpp"
 #include "margrove/errors.hpp"
@@ -182,8 +184,9 @@ TEST(JointNewton, a_forest_of_single_leaves_gives_the_one_vs_rest_objective) {
   Executor executor;
   RunControl control;
   const auto joint = fit_of(instance, {.tolerance = 1e-5});
-  const auto flat = train_one_vs_rest(instance.X, instance.labels, 20,
-                                      {.loss = "logistic", .tolerance = 1e-5}, executor, control);
+  const auto flat =
+      train_one_vs_rest(instance.X, instance.labels, 20,
+                        {.loss = PointLossKind::logistic, .tolerance = 1e-5}, executor, control);
   EXPECT_NEAR(joint.primal, flat.primal, 1e-5 * flat.primal);
 }
 

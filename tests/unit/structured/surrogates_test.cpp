@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "margrove/errors.hpp"
+#include "structured/surrogate.hpp"
 
 namespace margrove {
 namespace {

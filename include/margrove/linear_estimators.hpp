@@ -1,0 +1,220 @@
+#pragma once
+// Estimators of one linear classifier per label: flat, recursively regularised, from the top down.
+// Beside the options, kMethod is the name under which the program and the registry know each.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "margrove/api.hpp"
+#include "margrove/common_options.hpp"
+#include "margrove/node_weights.hpp"
+#include "margrove/point_loss_kind.hpp"
+
+namespace margrove MARGROVE_API {
+
+/// How the labels of a row follow from their scores (docs/notation.md, Decisions).
+enum class DecisionKind { automatic, argmax, zero, threshold, scut, rcut, instance };
+template <>
+inline constexpr auto kEnumNames<DecisionKind> = std::array{
+    EnumName{DecisionKind::automatic, "auto"},   EnumName{DecisionKind::argmax, "argmax"},
+    EnumName{DecisionKind::zero, "zero"},        EnumName{DecisionKind::threshold, "threshold"},
+    EnumName{DecisionKind::scut, "scut"},        EnumName{DecisionKind::rcut, "rcut"},
+    EnumName{DecisionKind::instance, "instance"}};
+
+namespace detail {
+template <class Options>
+auto decision_fields() {
+  return std::tuple{
+      field("decision", &Options::decision,
+            "labels of a row from its scores: the best one (argmax), those above zero, above one "
+            "threshold for all (threshold) or for each (scut), so many best ones (rcut), those "
+            "above a threshold predicted from the row's scores (instance); auto: instance where "
+            "training rows have several labels, otherwise argmax"),
+      field("decision_folds", &Options::decision_folds, at_least(2),
+            "parts of the cross-validation whose scores tune threshold, scut, rcut and instance; "
+            "they and the training itself share a time limit evenly"),
+  };
+}
+}  // namespace detail
+
+// One-vs-rest -------------------------------------------------------------------------------------
+
+namespace detail {
+template <class Options>
+auto one_vs_rest_fields() {
+  return std::tuple_cat(
+      detail::common_fields<Options>(), detail::decision_fields<Options>(),
+      std::tuple{
+          field("tolerance", &Options::tolerance, positive,
+                "relative duality gap at which training stops"),
+          field("max_passes", &Options::max_passes, at_least(1), "passes over the rows, at most"),
+      });
+}
+}  // namespace detail
+
+/// Each label against the rest, or all labels in one problem (Crammer and Singer).
+enum class MulticlassKind { ovr, crammer_singer };
+template <>
+inline constexpr auto kEnumNames<MulticlassKind> =
+    std::array{EnumName{MulticlassKind::ovr, "ovr"},
+               EnumName{MulticlassKind::crammer_singer, "crammer-singer"}};
+
+struct FlatSvmOptions {
+  static constexpr std::string_view kMethod = "flat-svm";
+  double C = 1.0;
+  double lambda = 0;
+  double bias = 1.0;
+  std::uint64_t seed = 0;
+  DecisionKind decision = DecisionKind::automatic;
+  int decision_folds = 3;
+  double tolerance = 1e-3;
+  int max_passes = 1000;
+  PointLossKind loss = PointLossKind::hinge;
+  MulticlassKind multiclass = MulticlassKind::ovr;
+  static auto fields() {
+    return std::tuple_cat(
+        detail::one_vs_rest_fields<FlatSvmOptions>(),
+        std::tuple{
+            field("loss", &FlatSvmOptions::loss,
+                  {PointLossKind::hinge, PointLossKind::squared_hinge},
+                  "loss of each row's margin (crammer-singer: hinge)"),
+            field(
+                "multiclass", &FlatSvmOptions::multiclass,
+                "each label against the rest, or all labels in one problem (rows with one label)"),
+        });
+  }
+};
+
+struct FlatLrOptions {
+  static constexpr std::string_view kMethod = "flat-lr";
+  double C = 1.0;
+  double lambda = 0;
+  double bias = 1.0;
+  std::uint64_t seed = 0;
+  DecisionKind decision = DecisionKind::automatic;
+  int decision_folds = 3;
+  double tolerance = 1e-3;
+  int max_passes = 1000;
+  static auto fields() { return detail::one_vs_rest_fields<FlatLrOptions>(); }
+};
+
+struct TopDownSvmOptions {
+  static constexpr std::string_view kMethod = "top-down-svm";
+  double C = 1.0;
+  double lambda = 0;
+  double bias = 1.0;
+  std::uint64_t seed = 0;
+  DecisionKind decision = DecisionKind::automatic;
+  int decision_folds = 3;
+  double tolerance = 1e-3;
+  int max_passes = 1000;
+  PointLossKind loss = PointLossKind::hinge;
+  int beam = 1;
+  static auto fields() {
+    using Options = TopDownSvmOptions;
+    return std::tuple_cat(
+        detail::common_fields<Options>(), detail::decision_fields<Options>(),
+        std::tuple{
+            field("tolerance", &Options::tolerance, positive,
+                  "relative duality gap at which training of a node stops"),
+            field("max_passes", &Options::max_passes, at_least(1),
+                  "passes over the rows of a node, at most"),
+            field("loss", &Options::loss, {PointLossKind::hinge, PointLossKind::squared_hinge},
+                  "loss of each row's margin"),
+            field("beam", &Options::beam, at_least(0),
+                  "paths to keep at each step down, those with the largest sums of "
+                  "log sigmoid(margin); 1: greedy, 0: all"),
+        });
+  }
+};
+
+// Recursive regularisation ------------------------------------------------------------------------
+
+/// What a node with several parents means: a leaf is the sum over all its ancestors, or every
+/// parent edge pulls.
+enum class DagRule { additive, graph };
+template <>
+inline constexpr auto kEnumNames<DagRule> =
+    std::array{EnumName{DagRule::additive, "additive"}, EnumName{DagRule::graph, "graph"}};
+
+enum class RecursiveSolver { joint, alternating };
+template <>
+inline constexpr auto kEnumNames<RecursiveSolver> =
+    std::array{EnumName{RecursiveSolver::joint, "joint"},
+               EnumName{RecursiveSolver::alternating, "alternating"}};
+
+namespace detail {
+template <class Options>
+auto recursive_fields() {
+  return std::tuple_cat(
+      detail::common_fields<Options>(), detail::decision_fields<Options>(),
+      std::tuple{
+          field("alpha", &Options::alpha, detail::node_weight_help("uniform (the paper's)")),
+          field("dag", &Options::dag,
+                "nodes with several parents: a leaf is the sum over all its ancestors, or every "
+                "parent edge pulls; the same on trees"),
+          field("label_graph", &Options::label_graph, Choices{},
+                "instead of a hierarchy's edges: file of pairs of labels, one per line, whose "
+                "classifiers pull each other (hr-svm: alternating solver)"),
+          field("anchor", &Options::anchor, Choices{},
+                "with a label graph: strength x of a pull towards zero, for all labels, or as "
+                "LABEL=x,LABEL=x for some"),
+          field("tolerance", &Options::tolerance, positive,
+                "relative duality gap at which training stops; where nodes are solved in turn "
+                "(alternating; hr-lr on label graphs without anchors): relative change of the "
+                "objective"),
+          field("max_passes", &Options::max_passes, at_least(1), "passes over all labels, at most"),
+      });
+}
+}  // namespace detail
+
+struct HrSvmOptions {
+  static constexpr std::string_view kMethod = "hr-svm";
+  double C = 1.0;
+  double lambda = 0;
+  double bias = 1.0;
+  std::uint64_t seed = 0;
+  DecisionKind decision = DecisionKind::automatic;
+  int decision_folds = 3;
+  NodeWeightRule alpha = {};
+  DagRule dag = DagRule::additive;
+  std::string label_graph = {};
+  std::string anchor = {};
+  double tolerance = 1e-3;
+  int max_passes = 1000;
+  PointLossKind loss = PointLossKind::hinge;
+  RecursiveSolver solver = RecursiveSolver::joint;
+  static auto fields() {
+    return std::tuple_cat(
+        detail::recursive_fields<HrSvmOptions>(),
+        std::tuple{
+            field("loss", &HrSvmOptions::loss, {PointLossKind::hinge, PointLossKind::squared_hinge},
+                  "loss of each row's margin"),
+            field("solver", &HrSvmOptions::solver,
+                  "dual coordinate descent over all leaves at once with a duality gap, or the "
+                  "paper's alternation between nodes"),
+        });
+  }
+};
+
+struct HrLrOptions {
+  static constexpr std::string_view kMethod = "hr-lr";
+  double C = 1.0;
+  double lambda = 0;
+  double bias = 1.0;
+  std::uint64_t seed = 0;
+  DecisionKind decision = DecisionKind::automatic;
+  int decision_folds = 3;
+  NodeWeightRule alpha = {};
+  DagRule dag = DagRule::additive;
+  std::string label_graph = {};
+  std::string anchor = {};
+  double tolerance = 1e-3;
+  int max_passes = 1000;
+  static auto fields() { return detail::recursive_fields<HrLrOptions>(); }
+};
+
+}  // namespace margrove

@@ -1,0 +1,32 @@
+#pragma once
+// All of Margrove: docs/cxx.md shows it at work. Namespace margrove::detail is not for users.
+//
+//   errors, executor, control, options   how calls fail, run in parallel, report, are configured
+//   dataset, ..._reader, writers, tfidf  rows and their labels; files
+//   label_graph, node_weights            hierarchies
+//   estimators, training, model          methods, train(), what it returns
+//   oracle, surrogates, structured       structured SVMs with a model of your own
+//   metrics, significance                how good predictions are
+
+#include "margrove/control.hpp"
+#include "margrove/csr_matrix.hpp"
+#include "margrove/dataset.hpp"
+#include "margrove/errors.hpp"
+#include "margrove/estimators.hpp"
+#include "margrove/executor.hpp"
+#include "margrove/hierarchy_reader.hpp"
+#include "margrove/label_codec.hpp"
+#include "margrove/label_graph.hpp"
+#include "margrove/metrics.hpp"
+#include "margrove/model.hpp"
+#include "margrove/node_weights.hpp"
+#include "margrove/options.hpp"
+#include "margrove/oracle.hpp"
+#include "margrove/significance.hpp"
+#include "margrove/structured.hpp"
+#include "margrove/surrogates.hpp"
+#include "margrove/svmlight_reader.hpp"
+#include "margrove/text_reader.hpp"
+#include "margrove/tfidf.hpp"
+#include "margrove/training.hpp"
+#include "margrove/writers.hpp"

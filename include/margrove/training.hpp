@@ -1,0 +1,49 @@
+#pragma once
+// Training from rows in memory:
+//
+//   Model model = train(NhSvmOptions{.C = 10}, {.rows = read_text("train.txt"),
+//                                               .hierarchy = read_hierarchy("hierarchy.txt")});
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "margrove/api.hpp"
+#include "margrove/control.hpp"
+#include "margrove/dataset.hpp"
+#include "margrove/estimators.hpp"
+#include "margrove/executor.hpp"
+#include "margrove/model.hpp"
+#include "margrove/text_reader.hpp"
+#include "margrove/tfidf.hpp"
+
+namespace margrove MARGROVE_API {
+
+/// The options of a method name it.
+using Estimator = std::variant<FlatSvmOptions, FlatLrOptions, HSvmOptions, NhSvmOptions,
+                               SharedSvmOptions, HrSvmOptions, HrLrOptions, TopDownSvmOptions,
+                               SpnMklOptions, LpMklOptions, SimpleMklOptions, AverageMklOptions>;
+
+/// What is done to rows of numbers before training, and again before prediction: nothing, tf-idf
+/// weights from counts, or unit L2 norm. Documents always become tf-idf weights of their words.
+enum class RowScaling { none, tfidf, unit_norm };
+
+struct TrainingData {
+  std::variant<Dataset, TextDataset> rows;
+  std::optional<Hierarchy> hierarchy = {};  // labels of the rows must be among its nodes
+  std::vector<double> row_weights = {};     // >= 0, of each row's loss; empty: all 1
+  RowScaling scaling = RowScaling::none;
+  TfidfOptions tfidf = {};
+};
+
+/// Deterministic for given options and data, whatever executor.size() is, unless `control` ends it
+/// early: then the best weights so far come back, and report().stop says why. A row of weight 2
+/// counts as the row twice, one of weight 0 not at all. Throws InvalidOption (a value out of range,
+/// a method without the hierarchy that it needs) and InvalidInput (a label that is no node of the
+/// hierarchy, weights that are not numbers >= 0, ...).
+Model train(const Estimator& estimator, TrainingData data, Executor& executor = Executor::serial(),
+            RunControl* control = nullptr);
+
+}  // namespace margrove

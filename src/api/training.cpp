@@ -1,0 +1,72 @@
+#include "margrove/training.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "methods/training.hpp"
+
+namespace margrove {
+namespace {
+
+RawRows raw_rows(std::variant<Dataset, TextDataset> rows) {
+  RawRows raw;
+  raw.source = "training data";
+  raw.is_text = std::holds_alternative<TextDataset>(rows);
+  std::visit(
+      [&](auto& data) {
+        raw.labels = std::move(data.labels);
+        raw.codec = std::move(data.codec);
+      },
+      rows);
+  if (raw.is_text) {
+    raw.documents = std::move(std::get<TextDataset>(rows).documents);
+  } else {
+    raw.X = std::move(std::get<Dataset>(rows).X);
+  }
+  return raw;
+}
+
+/// Equal rows become one with the sum of their weights, so that weights stand for repetitions.
+void weigh(PreparedRows& prepared, std::span<const double> row_weights) {
+  auto merged = merge_equal_rows(prepared.X, prepared.labelled.labels, row_weights);
+  if (!merged) return;
+  prepared.X = select_rows(prepared.X, merged->rows);
+  prepared.labelled.labels = select_rows(prepared.labelled.labels, merged->rows);
+  prepared.row_weights = std::move(merged->row_weights);
+}
+
+std::unique_ptr<MethodRun> start(const Method& method, const Estimator& estimator) {
+  auto run = method.start();
+  std::visit(
+      [&](auto options) {
+        const OptionTable given(options);
+        OptionTable& table = run->options();
+        for (const OptionInfo& each : given.list()) table.set(each.name, given.get(each.name));
+      },
+      estimator);
+  return run;
+}
+
+}  // namespace
+
+Model train(const Estimator& estimator, TrainingData data, Executor& executor,
+            RunControl* control) {
+  const Method& method =
+      find_method(std::visit([](const auto& options) { return options.kMethod; }, estimator));
+  const auto run = start(method, estimator);
+  PreprocessingOptions preprocessing;
+  preprocessing.text = std::holds_alternative<TextDataset>(data.rows);
+  preprocessing.tfidf = !preprocessing.text && data.scaling == RowScaling::tfidf;
+  preprocessing.normalize = !preprocessing.text && data.scaling == RowScaling::unit_norm;
+  preprocessing.min_document_frequency = data.tfidf.min_document_frequency;
+  preprocessing.sublinear_tf = data.tfidf.sublinear_tf;
+  PreparedRows prepared = prepare_rows(raw_rows(std::move(data.rows)),
+                                       data.hierarchy ? &*data.hierarchy : nullptr, preprocessing);
+  if (!data.row_weights.empty()) weigh(prepared, data.row_weights);
+  RunControl unlimited;
+  return Model(std::make_unique<ModelParts>(
+      train_model(method, *run, prepared.training_set(), prepared.preprocessing, executor,
+                  control != nullptr ? *control : unlimited)));
+}
+
+}  // namespace margrove

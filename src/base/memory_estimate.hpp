@@ -1,0 +1,36 @@
+#pragma once
+// How much memory a run will take, by what takes it.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace margrove {
+
+/// Bytes by part: an estimate of the peak, from above but not far above it
+/// (tests/unit/methods/memory_test.cpp says how far).
+class MemoryEstimate {
+ public:
+  struct Part {
+    std::string name;
+    double bytes;
+  };
+  /// Parts of the same name are added up; a part without bytes is left out.
+  void add(const std::string& name, double bytes);
+  /// All parts of another one.
+  void add(const MemoryEstimate& other);
+  /// Every part that many times.
+  MemoryEstimate times(double factor) const;
+  const std::vector<Part>& parts() const { return parts_; }
+  std::uint64_t total() const;
+  /// "classifiers 0.8 GB, rows 0.1 GB", largest first; parts below a hundredth are left out.
+  std::string to_text() const;
+
+ private:
+  std::vector<Part> parts_;
+};
+
+/// The one with the larger total: of two phases of which one frees what it has before the other.
+MemoryEstimate larger_of(MemoryEstimate first, MemoryEstimate second);
+
+}  // namespace margrove

@@ -1,0 +1,19 @@
+#pragma once
+// Operations on sparse rows that the methods share.
+
+#include <vector>
+
+#include "margrove/csr_matrix.hpp"
+
+namespace margrove {
+
+/// X with a constant last column: the intercept, regularised like the other weights. bias 0 copies
+/// X and adds no column. O(nonzeros).
+CsrMatrix with_intercept(const CsrView& X, double bias);
+
+/// The columns of X as rows; ascending. O(nonzeros + columns).
+CsrMatrix transpose(const CsrView& X);
+double squared_norm(const SparseRow& row);
+std::vector<double> squared_norms(const CsrView& X);
+
+}  // namespace margrove

@@ -1,0 +1,17 @@
+#pragma once
+// Edges of a hierarchy file: where they stand, and whether they form a cycle.
+
+#include <string>
+
+#include "margrove/dataset.hpp"
+
+namespace margrove {
+
+/// "file:line" of an edge, or its two names if the hierarchy did not come from a file.
+std::string edge_location(const Hierarchy& hierarchy, std::size_t edge);
+
+/// Throws InvalidInput naming the last edge (by line) of some cycle, and the nodes on it.
+/// O(nodes + edges).
+void require_acyclic(const Hierarchy& hierarchy);
+
+}  // namespace margrove

@@ -1,0 +1,51 @@
+#pragma once
+// Operations on label graphs that the methods share.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "margrove/label_graph.hpp"
+
+namespace margrove {
+
+/// Throws InvalidInput that begins with `where` unless the graph has nodes and none has several
+/// parents.
+void require_tree(const LabelGraph& graph, std::string_view where);
+
+/// The nodes of one cycle, each a parent of the next and the last a parent of the first; empty if
+/// there is none. For callers that must name a cycle in words of their own. O(nodes + edges).
+std::vector<NodeId> find_cycle(std::uint32_t num_nodes, std::span<const LabelEdge> edges);
+
+/// A(n) of every n at once: row n of `nodes` is the ancestor-closed set, ascending.
+struct AncestorSets {
+  std::vector<std::size_t> pointers;
+  std::vector<NodeId> nodes;
+  std::span<const NodeId> operator[](NodeId n) const {
+    return std::span(nodes).subspan(pointers[n], pointers[n + 1] - pointers[n]);
+  }
+};
+/// A(n) of every node. Memory O(sum of |A(n)|).
+AncestorSets ancestor_sets(const LabelGraph& graph);
+
+/// A graph whose data labels are all leaves: below every inner node that carries data a leaf is
+/// spawned, and the data move there (HR section 2).
+struct LeafLabelled {
+  LabelGraph graph;                   // the old nodes keep their numbers, spawned leaves follow
+  std::vector<NodeId> leaf_of_label;  // old node -> the leaf its data moved to (itself for leaves;
+                                      // itself too for inner nodes without data)
+  std::vector<NodeId> label_of_node;  // new node -> old node
+};
+/// carries_data[n] says whether some row has label n.
+LeafLabelled spawn_leaves(const LabelGraph& graph, const std::vector<bool>& carries_data);
+
+/// The graph without the inner nodes that are ancestors of every leaf: with difference losses their
+/// scores cancel. Leaves stay. kept[k], ascending, is the old number of node k.
+struct WithoutCommonRoots {
+  LabelGraph graph;
+  std::vector<NodeId> kept;
+};
+WithoutCommonRoots without_common_roots(const LabelGraph& graph);
+
+}  // namespace margrove

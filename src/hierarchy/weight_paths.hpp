@@ -1,0 +1,31 @@
+#pragma once
+// What node weights come to on the paths of a graph, and graphs without duplicate nodes.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "margrove/label_graph.hpp"
+
+namespace margrove {
+
+/// Sum of alpha over A(l) for every leaf, in the order of graph.leaves().
+std::vector<double> path_sums(const LabelGraph& graph, std::span<const double> alpha);
+
+/// A warning if leaves have weight 0, as power rules give them below nodes that lie on many paths
+/// of a DAG: such leaves differ from others below the same nodes in nothing. Empty if there is
+/// none.
+std::string unweighted_leaves(const LabelGraph& graph, std::span<const double> alpha);
+
+/// The graph whose nodes are the classes of nodes with the same leaves below them. Every copy of a
+/// class is in the same labels, so only the sum of their weights can matter (NHSVM section 5.2).
+struct MergedGraph {
+  LabelGraph graph;
+  std::vector<NodeId> class_of;  // node -> its class
+  std::vector<std::uint32_t> num_copies;
+};
+/// O(sum over leaves of |A(l)|).
+MergedGraph merge_duplicates(const LabelGraph& graph);
+
+}  // namespace margrove

@@ -1,0 +1,80 @@
+// train_structured() for models of users: the solvers, compiled for detail::AnyStructuredModel.
+
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "margrove/structured.hpp"
+#include "outputs/structured_training.hpp"
+
+namespace margrove {
+namespace {
+
+/// The model of a user in the shape that solvers and searches take.
+class UserModel {
+ public:
+  using Labelling = detail::AnyLabelling;
+  using Found = Candidate<Labelling>;
+  struct Workspace {
+    std::shared_ptr<void> held;
+  };
+
+  class Oracle {
+   public:
+    using Labelling = detail::AnyLabelling;
+    explicit Oracle(std::unique_ptr<detail::AnyOracle> oracle) : oracle_(std::move(oracle)) {}
+    Found argmax(double w_m, double w_g) const { return oracle_->argmax(w_m, w_g); }
+    Found truth() const { return oracle_->truth(); }
+    bool has_k_best() const { return oracle_->has_argmax_without(); }
+    std::optional<Found> argmax_without(double w_m, double w_g,
+                                        std::span<const Labelling> banned) const {
+      return oracle_->argmax_without(w_m, w_g, banned);
+    }
+    std::optional<Found> constrained_argmax(double w_m, double w_g,
+                                            const SlopeBounds& bounds) const {
+      require<InvalidOption>(oracle_->has_constrained_argmax(),
+                             "option search is 'angular', but this model has no oracle with bounds "
+                             "on the slope; use convex-hull or bisecting");
+      return oracle_->constrained_argmax(w_m, w_g, bounds);
+    }
+
+   private:
+    std::unique_ptr<detail::AnyOracle> oracle_;
+  };
+
+  explicit UserModel(const detail::AnyStructuredModel& model) : model_(model) {}
+  std::size_t num_examples() const { return model_.num_examples(); }
+  std::size_t num_weights() const { return model_.num_weights(); }
+  Oracle oracle(std::size_t i, ScaledWeights w, Workspace& workspace) const {
+    if (!workspace.held) workspace.held = model_.workspace();
+    return Oracle(model_.oracle(i, w, workspace.held.get()));
+  }
+  void difference(std::size_t i, const Labelling& y, SparseVector& out) const {
+    model_.difference(i, y, out);
+  }
+  Labelling truth(std::size_t i) const { return model_.truth(i); }
+
+ private:
+  const detail::AnyStructuredModel& model_;
+};
+
+}  // namespace
+
+StructuredWeights detail::train_any(const AnyStructuredModel& model,
+                                    const StructuredSvmOptions& options, Executor& executor,
+                                    RunControl& control) {
+  validate(options);
+  require(model.num_examples() > 0, "train_structured: there are no examples, but must be one");
+  StructuredOptions given;
+  given.C = options.C;
+  given.seed = options.seed;
+  given.surrogate = to_string(options.surrogate);
+  given.search = name_of(options.search);
+  given.solver = name_of(options.solver);
+  given.tolerance = options.tolerance;
+  given.max_passes = options.max_passes;
+  given.max_bans = options.max_bans;
+  return fit_structured(UserModel(model), given, executor, control);
+}
+
+}  // namespace margrove

@@ -1,0 +1,71 @@
+#include "outputs/chain/chain_output.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+#include "outputs/chain/chain_predictor.hpp"
+#include "outputs/chain/column_reader.hpp"
+#include "outputs/chain/token_features.hpp"
+
+namespace margrove {
+namespace {
+
+ColumnCorpus read(const std::string& path, const ChainSvmOptions&) { return read_columns(path); }
+
+TrainResult train(const ChainSvmOptions& options, const ColumnCorpus& corpus, const std::string&,
+                  Executor& executor, RunControl& control) {
+  FeatureTable features = FeatureTable::collect(corpus, options.min_feature_count);
+  const auto outside = corpus.tags.find("O").value_or(0);
+  const SequenceData sequences = features.encode(corpus, outside);
+  StructuredWeights fit = fit_chain(sequences, options, executor, control);
+  TrainResult result;
+  result.report = to_report(fit.fit);
+  result.predictor = std::make_unique<ChainPredictor>(std::move(features), corpus.tags,
+                                                      corpus.num_columns, std::move(fit.weights));
+  return result;
+}
+
+std::size_t num_texts(const ColumnCorpus& corpus) {
+  std::unordered_set<std::string_view> texts;
+  for (const auto& sentence : corpus.sentences) {
+    texts.insert(sentence.cells.begin(), sentence.cells.end());
+  }
+  return texts.size();
+}
+
+MemoryEstimate memory(const ChainSvmOptions&, const ColumnCorpus& corpus) {
+  double tokens = 0;
+  for (std::size_t i = 0; i < corpus.size(); ++i) {
+    tokens += static_cast<double>(corpus.num_tokens(i));
+  }
+  const auto tags = static_cast<double>(corpus.tags.size());
+  constexpr double kTemplates = 27;  // of a token: token_features()
+  // A text at each of five places, and its affixes and shape; few texts share all of these.
+  const double features =
+      std::min(kTemplates * tokens, 7 * static_cast<double>(num_texts(corpus)) + 3000);
+  MemoryEstimate memory;
+  memory.add("names of features", 170 * features);
+  memory.add("features of tokens", 1.5 * 8 * kTemplates * tokens);
+  memory.add("weights", solver_bytes(features * tags + tags * tags));
+  // Two wrong labellings of a sentence, each wrong at half of its tokens.
+  memory.add("dual variables", 24 * kTemplates * tokens);
+  return memory;
+}
+
+}  // namespace
+
+OutputType chain_output() {
+  const OutputType type{
+      .name = "chain",
+      .plural = "sequences",
+      .summary = "tags of a CoNLL column file",
+      .form = ExampleForm::tagged_tokens,
+      .file_format = "CoNLL column",
+      .kind = "chain",
+      .load = ChainPredictor::load,
+  };
+  return of_files(type, FileTraining<ChainSvmOptions, ColumnCorpus>{read, train, memory});
+}
+
+}  // namespace margrove

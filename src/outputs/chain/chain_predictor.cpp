@@ -1,0 +1,107 @@
+#include "outputs/chain/chain_predictor.hpp"
+
+#include "margrove/errors.hpp"
+#include "outputs/chain/sequence_metrics.hpp"
+#include "outputs/predictor_parts.hpp"
+
+namespace margrove {
+
+ChainPredictor::ChainPredictor(FeatureTable features, LabelCodec tags, std::size_t num_columns,
+                               std::vector<float> weights)
+    : features_(std::move(features)),
+      tags_(std::move(tags)),
+      num_columns_(num_columns),
+      weights_(std::move(weights)) {}
+
+void ChainPredictor::save(TensorMap& out) const {
+  out.put_strings("chain.features", features_.names());
+  out.put_strings("chain.tags", tags_.names());
+  out.put_number("chain.columns", static_cast<double>(num_columns_));
+  out.put_view<float>("chain.weights", weights_);
+}
+
+std::unique_ptr<Predictor> ChainPredictor::load(const TensorMap& tensors,
+                                                std::uint32_t num_labels) {
+  FeatureTable features(tensors.get_strings("chain.features"));
+  LabelCodec tags = codec_of(tensors, "chain.tags", num_labels);
+  tensors.check(num_labels > 0, "chain.tags is empty, but must have one tag");
+  const auto columns = tensors.whole_number("chain.columns");
+  auto weights = finite_weights(tensors, "chain.weights",
+                                ChainModel::num_weights(features.size(), num_labels));
+  return std::make_unique<ChainPredictor>(std::move(features), std::move(tags), columns,
+                                          std::move(weights));
+}
+
+std::vector<Fact> ChainPredictor::facts() const {
+  return {{"features", concat(features_.size())},
+          {"tags", concat(tags_.size())},
+          weight_fact(weights_)};
+}
+
+ColumnCorpus ChainPredictor::read(const std::string& path, bool has_tags) const {
+  ColumnOptions options;
+  options.has_tags = has_tags;
+  options.tags = &tags_;
+  ColumnCorpus corpus = read_columns(path, options);
+  // A file to predict may still carry its tags, as the last column.
+  const bool fits =
+      corpus.num_columns == num_columns_ || (!has_tags && corpus.num_columns == num_columns_ + 1);
+  require(corpus.sentences.empty() || fits, path, ": lines have ",
+          corpus.num_columns + (has_tags ? 1 : 0), " columns, but must have ",
+          num_columns_ + (has_tags ? 1 : 0), " as in training");
+  if (corpus.num_columns == num_columns_ + 1) {
+    options.has_tags = true;
+    corpus = read_columns(path, options);
+  }
+  return corpus;
+}
+
+std::vector<TagSequence> ChainPredictor::decode(const ColumnCorpus& corpus, Executor& executor,
+                                                RunControl& control) const {
+  SequenceData data = features_.encode(corpus, 0);
+  const auto num_tags = static_cast<std::uint32_t>(tags_.size());
+  std::vector<TagSequence> tags(data.size());
+  std::vector<ChainWorkspace> workspaces(static_cast<std::size_t>(executor.size()));
+  executor.for_each(data.size(), [&](std::size_t i, int worker) {
+    if (!control.proceed()) return;
+    tags[i] = decode_chain(data.X, data.pointers[i], data.pointers[i + 1], features_.size(),
+                           num_tags, {weights_, 1.0}, workspaces[worker]);
+  });
+  return tags;
+}
+
+std::string ChainPredictor::predict_file(const std::string& path, Executor& executor,
+                                         RunControl& control) const {
+  std::string out;
+  for (const TagSequence& tags : decode(read(path, false), executor, control)) {
+    for (const std::uint32_t tag : tags) out.append(tags_.name(tag)).append("\n");
+    out.append("\n");
+  }
+  return out;
+}
+
+std::vector<NamedValue> ChainPredictor::evaluate_file(const std::string& path, Executor& executor,
+                                                      RunControl& control) const {
+  const ColumnCorpus corpus = read(path, true);
+  const auto predicted = decode(corpus, executor, control);
+  SequenceScores scores;
+  std::vector<std::string_view> truth_names, names;
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    if (predicted[i].empty()) continue;  // stopped before
+    truth_names.clear();
+    names.clear();
+    for (const LabelId tag : corpus.sentences[i].tags) truth_names.push_back(corpus.tags.name(tag));
+    for (const std::uint32_t tag : predicted[i]) names.push_back(tags_.name(tag));
+    scores.add(truth_names, names);
+  }
+  std::vector<NamedValue> values{{"token_accuracy", scores.token_accuracy()},
+                                 {"sentence_accuracy", scores.sentence_accuracy()}};
+  if (are_span_tags(corpus.tags.names())) {
+    values.push_back({"span_precision", scores.span_precision()});
+    values.push_back({"span_recall", scores.span_recall()});
+    values.push_back({"span_f1", scores.span_f1()});
+  }
+  return values;
+}
+
+}  // namespace margrove

@@ -1,0 +1,40 @@
+#pragma once
+// Prediction, evaluation and storage of linear chains.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/predictor.hpp"
+#include "outputs/chain/token_features.hpp"
+
+namespace margrove {
+
+/// Tags of the tokens of a column file. predict_file: one tag per line, a blank line after each
+/// sentence. evaluate_file: token and sentence accuracy, and span scores where the tags are spans.
+class ChainPredictor final : public FilePredictor {
+ public:
+  ChainPredictor(FeatureTable features, LabelCodec tags, std::size_t num_columns,
+                 std::vector<float> weights);
+
+  std::string_view kind() const override { return "chain"; }
+  void save(TensorMap& out) const override;
+  static std::unique_ptr<Predictor> load(const TensorMap& tensors, std::uint32_t num_labels);
+  std::vector<Fact> facts() const override;
+  std::string predict_file(const std::string& path, Executor& executor,
+                           RunControl& control) const override;
+  std::vector<NamedValue> evaluate_file(const std::string& path, Executor& executor,
+                                        RunControl& control) const override;
+
+ private:
+  ColumnCorpus read(const std::string& path, bool has_tags) const;
+  std::vector<TagSequence> decode(const ColumnCorpus& corpus, Executor& executor,
+                                  RunControl& control) const;
+
+  FeatureTable features_;
+  LabelCodec tags_;
+  std::size_t num_columns_;
+  std::vector<float> weights_;
+};
+
+}  // namespace margrove

@@ -1,0 +1,48 @@
+#pragma once
+// Sentences of a CoNLL column file: one token per line. Rules and their errors: docs/formats.md.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "margrove/label_codec.hpp"
+
+namespace margrove {
+
+/// A sentence of a column file: the token and its features as text, and its tag.
+struct ColumnSentence {
+  std::vector<std::string> cells;  // num_tokens x num_columns, row by row; column 0 is the token
+  std::vector<LabelId> tags;       // one per token; empty if the file has none
+};
+struct ColumnCorpus {
+  std::vector<ColumnSentence> sentences;
+  std::size_t num_columns = 0;  // without the tag
+  LabelCodec tags;              // in order of first appearance after those given
+
+  std::size_t size() const { return sentences.size(); }
+  const LabelCodec& labels() const { return tags; }
+  std::size_t num_tokens(std::size_t sentence) const {
+    return sentences[sentence].cells.size() / num_columns;
+  }
+  const std::string& cell(std::size_t sentence, std::size_t token, std::size_t column) const {
+    return sentences[sentence].cells[token * num_columns + column];
+  }
+};
+
+struct ColumnOptions {
+  /// The last column is the tag; false: every column is a feature.
+  bool has_tags = true;
+  /// Tags get the ids of this codec, new ones the ids after it; null: order of appearance.
+  const LabelCodec* tags = nullptr;
+};
+
+/// Reads a CoNLL column file (plain, gzip or zstd): token, features, tag last; a blank line ends a
+/// sentence; lines that start with -DOCSTART- are left out. A line with a tab is cut at tabs, any
+/// other one at blanks. Throws InvalidInput "file:line:column: ..." on lines of different length,
+/// empty cells and text that is not UTF-8. O(bytes).
+ColumnCorpus read_columns(const std::string& path, const ColumnOptions& options = {});
+ColumnCorpus parse_columns(std::string_view bytes, const std::string& name,
+                           const ColumnOptions& options = {});
+
+}  // namespace margrove

@@ -1,0 +1,35 @@
+#pragma once
+// Multi-label fields as a type of output: `--model multilabel-field`.
+
+#include "margrove/control.hpp"
+#include "margrove/csr_matrix.hpp"
+#include "margrove/dataset.hpp"
+#include "margrove/executor.hpp"
+#include "outputs/output_type.hpp"
+
+namespace margrove {
+
+struct FieldSvmOptions : StructuredOptions {
+  std::string inference = "exact";
+  double pair_scale = 1.0;
+
+  static auto own_fields() {
+    return std::tuple{
+        field("inference", &FieldSvmOptions::inference, Choices{{"exact", "relaxed"}},
+              "train on the most violating label set, or on the maximum of the linear relaxation, "
+              "which may be fractional; the gap is that of the choice"),
+        field("pair_scale", &FieldSvmOptions::pair_scale, positive,
+              "value of the features of label pairs, of which each label has one for each other: "
+              "smaller ones keep many labels from outweighing the rows"),
+    };
+  }
+};
+
+/// X: with the intercept. Throws as fit_chain() does, and what FieldModel throws.
+StructuredWeights fit_field(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
+                            const FieldSvmOptions& options, Executor& executor,
+                            RunControl& control);
+
+OutputType field_output();
+
+}  // namespace margrove

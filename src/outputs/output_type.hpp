@@ -1,0 +1,168 @@
+#pragma once
+// What `--method structured` can train. A type of output is one folder of src/outputs (model,
+// oracle, reader, writer, predictor, metric) and one line of src/outputs/registry.cpp;
+// docs/adding_an_output.md shows one whole.
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "margrove/errors.hpp"
+#include "margrove/options.hpp"
+#include "outputs/structured.hpp"
+
+namespace margrove {
+
+/// What the examples of a type are.
+enum class ExampleForm {
+  rows,           // of a matrix, with label sets
+  tagged_tokens,  // sentences of a CoNLL column file: a tag for each token
+  file,           // what a file of another format holds
+};
+template <>
+inline constexpr auto kEnumNames<ExampleForm> = std::array{
+    EnumName{ExampleForm::rows, "rows"}, EnumName{ExampleForm::tagged_tokens, "tagged-tokens"},
+    EnumName{ExampleForm::file, "file"}};
+
+/// A type of output with its own options, ready to be trained.
+class OutputRun {
+ public:
+  virtual ~OutputRun() = default;
+  /// The options that only this type has; refers to this object.
+  virtual OptionTable own_options() = 0;
+  // `options` are those that all types share.
+  /// Null where the examples are rows. Throws what the type's reader does.
+  virtual std::unique_ptr<Examples> read(const StructuredOptions& options,
+                                         const std::string& path) const = 0;
+  /// As MethodRun says.
+  virtual MemoryEstimate memory(const StructuredOptions& options,
+                                const TrainingSet& data) const = 0;
+  virtual TrainResult train(const StructuredOptions& options, const TrainingSet& data,
+                            Executor& executor, RunControl& control) const = 0;
+};
+
+/// A type of output by name. Cheap to copy.
+struct OutputType {
+  std::string name;     // as in --model: "chain"
+  std::string plural;   // of what it predicts: "sequences"
+  std::string summary;  // what a labelling is: "tags of a CoNLL column file"
+  ExampleForm form = ExampleForm::rows;
+  std::string file_format{};  // of the examples: "CoNLL-U"; empty for rows
+  std::string kind;           // of the predictor that it trains
+  std::unique_ptr<Predictor> (*load)(const TensorMap& tensors, std::uint32_t num_labels) = nullptr;
+  /// Options at their defaults; of_rows() or of_files() sets it.
+  std::function<std::unique_ptr<OutputRun>()> start = nullptr;
+};
+
+/// How a type learns from rows. Options: StructuredOptions or derived from it.
+template <class Options>
+struct RowTraining {
+  TrainResult (*train)(const Options& options, const TrainingSet& data, Executor& executor,
+                       RunControl& control);
+  MemoryEstimate (*memory)(const Options& options, const TrainingSet& data);
+};
+
+/// How a type reads a file and learns from it. Corpus: what is read; it has size(), the number of
+/// examples, and labels(), a LabelCodec.
+template <class Options, class Corpus>
+struct FileTraining {
+  Corpus (*read)(const std::string& path, const Options& options);
+  /// `source` is for messages.
+  TrainResult (*train)(const Options& options, const Corpus& corpus, const std::string& source,
+                       Executor& executor, RunControl& control);
+  MemoryEstimate (*memory)(const Options& options, const Corpus& corpus);
+};
+
+namespace detail {
+
+/// Own options beside shared ones.
+template <class Options>
+class TypedOutputRun : public OutputRun {
+ public:
+  OptionTable own_options() override { return OptionTable(options_, Options::own_fields()); }
+
+ protected:
+  Options with(const StructuredOptions& shared) const {
+    Options all = options_;
+    static_cast<StructuredOptions&>(all) = shared;
+    return all;
+  }
+
+ private:
+  Options options_;
+};
+
+template <class Options>
+class RowOutputRun final : public TypedOutputRun<Options> {
+ public:
+  explicit RowOutputRun(RowTraining<Options> training) : training_(training) {}
+  std::unique_ptr<Examples> read(const StructuredOptions&, const std::string&) const override {
+    return nullptr;
+  }
+  MemoryEstimate memory(const StructuredOptions& options, const TrainingSet& data) const override {
+    check(options, data);
+    return training_.memory(this->with(options), data);
+  }
+  TrainResult train(const StructuredOptions& options, const TrainingSet& data, Executor& executor,
+                    RunControl& control) const override {
+    check(options, data);
+    return training_.train(this->with(options), data, executor, control);
+  }
+
+ private:
+  static void check(const StructuredOptions& options, const TrainingSet& data) {
+    require<InvalidOption>(data.labels != nullptr, "option model is '", options.model,
+                           "', which is trained on rows with labels");
+  }
+
+  RowTraining<Options> training_;
+};
+
+template <class Options, class Corpus>
+class FileOutputRun final : public TypedOutputRun<Options> {
+ public:
+  explicit FileOutputRun(FileTraining<Options, Corpus> training) : training_(training) {}
+  std::unique_ptr<Examples> read(const StructuredOptions& options,
+                                 const std::string& path) const override {
+    return std::make_unique<Examples>(training_.read(path, this->with(options)));
+  }
+  MemoryEstimate memory(const StructuredOptions& options, const TrainingSet& data) const override {
+    return training_.memory(this->with(options), corpus_of(options, data));
+  }
+  TrainResult train(const StructuredOptions& options, const TrainingSet& data, Executor& executor,
+                    RunControl& control) const override {
+    return training_.train(this->with(options), corpus_of(options, data), data.source, executor,
+                           control);
+  }
+
+ private:
+  static const Corpus& corpus_of(const StructuredOptions& options, const TrainingSet& data) {
+    const Corpus* corpus = data.examples != nullptr ? data.examples->get_if<Corpus>() : nullptr;
+    require<InvalidOption>(corpus != nullptr, "option model is '", options.model,
+                           "', which is trained on examples of its own file format, not on rows");
+    return *corpus;
+  }
+
+  FileTraining<Options, Corpus> training_;
+};
+
+}  // namespace detail
+
+/// `type` with its start().
+template <class Options>
+OutputType of_rows(OutputType type, RowTraining<Options> training) {
+  type.start = [training] { return std::make_unique<detail::RowOutputRun<Options>>(training); };
+  return type;
+}
+
+template <class Options, class Corpus>
+OutputType of_files(OutputType type, FileTraining<Options, Corpus> training) {
+  type.start = [training] {
+    return std::make_unique<detail::FileOutputRun<Options, Corpus>>(training);
+  };
+  return type;
+}
+
+}  // namespace margrove

@@ -1,0 +1,96 @@
+// How much memory the structured SVMs over paths and label sets take.
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/column_use.hpp"
+#include "outputs/path/bounded_path_oracle.hpp"
+#include "outputs/path/path_svm.hpp"
+
+namespace margrove {
+namespace {
+
+constexpr double kLargestLossTable = 2048;  // leaves (path_oracle.cpp)
+
+/// Of the weights W over used features and nodes with alpha > 0, while they are trained.
+double weight_bytes(const CsrView& X, std::span<const double> alpha) {
+  auto columns = static_cast<double>(
+      std::count_if(alpha.begin(), alpha.end(), [](double each) { return each > 0; }));
+  if (columns >= 16) columns = std::ceil(columns / 16) * 16;
+  return 4 * static_cast<double>(num_used_columns(X)) * columns;
+}
+
+/// Bcfw needs W once; SGD two sums and their average.
+double arrays_of_weights(bool is_sgd, const Continuation& continuation) {
+  if (!is_sgd) return 1;
+  return continuation.keep ? 5 : 3;
+}
+
+MemoryEstimate scorer_memory(const CsrView& X, std::span<const double> alpha, bool is_sgd,
+                             const Continuation& continuation) {
+  const double weights = weight_bytes(X, alpha);
+  MemoryEstimate memory;
+  memory.add("rows of the solver", 8.0 * static_cast<double>(X.num_nonzeros()) +
+                                       24.0 * static_cast<double>(X.num_rows()) +
+                                       8.0 * static_cast<double>(X.num_columns()));
+  memory.add("classifiers", arrays_of_weights(is_sgd, continuation) * weights);
+  memory.add("model", weights);
+  return memory;
+}
+
+/// sum of |A(l)| over the leaves
+double path_entries(const LabelGraph& graph) {
+  double entries = 0;
+  for (const NodeId leaf : graph.leaves()) {
+    entries += graph.is_tree() ? graph.depth(leaf) + 1.0
+                               : static_cast<double>(graph.ancestors(leaf).size());
+  }
+  return entries;
+}
+
+}  // namespace
+
+MemoryEstimate path_svm_memory(const CsrView& X, const LabelGraph& graph,
+                               std::span<const double> alpha, const PathSvmOptions& options,
+                               const Continuation& continuation, int num_threads) {
+  constexpr double kDualBytes = 600;  // of a row: a few labellings, each in seven arrays
+  const bool is_sgd = options.solver == "sgd";
+  const auto rows = static_cast<double>(X.num_rows());
+  const auto leaves = static_cast<double>(graph.leaves().size());
+  MemoryEstimate memory = scorer_memory(X, alpha, is_sgd, continuation);
+  if (skips_subtrees(X, graph, options)) {
+    const auto parts = subtree_parts(graph, BoundedPathModel::kPartNodes).parts.size();
+    memory.add("bounds", 8.0 * static_cast<double>(num_used_columns(X) * parts));
+  }
+  memory.add("dual variables", is_sgd ? 100 * rows : kDualBytes * rows);
+  memory.add("task losses", leaves <= kLargestLossTable ? 8 * leaves * leaves : 0);
+  memory.add("paths", 12 * path_entries(graph) + 40.0 * graph.num_nodes());
+  memory.add("scratch of the threads", num_threads * (48.0 * graph.num_nodes()));
+  return memory;
+}
+
+MemoryEstimate label_set_svm_memory(const CsrView& X, const LabelSets& leaves_of_row,
+                                    const LabelGraph& graph, std::span<const double> alpha,
+                                    bool is_sgd, const Continuation& continuation,
+                                    int num_threads) {
+  // Of a row's dual variables: the more leaves, the more steps from one label set to the next, with
+  // products of any two. A set is about a tenth of the nodes, as few are known to be wrong in the
+  // first passes.
+  const double labellings = std::min(60.0, 0.3 * static_cast<double>(graph.leaves().size()) + 1);
+  constexpr double kNodeBytes = 0.4;
+  const auto rows = static_cast<double>(X.num_rows());
+  const double path =
+      path_entries(graph) / std::max(1.0, static_cast<double>(graph.leaves().size()));
+  // Nodes of all rows' label sets.
+  const double nodes = path * static_cast<double>(leaves_of_row.num_labels_total());
+  MemoryEstimate memory = scorer_memory(X, alpha, is_sgd, continuation);
+  memory.add("label sets of rows", 4 * nodes + 64 * rows);
+  const double dual_bytes = labellings * (kNodeBytes * graph.num_nodes() + 100) +
+                            4 * labellings * labellings + 500;  // of a row
+  memory.add("dual variables", is_sgd ? 100 * rows : dual_bytes * rows);
+  memory.add("paths", 8 * path_entries(graph) + 100.0 * graph.num_nodes());
+  memory.add("scratch of the threads", num_threads * (200.0 * graph.num_nodes()));
+  return memory;
+}
+
+}  // namespace margrove

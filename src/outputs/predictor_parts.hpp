@@ -1,0 +1,50 @@
+#pragma once
+// What predictors of structured outputs share: reading their parts from a model file.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/tensors.hpp"
+#include "margrove/csr_matrix.hpp"
+#include "margrove/label_codec.hpp"
+#include "model/predictor.hpp"
+
+namespace margrove {
+
+/// The names of that tensor. Throws ModelFileError unless there are num_labels of them.
+LabelCodec codec_of(const TensorMap& tensors, const std::string& name, std::uint32_t num_labels);
+
+/// Throws ModelFileError unless there are `size` finite numbers.
+std::vector<float> finite_weights(const TensorMap& tensors, const std::string& name,
+                                  std::size_t size);
+
+/// The rows that a model takes: `bias` is the value of their constant feature, 0 if they have none.
+struct RowShape {
+  std::uint32_t num_features = 0;
+  double bias = 0;
+
+  /// The constant feature included.
+  std::uint32_t num_columns() const { return num_features + (bias > 0 ? 1U : 0U); }
+  /// As KIND.features and KIND.bias.
+  void save(const std::string& kind, TensorMap& out) const;
+  static RowShape load(const std::string& kind, const TensorMap& tensors);
+};
+
+/// A row with the constant feature behind the last known one. One per thread.
+class RowWithBias {
+ public:
+  explicit RowWithBias(RowShape shape) : shape_(shape) {}
+  /// Valid until the next call.
+  SparseRow operator()(const SparseRow& x);
+
+ private:
+  RowShape shape_;
+  std::vector<FeatureId> columns_;
+  std::vector<float> values_;
+};
+
+/// How many weights there are and how many of them are used.
+Fact weight_fact(const std::vector<float>& weights);
+
+}  // namespace margrove

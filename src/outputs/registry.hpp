@@ -1,0 +1,13 @@
+#pragma once
+// Every type of output that `--method structured` can train. A new one is one line in registry.cpp.
+
+#include <vector>
+
+#include "outputs/output_type.hpp"
+
+namespace margrove {
+
+/// In the order of the documentation.
+const std::vector<OutputType>& output_types();
+
+}  // namespace margrove

@@ -1,0 +1,26 @@
+#include "outputs/structured.hpp"
+
+#include <cmath>
+
+namespace margrove {
+
+FitReport to_report(const StructuredFit& fit) {
+  FitReport report;
+  report.stop = fit.stop;
+  report.passes = fit.passes;
+  report.primal = fit.primal;
+  report.dual = fit.dual;
+  report.relative_gap = fit.relative_gap;
+  if (!std::isnan(fit.dual) && !fit.certified) {
+    report.warnings.push_back(
+        "not every search for the most violating labelling was exact: the gap may be larger than "
+        "reported");
+  }
+  return report;
+}
+
+double solver_row_bytes(const CsrView& X) {
+  return 8.0 * static_cast<double>(X.num_nonzeros()) + 48.0 * static_cast<double>(X.num_rows());
+}
+
+}  // namespace margrove

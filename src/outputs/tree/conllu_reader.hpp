@@ -1,0 +1,52 @@
+#pragma once
+// Sentences of a CoNLL-U file: one word per line. Rules and their errors: docs/formats.md.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "margrove/label_codec.hpp"
+
+namespace margrove {
+
+/// The words of a sentence, numbered from 1 in `heads`; all vectors have one entry per word.
+struct DependencySentence {
+  std::vector<std::string> forms;
+  std::vector<std::string> lemmas;
+  std::vector<std::string> upos;
+  std::vector<std::string> xpos;
+  std::vector<std::string> features;
+  std::vector<std::uint32_t> heads;  // 0: the root
+  std::vector<LabelId> relations;
+
+  std::size_t num_words() const { return forms.size(); }
+};
+struct DependencyCorpus {
+  std::vector<DependencySentence> sentences;
+  LabelCodec relations;  // in order of first appearance after those given
+
+  std::size_t size() const { return sentences.size(); }
+  const LabelCodec& labels() const { return relations; }
+};
+
+struct DependencyOptions {
+  /// Heads and relations are read; false: they are not looked at and `heads` and `relations` stay
+  /// empty.
+  bool has_trees = true;
+  const LabelCodec* relations = nullptr;
+};
+
+/// Reads a CoNLL-U file (plain, gzip or zstd); token ranges, empty nodes and comments are left out.
+/// Throws InvalidInput "file:line:column: ..." unless every line has ten columns, words are
+/// numbered from 1, heads are words of the sentence, and each sentence is a tree with one root.
+/// O(bytes).
+DependencyCorpus read_conllu(const std::string& path, const DependencyOptions& options = {});
+DependencyCorpus parse_conllu(std::string_view bytes, const std::string& name,
+                              const DependencyOptions& options = {});
+
+/// No arcs cross when drawn above the sentence, the root's arc from its left included.
+/// heads[k] is the head of word k + 1; they must form trees below 0. O(words^2) at worst.
+bool is_projective(const std::vector<std::uint32_t>& heads);
+
+}  // namespace margrove

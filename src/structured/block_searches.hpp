@@ -1,0 +1,73 @@
+#pragma once
+// The searches of block-coordinate Frank-Wolfe: for one example, or for many at the same weights.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "margrove/executor.hpp"
+#include "structured/accuracy_policy.hpp"
+#include "structured/dual_blocks.hpp"
+#include "structured/search.hpp"
+
+namespace margrove {
+
+/// One search per worker and one cache per example. Refers to the blocks and the executor.
+template <StructuredModel Model, AffineSurrogate Psi, class Search>
+class BlockSearches {
+ public:
+  using Result = SearchResult<typename Model::Labelling>;
+  /// Whether searches can be given a goal.
+  static constexpr bool kHaveGoals = GoalSearchFor<Search, OracleOf<Model>, Psi>;
+
+  BlockSearches(DualBlocks<Model, Psi>& blocks, const Search& search, Executor& executor)
+      : blocks_(blocks),
+        executor_(executor),
+        caches_(blocks.size()),
+        searches_(static_cast<std::size_t>(executor.size()), search) {}
+
+  Result find(std::size_t i, const OracleOf<Model>& oracle, const SearchAccuracy& state,
+              Accuracy accuracy) {
+    Result result = search(i, oracle, 0, state, accuracy);
+    oracle_calls_ += result.oracle_calls;
+    return result;
+  }
+
+  /// found[k] = the answer for examples[k] under `weights`; accuracy() is asked before each search.
+  template <class AccuracyNow>
+  void find_all(std::span<const std::uint32_t> examples, std::span<const float> weights,
+                const SearchAccuracy& state, const AccuracyNow& accuracy, std::span<Result> found) {
+    executor_.for_each(examples.size(), [&](std::size_t k, int worker) {
+      const auto oracle = blocks_.oracle(examples[k], weights, worker);
+      found[k] = search(examples[k], oracle, worker, state, accuracy());
+    });
+    for (std::size_t k = 0; k < examples.size(); ++k) oracle_calls_ += found[k].oracle_calls;
+  }
+
+  std::int64_t oracle_calls() const { return oracle_calls_; }
+
+ private:
+  Result search(std::size_t i, const OracleOf<Model>& oracle, int worker,
+                const SearchAccuracy& state, Accuracy accuracy) {
+    Search& search = searches_[static_cast<std::size_t>(worker)];
+    if constexpr (kHaveGoals) {
+      if constexpr (EvaluatingOracle<OracleOf<Model>>) {
+        if (accuracy == Accuracy::approximate && blocks_.budget(i) > 0) {
+          return search(oracle, blocks_.psi(), caches_[i],
+                        state.goal_above(blocks_.value_at_hand(i, oracle)));
+        }
+      }
+      return search(oracle, blocks_.psi(), caches_[i], state.goal(accuracy));
+    } else {
+      return search(oracle, blocks_.psi(), caches_[i]);
+    }
+  }
+
+  DualBlocks<Model, Psi>& blocks_;
+  Executor& executor_;
+  std::vector<LabelCache<typename Model::Labelling>> caches_;
+  std::vector<Search> searches_;
+  std::int64_t oracle_calls_ = 0;
+};
+
+}  // namespace margrove

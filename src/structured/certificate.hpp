@@ -1,0 +1,214 @@
+#pragma once
+// The proof that block-coordinate Frank-Wolfe's weights are near the optimum: one search for every
+// example at the same weights, and more where bounds are in the way.
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "margrove/control.hpp"
+#include "structured/accuracy_policy.hpp"
+#include "structured/block_gaps.hpp"
+#include "structured/block_searches.hpp"
+#include "structured/dual_blocks.hpp"
+#include "structured/structured_fit.hpp"
+
+namespace margrove {
+
+/// What searches at the same weights show. Without goals a search that is not exact has no useful
+/// bound: then the primal is what the labellings found show, and is_exact is false.
+struct Certificate {
+  double half_squared_norm = 0.0;   // ||w||^2 / 2
+  std::vector<double> loss_bounds;  // C_i max_y psi_iy is at most this, one per example
+  std::vector<double> unproven;     // the bound less what labellings show, one per example
+  double dual = 0.0;
+  double unproven_gap = 0.0;  // the sum of `unproven`
+  bool is_exact = true;
+
+  /// Nothing has been searched: bounds are infinite.
+  Certificate(std::size_t num_examples, double squared_norm, double dual_objective)
+      : half_squared_norm(0.5 * squared_norm),
+        loss_bounds(num_examples, std::numeric_limits<double>::infinity()),
+        unproven(num_examples, 0.0),
+        dual(dual_objective) {}
+
+  /// The primal objective is at most this. O(examples).
+  double primal() const {
+    return std::accumulate(loss_bounds.begin(), loss_bounds.end(), half_squared_norm);
+  }
+  double relative_gap() const {
+    const double gap = primal() - dual;
+    return gap <= 0 ? 0.0 : gap / primal();
+  }
+  /// The part of the gap that labellings show; primal: primal().
+  double proven_gap(double primal) const { return primal - dual - unproven_gap; }
+};
+
+/// The time that a certificate may still take once time is out.
+class CertificateDeadline {
+ public:
+  CertificateDeadline(const AccuracyPolicy& policy, RunControl& control)
+      : policy_(policy), control_(control) {}
+  /// Whether it has passed; sets the deadline when time is out for the first time.
+  bool check() {
+    if (seconds_ == std::numeric_limits<double>::infinity() && !control_.proceed()) {
+      const double now = control_.seconds();
+      seconds_ =
+          now + std::max(policy_.min_certificate_seconds, policy_.certificate_time_share * now);
+    }
+    return has_passed();
+  }
+  bool has_passed() const { return control_.seconds() > seconds_; }
+
+ private:
+  const AccuracyPolicy& policy_;
+  RunControl& control_;
+  double seconds_ = std::numeric_limits<double>::infinity();
+};
+
+/// Makes certificates. What searches find joins the active sets.
+template <StructuredModel Model, AffineSurrogate Psi, class Search>
+class Certifier {
+ public:
+  using Searches = BlockSearches<Model, Psi, Search>;
+  static constexpr bool kHaveGoals = Searches::kHaveGoals;
+
+  Certifier(DualBlocks<Model, Psi>& blocks, Searches& searches, BlockGaps& gaps,
+            SearchAccuracy& accuracy, double tolerance, RunControl& control)
+      : blocks_(blocks),
+        searches_(searches),
+        gaps_(gaps),
+        accuracy_(accuracy),
+        tolerance_(tolerance),
+        control_(control),
+        deadline_(accuracy.policy(), control) {}
+
+  /// Of `weights`: the blocks' (is_iterate), or an average of earlier ones. None if the run was
+  /// interrupted, or, without goals, where there was no time for all examples; with goals what is
+  /// left when time is out is searched heuristically.
+  std::optional<Certificate> certify(std::span<const float> weights, bool is_iterate) {
+    weights_ = weights;
+    is_iterate_ = is_iterate;
+    if (!kHaveGoals || !is_iterate) gaps_.unshrink_all();
+    Certificate certificate(blocks_.size(), squared_norm({weights, 1.0}), blocks_.dual());
+    if (!examine_all(certificate)) return std::nullopt;
+    if constexpr (kHaveGoals) tighten(certificate);
+    return certificate;
+  }
+
+ private:
+  static constexpr std::size_t kChunk = 64;  // examples searched at once
+
+  // One search for each example; false if that was not possible.
+  bool examine_all(Certificate& certificate) {
+    std::vector<std::uint32_t> examples(blocks_.size());
+    std::iota(examples.begin(), examples.end(), 0U);
+    double budget = blocks_.total_budget();
+    for (std::size_t begin = 0; begin < examples.size(); begin += kChunk) {
+      if (control_.stop_reason() == Stop::interrupted) return false;  // nobody waits for the gap
+      if (deadline_.check() && !kHaveGoals) return false;
+      const std::span chunk =
+          std::span(examples).subspan(begin, std::min(kChunk, examples.size() - begin));
+      if constexpr (kHaveGoals) {
+        // What one chunk does not need is left to those after it.
+        accuracy_.allow_unproven(
+            accuracy_.gap_asked_for() - gaps_.gap_estimate() - certificate.unproven_gap, budget);
+        for (const std::uint32_t i : chunk) budget -= blocks_.budget(i);
+      }
+      examine(chunk, certificate);
+      if (kHaveGoals) report(begin + chunk.size(), examples.size());
+    }
+    return true;
+  }
+
+  // Where only the bounds are in the way, examples with loose ones are searched again, with higher
+  // and higher branch limits, until the gap is met: at other weights all would have to be searched.
+  void tighten(Certificate& certificate) {
+    const AccuracyPolicy& policy = accuracy_.policy();
+    const auto may_stay_unproven = [&] {
+      const double primal = certificate.primal();
+      return tolerance_ * primal - certificate.proven_gap(primal);
+    };
+    for (double factor = 2.0; factor <= policy.max_branch_limit_factor; factor *= 2) {
+      accuracy_.set_branch_limit_factor(factor);
+      const double least = (1 - policy.closing_share) * tolerance_ * certificate.primal();
+      if (certificate.unproven_gap <= may_stay_unproven() || may_stay_unproven() < least) break;
+      accuracy_.allow_unproven(may_stay_unproven(), blocks_.total_budget());
+      std::vector<std::uint32_t> examples;
+      for (std::uint32_t i = 0; i < blocks_.size(); ++i) {
+        if (certificate.unproven[i] > blocks_.budget(i) * accuracy_.goal_gap()) {
+          examples.push_back(i);
+        }
+      }
+      std::size_t begin = 0;
+      while (begin < examples.size() && certificate.unproven_gap > may_stay_unproven() &&
+             control_.proceed()) {
+        const std::span chunk =
+            std::span(examples).subspan(begin, std::min(kChunk, examples.size() - begin));
+        examine(chunk, certificate);
+        begin += chunk.size();
+        report(begin, examples.size());
+      }
+      if (!control_.proceed()) break;
+    }
+    accuracy_.set_branch_limit_factor(1.0);
+  }
+
+  void examine(std::span<const std::uint32_t> examples, Certificate& certificate) {
+    std::vector<typename Searches::Result> found(examples.size());
+    const auto accuracy = [&] {
+      return deadline_.has_passed() ? Accuracy::heuristic : Accuracy::exact;
+    };
+    searches_.find_all(examples, weights_, accuracy_, accuracy, found);
+    for (std::size_t k = 0; k < examples.size(); ++k) take(examples[k], found[k], certificate);
+  }
+
+  // Takes note of the answer for example i.
+  void take(std::uint32_t i, const typename Searches::Result& found, Certificate& certificate) {
+    const double budget = blocks_.budget(i);
+    blocks_.admit(i, found.best);
+    double best = found.value, bound = found.upper_bound;
+    // Equal but for rounding when the search was exact; if not, known labellings may be better.
+    const bool is_exact = bound <= best * (1 + 1e-9);
+    if (is_iterate_ && (kHaveGoals || !is_exact)) {
+      blocks_.load_margins(i);
+      best = std::max(best, blocks_.best_value(i));
+    }
+    if (!kHaveGoals) {
+      certificate.is_exact = certificate.is_exact && is_exact;
+      bound = best;
+    }
+    certificate.loss_bounds[i] = std::min(certificate.loss_bounds[i], budget * bound);
+    const double unproven = certificate.loss_bounds[i] - budget * best;
+    certificate.unproven_gap += unproven - certificate.unproven[i];
+    certificate.unproven[i] = unproven;
+    if (kHaveGoals && is_iterate_) {
+      gaps_.record(i, budget * best - blocks_.mixture_value(i), unproven);
+      gaps_.shrink(i, accuracy_.shrink_limit(blocks_.size()),
+                   accuracy_.of_passes() == Accuracy::heuristic);
+    }
+  }
+
+  void report(std::size_t done, std::size_t total) {
+    Progress progress{.stage = "bcfw certificate", .unit = "rows"};
+    progress.done = static_cast<std::int64_t>(done);
+    progress.total = static_cast<std::int64_t>(total);
+    control_.proceed(progress);
+  }
+
+  DualBlocks<Model, Psi>& blocks_;
+  Searches& searches_;
+  BlockGaps& gaps_;
+  SearchAccuracy& accuracy_;
+  double tolerance_;
+  RunControl& control_;
+  CertificateDeadline deadline_;
+  std::span<const float> weights_;
+  bool is_iterate_ = true;
+};
+
+}  // namespace margrove

@@ -1,0 +1,269 @@
+#pragma once
+// The dual variables of a structured SVM, one block per example, and the weights that they stand
+// for: w(a) = - sum_iy a_iy s_iy d_iy (structured/bcfw.hpp has the problem and the symbols).
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "margrove/errors.hpp"
+#include "structured/active_set.hpp"
+#include "structured/oracle.hpp"
+#include "structured/simplex_block.hpp"
+#include "structured/structured_fit.hpp"
+#include "structured/surrogate.hpp"
+
+namespace margrove {
+
+/// Blocks that are solved one at a time over their active sets, with the weights and the dual
+/// objective kept up to date. The model must outlive them.
+template <StructuredModel Model, AffineSurrogate Psi>
+class DualBlocks {
+ public:
+  using Labelling = typename Model::Labelling;
+  using Set = ActiveSet<Labelling>;
+  static constexpr bool kImplicit = ImplicitDifferences<Model>;
+  static constexpr bool kBounded = BoundedModel<Model>;
+
+  /// example_weights: C_i = C * weight, >= 0; empty for all 1. has_average: average() is needed.
+  /// All dual variables are 0.
+  DualBlocks(const Model& model, Psi psi, double C, std::span<const double> example_weights,
+             bool has_average, std::size_t num_workers)
+      : model_(model),
+        psi_(std::move(psi)),
+        has_average_(has_average),
+        budgets_(model.num_examples(), C),
+        sets_(model.num_examples()),
+        w_(model.num_weights(), 0.0F),
+        workspaces_(num_workers) {
+    if constexpr (kBounded) bounds_.resize(model.num_bounds(), 0.0F);
+    require(example_weights.empty() || example_weights.size() == budgets_.size(),
+            "bcfw: ", example_weights.size(), " example weights, but must be one per example, ",
+            budgets_.size());
+    for (std::size_t i = 0; i < example_weights.size(); ++i) {
+      require(example_weights[i] >= 0 && std::isfinite(example_weights[i]),
+              "bcfw: weight of example ", i, " is ", example_weights[i],
+              ", but must be finite and >= 0");
+      budgets_[i] *= example_weights[i];
+    }
+    total_budget_ = std::accumulate(budgets_.begin(), budgets_.end(), 0.0);
+  }
+
+  const Model& model() const { return model_; }
+  const Psi& psi() const { return psi_; }
+  std::size_t size() const { return sets_.size(); }
+  double budget(std::size_t i) const { return budgets_[i]; }  // C_i
+  double total_budget() const { return total_budget_; }
+  /// The dual objective, as tracked step by step.
+  double dual() const { return dual_; }
+  /// w(a)
+  const std::vector<float>& weights() const { return w_; }
+  std::vector<float>& weights() { return w_; }
+  const std::vector<Set>& sets() const { return sets_; }
+  std::vector<Set>& sets() { return sets_; }  // call rebuild_weights() after a change
+
+  /// Example i's oracle under `weights`, which may be weights() or others.
+  OracleOf<Model> oracle(std::size_t i, std::span<const float> weights, int worker) {
+    typename Model::Workspace& workspace = workspaces_[static_cast<std::size_t>(worker)];
+    if constexpr (kBounded) {
+      const bool are_bounded = weights.data() == w_.data();
+      return model_.oracle(i, {weights, 1.0}, are_bounded ? bounds_ : std::span<const float>{},
+                           workspace);
+    } else {
+      return model_.oracle(i, {weights, 1.0}, workspace);
+    }
+  }
+
+  /// Makes sure that the labelling is in the active set, with weight 0 if it is new.
+  void admit(std::size_t i, const Candidate<Labelling>& candidate) {
+    Set& set = sets_[i];
+    if (candidate.y == model_.truth(i) || set.contains(candidate.y)) return;
+    const double slope = psi_.slope(candidate.g);
+    set.labellings.push_back(candidate.y);
+    set.duals.push_back(0.0);
+    set.slopes.push_back(slope);
+    set.offsets.push_back(slope * candidate.constant + psi_.offset(candidate.g));
+    set.idle.push_back(0);
+    if constexpr (!kImplicit) {
+      set.differences.emplace_back();
+      model_.difference(i, candidate.y, set.differences.back());
+      sort_indices(set.differences.back());
+      for (const SparseVector& other : set.differences) {
+        set.products.push_back(dot(set.differences.back(), other));
+      }
+    }
+  }
+
+  /// <w, d_iy> of the active set's labellings, for the three functions that follow; the second
+  /// form reads them off an oracle of the present weights.
+  void load_margins(std::size_t i) {
+    const Set& set = sets_[i];
+    margins_.resize(set.size());
+    if constexpr (kImplicit) {
+      model_.margins(i, set.labellings, {w_, 1.0}, workspaces_[0], margins_);
+    } else {
+      for (std::size_t k = 0; k < set.size(); ++k) {
+        margins_[k] = dot({w_, 1.0}, set.differences[k]);
+      }
+    }
+  }
+  template <EvaluatingOracle O>
+  void load_margins(std::size_t i, const O& oracle) {
+    margins_.clear();
+    for (const Labelling& y : sets_[i].labellings) {
+      const auto criteria = oracle.evaluate(y);
+      margins_.push_back(criteria.m - criteria.constant);
+    }
+  }
+  double mixture_value(std::size_t i) const { return sets_[i].mixture_value(margins_); }
+  double best_value(std::size_t i) const { return sets_[i].best_value(margins_); }
+  /// Solves block i over its active set and moves the weights along: by steps between two
+  /// labellings until it is solved, or by one Frank-Wolfe step. Returns the block's gap before.
+  double solve(std::size_t i, bool pairwise) {
+    Set& set = sets_[i];
+    if (set.size() == 0) return 0.0;
+    load_block(i);
+    const double gap = block_.gap();
+    if (gap > 0) {
+      load_products(i);
+      dual_ += pairwise ? pairwise_steps(block_, kBlockTolerance, 10 * static_cast<int>(set.size()))
+                        : frank_wolfe_step(block_);
+      for (std::size_t k = 0; k < set.size(); ++k) {
+        margins_[k] = -set.slopes[k] * (block_.duals[k] - set.duals[k]);  // now the coefficients
+      }
+      move_weights(i, margins_);
+      set.duals = block_.duals;
+    }
+    set.drop_idle();
+    return gap;
+  }
+
+  /// sum_y a_iy psi_iy / C_i where the oracle looks.
+  template <EvaluatingOracle O>
+  double value_at_hand(std::size_t i, const O& oracle) const {
+    const Set& set = sets_[i];
+    double sum = 0.0;
+    for (std::size_t k = 0; k < set.size(); ++k) {
+      if (!(set.duals[k] > 0)) continue;
+      const auto criteria = oracle.evaluate(set.labellings[k]);
+      sum += set.duals[k] * psi_.value(criteria.m, criteria.g);
+    }
+    return sum / budgets_[i];
+  }
+
+  /// w = w(a), free of the rounding that many small steps leave, and the dual objective there.
+  void rebuild_weights() {
+    std::fill(w_.begin(), w_.end(), 0.0F);
+    dual_ = 0.0;
+    for (std::size_t i = 0; i < sets_.size(); ++i) {
+      const Set& set = sets_[i];
+      margins_.resize(set.size());
+      for (std::size_t k = 0; k < set.size(); ++k) {
+        margins_[k] = -set.slopes[k] * set.duals[k];
+        dual_ += set.offsets[k] * set.duals[k];
+      }
+      if (set.size() > 0) add_differences(i, margins_, w_);
+    }
+    dual_ -= 0.5 * squared_norm({w_, 1.0});
+    if constexpr (kBounded) model_.bound_weights(w_, bounds_);
+  }
+
+  /// The weighted average of the iterates, 2 / (T (T + 1)) sum_t t w_t = w_T - 2 u / (T (T + 1))
+  /// with u = sum_t t (t - 1) / 2 (w_t - w_{t-1}).
+  void average(std::vector<float>& average) {
+    late_.resize(w_.size(), 0.0F);
+    average.resize(w_.size());
+    const double factor = steps_ > 0 ? 2.0 / (steps_ * (steps_ + 1)) : 0.0;
+    for (std::size_t k = 0; k < w_.size(); ++k) {
+      average[k] =
+          static_cast<float>(static_cast<double>(w_[k]) - factor * static_cast<double>(late_[k]));
+    }
+  }
+
+ private:
+  // A block counts as solved when its largest violation is at most this share of the first one.
+  static constexpr double kBlockTolerance = 0.05;
+
+  void load_block(std::size_t i) {
+    const Set& set = sets_[i];
+    block_.budget = budgets_[i];
+    block_.duals = set.duals;
+    block_.rest =
+        std::max(0.0, block_.budget - std::accumulate(set.duals.begin(), set.duals.end(), 0.0));
+    block_.values.resize(set.size());
+    for (std::size_t k = 0; k < set.size(); ++k) {
+      block_.values[k] = set.slopes[k] * margins_[k] + set.offsets[k];
+    }
+  }
+
+  void load_products(std::size_t i) {
+    Set& set = sets_[i];
+    const std::size_t size = set.size();
+    block_.Q.resize(size * size);
+    if constexpr (kImplicit) {
+      const std::size_t known = set.num_products_known();
+      if constexpr (AppendedProducts<Model>) {
+        model_.append_products(i, set.labellings, known, workspaces_[0], set.products);
+      } else if (known < size) {
+        model_.difference_products(i, set.labellings, block_.Q);
+        set.products.clear();
+        for (std::size_t j = 0; j < size; ++j) {
+          for (std::size_t k = 0; k <= j; ++k) set.products.push_back(block_.Q[j * size + k]);
+        }
+      }
+    }
+    for (std::size_t j = 0, at = 0; j < size; ++j) {
+      for (std::size_t k = 0; k <= j; ++k) {
+        block_.Q[j * size + k] = block_.Q[k * size + j] = set.products[at++];
+      }
+    }
+    for (std::size_t j = 0; j < size; ++j) {
+      for (std::size_t k = 0; k < size; ++k)
+        block_.Q[j * size + k] *= set.slopes[j] * set.slopes[k];
+    }
+  }
+
+  // w += sum_k coefficients[k] d_ik, which overwrites the coefficients where there is an average.
+  void move_weights(std::size_t i, std::span<double> coefficients) {
+    if constexpr (kBounded) {
+      model_.add_differences(i, sets_[i].labellings, coefficients, workspaces_[0], w_, bounds_);
+    } else {
+      add_differences(i, coefficients, w_);
+    }
+    if (!has_average_) return;
+    ++steps_;
+    for (double& each : coefficients) each *= 0.5 * steps_ * (steps_ - 1);
+    late_.resize(w_.size(), 0.0F);
+    add_differences(i, coefficients, late_);
+  }
+
+  void add_differences(std::size_t i, std::span<const double> coefficients, std::span<float> w) {
+    const Set& set = sets_[i];
+    if constexpr (kImplicit) {
+      model_.add_differences(i, set.labellings, coefficients, workspaces_[0], w);
+    } else {
+      for (std::size_t k = 0; k < set.size(); ++k) {
+        if (coefficients[k] != 0) add_scaled(coefficients[k], set.differences[k], w);
+      }
+    }
+  }
+
+  const Model& model_;
+  Psi psi_;
+  bool has_average_;
+  std::vector<double> budgets_;
+  double total_budget_ = 0.0;
+  std::vector<Set> sets_;
+  std::vector<float> w_, late_;  // late_: u of average()
+  std::vector<float> bounds_;    // those of w_, if the model has some
+  double steps_ = 0.0;
+  double dual_ = 0.0;
+  std::vector<typename Model::Workspace> workspaces_;  // one per worker
+  SimplexBlock block_;
+  std::vector<double> margins_;
+};
+
+}  // namespace margrove

@@ -1,0 +1,58 @@
+#include "ordinal/ordinal_output.hpp"
+
+#include "ordinal/grade_reader.hpp"
+#include "ordinal/ordinal_model.hpp"
+#include "ordinal/ordinal_predictor.hpp"
+#include "outputs/structured_training.hpp"
+
+namespace margrove {
+namespace {
+
+struct OrdinalSvmOptions : StructuredOptions {
+  int num_grades = 0;
+
+  static auto own_fields() {
+    return std::tuple{
+        field("num_grades", &OrdinalSvmOptions::num_grades, between(0, 1000),
+              "grades that there are at least, should the training data lack the highest ones"),
+    };
+  }
+};
+
+GradedRows read(const std::string& path, const OrdinalSvmOptions& options) {
+  return read_grades(path, {.num_grades = static_cast<std::uint32_t>(options.num_grades)});
+}
+
+TrainResult train(const OrdinalSvmOptions& options, const GradedRows& rows, const std::string&,
+                  Executor& executor, RunControl& control) {
+  require_hamming(options);
+  StructuredWeights fit = fit_structured(OrdinalModel(rows), options, executor, control);
+  TrainResult result;
+  result.report = to_report(fit.fit);
+  result.predictor = std::make_unique<OrdinalPredictor>(
+      rows.X.num_columns(), static_cast<std::uint32_t>(rows.names.size()), std::move(fit.weights));
+  return result;
+}
+
+MemoryEstimate memory(const OrdinalSvmOptions&, const GradedRows& rows) {
+  MemoryEstimate memory;
+  memory.add("weights", solver_bytes(static_cast<double>(OrdinalModel(rows).num_weights())));
+  return memory;
+}
+
+}  // namespace
+
+OutputType ordinal_output() {
+  const OutputType type{
+      .name = "ordinal",
+      .plural = "grades",
+      .summary = "grades on a line",
+      .form = ExampleForm::file,
+      .file_format = "grade",
+      .kind = "ordinal",
+      .load = OrdinalPredictor::load,
+  };
+  return of_files(type, FileTraining<OrdinalSvmOptions, GradedRows>{read, train, memory});
+}
+
+}  // namespace margrove

@@ -1,0 +1,94 @@
+#include "table/table_reader.hpp"
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "data/float_parser.hpp"
+#include "data/input_file.hpp"
+#include "data/text_scan.hpp"
+
+namespace margrove {
+namespace {
+using detail::Line;
+
+class Parser {
+ public:
+  explicit Parser(const LabelCodec* codec) {
+    if (codec != nullptr) data_.codec = *codec;
+  }
+
+  void parse_line(const Line& line) {
+    if (line.text.empty()) return;
+    const std::size_t tab = std::min(line.text.find('\t'), line.text.size());
+    const std::string_view label = line.text.substr(0, tab);
+    line.require_label(label);
+    columns_.clear();
+    values_.clear();
+    parse_cells(line, line.text.substr(tab));
+    data_.X.append_row(columns_, values_);
+    data_.labels.append(std::array{data_.codec.add(label)});
+  }
+  std::size_t num_rows() const { return data_.labels.num_rows(); }
+  Dataset finish() {
+    data_.X.set_num_columns(width_.value_or(0));
+    return std::move(data_);
+  }
+
+ private:
+  // `rest` begins with the tab before the first cell, or is empty.
+  void parse_cells(const Line& line, std::string_view rest) {
+    std::uint32_t column = 0;
+    for (; !rest.empty(); ++column) {
+      const std::size_t end = std::min(rest.find('\t', 1), rest.size());
+      const std::string_view cell = rest.substr(1, end - 1);
+      const auto [value, fault] = detail::parse_float(cell);
+      if (fault != detail::FloatFault::none) {
+        line.fail(cell.data(), "the cell is ", detail::quoted(cell), ", but must be a number");
+      }
+      if (value != 0) {
+        columns_.push_back(column);
+        values_.push_back(value);
+      }
+      rest.remove_prefix(end);
+    }
+    if (!width_) width_ = column;
+    if (column != *width_) {
+      line.fail(line.end(), "the line has ", column, " numbers, but must have ", *width_,
+                " as the first one");
+    }
+  }
+
+  Dataset data_;
+  std::optional<std::uint32_t> width_;
+  std::vector<FeatureId> columns_;
+  std::vector<float> values_;
+};
+
+Dataset read(LineBlocks blocks, const LabelCodec* codec, RunControl* control) {
+  Parser parser(codec);
+  std::int64_t line_number = 0;
+  while (blocks.next()) {
+    detail::for_each_line(blocks.name(), blocks.text(), line_number,
+                          [&](const Line& line) { parser.parse_line(line); });
+    Progress progress{.stage = "reading", .unit = "rows"};
+    progress.done = static_cast<std::int64_t>(parser.num_rows());
+    if (control != nullptr && !control->proceed(progress)) return parser.finish();
+  }
+  require(parser.num_rows() > 0, blocks.name(),
+          ": the file has no rows, but must have at least one");
+  return parser.finish();
+}
+
+}  // namespace
+
+Dataset read_table(const std::string& path, const LabelCodec* codec, RunControl* control) {
+  return read(LineBlocks(open_file(path), path), codec, control);
+}
+
+Dataset parse_table(std::string_view bytes, const std::string& name, const LabelCodec* codec,
+                    RunControl* control) {
+  return read(LineBlocks(open_memory(bytes, name), name), codec, control);
+}
+
+}  // namespace margrove

@@ -1,0 +1,329 @@
+// Estimates of memory against peaks that are measured: what a process that plans and trains has
+// resident at most (ru_maxrss), beyond the pages of the program's files and what it had when it
+// began, with the data in place. Each case runs in a process of its own, forked from one that has
+// freed what it does not need.
+//
+// A peak must be at most 1.25 times the estimate, and the estimate at most 3 times the peak, where
+// 8 MB either way are left to the allocator and the threads' stacks.
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+
+#include "base/random.hpp"
+#include "files.hpp"
+#include "methods/training.hpp"
+
+namespace margrove {
+namespace {
+
+constexpr double kAllowance = 8e6;
+constexpr double kMostAbove = 1.25;  // peak, times the estimate
+constexpr double kMostBelow = 3;     // estimate, times the peak
+constexpr int kThreads = 2;
+
+struct Measured {
+  double estimate = 0;
+  double peak = 0;
+  char parts[512] = "";
+};
+
+struct Resident {
+  double own = 0;       // bytes
+  double of_files = 0;  // the program and its libraries, as far as they have been touched
+};
+
+Resident resident() {
+  std::ifstream file("/proc/self/statm");
+  double total = 0, all = 0, shared = 0;
+  file >> total >> all >> shared;
+  const auto page = static_cast<double>(sysconf(_SC_PAGESIZE));
+  return {page * (all - shared), page * shared};
+}
+
+/// Plans and trains; the exit code of the child.
+int train_and_report(const std::string& method, const OptionValues& options,
+                     const TrainingSet& data, int pipe) {
+  Measured measured;
+  const double before = resident().own;
+  try {
+    Executor executor(kThreads);
+    RunControl control;
+    const auto run = find_method(method).start();
+    set_options(run->options(), options);
+    const Plan plan = run->plan(data, executor, control);
+    measured.estimate = static_cast<double>(plan.memory.total());
+    plan.memory.to_text().copy(measured.parts, sizeof(measured.parts) - 1);
+    const TrainResult result = plan.train(executor, control);
+    measured.peak = -before - resident().of_files;  // the parent adds what was resident at most
+    if (write(pipe, &measured, sizeof(measured)) != sizeof(measured)) return 2;
+    return result.predictor != nullptr ? 0 : 3;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", method.c_str(), error.what());
+    return 1;
+  }
+}
+
+Measured measure(const std::string& method, const OptionValues& options, const TrainingSet& data) {
+  malloc_trim(0);
+  int ends[2];
+  if (::pipe(ends) != 0) throw std::runtime_error("pipe");
+  const pid_t child = fork();
+  if (child == 0) _exit(train_and_report(method, options, data, ends[1]));
+  close(ends[1]);
+  Measured measured;
+  const bool has_report = read(ends[0], &measured, sizeof(measured)) == sizeof(measured);
+  close(ends[0]);
+  int status = 0;
+  rusage usage{};
+  wait4(child, &status, 0, &usage);
+  EXPECT_TRUE(has_report && WIFEXITED(status) && WEXITSTATUS(status) == 0) << method;
+  measured.peak += 1024.0 * static_cast<double>(usage.ru_maxrss);
+  return measured;
+}
+
+void check(const std::string& name, const std::string& method, const OptionValues& options,
+           const TrainingSet& data) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers keep memory of their own";
+#endif
+  std::string text = method;
+  for (const auto& [option, value] : options) text += " " + option + "=" + value;
+  const Measured m = measure(method, options, data);
+  std::printf("%-16s %-50s estimate %6.1f MB, peak %6.1f MB: %s\n", name.c_str(), text.c_str(),
+              m.estimate / 1e6, m.peak / 1e6, m.parts);
+  EXPECT_LE(m.peak - kAllowance, kMostAbove * m.estimate) << name << ": " << text;
+  EXPECT_LE(m.estimate - kAllowance, kMostBelow * m.peak) << name << ": " << text;
+}
+
+// Data --------------------------------------------------------------------------------------------
+
+struct Shape {
+  const char* name;
+  std::uint32_t rows, columns, nonzeros, labels;
+  std::uint32_t labels_per_row = 1;
+};
+
+constexpr Shape kFewWideRows{"few wide rows", 400, 150'000, 300, 40};
+constexpr Shape kManyLabels{"many labels", 6000, 3000, 25, 1000};
+constexpr Shape kRatherManyLabels{"many labels", 2000, 2500, 20, 400};  // where passes are slow
+constexpr Shape kManyRows{"many rows", 100'000, 300, 10, 12};
+
+Shape with_sets(Shape shape) {
+  shape.labels_per_row = 2;
+  return shape;
+}
+
+std::string leaf_name(std::uint32_t label) { return "leaf" + std::to_string(label); }
+
+/// Half of a row's features are typical of its labels, the others are chance.
+RawRows rows_of(const Shape& shape) {
+  Random random(7);
+  RawRows raw;
+  raw.source = shape.name;
+  raw.X = CsrMatrix(shape.columns);
+  for (std::uint32_t l = 0; l < shape.labels; ++l) raw.codec.add(leaf_name(l));
+  const std::uint32_t topic = std::max(2 * shape.nonzeros, 8U);
+  for (std::uint32_t i = 0; i < shape.rows; ++i) {
+    std::vector<LabelId> labels;
+    for (std::uint32_t k = 0; k < shape.labels_per_row; ++k) {
+      labels.push_back(static_cast<LabelId>(random.below(shape.labels)));
+    }
+    raw.labels.append(labels);
+    std::vector<FeatureId> columns;
+    for (std::uint32_t k = 0; k < shape.nonzeros; ++k) {
+      const bool is_typical = k % 2 == 0;
+      const std::uint64_t begin = labels[k / 2 % labels.size()] * std::uint64_t{topic} * 7;
+      const std::uint64_t column =
+          is_typical ? begin + random.below(topic) : random.below(shape.columns);
+      columns.push_back(static_cast<FeatureId>(column % shape.columns));
+    }
+    std::sort(columns.begin(), columns.end());
+    columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+    raw.X.append_row(columns, std::vector<float>(columns.size(), 0.25F));
+  }
+  return raw;
+}
+
+/// Leaves in families of ten, these in families of ten, below one root. As a graph that is no tree,
+/// every third leaf has a second parent.
+Hierarchy hierarchy_of(const Shape& shape, bool is_tree) {
+  Hierarchy hierarchy;
+  const auto add_edge = [&](const std::string& parent, const std::string& child) {
+    hierarchy.edges.push_back({hierarchy.codec.add(parent), hierarchy.codec.add(child)});
+  };
+  const std::uint32_t families = (shape.labels + 9) / 10;
+  for (std::uint32_t f = 0; f < (families + 9) / 10; ++f) {
+    add_edge("root", "group" + std::to_string(f));
+  }
+  for (std::uint32_t f = 0; f < families; ++f) {
+    add_edge("group" + std::to_string(f / 10), "family" + std::to_string(f));
+  }
+  for (std::uint32_t l = 0; l < shape.labels; ++l) {
+    add_edge("family" + std::to_string(l / 10), leaf_name(l));
+    if (!is_tree && l % 3 == 0 && families > 1) {
+      add_edge("family" + std::to_string((l / 10 + 1) % families), leaf_name(l));
+    }
+  }
+  return hierarchy;
+}
+
+/// Trains with each of the options on the rows of a shape.
+void check_rows(const std::string& method, const std::vector<Shape>& shapes,
+                const std::vector<OptionValues>& cases, bool is_tree = true) {
+  for (const Shape& shape : shapes) {
+    const Hierarchy hierarchy = hierarchy_of(shape, is_tree);
+    const PreparedRows prepared = prepare_rows(rows_of(shape), &hierarchy, {});
+    for (const OptionValues& options : cases) {
+      check(shape.name, method, options, prepared.training_set());
+    }
+  }
+}
+
+const OptionValues kLoose{{"tolerance", "0.1"}, {"max_passes", "5"}};
+
+OptionValues loosely(const OptionValues& options) {
+  OptionValues all = kLoose;
+  all.insert(all.end(), options.begin(), options.end());
+  return all;
+}
+
+const std::vector<Shape> kShapes{kFewWideRows, kManyLabels, kManyRows};
+const std::vector<Shape> kShapesWithSets{with_sets(kFewWideRows), with_sets(kRatherManyLabels),
+                                         with_sets(kManyRows)};
+
+// One-vs-rest and recursive regularisation --------------------------------------------------------
+
+TEST(Memory, flat_svm) {
+  check_rows("flat-svm", kShapes, {loosely({}), loosely({{"loss", "squared-hinge"}})});
+  check_rows("flat-svm", kShapesWithSets, {loosely({})});
+}
+
+TEST(Memory, flat_svm_by_crammer_and_singer) {
+  check_rows("flat-svm", kShapes, {loosely({{"multiclass", "crammer-singer"}})});
+}
+
+TEST(Memory, flat_lr) { check_rows("flat-lr", kShapes, {loosely({})}); }
+
+TEST(Memory, hr_svm) {
+  check_rows("hr-svm", kShapes, {loosely({})});
+  check_rows("hr-svm", {kFewWideRows, kRatherManyLabels}, {loosely({{"solver", "alternating"}})});
+}
+
+TEST(Memory, hr_svm_on_graphs) {
+  check_rows("hr-svm", {kFewWideRows, kRatherManyLabels},
+             {loosely({}), loosely({{"dag", "graph"}})},
+             /*is_tree=*/false);
+}
+
+TEST(Memory, hr_lr) { check_rows("hr-lr", kShapes, {loosely({})}); }
+
+TEST(Memory, top_down_svm) {
+  check_rows("top-down-svm", kShapes, {loosely({})});
+  check_rows("top-down-svm", {with_sets(kFewWideRows)}, {loosely({})});
+}
+
+// Structured SVMs over paths and label sets -------------------------------------------------------
+
+TEST(Memory, hsvm) { check_rows("hsvm", kShapes, {loosely({})}); }
+
+TEST(Memory, nhsvm) {
+  check_rows("nhsvm", kShapes, {loosely({}), {{"solver", "sgd"}, {"epochs", "2"}}});
+  check_rows("nhsvm", {kFewWideRows, kManyLabels}, {loosely({})}, /*is_tree=*/false);
+}
+
+TEST(Memory, nhsvm_on_label_sets) { check_rows("nhsvm", kShapesWithSets, {loosely({})}); }
+
+TEST(Memory, shared_svm) {
+  check_rows("shared-svm", kShapes,
+             {{{"tolerance", "0.3"}, {"max_rounds", "2"}, {"max_passes", "3"}}});
+}
+
+// Kernels -----------------------------------------------------------------------------------------
+
+TEST(Memory, kernel_methods) {
+  const std::vector<Shape> shapes{{"few wide rows", 600, 20'000, 200, 3},
+                                  {"many labels", 1200, 200, 10, 25},
+                                  {"many rows", 2500, 20, 10, 2}};
+  for (const char* method : {"spn-mkl", "lp-mkl", "simple-mkl", "average-mkl"}) {
+    check_rows(method, shapes, {{{"widths", "1,2,4"}, {"tolerance", "0.5"}, {"max_rounds", "2"}}});
+  }
+}
+
+// Structured outputs ------------------------------------------------------------------------------
+
+TEST(Memory, structured_label_sets) {
+  const std::vector<Shape> shapes{with_sets({"few wide rows", 300, 60'000, 200, 20}),
+                                  with_sets({"many labels", 800, 500, 10, 80}),
+                                  with_sets({"many rows", 15'000, 100, 10, 6})};
+  for (const char* model : {"multilabel-field", "hierarchy"}) {
+    check_rows("structured", shapes, {{{"model", model}, {"max_passes", "2"}}});
+  }
+}
+
+void check_file(const std::string& name, const OptionValues& options, const std::string& text) {
+  const testing::ScratchFolder folder;
+  std::ofstream(folder / "examples") << text;
+  const auto run = find_method("structured").start();
+  set_options(run->options(), options);
+  const auto examples =
+      find_method("structured").read_examples({folder / "examples"}, run->options());
+  TrainingSet data;
+  data.examples = examples.get();
+  check(name, "structured", options, data);
+}
+
+/// Sentences of ten words, word<TAB>tag.
+std::string tagged_sentences(std::uint32_t sentences, std::uint32_t words, std::uint32_t tags) {
+  Random random(3);
+  std::string text;
+  for (std::uint32_t i = 0; i < sentences; ++i) {
+    for (int k = 0; k < 10; ++k) {
+      const auto word = static_cast<std::uint32_t>(random.below(words));
+      text += concat("word", word, " TAG", word % tags, "\n");
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+TEST(Memory, structured_chains) {
+  const OptionValues options{{"model", "chain"}, {"max_passes", "2"}};
+  check_file("many words", options, tagged_sentences(3000, 20'000, 8));
+  check_file("many tags", options, tagged_sentences(2000, 2000, 40));
+  check_file("many sentences", options, tagged_sentences(10'000, 500, 6));
+}
+
+/// Every word but the first hangs on the one before it.
+std::string parsed_sentences(std::uint32_t sentences, std::uint32_t words) {
+  Random random(4);
+  std::string text;
+  for (std::uint32_t i = 0; i < sentences; ++i) {
+    for (int k = 1; k <= 8; ++k) {
+      const auto word = static_cast<std::uint32_t>(random.below(words));
+      text += concat(k, "\tw", word, "\tw", word, "\tX", word % 9, "\t_\t_\t", k - 1, "\t",
+                     k == 1 ? "root" : "dep", "\t_\t_\n");
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+TEST(Memory, structured_dependency_trees) {
+  const auto options = [](const char* bits) {
+    return OptionValues{{"model", "dependency"}, {"max_passes", "2"}, {"hash_bits", bits}};
+  };
+  check_file("many weights", options("21"), parsed_sentences(300, 1000));
+  check_file("few weights", options("14"), parsed_sentences(1000, 1000));
+  check_file("many sentences", options("18"), parsed_sentences(3000, 5000));
+}
+
+}  // namespace
+}  // namespace margrove

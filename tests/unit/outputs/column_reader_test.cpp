@@ -1,0 +1,72 @@
+#include "outputs/chain/column_reader.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "files.hpp"
+
+namespace margrove {
+namespace {
+using ::testing::ElementsAre;
+using testing::message_of;
+using std::string_literals::operator""s;
+
+std::string columns_error(std::string_view text) {
+  return message_of([&] { parse_columns(text, "f"); });
+}
+
+TEST(ColumnReader, reads_tokens_features_and_tags) {
+  const ColumnCorpus corpus = parse_columns(
+      "-DOCSTART- -X- O\n\nEU NNP B-ORG\nrejects  VBZ O\r\n \n\nPeter NNP B-PER", "f");
+  ASSERT_EQ(corpus.sentences.size(), 2U);
+  EXPECT_EQ(corpus.num_columns, 2U);
+  EXPECT_EQ(corpus.num_tokens(0), 2U);
+  EXPECT_EQ(corpus.cell(0, 1, 0), "rejects");
+  EXPECT_EQ(corpus.cell(0, 1, 1), "VBZ");
+  EXPECT_THAT(corpus.sentences[1].tags, ElementsAre(2U));
+  EXPECT_THAT(corpus.tags.names(), ElementsAre("B-ORG", "O", "B-PER"));
+}
+
+TEST(ColumnReader, a_line_with_a_tab_is_cut_at_tabs_only) {
+  const ColumnCorpus corpus = parse_columns("1 000\tNUM\n,\t,\n#\tSYM\n", "f");
+  EXPECT_EQ(corpus.cell(0, 0, 0), "1 000");
+  EXPECT_THAT(corpus.tags.names(), ElementsAre("NUM", ",", "SYM"));
+}
+
+TEST(ColumnReader, tags_may_be_missing_or_have_ids_already) {
+  const ColumnCorpus plain = parse_columns("a b\n", "f", {.has_tags = false});
+  EXPECT_EQ(plain.num_columns, 2U);
+  EXPECT_TRUE(plain.sentences[0].tags.empty());
+  const LabelCodec tags({"O", "X"});
+  EXPECT_THAT(parse_columns("a X\nb Y\n", "f", {.tags = &tags}).sentences[0].tags,
+              ElementsAre(1U, 2U));
+}
+
+TEST(ColumnReader, errors_say_where_and_what) {
+  EXPECT_EQ(columns_error("\n"), "f: the file has no sentence, but must have at least one");
+  EXPECT_EQ(columns_error("a O\n\nb\n"),
+            "f:3:2: the line has one column, but must have a token and a tag");
+  EXPECT_EQ(columns_error("\na O\nb X O\n"),
+            "f:3:6: the line has 3 columns, but must have 2 like line 2");
+  EXPECT_EQ(columns_error("a\t\tO\n"), "f:1:3: column 2 is empty");
+  EXPECT_EQ(columns_error("a \0 O\n"s), "f:1:3: the line has a NUL byte, but must be UTF-8 text");
+  EXPECT_EQ(columns_error("\xC3 O\n"), "f:1:1: byte is '\\xc3', but the text must be valid UTF-8");
+}
+
+TEST(ColumnReader, reads_real_data) {
+  const auto wnut = testing::data_file("wnut17/train.conll");
+  const auto wikigold = testing::data_file("wikigold/all.conll");
+  const auto pos = testing::data_file("ud-english-ewt-pos/train.conll");
+  if (!wnut || !wikigold || !pos) GTEST_SKIP() << "skipped: no data";
+  const auto sizes = [](const ColumnCorpus& corpus) {
+    std::size_t num_tokens = 0;
+    for (const auto& sentence : corpus.sentences) num_tokens += sentence.tags.size();
+    return std::tuple(corpus.sentences.size(), num_tokens, corpus.tags.size());
+  };
+  EXPECT_EQ(sizes(read_columns(*wnut)), std::tuple(3394U, 62730U, 13U));
+  EXPECT_EQ(sizes(read_columns(*wikigold)), std::tuple(1696U, 39007U, 5U));
+  EXPECT_EQ(sizes(read_columns(*pos)), std::tuple(12544U, 204577U, 17U));
+}
+
+}  // namespace
+}  // namespace margrove
