@@ -18,8 +18,10 @@ void CutSearch::branch(std::size_t depth) {
   if (depth + 1 == problems_.size()) problems_.push_back(std::make_unique<TerminalProblem>());
   const TerminalProblem& p = *problems_[depth];
   const std::uint32_t n = branching_node(p);
-  // More than any label set is better than the best one, lest rounding makes them level.
-  const double price = 2 * (upper_ - best_value_);
+  // More than any label set is better than the best one, lest rounding makes them level; and more
+  // than the empty set is, whose worth (the offset) may exceed the bound where a terminal is needed.
+  const double most = p.needed ? std::max(upper_, p.offset) : upper_;
+  const double price = 2 * (most - best_value_);
   const std::vector<char> keep = keep_;
   const std::size_t num_taken = taken_.size();
   TerminalProblem& with = *problems_[depth + 1];
