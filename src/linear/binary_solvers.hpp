@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "linear/binary_linear.hpp"
+#include "numerics/conjugate_gradients.hpp"
 
 namespace margrove::detail {
 
@@ -30,14 +31,6 @@ inline void add_scaled(double a, const SparseRow& x, std::span<double> v) {
   if (x.size() == v.size()) return dense_add_scaled(a, x.values.data(), v.data(), v.size());
   for (std::size_t k = 0; k < x.size(); ++k) v[x.columns[k]] += a * x.values[k];
 }
-
-inline double inner_product(std::span<const double> a, std::span<const double> b) {
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
-inline double squared_norm(std::span<const double> v) { return inner_product(v, v); }
 
 /// y_i, C_i and p.x_i of a problem.
 class SignedRows {
