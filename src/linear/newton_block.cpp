@@ -16,6 +16,7 @@
 #include <cmath>
 
 #include "data/csr_operations.hpp"
+#include "linear/block_losses.hpp"
 #include "linear/block_solvers.hpp"
 
 namespace margrove::detail {
@@ -86,41 +87,15 @@ class BlockNewton {
 
   /// Slopes and curvatures at the scores; returns the objectives.
   Sums linearise(const LaneSums& squared_weights, std::vector<Lanes>& scores) {
-    const std::vector<float> own = hide_positives(scores);
-    LaneSums losses;
-    if constexpr (std::is_same_v<Loss, LogisticLoss>) {
-      losses = linearise_logistic(scores, problem_.costs, slopes_, curvatures_);
-    } else {
-      losses = linearise_squared_hinge(scores, problem_.costs, slopes_, curvatures_);
-    }
-    std::size_t k = 0;
-    for (std::size_t l = 0; l < inputs_.size(); ++l) {
-      for (const std::uint32_t i : inputs_[l].positives) {
-        const double f = scores[i].at[l] = own[k++];
-        const double cost = problem_.costs[i];
-        losses.at[l] += cost * Loss::value(f);
-        slopes_[i].at[l] = static_cast<float>(cost * Loss::derivative(f));
-        curvatures_[i].at[l] = static_cast<float>(cost * Loss::curvature(f));
-      }
-    }
+    const LaneSums losses = linearise_block<Loss>(
+        inputs_.size(), [&](std::size_t l) { return inputs_[l].positives; }, problem_.costs,
+        [](double score, double cost) { return cost * Loss::curvature(score); }, scores, slopes_,
+        curvatures_);
     Sums objectives{};
     for (std::size_t l = 0; l < kLanes; ++l) {
       objectives[l] = 0.5 * squared_weights.at[l] + losses.at[l];
     }
     return objectives;
-  }
-
-  /// Sets the scores of rows of sign +1 to where the loss of a row of sign -1 is zero, so that the
-  /// sums over the negatives stay free of them. Returns what they were.
-  std::vector<float> hide_positives(std::vector<Lanes>& scores) const {
-    std::vector<float> own;
-    for (std::size_t l = 0; l < inputs_.size(); ++l) {
-      for (const std::uint32_t i : inputs_[l].positives) {
-        own.push_back(scores[i].at[l]);
-        scores[i].at[l] = -1000.0F;
-      }
-    }
-    return own;
   }
 
   void compute_gradient() {

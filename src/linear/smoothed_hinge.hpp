@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "linear/lanes.hpp"
+#include "numerics/row_kernels.hpp"
 
 namespace margrove::detail {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/simd.hpp"
+#include "numerics/row_lists.hpp"
 
 namespace margrove::detail {
 namespace {
@@ -64,19 +64,19 @@ bool SparseCholesky::analyze(const SymmetricPattern& pattern, std::size_t most_e
   std::vector<std::uint32_t> parent;
   const auto counts = count_columns(pattern, parent, most_entries);
   if (counts.size() < size_) return false;
-  starts_.assign(size_ + 1, 0);
-  for (const std::uint32_t i : pattern.rows) ++starts_[i + 1];
-  std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
   entry_row_.resize(pattern.rows.size());
   entry_.resize(pattern.rows.size());
-  std::vector<std::size_t> next(starts_.begin(), starts_.end() - 1);
-  for (std::uint32_t k = 0; k < size_; ++k) {
-    for (std::size_t e = pattern.starts[k]; e < pattern.starts[k + 1]; ++e) {
-      const std::size_t to = next[pattern.rows[e]]++;
-      entry_row_[to] = k;
-      entry_[to] = e;
+  const auto entries = [&](const auto& visit) {
+    for (std::uint32_t k = 0; k < size_; ++k) {
+      for (std::size_t e = pattern.starts[k]; e < pattern.starts[k + 1]; ++e) {
+        visit(pattern.rows[e], k, e);
+      }
     }
-  }
+  };
+  group_by_key(size_, entries, starts_, [&](std::size_t to, std::uint32_t row, std::size_t entry) {
+    entry_row_[to] = row;
+    entry_[to] = entry;
+  });
   find_blocks(counts, parent);
   list_rows();
   place_.assign(size_, 0);

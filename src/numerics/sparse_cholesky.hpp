@@ -6,14 +6,9 @@
 #include <span>
 #include <vector>
 
-namespace margrove::detail {
+#include "numerics/minimum_degree.hpp"
 
-/// The upper half of a symmetric matrix by columns, rows ascending, the diagonal included.
-struct SymmetricPattern {
-  std::vector<std::size_t> starts{0};
-  std::vector<std::uint32_t> rows;
-  std::size_t size() const { return starts.size() - 1; }
-};
+namespace margrove::detail {
 
 /// A = L L', column blocks ("supernodes") of L with the same rows below them kept as dense
 /// matrices; each is computed from the blocks before it [NgPeyton1993]. The order of rows is the

@@ -173,7 +173,7 @@ class GraphCoupling {
         strength_(graph_.anchors),
         is_target_(graph_.num_nodes, false),
         w_(graph_.num_nodes, dim) {
-    detail::check_pull_graph(graph_);
+    detail::check_similarity_graph(graph_);
     strength_.resize(graph_.num_nodes, 0.0);
     for (const auto& edge : graph_.edges) {
       neighbours_[edge.a].push_back({edge.b, edge.weight});
@@ -416,12 +416,7 @@ AlternatingFit alternate(const Problem& problem, std::uint32_t num_nodes,
                          const AlternatingOptions& options, Executor& executor,
                          RunControl& control) {
   validate(options);
-  require(problem.labels->num_rows() == problem.X.num_rows(),
-          "alternating: ", problem.labels->num_rows(), " label sets, but ", problem.X.num_rows(),
-          " rows");
-  require(problem.row_weights.empty() || problem.row_weights.size() == problem.X.num_rows(),
-          "alternating: ", problem.row_weights.size(), " row weights, but ", problem.X.num_rows(),
-          " rows");
+  detail::check_sizes(problem, "alternating");
   const detail::UsedColumns used(problem.X);
   Coupling coupling(problem, used.original().size());
   return AlternatingDescent<Coupling>({*problem.labels, problem.targets, problem.row_weights,
@@ -433,14 +428,14 @@ AlternatingFit alternate(const Problem& problem, std::uint32_t num_nodes,
 }  // namespace
 
 SimilarityGraph SimilarityGraph::of_hierarchy(const LabelGraph& graph) {
-  SimilarityGraph pull;
-  pull.num_nodes = graph.num_nodes();
-  pull.anchors.assign(graph.num_nodes(), 0.0);
+  SimilarityGraph similar;
+  similar.num_nodes = graph.num_nodes();
+  similar.anchors.assign(graph.num_nodes(), 0.0);
   for (NodeId n = 0; n < graph.num_nodes(); ++n) {
-    for (const NodeId p : graph.parents(n)) pull.edges.push_back({p, n, 1.0});
-    if (graph.is_root(n)) pull.anchors[n] = 1.0;
+    for (const NodeId p : graph.parents(n)) similar.edges.push_back({p, n, 1.0});
+    if (graph.is_root(n)) similar.anchors[n] = 1.0;
   }
-  return pull;
+  return similar;
 }
 
 AlternatingFit train_alternating(const AdditiveProblem& problem, const AlternatingOptions& options,

@@ -23,10 +23,12 @@
 #include <limits>
 
 #include "data/csr_operations.hpp"
+#include "linear/block_losses.hpp"
 #include "linear/point_loss.hpp"
 #include "linear/smoothed_hinge.hpp"
 #include "linear/used_columns.hpp"
 #include "margrove/errors.hpp"
+#include "recursive/leaf_paths.hpp"
 #include "recursive/recursive_round.hpp"
 
 namespace margrove::detail {
@@ -41,7 +43,6 @@ constexpr double kFlat = 0.1;             // |slope| along the direction, of the
 constexpr int kMostTrials = 12;           // of a line search
 constexpr double kSmoothingShare = 0.6;   // of the tolerance: what smoothing may leave
 constexpr int kMostStalled = 3;           // steps that lower nothing
-constexpr float kHidden = -1000.0F;       // a score where a row of sign -1 has no loss
 constexpr float kLeastCurvature = 1e-3F;  // of a row's cost, to count in a Hessian
 
 using Matrix = Eigen::MatrixXd;
@@ -83,7 +84,7 @@ class JointDense {
     }
     find_positives();
     for (Node& node : nodes_) {
-      node.z = node.w = node.rho = node.move = node.turn = Vector::Zero(d_);
+      node.z = node.w = node.rho = node.delta = node.zeta = Vector::Zero(d_);
     }
     for (const NodeId t : targets_) nodes_[t].below = true;
     const auto order = graph_.topological_order();
@@ -98,7 +99,7 @@ class JointDense {
     }
     for (std::size_t t = 0; t < targets_.size(); ++t) {
       for (const Positive& positive : positives_[t]) {
-        blocks_[t / kLanes].scores[positive.row].at[t % kLanes] = kHidden;
+        blocks_[t / kLanes].scores[positive.row].at[t % kLanes] = kNoLossScore;
       }
     }
   }
@@ -140,9 +141,9 @@ class JointDense {
     bool below = false;  // it is a target or has one below
     Vector z;            // of a target
     Vector w;
-    Vector rho;   // of a target: u - z; then the information b
-    Vector move;  // delta
-    Vector turn;  // zeta, of a target
+    Vector rho;  // of a target: u - z; then the information b
+    Vector delta;
+    Vector zeta;  // of a target
     Matrix A;     // H of a target; precision of the nodes below otherwise
     Matrix B;
   };
@@ -164,14 +165,9 @@ class JointDense {
   }
 
   void find_positives() {
-    std::vector<std::uint32_t> target_of(graph_.num_nodes(), kNone);
-    for (std::uint32_t t = 0; t < targets_.size(); ++t) target_of[targets_[t]] = t;
-    for (std::uint32_t i = 0; i < X_.num_rows(); ++i) {
-      for (const LabelId label : (*problem_.labels)[i]) {
-        require(label < target_of.size() && target_of[label] != kNone, "joint_dual: label ", label,
-                " of row ", i, " is not a target");
-        positives_[target_of[label]].push_back({i, 0.0F, 0.0F, 0.0F, 0.0F});
-      }
+    const auto rows = rows_of_targets(*problem_.labels, targets_, graph_.num_nodes(), "joint_dual");
+    for (std::size_t t = 0; t < targets_.size(); ++t) {
+      for (const std::uint32_t i : rows[t]) positives_[t].push_back({i, 0.0F, 0.0F, 0.0F, 0.0F});
     }
   }
 
@@ -328,11 +324,11 @@ class JointDense {
       const NodeId p = parent(n);
       const double alpha = problem_.alpha[n];
       Vector from = alpha * node.rho;
-      if (p != kNone) from += nodes_[p].move;
-      node.move.noalias() = node.B * from;
+      if (p != kNone) from += nodes_[p].delta;
+      node.delta.noalias() = node.B * from;
       if (!graph_.children(n).empty()) continue;
-      node.turn = node.move / alpha;
-      if (p != kNone) node.turn -= nodes_[p].move / alpha;
+      node.zeta = node.delta / alpha;
+      if (p != kNone) node.zeta -= nodes_[p].delta / alpha;
     }
   }
 
@@ -375,8 +371,8 @@ class JointDense {
     double first = 0;
     double square = 0;
     for (const NodeId t : targets_) {
-      first += nodes_[t].turn.dot(nodes_[t].w);
-      square += nodes_[t].turn.dot(nodes_[t].move);
+      first += nodes_[t].zeta.dot(nodes_[t].w);
+      square += nodes_[t].zeta.dot(nodes_[t].delta);
     }
     double begin = 0;
     double slope_at_begin = first + linearise(0.0F).slope;
@@ -410,7 +406,7 @@ class JointDense {
     executor_.for_each(blocks_.size(), [&](std::size_t b, int) {
       std::vector<Lanes> weights(X_.num_columns(), Lanes{});
       for (std::size_t l = 0; l < lanes_of(b); ++l) {
-        const Vector& move = nodes_[targets_[b * kLanes + l]].move;
+        const Vector& move = nodes_[targets_[b * kLanes + l]].delta;
         for (std::size_t j = 0; j < weights.size(); ++j) {
           weights[j].at[l] = static_cast<float>(move[static_cast<Eigen::Index>(j)]);
         }
@@ -435,8 +431,8 @@ class JointDense {
       }
     });
     for (const NodeId t : targets_) {
-      nodes_[t].w += length * nodes_[t].move;
-      nodes_[t].z += length * nodes_[t].turn;
+      nodes_[t].w += length * nodes_[t].delta;
+      nodes_[t].z += length * nodes_[t].zeta;
     }
   }
 

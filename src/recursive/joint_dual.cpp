@@ -430,14 +430,9 @@ class JointDescent {
 RecursiveFit train_joint_dual(const AdditiveProblem& problem, const JointDualOptions& options,
                               Executor& executor, RunControl& control) {
   validate(options);
-  require(problem.labels->num_rows() == problem.X.num_rows(),
-          "joint_dual: ", problem.labels->num_rows(), " label sets, but ", problem.X.num_rows(),
-          " rows");
+  detail::check_sizes(problem, "joint_dual");
   require(problem.alpha.size() == problem.graph->num_nodes(), "joint_dual: ", problem.alpha.size(),
           " node weights, but ", problem.graph->num_nodes(), " nodes");
-  require(problem.row_weights.empty() || problem.row_weights.size() == problem.X.num_rows(),
-          "joint_dual: ", problem.row_weights.size(), " row weights, but ", problem.X.num_rows(),
-          " rows");
   if (detail::suits_joint_dense(problem)) {
     RecursiveFit fit = detail::train_joint_dense(problem, options, executor, control);
     // A tight tolerance on the hinge can be out of reach of its float32 scores.

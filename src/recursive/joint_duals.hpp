@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "linear/lanes.hpp"
 #include "linear/used_columns.hpp"
+#include "numerics/row_kernels.hpp"
 #include "recursive/leaf_paths.hpp"
 #include "recursive/recursive.hpp"
 

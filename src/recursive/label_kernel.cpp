@@ -177,8 +177,8 @@ struct Carry {
 
 // zeta = y + factor zeta; sums at the targets += zeta
 MARGROVE_MULTIVERSION
-void turn_targets(float factor, const BFloat16* y, BFloat16* zeta, std::size_t count,
-                  const std::uint32_t* place, float* sums) {
+void update_targets(float factor, const BFloat16* y, BFloat16* zeta, std::size_t count,
+                    const std::uint32_t* place, float* sums) {
   Carry carry;
   for (std::size_t t = 0; t < count; ++t) {
     float* sum = sums + place[t] * kWidth;
@@ -265,7 +265,7 @@ float* cleared(std::vector<float>& values) {
   return values.data();
 }
 
-NarrowFactor narrow_factor(const SparseFactor& from) {
+NarrowFactor narrow_factor(const SparseLdl& from) {
   NarrowFactor made;
   std::vector<std::uint32_t> change(from.rows.size(), NarrowFactor::kNone);
   for (const std::uint32_t entry : from.updates) {
@@ -280,7 +280,7 @@ NarrowFactor narrow_factor(const SparseFactor& from) {
   return made;
 }
 
-std::optional<SparseFactor> factor_of(const NodePrecisionMatrix& precision) {
+std::optional<SparseLdl> factor_of(const NodePrecisionMatrix& precision) {
   const std::size_t size = precision.original.size();
   return factorise(size, precision.Q, kMostWork * static_cast<double>(size));
 }
@@ -325,8 +325,8 @@ void LabelKernel::prepare_column() {
       between[{target_of_[e.row], target_of_[e.column]}] += e.value;
     }
   }
-  own_pulls_.assign(place_.size(), 0.0);
-  for (const auto& [pair, value] : between) own_pulls_[pair.first] += std::abs(value);
+  own_curvatures_.assign(place_.size(), 0.0);
+  for (const auto& [pair, value] : between) own_curvatures_[pair.first] += std::abs(value);
   rest_ = factorise(num_rest, rest, std::numeric_limits<double>::infinity());
 }
 
@@ -345,11 +345,12 @@ double LabelKernel::move(float step, std::span<const BFloat16> s, std::span<floa
   return value;
 }
 
-LabelKernel::Products LabelKernel::turn(float factor, std::span<const BFloat16> y,
-                                        std::span<const BFloat16> rho, std::span<BFloat16> zeta,
-                                        std::span<BFloat16> p, Scratch& scratch) const {
+LabelKernel::Products LabelKernel::update_direction(float factor, std::span<const BFloat16> y,
+                                                    std::span<const BFloat16> rho,
+                                                    std::span<BFloat16> zeta, std::span<BFloat16> p,
+                                                    Scratch& scratch) const {
   float* sums = cleared(scratch.first);
-  turn_targets(factor, y.data(), zeta.data(), place_.size(), place_.data(), sums);
+  update_targets(factor, y.data(), zeta.data(), place_.size(), place_.data(), sums);
   multiply(sums);
   double products[2] = {};
   store_direction(sums, place_.data(), place_.size(), zeta.data(), rho.data(), p.data(), products);

@@ -1,6 +1,6 @@
 #pragma once
-// Recursive regularisation (HR): one classifier per leaf, pulled towards those of its neighbours in
-// the label graph.
+// Recursive regularisation (HR): one classifier per leaf, regularised towards those of its
+// neighbours in the label graph.
 
 #include <cstdint>
 #include <span>
@@ -82,7 +82,7 @@ struct JointNewtonOptions {
   }
 };
 
-/// Pull between neighbours in an undirected graph of nodes (HR section 2.1):
+/// The Laplacian regulariser of an undirected graph of nodes (HR section 2.1):
 /// sum_edges weight/2 |w_a - w_b|^2 + sum_n anchor_n/2 |w_n|^2.
 struct SimilarityGraph {
   struct Edge {
@@ -94,8 +94,8 @@ struct SimilarityGraph {
   std::vector<Edge> edges;
   std::vector<double> anchors;  // one per node, >= 0; a node without edges and anchor gets 1
 
-  /// Every parent edge pulls and the roots are anchored to zero: on a tree this is the additive
-  /// problem with alpha = 1.
+  /// Every parent edge is an edge and the roots are anchored to zero: on a tree this is the
+  /// additive problem with alpha = 1.
   static SimilarityGraph of_hierarchy(const LabelGraph& graph);
 };
 
@@ -108,9 +108,9 @@ struct SimilarityProblem {
 };
 
 /// One-vs-rest logistic regression of all targets at once by Newton's method, with a certified gap
-/// over all rows and targets. Returns v_m of an additive problem, w_n of a pull problem. Same bits
-/// for any executor size. Memory: 14 bytes for each target and used column, 1 for each target and
-/// row, and the result, dense.
+/// over all rows and targets. Returns v_m of an additive problem, w_n of a similarity problem. Same
+/// bits for any executor size. Memory: 14 bytes for each target and used column, 1 for each target
+/// and row, and the result, dense.
 ///
 /// Converged also when rounding ends the descent above the tolerance; the gap tells. Throws as
 /// train_joint_dual(), and InvalidInput unless suits_joint_newton().

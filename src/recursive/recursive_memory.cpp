@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "data/column_use.hpp"
-#include "linear/lanes.hpp"
 #include "linear/one_vs_rest.hpp"
+#include "numerics/row_kernels.hpp"
 #include "recursive/joint_dense.hpp"
 #include "recursive/joint_duals.hpp"
 #include "recursive/recursive.hpp"

@@ -1,4 +1,4 @@
-#include "linear/lanes.hpp"
+#include "numerics/row_kernels.hpp"
 
 #include <bit>
 
