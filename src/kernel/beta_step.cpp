@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "margrove/errors.hpp"
-#include "numerics/sparse_ldl.hpp"
+#include "numerics/sparse_cholesky.hpp"
 
 namespace margrove {
 namespace {
@@ -167,11 +167,8 @@ class NewtonStep {
     for (std::uint32_t k = 0; k < size && damping > 0; ++k) damped.push_back({k, k, damping});
     const auto factor = detail::factorise(size, damped, kInfinity);
     if (!factor) return false;
-    std::vector<double> x(size);
-    for (std::uint32_t k = 0; k < size; ++k) x[factor->position[k]] = -gradient_[k];
-    factor->solve(x);
-    direction_.resize(size);
-    for (std::uint32_t k = 0; k < size; ++k) direction_[k] = x[factor->position[k]];
+    direction_ = -gradient_;
+    factor->solve({direction_.data(), size});
     return direction_.allFinite();
   }
 

@@ -265,22 +265,35 @@ float* cleared(std::vector<float>& values) {
   return values.data();
 }
 
-NarrowFactor narrow_factor(const SparseLdl& from) {
+NarrowFactor narrow_factor(const SparseCholesky& factors) {
   NarrowFactor made;
-  std::vector<std::uint32_t> change(from.rows.size(), NarrowFactor::kNone);
-  for (const std::uint32_t entry : from.updates) {
-    if (change[entry] == NarrowFactor::kNone) change[entry] = made.num_changes++;
-    made.updates.push_back(change[entry]);
+  made.begin.push_back(0);
+  for (std::uint32_t n = 0; n < factors.size(); ++n) {
+    const auto [rows, values] = factors.column(n);
+    made.pivots.push_back(static_cast<float>(values[0] * values[0]));
+    for (std::size_t a = 1; a < rows.size(); ++a) {
+      const auto lower = static_cast<float>(values[a] / values[0]);
+      made.entries.push_back({rows[a], lower, NarrowFactor::kNone});
+    }
+    made.begin.push_back(static_cast<std::uint32_t>(made.entries.size()));
   }
-  for (std::size_t a = 0; a < from.rows.size(); ++a) {
-    made.entries.push_back({from.rows[a], static_cast<float>(from.lower[a]), change[a]});
+  const std::span<Entry> entries(made.entries);
+  for (std::uint32_t n = 0; n < factors.size(); ++n) {
+    for (std::uint32_t a = made.begin[n]; a < made.begin[n + 1]; ++a) {
+      for (std::uint32_t b = made.begin[n]; b < a; ++b) {
+        const std::uint32_t column = entries[b].row, first = made.begin[column];
+        Entry& changed =
+            *std::ranges::lower_bound(entries.subspan(first, made.begin[column + 1] - first),
+                                      entries[a].row, {}, &Entry::row);
+        if (changed.change == NarrowFactor::kNone) changed.change = made.num_changes++;
+        made.updates.push_back(changed.change);
+      }
+    }
   }
-  for (const std::size_t at : from.begin) made.begin.push_back(static_cast<std::uint32_t>(at));
-  for (const double pivot : from.pivots) made.pivots.push_back(static_cast<float>(pivot));
   return made;
 }
 
-std::optional<SparseLdl> factor_of(const NodePrecisionMatrix& precision) {
+std::optional<OrderedCholesky> factor_of(const NodePrecisionMatrix& precision) {
   const std::size_t size = precision.original.size();
   return factorise(size, precision.Q, kMostWork * static_cast<double>(size));
 }
@@ -293,7 +306,7 @@ LabelKernel::LabelKernel(NodePrecisionMatrix precision) : precision_(std::move(p
           "joint_newton: the label graph has a part without anchor, a target without weight and "
           "with several parents, or too many cycles, but must not; train_alternating() takes it");
   position_ = factor->position;
-  factor_ = narrow_factor(*factor);
+  factor_ = narrow_factor(factor->factors);
   for (const std::uint32_t node : precision_.place) place_.push_back(position_[node]);
   prepare_column();
 }
@@ -382,11 +395,11 @@ double LabelKernel::multiply(float* values) const {
 
 std::vector<double> LabelKernel::solve_column(std::span<const double> w) const {
   // The others at their best: Q_rest x = -Q_rest,targets w.
-  std::vector<double> x(rest_->size(), 0.0);
+  std::vector<double> x(rest_->position.size(), 0.0);
   for (const SymmetricEntry& e : precision_.Q) {
     const std::uint32_t target = target_of_[e.column];
     if (rest_of_[e.row] == NarrowFactor::kNone || target == NarrowFactor::kNone) continue;
-    x[rest_->position[rest_of_[e.row]]] -= e.value * w[target];
+    x[rest_of_[e.row]] -= e.value * w[target];
   }
   rest_->solve(x);
   std::vector<double> z(w.size(), 0.0);
@@ -394,8 +407,7 @@ std::vector<double> LabelKernel::solve_column(std::span<const double> w) const {
     if (target_of_[e.row] == NarrowFactor::kNone) continue;
     const std::uint32_t target = target_of_[e.column];
     z[target_of_[e.row]] +=
-        e.value *
-        (target != NarrowFactor::kNone ? w[target] : x[rest_->position[rest_of_[e.column]]]);
+        e.value * (target != NarrowFactor::kNone ? w[target] : x[rest_of_[e.column]]);
   }
   return z;
 }

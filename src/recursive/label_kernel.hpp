@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "numerics/narrow_floats.hpp"
-#include "numerics/sparse_ldl.hpp"
+#include "numerics/sparse_cholesky.hpp"
 #include "recursive/node_precision.hpp"
 
 namespace margrove::detail {
@@ -21,11 +21,13 @@ struct NarrowFactor {
     float lower;
     std::uint32_t change;  // its place among the entries that a diagonal changes, or kNone
   };
-  static constexpr std::uint32_t kNone = SparseLdl::kNone;
+  static constexpr std::uint32_t kNone = 0xffffffffU;
   std::vector<std::uint32_t> begin;
   std::vector<Entry> entries;
   std::vector<float> pivots;
-  std::vector<std::uint32_t> updates;  // as SparseLdl's, but places among the changes
+  /// The change that the elimination of n makes through each pair of its rows a > b: pairs in the
+  /// order a outer, b inner, for all n in turn.
+  std::vector<std::uint32_t> updates;
   std::uint32_t num_changes = 0;
 };
 
@@ -98,7 +100,7 @@ class LabelKernel {
   NarrowFactor factor_;
 
   // For one column: Q split into targets and the others.
-  std::optional<SparseLdl> rest_;         // of the others' block
+  std::optional<OrderedCholesky> rest_;   // of the others' block
   std::vector<std::uint32_t> rest_of_;    // node of Q -> its number among the others, or kNone
   std::vector<std::uint32_t> target_of_;  // node of Q -> its target, or kNone
   std::vector<double> own_curvatures_;

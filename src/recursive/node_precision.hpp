@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "numerics/sparse_ldl.hpp"
+#include "numerics/sparse_cholesky.hpp"
 #include "recursive/recursive.hpp"
 
 namespace margrove::detail {
