@@ -219,32 +219,18 @@ bool MaxClosure::find_path(std::uint32_t from, bool upward) {
   return false;
 }
 
-double MaxClosure::push(std::uint32_t k, double amount) {
-  if (!active_[k]) return amount;
+// Along paths to open demand or, backwards, to supply; returns how much of `amount` went.
+double MaxClosure::send(std::uint32_t k, double amount, bool upward) {
+  std::vector<double>& open = upward ? demand_ : supply_;
   double left = amount;
-  while (left > 0 && find_path(k, true)) {
-    const std::uint32_t sink = queue_.front();
-    double step = std::min(left, demand_[sink]);
+  while (left > 0 && find_path(k, upward)) {
+    const std::uint32_t end = queue_.front();
+    double step = std::min(left, open[end]);
     for (const auto& s : path_) {
       if (!s.upward) step = std::min(step, flow_[s.edge]);
     }
     for (const auto& s : path_) add(flow_[s.edge], s.upward ? step : -step);
-    add(demand_[sink], -step);
-    left -= step;
-  }
-  return amount - left;
-}
-
-double MaxClosure::pull(std::uint32_t k, double amount) {
-  double left = amount;
-  while (left > 0 && find_path(k, false)) {
-    const std::uint32_t source = queue_.front();
-    double step = std::min(left, supply_[source]);
-    for (const auto& s : path_) {
-      if (!s.upward) step = std::min(step, flow_[s.edge]);
-    }
-    for (const auto& s : path_) add(flow_[s.edge], s.upward ? step : -step);
-    add(supply_[source], -step);
+    add(open[end], -step);
     left -= step;
   }
   return amount - left;

@@ -31,10 +31,12 @@ class MaxClosure {
   // Small changes of weights after solve(), which keep the flow maximal.
   /// Lowers the weight of k while that lowers the optimum, by `amount` at most; returns by how
   /// much.
-  double pull(std::uint32_t k, double amount);
+  double pull(std::uint32_t k, double amount) { return send(k, amount, false); }
   /// Raises the weight of k while that leaves the optimum alone, by `amount` at most; returns by
   /// how much.
-  double push(std::uint32_t k, double amount);
+  double push(std::uint32_t k, double amount) {
+    return active_[k] ? send(k, amount, true) : amount;
+  }
   /// push() to the demand of k itself only.
   double push_own(std::uint32_t k, double amount) {
     amount = std::min(amount, demand_[k]);
@@ -64,6 +66,7 @@ class MaxClosure {
  private:
   void keep_what_positive_nodes_need(std::span<const double> weight, std::span<const char> active);
   bool find_path(std::uint32_t from, bool upward);
+  double send(std::uint32_t k, double amount, bool upward);
   void add(double& target, double amount) {
     if (keeps_journal_) journal_.emplace_back(&target, target);
     target += amount;
