@@ -96,7 +96,7 @@ double DualNewton::evaluate(const Vector& x) {
   return value;
 }
 
-// The dual is homogeneous but for its linear term: the best multiple of x is known.
+// The dual is a linear and a homogeneous term: the best multiple of x has a closed form.
 void DualNewton::scale_to_best() {
   evaluate(x_);
   double linear = 0;

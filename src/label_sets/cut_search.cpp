@@ -334,7 +334,7 @@ void CutSearch::flip(const TerminalProblem& p, std::size_t t) {
   chosen_[t] = !chosen_[t];
   changed_.assign(1, static_cast<std::uint32_t>(t));
   for (const auto n : p.above[t]) chosen_[t] ? ++count_[n] : --count_[n];
-  // Who would be the first or is the only one below n no longer is, or is again.
+  // The terminals that would be the first, or are the only one, below n may have changed.
   for (const auto n : p.above[t]) {
     const std::uint32_t before = chosen_[t] ? count_[n] - 1 : count_[n] + 1;
     const bool of_chosen = std::max(before, count_[n]) == 2;

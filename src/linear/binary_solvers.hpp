@@ -10,13 +10,13 @@
 
 namespace margrove::detail {
 
-// Rows that fill every column are plain arrays.
+// For rows that fill every column, which are plain arrays.
 double dense_dot(const float* x, const double* v, std::size_t size);
 void dense_add_scaled(double a, const float* x, double* v, std::size_t size);
 
 inline double dot(const SparseRow& x, std::span<const double> v) {
   if (x.size() == v.size()) return dense_dot(x.values.data(), v.data(), v.size());
-  // Four sums: one would wait for each addition.
+  // There are four sums, as a single one would wait for each addition.
   double sums[4] = {};
   std::size_t k = 0;
   for (; k + 4 <= x.size(); k += 4) {

@@ -5,7 +5,7 @@
 //   Hessian   H = I + sum_i C_i l''(y_i f_i) x_i x_i'
 //
 // a is feasible in the dual, and by Fenchel's equality l(m) + l*(-a) = -a m the gap at (v, a) is
-// exactly 1/2 |g|^2: it costs nothing. Directions solve H d = -g by conjugate gradients
+// exactly 1/2 |g|^2, at no further cost. Directions solve H d = -g by conjugate gradients
 // preconditioned by H's diagonal, or by a Cholesky factor; steps are halved until Armijo's
 // condition holds. Nocedal and Wright (2006), algorithms 7.1 and 5.3. All labels share each pass
 // over the rows.
@@ -23,7 +23,7 @@ namespace margrove::detail {
 namespace {
 
 constexpr double kResidual = 0.05;  // of the systems, in the norm of H's inverse diagonal
-constexpr int kMostProducts = 50;   // a system
+constexpr int kMostProducts = 50;   // per system
 constexpr std::size_t kMostFactorised = 400;
 constexpr double kArmijo = 1e-4;
 constexpr double kRounding = 2e-7;  // of the float32 scores, relative to the objective
@@ -131,7 +131,8 @@ class BlockNewton {
     return all;
   }
 
-  /// With few full columns and few rows of curvature H is cheaper to build than to multiply.
+  /// With few full columns and few rows of positive curvature, building H takes less time than
+  /// products with it.
   bool factorises() const {
     return std::is_same_v<Loss, SquaredHingeLoss> && num_columns_ <= kMostFactorised &&
            problem_.X.values().size() == problem_.X.num_rows() * num_columns_;

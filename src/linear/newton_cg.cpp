@@ -5,7 +5,7 @@
 //   Hessian   H = I + sum_i C_i l''(y_i f_i) x_i x_i'
 //
 // a is feasible in the dual, and by Fenchel's equality l(m) + l*(-a) = -a m the gap at (v, a) is
-// exactly 1/2 |g|^2: it costs nothing. Directions solve H d = -g by conjugate gradients,
+// exactly 1/2 |g|^2, at no further cost. Directions solve H d = -g by conjugate gradients,
 // preconditioned by H's diagonal, to a residual that shrinks with |g|; steps are halved until
 // Armijo's condition holds. Nocedal and Wright (2006), algorithms 7.1 and 5.3.
 

@@ -87,8 +87,8 @@ class MaxClosure {
   std::vector<char> active_, selected_;
   // find_path(), upward (1) or not (0): the search that saw a node last, and the edge it came by.
   // kExhausted: no path joins the node to open demand (upward) or to supply any more, or it is not
-  // active. Augmentations of a maximal flow open no such path, so that nobody need look there
-  // again.
+  // active. Augmentations of a maximal flow open no such path, so that these nodes need not be
+  // searched again.
   static constexpr std::uint32_t kExhausted = ~std::uint32_t{0};
   std::vector<std::uint32_t> seen_[2], came_by_;
   std::uint32_t stamp_ = 0;

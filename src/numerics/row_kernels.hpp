@@ -1,6 +1,6 @@
 #pragma once
 // Sixteen labels at once: for every feature or row the values of sixteen labels ("lanes") fill one
-// cache line, so that a sparse row is scored for all of them at the price of one.
+// cache line, so that scoring a sparse row for all of them takes little longer than for one.
 
 #include <cstddef>
 #include <cstdint>

@@ -2,9 +2,9 @@
 //
 //   min_w  regulariser(w) + C sum_l sum_i loss(y_il w_l.x_i)
 //
-// What a node is pulled towards is the business of a Coupling; with everything else held, target l
-// solves  S_l/2 |w_l - m_l|^2 + C sum_i loss  for the mean m_l and strength S_l that its coupling
-// names, and the nodes without loss take their closed form. Both steps lower the objective.
+// A Coupling is the regulariser: with all else fixed, target l minimises
+// S_l/2 |w_l - m_l|^2 + C sum_i loss  for the mean m_l and strength S_l that the coupling gives,
+// and the nodes without loss take their closed form. Both steps lower the objective.
 
 #include <algorithm>
 #include <cmath>
@@ -70,7 +70,7 @@ class AdditiveCoupling {
     }
   }
 
-  /// Targets do not pull each other: one group.
+  /// Targets are not coupled directly: one group.
   std::vector<std::span<const std::uint32_t>> groups() const { return {group_}; }
   double strength(std::uint32_t t) const { return 1.0 / alpha_[targets_[t]]; }
   void mean(std::uint32_t t, std::span<double> m) const {
@@ -144,7 +144,7 @@ class AdditiveCoupling {
       for (std::size_t j = 0; j < width; ++j) step[j] += s * own[t * width + j];
     }
     for (std::size_t j = 0; j < width; ++j) {
-      // What is stored is rounded; the leaves must be told the rounded step.
+      // What is stored is rounded; the leaves need the rounded step.
       const float before = v[j];
       v[j] = static_cast<float>(before + step[j] / curvature);
       step[j] = static_cast<double>(v[j]) - before;
@@ -163,7 +163,7 @@ class AdditiveCoupling {
   std::vector<std::uint32_t> group_;
 };
 
-/// Every node is pulled towards the weighted mean of its neighbours and the anchor at zero.
+/// Every node is regularised towards the weighted mean of its neighbours and the anchor at zero.
 class GraphCoupling {
  public:
   GraphCoupling(const SimilarityProblem& problem, std::size_t dim)

@@ -26,7 +26,6 @@
 #include "linear/block_losses.hpp"
 #include "linear/point_loss.hpp"
 #include "linear/smoothed_hinge.hpp"
-#include "linear/used_columns.hpp"
 #include "margrove/errors.hpp"
 #include "recursive/leaf_paths.hpp"
 #include "recursive/recursive_round.hpp"
@@ -71,8 +70,7 @@ class JointDense {
         graph_(*problem.graph),
         hinge_(options.loss == PointLossKind::hinge),
         executor_(executor),
-        used_(problem.X),
-        X_(used_.view()),
+        X_(problem.X),
         d_(static_cast<Eigen::Index>(X_.num_columns())),
         costs_(X_.num_rows(), static_cast<float>(options.C)),
         targets_(problem.targets.begin(), problem.targets.end()),
@@ -138,7 +136,7 @@ class JointDense {
  private:
   static constexpr NodeId kNone = 0xffffffffU;
   struct Node {
-    bool below = false;  // it is a target or has one below
+    bool below = false;  // the node is a target or has one below
     Vector z;            // of a target
     Vector w;
     Vector rho;  // of a target: u - z; then the information b
@@ -439,16 +437,15 @@ class JointDense {
   /// v_m = alpha_m times the sum of z below.
   WeightMatrix weights() const {
     const std::size_t num_nodes = nodes_.size();
-    WeightMatrix W =
-        WeightMatrix::dense(problem_.X.num_columns(), static_cast<std::uint32_t>(num_nodes));
+    WeightMatrix W = WeightMatrix::dense(X_.num_columns(), static_cast<std::uint32_t>(num_nodes));
     std::vector<Vector> sums(num_nodes, Vector::Zero(d_));
     for (const NodeId t : targets_) sums[t] = nodes_[t].z;
     const auto order = graph_.topological_order();
     for (auto n = order.rbegin(); n != order.rend(); ++n) {
       if (parent(*n) != kNone) sums[parent(*n)] += sums[*n];
     }
-    for (std::size_t j = 0; j < used_.original().size(); ++j) {
-      float* out = W.dense_values().data() + used_.original()[j] * num_nodes;
+    for (std::size_t j = 0; j < X_.num_columns(); ++j) {
+      float* out = W.dense_values().data() + j * num_nodes;
       for (std::size_t n = 0; n < num_nodes; ++n) {
         out[n] = static_cast<float>(problem_.alpha[n] * sums[n][static_cast<Eigen::Index>(j)]);
       }
@@ -461,7 +458,6 @@ class JointDense {
   const LabelGraph& graph_;
   bool hinge_;
   Executor& executor_;
-  UsedColumns used_;
   CsrView X_;
   Eigen::Index d_;
   std::vector<float> costs_;

@@ -12,15 +12,15 @@
 // 1/2 (u - z)' K (u - z). Directions come from conjugate gradients preconditioned by
 // K^-1 + diag(H): column by column that is a system on the label graph, solved by elimination, with
 // almost no fill where few nodes have several parents. All leaves
-// share the intercept's column, so that what is left of it there weighs most in the gap: each leaf
-// settles its own intercept exactly after every step.
+// share the intercept's column, so that its residual is the largest part of the gap: after every
+// step, each leaf's own intercept is optimised with all else fixed.
 //
 // D_il is the second derivative for y_il = -1, but tanh(m/2) / (2m) for y_il = +1, the curvature of
 // a parabola above the loss: margins of a leaf's own rows begin far below zero, where the second
-// derivative is next to nothing and steps would leave the region in which it is true.
+// derivative is almost zero and steps would leave the region in which it is valid.
 //
-// Memory: a float32 and five half-length numbers per leaf and used column, a byte a row and leaf. w
-// is needed between the directions only: it lies in two halves where they have zeta and p.
+// Memory: one float32 and five BFloat16 per leaf and used column, one byte per row and leaf. w is
+// needed only between the directions: its two halves are stored where these have zeta and p.
 
 #include <algorithm>
 #include <array>
@@ -46,11 +46,11 @@ using namespace detail;
 
 constexpr std::size_t kWidth = LabelKernel::kWidth;
 constexpr double kResidual = 0.4;  // of the systems, in the preconditioner's norm
-constexpr int kMostProducts = 50;  // a system
+constexpr int kMostProducts = 50;  // per system
 constexpr double kArmijo = 1e-4;
 constexpr double kRounding = 2e-7;  // of the float32 scores, relative to the objective
 constexpr int kInterceptSteps = 2;
-constexpr double kMostShift = 8;  // of scores by a step: beyond, nothing is known of the losses
+constexpr double kMostShift = 8;  // of scores by a step, so that the quadratic model holds
 constexpr int kMostHalvings = 25;
 
 /// Of either kind of problem.
@@ -192,7 +192,7 @@ class JointNewton {
   }
 
   /// Scores, losses, their derivatives, rho = u - z and the diagonal of H, after the intercepts
-  /// have been settled; returns the objective.
+  /// have been optimised; returns the objective.
   double linearise() {
     const double losses = executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
       return linearise_block(b, scratch_[static_cast<std::size_t>(worker)]);
@@ -250,9 +250,9 @@ class JointNewton {
     return std::accumulate(std::begin(losses.at), std::end(losses.at), 0.0);
   }
 
-  /// A few Newton steps on each leaf's own intercept, all else held, of which the best place
-  /// counts: that lowers the objective, and it is there that the residual of the joint steps weighs
-  /// most, as all leaves share the column.
+  /// A few Newton steps on each leaf's own intercept with all else fixed; the best of their points
+  /// is taken, which lowers the objective. The residual of the joint steps is largest there, as all
+  /// leaves share the column.
   LaneSums settle_intercepts(std::size_t b, Scratch& scratch, LaneSums losses) {
     const std::size_t c = (X_.num_columns() - 1) / kWidth;
     const std::size_t f = (X_.num_columns() - 1) % kWidth;

@@ -1,6 +1,6 @@
 // Products with K and systems in K^-1 + diag(h), column by column, by the elimination of Q = L D
 // L'. (K z) is what (L D L')^-1 z is at the targets, and z' K z the sum of squares of L^-1 z,
-// weighed by 1 / D. On a tree L^-1 z holds the sums below each node.
+// weighted by 1 / D. On a tree L^-1 z holds the sums below each node.
 //
 // (K^-1 + diag h) delta = rho minimises w'Qw / 2 + sum_l (h_l w_l^2 / 2 - rho_l w_l) over all
 // nodes. The factor of Q + diag(h) is found as its difference from that of Q, so that small h are
@@ -25,8 +25,8 @@ namespace margrove::detail {
 namespace {
 
 constexpr std::size_t kWidth = LabelKernel::kWidth;
-// Multiplications of the elimination, a node: above it the products with the rows would be the
-// smaller part.
+// Multiplications of the elimination per node, at most: beyond, they would take longer than the
+// products with the rows.
 constexpr double kMostWork = 300;
 
 inline void add(const float* x, float* into) {
@@ -162,9 +162,9 @@ void move_targets(float step, const BFloat16* s, float* z, std::size_t count,
   }
 }
 
-// Halves of a column's numbers, target after target, each with what rounding took from those
-// before. What the products with K feel is sums over the targets below a node, which rounding to
-// the nearest would lose where they are small beside their terms.
+// Rounds a column's numbers, target after target, and adds the rounding error of each to the next.
+// The products with K depend on sums over the targets below a node; rounding each number to the
+// nearest would lose such a sum where it is small beside its terms.
 struct Carry {
   float rest[kWidth] = {};
   BFloat16 narrow(float x, std::size_t f) {
@@ -394,7 +394,7 @@ double LabelKernel::multiply(float* values) const {
 }
 
 std::vector<double> LabelKernel::solve_column(std::span<const double> w) const {
-  // The others at their best: Q_rest x = -Q_rest,targets w.
+  // The other nodes at their minimum: Q_rest x = -Q_rest,targets w.
   std::vector<double> x(rest_->position.size(), 0.0);
   for (const SymmetricEntry& e : precision_.Q) {
     const std::uint32_t target = target_of_[e.column];

@@ -40,7 +40,7 @@ class LabelKernel {
 
   /// Throws InvalidInput unless is_suited(precision).
   explicit LabelKernel(NodePrecisionMatrix precision);
-  /// Whether Q is positive definite and its elimination little work.
+  /// Whether Q is positive definite and its elimination takes little work.
   static bool is_suited(const NodePrecisionMatrix& precision);
 
   std::span<const NodeId> targets() const { return precision_.targets; }
@@ -79,15 +79,15 @@ class LabelKernel {
               Scratch& scratch) const;
   /// Whether solve_column() and own_curvature() may be called: every target has a node of its own.
   bool is_invertible() const { return rest_.has_value(); }
-  /// At most this is the second derivative of the regulariser where targets move in one column and
-  /// the other nodes stand still, for each target that moves.
+  /// A bound on the second derivative of the regulariser, for each target that moves, when targets
+  /// move in one column and the other nodes stay.
   double own_curvature(std::size_t t) const { return own_curvatures_[t]; }
   /// K^-1 w for one column.
   std::vector<double> solve_column(std::span<const double> w) const;
   /// rho' K rho.
   double squared_norm(std::span<const BFloat16> rho, Scratch& scratch) const;
   /// The nodes' vectors at columns of the chunk, out[m * kWidth + f] for nodes m of the graph: v_m
-  /// of an additive problem, otherwise w_m. Nodes that Q leaves out are left alone.
+  /// of an additive problem, otherwise w_m. Entries of nodes that Q leaves out are not written.
   void node_parts(std::span<const float> z, std::span<float> out, Scratch& scratch) const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// The label graph as joint descent over dual variables walks it.
+// The label graph, prepared for joint descent over dual variables.
 
 #include <cstdint>
 #include <span>

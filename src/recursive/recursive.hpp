@@ -94,7 +94,7 @@ struct SimilarityGraph {
   std::vector<Edge> edges;
   std::vector<double> anchors;  // one per node, >= 0; a node without edges and anchor gets 1
 
-  /// Every parent edge is an edge and the roots are anchored to zero: on a tree this is the
+  /// The edges to parents become edges, and the roots are anchored to zero: on a tree this is the
   /// additive problem with alpha = 1.
   static SimilarityGraph of_hierarchy(const LabelGraph& graph);
 };
@@ -103,7 +103,7 @@ struct SimilarityProblem {
   CsrView X;                          // with its intercept column
   const LabelSets* labels = nullptr;  // node numbers, one set per row
   const SimilarityGraph* graph = nullptr;
-  std::span<const NodeId> targets;      // nodes with a classifier; the others follow neighbours
+  std::span<const NodeId> targets;      // nodes with a classifier; the others have no loss
   std::span<const double> row_weights;  // C_i = C * row_weights[i]; empty: all 1
 };
 
@@ -120,8 +120,8 @@ RecursiveFit train_joint_newton(const SimilarityProblem& problem, const JointNew
                                 Executor& executor, RunControl& control);
 
 /// Whether the label graph can be eliminated node by node at little cost: trees always, DAGs and
-/// label graphs unless cycles abound. False too where a part of a label graph has no anchor, and
-/// where a target without weight has several ways up. O(that elimination).
+/// label graphs unless cycles abound. Also false where a part of a label graph has no anchor, or
+/// where a target without weight has several parents. O(that elimination).
 bool suits_joint_newton(const AdditiveProblem& problem);
 bool suits_joint_newton(const SimilarityProblem& problem);
 
@@ -155,7 +155,7 @@ struct AlternatingFit {
 /// Alternation between the classifiers, each solved with its neighbours held, and the nodes without
 /// loss, set in closed form (HR, algorithms 1 and 2). Returns v_m, as train_joint_dual(); the
 /// targets must be leaves with a weight of their own. Same bits for any executor size. Memory: two
-/// dense floats for each node and used column. Throws as train_joint_dual().
+/// floats per node and used column. Throws as train_joint_dual().
 AlternatingFit train_alternating(const AdditiveProblem& problem, const AlternatingOptions& options,
                                  Executor& executor, RunControl& control);
 
