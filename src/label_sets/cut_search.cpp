@@ -226,7 +226,7 @@ std::size_t CutSearch::drop(const TerminalProblem& p, std::size_t depth) {
   double upper = 0;
   for (const auto& attempt : kAttempts) {
     side_ = attempt.side;
-    if (attempt.anew) upper = p.offset + closure_.solve(p.weight, active_, true);
+    if (attempt.anew) upper = p.offset + closure_.solve(p.weight, active_);
     upper = ascend(p, upper, attempt.by_pushes);
     improve_closure(p);
     if (depth == 0) root_bound_ = std::min(root_bound_, upper);

@@ -178,7 +178,12 @@ class BlockNewton {
   int solve_directions() {
     Lanes mask{};
     for (std::size_t l = 0; l < inputs_.size(); ++l) mask.at[l] = done_[l] ? 0.0F : 1.0F;
-    reset_system(gradient_, mask, system_);
+    for (std::size_t j = 0; j < num_columns_; ++j) {
+      system_.solution[j] = system_.direction[j] = Lanes{};
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        system_.residual[j].at[l] = -mask.at[l] * static_cast<float>(gradient_[j].at[l]);
+      }
+    }
     Sums first{};
     LaneSums squared_direction = update_direction(Lanes{}, system_);
     LaneSums rz = step_along(Lanes{}, system_);

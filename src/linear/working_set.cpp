@@ -60,9 +60,7 @@ class WorkingSets {
       begin_with_positives(l);
       warm |= inputs_[l].start_duals != nullptr;
     }
-    if (!warm) {
-      begin_with_similar_negatives();
-    }
+    if (!warm) begin_with_similar_negatives();
     while (!all_done()) {
       for (std::size_t l = 0; l < lanes_.size(); ++l) {
         if (!lanes_[l].done) solve_inside(l);

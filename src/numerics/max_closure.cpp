@@ -25,13 +25,8 @@ void MaxClosure::set_graph(std::span<const std::uint32_t> up_pointers,
                        });
 }
 
-double MaxClosure::solve(std::span<const double> weight, std::span<const char> active,
-                         bool keep_all) {
-  if (keep_all) {
-    active_.assign(active.begin(), active.end());
-  } else {
-    keep_what_positive_nodes_need(weight, active);
-  }
+double MaxClosure::solve(std::span<const double> weight, std::span<const char> active) {
+  active_.assign(active.begin(), active.end());
   supply_.assign(num_nodes_, 0.0);
   demand_.assign(num_nodes_, 0.0);
   flow_.assign(up_nodes_.size(), 0.0);
@@ -60,20 +55,6 @@ double MaxClosure::solve(std::span<const double> weight, std::span<const char> a
   double total = 0;
   for (const auto k : sources_) total += supply_[k];
   return total;
-}
-
-// Nodes without a positive node below them are in no smallest best set.
-void MaxClosure::keep_what_positive_nodes_need(std::span<const double> weight,
-                                               std::span<const char> active) {
-  active_.assign(num_nodes_, 0);
-  for (std::uint32_t k = num_nodes_; k-- > 0;) {
-    if (!active[k]) continue;
-    if (weight[k] > 0) active_[k] = 1;
-    if (!active_[k]) continue;
-    for (std::uint32_t e = up_pointers_[k]; e < up_pointers_[k + 1]; ++e) {
-      if (active[up_nodes_[e]]) active_[up_nodes_[e]] = 1;
-    }
-  }
 }
 
 // Breadth-first from the nodes with open demand against the residual arcs; false when no source

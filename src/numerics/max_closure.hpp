@@ -24,8 +24,8 @@ class MaxClosure {
   }
 
   /// The largest weight (0 for the empty set); afterwards selected() tells the smallest set that
-  /// has it. keep_all: nodes without a positive node below them take part, for push() to use.
-  double solve(std::span<const double> weight, std::span<const char> active, bool keep_all);
+  /// has it.
+  double solve(std::span<const double> weight, std::span<const char> active);
   bool selected(std::uint32_t k) const { return selected_[k] != 0; }
 
   // Small changes of weights after solve(), which keep the flow maximal.
@@ -64,7 +64,6 @@ class MaxClosure {
   void mark_selected();
 
  private:
-  void keep_what_positive_nodes_need(std::span<const double> weight, std::span<const char> active);
   bool find_path(std::uint32_t from, bool upward);
   double send(std::uint32_t k, double amount, bool upward);
   void add(double& target, double amount) {

@@ -56,9 +56,6 @@ LaneSums step_along(const Lanes& lengths, BatchedNewtonSystem& system);
 // p = diagonal^-1 r + factor p; returns p'p
 LaneSums update_direction(const Lanes& factors, BatchedNewtonSystem& system);
 
-// r = -mask g, s = 0, p = 0
-void reset_system(std::span<const WideLanes> gradient, const Lanes& mask,
-                  BatchedNewtonSystem& system);
 // gradient += W; returns |gradient|^2
 LaneSums add_weights(std::span<const Lanes> W, std::span<WideLanes> gradient);
 // result = W + length s; returns |result|^2

@@ -343,9 +343,7 @@ class JointNewton {
       for (std::size_t c = 0; c < num_chunks_; ++c) {
         write_chunk(product.data() + c * kWidth, p_.data() + block_begin(c, b));
       }
-      double value = 0;
-      for (const double sum : sums.at) value += sum;
-      return value;
+      return std::accumulate(std::begin(sums.at), std::end(sums.at), 0.0);
     });
   }
 

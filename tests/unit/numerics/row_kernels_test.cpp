@@ -145,7 +145,10 @@ TEST(RowKernels, conjugate_gradients_of_the_kernels_solve_the_systems) {
   Lanes ones;
   std::fill_n(ones.at, kLanes, 1.0F);
   system.diagonal.assign(d, ones);
-  reset_system(gradient, ones, system);
+  for (std::size_t j = 0; j < d; ++j) {
+    system.solution[j] = system.direction[j] = Lanes{};
+    for (std::size_t l = 0; l < kLanes; ++l) system.residual[j].at[l] = -float(gradient[j].at[l]);
+  }
   LaneSums squared_direction = update_direction(Lanes{}, system);
   LaneSums rz = step_along(Lanes{}, system);
   for (std::size_t step = 0; step < 2 * d; ++step) {
