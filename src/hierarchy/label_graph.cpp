@@ -7,6 +7,7 @@
 
 #include "hierarchy/graph_operations.hpp"
 #include "margrove/errors.hpp"
+#include "numerics/row_lists.hpp"
 
 namespace margrove {
 namespace {
@@ -22,12 +23,12 @@ struct Adjacency {
 // Counting sort of the edges by `from`; each node's neighbours ascending.
 Adjacency adjacency(std::uint32_t num_nodes, std::span<const LabelEdge> edges,
                     NodeId LabelEdge::*from, NodeId LabelEdge::*to) {
-  Adjacency result{std::vector<std::size_t>(num_nodes + std::size_t{1}, 0),
-                   std::vector<NodeId>(edges.size())};
-  for (const auto& edge : edges) ++result.pointers[edge.*from + std::size_t{1}];
-  std::partial_sum(result.pointers.begin(), result.pointers.end(), result.pointers.begin());
-  std::vector<std::size_t> next(result.pointers.begin(), result.pointers.end() - 1);
-  for (const auto& edge : edges) result.nodes[next[edge.*from]++] = edge.*to;
+  Adjacency result{{}, std::vector<NodeId>(edges.size())};
+  const auto pairs = [&](const auto& visit) {
+    for (const auto& edge : edges) visit(edge.*from, edge.*to);
+  };
+  detail::group_by_key(num_nodes, pairs, result.pointers,
+                       [&](std::size_t place, NodeId node) { result.nodes[place] = node; });
   for (NodeId n = 0; n < num_nodes; ++n) {
     std::sort(result.nodes.begin() + static_cast<std::ptrdiff_t>(result.pointers[n]),
               result.nodes.begin() + static_cast<std::ptrdiff_t>(result.pointers[n + 1]));

@@ -1,9 +1,8 @@
 #include "hierarchy/node_system.hpp"
 
-#include <Eigen/OrderingMethods>
-#include <Eigen/SparseCore>
 #include <algorithm>
-#include <numeric>
+
+#include "numerics/row_lists.hpp"
 
 #include "data/csr_operations.hpp"
 
@@ -59,14 +58,14 @@ void NodeSystem::list_ancestors(const LabelGraph& graph) {
 }
 
 void NodeSystem::transpose() {
-  below_pointers_.assign(num_inner() + 1, 0);
-  for (const std::uint32_t k : places_) ++below_pointers_[k + 1];
-  std::partial_sum(below_pointers_.begin(), below_pointers_.end(), below_pointers_.begin());
   below_.resize(places_.size());
-  std::vector<std::size_t> next(below_pointers_.begin(), below_pointers_.end() - 1);
-  for (std::uint32_t l = 0; l < num_leaves(); ++l) {
-    for (std::uint32_t t = 0; t < above(l).size(); ++t) below_[next[above(l)[t]]++] = {l, t};
-  }
+  const auto entries = [&](const auto& visit) {
+    for (std::uint32_t l = 0; l < num_leaves(); ++l) {
+      for (std::uint32_t t = 0; t < above(l).size(); ++t) visit(above(l)[t], Entry{l, t});
+    }
+  };
+  group_by_key(num_inner(), entries, below_pointers_,
+               [&](std::size_t place, const Entry& entry) { below_[place] = entry; });
 }
 
 // The pattern of S for the present places; false if it has too many entries.
@@ -93,24 +92,11 @@ bool NodeSystem::build_pattern() {
 // Places by approximate minimum degree; false if S or its factor is too large all the same.
 bool NodeSystem::order_places() {
   if (!build_pattern()) return false;
-  const std::vector<int> starts(pattern_.starts.begin(), pattern_.starts.end());
-  const std::vector<int> rows(pattern_.rows.begin(), pattern_.rows.end());
-  const std::vector<double> values(rows.size(), 1.0);
-  const auto size = static_cast<int>(num_inner());
-  using Sparse = Eigen::SparseMatrix<double, Eigen::ColMajor, int>;
-  const Sparse upper = Eigen::Map<const Sparse>(size, size, starts.back(), starts.data(),
-                                                rows.data(), values.data());
-  Sparse symmetric;
-  symmetric = upper.selfadjointView<Eigen::Upper>();
-  Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, int> order;
-  Eigen::AMDOrdering<int>()(symmetric, order);  // what comes to place k is at order(k) so far
-  std::vector<std::uint32_t> moved(num_inner());
+  const std::vector<std::uint32_t> moved = minimum_degree_positions(pattern_);
   const std::vector<NodeId> nodes = place_to_node_;
-  for (std::uint32_t k = 0; k < num_inner(); ++k) {
-    const auto from = static_cast<std::uint32_t>(order.indices()[static_cast<int>(k)]);
-    moved[from] = k;
-    place_to_node_[k] = nodes[from];
-    node_to_place_[nodes[from]] = k;
+  for (std::uint32_t from = 0; from < num_inner(); ++from) {
+    place_to_node_[moved[from]] = nodes[from];
+    node_to_place_[nodes[from]] = moved[from];
   }
   for (std::uint32_t& place : places_) place = moved[place];
   for (std::size_t l = 0; l < num_leaves(); ++l) {
@@ -130,21 +116,19 @@ void NodeSystem::number_edges(const LabelGraph& graph) {
     leaf_edge_pointers_.push_back(leaf_edges_.size());
   }
   const auto first_inner = edges_.size();
-  upper_edge_pointers_.assign(num_inner() + 1, 0);
   for (const NodeId n : place_to_node_) {
     for (const NodeId p : graph.parents(n)) {
       edges_.push_back({node_to_place_[n], node_to_place_[p], false});
-      ++upper_edge_pointers_[std::max(node_to_place_[n], node_to_place_[p]) + std::size_t{1}];
     }
   }
-  std::partial_sum(upper_edge_pointers_.begin(), upper_edge_pointers_.end(),
-                   upper_edge_pointers_.begin());
   upper_edges_.resize(edges_.size() - first_inner);
-  std::vector<std::size_t> next(upper_edge_pointers_.begin(), upper_edge_pointers_.end() - 1);
-  for (std::size_t e = first_inner; e < edges_.size(); ++e) {
-    upper_edges_[next[std::max(edges_[e].child, edges_[e].parent)]++] =
-        static_cast<std::uint32_t>(e);
-  }
+  const auto inner_edges = [&](const auto& visit) {
+    for (std::size_t e = first_inner; e < edges_.size(); ++e) {
+      visit(std::max(edges_[e].child, edges_[e].parent), static_cast<std::uint32_t>(e));
+    }
+  };
+  group_by_key(num_inner(), inner_edges, upper_edge_pointers_,
+               [&](std::size_t place, std::uint32_t e) { upper_edges_[place] = e; });
 }
 
 void NodeSystem::sum_above(std::span<const double> inner, std::span<double> sums) const {

@@ -42,11 +42,11 @@ class NodeSystem {
   /// totals[k] += sum of `leaf` over the leaves below place k.
   void add_below(std::span<const double> leaf, std::span<double> totals) const;
   /// What the edges carry if every inner node hands its surplus, by place, and what it receives
-  /// down in equal shares; no less than `least` an edge.
+  /// down in equal shares; no less than `least` per edge.
   std::vector<double> flows_down(std::vector<double> surplus, double least) const;
 
-  /// One d a place, one w a leaf, one theta an edge, or none if all are 0. False if S is not
-  /// positive definite in floating point.
+  /// One d per place, one w per leaf, one theta per edge, or no theta if all are 0. False if S is
+  /// not positive definite in floating point.
   bool factorize(std::span<const double> d, std::span<const double> w,
                  std::span<const double> theta);
   /// right = S^-1 right.

@@ -13,18 +13,13 @@
 
 #include "hierarchy/path_operator.hpp"
 #include "hierarchy/weight_paths.hpp"
+#include "numerics/conjugate_gradients.hpp"
 
 namespace margrove::detail {
 namespace {
 
 using Vector = std::vector<double>;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-double dot(const Vector& a, const Vector& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
 
 class DualNewton {
  public:
@@ -101,7 +96,7 @@ double DualNewton::evaluate(const Vector& x) {
   return value;
 }
 
-// The dual is homogeneous but for its linear term: the best multiple of x is known.
+// The dual is a linear and a homogeneous term: the best multiple of x has a closed form.
 void DualNewton::scale_to_best() {
   evaluate(x_);
   double linear = 0;
@@ -144,34 +139,21 @@ void DualNewton::find_direction() {
     diagonal_[num_leaves_ + e] = curvature_[edges_[e].child] + curvature_[edges_[e].parent];
   }
   for (double& d : diagonal_) d += kSmall * largest;
-  Vector r(num_rows_), z(num_rows_), p(num_rows_), product(num_rows_), nodes(mu_.size());
+  Vector residual(num_rows_, 0.0), nodes(mu_.size());
   for (std::size_t i = 0; i < num_rows_; ++i) {
-    r[i] = free_[i] ? slope_[i] : 0.0;
-    direction_[i] = 0;
-    z[i] = r[i] / diagonal_[i];
+    if (free_[i]) residual[i] = slope_[i];
   }
-  p = z;
-  double rz = dot(r, z);
-  const double start = std::sqrt(dot(r, r));
-  const double goal = start * std::clamp(start, 1e-10, 0.05);
-  for (int step = 0; step < 400 && rz > 0; ++step) {
+  const double norm = std::sqrt(squared_norm(residual));
+  const auto times = [&](const Vector& p, Vector& product) {
     multiply_transposed(p, nodes);
     for (std::size_t n = 0; n < nodes.size(); ++n) nodes[n] *= curvature_[n];
     multiply(nodes, product);
     for (std::size_t i = 0; i < num_rows_; ++i) {
       product[i] = free_[i] ? product[i] + kSmall * largest * p[i] : 0.0;
     }
-    const double length = rz / dot(p, product);
-    for (std::size_t i = 0; i < num_rows_; ++i) {
-      direction_[i] += length * p[i];
-      r[i] -= length * product[i];
-      z[i] = r[i] / diagonal_[i];
-    }
-    if (std::sqrt(dot(r, r)) <= goal) return;
-    const double next = dot(r, z);
-    for (std::size_t i = 0; i < num_rows_; ++i) p[i] = z[i] + next / rz * p[i];
-    rz = next;
-  }
+  };
+  conjugate_gradients(times, diagonal_, norm * std::clamp(norm, 1e-10, 0.05), 400, residual,
+                      direction_);
 }
 
 // Halves the step until the dual rises enough; multipliers with a kink stop at 0.

@@ -1,12 +1,12 @@
 #include "kernel/beta_step.hpp"
 
-#include <Eigen/SparseCholesky>
-#include <Eigen/SparseCore>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "margrove/errors.hpp"
+#include "numerics/sparse_cholesky.hpp"
 
 namespace margrove {
 namespace {
@@ -59,7 +59,7 @@ class LogObjective {
       : problem_(problem), position_(alive.size(), 0) {
     for (std::size_t v = 0; v < alive.size(); ++v) {
       if (!alive[v]) continue;
-      position_[v] = static_cast<int>(nodes_.size());
+      position_[v] = static_cast<std::uint32_t>(nodes_.size());
       nodes_.push_back(v);
     }
     for (std::size_t m = 0; m < problem.paths.size(); ++m) {
@@ -77,18 +77,17 @@ class LogObjective {
   }
 
   void derivatives(const Eigen::VectorXd& s, Eigen::VectorXd& gradient,
-                   Eigen::SparseMatrix<double>& hessian) {
+                   std::vector<detail::SymmetricEntry>& hessian) const {
     gradient.setZero(s.size());
-    triplets_.clear();
+    hessian.clear();
     for (const auto& path : paths_) {
       const double value = term(path, s);
       const auto& factors = problem_.paths[path.index].factors;
       for (const auto& a : factors) {
         gradient[position_[a.product]] -= a.exponent * value;
         for (const auto& b : factors) {
-          if (position_[b.product] > position_[a.product]) continue;
-          triplets_.emplace_back(position_[a.product], position_[b.product],
-                                 a.exponent * b.exponent * value);
+          hessian.push_back(
+              {position_[a.product], position_[b.product], a.exponent * b.exponent * value});
         }
       }
     }
@@ -96,9 +95,9 @@ class LogObjective {
       const double value = penalty(k, s);
       const double p = problem_.p[nodes_[k]];
       gradient[static_cast<int>(k)] += p * value;
-      triplets_.emplace_back(static_cast<int>(k), static_cast<int>(k), p * p * value);
+      hessian.push_back(
+          {static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(k), p * p * value});
     }
-    hessian.setFromTriplets(triplets_.begin(), triplets_.end());
   }
 
  private:
@@ -119,10 +118,9 @@ class LogObjective {
   }
 
   const BetaProblem& problem_;
-  std::vector<int> position_;
+  std::vector<std::uint32_t> position_;
   std::vector<std::size_t> nodes_;
   std::vector<Path> paths_;
-  std::vector<Eigen::Triplet<double>> triplets_;
 };
 
 /// One step of Newton's method with an Armijo line search. Far from the minimum the curvatures of
@@ -131,13 +129,14 @@ class LogObjective {
 class NewtonStep {
  public:
   enum class Outcome { moved, at_minimum, failed };
-  explicit NewtonStep(int size) : gradient_(size), hessian_(size, size), identity_(size, size) {
-    identity_.setIdentity();
-  }
 
-  Outcome take(LogObjective& objective, Eigen::VectorXd& s, double& value, double tolerance) {
+  Outcome take(const LogObjective& objective, Eigen::VectorXd& s, double& value, double tolerance) {
     objective.derivatives(s, gradient_, hessian_);
-    const double steepest = hessian_.diagonal().maxCoeff();
+    Eigen::VectorXd diagonal = Eigen::VectorXd::Zero(s.size());
+    for (const auto& entry : hessian_) {
+      if (entry.row == entry.column) diagonal[entry.row] += entry.value;
+    }
+    const double steepest = diagonal.maxCoeff();
     for (double damping = 0; damping <= steepest;
          damping = damping == 0 ? kLeastDamping * steepest : 100 * damping) {
       if (!solve(damping)) continue;
@@ -163,20 +162,18 @@ class NewtonStep {
   static constexpr double kRoundingSlope = 1e-6;  // then the error of the value is of second order
 
   bool solve(double damping) {
-    if (damping == 0) {
-      factor_.compute(hessian_);
-    } else {
-      const Eigen::SparseMatrix<double> damped = hessian_ + damping * identity_;
-      factor_.compute(damped);
-    }
-    if (factor_.info() != Eigen::Success) return false;
-    direction_ = factor_.solve(-gradient_);
+    auto damped = hessian_;
+    const auto size = static_cast<std::uint32_t>(gradient_.size());
+    for (std::uint32_t k = 0; k < size && damping > 0; ++k) damped.push_back({k, k, damping});
+    const auto factor = detail::factorise(size, damped, kInfinity);
+    if (!factor) return false;
+    direction_ = -gradient_;
+    factor->solve({direction_.data(), size});
     return direction_.allFinite();
   }
 
   Eigen::VectorXd gradient_, direction_;
-  Eigen::SparseMatrix<double> hessian_, identity_;
-  Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>> factor_;
+  std::vector<detail::SymmetricEntry> hessian_;
 };
 
 bool separable(const BetaProblem& problem) {
@@ -232,14 +229,14 @@ BetaResult beta_newton(const BetaProblem& problem, std::span<const double> start
   check(problem, start);
   if (separable(problem)) return separable_minimum(problem);
   const auto alive = alive_nodes(problem);
-  LogObjective objective(problem, alive);
+  const LogObjective objective(problem, alive);
   const auto nodes = objective.nodes();
   const auto size = static_cast<int>(nodes.size());
   BetaResult result;
   result.beta = first_beta(problem, alive, start);
   Eigen::VectorXd s(size);
   for (int k = 0; k < size; ++k) s[k] = std::log(result.beta[nodes[k]]);
-  NewtonStep newton(size);
+  NewtonStep newton;
   double value = objective.value(s);
   while (size > 0 && result.iterations < max_iterations) {
     ++result.iterations;

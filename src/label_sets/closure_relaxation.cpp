@@ -16,12 +16,11 @@ void LabelSetCore::clear() {
 bool ClosureRelaxation::settle(const LabelSetCore& core) {
   start(core);
   penalise();
-  double upper = penalised_[0] + closure_.solve(penalised_, active_, false);
+  double upper = penalised_[0] + closure_.solve(penalised_, active_);
   take_closure();
   complete_by_weights();
   bound_ = upper;
   if (upper <= best_value_ + tolerance_) return true;
-  closure_.solve(penalised_, active_, true);
   take_closure();
   tighten(upper);
   bound_ = upper;

@@ -1,5 +1,5 @@
 // The bound of the search by cuts: dual ascent after R. T. Wong, A dual ascent approach for Steiner
-// tree problems on a directed graph, 1984 (docs/notation.md, "How label sets are found", step 4).
+// tree problems on a directed graph, 1984 (docs/notation.md, "How label sets are found", step 3).
 
 #include <algorithm>
 #include <limits>
@@ -142,7 +142,7 @@ bool CutSearch::cuts_near_root(const TerminalProblem& p, std::uint32_t k) const 
 // are tight; a cut lies beyond those on its side.
 double CutSearch::raise_by_pushes(const TerminalProblem& p, std::uint32_t k, double most) {
   constexpr int kMostSteps = 200;
-  constexpr double kWorthwhile = 0.002;  // a step, of what is wanted in all
+  constexpr double kWorthwhile = 0.002;  // the least rise per step, as a share of `most`
   tight_.assign(p.size(), 0);
   open_.assign(p.is_terminal.begin(), p.is_terminal.end());
   find_below(p, k);

@@ -1,5 +1,5 @@
 // How the search by cuts branches, and how it takes a problem apart (docs/notation.md, "How label
-// sets are found", step 5).
+// sets are found", step 4).
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +18,10 @@ void CutSearch::branch(std::size_t depth) {
   if (depth + 1 == problems_.size()) problems_.push_back(std::make_unique<TerminalProblem>());
   const TerminalProblem& p = *problems_[depth];
   const std::uint32_t n = branching_node(p);
-  // More than any label set is better than the best one, lest rounding makes them level.
-  const double price = 2 * (upper_ - best_value_);
+  // Twice what any label set may gain on the best one, so that rounding cannot make them equal. The
+  // empty set is worth the offset, which may exceed the bound where a terminal is needed.
+  const double most = p.needed ? std::max(upper_, p.offset) : upper_;
+  const double price = 2 * (most - best_value_);
   const std::vector<char> keep = keep_;
   const std::size_t num_taken = taken_.size();
   TerminalProblem& with = *problems_[depth + 1];

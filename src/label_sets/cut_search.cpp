@@ -226,7 +226,7 @@ std::size_t CutSearch::drop(const TerminalProblem& p, std::size_t depth) {
   double upper = 0;
   for (const auto& attempt : kAttempts) {
     side_ = attempt.side;
-    if (attempt.anew) upper = p.offset + closure_.solve(p.weight, active_, true);
+    if (attempt.anew) upper = p.offset + closure_.solve(p.weight, active_);
     upper = ascend(p, upper, attempt.by_pushes);
     improve_closure(p);
     if (depth == 0) root_bound_ = std::min(root_bound_, upper);
@@ -334,7 +334,7 @@ void CutSearch::flip(const TerminalProblem& p, std::size_t t) {
   chosen_[t] = !chosen_[t];
   changed_.assign(1, static_cast<std::uint32_t>(t));
   for (const auto n : p.above[t]) chosen_[t] ? ++count_[n] : --count_[n];
-  // Who would be the first or is the only one below n no longer is, or is again.
+  // The terminals that would be the first, or are the only one, below n may have changed.
   for (const auto n : p.above[t]) {
     const std::uint32_t before = chosen_[t] ? count_[n] - 1 : count_[n] + 1;
     const bool of_chosen = std::max(before, count_[n]) == 2;

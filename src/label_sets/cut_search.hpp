@@ -1,6 +1,6 @@
 #pragma once
 // Label sets by branch and bound on closures and cuts (docs/notation.md, "How label sets are
-// found", steps 3 to 5; the terms are in label_set_core.hpp).
+// found", steps 3 and 4; the terms are in label_set_core.hpp).
 
 #include <algorithm>
 #include <cstdint>

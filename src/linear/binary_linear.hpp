@@ -12,8 +12,8 @@
 
 namespace margrove {
 
-/// min_v 1/2 |v|^2 + sum_i C_i loss(y_i (p + v).x_i), that is, w = p + v is pulled towards the
-/// prior p (zero for a flat classifier, the parent's weights in HR).
+/// min_v 1/2 |v|^2 + sum_i C_i loss(y_i (p + v).x_i), that is, w = p + v is
+/// regularised towards the prior p (zero for a flat classifier, the parent's weights in HR).
 struct BinaryProblem {
   CsrView X;
   std::span<const double> squared_norms;     // of X's rows
@@ -45,7 +45,7 @@ struct BinaryFit {
 };
 
 /// Hinge: dual coordinate descent with shrinking. Squared hinge and logistic: Newton steps by
-/// preconditioned conjugate gradients with a line search. Deterministic. O(nonzeros) a pass.
+/// preconditioned conjugate gradients with a line search. Deterministic. O(nonzeros) per pass.
 BinaryFit solve_binary(const BinaryProblem& problem, PointLossKind loss,
                        const BinaryOptions& options, BinaryState& state, RunControl& control);
 

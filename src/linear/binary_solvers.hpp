@@ -6,16 +6,17 @@
 #include <vector>
 
 #include "linear/binary_linear.hpp"
+#include "numerics/conjugate_gradients.hpp"
 
 namespace margrove::detail {
 
-// Rows that fill every column are plain arrays.
+// For rows that fill every column, which are plain arrays.
 double dense_dot(const float* x, const double* v, std::size_t size);
 void dense_add_scaled(double a, const float* x, double* v, std::size_t size);
 
 inline double dot(const SparseRow& x, std::span<const double> v) {
   if (x.size() == v.size()) return dense_dot(x.values.data(), v.data(), v.size());
-  // Four sums: one would wait for each addition.
+  // There are four sums, as a single one would wait for each addition.
   double sums[4] = {};
   std::size_t k = 0;
   for (; k + 4 <= x.size(); k += 4) {
@@ -30,14 +31,6 @@ inline void add_scaled(double a, const SparseRow& x, std::span<double> v) {
   if (x.size() == v.size()) return dense_add_scaled(a, x.values.data(), v.data(), v.size());
   for (std::size_t k = 0; k < x.size(); ++k) v[x.columns[k]] += a * x.values[k];
 }
-
-inline double inner_product(std::span<const double> a, std::span<const double> b) {
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
-inline double squared_norm(std::span<const double> v) { return inner_product(v, v); }
 
 /// y_i, C_i and p.x_i of a problem.
 class SignedRows {

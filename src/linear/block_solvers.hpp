@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "linear/lanes.hpp"
 #include "linear/one_vs_rest.hpp"
 #include "linear/point_loss.hpp"
 #include "margrove/control.hpp"
+#include "numerics/row_kernels.hpp"
 
 namespace margrove::detail {
 

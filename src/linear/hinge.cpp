@@ -27,7 +27,7 @@ BinaryFit solve_hinge(const BinaryProblem& problem, const BinaryOptions& options
   BinaryFit fit;
   const auto pass = std::max<std::int64_t>(1, static_cast<std::int64_t>(rows.size()));
   const std::int64_t max_steps = options.max_passes * pass;
-  // The gap costs a pass, so it is looked at only when the violations are small.
+  // The gap costs a pass, so it is computed only when the violations are small.
   for (double violation_tolerance = 0.1;; violation_tolerance *= 0.1) {
     const bool small =
         descent.descend(violation_tolerance, max_steps - descent.steps(), random, control);

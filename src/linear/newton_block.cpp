@@ -5,7 +5,7 @@
 //   Hessian   H = I + sum_i C_i l''(y_i f_i) x_i x_i'
 //
 // a is feasible in the dual, and by Fenchel's equality l(m) + l*(-a) = -a m the gap at (v, a) is
-// exactly 1/2 |g|^2: it costs nothing. Directions solve H d = -g by conjugate gradients
+// exactly 1/2 |g|^2, at no further cost. Directions solve H d = -g by conjugate gradients
 // preconditioned by H's diagonal, or by a Cholesky factor; steps are halved until Armijo's
 // condition holds. Nocedal and Wright (2006), algorithms 7.1 and 5.3. All labels share each pass
 // over the rows.
@@ -16,13 +16,14 @@
 #include <cmath>
 
 #include "data/csr_operations.hpp"
+#include "linear/block_losses.hpp"
 #include "linear/block_solvers.hpp"
 
 namespace margrove::detail {
 namespace {
 
 constexpr double kResidual = 0.05;  // of the systems, in the norm of H's inverse diagonal
-constexpr int kMostProducts = 50;   // a system
+constexpr int kMostProducts = 50;   // per system
 constexpr std::size_t kMostFactorised = 400;
 constexpr double kArmijo = 1e-4;
 constexpr double kRounding = 2e-7;  // of the float32 scores, relative to the objective
@@ -86,41 +87,15 @@ class BlockNewton {
 
   /// Slopes and curvatures at the scores; returns the objectives.
   Sums linearise(const LaneSums& squared_weights, std::vector<Lanes>& scores) {
-    const std::vector<float> own = hide_positives(scores);
-    LaneSums losses;
-    if constexpr (std::is_same_v<Loss, LogisticLoss>) {
-      losses = linearise_logistic(scores, problem_.costs, slopes_, curvatures_);
-    } else {
-      losses = linearise_squared_hinge(scores, problem_.costs, slopes_, curvatures_);
-    }
-    std::size_t k = 0;
-    for (std::size_t l = 0; l < inputs_.size(); ++l) {
-      for (const std::uint32_t i : inputs_[l].positives) {
-        const double f = scores[i].at[l] = own[k++];
-        const double cost = problem_.costs[i];
-        losses.at[l] += cost * Loss::value(f);
-        slopes_[i].at[l] = static_cast<float>(cost * Loss::derivative(f));
-        curvatures_[i].at[l] = static_cast<float>(cost * Loss::curvature(f));
-      }
-    }
+    const LaneSums losses = linearise_block<Loss>(
+        inputs_.size(), [&](std::size_t l) { return inputs_[l].positives; }, problem_.costs,
+        [](double score, double cost) { return cost * Loss::curvature(score); }, scores, slopes_,
+        curvatures_);
     Sums objectives{};
     for (std::size_t l = 0; l < kLanes; ++l) {
       objectives[l] = 0.5 * squared_weights.at[l] + losses.at[l];
     }
     return objectives;
-  }
-
-  /// Sets the scores of rows of sign +1 to where the loss of a row of sign -1 is zero, so that the
-  /// sums over the negatives stay free of them. Returns what they were.
-  std::vector<float> hide_positives(std::vector<Lanes>& scores) const {
-    std::vector<float> own;
-    for (std::size_t l = 0; l < inputs_.size(); ++l) {
-      for (const std::uint32_t i : inputs_[l].positives) {
-        own.push_back(scores[i].at[l]);
-        scores[i].at[l] = -1000.0F;
-      }
-    }
-    return own;
   }
 
   void compute_gradient() {
@@ -156,7 +131,8 @@ class BlockNewton {
     return all;
   }
 
-  /// With few full columns and few rows of curvature H is cheaper to build than to multiply.
+  /// With few full columns and few rows of positive curvature, building H takes less time than
+  /// products with it.
   bool factorises() const {
     return std::is_same_v<Loss, SquaredHingeLoss> && num_columns_ <= kMostFactorised &&
            problem_.X.values().size() == problem_.X.num_rows() * num_columns_;
@@ -202,7 +178,12 @@ class BlockNewton {
   int solve_directions() {
     Lanes mask{};
     for (std::size_t l = 0; l < inputs_.size(); ++l) mask.at[l] = done_[l] ? 0.0F : 1.0F;
-    reset_system(gradient_, mask, system_);
+    for (std::size_t j = 0; j < num_columns_; ++j) {
+      system_.solution[j] = system_.direction[j] = Lanes{};
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        system_.residual[j].at[l] = -mask.at[l] * static_cast<float>(gradient_[j].at[l]);
+      }
+    }
     Sums first{};
     LaneSums squared_direction = update_direction(Lanes{}, system_);
     LaneSums rz = step_along(Lanes{}, system_);

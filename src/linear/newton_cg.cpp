@@ -5,7 +5,7 @@
 //   Hessian   H = I + sum_i C_i l''(y_i f_i) x_i x_i'
 //
 // a is feasible in the dual, and by Fenchel's equality l(m) + l*(-a) = -a m the gap at (v, a) is
-// exactly 1/2 |g|^2: it costs nothing. Directions solve H d = -g by conjugate gradients,
+// exactly 1/2 |g|^2, at no further cost. Directions solve H d = -g by conjugate gradients,
 // preconditioned by H's diagonal, to a residual that shrinks with |g|; steps are halved until
 // Armijo's condition holds. Nocedal and Wright (2006), algorithms 7.1 and 5.3.
 
@@ -62,31 +62,11 @@ class NewtonCg {
 
   /// step ~ -H^-1 g. Returns the number of products with H.
   int solve_direction(double relative_residual, int max_products) {
-    const std::size_t d = v_.size();
-    std::vector<double> residual(d);
-    std::vector<double> z(d);
-    std::vector<double> direction(d);
-    std::vector<double> product(d);
-    std::fill(step_.begin(), step_.end(), 0.0);
-    for (std::size_t j = 0; j < d; ++j) residual[j] = -gradient_[j];
+    std::vector<double> residual(v_.size());
+    for (std::size_t j = 0; j < residual.size(); ++j) residual[j] = -gradient_[j];
     const double target = relative_residual * std::sqrt(squared_norm(residual));
-    for (std::size_t j = 0; j < d; ++j) direction[j] = z[j] = residual[j] / diagonal_[j];
-    double rz = inner_product(residual, z);
-    int products = 0;
-    while (products < max_products && std::sqrt(squared_norm(residual)) > target) {
-      hessian_times(direction, product);
-      ++products;
-      const double length = rz / inner_product(direction, product);
-      for (std::size_t j = 0; j < d; ++j) {
-        step_[j] += length * direction[j];
-        residual[j] -= length * product[j];
-        z[j] = residual[j] / diagonal_[j];
-      }
-      const double rz_before = rz;
-      rz = inner_product(residual, z);
-      for (std::size_t j = 0; j < d; ++j) direction[j] = z[j] + rz / rz_before * direction[j];
-    }
-    return products;
+    return conjugate_gradients([&](const auto& p, auto& product) { hessian_times(p, product); },
+                               diagonal_, target, max_products, residual, step_);
   }
 
   /// False when no step lowers the objective any more: rounding has been reached.

@@ -129,8 +129,8 @@ WeightMatrix assemble(std::uint32_t num_features, const std::vector<SparseWeight
       CsrMatrix(num_labels, std::move(pointers), std::move(nodes), std::move(values)));
 }
 
-/// Newton's method wants many passes over all rows, coordinate descent many over a few rows: it
-/// loses when the columns are few and full.
+/// Newton's method makes many passes over all rows, coordinate descent many over a few rows. The
+/// latter takes longer when the columns are few and full.
 bool prefers_newton(const CsrView& X, PointLossKind loss) {
   if (loss == PointLossKind::logistic) return true;
   const double area = static_cast<double>(X.num_rows()) * X.num_columns();
@@ -253,7 +253,7 @@ class Training {
       }
       return;
     }
-    // An even part of the time left, so that no label goes without.
+    // The remaining time is divided evenly, so that every label gets some.
     RunControl share(control_, nullptr,
                      control_.seconds_left() * num_workers_ / static_cast<double>(blocks_left_--));
     std::vector<LaneInput> inputs;
@@ -291,8 +291,8 @@ class Training {
     }
   }
 
-  // A label whose training was cut short may be worse off than with the answer -1 for all rows, and
-  // would then be chosen before those that have learned to say no.
+  // The objective of a label whose training was cut short may be above that of the constant score
+  // -1, and its scores would then often exceed those of labels that were trained to the end.
   void fall_back_to_constant(std::uint32_t label) {
     LaneOutput& output = outputs_[label];
     if (output.fit.stop == Stop::converged || problem_.constant_column == 0) return;
@@ -341,8 +341,8 @@ class Training {
 
 std::vector<double> expected_nonzeros(const CsrView& X, const LabelSets& labels,
                                       std::uint32_t num_labels, PointLossKind loss) {
-  constexpr double kSpread = 4;          // support vectors, times the label's own rows
-  constexpr double kOtherSupports = 64;  // and some more, however few these are
+  constexpr double kSpread = 4;          // support vectors per row of the label,
+  constexpr double kOtherSupports = 64;  // and further ones per label
   const auto used = static_cast<double>(num_used_columns(X));
   if (loss != PointLossKind::hinge) return std::vector<double>(num_labels, used);
   std::vector<double> nonzeros(num_labels, 0.0);

@@ -46,13 +46,13 @@ struct LabelDuals {
 struct OneVsRestExtras {
   /// C_i = C * row_weights[i]; empty: all 1.
   std::span<const double> row_weights = {};
-  /// Label l is pulled towards column prior_nodes[l] of `prior` instead of zero (HR: the parent's
-  /// weights). prior_nodes empty: column l. Null: zero.
+  /// Label l is regularised towards column prior_nodes[l] of `prior` instead of zero (HR: the
+  /// parent's weights). prior_nodes empty: column l. Null: zero.
   const WeightMatrix* prior = nullptr;
   std::span<const std::uint32_t> prior_nodes = {};
   /// Warm starts, one per label: `start_duals` (clipped to their box) where the dual is solved,
   /// `start_weights` (the difference from the prior, as returned) where Newton steps are taken;
-  /// give both when in doubt, the other one is ignored. Empty or null: zero.
+  /// the other one is ignored, so that both may be given. Empty or null: zero.
   std::span<const LabelDuals> start_duals = {};
   const WeightMatrix* start_weights = nullptr;
   /// Return the dual variables where the dual is solved.

@@ -9,9 +9,25 @@ namespace {
 
 constexpr float kBeyondParabola = 0.5F;  // times v: curvature where the hinge is straight
 
+}  // namespace
+
+SmoothedHinge smoothed_hinge_at(double v, float width) {
+  const double inside = std::clamp<double>(v, 0.0, width);
+  SmoothedHinge hinge;
+  if (v <= 0) return hinge;
+  hinge.smooth = v - inside + 0.5 * inside * inside / width;
+  hinge.exact = v;
+  hinge.smoothing = inside * (1.0 - inside / width);
+  hinge.derivative = inside / width;
+  hinge.curvature = v < width ? 1.0 / width : kBeyondParabola / v;
+  return hinge;
+}
+
 MARGROVE_MULTIVERSION
-void smoothed_hinge_kernel(const Lanes* scores, const float* costs, std::size_t num_rows,
-                           float width, Lanes* slopes, Lanes* curvatures, double* sums) {
+HingeSums smoothed_hinge(std::span<const Lanes> scores, std::span<const float> costs, float width,
+                         std::span<Lanes> slopes, std::span<Lanes> curvatures) {
+  HingeSums sums;
+  const std::size_t num_rows = scores.size();
   const float inverse = 1.0F / width;
   for (std::size_t begin = 0; begin < num_rows; begin += 64) {
     const std::size_t end = begin + 64 < num_rows ? begin + 64 : num_rows;
@@ -34,26 +50,31 @@ void smoothed_hinge_kernel(const Lanes* scores, const float* costs, std::size_t 
       }
     }
     for (std::size_t l = 0; l < kLanes; ++l) {
-      sums[0] += smooth[l];
-      sums[1] += hinge[l];
-      sums[2] += parabola[l];
+      sums.smooth += smooth[l];
+      sums.exact += hinge[l];
+      sums.smoothing += parabola[l];
     }
   }
+  return sums;
 }
 
 MARGROVE_MULTIVERSION
-void move_scores_kernel(const Lanes* scores, const Lanes* moves, float length, std::size_t num_rows,
-                        Lanes* into) {
-  for (std::size_t i = 0; i < num_rows; ++i) {
+void move_scores(std::span<const Lanes> scores, std::span<const Lanes> moves, float length,
+                 std::span<Lanes> into) {
+  const Lanes* const from = scores.data();
+  const Lanes* const by = moves.data();
+  Lanes* const to = into.data();
+  for (std::size_t i = 0; i < scores.size(); ++i) {
 #pragma omp simd
-    for (std::size_t l = 0; l < kLanes; ++l) {
-      into[i].at[l] = scores[i].at[l] + length * moves[i].at[l];
-    }
+    for (std::size_t l = 0; l < kLanes; ++l) to[i].at[l] = from[i].at[l] + length * by[i].at[l];
   }
 }
 
 MARGROVE_MULTIVERSION
-double product_kernel(const Lanes* x, const Lanes* y, std::size_t num_rows) {
+double product(std::span<const Lanes> left, std::span<const Lanes> right) {
+  const Lanes* const x = left.data();
+  const Lanes* const y = right.data();
+  const std::size_t num_rows = left.size();
   double sum = 0;
   for (std::size_t begin = 0; begin < num_rows; begin += 64) {
     const std::size_t end = begin + 64 < num_rows ? begin + 64 : num_rows;
@@ -65,37 +86,6 @@ double product_kernel(const Lanes* x, const Lanes* y, std::size_t num_rows) {
     sum += part;
   }
   return sum;
-}
-
-}  // namespace
-
-SmoothedHinge smoothed_hinge_at(double v, float width) {
-  const double inside = std::clamp<double>(v, 0.0, width);
-  SmoothedHinge hinge;
-  if (v <= 0) return hinge;
-  hinge.smooth = v - inside + 0.5 * inside * inside / width;
-  hinge.exact = v;
-  hinge.smoothing = inside * (1.0 - inside / width);
-  hinge.derivative = inside / width;
-  hinge.curvature = v < width ? 1.0 / width : kBeyondParabola / v;
-  return hinge;
-}
-
-HingeSums smoothed_hinge(std::span<const Lanes> scores, std::span<const float> costs, float width,
-                         std::span<Lanes> slopes, std::span<Lanes> curvatures) {
-  double sums[3] = {};
-  smoothed_hinge_kernel(scores.data(), costs.data(), scores.size(), width, slopes.data(),
-                        curvatures.data(), sums);
-  return {sums[0], sums[1], sums[2]};
-}
-
-void move_scores(std::span<const Lanes> scores, std::span<const Lanes> moves, float length,
-                 std::span<Lanes> into) {
-  move_scores_kernel(scores.data(), moves.data(), length, scores.size(), into.data());
-}
-
-double product(std::span<const Lanes> x, std::span<const Lanes> y) {
-  return product_kernel(x.data(), y.data(), x.size());
 }
 
 }  // namespace margrove::detail

@@ -4,12 +4,13 @@
 
 #include <span>
 
-#include "linear/lanes.hpp"
+#include "numerics/row_kernels.hpp"
 
 namespace margrove::detail {
 
 /// At one v. The curvature beyond the parabola is that of a parabola above the hinge, 1 / (2 v),
-/// lest Newton steps leave the region in which it is true.
+/// so that
+/// Newton steps do not leave the region in which the approximation is valid.
 struct SmoothedHinge {
   double smooth = 0.0;      // value
   double exact = 0.0;       // of the hinge itself

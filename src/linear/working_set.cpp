@@ -2,9 +2,9 @@
 // (its own rows and the negatives that matter) by dual coordinate descent, then all labels together
 // score all rows in one pass, which gives each the exact primal value and its violated rows.
 //
-// With the intercept near -1 nearly all negatives are satisfied and never enter a working set: a
-// label costs its hard rows, and a sixteenth of a few passes. The dual variables outside are zero,
-// which is feasible, so primal - dual is a certificate for all rows.
+// With the intercept near -1, nearly all negatives have no loss and never enter a working set. The
+// cost of a label is then that of its hard rows and a sixteenth of a few passes. The dual variables
+// outside are zero, which is feasible, so primal - dual is a certificate for all rows.
 
 #include <algorithm>
 #include <array>
@@ -29,7 +29,7 @@ struct Lane {
   std::vector<DualRow> rows;  // the working set
   Random random{0};
   DualState inside;
-  std::int64_t steps = 0;  // coordinates looked at, and a row of all for each score
+  std::int64_t steps = 0;  // coordinates visited, and all rows for each scoring
   double violation_tolerance = kFirstViolation;
   bool done = false;
 };
@@ -60,9 +60,7 @@ class WorkingSets {
       begin_with_positives(l);
       warm |= inputs_[l].start_duals != nullptr;
     }
-    if (!warm) {
-      begin_with_similar_negatives();
-    }
+    if (!warm) begin_with_similar_negatives();
     while (!all_done()) {
       for (std::size_t l = 0; l < lanes_.size(); ++l) {
         if (!lanes_[l].done) solve_inside(l);
@@ -125,8 +123,8 @@ class WorkingSets {
     Lane& lane = lanes_[l];
     DualDescent descent(problem_.X, problem_.squared_norms, squared_, scratch_.v);
     descent.start(lane.rows);
-    // The limit is on work, not on passes over a small set: else it would end training before the
-    // other rows have been looked at.
+    // The limit counts steps, not passes over a small set, which would end training before the
+    // other rows have been scored.
     const std::int64_t left = problem_.max_passes * pass_ - lane.steps;
     descent.descend(lane.violation_tolerance, std::max<std::int64_t>(1, left), lane.random,
                     control_);
@@ -219,7 +217,7 @@ class WorkingSets {
     }
     const std::size_t rank = std::min(sample_.size() - 1, 4 + 2 * count / stride);
     std::nth_element(sample_.begin(), sample_.begin() + rank, sample_.end(), std::greater<>());
-    // Rows without a feature of the label all score alike: the tie belongs to those above.
+    // Rows without any feature of the label have equal scores; such rows count as above.
     return std::nextafter(sample_[rank], -std::numeric_limits<float>::infinity());
   }
 

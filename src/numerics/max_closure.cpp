@@ -25,13 +25,8 @@ void MaxClosure::set_graph(std::span<const std::uint32_t> up_pointers,
                        });
 }
 
-double MaxClosure::solve(std::span<const double> weight, std::span<const char> active,
-                         bool keep_all) {
-  if (keep_all) {
-    active_.assign(active.begin(), active.end());
-  } else {
-    keep_what_positive_nodes_need(weight, active);
-  }
+double MaxClosure::solve(std::span<const double> weight, std::span<const char> active) {
+  active_.assign(active.begin(), active.end());
   supply_.assign(num_nodes_, 0.0);
   demand_.assign(num_nodes_, 0.0);
   flow_.assign(up_nodes_.size(), 0.0);
@@ -60,20 +55,6 @@ double MaxClosure::solve(std::span<const double> weight, std::span<const char> a
   double total = 0;
   for (const auto k : sources_) total += supply_[k];
   return total;
-}
-
-// Nodes without a positive node below them are in no smallest best set.
-void MaxClosure::keep_what_positive_nodes_need(std::span<const double> weight,
-                                               std::span<const char> active) {
-  active_.assign(num_nodes_, 0);
-  for (std::uint32_t k = num_nodes_; k-- > 0;) {
-    if (!active[k]) continue;
-    if (weight[k] > 0) active_[k] = 1;
-    if (!active_[k]) continue;
-    for (std::uint32_t e = up_pointers_[k]; e < up_pointers_[k + 1]; ++e) {
-      if (active[up_nodes_[e]]) active_[up_nodes_[e]] = 1;
-    }
-  }
 }
 
 // Breadth-first from the nodes with open demand against the residual arcs; false when no source
@@ -219,32 +200,18 @@ bool MaxClosure::find_path(std::uint32_t from, bool upward) {
   return false;
 }
 
-double MaxClosure::push(std::uint32_t k, double amount) {
-  if (!active_[k]) return amount;
+// Along paths to open demand or, backwards, to supply; returns how much of `amount` went.
+double MaxClosure::send(std::uint32_t k, double amount, bool upward) {
+  std::vector<double>& open = upward ? demand_ : supply_;
   double left = amount;
-  while (left > 0 && find_path(k, true)) {
-    const std::uint32_t sink = queue_.front();
-    double step = std::min(left, demand_[sink]);
+  while (left > 0 && find_path(k, upward)) {
+    const std::uint32_t end = queue_.front();
+    double step = std::min(left, open[end]);
     for (const auto& s : path_) {
       if (!s.upward) step = std::min(step, flow_[s.edge]);
     }
     for (const auto& s : path_) add(flow_[s.edge], s.upward ? step : -step);
-    add(demand_[sink], -step);
-    left -= step;
-  }
-  return amount - left;
-}
-
-double MaxClosure::pull(std::uint32_t k, double amount) {
-  double left = amount;
-  while (left > 0 && find_path(k, false)) {
-    const std::uint32_t source = queue_.front();
-    double step = std::min(left, supply_[source]);
-    for (const auto& s : path_) {
-      if (!s.upward) step = std::min(step, flow_[s.edge]);
-    }
-    for (const auto& s : path_) add(flow_[s.edge], s.upward ? step : -step);
-    add(supply_[source], -step);
+    add(open[end], -step);
     left -= step;
   }
   return amount - left;

@@ -24,17 +24,19 @@ class MaxClosure {
   }
 
   /// The largest weight (0 for the empty set); afterwards selected() tells the smallest set that
-  /// has it. keep_all: nodes without a positive node below them take part, for push() to use.
-  double solve(std::span<const double> weight, std::span<const char> active, bool keep_all);
+  /// has it.
+  double solve(std::span<const double> weight, std::span<const char> active);
   bool selected(std::uint32_t k) const { return selected_[k] != 0; }
 
   // Small changes of weights after solve(), which keep the flow maximal.
   /// Lowers the weight of k while that lowers the optimum, by `amount` at most; returns by how
   /// much.
-  double pull(std::uint32_t k, double amount);
+  double pull(std::uint32_t k, double amount) { return send(k, amount, false); }
   /// Raises the weight of k while that leaves the optimum alone, by `amount` at most; returns by
   /// how much.
-  double push(std::uint32_t k, double amount);
+  double push(std::uint32_t k, double amount) {
+    return active_[k] ? send(k, amount, true) : amount;
+  }
   /// push() to the demand of k itself only.
   double push_own(std::uint32_t k, double amount) {
     amount = std::min(amount, demand_[k]);
@@ -62,8 +64,8 @@ class MaxClosure {
   void mark_selected();
 
  private:
-  void keep_what_positive_nodes_need(std::span<const double> weight, std::span<const char> active);
   bool find_path(std::uint32_t from, bool upward);
+  double send(std::uint32_t k, double amount, bool upward);
   void add(double& target, double amount) {
     if (keeps_journal_) journal_.emplace_back(&target, target);
     target += amount;
@@ -84,8 +86,8 @@ class MaxClosure {
   std::vector<char> active_, selected_;
   // find_path(), upward (1) or not (0): the search that saw a node last, and the edge it came by.
   // kExhausted: no path joins the node to open demand (upward) or to supply any more, or it is not
-  // active. Augmentations of a maximal flow open no such path, so that nobody need look there
-  // again.
+  // active. Augmentations of a maximal flow open no such path, so that these nodes need not be
+  // searched again.
   static constexpr std::uint32_t kExhausted = ~std::uint32_t{0};
   std::vector<std::uint32_t> seen_[2], came_by_;
   std::uint32_t stamp_ = 0;

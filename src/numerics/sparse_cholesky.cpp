@@ -1,10 +1,14 @@
 #include "numerics/sparse_cholesky.hpp"
 
+#include <Eigen/OrderingMethods>
+#include <Eigen/SparseCore>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "base/simd.hpp"
+#include "numerics/row_lists.hpp"
 
 namespace margrove::detail {
 namespace {
@@ -36,6 +40,26 @@ void combine(const double* columns, const double* multiplier, std::size_t stride
 
 }  // namespace
 
+std::vector<std::uint32_t> minimum_degree_positions(const SymmetricPattern& pattern) {
+  std::vector<std::uint32_t> positions(pattern.size());
+  if (positions.empty()) return positions;
+  using Sparse = Eigen::SparseMatrix<double, Eigen::ColMajor, int>;
+  const std::vector<int> starts(pattern.starts.begin(), pattern.starts.end());
+  const std::vector<int> rows(pattern.rows.begin(), pattern.rows.end());
+  const std::vector<double> values(rows.size(), 1.0);
+  const auto size = static_cast<int>(pattern.size());
+  const Sparse upper = Eigen::Map<const Sparse>(size, size, starts.back(), starts.data(),
+                                                rows.data(), values.data());
+  Sparse symmetric;
+  symmetric = upper.selfadjointView<Eigen::Upper>();
+  Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, int> order;  // place -> row
+  Eigen::AMDOrdering<int>()(symmetric, order);
+  for (std::uint32_t k = 0; k < positions.size(); ++k) {
+    positions[static_cast<std::size_t>(order.indices()[static_cast<int>(k)])] = k;
+  }
+  return positions;
+}
+
 // Entries of each column of L, by the row subtrees of the elimination tree; none if too many.
 std::vector<std::size_t> SparseCholesky::count_columns(const SymmetricPattern& pattern,
                                                        std::vector<std::uint32_t>& parent,
@@ -59,25 +83,26 @@ std::vector<std::size_t> SparseCholesky::count_columns(const SymmetricPattern& p
   return counts;
 }
 
-bool SparseCholesky::analyze(const SymmetricPattern& pattern, std::size_t most_entries) {
+bool SparseCholesky::analyze(const SymmetricPattern& pattern, std::size_t most_entries,
+                             Blocks blocks) {
   size_ = pattern.size();
   std::vector<std::uint32_t> parent;
   const auto counts = count_columns(pattern, parent, most_entries);
   if (counts.size() < size_) return false;
-  starts_.assign(size_ + 1, 0);
-  for (const std::uint32_t i : pattern.rows) ++starts_[i + 1];
-  std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
   entry_row_.resize(pattern.rows.size());
   entry_.resize(pattern.rows.size());
-  std::vector<std::size_t> next(starts_.begin(), starts_.end() - 1);
-  for (std::uint32_t k = 0; k < size_; ++k) {
-    for (std::size_t e = pattern.starts[k]; e < pattern.starts[k + 1]; ++e) {
-      const std::size_t to = next[pattern.rows[e]]++;
-      entry_row_[to] = k;
-      entry_[to] = e;
+  const auto entries = [&](const auto& visit) {
+    for (std::uint32_t k = 0; k < size_; ++k) {
+      for (std::size_t e = pattern.starts[k]; e < pattern.starts[k + 1]; ++e) {
+        visit(pattern.rows[e], k, e);
+      }
     }
-  }
-  find_blocks(counts, parent);
+  };
+  group_by_key(size_, entries, starts_, [&](std::size_t to, std::uint32_t row, std::size_t entry) {
+    entry_row_[to] = row;
+    entry_[to] = entry;
+  });
+  find_blocks(counts, parent, blocks);
   list_rows();
   place_.assign(size_, 0);
   work_.assign(size_, 0.0);
@@ -87,9 +112,9 @@ bool SparseCholesky::analyze(const SymmetricPattern& pattern, std::size_t most_e
 // Neighbouring columns, each the parent of the one before, make a block if few of its entries are
 // then zeros.
 void SparseCholesky::find_blocks(std::span<const std::size_t> counts,
-                                 std::span<const std::uint32_t> parent) {
-  constexpr double kZeros = 0.15;
-  constexpr std::size_t kFewZeros = 64;
+                                 std::span<const std::uint32_t> parent, Blocks blocks) {
+  const double zeros = blocks == Blocks::exact ? 0.0 : 0.15;  // at most this share,
+  const std::size_t few = blocks == Blocks::exact ? 0 : 64;   // or this many
   blocks_.clear();
   std::vector<std::size_t> entries;  // of L in each block
   for (std::uint32_t k = 0; k < size_; ++k) {
@@ -103,8 +128,8 @@ void SparseCholesky::find_blocks(std::span<const std::size_t> counts,
       const std::size_t num_rows = before.width() + last.num_rows;
       const std::size_t held = width * num_rows - width * (width - 1) / 2;
       const std::size_t needed = entries[entries.size() - 2] + entries.back();
-      if (static_cast<double>(held - needed) > kZeros * static_cast<double>(held) &&
-          held - needed > kFewZeros) {
+      if (static_cast<double>(held - needed) > zeros * static_cast<double>(held) &&
+          held - needed > few) {
         break;
       }
       before.end = last.end;
@@ -236,6 +261,69 @@ void SparseCholesky::solve(std::span<double> x) const {
       x[rows[j]] = value / column[j];
     }
   }
+}
+
+SparseCholesky::Column SparseCholesky::column(std::uint32_t k) const {
+  const Block& block = blocks_[block_of_[k]];
+  const std::size_t above = k - block.begin, count = block.num_rows - above;
+  return {std::span(rows_).subspan(block.first_row + above, count),
+          std::span(values_).subspan(block.first_value + above * block.num_rows + above, count)};
+}
+
+namespace {
+
+// The matrix with its rows at `position`; values are those of the pattern's entries.
+SymmetricPattern collect(std::span<const SymmetricEntry> entries,
+                         std::span<const std::uint32_t> position, std::vector<double>& values) {
+  std::vector<SymmetricEntry> upper;
+  for (std::uint32_t k = 0; k < position.size(); ++k) upper.push_back({k, k, 0.0});
+  for (const SymmetricEntry& e : entries) {
+    const std::uint32_t row = position[e.row], column = position[e.column];
+    if (row <= column) upper.push_back({row, column, e.value});
+  }
+  const auto key = [](const SymmetricEntry& e) { return std::tuple(e.column, e.row); };
+  std::ranges::stable_sort(upper, {}, key);
+  SymmetricPattern pattern;
+  pattern.starts.resize(position.size() + 1);
+  values.clear();
+  for (std::size_t k = 0; k < upper.size(); ++k) {
+    if (k == 0 || key(upper[k]) != key(upper[k - 1])) {
+      values.push_back(0.0);
+      pattern.rows.push_back(upper[k].row);
+    }
+    values.back() += upper[k].value;
+    pattern.starts[upper[k].column + 1] = values.size();
+  }
+  return pattern;
+}
+
+}  // namespace
+
+void OrderedCholesky::solve(std::span<double> x) const {
+  std::vector<double> ordered(x.size());
+  for (std::size_t k = 0; k < x.size(); ++k) ordered[position[k]] = x[k];
+  factors.solve(ordered);
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = ordered[position[k]];
+}
+
+std::optional<OrderedCholesky> factorise(std::size_t size, std::span<const SymmetricEntry> entries,
+                                         double most_work) {
+  OrderedCholesky made;
+  std::vector<double> values;
+  made.position.resize(size);
+  std::iota(made.position.begin(), made.position.end(), 0U);
+  made.position = minimum_degree_positions(collect(entries, made.position, values));
+  const SymmetricPattern pattern = collect(entries, made.position, values);
+  // A column takes the square of its entries below the diagonal, hence at least as many steps.
+  const auto most_entries = size + static_cast<std::size_t>(std::min(most_work, 1e12));
+  if (!made.factors.analyze(pattern, most_entries, SparseCholesky::Blocks::exact)) return {};
+  double work = 0;
+  for (std::uint32_t k = 0; k < size; ++k) {
+    const auto below = static_cast<double>(made.factors.column(k).rows.size() - 1);
+    work += below * below;
+  }
+  if (work > most_work || !made.factors.factorize(values)) return {};
+  return made;
 }
 
 }  // namespace margrove::detail

@@ -1,8 +1,9 @@
 #pragma once
-// Sparse Cholesky factors for many matrices of one pattern.
+// Sparse Cholesky factors, and an order of elimination that keeps them sparse.
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,20 +16,35 @@ struct SymmetricPattern {
   std::size_t size() const { return starts.size() - 1; }
 };
 
+/// The place of each row in an order of approximate minimum degree (Eigen's).
+std::vector<std::uint32_t> minimum_degree_positions(const SymmetricPattern& pattern);
+
 /// A = L L', column blocks ("supernodes") of L with the same rows below them kept as dense
 /// matrices; each is computed from the blocks before it [NgPeyton1993]. The order of rows is the
 /// caller's. Eigen's factors, which have no blocks, take three times as long on the systems of
 /// large hierarchies.
 class SparseCholesky {
  public:
+  /// Whether a block may hold a few zeros besides the entries of L.
+  enum class Blocks { with_zeros, exact };
+  /// One column of L, from the diagonal down.
+  struct Column {
+    std::span<const std::uint32_t> rows;
+    std::span<const double> values;
+  };
+
   /// False if the factor has more than `most_entries` entries: nothing else may be called. Keeps a
   /// copy of the pattern. Cost: as many steps as L has entries.
-  bool analyze(const SymmetricPattern& pattern, std::size_t most_entries);
+  bool analyze(const SymmetricPattern& pattern, std::size_t most_entries,
+               Blocks blocks = Blocks::with_zeros);
   /// Values of the pattern's entries. False if the matrix is not positive definite in floating
   /// point.
   bool factorize(std::span<const double> values);
   /// x = A^-1 x.
   void solve(std::span<double> x) const;
+  std::size_t size() const { return size_; }
+  /// Its rows are known from analyze() on.
+  Column column(std::uint32_t k) const;
 
  private:
   struct Block {
@@ -42,7 +58,8 @@ class SparseCholesky {
   std::vector<std::size_t> count_columns(const SymmetricPattern& pattern,
                                          std::vector<std::uint32_t>& parent,
                                          std::size_t most_entries) const;
-  void find_blocks(std::span<const std::size_t> counts, std::span<const std::uint32_t> parent);
+  void find_blocks(std::span<const std::size_t> counts, std::span<const std::uint32_t> parent,
+                   Blocks blocks);
   void list_rows();
   void subtract(const Block& from, std::size_t first, const Block& block);
   bool factorize_block(const Block& block);
@@ -56,5 +73,26 @@ class SparseCholesky {
   std::vector<double> values_, work_;
   std::vector<std::uint32_t> place_;  // row -> place in the present block
 };
+
+/// One entry of a symmetric matrix; both triangles are listed, and entries that repeat are summed.
+struct SymmetricEntry {
+  std::uint32_t row;
+  std::uint32_t column;
+  double value;
+};
+
+/// The factors of a matrix that is given by its entries, after reordering.
+struct OrderedCholesky {
+  std::vector<std::uint32_t> position;  // of each row in the order of elimination
+  SparseCholesky factors;               // of the reordered matrix; blocks without zeros
+  /// x = matrix^-1 x, in the matrix's own order.
+  void solve(std::span<double> x) const;
+};
+
+/// Of the matrix of `size` rows that the entries add up to. Nothing where the elimination would
+/// need more than `most_work` multiplications, or where the matrix is not positive definite in
+/// floating point.
+std::optional<OrderedCholesky> factorise(std::size_t size, std::span<const SymmetricEntry> entries,
+                                         double most_work);
 
 }  // namespace margrove::detail

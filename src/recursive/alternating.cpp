@@ -2,9 +2,9 @@
 //
 //   min_w  regulariser(w) + C sum_l sum_i loss(y_il w_l.x_i)
 //
-// What a node is pulled towards is the business of a Coupling; with everything else held, target l
-// solves  S_l/2 |w_l - m_l|^2 + C sum_i loss  for the mean m_l and strength S_l that its coupling
-// names, and the nodes without loss take their closed form. Both steps lower the objective.
+// A Coupling is the regulariser: with all else fixed, target l minimises
+// S_l/2 |w_l - m_l|^2 + C sum_i loss  for the mean m_l and strength S_l that the coupling gives,
+// and the nodes without loss take their closed form. Both steps lower the objective.
 
 #include <algorithm>
 #include <cmath>
@@ -70,7 +70,7 @@ class AdditiveCoupling {
     }
   }
 
-  /// Targets do not pull each other: one group.
+  /// Targets are not coupled directly: one group.
   std::vector<std::span<const std::uint32_t>> groups() const { return {group_}; }
   double strength(std::uint32_t t) const { return 1.0 / alpha_[targets_[t]]; }
   void mean(std::uint32_t t, std::span<double> m) const {
@@ -144,7 +144,7 @@ class AdditiveCoupling {
       for (std::size_t j = 0; j < width; ++j) step[j] += s * own[t * width + j];
     }
     for (std::size_t j = 0; j < width; ++j) {
-      // What is stored is rounded; the leaves must be told the rounded step.
+      // What is stored is rounded; the leaves need the rounded step.
       const float before = v[j];
       v[j] = static_cast<float>(before + step[j] / curvature);
       step[j] = static_cast<double>(v[j]) - before;
@@ -163,7 +163,7 @@ class AdditiveCoupling {
   std::vector<std::uint32_t> group_;
 };
 
-/// Every node is pulled towards the weighted mean of its neighbours and the anchor at zero.
+/// Every node is regularised towards the weighted mean of its neighbours and the anchor at zero.
 class GraphCoupling {
  public:
   GraphCoupling(const SimilarityProblem& problem, std::size_t dim)
@@ -173,7 +173,7 @@ class GraphCoupling {
         strength_(graph_.anchors),
         is_target_(graph_.num_nodes, false),
         w_(graph_.num_nodes, dim) {
-    detail::check_pull_graph(graph_);
+    detail::check_similarity_graph(graph_);
     strength_.resize(graph_.num_nodes, 0.0);
     for (const auto& edge : graph_.edges) {
       neighbours_[edge.a].push_back({edge.b, edge.weight});
@@ -416,12 +416,7 @@ AlternatingFit alternate(const Problem& problem, std::uint32_t num_nodes,
                          const AlternatingOptions& options, Executor& executor,
                          RunControl& control) {
   validate(options);
-  require(problem.labels->num_rows() == problem.X.num_rows(),
-          "alternating: ", problem.labels->num_rows(), " label sets, but ", problem.X.num_rows(),
-          " rows");
-  require(problem.row_weights.empty() || problem.row_weights.size() == problem.X.num_rows(),
-          "alternating: ", problem.row_weights.size(), " row weights, but ", problem.X.num_rows(),
-          " rows");
+  detail::check_sizes(problem, "alternating");
   const detail::UsedColumns used(problem.X);
   Coupling coupling(problem, used.original().size());
   return AlternatingDescent<Coupling>({*problem.labels, problem.targets, problem.row_weights,
@@ -433,14 +428,14 @@ AlternatingFit alternate(const Problem& problem, std::uint32_t num_nodes,
 }  // namespace
 
 SimilarityGraph SimilarityGraph::of_hierarchy(const LabelGraph& graph) {
-  SimilarityGraph pull;
-  pull.num_nodes = graph.num_nodes();
-  pull.anchors.assign(graph.num_nodes(), 0.0);
+  SimilarityGraph similar;
+  similar.num_nodes = graph.num_nodes();
+  similar.anchors.assign(graph.num_nodes(), 0.0);
   for (NodeId n = 0; n < graph.num_nodes(); ++n) {
-    for (const NodeId p : graph.parents(n)) pull.edges.push_back({p, n, 1.0});
-    if (graph.is_root(n)) pull.anchors[n] = 1.0;
+    for (const NodeId p : graph.parents(n)) similar.edges.push_back({p, n, 1.0});
+    if (graph.is_root(n)) similar.anchors[n] = 1.0;
   }
-  return pull;
+  return similar;
 }
 
 AlternatingFit train_alternating(const AdditiveProblem& problem, const AlternatingOptions& options,

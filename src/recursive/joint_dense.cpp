@@ -23,10 +23,11 @@
 #include <limits>
 
 #include "data/csr_operations.hpp"
+#include "linear/block_losses.hpp"
 #include "linear/point_loss.hpp"
 #include "linear/smoothed_hinge.hpp"
-#include "linear/used_columns.hpp"
 #include "margrove/errors.hpp"
+#include "recursive/leaf_paths.hpp"
 #include "recursive/recursive_round.hpp"
 
 namespace margrove::detail {
@@ -41,7 +42,6 @@ constexpr double kFlat = 0.1;             // |slope| along the direction, of the
 constexpr int kMostTrials = 12;           // of a line search
 constexpr double kSmoothingShare = 0.6;   // of the tolerance: what smoothing may leave
 constexpr int kMostStalled = 3;           // steps that lower nothing
-constexpr float kHidden = -1000.0F;       // a score where a row of sign -1 has no loss
 constexpr float kLeastCurvature = 1e-3F;  // of a row's cost, to count in a Hessian
 
 using Matrix = Eigen::MatrixXd;
@@ -70,8 +70,7 @@ class JointDense {
         graph_(*problem.graph),
         hinge_(options.loss == PointLossKind::hinge),
         executor_(executor),
-        used_(problem.X),
-        X_(used_.view()),
+        X_(problem.X),
         d_(static_cast<Eigen::Index>(X_.num_columns())),
         costs_(X_.num_rows(), static_cast<float>(options.C)),
         targets_(problem.targets.begin(), problem.targets.end()),
@@ -83,7 +82,7 @@ class JointDense {
     }
     find_positives();
     for (Node& node : nodes_) {
-      node.z = node.w = node.rho = node.move = node.turn = Vector::Zero(d_);
+      node.z = node.w = node.rho = node.delta = node.zeta = Vector::Zero(d_);
     }
     for (const NodeId t : targets_) nodes_[t].below = true;
     const auto order = graph_.topological_order();
@@ -98,7 +97,7 @@ class JointDense {
     }
     for (std::size_t t = 0; t < targets_.size(); ++t) {
       for (const Positive& positive : positives_[t]) {
-        blocks_[t / kLanes].scores[positive.row].at[t % kLanes] = kHidden;
+        blocks_[t / kLanes].scores[positive.row].at[t % kLanes] = kNoLossScore;
       }
     }
   }
@@ -137,12 +136,12 @@ class JointDense {
  private:
   static constexpr NodeId kNone = 0xffffffffU;
   struct Node {
-    bool below = false;  // it is a target or has one below
+    bool below = false;  // the node is a target or has one below
     Vector z;            // of a target
     Vector w;
-    Vector rho;   // of a target: u - z; then the information b
-    Vector move;  // delta
-    Vector turn;  // zeta, of a target
+    Vector rho;  // of a target: u - z; then the information b
+    Vector delta;
+    Vector zeta;  // of a target
     Matrix A;     // H of a target; precision of the nodes below otherwise
     Matrix B;
   };
@@ -164,14 +163,9 @@ class JointDense {
   }
 
   void find_positives() {
-    std::vector<std::uint32_t> target_of(graph_.num_nodes(), kNone);
-    for (std::uint32_t t = 0; t < targets_.size(); ++t) target_of[targets_[t]] = t;
-    for (std::uint32_t i = 0; i < X_.num_rows(); ++i) {
-      for (const LabelId label : (*problem_.labels)[i]) {
-        require(label < target_of.size() && target_of[label] != kNone, "joint_dual: label ", label,
-                " of row ", i, " is not a target");
-        positives_[target_of[label]].push_back({i, 0.0F, 0.0F, 0.0F, 0.0F});
-      }
+    const auto rows = rows_of_targets(*problem_.labels, targets_, graph_.num_nodes(), "joint_dual");
+    for (std::size_t t = 0; t < targets_.size(); ++t) {
+      for (const std::uint32_t i : rows[t]) positives_[t].push_back({i, 0.0F, 0.0F, 0.0F, 0.0F});
     }
   }
 
@@ -328,11 +322,11 @@ class JointDense {
       const NodeId p = parent(n);
       const double alpha = problem_.alpha[n];
       Vector from = alpha * node.rho;
-      if (p != kNone) from += nodes_[p].move;
-      node.move.noalias() = node.B * from;
+      if (p != kNone) from += nodes_[p].delta;
+      node.delta.noalias() = node.B * from;
       if (!graph_.children(n).empty()) continue;
-      node.turn = node.move / alpha;
-      if (p != kNone) node.turn -= nodes_[p].move / alpha;
+      node.zeta = node.delta / alpha;
+      if (p != kNone) node.zeta -= nodes_[p].delta / alpha;
     }
   }
 
@@ -375,8 +369,8 @@ class JointDense {
     double first = 0;
     double square = 0;
     for (const NodeId t : targets_) {
-      first += nodes_[t].turn.dot(nodes_[t].w);
-      square += nodes_[t].turn.dot(nodes_[t].move);
+      first += nodes_[t].zeta.dot(nodes_[t].w);
+      square += nodes_[t].zeta.dot(nodes_[t].delta);
     }
     double begin = 0;
     double slope_at_begin = first + linearise(0.0F).slope;
@@ -410,7 +404,7 @@ class JointDense {
     executor_.for_each(blocks_.size(), [&](std::size_t b, int) {
       std::vector<Lanes> weights(X_.num_columns(), Lanes{});
       for (std::size_t l = 0; l < lanes_of(b); ++l) {
-        const Vector& move = nodes_[targets_[b * kLanes + l]].move;
+        const Vector& move = nodes_[targets_[b * kLanes + l]].delta;
         for (std::size_t j = 0; j < weights.size(); ++j) {
           weights[j].at[l] = static_cast<float>(move[static_cast<Eigen::Index>(j)]);
         }
@@ -435,24 +429,23 @@ class JointDense {
       }
     });
     for (const NodeId t : targets_) {
-      nodes_[t].w += length * nodes_[t].move;
-      nodes_[t].z += length * nodes_[t].turn;
+      nodes_[t].w += length * nodes_[t].delta;
+      nodes_[t].z += length * nodes_[t].zeta;
     }
   }
 
   /// v_m = alpha_m times the sum of z below.
   WeightMatrix weights() const {
     const std::size_t num_nodes = nodes_.size();
-    WeightMatrix W =
-        WeightMatrix::dense(problem_.X.num_columns(), static_cast<std::uint32_t>(num_nodes));
+    WeightMatrix W = WeightMatrix::dense(X_.num_columns(), static_cast<std::uint32_t>(num_nodes));
     std::vector<Vector> sums(num_nodes, Vector::Zero(d_));
     for (const NodeId t : targets_) sums[t] = nodes_[t].z;
     const auto order = graph_.topological_order();
     for (auto n = order.rbegin(); n != order.rend(); ++n) {
       if (parent(*n) != kNone) sums[parent(*n)] += sums[*n];
     }
-    for (std::size_t j = 0; j < used_.original().size(); ++j) {
-      float* out = W.dense_values().data() + used_.original()[j] * num_nodes;
+    for (std::size_t j = 0; j < X_.num_columns(); ++j) {
+      float* out = W.dense_values().data() + j * num_nodes;
       for (std::size_t n = 0; n < num_nodes; ++n) {
         out[n] = static_cast<float>(problem_.alpha[n] * sums[n][static_cast<Eigen::Index>(j)]);
       }
@@ -465,7 +458,6 @@ class JointDense {
   const LabelGraph& graph_;
   bool hinge_;
   Executor& executor_;
-  UsedColumns used_;
   CsrView X_;
   Eigen::Index d_;
   std::vector<float> costs_;

@@ -1,6 +1,5 @@
 #pragma once
 // All leaves of a tree at once by Newton's method with exact steps, for few, full columns.
-//
 
 #include "recursive/recursive.hpp"
 
@@ -11,9 +10,9 @@ namespace margrove::detail {
 bool suits_joint_dense(const AdditiveProblem& problem);
 
 /// Hinge or squared hinge, certified as train_joint_dual(). Rounding of the float32 scores can end
-/// it above a tight tolerance: the gap tells. No random order: the seed does not count. Memory: 16
-/// bytes for each row and target, 8 for each node and pair of columns. O(rows targets columns +
-/// curved rows columns^2 + nodes columns^3) a step.
+/// it above a tight tolerance: the gap tells. No random order: the seed has no effect. Memory: 16
+/// bytes per row and target, 8 per node and pair of columns. O(rows targets columns + curved rows
+/// columns^2 + nodes columns^3) per step.
 RecursiveFit train_joint_dense(const AdditiveProblem& problem, const JointDualOptions& options,
                                Executor& executor, RunControl& control);
 

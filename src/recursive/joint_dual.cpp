@@ -3,8 +3,8 @@
 //
 //   primal  min_v  sum_m |v_m|^2 / (2 alpha_m) + C sum_l sum_i loss(y_il w_l.x_i),
 //           w_l = sum_{m in A(l)} v_m
-//   dual    max_a  sum_il a_il - sum_il a_il^2 / (4 C) [squared hinge] - 1/2 sum_m |v_m|^2 /
-//   alpha_m,
+//   dual    max_a  sum_il a_il - sum_il a_il^2 / (4 C) [squared hinge]
+//                  - 1/2 sum_m |v_m|^2 / alpha_m,
 //           v_m = alpha_m sum_{l in D(m)} u_l,   0 <= a_il, a_il <= C [hinge]
 //
 // Coordinate (i, l): gradient G = y_il w_l.x_i - 1 [+ a_il / (2 C)], curvature
@@ -15,15 +15,16 @@
 // against all leaves, sixteen leaves at a time, give the exact primal and gap and find what is
 // missing from the lists.
 //
-// Columns that most rows use (the intercept above all) tie all leaves to each other through the top
-// nodes, and coordinate steps would chase one another there. For these columns the inner v_m are
-// primal variables, set in closed form between sweeps with the leaves' weights held, as HR does
-// (eq. 6), and a leaf's step moves its own part only. Primal and dual values are those of the whole
-// problem all the same.
+// Columns that most rows use (above all the intercept) couple all leaves through the top nodes, and
+// there coordinate steps would largely undo each other. For these columns the inner v_m are primal
+// variables, set in closed form between sweeps with the leaves' weights fixed, as in HR (eq. 6),
+// and a leaf's step changes its own part only. Primal and dual values are still those of the whole
+// problem.
 //
-// Threads: the leaves are cut into lanes that are far apart in the graph; in a round each lane
-// visits a few leaves. Nodes above several lanes are changed in private and merged at the end of
-// the round, with a step that never lowers the dual. Lanes and rounds do not depend on the threads.
+// Threads: the leaves are divided into lanes that are far apart in the graph; in a round each lane
+// visits a few leaves. Each lane changes copies of the nodes above several lanes; these are merged
+// at the end of the round, with a step that never lowers the dual. Lanes and rounds do not depend
+// on the number of threads.
 
 #include <algorithm>
 #include <array>
@@ -115,7 +116,7 @@ class JointDescent {
     std::vector<double> w;        // path sum of the nodes in `path`
     std::vector<NodeId> path;     // ascending
     std::vector<Change> changes;  // of this round
-    double improvement = 0.0;     // of the dual, had the other lanes stood still
+    double improvement = 0.0;     // of the dual if only this lane moved
   };
 
   // ---- descent ----
@@ -398,8 +399,8 @@ class JointDescent {
     return loss;
   }
 
-  // What one coordinate's slack must exceed to leave the list between scans, and the largest step
-  // (in the gradient's unit) at which a leaf is left alone. Passes over one leaf a visit.
+  // The slack above which a coordinate leaves the list between scans; the largest step (in the
+  // gradient's unit) at which the visit of a leaf ends; and the passes over a leaf per visit.
   static constexpr double kDropMargin = 0.1;
   static constexpr double kSettled = 1e-6;
   static constexpr int kInnerPasses = 2;
@@ -430,14 +431,9 @@ class JointDescent {
 RecursiveFit train_joint_dual(const AdditiveProblem& problem, const JointDualOptions& options,
                               Executor& executor, RunControl& control) {
   validate(options);
-  require(problem.labels->num_rows() == problem.X.num_rows(),
-          "joint_dual: ", problem.labels->num_rows(), " label sets, but ", problem.X.num_rows(),
-          " rows");
+  detail::check_sizes(problem, "joint_dual");
   require(problem.alpha.size() == problem.graph->num_nodes(), "joint_dual: ", problem.alpha.size(),
           " node weights, but ", problem.graph->num_nodes(), " nodes");
-  require(problem.row_weights.empty() || problem.row_weights.size() == problem.X.num_rows(),
-          "joint_dual: ", problem.row_weights.size(), " row weights, but ", problem.X.num_rows(),
-          " rows");
   if (detail::suits_joint_dense(problem)) {
     RecursiveFit fit = detail::train_joint_dense(problem, options, executor, control);
     // A tight tolerance on the hinge can be out of reach of its float32 scores.

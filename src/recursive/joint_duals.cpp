@@ -8,15 +8,14 @@
 namespace margrove::detail {
 namespace {
 
-// Above this share of the rows per column's inner weights are not tied to the dual variables: see
-// update_common().
+// The inner weights of a column that more than this share of the rows use are not tied to the dual
+// variables: see update_common().
 constexpr double kCommonShare = 0.5;
 constexpr int kCommonSweeps = 5;  // Gauss-Seidel sweeps of update_common
 // From this share of the columns on, adding all of them in order is faster than walking a list.
 constexpr std::size_t kFullShare = 8;
 
-// No column is common where a target has no weight of its own, with which it settles common
-// columns.
+// No column is common where a target has no weight of its own, which update_common() needs.
 double common_share(const LeafPaths& paths) {
   const auto least = std::min_element(paths.private_alpha.begin(), paths.private_alpha.end());
   return least != paths.private_alpha.end() && *least <= 0 ? 1.0 : kCommonShare;

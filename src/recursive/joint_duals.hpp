@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "linear/lanes.hpp"
 #include "linear/used_columns.hpp"
+#include "numerics/row_kernels.hpp"
 #include "recursive/leaf_paths.hpp"
 #include "recursive/recursive.hpp"
 
@@ -59,8 +59,8 @@ class JointDuals {
   /// w += sign * v_m, in the time of the columns that v_m has.
   void add_inner_to(std::uint32_t slot, double sign, double* w) const;
 
-  /// A first guess at the rows that matter to a leaf: its own, those of the nearest leaves, and a
-  /// few drawn by chance, which give the shared intercept its size.
+  /// The first active rows of each leaf: its own, those of the nearest leaves, and a few random
+  /// ones, which bring the shared intercept near its value.
   void seed_active_lists(Random& random);
 
   /// The common columns of the inner nodes, given the leaves' weights: each v_m in turn takes its
@@ -79,8 +79,8 @@ class JointDuals {
   WeightMatrix weights() const;
 
  private:
-  /// Where v_m may differ from 0. Nodes with few leaves below have few columns, and sums along
-  /// paths meet them more often than any other: walking the list saves most of their cost.
+  /// Where v_m may differ from 0. Nodes with few leaves below have few columns, and most nodes on
+  /// paths are of this kind: walking the list saves most of the cost of path sums.
   struct Occupied {
     std::vector<FeatureId> columns;   // unless full
     std::vector<std::uint64_t> bits;  // the same as a bit set; empty if full

@@ -12,15 +12,15 @@
 // 1/2 (u - z)' K (u - z). Directions come from conjugate gradients preconditioned by
 // K^-1 + diag(H): column by column that is a system on the label graph, solved by elimination, with
 // almost no fill where few nodes have several parents. All leaves
-// share the intercept's column, so that what is left of it there weighs most in the gap: each leaf
-// settles its own intercept exactly after every step.
+// share the intercept's column, so that its residual is the largest part of the gap: after every
+// step, each leaf's own intercept is optimised with all else fixed.
 //
 // D_il is the second derivative for y_il = -1, but tanh(m/2) / (2m) for y_il = +1, the curvature of
 // a parabola above the loss: margins of a leaf's own rows begin far below zero, where the second
-// derivative is next to nothing and steps would leave the region in which it is true.
+// derivative is almost zero and steps would leave the region in which it is valid.
 //
-// Memory: a float32 and five half-length numbers per leaf and used column, a byte a row and leaf. w
-// is needed between the directions only: it lies in two halves where they have zeta and p.
+// Memory: one float32 and five BFloat16 per leaf and used column, one byte per row and leaf. w is
+// needed only between the directions: its two halves are stored where these have zeta and p.
 
 #include <algorithm>
 #include <array>
@@ -28,10 +28,11 @@
 #include <iterator>
 #include <numeric>
 
-#include "linear/lanes.hpp"
+#include "linear/block_losses.hpp"
 #include "linear/point_loss.hpp"
 #include "linear/used_columns.hpp"
 #include "margrove/errors.hpp"
+#include "numerics/row_kernels.hpp"
 #include "recursive/label_kernel.hpp"
 #include "recursive/leaf_paths.hpp"
 #include "recursive/newton_chunks.hpp"
@@ -41,22 +42,15 @@
 namespace margrove {
 namespace {
 
-using detail::BFloat16;
-using detail::Float8;
-using detail::kLanes;
-using detail::LabelKernel;
-using detail::Lanes;
-using detail::LaneSums;
-using detail::narrow;
-using detail::WideLanes;
+using namespace detail;
 
 constexpr std::size_t kWidth = LabelKernel::kWidth;
 constexpr double kResidual = 0.4;  // of the systems, in the preconditioner's norm
-constexpr int kMostProducts = 50;  // a system
+constexpr int kMostProducts = 50;  // per system
 constexpr double kArmijo = 1e-4;
 constexpr double kRounding = 2e-7;  // of the float32 scores, relative to the objective
 constexpr int kInterceptSteps = 2;
-constexpr double kMostShift = 8;  // of scores by a step: beyond, nothing is known of the losses
+constexpr double kMostShift = 8;  // of scores by a step, so that the quadratic model holds
 constexpr int kMostHalvings = 25;
 
 /// Of either kind of problem.
@@ -69,7 +63,7 @@ struct Shared {
 
 class JointNewton {
  public:
-  JointNewton(const Shared& problem, detail::NodePrecisionMatrix precision,
+  JointNewton(const Shared& problem, NodePrecisionMatrix precision,
               const JointNewtonOptions& options, Executor& executor, RunControl& control)
       : options_(options),
         problem_(problem),
@@ -78,21 +72,21 @@ class JointNewton {
         used_(problem.X),
         X_(used_.view()),
         kernel_(std::move(precision)),
-        positives_(detail::rows_of_targets(problem.labels, kernel_.targets(), problem.num_nodes,
-                                           "joint_newton")),
+        positives_(
+            rows_of_targets(problem.labels, kernel_.targets(), problem.num_nodes, "joint_newton")),
         num_chunks_((X_.num_columns() + kWidth - 1) / kWidth),
         num_blocks_(kernel_.num_rows() / kLanes),
         costs_(X_.num_rows(), static_cast<float>(options.C)),
         z_(num_chunks_ * kWidth * kernel_.num_rows(), 0.0F),
         curvatures_(num_blocks_ * X_.num_rows() * kLanes) {
     for (auto* part : {&rho_, &zeta_, &p_, &s_, &h_}) part->resize(z_.size());
-    constant_ = detail::constant_column(X_);
+    constant_ = constant_column(X_);
     intercepts_.resize(kernel_.num_rows());
     for (std::size_t i = 0; i < problem.row_weights.size(); ++i) {
       costs_[i] = static_cast<float>(options.C * problem.row_weights[i]);
     }
     const float largest = costs_.empty() ? 1.0F : *std::ranges::max_element(costs_);
-    curvature_base_ = detail::byte_base(0.25F * std::max(largest, 1e-30F));
+    curvature_base_ = float8_base(0.25F * std::max(largest, 1e-30F));
     scratch_.resize(static_cast<std::size_t>(executor.size()));
     for (Scratch& scratch : scratch_) {
       scratch.label = kernel_.scratch();
@@ -114,7 +108,7 @@ class JointNewton {
     for (;;) {
       ++fit.passes;
       fit.dual = fit.primal - gap();
-      if (detail::is_last_round("joint Newton", options_, fit, control_)) break;
+      if (is_last_round("joint Newton", options_, fit, control_)) break;
       const double slope = solve_direction(fit.passes);
       const double before = fit.primal;
       fit.primal = line_search(before, slope);
@@ -130,7 +124,7 @@ class JointNewton {
     LabelKernel::Scratch label;
     std::vector<Lanes> weights;
     std::vector<WideLanes> gradient;
-    detail::BatchedNewtonSystem system;
+    BatchedNewtonSystem system;
     std::vector<Lanes> scores, slopes, curvatures;  // by row
   };
 
@@ -169,8 +163,7 @@ class JointNewton {
 
   /// Near the best constant scores.
   void start_at_base_rates() {
-    const double constant = constant_;
-    if (constant == 0) return;
+    if (constant_ == 0) return;
     double total = 0;
     for (const float cost : costs_) total += cost;
     const std::size_t c = (X_.num_columns() - 1) / kWidth;
@@ -178,11 +171,11 @@ class JointNewton {
     for (std::size_t t = 0; t < positives_.size(); ++t) {
       double own = 0.5;
       for (const std::uint32_t i : positives_[t]) own += costs_[i];
-      const double rest = std::max(0.0, total - own) + 0.5;
-      const double h = own * rest / (own + rest) * constant * constant;
+      const double others = std::max(0.0, total - own) + 0.5;
+      const double h = own * others / (own + others) * constant_ * constant_;
       chunk(h_, c)[t * kWidth + f] = narrow(static_cast<float>(h));
       chunk(rho_, c)[t * kWidth + f] =
-          narrow(static_cast<float>(h * std::log(own / rest) / constant));
+          narrow(static_cast<float>(h * std::log(own / others) / constant_));
     }
     // z = rho - h (K^-1 + h)^-1 rho
     Scratch& scratch = scratch_[0];
@@ -199,7 +192,7 @@ class JointNewton {
   }
 
   /// Scores, losses, their derivatives, rho = u - z and the diagonal of H, after the intercepts
-  /// have been settled; returns the objective.
+  /// have been optimised; returns the objective.
   double linearise() {
     const double losses = executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
       return linearise_block(b, scratch_[static_cast<std::size_t>(worker)]);
@@ -220,13 +213,13 @@ class JointNewton {
     const auto rho = chunk(rho_, c).subspan(f);
     std::vector<double> values(positives_.size());
     for (std::size_t t = 0; t < values.size(); ++t) {
-      const double w = detail::join(w_high[t * kWidth], w_low[t * kWidth]);
+      const double w = join(w_high[t * kWidth], w_low[t * kWidth]);
       values[t] = w + intercepts_[t].shift;
       regulariser_ -= 0.5 * z[t * kWidth] * w;
     }
     const std::vector<double> solved = kernel_.solve_column(values);
     for (std::size_t t = 0; t < values.size(); ++t) {
-      detail::split(static_cast<float>(values[t]), w_high[t * kWidth], w_low[t * kWidth]);
+      split(static_cast<float>(values[t]), w_high[t * kWidth], w_low[t * kWidth]);
       z[t * kWidth] = static_cast<float>(solved[t]);
       regulariser_ += 0.5 * values[t] * solved[t];
       rho[t * kWidth] = narrow(static_cast<float>(intercepts_[t].u - solved[t]));
@@ -236,16 +229,16 @@ class JointNewton {
   double linearise_block(std::size_t b, Scratch& scratch) {
     for (std::size_t c = 0; c < num_chunks_; ++c) {
       const std::size_t at = block_begin(c, b);
-      detail::read_chunk(zeta_.data() + at, p_.data() + at, scratch.weights.data() + c * kWidth);
+      read_chunk(zeta_.data() + at, p_.data() + at, scratch.weights.data() + c * kWidth);
     }
-    detail::score_rows(X_, scratch.weights, {}, scratch.scores);
+    score_rows(X_, scratch.weights, {}, scratch.scores);
     LaneSums losses = linearise_rows(b, scratch);
     if (settles_intercepts()) losses = settle_intercepts(b, scratch, losses);
     pack(scratch.curvatures, curvature_base_, curvatures_.data() + b * X_.num_rows() * kLanes);
     auto& diagonal = scratch.weights;  // no longer needed
     std::fill(diagonal.begin(), diagonal.end(), Lanes{});
     std::fill(scratch.gradient.begin(), scratch.gradient.end(), WideLanes{});
-    detail::add_gradient(X_, scratch.slopes, scratch.curvatures, scratch.gradient, diagonal);
+    add_gradient(X_, scratch.slopes, scratch.curvatures, scratch.gradient, diagonal);
     for (std::size_t l = 0; l < kLanes; ++l) {
       intercepts_[b * kLanes + l].u = -scratch.gradient[X_.num_columns() - 1].at[l];
     }
@@ -257,9 +250,9 @@ class JointNewton {
     return std::accumulate(std::begin(losses.at), std::end(losses.at), 0.0);
   }
 
-  /// A few Newton steps on each leaf's own intercept, all else held, of which the best place
-  /// counts: that lowers the objective, and it is there that the residual of the joint steps weighs
-  /// most, as all leaves share the column.
+  /// A few Newton steps on each leaf's own intercept with all else fixed; the best of their points
+  /// is taken, which lowers the objective. The residual of the joint steps is largest there, as all
+  /// leaves share the column.
   LaneSums settle_intercepts(std::size_t b, Scratch& scratch, LaneSums losses) {
     const std::size_t c = (X_.num_columns() - 1) / kWidth;
     const std::size_t f = (X_.num_columns() - 1) % kWidth;
@@ -274,7 +267,8 @@ class JointNewton {
         [&](std::size_t l) {  // of the leaf's loss and regulariser, a constant off
           const double shift = leaves[l].shift;
           const double z = chunk(z_, c)[(b * kLanes + l) * kWidth + f];
-          return losses.at[l] + z * shift + 0.5 * kernel_.own_pull(b * kLanes + l) * shift * shift;
+          return losses.at[l] + z * shift +
+                 0.5 * kernel_.own_curvature(b * kLanes + l) * shift * shift;
         };
     for (std::size_t l = 0; l < count; ++l) best[l] = {0.0, value_at(l)};
     const auto shift_by = [&](const Lanes& steps) {
@@ -286,10 +280,10 @@ class JointNewton {
       const LaneSums slopes = sum_lanes(scratch.slopes);
       const LaneSums curvatures = sum_lanes(scratch.curvatures);
       for (std::size_t l = 0; l < count; ++l) {
-        const double pull = kernel_.own_pull(b * kLanes + l);
+        const double curvature = kernel_.own_curvature(b * kLanes + l);
         const double z = chunk(z_, c)[(b * kLanes + l) * kWidth + f];
-        const double gradient = z + pull * leaves[l].shift + constant_ * slopes.at[l];
-        const double newton = -gradient / (pull + constant_ * constant_ * curvatures.at[l]);
+        const double gradient = z + curvature * leaves[l].shift + constant_ * slopes.at[l];
+        const double newton = -gradient / (curvature + constant_ * constant_ * curvatures.at[l]);
         const double most = kMostShift / std::abs(constant_);
         const double step = std::clamp(newton, -most, most);
         leaves[l].shift += step;
@@ -316,28 +310,17 @@ class JointNewton {
 
   /// Each leaf's loss.
   LaneSums linearise_rows(std::size_t b, Scratch& scratch) const {
-    const std::size_t last = std::min(positives_.size(), (b + 1) * kLanes);
-    // Rows of sign +1 are put where a row of sign -1 has no loss and counted afterwards.
-    std::vector<float> own;
-    for (std::size_t t = b * kLanes; t < last; ++t) {
-      for (const std::uint32_t i : positives_[t]) {
-        own.push_back(std::exchange(scratch.scores[i].at[t % kLanes], -1000.0F));
-      }
-    }
-    LaneSums losses =
-        detail::linearise_logistic(scratch.scores, costs_, scratch.slopes, scratch.curvatures);
-    std::size_t k = 0;
-    for (std::size_t t = b * kLanes; t < last; ++t) {
-      const std::size_t l = t % kLanes;
-      for (const std::uint32_t i : positives_[t]) {
-        const double f = scratch.scores[i].at[l] = own[k++];
-        const double m = std::max(std::abs(f), 1e-3);
-        losses.at[l] += costs_[i] * LogisticLoss::value(f);
-        scratch.slopes[i].at[l] = static_cast<float>(costs_[i] * LogisticLoss::derivative(f));
-        scratch.curvatures[i].at[l] = static_cast<float>(costs_[i] * std::tanh(0.5 * m) / (2 * m));
-      }
-    }
-    for (std::size_t l = last - b * kLanes; l < kLanes; ++l) {  // the padding
+    const std::size_t count = std::min(positives_.size() - b * kLanes, kLanes);
+    const auto positives = [&](std::size_t l) -> std::span<const std::uint32_t> {
+      return positives_[b * kLanes + l];
+    };
+    const auto curvature = [](double score, double cost) {
+      const double m = std::max(std::abs(score), 1e-3);
+      return cost * std::tanh(0.5 * m) / (2 * m);
+    };
+    LaneSums losses = detail::linearise_block<LogisticLoss>(
+        count, positives, costs_, curvature, scratch.scores, scratch.slopes, scratch.curvatures);
+    for (std::size_t l = count; l < kLanes; ++l) {  // the padding
       losses.at[l] = 0;
       for (std::size_t i = 0; i < X_.num_rows(); ++i) {
         scratch.slopes[i].at[l] = scratch.curvatures[i].at[l] = 0.0F;
@@ -351,31 +334,28 @@ class JointNewton {
     return executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
       Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
       for (std::size_t c = 0; c < num_chunks_; ++c) {
-        detail::read_chunk(p_.data() + block_begin(c, b),
-                           scratch.system.direction.data() + c * kWidth);
+        read_chunk(p_.data() + block_begin(c, b), scratch.system.direction.data() + c * kWidth);
       }
       unpack(curvatures_.data() + b * X_.num_rows() * kLanes, curvature_base_, scratch.curvatures);
       auto& product = scratch.system.product;
       std::fill(product.begin(), product.end(), Lanes{});
-      const LaneSums sums = detail::multiply_curvature(X_, scratch.curvatures, scratch.system);
+      const LaneSums sums = multiply_curvature(X_, scratch.curvatures, scratch.system);
       for (std::size_t c = 0; c < num_chunks_; ++c) {
         write_chunk(product.data() + c * kWidth, p_.data() + block_begin(c, b));
       }
-      double value = 0;
-      for (const double sum : sums.at) value += sum;
-      return value;
+      return std::accumulate(std::begin(sums.at), std::end(sums.at), 0.0);
     });
   }
 
   /// s = zeta of the direction; returns the directional derivative of P.
   double solve_direction(int& passes) {
     for (auto* part : {&s_, &zeta_, &p_}) std::fill(part->begin(), part->end(), BFloat16{});
-    double rest = step(0.0F);
-    const double first = rest;
+    double residual = step(0.0F);
+    const double first = residual;
     double slope = 0;
     float factor = 0;
     for (int k = 0; k < kMostProducts; ++k) {
-      const auto products = turn(factor);
+      const auto products = update_direction(factor);
       if (products.rho_p <= 0) break;
       const double curved = products.zeta_p + multiply();
       ++passes;
@@ -383,8 +363,8 @@ class JointNewton {
       slope -= length * products.rho_p;
       const double next = step(static_cast<float>(length));
       if (next <= kResidual * kResidual * first || !control_.proceed()) break;
-      factor = static_cast<float>(next / rest);
-      rest = next;
+      factor = static_cast<float>(next / residual);
+      residual = next;
     }
     return slope;
   }
@@ -396,11 +376,12 @@ class JointNewton {
     });
   }
 
-  LabelKernel::Products turn(float factor) {
+  LabelKernel::Products update_direction(float factor) {
     std::vector<LabelKernel::Products> parts(num_chunks_);
     executor_.for_each(num_chunks_, [&](std::size_t c, int worker) {
-      parts[c] = kernel_.turn(factor, chunk(p_, c), chunk(rho_, c), chunk(zeta_, c), chunk(p_, c),
-                              scratch_[static_cast<std::size_t>(worker)].label);
+      parts[c] =
+          kernel_.update_direction(factor, chunk(p_, c), chunk(rho_, c), chunk(zeta_, c),
+                                   chunk(p_, c), scratch_[static_cast<std::size_t>(worker)].label);
     });
     LabelKernel::Products products;
     for (const auto& part : parts) {
@@ -451,7 +432,7 @@ class JointNewton {
   Shared problem_;
   Executor& executor_;
   RunControl& control_;
-  detail::UsedColumns used_;
+  UsedColumns used_;
   CsrView X_;
   LabelKernel kernel_;
   std::vector<std::vector<std::uint32_t>> positives_;  // by target
@@ -477,14 +458,9 @@ template <class Problem>
 RecursiveFit train(const Problem& problem, std::uint32_t num_nodes,
                    const JointNewtonOptions& options, Executor& executor, RunControl& control) {
   validate(options);
-  require(problem.labels->num_rows() == problem.X.num_rows(),
-          "joint_newton: ", problem.labels->num_rows(), " label sets, but ", problem.X.num_rows(),
-          " rows");
-  require(problem.row_weights.empty() || problem.row_weights.size() == problem.X.num_rows(),
-          "joint_newton: ", problem.row_weights.size(), " row weights, but ", problem.X.num_rows(),
-          " rows");
+  check_sizes(problem, "joint_newton");
   return JointNewton({problem.X, *problem.labels, problem.row_weights, num_nodes},
-                     detail::node_precision(problem), options, executor, control)
+                     node_precision(problem), options, executor, control)
       .run();
 }
 
@@ -498,11 +474,11 @@ void check_weights(const AdditiveProblem& problem) {
 
 bool suits_joint_newton(const AdditiveProblem& problem) {
   check_weights(problem);
-  return LabelKernel::is_suited(detail::node_precision(problem));
+  return LabelKernel::is_suited(node_precision(problem));
 }
 
 bool suits_joint_newton(const SimilarityProblem& problem) {
-  return LabelKernel::is_suited(detail::node_precision(problem));
+  return LabelKernel::is_suited(node_precision(problem));
 }
 
 RecursiveFit train_joint_newton(const AdditiveProblem& problem, const JointNewtonOptions& options,

@@ -1,6 +1,6 @@
 // Products with K and systems in K^-1 + diag(h), column by column, by the elimination of Q = L D
 // L'. (K z) is what (L D L')^-1 z is at the targets, and z' K z the sum of squares of L^-1 z,
-// weighed by 1 / D. On a tree L^-1 z holds the sums below each node.
+// weighted by 1 / D. On a tree L^-1 z holds the sums below each node.
 //
 // (K^-1 + diag h) delta = rho minimises w'Qw / 2 + sum_l (h_l w_l^2 / 2 - rho_l w_l) over all
 // nodes. The factor of Q + diag(h) is found as its difference from that of Q, so that small h are
@@ -25,8 +25,8 @@ namespace margrove::detail {
 namespace {
 
 constexpr std::size_t kWidth = LabelKernel::kWidth;
-// Multiplications of the elimination, a node: above it the products with the rows would be the
-// smaller part.
+// Multiplications of the elimination per node, at most: beyond, they would take longer than the
+// products with the rows.
 constexpr double kMostWork = 300;
 
 inline void add(const float* x, float* into) {
@@ -162,9 +162,9 @@ void move_targets(float step, const BFloat16* s, float* z, std::size_t count,
   }
 }
 
-// Halves of a column's numbers, target after target, each with what rounding took from those
-// before. What the products with K feel is sums over the targets below a node, which rounding to
-// the nearest would lose where they are small beside their terms.
+// Rounds a column's numbers, target after target, and adds the rounding error of each to the next.
+// The products with K depend on sums over the targets below a node; rounding each number to the
+// nearest would lose such a sum where it is small beside its terms.
 struct Carry {
   float rest[kWidth] = {};
   BFloat16 narrow(float x, std::size_t f) {
@@ -177,8 +177,8 @@ struct Carry {
 
 // zeta = y + factor zeta; sums at the targets += zeta
 MARGROVE_MULTIVERSION
-void turn_targets(float factor, const BFloat16* y, BFloat16* zeta, std::size_t count,
-                  const std::uint32_t* place, float* sums) {
+void update_targets(float factor, const BFloat16* y, BFloat16* zeta, std::size_t count,
+                    const std::uint32_t* place, float* sums) {
   Carry carry;
   for (std::size_t t = 0; t < count; ++t) {
     float* sum = sums + place[t] * kWidth;
@@ -265,22 +265,35 @@ float* cleared(std::vector<float>& values) {
   return values.data();
 }
 
-NarrowFactor narrow_factor(const SparseFactor& from) {
+NarrowFactor narrow_factor(const SparseCholesky& factors) {
   NarrowFactor made;
-  std::vector<std::uint32_t> change(from.rows.size(), NarrowFactor::kNone);
-  for (const std::uint32_t entry : from.updates) {
-    if (change[entry] == NarrowFactor::kNone) change[entry] = made.num_changes++;
-    made.updates.push_back(change[entry]);
+  made.begin.push_back(0);
+  for (std::uint32_t n = 0; n < factors.size(); ++n) {
+    const auto [rows, values] = factors.column(n);
+    made.pivots.push_back(static_cast<float>(values[0] * values[0]));
+    for (std::size_t a = 1; a < rows.size(); ++a) {
+      const auto lower = static_cast<float>(values[a] / values[0]);
+      made.entries.push_back({rows[a], lower, NarrowFactor::kNone});
+    }
+    made.begin.push_back(static_cast<std::uint32_t>(made.entries.size()));
   }
-  for (std::size_t a = 0; a < from.rows.size(); ++a) {
-    made.entries.push_back({from.rows[a], static_cast<float>(from.lower[a]), change[a]});
+  const std::span<Entry> entries(made.entries);
+  for (std::uint32_t n = 0; n < factors.size(); ++n) {
+    for (std::uint32_t a = made.begin[n]; a < made.begin[n + 1]; ++a) {
+      for (std::uint32_t b = made.begin[n]; b < a; ++b) {
+        const std::uint32_t column = entries[b].row, first = made.begin[column];
+        Entry& changed =
+            *std::ranges::lower_bound(entries.subspan(first, made.begin[column + 1] - first),
+                                      entries[a].row, {}, &Entry::row);
+        if (changed.change == NarrowFactor::kNone) changed.change = made.num_changes++;
+        made.updates.push_back(changed.change);
+      }
+    }
   }
-  for (const std::size_t at : from.begin) made.begin.push_back(static_cast<std::uint32_t>(at));
-  for (const double pivot : from.pivots) made.pivots.push_back(static_cast<float>(pivot));
   return made;
 }
 
-std::optional<SparseFactor> factor_of(const NodePrecisionMatrix& precision) {
+std::optional<OrderedCholesky> factor_of(const NodePrecisionMatrix& precision) {
   const std::size_t size = precision.original.size();
   return factorise(size, precision.Q, kMostWork * static_cast<double>(size));
 }
@@ -293,7 +306,7 @@ LabelKernel::LabelKernel(NodePrecisionMatrix precision) : precision_(std::move(p
           "joint_newton: the label graph has a part without anchor, a target without weight and "
           "with several parents, or too many cycles, but must not; train_alternating() takes it");
   position_ = factor->position;
-  factor_ = narrow_factor(*factor);
+  factor_ = narrow_factor(factor->factors);
   for (const std::uint32_t node : precision_.place) place_.push_back(position_[node]);
   prepare_column();
 }
@@ -325,8 +338,8 @@ void LabelKernel::prepare_column() {
       between[{target_of_[e.row], target_of_[e.column]}] += e.value;
     }
   }
-  own_pulls_.assign(place_.size(), 0.0);
-  for (const auto& [pair, value] : between) own_pulls_[pair.first] += std::abs(value);
+  own_curvatures_.assign(place_.size(), 0.0);
+  for (const auto& [pair, value] : between) own_curvatures_[pair.first] += std::abs(value);
   rest_ = factorise(num_rest, rest, std::numeric_limits<double>::infinity());
 }
 
@@ -345,11 +358,12 @@ double LabelKernel::move(float step, std::span<const BFloat16> s, std::span<floa
   return value;
 }
 
-LabelKernel::Products LabelKernel::turn(float factor, std::span<const BFloat16> y,
-                                        std::span<const BFloat16> rho, std::span<BFloat16> zeta,
-                                        std::span<BFloat16> p, Scratch& scratch) const {
+LabelKernel::Products LabelKernel::update_direction(float factor, std::span<const BFloat16> y,
+                                                    std::span<const BFloat16> rho,
+                                                    std::span<BFloat16> zeta, std::span<BFloat16> p,
+                                                    Scratch& scratch) const {
   float* sums = cleared(scratch.first);
-  turn_targets(factor, y.data(), zeta.data(), place_.size(), place_.data(), sums);
+  update_targets(factor, y.data(), zeta.data(), place_.size(), place_.data(), sums);
   multiply(sums);
   double products[2] = {};
   store_direction(sums, place_.data(), place_.size(), zeta.data(), rho.data(), p.data(), products);
@@ -380,12 +394,12 @@ double LabelKernel::multiply(float* values) const {
 }
 
 std::vector<double> LabelKernel::solve_column(std::span<const double> w) const {
-  // The others at their best: Q_rest x = -Q_rest,targets w.
-  std::vector<double> x(rest_->size(), 0.0);
+  // The other nodes at their minimum: Q_rest x = -Q_rest,targets w.
+  std::vector<double> x(rest_->position.size(), 0.0);
   for (const SymmetricEntry& e : precision_.Q) {
     const std::uint32_t target = target_of_[e.column];
     if (rest_of_[e.row] == NarrowFactor::kNone || target == NarrowFactor::kNone) continue;
-    x[rest_->position[rest_of_[e.row]]] -= e.value * w[target];
+    x[rest_of_[e.row]] -= e.value * w[target];
   }
   rest_->solve(x);
   std::vector<double> z(w.size(), 0.0);
@@ -393,8 +407,7 @@ std::vector<double> LabelKernel::solve_column(std::span<const double> w) const {
     if (target_of_[e.row] == NarrowFactor::kNone) continue;
     const std::uint32_t target = target_of_[e.column];
     z[target_of_[e.row]] +=
-        e.value *
-        (target != NarrowFactor::kNone ? w[target] : x[rest_->position[rest_of_[e.column]]]);
+        e.value * (target != NarrowFactor::kNone ? w[target] : x[rest_of_[e.column]]);
   }
   return z;
 }

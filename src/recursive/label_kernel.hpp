@@ -3,35 +3,16 @@
 // and what a joint solver needs of it, for kWidth columns at a time. Internal. On a tree K_ll' is
 // the sum over the common ancestors of alpha_m.
 
-#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "numerics/narrow_floats.hpp"
+#include "numerics/sparse_cholesky.hpp"
 #include "recursive/node_precision.hpp"
 
 namespace margrove::detail {
-
-/// BFloat16 of a float32: its exponent and eight bits of its mantissa.
-struct BFloat16 {
-  std::uint16_t bits = 0;
-};
-inline float wide(BFloat16 x) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
-}
-inline BFloat16 narrow(float x) {  // to the nearest
-  return {static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(x) + 0x8000U) >> 16)};
-}
-/// A float32 in two halves, without loss.
-inline float join(BFloat16 high, BFloat16 low) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(high.bits) << 16 | low.bits);
-}
-inline void split(float x, BFloat16& high, BFloat16& low) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  high.bits = static_cast<std::uint16_t>(bits >> 16);
-  low.bits = static_cast<std::uint16_t>(bits & 0xffffU);
-}
 
 /// The factor in float32, as the kernels walk it.
 struct NarrowFactor {
@@ -40,11 +21,13 @@ struct NarrowFactor {
     float lower;
     std::uint32_t change;  // its place among the entries that a diagonal changes, or kNone
   };
-  static constexpr std::uint32_t kNone = SparseFactor::kNone;
+  static constexpr std::uint32_t kNone = 0xffffffffU;
   std::vector<std::uint32_t> begin;
   std::vector<Entry> entries;
   std::vector<float> pivots;
-  std::vector<std::uint32_t> updates;  // as SparseFactor's, but places among the changes
+  /// The change that the elimination of n makes through each pair of its rows a > b: pairs in the
+  /// order a outer, b inner, for all n in turn.
+  std::vector<std::uint32_t> updates;
   std::uint32_t num_changes = 0;
 };
 
@@ -57,7 +40,7 @@ class LabelKernel {
 
   /// Throws InvalidInput unless is_suited(precision).
   explicit LabelKernel(NodePrecisionMatrix precision);
-  /// Whether Q is positive definite and its elimination little work.
+  /// Whether Q is positive definite and its elimination takes little work.
   static bool is_suited(const NodePrecisionMatrix& precision);
 
   std::span<const NodeId> targets() const { return precision_.targets; }
@@ -86,24 +69,25 @@ class LabelKernel {
     double zeta_p = 0.0;
     double rho_p = 0.0;
   };
-  Products turn(float factor, std::span<const BFloat16> y, std::span<const BFloat16> rho,
-                std::span<BFloat16> zeta, std::span<BFloat16> p, Scratch& scratch) const;
+  Products update_direction(float factor, std::span<const BFloat16> y,
+                            std::span<const BFloat16> rho, std::span<BFloat16> zeta,
+                            std::span<BFloat16> p, Scratch& scratch) const;
   /// rho -= length (zeta + q), s += length zeta, y = rho - h delta (written over q) with
   /// delta = (K^-1 + diag h)^-1 rho; returns rho' delta.
   double step(float length, std::span<const BFloat16> zeta, std::span<BFloat16> q,
               std::span<BFloat16> rho, std::span<BFloat16> s, std::span<const BFloat16> h,
               Scratch& scratch) const;
-  /// Whether solve_column() and own_pull() may be called: every target has a node of its own.
+  /// Whether solve_column() and own_curvature() may be called: every target has a node of its own.
   bool is_invertible() const { return rest_.has_value(); }
-  /// At most this is the second derivative of the regulariser where targets move in one column and
-  /// the other nodes stand still, for each target that moves.
-  double own_pull(std::size_t t) const { return own_pulls_[t]; }
+  /// A bound on the second derivative of the regulariser, for each target that moves, when targets
+  /// move in one column and the other nodes stay.
+  double own_curvature(std::size_t t) const { return own_curvatures_[t]; }
   /// K^-1 w for one column.
   std::vector<double> solve_column(std::span<const double> w) const;
   /// rho' K rho.
   double squared_norm(std::span<const BFloat16> rho, Scratch& scratch) const;
   /// The nodes' vectors at columns of the chunk, out[m * kWidth + f] for nodes m of the graph: v_m
-  /// of an additive problem, otherwise w_m. Nodes that Q leaves out are left alone.
+  /// of an additive problem, otherwise w_m. Entries of nodes that Q leaves out are not written.
   void node_parts(std::span<const float> z, std::span<float> out, Scratch& scratch) const;
 
  private:
@@ -116,10 +100,10 @@ class LabelKernel {
   NarrowFactor factor_;
 
   // For one column: Q split into targets and the others.
-  std::optional<SparseFactor> rest_;      // of the others' block
+  std::optional<OrderedCholesky> rest_;   // of the others' block
   std::vector<std::uint32_t> rest_of_;    // node of Q -> its number among the others, or kNone
   std::vector<std::uint32_t> target_of_;  // node of Q -> its target, or kNone
-  std::vector<double> own_pulls_;
+  std::vector<double> own_curvatures_;
 };
 
 }  // namespace margrove::detail

@@ -1,11 +1,12 @@
 #pragma once
-// The label graph as joint descent over dual variables walks it.
+// The label graph, prepared for joint descent over dual variables.
 
 #include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "margrove/errors.hpp"
 #include "margrove/label_graph.hpp"
 #include "recursive/recursive.hpp"
 
@@ -29,6 +30,16 @@ struct LeafPaths {
   std::uint32_t num_slots() const { return static_cast<std::uint32_t>(node_of.size()); }
   bool is_positive(std::size_t t, std::uint32_t row) const;
 };
+
+/// Throws InvalidInput that begins with `solver` unless there are as many label sets, and row
+/// weights if any, as rows.
+template <class Problem>
+void check_sizes(const Problem& problem, std::string_view solver) {
+  require(problem.labels->num_rows() == problem.X.num_rows(), solver, ": ",
+          problem.labels->num_rows(), " label sets, but ", problem.X.num_rows(), " rows");
+  require(problem.row_weights.empty() || problem.row_weights.size() == problem.X.num_rows(), solver,
+          ": ", problem.row_weights.size(), " row weights, but ", problem.X.num_rows(), " rows");
+}
 
 /// The targets depth-first: neighbours in the order share most of their path.
 std::vector<NodeId> ordered_targets(const AdditiveProblem& problem);

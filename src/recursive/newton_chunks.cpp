@@ -1,7 +1,5 @@
 #include "recursive/newton_chunks.hpp"
 
-#include <bit>
-
 #include "base/simd.hpp"
 
 namespace margrove::detail {
@@ -9,10 +7,6 @@ namespace {
 
 constexpr std::size_t kWidth = LabelKernel::kWidth;
 
-// Exponent and three bits of the mantissa, to the nearest.
-inline std::int32_t leading_bits(float x) {
-  return std::bit_cast<std::int32_t>(std::bit_cast<std::uint32_t>(x) + 0x80000U) >> 20;
-}
 }  // namespace
 
 MARGROVE_MULTIVERSION
@@ -47,27 +41,19 @@ void write_residual(const WideLanes* gradient, const float* z, BFloat16* into) {
     }
   }
 }
-std::int32_t byte_base(float largest) { return leading_bits(largest) - 255; }
-
 MARGROVE_MULTIVERSION
 void pack(std::span<const Lanes> rows, std::int32_t base, Float8* into) {
   const float* const from = rows.data()->at;
   const std::size_t count = rows.size() * kLanes;
 #pragma omp simd
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::int32_t code = leading_bits(from[k]) - base;
-    into[k].bits = static_cast<std::uint8_t>(code < 0 ? 0 : (code > 255 ? 255 : code));
-  }
+  for (std::size_t k = 0; k < count; ++k) into[k] = encode(from[k], base);
 }
 MARGROVE_MULTIVERSION
 void unpack(const Float8* from, std::int32_t base, std::span<Lanes> rows) {
   float* const into = rows.data()->at;
   const std::size_t count = rows.size() * kLanes;
 #pragma omp simd
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::int32_t code = from[k].bits;
-    into[k] = std::bit_cast<float>(code == 0 ? 0 : (code + base) << 20);
-  }
+  for (std::size_t k = 0; k < count; ++k) into[k] = decode(from[k], base);
 }
 
 MARGROVE_MULTIVERSION

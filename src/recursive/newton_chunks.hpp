@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "linear/lanes.hpp"
+#include "numerics/row_kernels.hpp"
 #include "recursive/label_kernel.hpp"
 
 namespace margrove::detail {
@@ -17,12 +17,6 @@ void write_chunk(const Lanes* from, BFloat16* into);
 // into = -gradient - z
 void write_residual(const WideLanes* gradient, const float* z, BFloat16* into);
 
-/// A number from 2^-32 times the largest up to the largest, in eight bits: three of its mantissa.
-struct Float8 {
-  std::uint8_t bits = 0;
-};
-/// What the code of the largest number is short of, given that number.
-std::int32_t byte_base(float largest);
 // Rows of lanes >= 0, kept in a quarter of the length: sixteen numbers per row.
 void pack(std::span<const Lanes> rows, std::int32_t base, Float8* into);
 void unpack(const Float8* from, std::int32_t base, std::span<Lanes> rows);

@@ -1,7 +1,5 @@
 #include "recursive/node_precision.hpp"
 
-#include <Eigen/OrderingMethods>
-#include <Eigen/SparseCore>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -16,7 +14,7 @@ namespace {
 
 // Weights below this share of the largest are taken for zero.
 constexpr double kNegligible = 1e-10;
-constexpr std::uint32_t kNone = SparseFactor::kNone;
+constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 /// A(n) of the kept nodes, by their numbers here.
 using Closed = std::vector<std::vector<std::uint32_t>>;
@@ -88,10 +86,10 @@ bool has_free_component(const SimilarityGraph& graph, std::span<const double> an
     return n;
   };
   for (const auto& edge : graph.edges) group[find(edge.a)] = find(edge.b);
-  std::vector<double> pull(graph.num_nodes, 0.0);
-  for (std::uint32_t n = 0; n < graph.num_nodes; ++n) pull[find(n)] += anchors[n];
+  std::vector<double> anchor(graph.num_nodes, 0.0);
+  for (std::uint32_t n = 0; n < graph.num_nodes; ++n) anchor[find(n)] += anchors[n];
   for (std::uint32_t n = 0; n < graph.num_nodes; ++n) {
-    if (group[n] == n && pull[n] == 0) return true;
+    if (group[n] == n && anchor[n] == 0) return true;
   }
   return false;
 }
@@ -129,7 +127,7 @@ NodePrecisionMatrix node_precision(const AdditiveProblem& problem) {
 
 NodePrecisionMatrix node_precision(const SimilarityProblem& problem) {
   const SimilarityGraph& graph = *problem.graph;
-  check_pull_graph(graph);
+  check_similarity_graph(graph);
   NodePrecisionMatrix made;
   std::vector<double> anchors = graph.anchors;
   anchors.resize(graph.num_nodes, 0.0);
@@ -150,7 +148,7 @@ NodePrecisionMatrix node_precision(const SimilarityProblem& problem) {
   return made;
 }
 
-void check_pull_graph(const SimilarityGraph& graph) {
+void check_similarity_graph(const SimilarityGraph& graph) {
   for (const auto& edge : graph.edges) {
     require(edge.a < graph.num_nodes && edge.b < graph.num_nodes && edge.a != edge.b,
             "label graph: edge ", edge.a, " - ", edge.b, " must join two nodes in [0, ",
@@ -161,102 +159,6 @@ void check_pull_graph(const SimilarityGraph& graph) {
   for (std::size_t n = 0; n < graph.anchors.size(); ++n) {
     require(graph.anchors[n] >= 0 && std::isfinite(graph.anchors[n]),
             "label graph: anchor of node ", n, " is ", graph.anchors[n], ", but must be >= 0");
-  }
-}
-
-// Elimination -------------------------------------------------------------------------------------
-
-namespace {
-
-std::vector<std::uint32_t> order_of_little_fill(std::size_t size,
-                                                std::span<const SymmetricEntry> entries) {
-  using Matrix = Eigen::SparseMatrix<double>;
-  std::vector<Eigen::Triplet<double>> triplets;
-  for (const SymmetricEntry& e : entries) {
-    triplets.emplace_back(static_cast<int>(e.row), static_cast<int>(e.column), 1.0);
-  }
-  Matrix pattern(static_cast<Eigen::Index>(size), static_cast<Eigen::Index>(size));
-  pattern.setFromTriplets(triplets.begin(), triplets.end());
-  Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, int> order;  // position -> row
-  Eigen::AMDOrdering<int>()(pattern, order);
-  std::vector<std::uint32_t> position(size);
-  for (std::size_t k = 0; k < size; ++k) {
-    const auto row = static_cast<std::size_t>(order.indices()[static_cast<Eigen::Index>(k)]);
-    position[row] = static_cast<std::uint32_t>(k);
-  }
-  return position;
-}
-
-/// Rows and columns of L; false where that is too much work.
-bool find_pattern(std::span<const SymmetricEntry> entries, double most_work, SparseFactor& made) {
-  const std::size_t size = made.position.size();
-  std::vector<std::vector<std::uint32_t>> columns(size);
-  for (const SymmetricEntry& e : entries) {
-    const std::uint32_t row = made.position[e.row];
-    const std::uint32_t column = made.position[e.column];
-    if (row > column) columns[column].push_back(row);
-  }
-  double work = 0;
-  made.begin.assign(1, 0);
-  for (auto& rows : columns) {
-    std::sort(rows.begin(), rows.end());
-    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-    work += static_cast<double>(rows.size() * rows.size());
-    if (work > most_work) return false;
-    // What is eliminated joins its neighbours: the first of them inherits the others.
-    if (!rows.empty()) {
-      columns[rows[0]].insert(columns[rows[0]].end(), rows.begin() + 1, rows.end());
-    }
-    made.rows.insert(made.rows.end(), rows.begin(), rows.end());
-    made.begin.push_back(made.rows.size());
-  }
-  return true;
-}
-
-std::size_t entry_at(const SparseFactor& factor, std::uint32_t row, std::uint32_t column) {
-  const auto first = factor.rows.begin() + static_cast<std::ptrdiff_t>(factor.begin[column]);
-  const auto last = factor.rows.begin() + static_cast<std::ptrdiff_t>(factor.begin[column + 1]);
-  return static_cast<std::size_t>(std::lower_bound(first, last, row) - factor.rows.begin());
-}
-
-}  // namespace
-
-std::optional<SparseFactor> factorise(std::size_t size, std::span<const SymmetricEntry> entries,
-                                      double most_work) {
-  SparseFactor made;
-  if (size > 0) made.position = order_of_little_fill(size, entries);
-  if (!find_pattern(entries, most_work, made)) return std::nullopt;
-  made.lower.assign(made.rows.size(), 0.0);
-  made.pivots.assign(size, 0.0);
-  for (const SymmetricEntry& e : entries) {
-    const std::uint32_t row = made.position[e.row];
-    const std::uint32_t column = made.position[e.column];
-    if (row == column) made.pivots[row] += e.value;
-    if (row > column) made.lower[entry_at(made, row, column)] += e.value;
-  }
-  for (std::size_t n = 0; n < size; ++n) {
-    if (!(made.pivots[n] > 0)) return std::nullopt;
-    for (std::size_t a = made.begin[n]; a < made.begin[n + 1]; ++a) {
-      const double scaled = made.lower[a] / made.pivots[n];
-      made.pivots[made.rows[a]] -= scaled * made.lower[a];
-      for (std::size_t b = made.begin[n]; b < a; ++b) {  // entries before a are scaled already
-        const std::size_t at = entry_at(made, made.rows[a], made.rows[b]);
-        made.updates.push_back(static_cast<std::uint32_t>(at));
-        made.lower[at] -= made.lower[a] * made.lower[b];
-      }
-      made.lower[a] = scaled;
-    }
-  }
-  return made;
-}
-
-void SparseFactor::solve(std::span<double> x) const {
-  for (std::size_t n = 0; n < size(); ++n) {
-    for (std::size_t a = begin[n]; a < begin[n + 1]; ++a) x[rows[a]] -= lower[a] * x[n];
-  }
-  for (std::size_t n = size(); n-- > 0;) {
-    x[n] /= pivots[n];
-    for (std::size_t a = begin[n]; a < begin[n + 1]; ++a) x[n] -= lower[a] * x[rows[a]];
   }
 }
 

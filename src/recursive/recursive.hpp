@@ -1,6 +1,6 @@
 #pragma once
-// Recursive regularisation (HR): one classifier per leaf, pulled towards those of its neighbours in
-// the label graph.
+// Recursive regularisation (HR): one classifier per leaf, regularised towards those of its
+// neighbours in the label graph.
 
 #include <cstdint>
 #include <span>
@@ -82,7 +82,7 @@ struct JointNewtonOptions {
   }
 };
 
-/// Pull between neighbours in an undirected graph of nodes (HR section 2.1):
+/// The Laplacian regulariser of an undirected graph of nodes (HR section 2.1):
 /// sum_edges weight/2 |w_a - w_b|^2 + sum_n anchor_n/2 |w_n|^2.
 struct SimilarityGraph {
   struct Edge {
@@ -94,8 +94,8 @@ struct SimilarityGraph {
   std::vector<Edge> edges;
   std::vector<double> anchors;  // one per node, >= 0; a node without edges and anchor gets 1
 
-  /// Every parent edge pulls and the roots are anchored to zero: on a tree this is the additive
-  /// problem with alpha = 1.
+  /// The edges to parents become edges, and the roots are anchored to zero: on a tree this is the
+  /// additive problem with alpha = 1.
   static SimilarityGraph of_hierarchy(const LabelGraph& graph);
 };
 
@@ -103,14 +103,14 @@ struct SimilarityProblem {
   CsrView X;                          // with its intercept column
   const LabelSets* labels = nullptr;  // node numbers, one set per row
   const SimilarityGraph* graph = nullptr;
-  std::span<const NodeId> targets;      // nodes with a classifier; the others follow neighbours
+  std::span<const NodeId> targets;      // nodes with a classifier; the others have no loss
   std::span<const double> row_weights;  // C_i = C * row_weights[i]; empty: all 1
 };
 
 /// One-vs-rest logistic regression of all targets at once by Newton's method, with a certified gap
-/// over all rows and targets. Returns v_m of an additive problem, w_n of a pull problem. Same bits
-/// for any executor size. Memory: 14 bytes for each target and used column, 1 for each target and
-/// row, and the result, dense.
+/// over all rows and targets. Returns v_m of an additive problem, w_n of a similarity problem. Same
+/// bits for any executor size. Memory: 14 bytes for each target and used column, 1 for each target
+/// and row, and the result, dense.
 ///
 /// Converged also when rounding ends the descent above the tolerance; the gap tells. Throws as
 /// train_joint_dual(), and InvalidInput unless suits_joint_newton().
@@ -120,8 +120,8 @@ RecursiveFit train_joint_newton(const SimilarityProblem& problem, const JointNew
                                 Executor& executor, RunControl& control);
 
 /// Whether the label graph can be eliminated node by node at little cost: trees always, DAGs and
-/// label graphs unless cycles abound. False too where a part of a label graph has no anchor, and
-/// where a target without weight has several ways up. O(that elimination).
+/// label graphs unless cycles abound. Also false where a part of a label graph has no anchor, or
+/// where a target without weight has several parents. O(that elimination).
 bool suits_joint_newton(const AdditiveProblem& problem);
 bool suits_joint_newton(const SimilarityProblem& problem);
 
@@ -155,7 +155,7 @@ struct AlternatingFit {
 /// Alternation between the classifiers, each solved with its neighbours held, and the nodes without
 /// loss, set in closed form (HR, algorithms 1 and 2). Returns v_m, as train_joint_dual(); the
 /// targets must be leaves with a weight of their own. Same bits for any executor size. Memory: two
-/// dense floats for each node and used column. Throws as train_joint_dual().
+/// floats per node and used column. Throws as train_joint_dual().
 AlternatingFit train_alternating(const AdditiveProblem& problem, const AlternatingOptions& options,
                                  Executor& executor, RunControl& control);
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "data/column_use.hpp"
-#include "linear/lanes.hpp"
 #include "linear/one_vs_rest.hpp"
+#include "numerics/row_kernels.hpp"
 #include "recursive/joint_dense.hpp"
 #include "recursive/joint_duals.hpp"
 #include "recursive/recursive.hpp"
@@ -39,7 +39,6 @@ MemoryEstimate joint_dense_memory(const AdditiveProblem& problem) {
   const auto nodes = static_cast<double>(problem.graph->num_nodes());
   const double blocks = std::ceil(static_cast<double>(problem.targets.size()) / detail::kLanes);
   MemoryEstimate memory;
-  memory.add("rows of the solver", rows_without_empty_columns(problem.X));
   memory.add("scores and derivatives", 4 * sizeof(Lanes) * rows * blocks);
   memory.add("Hessians", 8 * nodes * columns * (columns + 5));
   memory.add("model", compacted_model(problem.X, problem.graph->num_nodes()));

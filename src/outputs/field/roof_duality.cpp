@@ -1,17 +1,10 @@
 #include "outputs/field/roof_duality.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 namespace margrove {
-namespace {
-constexpr double kTiny = 1e-13;  // a capacity that counts as used up
-constexpr std::uint64_t bit(std::size_t node) { return std::uint64_t{1} << (node % 64); }
-}  // namespace
-
 // Labels whose gain has one sign whatever the others do are decided first, one after the other
 // (they are most of the labels of a large field), the flow does the rest.
 void RoofDual::solve(double constant, std::span<const double> u, std::span<const double> r) {
@@ -84,20 +77,14 @@ double RoofDual::peel(std::span<const double> r) {
 // c p the arcs source -> not p and p -> sink. The maximum flow from source to sink is what the
 // constant can still gain.
 void RoofDual::solve_core(std::span<const double> r) {
-  const std::size_t n = core_.size(), literals = 2 * n, nodes = literals + 2;
+  const std::size_t n = core_.size(), literals = 2 * n;
   const std::size_t source = literals, sink = literals + 1;
-  capacity_.assign(nodes * nodes, 0.0);
-  words_ = (nodes + 63) / 64;
-  open_arcs_.assign(nodes * words_, 0);
+  flow_.reset(literals + 2);
   std::vector<double> linear(n);  // coefficients of E
   for (std::size_t k = 0; k < n; ++k) linear[k] = -gain_[core_[k]];
-  const auto add_arc = [&](std::size_t from, std::size_t to, double c) {
-    capacity_[from * nodes + to] = c;
-    if (c > kTiny) open_arcs_[from * words_ + to / 64] |= bit(to);
-  };
   const auto add_pair = [&](std::size_t p, std::size_t q, double c) {  // once for each p, q
-    add_arc(p, q ^ 1, 0.5 * c);
-    add_arc(q, p ^ 1, 0.5 * c);
+    flow_.set_arc(p, q ^ 1, 0.5 * c);
+    flow_.set_arc(q, p ^ 1, 0.5 * c);
   };
   for (std::size_t k = 0; k < n; ++k) {
     for (std::size_t l = k + 1; l < n; ++l) {
@@ -117,89 +104,25 @@ void RoofDual::solve_core(std::span<const double> r) {
     const std::size_t p = linear[k] > 0.0 ? 2 * k + 1 : 2 * k;
     if (linear[k] < 0.0) bound_ -= linear[k];
     const double c = 0.5 * std::abs(linear[k]);
-    add_arc(source, p ^ 1, c);
-    add_arc(p, sink, c);
+    flow_.set_arc(source, p ^ 1, c);
+    flow_.set_arc(p, sink, c);
   }
-  double flow = 0.0;
-  while (build_levels(source, sink)) {
-    flow += push(source, sink, 0, std::numeric_limits<double>::infinity());
-  }
-  bound_ -= flow;
+  bound_ -= flow_.solve(source, sink);
   // The residual network, read backwards, made symmetric: an arc p -> not q and its mirror image
   // q -> not p may carry different flow; their average is a maximum flow too.
   const auto whole = [&](std::size_t p) { return 2 * core_[p / 2] + p % 2; };
   for (std::size_t p = 0; p < literals; ++p) {
-    unary_[whole(p)] = capacity_[p * nodes + sink] + capacity_[source * nodes + (p ^ 1)];
+    unary_[whole(p)] = flow_.capacity(p, sink) + flow_.capacity(source, p ^ 1);
     for (std::size_t q = 0; q < p / 2 * 2; ++q) {  // not p's own label
       pairs_[whole(p) * 2 * size_ + whole(q)] = pairs_[whole(q) * 2 * size_ + whole(p)] =
-          capacity_[p * nodes + (q ^ 1)] + capacity_[q * nodes + (p ^ 1)];
+          flow_.capacity(p, q ^ 1) + flow_.capacity(q, p ^ 1);
     }
   }
   // A literal reached from the source by residual arcs is true in every minimiser.
-  const auto is_reached = [&](std::size_t p) { return (reached_[p / 64] & bit(p)) != 0; };
   for (std::size_t k = 0; k < n; ++k) {
-    const bool one = is_reached(2 * k + 1), zero = is_reached(2 * k);
+    const bool one = flow_.is_reached(2 * k + 1), zero = flow_.is_reached(2 * k);
     if (one != zero) persistent_[core_[k]] = one ? 1 : 0;
   }
-}
-
-// Breadth first over the arcs with capacity left. levels_[d * words_ ...]: the nodes d arcs away.
-// Ends at the sink's level; if the sink is out of reach, reached_ is all that can be reached.
-bool RoofDual::build_levels(std::size_t source, std::size_t sink) {
-  reached_.assign(words_, 0);
-  reached_[source / 64] |= bit(source);
-  levels_ = reached_;
-  for (std::size_t begin = 0;; begin += words_) {
-    levels_.resize(begin + 2 * words_, 0);
-    bool any = false;
-    for (std::size_t j = 0; j < words_; ++j) {
-      for (std::uint64_t left = levels_[begin + j]; left != 0; left &= left - 1) {
-        const std::size_t node = 64 * j + static_cast<std::size_t>(std::countr_zero(left));
-        for (std::size_t k = 0; k < words_; ++k) {
-          levels_[begin + words_ + k] |= open_arcs_[node * words_ + k];
-        }
-      }
-    }
-    for (std::size_t k = 0; k < words_; ++k) {
-      std::uint64_t& next = levels_[begin + words_ + k];
-      next &= ~reached_[k];
-      reached_[k] |= next;
-      any = any || next != 0;
-    }
-    if (!any) return false;
-    if (reached_[sink / 64] & bit(sink)) {  // of its level it alone is of use
-      std::fill(levels_.end() - static_cast<std::ptrdiff_t>(words_), levels_.end(), 0);
-      levels_[begin + words_ + sink / 64] = bit(sink);
-      return true;
-    }
-  }
-}
-
-// As much flow as the levels let through from a node to the sink, at most `limit`. A node that
-// cannot pass on all of it leaves its level.
-double RoofDual::push(std::size_t node, std::size_t sink, std::size_t level, double limit) {
-  if (node == sink) return limit;
-  const std::size_t nodes = 2 * core_.size() + 2;
-  double passed = 0.0;
-  for (std::size_t j = 0; j < words_; ++j) {
-    while (true) {
-      const std::uint64_t next = open_arcs_[node * words_ + j] & levels_[(level + 1) * words_ + j];
-      if (next == 0) break;
-      const std::size_t to = 64 * j + static_cast<std::size_t>(std::countr_zero(next));
-      double& forward = capacity_[node * nodes + to];
-      const double pushed = push(to, sink, level + 1, std::min(limit - passed, forward));
-      forward -= pushed;
-      capacity_[to * nodes + node] += pushed;
-      if (!(forward > kTiny)) open_arcs_[node * words_ + j] &= ~bit(to);
-      if (capacity_[to * nodes + node] > kTiny) {
-        open_arcs_[to * words_ + node / 64] |= bit(node);
-      }
-      passed += pushed;
-      if (!(limit - passed > kTiny)) return passed;
-    }
-  }
-  levels_[level * words_ + node / 64] &= ~bit(node);
-  return passed;
 }
 
 namespace {

@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "numerics/dense_flow.hpp"
+
 namespace margrove {
 
 /// c - f(y) rewritten after the flow as penalties, all >= 0: f(y) = bound - sum of the penalties.
@@ -37,16 +39,10 @@ class RoofDual {
   std::vector<double> pairs_;  // literal x literal, symmetric
   std::vector<double> gain_, least_, most_;
   std::vector<std::size_t> core_;  // labels left to the flow
-  // Flow network: literal nodes, source, sink; arc capacities as a dense matrix, and a bit for each
-  // that is not used up.
-  std::vector<double> capacity_;
-  std::size_t words_ = 0;  // of 64 bits, for one bit a node
-  std::vector<std::uint64_t> open_arcs_, levels_, reached_;
+  detail::DenseMaxFlow flow_;      // nodes: the literals, source, sink
 
   double peel(std::span<const double> r);
   void solve_core(std::span<const double> r);
-  double push(std::size_t node, std::size_t sink, std::size_t level, double limit);
-  bool build_levels(std::size_t source, std::size_t sink);
 };
 
 /// What branch() is to find: all labellings above the threshold, or, where some is, one of the best

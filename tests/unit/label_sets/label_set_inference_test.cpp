@@ -461,6 +461,37 @@ TEST(LabelSetInference, no_rounding_makes_the_empty_set_an_answer) {
   }
 }
 
+// The best label set is worth less than the empty one. Then the bound may be so too, and it may lie
+// near the best label set while the empty set lies far above both.
+TEST(LabelSetInference, no_branch_makes_the_empty_set_an_answer) {
+  LabelSetInference::Workspace workspace;
+  std::vector<NodeId> nodes;
+  int num_branched = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    std::vector<LabelGraph> graphs;
+    std::vector<std::vector<double>> scores;
+    double largest = -std::numeric_limits<double>::infinity();
+    for (int k = 0; k < 3; ++k) {
+      graphs.push_back(shallow_dag(40 + std::uint32_t(random.below(40)), random));
+      scores.push_back(shallow_scores(graphs.back(), random));
+      const LabelSetInference inference(graphs.back());
+      const double best = inference.best(scores.back(), workspace, nodes, {}, 0).score;
+      const double wanted = -0.3 * (1 + 0.1 * random.uniform());
+      scores.back()[0] -= best - wanted;  // the root
+      largest = std::max(largest, wanted);
+    }
+    const auto all = side_by_side(graphs, scores);
+    const LabelSetInference inference(all.graph);
+    const auto found = inference.best(all.scores, workspace, nodes, {}, 1000);
+    EXPECT_NEAR(found.score, largest, 1e-7);
+    expect_label_set(all.graph, all.scores, nodes, found.score);
+    num_branched += found.num_branches > 1;
+  }
+  EXPECT_GT(num_branched, 10);
+}
+
 TEST(LabelSetInference, a_good_answer_is_attained_and_the_best_is_within_its_bound) {
   int num_open = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {

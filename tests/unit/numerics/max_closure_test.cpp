@@ -70,12 +70,12 @@ TEST(MaxClosure, no_nodes_and_no_positive_node) {
   MaxClosure closure;
   const std::vector<std::uint32_t> none{0};
   closure.set_graph(none, {});
-  EXPECT_EQ(closure.solve({}, {}, false), 0);
+  EXPECT_EQ(closure.solve({}, {}), 0);
   const std::vector<std::uint32_t> pointers{0, 0, 1}, parents{0};
   const std::vector<double> weight{-1, 0};
   const std::vector<char> active{1, 1};
   closure.set_graph(pointers, parents);
-  EXPECT_EQ(closure.solve(weight, active, true), 0);
+  EXPECT_EQ(closure.solve(weight, active), 0);
   EXPECT_FALSE(closure.selected(0) || closure.selected(1));
   EXPECT_EQ(closure.children(0).size(), 1U);
   EXPECT_EQ(closure.children(0)[0], 1U);
@@ -87,12 +87,10 @@ TEST(MaxClosure, random_graphs_agree_with_brute_force_on_the_smallest_best_set) 
     SCOPED_TRACE(seed);
     const Case c = random_case(seed, std::uint32_t(1 + seed % 11), seed % 2 == 0);
     const Best best = brute_force(c);
-    for (const bool keep_all : {false, true}) {
-      closure.set_graph(c.parents.pointers, c.parents.items);
-      ASSERT_NEAR(closure.solve(c.weight, c.active, keep_all), best.weight, kNear);
-      for (std::uint32_t k = 0; k < c.weight.size(); ++k) {
-        EXPECT_EQ(closure.selected(k), (best.smallest >> k & 1) != 0) << k;
-      }
+    closure.set_graph(c.parents.pointers, c.parents.items);
+    ASSERT_NEAR(closure.solve(c.weight, c.active), best.weight, kNear);
+    for (std::uint32_t k = 0; k < c.weight.size(); ++k) {
+      EXPECT_EQ(closure.selected(k), (best.smallest >> k & 1) != 0) << k;
     }
   }
 }
@@ -106,7 +104,7 @@ TEST(MaxClosure, what_push_and_pull_return_is_what_the_optimum_feels) {
     Random random(seed + 1000);
     double best = brute_force(c).weight;
     closure.set_graph(c.parents.pointers, c.parents.items);
-    closure.solve(c.weight, c.active, true);
+    closure.solve(c.weight, c.active);
     for (int change = 0; change < 6; ++change) {
       const auto k = static_cast<std::uint32_t>(random.below(c.weight.size()));
       if (!c.active[k]) continue;
@@ -142,7 +140,7 @@ TEST(MaxClosure, an_undone_journal_leaves_no_trace) {
     const Case c = random_case(seed, 10, false);
     for (MaxClosure* each : {&closure, &untouched}) {
       each->set_graph(c.parents.pointers, c.parents.items);
-      each->solve(c.weight, c.active, true);
+      each->solve(c.weight, c.active);
     }
     closure.start_journal();
     for (std::uint32_t k = 0; k < 10; ++k) {
@@ -166,7 +164,7 @@ TEST(MaxClosure, the_demand_above_a_node_bounds_sets_that_contain_it) {
     SCOPED_TRACE(seed);
     const Case c = random_case(seed, 9, false);
     closure.set_graph(c.parents.pointers, c.parents.items);
-    const double best = closure.solve(c.weight, c.active, true);
+    const double best = closure.solve(c.weight, c.active);
     for (std::uint32_t k = 0; k < 9; ++k) {
       if (!c.active[k]) continue;
       double with = -1e300;

@@ -1,6 +1,6 @@
 #pragma once
 // Sixteen labels at once: for every feature or row the values of sixteen labels ("lanes") fill one
-// cache line, so that a sparse row is scored for all of them at the price of one.
+// cache line, so that scoring a sparse row for all of them takes little longer than for one.
 
 #include <cstddef>
 #include <cstdint>
@@ -56,9 +56,6 @@ LaneSums step_along(const Lanes& lengths, BatchedNewtonSystem& system);
 // p = diagonal^-1 r + factor p; returns p'p
 LaneSums update_direction(const Lanes& factors, BatchedNewtonSystem& system);
 
-// r = -mask g, s = 0, p = 0
-void reset_system(std::span<const WideLanes> gradient, const Lanes& mask,
-                  BatchedNewtonSystem& system);
 // gradient += W; returns |gradient|^2
 LaneSums add_weights(std::span<const Lanes> W, std::span<WideLanes> gradient);
 // result = W + length s; returns |result|^2

@@ -1,4 +1,4 @@
-#include "linear/lanes.hpp"
+#include "numerics/row_kernels.hpp"
 
 #include <bit>
 
@@ -226,23 +226,6 @@ LaneSums update_direction(const Lanes& factors, BatchedNewtonSystem& system) {
     for (std::size_t l = 0; l < kLanes; ++l) sums.at[l] += part[l];
   }
   return sums;
-}
-
-MARGROVE_MULTIVERSION
-void reset_system(std::span<const WideLanes> gradient, const Lanes& mask,
-                  BatchedNewtonSystem& system) {
-  const WideLanes* const g = gradient.data();
-  Lanes* const residual = system.residual.data();
-  Lanes* const solution = system.solution.data();
-  Lanes* const direction = system.direction.data();
-  for (std::size_t j = 0; j < gradient.size(); ++j) {
-#pragma omp simd
-    for (std::size_t l = 0; l < kLanes; ++l) {
-      residual[j].at[l] = -mask.at[l] * static_cast<float>(g[j].at[l]);
-      solution[j].at[l] = 0.0F;
-      direction[j].at[l] = 0.0F;
-    }
-  }
 }
 
 MARGROVE_MULTIVERSION

@@ -1,0 +1,216 @@
+#include "numerics/row_kernels.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/random.hpp"
+
+namespace margrove::detail {
+namespace {
+
+CsrMatrix random_rows(std::size_t num_rows, FeatureId num_columns, double density, Random& random) {
+  CsrMatrix X(num_columns);
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    std::vector<FeatureId> columns;
+    std::vector<float> values;
+    for (FeatureId j = 0; j < num_columns; ++j) {
+      if (random.uniform() >= density) continue;
+      columns.push_back(j);
+      values.push_back(static_cast<float>(random.normal()));
+    }
+    X.append_row(columns, values);
+  }
+  return X;
+}
+
+std::vector<Lanes> random_lanes(std::size_t size, Random& random) {
+  std::vector<Lanes> lanes(size);
+  for (Lanes& lane : lanes) {
+    for (float& x : lane.at) x = static_cast<float>(random.normal());
+  }
+  return lanes;
+}
+
+// Sizes around the blocks of 64 rows in which the kernels add up.
+constexpr std::size_t kSizes[] = {0, 1, 63, 64, 65, 200};
+
+TEST(RowKernels, scores_are_products_with_the_weights) {
+  Random random(1);
+  for (const std::size_t num_rows : kSizes) {
+    const CsrMatrix X = random_rows(num_rows, 30, 0.3, random);
+    const auto W = random_lanes(30, random), start = random_lanes(num_rows, random);
+    std::vector<Lanes> scores(num_rows), from_start(num_rows);
+    score_rows(X, W, {}, scores);
+    score_rows(X, W, start, from_start);
+    for (std::size_t i = 0; i < num_rows; ++i) {
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        double sum = 0;
+        const SparseRow x = X.row(i);
+        for (std::size_t k = 0; k < x.size(); ++k) sum += x.values[k] * W[x.columns[k]].at[l];
+        EXPECT_NEAR(scores[i].at[l], sum, 1e-5);
+        EXPECT_NEAR(from_start[i].at[l], sum + start[i].at[l], 1e-5);
+      }
+    }
+  }
+}
+
+TEST(RowKernels, losses_are_those_of_rows_of_sign_minus_one) {
+  Random random(2);
+  for (const std::size_t num_rows : kSizes) {
+    auto scores = random_lanes(num_rows, random);
+    for (std::size_t i = 0; i < num_rows; i += 3) scores[i].at[i % kLanes] *= 40;
+    std::vector<float> costs;
+    for (std::size_t i = 0; i < num_rows; ++i) costs.push_back(float(random.uniform()));
+    std::vector<Lanes> slopes(num_rows), curvatures(num_rows);
+    for (const bool logistic : {true, false}) {
+      const LaneSums losses = logistic ? linearise_logistic(scores, costs, slopes, curvatures)
+                                       : linearise_squared_hinge(scores, costs, slopes, curvatures);
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        double sum = 0;
+        for (std::size_t i = 0; i < num_rows; ++i) {
+          const double f = scores[i].at[l], C = costs[i], v = std::max(0.0, 1 + f);
+          const double p = 1 / (1 + std::exp(-f));
+          sum += C * (logistic ? std::log1p(std::exp(-std::abs(f))) + std::max(f, 0.0) : v * v);
+          EXPECT_NEAR(slopes[i].at[l], C * (logistic ? p : 2 * v), 1e-4);
+          EXPECT_NEAR(curvatures[i].at[l], C * (logistic ? p * (1 - p) : (v > 0 ? 2 : 0)), 1e-5);
+        }
+        EXPECT_NEAR(losses.at[l], sum, 1e-4 * (1 + sum));
+      }
+    }
+  }
+}
+
+TEST(RowKernels, gradients_and_products_are_those_of_dense_matrices) {
+  Random random(3);
+  for (const std::size_t num_rows : kSizes) {
+    constexpr std::size_t d = 20;
+    const CsrMatrix X = random_rows(num_rows, d, 0.4, random);
+    const auto slopes = random_lanes(num_rows, random);
+    auto D = random_lanes(num_rows, random);
+    for (Lanes& lane : D) {
+      for (float& x : lane.at) x = std::abs(x);
+    }
+    std::vector<WideLanes> gradient(d, WideLanes{});
+    BatchedNewtonSystem system;
+    system.diagonal.assign(d, Lanes{});
+    add_gradient(X, slopes, D, gradient, system.diagonal);
+    system.direction = random_lanes(d, random);
+    system.product.assign(d, Lanes{});
+    const LaneSums curved = multiply_curvature(X, D, system);
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      std::vector<double> g(d, 0.0), diagonal(d, 0.0), product(d, 0.0);
+      double sum = 0;
+      for (std::size_t i = 0; i < num_rows; ++i) {
+        const SparseRow x = X.row(i);
+        double t = 0;
+        for (std::size_t k = 0; k < x.size(); ++k) {
+          t += x.values[k] * system.direction[x.columns[k]].at[l];
+        }
+        sum += D[i].at[l] * t * t;
+        for (std::size_t k = 0; k < x.size(); ++k) {
+          g[x.columns[k]] += x.values[k] * slopes[i].at[l];
+          diagonal[x.columns[k]] += x.values[k] * x.values[k] * D[i].at[l];
+          product[x.columns[k]] += x.values[k] * D[i].at[l] * t;
+        }
+      }
+      EXPECT_NEAR(curved.at[l], sum, 1e-4 * (1 + sum));
+      for (std::size_t j = 0; j < d; ++j) {
+        EXPECT_NEAR(gradient[j].at[l], g[j], 1e-4);
+        EXPECT_NEAR(system.diagonal[j].at[l], diagonal[j], 1e-3);
+        EXPECT_NEAR(system.product[j].at[l], product[j], 1e-3);
+      }
+    }
+  }
+}
+
+// (I + X' D X) s = -g for all lanes by the kernels, as newton_block.cpp puts them together.
+TEST(RowKernels, conjugate_gradients_of_the_kernels_solve_the_systems) {
+  Random random(4);
+  constexpr std::size_t d = 12;
+  const CsrMatrix X = random_rows(70, d, 0.5, random);
+  std::vector<Lanes> D(70);
+  for (Lanes& lane : D) {
+    for (float& x : lane.at) x = float(random.uniform());
+  }
+  std::vector<WideLanes> gradient(d);
+  for (WideLanes& g : gradient) {
+    for (double& x : g.at) x = random.normal();
+  }
+  BatchedNewtonSystem system;
+  for (auto* part : {&system.direction, &system.product, &system.residual, &system.solution}) {
+    part->assign(d, Lanes{});
+  }
+  Lanes ones;
+  std::fill_n(ones.at, kLanes, 1.0F);
+  system.diagonal.assign(d, ones);
+  for (std::size_t j = 0; j < d; ++j) {
+    system.solution[j] = system.direction[j] = Lanes{};
+    for (std::size_t l = 0; l < kLanes; ++l) system.residual[j].at[l] = -float(gradient[j].at[l]);
+  }
+  LaneSums squared_direction = update_direction(Lanes{}, system);
+  LaneSums rz = step_along(Lanes{}, system);
+  for (std::size_t step = 0; step < 2 * d; ++step) {
+    const LaneSums curved = multiply_curvature(X, D, system);
+    Lanes lengths{}, factors{};
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      if (rz.at[l] < 1e-10) continue;
+      lengths.at[l] = float(rz.at[l] / (squared_direction.at[l] + curved.at[l]));
+    }
+    const LaneSums next = step_along(lengths, system);
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      if (lengths.at[l] != 0) factors.at[l] = float(next.at[l] / rz.at[l]);
+    }
+    rz = next;
+    squared_direction = update_direction(factors, system);
+  }
+  system.direction = system.solution;
+  std::fill(system.product.begin(), system.product.end(), Lanes{});
+  multiply_curvature(X, D, system);
+  for (std::size_t j = 0; j < d; ++j) {
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      EXPECT_NEAR(system.solution[j].at[l] + system.product[j].at[l], -gradient[j].at[l], 1e-3);
+    }
+  }
+}
+
+TEST(RowKernels, rows_above_a_threshold_are_found_in_order) {
+  Random random(5);
+  const auto scores = random_lanes(130, random);
+  Lanes thresholds;
+  std::fill_n(thresholds.at, kLanes, 1e9F);
+  thresholds.at[3] = 1.0F;
+  thresholds.at[15] = 1.5F;
+  std::vector<std::uint32_t> rows, expected;
+  for (std::uint32_t i = 0; i < scores.size(); ++i) {
+    if (scores[i].at[3] > 1.0F || scores[i].at[15] > 1.5F) expected.push_back(i);
+  }
+  rows_above(scores, thresholds, rows);
+  EXPECT_THAT(rows, ::testing::ElementsAreArray(expected));
+  rows_above({}, thresholds, rows);
+  EXPECT_TRUE(rows.empty());
+}
+
+TEST(RowKernels, outer_products_fill_the_lower_triangle) {
+  Random random(6);
+  constexpr std::size_t d = 7;
+  std::vector<float> X(9 * d);
+  for (float& x : X) x = static_cast<float>(random.normal());
+  const std::vector<std::uint32_t> rows{0, 2, 3, 5, 8};
+  const std::vector<float> weights{0.5F, 1, 2, 0.25F, 3};
+  std::vector<float> H(d * d, 0.0F);
+  add_outer_products(X, d, rows, weights, H);
+  for (std::size_t i = 0; i < d; ++i) {
+    for (std::size_t j = 0; j < d; ++j) {
+      double sum = 0;
+      for (std::size_t k = 0; k < rows.size(); ++k) {
+        sum += double{weights[k]} * X[rows[k] * d + i] * X[rows[k] * d + j];
+      }
+      EXPECT_NEAR(H[i * d + j], j <= i ? sum : 0.0, 1e-4);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace margrove::detail
