@@ -126,7 +126,7 @@ struct KernelPlan {
 TrainResult result_of(const KernelPlan& plan, const std::vector<GramMatrix>& grams,
                       const MklFit& fit) {
   KernelPredictor::Parts parts;
-  parts.machine = make_kernel_machine(grams, plan.kernels_of_path, fit, plan.data.X);
+  parts.classifiers = make_kernel_classifiers(grams, plan.kernels_of_path, fit, plan.data.X);
   parts.network = plan.network;
   parts.beta = fit.weights;
   parts.label_of_class = plan.classes.label_of_class;
@@ -135,7 +135,7 @@ TrainResult result_of(const KernelPlan& plan, const std::vector<GramMatrix>& gra
   return {std::make_unique<KernelPredictor>(std::move(parts)), report_of(fit), nullptr};
 }
 
-/// `fit`: the weights and machines of the Gram matrices, MklFit(const KernelPlan&, matrices,
+/// `fit`: the weights and classifiers of the Gram matrices, MklFit(const KernelPlan&, matrices,
 /// executor, control).
 template <class Fit>
 Plan planned_fit(KernelPlan plan, int num_threads, Fit fit) {
