@@ -33,7 +33,7 @@ class Compare final : public Command {
   }
 
   int run() override {
-    const RawRows truth = read_rows(truth_path_, text_);
+    const RawRows truth = read_rows(truth_path_, text_ ? RowKind::documents : RowKind::numbers);
     LabelCodec codec = truth.codec;
     const LabelSets first = read(first_path_, truth.num_rows(), codec);
     const LabelSets second = read(second_path_, truth.num_rows(), codec);

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "data/hierarchy_edges.hpp"
-#include "data/input_file.hpp"
 #include "data/text_scan.hpp"
 
 namespace margrove {
@@ -17,16 +16,9 @@ class Parser {
   explicit Parser(std::string name) { hierarchy_.source = std::move(name); }
 
   void parse_line(const Line& line) {
-    const detail::LineFields fields = detail::split_fields(line);
-    if (fields.count == 0) return;
-    const auto [parent, child, extra] = fields.at;
-    if (fields.count == 1) {
-      line.fail(line.end(), "the line has one field, but must be 'parent child'");
-    }
-    if (fields.count > 2) {
-      line.fail(extra.data(), "the line has a third field ", detail::quoted(extra),
-                ", but must be 'parent child'");
-    }
+    const auto fields = detail::two_fields(line, "parent child");
+    if (!fields) return;
+    const auto [parent, child] = *fields;
     line.require_label(parent);
     line.require_label(child);
     if (parent == child) {
@@ -58,11 +50,7 @@ class Parser {
 
 Hierarchy read(LineBlocks blocks) {
   Parser parser(blocks.name());
-  std::int64_t line_number = 0;
-  while (blocks.next()) {
-    detail::for_each_line(blocks.name(), blocks.text(), line_number,
-                          [&](const Line& line) { parser.parse_line(line); });
-  }
+  detail::for_each_line(blocks, [&](const Line& line) { parser.parse_line(line); });
   return parser.finish();
 }
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "data/float_parser.hpp"
-#include "data/input_file.hpp"
 #include "data/text_scan.hpp"
 
 namespace margrove {
@@ -65,30 +64,15 @@ class Parser {
   std::vector<float> values_;
 };
 
-Dataset read(LineBlocks blocks, const LabelCodec* codec, RunControl* control) {
-  Parser parser(codec);
-  std::int64_t line_number = 0;
-  while (blocks.next()) {
-    detail::for_each_line(blocks.name(), blocks.text(), line_number,
-                          [&](const Line& line) { parser.parse_line(line); });
-    Progress progress{.stage = "reading", .unit = "rows"};
-    progress.done = static_cast<std::int64_t>(parser.num_rows());
-    if (control != nullptr && !control->proceed(progress)) return parser.finish();
-  }
-  require(parser.num_rows() > 0, blocks.name(),
-          ": the file has no rows, but must have at least one");
-  return parser.finish();
-}
-
 }  // namespace
 
 Dataset read_table(const std::string& path, const LabelCodec* codec, RunControl* control) {
-  return read(LineBlocks(open_file(path), path), codec, control);
+  return detail::parse_rows(LineBlocks(open_file(path), path), Parser(codec), control);
 }
 
 Dataset parse_table(std::string_view bytes, const std::string& name, const LabelCodec* codec,
                     RunControl* control) {
-  return read(LineBlocks(open_memory(bytes, name), name), codec, control);
+  return detail::parse_rows(LineBlocks(open_memory(bytes, name), name), Parser(codec), control);
 }
 
 }  // namespace margrove
