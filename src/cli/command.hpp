@@ -43,8 +43,24 @@ struct Verb {
   std::function<std::unique_ptr<Command>(CLI::App& app, const std::vector<std::string>& arguments)>
       declare;
 };
+/// The verb of a command whose constructor declares its arguments.
+template <class C>
+Verb make_verb(std::string name, std::string summary) {
+  return {std::move(name), std::move(summary),
+          [](CLI::App& app, const std::vector<std::string>& arguments) -> std::unique_ptr<Command> {
+            if constexpr (std::is_constructible_v<C, CLI::App&, const std::vector<std::string>&>) {
+              return std::make_unique<C>(app, arguments);
+            } else {
+              return std::make_unique<C>(app);
+            }
+          }};
+}
+
 /// In the order of --help.
 const std::vector<Verb>& verbs();
+
+/// "--min-confidence" of min_confidence.
+std::string option_name(const std::string& name);
 
 /// The command-line options of a table, and the values that were given.
 class GivenOptions {

@@ -78,10 +78,8 @@ class Compare final : public Command {
 }  // namespace
 
 Verb compare_verb() {
-  return {"compare", "is one prediction better than another? sign test and Wilcoxon test",
-          [](CLI::App& app, const std::vector<std::string>&) -> std::unique_ptr<Command> {
-            return std::make_unique<Compare>(app);
-          }};
+  return make_verb<Compare>("compare",
+                            "is one prediction better than another? sign test and Wilcoxon test");
 }
 
 }  // namespace margrove::cli

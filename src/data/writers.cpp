@@ -1,22 +1,14 @@
 #include "margrove/writers.hpp"
 
-#include <array>
-#include <charconv>
 #include <cmath>
 
 #include "base/atomic_file.hpp"
+#include "base/number_text.hpp"
 #include "data/prediction_lines.hpp"
 #include "data/text_scan.hpp"
 
 namespace margrove {
 namespace {
-template <class Number>
-void append_number(std::string& text, Number number) {
-  std::array<char, 32> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-  text.append(digits.data(), end);
-}
-
 /// Writes a file of `num_lines` lines; append(line, i) appends the text of line i.
 template <class Append>
 void write_lines(const std::string& path, std::size_t num_lines, const Append& append) {

@@ -58,7 +58,7 @@ class SharedNormStep {
                         const SharedNormOptions& options = {}, RunControl* control = nullptr) const;
 
   /// max sum_n alpha_n G_n, with G_n = ||g_n||^2 >= 0 from dual variables: the term of the joint
-  /// dual that no weight step sees. O(nodes) on trees; a linear programme (CLP) on DAGs.
+  /// dual that the weight step does not have. O(nodes) on trees; a linear programme (CLP) on DAGs.
   WeightBound largest_weighted_sum(std::span<const double> squared_norms) const;
 
  private:

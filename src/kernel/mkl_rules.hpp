@@ -1,5 +1,5 @@
 #pragma once
-// How kernel weights enter the objective: what mkl.cpp needs to know of a method.
+// How kernel weights enter the objective: the part of mkl.cpp that depends on the method.
 
 #include <span>
 #include <vector>
@@ -24,8 +24,8 @@ class WeightRule {
                                        std::span<const double> q) const = 0;
   /// Called after the logarithms were moved freely.
   virtual void restore(std::vector<double>& logs) const = 0;
-  /// Zeroes the variables all of whose paths weigh less than `threshold`, where an optimum may have
-  /// zeros (p <= 1). False if there are none.
+  /// Zeroes the variables all of whose paths have weights below `threshold`, where an optimum may
+  /// have zeros (p <= 1). False if there are none.
   virtual bool drop(std::vector<double>& logs, std::span<const double> path_weights,
                     double threshold) const = 0;
 

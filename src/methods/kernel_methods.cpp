@@ -222,7 +222,7 @@ Plan plan_average(const AverageMklOptions& options, const TrainingSet& data, Exe
 
 Method spn_mkl() {
   return make_method<SpnMklOptions>(
-      "kernel weights of a sum-product network, learned with the machines", plan_spn);
+      "kernel weights of a sum-product network, learned with the SVMs", plan_spn);
 }
 Method lp_mkl() {
   return make_method<LpMklOptions>("multiple kernel learning with an l_p norm", plan_lp);
@@ -232,7 +232,7 @@ Method simple_mkl() {
                                        plan_simple);
 }
 Method average_mkl() {
-  return make_method<AverageMklOptions>("machines of the average of all kernels", plan_average);
+  return make_method<AverageMklOptions>("SVMs with the average of all kernels", plan_average);
 }
 
 }  // namespace margrove

@@ -3,7 +3,6 @@
 // one line in src/methods/registry.cpp that says how it is loaded.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -76,18 +75,32 @@ class RowPredictor : public Predictor {
   std::size_t rows_per_block() const;
 };
 
-/// The sets that `predict` appends for the rows [begin, end) of each block of `grain` rows, one a
-/// row in their order. Blocks run on the executor's threads.
-using AppendSet = std::function<void(std::span<const LabelId> set)>;
-LabelSets collect_sets(
-    std::size_t num_rows, std::size_t grain, Executor& executor,
-    const std::function<void(std::size_t begin, std::size_t end, const AppendSet&)>& predict);
+/// The sets that predict(i, scratch, set) writes for each row. Blocks of `grain` rows run on the
+/// executor's threads, each with a scratch of its own from make_scratch().
+template <class MakeScratch, class Predict>
+LabelSets collect_sets(std::size_t num_rows, std::size_t grain, Executor& executor,
+                       const MakeScratch& make_scratch, const Predict& predict) {
+  std::vector<LabelSets> blocks((num_rows + grain - 1) / grain);
+  executor.for_ranges(num_rows, grain, [&](std::size_t begin, std::size_t end, int) {
+    auto scratch = make_scratch();
+    std::vector<LabelId> set;
+    for (std::size_t i = begin; i < end; ++i) {
+      predict(i, scratch, set);
+      blocks[begin / grain].append(set);
+    }
+  });
+  LabelSets all;
+  for (const LabelSets& block : blocks) {
+    for (std::size_t i = 0; i < block.num_rows(); ++i) all.append(block[i]);
+  }
+  return all;
+}
 
 /// A model whose examples are not rows (sentences, ...): it reads its own files.
 class FilePredictor : public Predictor {
  public:
   const FilePredictor* files() const final { return this; }
-  /// The predictions of the examples in `path`, one text a line or whatever the format asks for.
+  /// The predictions of the examples in `path`, as text in the file's own format.
   virtual std::string predict_file(const std::string& path, Executor& executor,
                                    RunControl& control) const = 0;
   /// Metrics against the labels in `path`.
