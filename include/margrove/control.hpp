@@ -23,7 +23,7 @@ inline constexpr auto kEnumNames<Stop> = std::array{
     EnumName{Stop::time_limit, "time_limit"}, EnumName{Stop::interrupted, "interrupted"}};
 std::string_view to_string(Stop stop);
 
-/// A report from inside long work. NaN stands for "not known".
+/// A report of long work while it runs. NaN stands for "not known".
 struct Progress {
   std::string_view stage;  // "flat-svm", "reading", ...
   std::int64_t done = 0;   // labels, passes, rows: what `unit` says

@@ -145,7 +145,7 @@ class ProgressPrinter {
 };
 
 /// The control of one command: shows progress, and ends work at the first Ctrl-C; the second ends
-/// the program. One at a time.
+/// the program. There is one at a time.
 class CommandControl {
  public:
   /// time_limit_seconds 0: none.
@@ -162,9 +162,9 @@ class CommandControl {
   RunControl control_;
 };
 
-/// Writes to stderr. That it cannot be written is no reason to lose a result.
+/// Writes to stderr. Faults are ignored, so that no result is lost to them.
 void print_error(std::string_view text) noexcept;
-/// A line on stderr that is part of no result: "margrove: warning: ...".
+/// Writes "margrove: warning: ..." to stderr.
 void warn(const std::string& message);
 /// main() turns it into kInterrupted.
 struct InterruptedByUser {};

@@ -18,7 +18,7 @@
 namespace margrove::cli {
 namespace {
 
-constexpr std::size_t kRowsAtOnce = 8192;  // between two looks at Ctrl-C
+constexpr std::size_t kRowsAtOnce = 8192;  // between two checks for Ctrl-C
 
 /// The labels and all above them, each once, parents before children.
 std::vector<LabelId> with_ancestors(const LabelGraph& hierarchy, std::span<const LabelId> labels) {

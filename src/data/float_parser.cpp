@@ -23,7 +23,8 @@ bool lies_between_floats(double x) {
   return (std::bit_cast<std::uint64_t>(x) & kDropped) == 1ULL << 28U;
 }
 
-/// The decimal exponent of the first significant digit, which tells overflow from underflow.
+/// The decimal exponent of the first significant digit, which distinguishes overflow from
+/// underflow.
 bool is_at_least_one(std::string_view unsigned_number) {
   long long exponent = 0;
   const std::size_t e = unsigned_number.find_first_of("eE");

@@ -59,17 +59,12 @@ Hierarchy read(LineBlocks blocks) {
 constexpr std::size_t kNone = ~std::size_t{0};
 std::vector<std::size_t> unresolved_parents(const Hierarchy& h) {
   const std::size_t n = h.codec.size();
-  std::vector<std::size_t> pointers(n + 1, 0);
+  std::vector<std::vector<LabelId>> children(n);
   std::vector<std::size_t> num_parents(n, 0);
-  for (const auto& edge : h.edges) {
-    ++pointers[edge.parent + 1];
-    ++num_parents[edge.child];
+  for (const auto& [parent, child] : h.edges) {
+    children[parent].push_back(child);
+    ++num_parents[child];
   }
-  for (std::size_t i = 0; i < n; ++i) pointers[i + 1] += pointers[i];
-  std::vector<LabelId> children(h.edges.size());
-  std::vector<std::size_t> next(pointers.begin(), pointers.end() - 1);
-  for (const auto& edge : h.edges) children[next[edge.parent]++] = edge.child;
-
   std::vector<LabelId> ready;
   for (LabelId node = 0; node < n; ++node) {
     if (num_parents[node] == 0) ready.push_back(node);
@@ -77,8 +72,8 @@ std::vector<std::size_t> unresolved_parents(const Hierarchy& h) {
   while (!ready.empty()) {
     const LabelId node = ready.back();
     ready.pop_back();
-    for (std::size_t k = pointers[node]; k < pointers[node + 1]; ++k) {
-      if (--num_parents[children[k]] == 0) ready.push_back(children[k]);
+    for (const LabelId child : children[node]) {
+      if (--num_parents[child] == 0) ready.push_back(child);
     }
   }
   std::vector<std::size_t> parent_edge(n, kNone);

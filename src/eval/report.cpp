@@ -46,8 +46,8 @@ std::vector<NodeId> closed(const LabelGraph& graph, std::span<const LabelId> lab
   return all;
 }
 
-/// Counts of each node, and of each ordered pair of siblings (true, predicted) taken for each
-/// other: both parents' common child is right, one child is missed and the other given wrongly.
+/// Counts of each node, and of each ordered pair (true, predicted) of siblings of which the first
+/// is missed and the second wrongly predicted, while a parent of both is right.
 struct Counts {
   std::vector<std::int64_t> support, predicted, both;
   std::map<std::pair<NodeId, NodeId>, std::int64_t> confused;

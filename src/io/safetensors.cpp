@@ -139,7 +139,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   std::set<std::string> names_, keys_;
 };
 
-/// Checks what the header says of one tensor, and that it fits the size of the data.
+/// Checks the description of one tensor against the size of the data.
 Tensor checked_tensor(const HeaderEntry& entry, std::span<const std::byte> data,
                       const TensorMap& out) {
   out.check(entry.dtype && entry.shape && entry.data_offsets && entry.data_offsets->size() == 2,

@@ -38,7 +38,7 @@ std::vector<ColumnRange> parse_columns(const std::string& text, const std::strin
   return ranges;
 }
 
-/// Turns one JSON text into calls of the builder.
+/// Makes a network from one JSON text.
 class Reader {
  public:
   Reader(std::string source, std::uint32_t num_columns)

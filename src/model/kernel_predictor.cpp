@@ -273,9 +273,6 @@ Explanation KernelPredictor::explain(const SparseRow& x, LabelId label,
   const double sign = is_single && c == 0 ? -1 : 1;
   const std::size_t which = is_single ? 0 : c;
 
-  const auto by_size = [](const auto& a, const auto& b) {
-    return std::abs(a.score) > std::abs(b.score);
-  };
   const std::vector<std::int64_t> pointers{0, static_cast<std::int64_t>(x.size())};
   const auto scores =
       classifiers.path_scores({num_features(), pointers, x.columns, x.values}, which);
@@ -293,12 +290,11 @@ Explanation KernelPredictor::explain(const SparseRow& x, LabelId label,
   Explanation explanation;
   explanation.label = label;
   for (auto& [name, source] : sources) {
-    std::stable_sort(source.strongest.begin(), source.strongest.end(), by_size);
-    if (source.strongest.size() > num_strongest) source.strongest.resize(num_strongest);
+    keep_strongest(source.strongest, num_strongest);
     explanation.score += source.score;
     explanation.sources.push_back(std::move(source));
   }
-  std::stable_sort(explanation.sources.begin(), explanation.sources.end(), by_size);
+  keep_strongest(explanation.sources, explanation.sources.size());
   const double bias = sign * classifiers.biases[which];
   explanation.sources.push_back({"(intercept)", bias, {}});
   explanation.score += bias;

@@ -155,10 +155,7 @@ Explanation LinearPredictor::explain(const SparseRow& x, LabelId label,
       add(x.columns[k], x.values[k]);
     }
     if (parts_.bias > 0) add(num_features(), static_cast<float>(parts_.bias));
-    std::stable_sort(
-        node.strongest.begin(), node.strongest.end(),
-        [](const auto& a, const auto& b) { return std::abs(a.score) > std::abs(b.score); });
-    if (node.strongest.size() > num_strongest) node.strongest.resize(num_strongest);
+    keep_strongest(node.strongest, num_strongest);
     explanation.score += node.score;
     explanation.nodes.push_back(std::move(node));
   }

@@ -2,6 +2,8 @@
 // What a trained model does, whatever kind it is of. A kind is added by deriving a class, and by
 // one line in src/methods/registry.cpp that says how it is loaded.
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -74,6 +76,15 @@ class RowPredictor : public Predictor {
   /// Rows to score at once, so that a worker's scratch stays in the cache; at least 1.
   std::size_t rows_per_block() const;
 };
+
+/// The parts of a score by size, the strongest first, and no more than `count` of them.
+template <class Part>
+void keep_strongest(std::vector<Part>& parts, std::size_t count) {
+  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+    return std::abs(a.score) > std::abs(b.score);
+  });
+  if (parts.size() > count) parts.resize(count);
+}
 
 /// The sets that predict(i, scratch, set) writes for each row. Blocks of `grain` rows run on the
 /// executor's threads, each with a scratch of its own from make_scratch().
