@@ -13,20 +13,20 @@ using detail::Line;
 
 class Parser {
  public:
-  explicit Parser(const LabelCodec* codec) {
-    if (codec != nullptr) data_.codec = *codec;
+  explicit Parser(const ReadOptions& options) : options_(options) {
+    if (options.codec != nullptr) data_.codec = *options.codec;
   }
 
   void parse_line(const Line& line) {
     if (line.text.empty()) return;
     const std::size_t tab = std::min(line.text.find('\t'), line.text.size());
-    const std::string_view label = line.text.substr(0, tab);
-    line.require_label(label);
+    const std::string_view name = line.text.substr(0, tab);
+    const LabelId label = detail::label_id(line, name, data_.codec, options_.known_labels_only);
     columns_.clear();
     values_.clear();
     parse_cells(line, line.text.substr(tab));
     data_.X.append_row(columns_, values_);
-    data_.labels.append(std::array{data_.codec.add(label)});
+    data_.labels.append(std::array{label});
   }
   std::size_t num_rows() const { return data_.labels.num_rows(); }
   Dataset finish() {
@@ -58,6 +58,7 @@ class Parser {
     }
   }
 
+  ReadOptions options_;
   Dataset data_;
   std::optional<std::uint32_t> width_;
   std::vector<FeatureId> columns_;
@@ -66,13 +67,17 @@ class Parser {
 
 }  // namespace
 
-Dataset read_table(const std::string& path, const LabelCodec* codec, RunControl* control) {
-  return detail::parse_rows(LineBlocks(open_file(path), path), Parser(codec), control);
+Dataset read_table(const std::string& path, const ReadOptions& options, RunControl* control) {
+  return detail::parse_rows(LineBlocks(open_file(path), path), Parser(options), control);
 }
 
-Dataset parse_table(std::string_view bytes, const std::string& name, const LabelCodec* codec,
+Dataset parse_table(std::string_view bytes, const std::string& name, const ReadOptions& options,
                     RunControl* control) {
-  return detail::parse_rows(LineBlocks(open_memory(bytes, name), name), Parser(codec), control);
+  return detail::parse_rows(LineBlocks(open_memory(bytes, name), name), Parser(options), control);
+}
+
+ReadRows table_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
+  return read_table(path, options, control);
 }
 
 }  // namespace margrove
