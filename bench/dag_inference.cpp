@@ -239,7 +239,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const auto rows = [&](const char* file) {
-    RawRows raw = read_rows(folder + file, false, &model.labels);
+    RawRows raw = read_rows(folder + file, RowKind::numbers, {.codec = &model.labels});
     raw.X = preprocess(model.preprocessing, raw);
     return raw;
   };

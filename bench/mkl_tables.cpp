@@ -3,7 +3,8 @@
 // method on stdout; bench/mkl_tables.py makes the tables of docs/results/kernels.md from it.
 //
 //   bench_mkl_tables DATA_FOLDER REPETITIONS NAME...      NAME: uci-sonar, ..., mfeat
-//   bench_mkl_tables --libsvm N OUT_FOLDER                one machine, for bench/svm_vs_libsvm.py
+//   bench_mkl_tables --libsvm N OUT_FOLDER                one classifier, for
+//   bench/svm_vs_libsvm.py
 
 #include <fmt/core.h>
 #include <sys/resource.h>
@@ -20,7 +21,7 @@
 #include <string>
 
 #include "base/random.hpp"
-#include "kernel/kernel_machine.hpp"
+#include "kernel/kernel_classifiers.hpp"
 #include "margrove/errors.hpp"
 
 using namespace margrove;
@@ -266,13 +267,13 @@ Outcome run(const std::string& method, const std::vector<GramMatrix>& grams,
   }
   Outcome outcome;
   outcome.seconds = cpu_seconds() - begin;
-  const auto machine = make_kernel_machine(grams, lists, fit, split.train);
+  const auto classifiers = make_kernel_classifiers(grams, lists, fit, split.train);
   const auto predicted =
-      predicted_classes(machine.scores(split.test, executor), machine.num_machines());
+      predicted_classes(classifiers.scores(split.test, executor), classifiers.num_classifiers());
   std::size_t right = 0;
   for (std::size_t i = 0; i < predicted.size(); ++i) right += predicted[i] == split.test_class[i];
   outcome.accuracy = static_cast<double>(right) / static_cast<double>(predicted.size());
-  outcome.kept = machine.paths.size();
+  outcome.kept = classifiers.paths.size();
   outcome.paths = lists.size();
   outcome.rounds = fit.rounds;
   outcome.gap = fit.relative_gap;

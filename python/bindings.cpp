@@ -510,7 +510,7 @@ NB_MODULE(_core, m) {
                    [](const ModelParts& model) { return model.rows().num_features(); })
       .def_prop_ro("preprocessing",
                    [](const ModelParts& model) {
-                     return std::string(margrove::to_string(model.preprocessing.kind));
+                     return std::string(margrove::name_of(model.preprocessing.kind));
                    })
       .def_prop_ro("vocabulary",
                    [](const ModelParts& model) { return model.preprocessing.vocabulary; })

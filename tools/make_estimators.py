@@ -42,7 +42,7 @@ ESTIMATORS = [
         "FlatSVC",
         "flat-svm",
         True,
-        "Linear support vector machines that know no hierarchy.\n\n"
+        "Linear support vector machines that use no hierarchy.\n\n"
         'One classifier per label (`multiclass="ovr"`), or all labels in one problem '
         '("crammer-singer"). Rows may have several labels.',
         "Continued",
@@ -84,14 +84,14 @@ ESTIMATORS = [
         "HRSVC",
         "hr-svm",
         True,
-        "SVMs of the leaves, pulled towards their relatives in the hierarchy (HR-SVM in [HR]).\n\n"
+        "SVMs of the leaves, regularised towards their parents in the hierarchy (HR-SVM in [HR]).\n\n"
         "Without a hierarchy it is FlatSVC. Rows may have several labels.",
     ),
     Estimator(
         "HRLogisticRegression",
         "hr-lr",
         True,
-        "Logistic regressions of the leaves, pulled towards their relatives (HR-LR in [HR]).\n\n"
+        "Logistic regressions of the leaves, regularised towards their parents (HR-LR in [HR]).\n\n"
         "Without a hierarchy it is FlatLogisticRegression. Rows may have several labels.",
     ),
     Estimator(
@@ -149,7 +149,7 @@ RUN_PARAMETERS: list[tuple[str, str | None]] = [
     ),
 ]
 
-HEADER = '''"""The estimators: one class a method of the registry, with its options and defaults.
+HEADER = '''"""The estimators: one class per method of the registry, with its options and defaults.
 
 Written by tools/make_estimators.py: change that, or the options' tables, and run it.
 """

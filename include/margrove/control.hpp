@@ -1,6 +1,7 @@
 #pragma once
 // Progress reports of long work, and how it is stopped: by one callback, without global state.
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -10,14 +11,19 @@
 #include <string_view>
 
 #include "margrove/api.hpp"
+#include "margrove/options.hpp"
 
 namespace margrove MARGROVE_API {
 
 /// Why a solver returned.
 enum class Stop { converged, pass_limit, time_limit, interrupted };
+template <>
+inline constexpr auto kEnumNames<Stop> = std::array{
+    EnumName{Stop::converged, "converged"}, EnumName{Stop::pass_limit, "pass_limit"},
+    EnumName{Stop::time_limit, "time_limit"}, EnumName{Stop::interrupted, "interrupted"}};
 std::string_view to_string(Stop stop);
 
-/// A report from inside long work. NaN stands for "not known".
+/// A report of long work while it runs. NaN stands for "not known".
 struct Progress {
   std::string_view stage;  // "flat-svm", "reading", ...
   std::int64_t done = 0;   // labels, passes, rows: what `unit` says

@@ -1,5 +1,5 @@
 #pragma once
-// Estimators that learn the weights of kernels with kernel machines. kMethod is the name of each in
+// Estimators that learn the weights of kernels together with SVMs. kMethod is the name of each in
 // the registry.
 
 #include <string>
@@ -24,9 +24,12 @@ auto kernel_fields() {
       field("tolerance", &Options::tolerance, positive,
             "relative duality gap to reach; where some p < 1, a thousandth of it is the relative "
             "change of the objective at which to stop"),
-      field("svm_tolerance", &Options::svm_tolerance, positive,
-            "largest violation of the machines' optimality; made finer where the gap needs it"),
-      field("max_rounds", &Options::max_rounds, at_least(1), "turns of machines and weights"),
+      field(
+          "svm_tolerance", &Options::svm_tolerance, positive,
+          "largest violation of the SVMs' optimality conditions; made smaller where the gap needs "
+          "it"),
+      field("max_rounds", &Options::max_rounds, at_least(1),
+            "rounds of training the SVMs and then the kernel weights, at most"),
   };
 }
 }  // namespace detail

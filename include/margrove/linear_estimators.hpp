@@ -1,6 +1,6 @@
 #pragma once
 // Estimators of one linear classifier per label: flat, recursively regularised, from the top down.
-// Beside the options, kMethod is the name under which the program and the registry know each.
+// Beside the options, kMethod is the name of each in the program and in the registry.
 
 #include <array>
 #include <cstdint>
@@ -31,8 +31,9 @@ template <class Options>
 auto decision_fields() {
   return std::tuple{
       field("decision", &Options::decision,
-            "labels of a row from its scores: the best one (argmax), those above zero, above one "
-            "threshold for all (threshold) or for each (scut), so many best ones (rcut), those "
+            "labels of a row from its scores: the best one (argmax); those above zero; those above "
+            "one threshold for all labels (threshold) or one for each (scut); a fixed number of "
+            "best ones (rcut); those "
             "above a threshold predicted from the row's scores (instance); auto: instance where "
             "training rows have several labels, otherwise argmax"),
       field("decision_folds", &Options::decision_folds, at_least(2),
@@ -146,8 +147,8 @@ struct TopDownSvmOptions {
 
 // Recursive regularisation ------------------------------------------------------------------------
 
-/// What a node with several parents means: a leaf is the sum over all its ancestors, or every
-/// parent edge pulls.
+/// What a node with several parents means: a leaf is the sum over all its ancestors, or each node
+/// is regularised towards every parent.
 enum class DagRule { additive, graph };
 template <>
 inline constexpr auto kEnumNames<DagRule> =
@@ -166,15 +167,16 @@ auto recursive_fields() {
       detail::common_fields<Options>(), detail::decision_fields<Options>(),
       std::tuple{
           field("alpha", &Options::alpha, detail::node_weight_help("uniform (the paper's)")),
-          field("dag", &Options::dag,
-                "nodes with several parents: a leaf is the sum over all its ancestors, or every "
-                "parent edge pulls; the same on trees"),
+          field(
+              "dag", &Options::dag,
+              "nodes with several parents: a leaf is the sum over all its ancestors, or each node "
+              "is regularised towards every parent; the same on trees"),
           field("label_graph", &Options::label_graph, Choices{},
                 "instead of a hierarchy's edges: file of pairs of labels, one per line, whose "
-                "classifiers pull each other (hr-svm: alternating solver)"),
+                "classifiers are regularised towards each other (hr-svm: alternating solver)"),
           field("anchor", &Options::anchor, Choices{},
-                "with a label graph: strength x of a pull towards zero, for all labels, or as "
-                "LABEL=x,LABEL=x for some"),
+                "with a label graph: strength x of the regularisation towards zero, for all "
+                "labels, or as LABEL=x,LABEL=x for some"),
           field("tolerance", &Options::tolerance, positive,
                 "relative duality gap at which training stops; where nodes are solved in turn "
                 "(alternating; hr-lr on label graphs without anchors): relative change of the "

@@ -83,8 +83,8 @@ struct Explanation {
     double score;
     std::vector<Contribution> strongest;  // by |score|, largest first
   };
-  /// Kernel machines have sources instead: the score is the sum of theirs, and a source's score is
-  /// the sum over its paths of weight * sum_i u_i (product of kernels)(x_i, x).
+  /// Kernel classifiers have sources instead: the score is the sum of theirs, and a source's score
+  /// is the sum over its paths of weight * sum_i u_i (product of kernels)(x_i, x).
   struct Path {
     std::string name;  // "a * b" for the product of kernels a and b
     double weight;     // of the path

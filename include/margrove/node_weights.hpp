@@ -45,8 +45,8 @@ struct NodeWeightOptions {
   static auto fields() {
     return std::tuple{
         field("merge_duplicates", &NodeWeightOptions::merge_duplicates,
-              "weigh the graph whose nodes with the same leaves below them are merged, and split "
-              "each weight evenly over the copies"),
+              "compute the weights on the graph in which nodes with the same leaves below them "
+              "are merged, and split each weight evenly over the copies"),
         field("kkt_tolerance", &NodeWeightOptions::kkt_tolerance, positive,
               "largest violation of an optimality condition of the weights"),
         field("max_newton_steps", &NodeWeightOptions::max_newton_steps, at_least(1),

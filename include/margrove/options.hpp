@@ -13,6 +13,7 @@
 //     }
 //   };
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <concepts>
@@ -32,7 +33,7 @@
 
 namespace margrove MARGROVE_API {
 
-/// A range of numbers and how to say it.
+/// A range of numbers and its text.
 struct Range {
   std::function<bool(double)> holds;
   std::string text;
@@ -144,9 +145,7 @@ bool parse_switch(std::string_view option, std::string_view text);
 std::string join(const std::vector<std::string>& values, std::string_view separator);
 [[noreturn]] void fail_choice(std::string_view option, std::string_view value,
                               const std::vector<std::string>& allowed);
-}  // namespace detail
 
-namespace detail {
 /// The value of that name among those allowed.
 template <NamedEnum E>
 E parse_choice(std::string_view option, std::string_view text,
@@ -158,6 +157,36 @@ E parse_choice(std::string_view option, std::string_view text,
     }
   }
   fail_choice(option, text, allowed);
+}
+
+/// The value that `text` is, before its range is checked.
+template <class Value, class Constraint>
+Value parse_value(std::string_view option, std::string_view text, const Constraint& constraint) {
+  if constexpr (std::is_same_v<Value, bool>) {
+    return parse_switch(option, text);
+  } else if constexpr (std::is_integral_v<Value>) {
+    const std::int64_t parsed = parse_integer(option, text);
+    require<InvalidOption>(std::in_range<Value>(parsed), "option ", option, " is ", text,
+                           ", which is out of range");
+    return static_cast<Value>(parsed);
+  } else if constexpr (std::is_floating_point_v<Value>) {
+    return static_cast<Value>(parse_number(option, text));
+  } else if constexpr (TextOption<Value>) {
+    return Value::parse(text);
+  } else if constexpr (NamedEnum<Value>) {
+    return parse_choice<Value>(option, text, constraint.values);
+  } else {
+    return Value(text);
+  }
+}
+
+/// The type as OptionInfo has it.
+template <class Value>
+constexpr std::string_view option_type(bool has_choices) {
+  if (std::is_same_v<Value, bool>) return "switch";
+  if (std::is_integral_v<Value>) return "integer";
+  if (std::is_floating_point_v<Value>) return "number";
+  return has_choices && !TextOption<Value> ? "choice" : "text";
 }
 }  // namespace detail
 
@@ -212,57 +241,30 @@ class OptionTable {
     Value* value = &(options.*f.member);
     const std::string name(f.name);
     Entry e;
-    e.info = {name, "text", to_text(defaults.*f.member), "", f.help};
+    std::string range;
+    if constexpr (std::is_same_v<Constraint, Range>) {
+      range = f.constraint.text;
+    } else if constexpr (std::is_same_v<Constraint, Choices>) {
+      range = detail::join(f.constraint.values, " | ");
+    }
+    e.info = {name, std::string(detail::option_type<Value>(!range.empty())),
+              to_text(defaults.*f.member), range, f.help};
     const auto check = [value, name, constraint = f.constraint] {
       if constexpr (std::is_same_v<Constraint, Range>) {
         require<InvalidOption>(constraint.holds(static_cast<double>(*value)), "option ", name,
                                " is ", to_text(*value), ", but must be ", constraint.text);
       } else if constexpr (std::is_same_v<Constraint, Choices>) {
-        if (constraint.values.empty()) return;
         const std::string text = to_text(*value);
-        for (const auto& allowed : constraint.values) {
-          if (text == allowed) return;
+        const auto& allowed = constraint.values;
+        if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {
+          detail::fail_choice(name, text, allowed);
         }
-        detail::fail_choice(name, text, constraint.values);
       }
     };
-    if constexpr (std::is_same_v<Constraint, Range>) {
-      e.info.range = f.constraint.text;
-    } else if constexpr (std::is_same_v<Constraint, Choices>) {
-      e.info.range = detail::join(f.constraint.values, " | ");
-    }
-    if constexpr (std::is_same_v<Value, bool>) {
-      e.info.type = "switch";
-      e.set = [value, name](std::string_view t) { *value = detail::parse_switch(name, t); };
-    } else if constexpr (std::is_integral_v<Value>) {
-      e.info.type = "integer";
-      e.set = [value, name, check](std::string_view t) {
-        const std::int64_t parsed = detail::parse_integer(name, t);
-        require<InvalidOption>(std::in_range<Value>(parsed), "option ", name, " is ", t,
-                               ", which is out of range");
-        *value = static_cast<Value>(parsed);
-        check();
-      };
-    } else if constexpr (std::is_floating_point_v<Value>) {
-      e.info.type = "number";
-      e.set = [value, name, check](std::string_view t) {
-        *value = static_cast<Value>(detail::parse_number(name, t));
-        check();
-      };
-    } else if constexpr (TextOption<Value>) {
-      e.set = [value](std::string_view t) { *value = Value::parse(t); };
-    } else if constexpr (NamedEnum<Value>) {
-      e.info.type = "choice";
-      e.set = [value, name, constraint = f.constraint](std::string_view t) {
-        *value = detail::parse_choice<Value>(name, t, constraint.values);
-      };
-    } else {
-      if (!e.info.range.empty()) e.info.type = "choice";
-      e.set = [value, check](std::string_view t) {
-        *value = std::string(t);
-        check();
-      };
-    }
+    e.set = [value, name, check, constraint = f.constraint](std::string_view text) {
+      *value = detail::parse_value<Value>(name, text, constraint);
+      check();
+    };
     e.get = [value] { return to_text(*value); };
     e.validate = check;
     entries_.push_back(std::move(e));

@@ -25,8 +25,8 @@ auto path_fields() {
       std::tuple{
           field("alpha", &Options::alpha, detail::node_weight_help()),
           field("merge_duplicates", &Options::merge_duplicates,
-                "weigh the hierarchy whose nodes with the same leaves below them are merged, and "
-                "split each weight evenly over the copies"),
+                "compute the weights on the hierarchy in which nodes with the same leaves below "
+                "them are merged, and split each weight evenly over the copies"),
           field("inference", &Options::inference,
                 "training rows with several labels on DAGs: the most violating label set, or the "
                 "maximum of its linear relaxation; predictions are exact"),

@@ -1,4 +1,4 @@
-"""The estimators: one class a method of the registry, with its options and defaults.
+"""The estimators: one class per method of the registry, with its options and defaults.
 
 Written by tools/make_estimators.py: change that, or the options' tables, and run it.
 """
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class FlatSVC(Continued):
-    """Linear support vector machines that know no hierarchy.
+    """Linear support vector machines that use no hierarchy.
 
     One classifier per label (`multiclass="ovr"`), or all labels in one problem ("crammer-singer").
     Rows may have several labels.
@@ -43,11 +43,11 @@ class FlatSVC(Continued):
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
-        labels of a row from its scores: the best one (argmax), those above zero, above one
-        threshold for all (threshold) or for each (scut), so many best ones (rcut), those above a
-        threshold predicted from the row's scores (instance); auto: instance where training rows
-        have several labels, otherwise argmax [auto | argmax | zero | threshold | scut | rcut |
-        instance]
+        labels of a row from its scores: the best one (argmax); those above zero; those above one
+        threshold for all labels (threshold) or one for each (scut); a fixed number of best ones
+        (rcut); those above a threshold predicted from the row's scores (instance); auto: instance
+        where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
+        | scut | rcut | instance]
     decision_folds : int, default 3
         parts of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
         the training itself share a time limit evenly [>= 2]
@@ -172,11 +172,11 @@ class FlatLogisticRegression(Continued):
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
-        labels of a row from its scores: the best one (argmax), those above zero, above one
-        threshold for all (threshold) or for each (scut), so many best ones (rcut), those above a
-        threshold predicted from the row's scores (instance); auto: instance where training rows
-        have several labels, otherwise argmax [auto | argmax | zero | threshold | scut | rcut |
-        instance]
+        labels of a row from its scores: the best one (argmax); those above zero; those above one
+        threshold for all labels (threshold) or one for each (scut); a fixed number of best ones
+        (rcut); those above a threshold predicted from the row's scores (instance); auto: instance
+        where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
+        | scut | rcut | instance]
     decision_folds : int, default 3
         parts of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
         the training itself share a time limit evenly [>= 2]
@@ -276,8 +276,8 @@ class HSVC(Incremental):
     alpha : str, default "uniform"
         rule of the node weights: uniform, leaves, power:RHO, directional, maxmin, relaxed:T
     merge_duplicates : bool, default False
-        weigh the hierarchy whose nodes with the same leaves below them are merged, and split each
-        weight evenly over the copies [true | false]
+        compute the weights on the hierarchy in which nodes with the same leaves below them are
+        merged, and split each weight evenly over the copies [true | false]
     inference : str, default "exact"
         training rows with several labels on DAGs: the most violating label set, or the maximum of
         its linear relaxation; predictions are exact [exact | relaxed]
@@ -396,8 +396,8 @@ class NHSVC(Incremental):
     alpha : str, default "maxmin"
         rule of the node weights: uniform, leaves, power:RHO, directional, maxmin, relaxed:T
     merge_duplicates : bool, default False
-        weigh the hierarchy whose nodes with the same leaves below them are merged, and split each
-        weight evenly over the copies [true | false]
+        compute the weights on the hierarchy in which nodes with the same leaves below them are
+        merged, and split each weight evenly over the copies [true | false]
     inference : str, default "exact"
         training rows with several labels on DAGs: the most violating label set, or the maximum of
         its linear relaxation; predictions are exact [exact | relaxed]
@@ -566,7 +566,7 @@ class SharedSVC(Classifier):
 
 
 class HRSVC(Classifier):
-    """SVMs of the leaves, pulled towards their relatives in the hierarchy (HR-SVM in [HR]).
+    """SVMs of the leaves, regularised towards their parents in the hierarchy (HR-SVM in [HR]).
 
     Without a hierarchy it is FlatSVC. Rows may have several labels.
 
@@ -581,11 +581,11 @@ class HRSVC(Classifier):
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
-        labels of a row from its scores: the best one (argmax), those above zero, above one
-        threshold for all (threshold) or for each (scut), so many best ones (rcut), those above a
-        threshold predicted from the row's scores (instance); auto: instance where training rows
-        have several labels, otherwise argmax [auto | argmax | zero | threshold | scut | rcut |
-        instance]
+        labels of a row from its scores: the best one (argmax); those above zero; those above one
+        threshold for all labels (threshold) or one for each (scut); a fixed number of best ones
+        (rcut); those above a threshold predicted from the row's scores (instance); auto: instance
+        where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
+        | scut | rcut | instance]
     decision_folds : int, default 3
         parts of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
         the training itself share a time limit evenly [>= 2]
@@ -593,14 +593,14 @@ class HRSVC(Classifier):
         rule of the node weights: uniform (the paper's), leaves, power:RHO, directional, maxmin,
         relaxed:T
     dag : str, default "additive"
-        nodes with several parents: a leaf is the sum over all its ancestors, or every parent edge
-        pulls; the same on trees [additive | graph]
+        nodes with several parents: a leaf is the sum over all its ancestors, or each node is
+        regularised towards every parent; the same on trees [additive | graph]
     label_graph : str, default ""
-        instead of a hierarchy's edges: file of pairs of labels, one per line, whose classifiers
-        pull each other (hr-svm: alternating solver)
+        instead of a hierarchy's edges: file of pairs of labels, one per line, whose classifiers are
+        regularised towards each other (hr-svm: alternating solver)
     anchor : str, default ""
-        with a label graph: strength x of a pull towards zero, for all labels, or as LABEL=x,LABEL=x
-        for some
+        with a label graph: strength x of the regularisation towards zero, for all labels, or as
+        LABEL=x,LABEL=x for some
     tolerance : float, default 0.001
         relative duality gap at which training stops; where nodes are solved in turn (alternating;
         hr-lr on label graphs without anchors): relative change of the objective [> 0]
@@ -676,7 +676,7 @@ class HRSVC(Classifier):
 
 
 class HRLogisticRegression(Classifier):
-    """Logistic regressions of the leaves, pulled towards their relatives (HR-LR in [HR]).
+    """Logistic regressions of the leaves, regularised towards their parents (HR-LR in [HR]).
 
     Without a hierarchy it is FlatLogisticRegression. Rows may have several labels.
 
@@ -691,11 +691,11 @@ class HRLogisticRegression(Classifier):
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
-        labels of a row from its scores: the best one (argmax), those above zero, above one
-        threshold for all (threshold) or for each (scut), so many best ones (rcut), those above a
-        threshold predicted from the row's scores (instance); auto: instance where training rows
-        have several labels, otherwise argmax [auto | argmax | zero | threshold | scut | rcut |
-        instance]
+        labels of a row from its scores: the best one (argmax); those above zero; those above one
+        threshold for all labels (threshold) or one for each (scut); a fixed number of best ones
+        (rcut); those above a threshold predicted from the row's scores (instance); auto: instance
+        where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
+        | scut | rcut | instance]
     decision_folds : int, default 3
         parts of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
         the training itself share a time limit evenly [>= 2]
@@ -703,14 +703,14 @@ class HRLogisticRegression(Classifier):
         rule of the node weights: uniform (the paper's), leaves, power:RHO, directional, maxmin,
         relaxed:T
     dag : str, default "additive"
-        nodes with several parents: a leaf is the sum over all its ancestors, or every parent edge
-        pulls; the same on trees [additive | graph]
+        nodes with several parents: a leaf is the sum over all its ancestors, or each node is
+        regularised towards every parent; the same on trees [additive | graph]
     label_graph : str, default ""
-        instead of a hierarchy's edges: file of pairs of labels, one per line, whose classifiers
-        pull each other (hr-svm: alternating solver)
+        instead of a hierarchy's edges: file of pairs of labels, one per line, whose classifiers are
+        regularised towards each other (hr-svm: alternating solver)
     anchor : str, default ""
-        with a label graph: strength x of a pull towards zero, for all labels, or as LABEL=x,LABEL=x
-        for some
+        with a label graph: strength x of the regularisation towards zero, for all labels, or as
+        LABEL=x,LABEL=x for some
     tolerance : float, default 0.001
         relative duality gap at which training stops; where nodes are solved in turn (alternating;
         hr-lr on label graphs without anchors): relative change of the objective [> 0]
@@ -793,11 +793,11 @@ class TopDownSVC(Classifier):
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
-        labels of a row from its scores: the best one (argmax), those above zero, above one
-        threshold for all (threshold) or for each (scut), so many best ones (rcut), those above a
-        threshold predicted from the row's scores (instance); auto: instance where training rows
-        have several labels, otherwise argmax [auto | argmax | zero | threshold | scut | rcut |
-        instance]
+        labels of a row from its scores: the best one (argmax); those above zero; those above one
+        threshold for all labels (threshold) or one for each (scut); a fixed number of best ones
+        (rcut); those above a threshold predicted from the row's scores (instance); auto: instance
+        where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
+        | scut | rcut | instance]
     decision_folds : int, default 3
         parts of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
         the training itself share a time limit evenly [>= 2]

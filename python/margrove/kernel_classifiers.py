@@ -1,4 +1,4 @@
-"""Estimators of kernel machines: kernels combined by a sum-product network, a norm, or evenly."""
+"""Estimators of kernel classifiers: kernels combined by a sum-product network, a norm, or evenly."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -241,6 +241,6 @@ class SimpleMKLClassifier(KernelClassifier):
 
 
 class AverageMKLClassifier(KernelClassifier):
-    """Machines of the average of the network's kernels: the baseline of the others."""
+    """SVMs with the average of the network's kernels: the baseline of the others."""
 
     _method = "average-mkl"

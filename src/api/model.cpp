@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kRowsPerTask = 64;
 
-/// What the predictor sees of the caller's rows: themselves where there is no preprocessing.
+/// The caller's rows after preprocessing: themselves where there is none.
 class PreparedInput {
  public:
   PreparedInput(const Preprocessing& preprocessing, const Rows& rows) {
@@ -124,11 +124,7 @@ Explanation Model::explain(const Rows& rows, std::size_t i, LabelId label,
 }
 
 Metrics Model::evaluate(const LabelSets& truth, const LabelSets& predicted) const {
-  std::vector<bool> in_training(parts_->training_rows.size());
-  for (std::size_t l = 0; l < in_training.size(); ++l) {
-    in_training[l] = parts_->training_rows[l] > 0;
-  }
-  return compute_metrics(truth, predicted, parts_->hierarchy, in_training);
+  return compute_metrics(truth, predicted, parts_->hierarchy, parts_->in_training());
 }
 
 std::string Model::predict_file(const std::string& path, Executor& executor,

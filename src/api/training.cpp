@@ -8,24 +8,6 @@
 namespace margrove {
 namespace {
 
-RawRows raw_rows(std::variant<Dataset, TextDataset> rows) {
-  RawRows raw;
-  raw.source = "training data";
-  raw.is_text = std::holds_alternative<TextDataset>(rows);
-  std::visit(
-      [&](auto& data) {
-        raw.labels = std::move(data.labels);
-        raw.codec = std::move(data.codec);
-      },
-      rows);
-  if (raw.is_text) {
-    raw.documents = std::move(std::get<TextDataset>(rows).documents);
-  } else {
-    raw.X = std::move(std::get<Dataset>(rows).X);
-  }
-  return raw;
-}
-
 /// Equal rows become one with the sum of their weights, so that weights stand for repetitions.
 void weigh(PreparedRows& prepared, std::span<const double> row_weights) {
   auto merged = merge_equal_rows(prepared.X, prepared.labelled.labels, row_weights);
@@ -60,7 +42,7 @@ Model train(const Estimator& estimator, TrainingData data, Executor& executor,
   preprocessing.normalize = !preprocessing.text && data.scaling == RowScaling::unit_norm;
   preprocessing.min_document_frequency = data.tfidf.min_document_frequency;
   preprocessing.sublinear_tf = data.tfidf.sublinear_tf;
-  PreparedRows prepared = prepare_rows(raw_rows(std::move(data.rows)),
+  PreparedRows prepared = prepare_rows(RawRows(std::move(data.rows), "training data"),
                                        data.hierarchy ? &*data.hierarchy : nullptr, preprocessing);
   if (!data.row_weights.empty()) weigh(prepared, data.row_weights);
   RunControl unlimited;

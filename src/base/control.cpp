@@ -4,19 +4,7 @@
 
 namespace margrove {
 
-std::string_view to_string(Stop stop) {
-  switch (stop) {
-    case Stop::converged:
-      return "converged";
-    case Stop::pass_limit:
-      return "pass_limit";
-    case Stop::time_limit:
-      return "time_limit";
-    case Stop::interrupted:
-      return "interrupted";
-  }
-  return "unknown";
-}
+std::string_view to_string(Stop stop) { return name_of(stop); }
 
 RunControl::RunControl(ProgressCallback callback, double time_limit_seconds)
     : callback_(std::move(callback)), time_limit_seconds_(time_limit_seconds) {}

@@ -6,8 +6,8 @@
 
 namespace margrove {
 
-/// What a solver knows at its end beyond the weights: dual variables, sums of steps. Each solver
-/// keeps a type of its own. Lives in memory only, not in model files.
+/// What a solver has at its end beyond the weights: dual variables, sums of steps. Each solver has
+/// a type of its own. It is kept in memory only, not in model files.
 class FitState {
  public:
   template <class State>

@@ -1,5 +1,5 @@
 #pragma once
-// How much memory a run will take, by what takes it.
+// An estimate of the memory of a run, by its parts.
 
 #include <cstdint>
 #include <string>
@@ -19,7 +19,7 @@ class MemoryEstimate {
   void add(const std::string& name, double bytes);
   /// All parts of another one.
   void add(const MemoryEstimate& other);
-  /// Every part that many times.
+  /// Every part times the factor.
   MemoryEstimate times(double factor) const;
   const std::vector<Part>& parts() const { return parts_; }
   std::uint64_t total() const;

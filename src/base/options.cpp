@@ -1,6 +1,6 @@
 #include "margrove/options.hpp"
 
-#include <charconv>
+#include "base/number_text.hpp"
 
 namespace margrove {
 
@@ -17,11 +17,10 @@ namespace detail {
 namespace {
 template <class Number>
 Number parse_whole(std::string_view option, std::string_view text, std::string_view what) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  require<InvalidOption>(error == std::errc{} && end == text.data() + text.size(), "option ",
-                         option, " is '", text, "', but must be ", what);
-  return value;
+  const auto value = read_number<Number>(text);
+  require<InvalidOption>(value.has_value(), "option ", option, " is '", text, "', but must be ",
+                         what);
+  return *value;
 }
 }  // namespace
 

@@ -8,6 +8,9 @@
 
 namespace margrove {
 
+/// Adds a constant to the state and returns the state's bits mixed.
+std::uint64_t splitmix64(std::uint64_t& state);
+
 /// xoshiro256++ seeded by splitmix64. The standard distributions differ between libraries, so the
 /// few that we need are here. It is not for cryptography.
 class Random {

@@ -1,46 +1,17 @@
 #include "base/tensors.hpp"
 
-#include <charconv>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "base/number_text.hpp"
+
 namespace margrove {
 
 std::size_t size_of(DType dtype) {
-  switch (dtype) {
-    case DType::u8:
-      return 1;
-    case DType::i32:
-    case DType::u32:
-    case DType::f32:
-      return 4;
-    case DType::i64:
-    case DType::u64:
-    case DType::f64:
-      return 8;
-  }
-  return 0;
-}
-
-std::string_view to_string(DType dtype) {
-  switch (dtype) {
-    case DType::u8:
-      return "U8";
-    case DType::i32:
-      return "I32";
-    case DType::u32:
-      return "U32";
-    case DType::i64:
-      return "I64";
-    case DType::u64:
-      return "U64";
-    case DType::f32:
-      return "F32";
-    case DType::f64:
-      return "F64";
-  }
-  return "?";
+  constexpr std::array<std::size_t, std::size(kEnumNames<DType>)> kSizes{1, 4, 4, 8, 8, 4, 8};
+  return kSizes[static_cast<std::size_t>(dtype)];
 }
 
 void TensorMap::fail(std::string_view message) const {
@@ -94,8 +65,8 @@ const Tensor& TensorMap::checked(std::string_view name, DType dtype,
   const auto found = tensors_.find(name);
   check(found != tensors_.end(), "tensor ", name, " is missing");
   const Tensor& tensor = found->second;
-  check(tensor.dtype == dtype, "tensor ", name, " has dtype ", to_string(tensor.dtype),
-        ", but must have ", to_string(dtype));
+  check(tensor.dtype == dtype, "tensor ", name, " has dtype ", name_of(tensor.dtype),
+        ", but must have ", name_of(dtype));
   check(tensor.shape.size() == shape.size(), "tensor ", name, " has ", tensor.shape.size(),
         " axes, but must have ", shape.size());
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -119,20 +90,29 @@ const std::string& TensorMap::text(std::string_view key) const {
 
 double TensorMap::number(std::string_view key) const {
   const std::string& value = text(key);
-  double number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  check(error == std::errc{} && end == value.data() + value.size() && std::isfinite(number),
-        "metadata ", key, " is '", value, "', but must be a number");
-  return number;
+  const auto number = read_number<double>(value);
+  check(number && std::isfinite(*number), "metadata ", key, " is '", value,
+        "', but must be a number");
+  return *number;
 }
 
-std::uint64_t TensorMap::whole_number(std::string_view key) const {
+double TensorMap::number_if_known(std::string_view key) const {
+  return has_text(key) ? number(key) : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::uint64_t TensorMap::whole_number(std::string_view key, std::uint64_t highest) const {
   const std::string& value = text(key);
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  check(error == std::errc{} && end == value.data() + value.size(), "metadata ", key, " is '",
-        value, "', but must be a whole number");
-  return number;
+  const auto number = read_number<std::uint64_t>(value);
+  check(number.has_value(), "metadata ", key, " is '", value, "', but must be a whole number");
+  check(*number <= highest, "metadata ", key, " is ", *number, ", which is too large");
+  return *number;
+}
+
+bool TensorMap::truth(std::string_view key) const {
+  const std::string& value = text(key);
+  check(value == "true" || value == "false", "metadata ", key, " is '", value,
+        "', but must be true or false");
+  return value == "true";
 }
 
 void TensorMap::copy_bytes(std::span<const std::byte> from, void* to) {

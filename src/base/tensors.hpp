@@ -1,6 +1,7 @@
 #pragma once
 // Named arrays and texts: what a model writes to a file and is read back from.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -11,13 +12,19 @@
 #include <vector>
 
 #include "margrove/errors.hpp"
+#include "margrove/options.hpp"
 
 namespace margrove {
 
 enum class DType { u8, i32, u32, i64, u64, f32, f64 };
+/// The names that the safetensors format uses.
+template <>
+inline constexpr auto kEnumNames<DType> = std::array{
+    EnumName{DType::u8, "U8"},   EnumName{DType::i32, "I32"}, EnumName{DType::u32, "U32"},
+    EnumName{DType::i64, "I64"}, EnumName{DType::u64, "U64"}, EnumName{DType::f32, "F32"},
+    EnumName{DType::f64, "F64"}};
+/// Of one value, in bytes.
 std::size_t size_of(DType dtype);
-/// The name that the safetensors format uses: "U8", "F32", ...
-std::string_view to_string(DType dtype);
 
 template <class T>
 constexpr DType dtype_of() {
@@ -70,6 +77,13 @@ class TensorMap {
   void put_strings(const std::string& name, std::span<const std::string> values);
   /// Scalars as metadata, in the shortest text that reads back equal.
   void put_number(std::string key, double value) { put_text(std::move(key), concat(value)); }
+  void put_truth(std::string key, bool value) {
+    put_text(std::move(key), value ? "true" : "false");
+  }
+  template <NamedEnum E>
+  void put_enum(std::string key, E value) {
+    put_text(std::move(key), std::string(name_of(value)));
+  }
 
   /// A copy of the values of a tensor with one axis; of `size` values unless size is kAnySize.
   static constexpr std::uint64_t kAnySize = ~std::uint64_t{0};
@@ -87,8 +101,18 @@ class TensorMap {
   std::vector<std::uint64_t> shape(std::string_view name) const;
   std::vector<std::string> get_strings(const std::string& name) const;
   const std::string& text(std::string_view key) const;
-  double number(std::string_view key) const;               // finite
-  std::uint64_t whole_number(std::string_view key) const;  // >= 0
+  double number(std::string_view key) const;           // finite
+  double number_if_known(std::string_view key) const;  // NaN if there is none
+  std::uint64_t whole_number(std::string_view key, std::uint64_t highest = ~std::uint64_t{0}) const;
+  bool truth(std::string_view key) const;
+  template <NamedEnum E>
+  E get_enum(std::string_view key) const {
+    const std::string& value = text(key);
+    for (const auto& each : kEnumNames<E>) {
+      if (value == each.name) return each.value;
+    }
+    fail(concat("metadata ", key, " is '", value, "', which is not known"));
+  }
 
   /// Throws ModelFileError "source: what..." unless `condition` holds.
   template <class... Parts>

@@ -24,12 +24,6 @@ extern "C" void on_interrupt(int) {
   std::signal(SIGTERM, SIG_DFL);
 }
 
-std::string option_name(const std::string& name) {
-  std::string dashed = name;
-  std::replace(dashed.begin(), dashed.end(), '_', '-');
-  return concat("--", dashed);
-}
-
 std::string type_name(const OptionInfo& info) {
   if (info.type == "number") return "NUMBER";
   if (info.type == "integer") return "INT";
@@ -49,6 +43,12 @@ std::string description(const OptionInfo& info) {
 }  // namespace
 
 // Options -----------------------------------------------------------------------------------------
+
+std::string option_name(const std::string& name) {
+  std::string dashed = name;
+  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  return concat("--", dashed);
+}
 
 void GivenOptions::declare(CLI::App& app, const std::vector<OptionInfo>& infos,
                            const std::string& group) {

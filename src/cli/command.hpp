@@ -43,8 +43,24 @@ struct Verb {
   std::function<std::unique_ptr<Command>(CLI::App& app, const std::vector<std::string>& arguments)>
       declare;
 };
+/// The verb of a command whose constructor declares its arguments.
+template <class C>
+Verb make_verb(std::string name, std::string summary) {
+  return {std::move(name), std::move(summary),
+          [](CLI::App& app, const std::vector<std::string>& arguments) -> std::unique_ptr<Command> {
+            if constexpr (std::is_constructible_v<C, CLI::App&, const std::vector<std::string>&>) {
+              return std::make_unique<C>(app, arguments);
+            } else {
+              return std::make_unique<C>(app);
+            }
+          }};
+}
+
 /// In the order of --help.
 const std::vector<Verb>& verbs();
+
+/// "--min-confidence" of min_confidence.
+std::string option_name(const std::string& name);
 
 /// The command-line options of a table, and the values that were given.
 class GivenOptions {
@@ -129,7 +145,7 @@ class ProgressPrinter {
 };
 
 /// The control of one command: shows progress, and ends work at the first Ctrl-C; the second ends
-/// the program. One at a time.
+/// the program. There is one at a time.
 class CommandControl {
  public:
   /// time_limit_seconds 0: none.
@@ -146,9 +162,9 @@ class CommandControl {
   RunControl control_;
 };
 
-/// Writes to stderr. That it cannot be written is no reason to lose a result.
+/// Writes to stderr. Faults are ignored, so that no result is lost to them.
 void print_error(std::string_view text) noexcept;
-/// A line on stderr that is part of no result: "margrove: warning: ...".
+/// Writes "margrove: warning: ..." to stderr.
 void warn(const std::string& message);
 /// main() turns it into kInterrupted.
 struct InterruptedByUser {};

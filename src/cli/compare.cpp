@@ -33,7 +33,7 @@ class Compare final : public Command {
   }
 
   int run() override {
-    const RawRows truth = read_rows(truth_path_, text_);
+    const RawRows truth = read_rows(truth_path_, text_ ? RowKind::documents : RowKind::numbers);
     LabelCodec codec = truth.codec;
     const LabelSets first = read(first_path_, truth.num_rows(), codec);
     const LabelSets second = read(second_path_, truth.num_rows(), codec);
@@ -78,10 +78,8 @@ class Compare final : public Command {
 }  // namespace
 
 Verb compare_verb() {
-  return {"compare", "is one prediction better than another? sign test and Wilcoxon test",
-          [](CLI::App& app, const std::vector<std::string>&) -> std::unique_ptr<Command> {
-            return std::make_unique<Compare>(app);
-          }};
+  return make_verb<Compare>("compare",
+                            "is one prediction better than another? sign test and Wilcoxon test");
 }
 
 }  // namespace margrove::cli

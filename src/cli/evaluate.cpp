@@ -70,10 +70,7 @@ class Evaluate final : public Command {
 }  // namespace
 
 Verb evaluate_verb() {
-  return {"evaluate", "compare predictions with the labels of rows",
-          [](CLI::App& app, const std::vector<std::string>&) -> std::unique_ptr<Command> {
-            return std::make_unique<Evaluate>(app);
-          }};
+  return make_verb<Evaluate>("evaluate", "compare predictions with the labels of rows");
 }
 
 }  // namespace margrove::cli

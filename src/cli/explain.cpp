@@ -127,10 +127,8 @@ class Explain final : public Command {
 }  // namespace
 
 Verb explain_verb() {
-  return {"explain", "why a row gets its labels: parts of the score; a kernel model's network",
-          [](CLI::App& app, const std::vector<std::string>&) -> std::unique_ptr<Command> {
-            return std::make_unique<Explain>(app);
-          }};
+  return make_verb<Explain>(
+      "explain", "why a row gets its labels: parts of the score; a kernel model's network");
 }
 
 }  // namespace margrove::cli

@@ -35,11 +35,6 @@ class Generate final : public Command {
 
 }  // namespace
 
-Verb generate_verb() {
-  return {"generate", "synthetic hierarchical data",
-          [](CLI::App& app, const std::vector<std::string>&) -> std::unique_ptr<Command> {
-            return std::make_unique<Generate>(app);
-          }};
-}
+Verb generate_verb() { return make_verb<Generate>("generate", "synthetic hierarchical data"); }
 
 }  // namespace margrove::cli

@@ -98,10 +98,8 @@ class ShowHierarchy final : public Command {
 }  // namespace
 
 Verb hierarchy_verb() {
-  return {"hierarchy", "shape of a label hierarchy, node weights and path sums",
-          [](CLI::App& app, const std::vector<std::string>&) -> std::unique_ptr<Command> {
-            return std::make_unique<ShowHierarchy>(app);
-          }};
+  return make_verb<ShowHierarchy>("hierarchy",
+                                  "shape of a label hierarchy, node weights and path sums");
 }
 
 }  // namespace margrove::cli

@@ -31,7 +31,7 @@ std::vector<Fact> facts_of(const ModelParts& model) {
   } else {
     facts.push_back({"hierarchy", "none"});
   }
-  facts.push_back({"preprocessing", std::string(to_string(model.preprocessing.kind))});
+  facts.push_back({"preprocessing", std::string(name_of(model.preprocessing.kind))});
   if (!model.preprocessing.vocabulary.empty()) {
     facts.push_back({"vocabulary", concat(model.preprocessing.vocabulary.size(), " words")});
   }
@@ -75,11 +75,6 @@ class Info final : public Command {
 
 }  // namespace
 
-Verb info_verb() {
-  return {"info", "what a model file holds",
-          [](CLI::App& app, const std::vector<std::string>&) -> std::unique_ptr<Command> {
-            return std::make_unique<Info>(app);
-          }};
-}
+Verb info_verb() { return make_verb<Info>("info", "what a model file holds"); }
 
 }  // namespace margrove::cli

@@ -13,8 +13,7 @@ void ModelArguments::declare(CLI::App& app, bool needs_data) {
 }
 
 RawRows ModelArguments::read(const ModelParts& model, CommandControl& control) const {
-  const bool is_text = model.preprocessing.kind == Preprocessing::Kind::text_tfidf;
-  RawRows raw = read_rows(data_path, is_text, nullptr, false, &control.run());
+  RawRows raw = read_rows(data_path, row_kind(model.preprocessing), {}, &control.run());
   control.leave_if_interrupted();
   read_views_of_model(raw, views.files(), model.views, &control.run());
   control.leave_if_interrupted();

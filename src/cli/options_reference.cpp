@@ -17,18 +17,12 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-std::string dashed(const std::string& option) {
-  std::string name = "--" + option;
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
-
 void print_table(const std::vector<OptionInfo>& infos) {
   std::cout << "| Option | Value | Default | |\n|---|---|---|---|\n";
   for (const OptionInfo& info : infos) {
     const std::string value =
         info.range.empty() ? info.type : (info.type == "integer" ? "integer " : "") + info.range;
-    std::cout << fmt::format("| `{}` | {} | `{}` | {} |\n", dashed(info.name), escaped(value),
+    std::cout << fmt::format("| `{}` | {} | `{}` | {} |\n", option_name(info.name), escaped(value),
                              info.default_value, escaped(info.help));
   }
   std::cout << "\n";
@@ -56,7 +50,7 @@ int OptionsReference::run() {
   for (const Method& method : methods()) {
     std::string needs = method.needs_hierarchy ? "; needs `--hierarchy`" : "";
     if (!method.hierarchy_substitute.empty()) {
-      needs += fmt::format(" or `{}`", dashed(method.hierarchy_substitute));
+      needs += fmt::format(" or `{}`", option_name(method.hierarchy_substitute));
     }
     std::cout << fmt::format("## {}\n\n{}{}.\n\n", method.name, method.summary, needs);
     print_table(method.start()->options().list());

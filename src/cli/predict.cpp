@@ -7,8 +7,10 @@
 #include <numeric>
 #include <set>
 
+#include "base/keep_first.hpp"
 #include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
+#include "data/csr_operations.hpp"
 #include "data/prediction_lines.hpp"
 #include "io/model_file.hpp"
 #include "margrove/writers.hpp"
@@ -16,7 +18,7 @@
 namespace margrove::cli {
 namespace {
 
-constexpr std::size_t kRowsAtOnce = 8192;  // between two looks at Ctrl-C
+constexpr std::size_t kRowsAtOnce = 8192;  // between two checks for Ctrl-C
 
 /// The labels and all above them, each once, parents before children.
 std::vector<LabelId> with_ancestors(const LabelGraph& hierarchy, std::span<const LabelId> labels) {
@@ -33,14 +35,13 @@ std::vector<LabelId> with_ancestors(const LabelGraph& hierarchy, std::span<const
 std::vector<ScoredLabel> most_probable(const RowProbabilities& p, std::size_t k) {
   std::vector<LabelId> ranked(p.scores.size());
   std::iota(ranked.begin(), ranked.end(), LabelId{0});
-  k = std::min(std::max<std::size_t>(k, 1), ranked.size());
-  std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(k), ranked.end(),
-                    [&](LabelId a, LabelId b) {
-                      return p.scores[a] > p.scores[b] || (p.scores[a] == p.scores[b] && a < b);
-                    });
+  keep_first(ranked, std::max<std::size_t>(k, 1), [&](LabelId a, LabelId b) {
+    return p.scores[a] > p.scores[b] || (p.scores[a] == p.scores[b] && a < b);
+  });
   std::vector<ScoredLabel> best;
-  for (std::size_t r = 0; r < k && std::isfinite(p.scores[ranked[r]]); ++r) {
-    best.push_back({ranked[r], static_cast<float>(p.labels[ranked[r]])});
+  for (const LabelId label : ranked) {
+    if (!std::isfinite(p.scores[label])) break;
+    best.push_back({label, static_cast<float>(p.labels[label])});
   }
   return best;
 }
@@ -94,9 +95,7 @@ class Predict final : public Command {
     const CsrMatrix X = preprocess(model.preprocessing, arguments_.read(model, control));
     for (std::size_t begin = 0; begin < X.num_rows(); begin += kRowsAtOnce) {
       const std::size_t end = std::min(begin + kRowsAtOnce, X.num_rows());
-      std::vector<std::uint32_t> rows(end - begin);
-      std::iota(rows.begin(), rows.end(), static_cast<std::uint32_t>(begin));
-      const CsrMatrix block = select_rows(X, rows);
+      const CsrView block = row_range(X, begin, end);
       if (hierarchy) {
         append_probable(model, *hierarchy, block, executor, lines);
       } else if (top_ > 0) {
@@ -104,10 +103,12 @@ class Predict final : public Command {
       } else {
         append_sets(model, block, executor, lines);
       }
-      Progress progress{.stage = "predict", .unit = "rows"};
-      progress.done = static_cast<std::int64_t>(end);
-      progress.total = static_cast<std::int64_t>(X.num_rows());
-      if (!control.run().proceed(progress)) return;
+      if (!control.run().proceed({.stage = "predict",
+                                  .done = static_cast<std::int64_t>(end),
+                                  .total = static_cast<std::int64_t>(X.num_rows()),
+                                  .unit = "rows"})) {
+        return;
+      }
     }
   }
 
@@ -185,10 +186,7 @@ class Predict final : public Command {
 }  // namespace
 
 Verb predict_verb() {
-  return {"predict", "write the labels of rows, a line each",
-          [](CLI::App& app, const std::vector<std::string>&) -> std::unique_ptr<Command> {
-            return std::make_unique<Predict>(app);
-          }};
+  return make_verb<Predict>("predict", "write the labels of rows, one line for each");
 }
 
 }  // namespace margrove::cli

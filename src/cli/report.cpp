@@ -44,10 +44,7 @@ class Report final : public Command {
 }  // namespace
 
 Verb report_verb() {
-  return {"report", "one page of HTML: what a model does on labelled rows",
-          [](CLI::App& app, const std::vector<std::string>&) -> std::unique_ptr<Command> {
-            return std::make_unique<Report>(app);
-          }};
+  return make_verb<Report>("report", "one page of HTML: what a model does on labelled rows");
 }
 
 }  // namespace margrove::cli

@@ -12,7 +12,7 @@ namespace {
 
 class Train final : public Command {
  public:
-  void declare(CLI::App& app, const std::vector<std::string>& arguments) {
+  Train(CLI::App& app, const std::vector<std::string>& arguments) {
     arguments_.declare(app, arguments);
     app.add_option("--calibration", calibration_,
                    "share of the rows held out to fit the temperature of probabilities: trains "
@@ -71,13 +71,12 @@ class Train final : public Command {
 }  // namespace
 
 Verb train_verb() {
-  return {"train", "train a model and write it to a file",
-          [](CLI::App& app, const std::vector<std::string>& arguments) -> std::unique_ptr<Command> {
-            if (asks_for_reference(arguments)) return std::make_unique<OptionsReference>(app);
-            auto command = std::make_unique<Train>();
-            command->declare(app, arguments);
-            return command;
-          }};
+  Verb verb = make_verb<Train>("train", "train a model and write it to a file");
+  verb.declare = [train = verb.declare](CLI::App& app, const std::vector<std::string>& arguments) {
+    return asks_for_reference(arguments) ? std::make_unique<OptionsReference>(app)
+                                         : train(app, arguments);
+  };
+  return verb;
 }
 
 }  // namespace margrove::cli

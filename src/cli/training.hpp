@@ -40,14 +40,14 @@ class TrainingArguments {
   BoundOptions<RunOptions> run_;
 };
 
-/// Trains, after the estimate of memory was shown and checked, and shows the warnings. Throws
+/// Shows and checks the estimate of memory, trains, and shows the warnings. Throws
 /// InterruptedByUser; a time limit gives the model so far.
 ModelParts train_with_reports(const Method& method, MethodRun& method_run, const RunOptions& run,
                               const TrainingSet& data, const Preprocessing& preprocessing,
                               Executor& executor, CommandControl& control);
 
-/// Writes the model, and what it is to stdout.
-/// `earlier`: seconds of the command that did not go into this model.
+/// Writes the model to its file and a summary to stdout. `earlier`: seconds of the command before
+/// the training of this model.
 void save_and_print(const ModelParts& model, const std::string& path, CommandControl& control,
                     double earlier = 0);
 

@@ -110,10 +110,7 @@ class Tune final : public Command {
 }  // namespace
 
 Verb tune_verb() {
-  return {"tune", "choose options on the training data, then train with the best",
-          [](CLI::App& app, const std::vector<std::string>& arguments) -> std::unique_ptr<Command> {
-            return std::make_unique<Tune>(app, arguments);
-          }};
+  return make_verb<Tune>("tune", "choose options on the training data, then train with the best");
 }
 
 }  // namespace margrove::cli

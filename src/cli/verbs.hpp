@@ -1,5 +1,5 @@
 #pragma once
-// One line a verb here and one in verbs.cpp; each is defined in the file of its name
+// A verb has one line here and one in verbs.cpp; it is defined in the file of its name
 // (export and import in convert.cpp).
 
 #include "cli/command.hpp"

@@ -92,6 +92,11 @@ CsrMatrix select_rows(const CsrView& X, std::span<const std::uint32_t> rows) {
   return selected;
 }
 
+CsrView row_range(const CsrView& X, std::size_t begin, std::size_t end) {
+  return {X.num_columns(), X.row_pointers().subspan(begin, end - begin + 1), X.columns(),
+          X.values()};
+}
+
 CsrMatrix transpose(const CsrView& X) {
   std::vector<std::int64_t> pointers(static_cast<std::size_t>(X.num_columns()) + 1, 0);
   for (const FeatureId column : X.columns()) ++pointers[static_cast<std::size_t>(column) + 1];

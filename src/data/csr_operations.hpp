@@ -11,6 +11,9 @@ namespace margrove {
 /// X and adds no column. O(nonzeros).
 CsrMatrix with_intercept(const CsrView& X, double bias);
 
+/// Rows [begin, end) of X, whose arrays must outlive the result.
+CsrView row_range(const CsrView& X, std::size_t begin, std::size_t end);
+
 /// The columns of X as rows; ascending. O(nonzeros + columns).
 CsrMatrix transpose(const CsrView& X);
 double squared_norm(const SparseRow& row);

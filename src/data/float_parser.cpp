@@ -7,14 +7,14 @@
 #include <cmath>
 #include <system_error>
 
+#include "data/text_scan.hpp"
+
 namespace margrove::detail {
 namespace {
 constexpr int kLargestExactPower = 22;  // 10^22 is the last power of ten that a double holds
 constexpr std::array<double, kLargestExactPower + 1> kPowersOfTen = {
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-
-bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
 /// Rounding to double and then to float differs from rounding once only where the double lies
 /// exactly between two floats.
@@ -23,7 +23,8 @@ bool lies_between_floats(double x) {
   return (std::bit_cast<std::uint64_t>(x) & kDropped) == 1ULL << 28U;
 }
 
-/// The decimal exponent of the first significant digit, which tells overflow from underflow.
+/// The decimal exponent of the first significant digit, which distinguishes overflow from
+/// underflow.
 bool is_at_least_one(std::string_view unsigned_number) {
   long long exponent = 0;
   const std::size_t e = unsigned_number.find_first_of("eE");

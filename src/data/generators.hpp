@@ -23,7 +23,7 @@ struct GeneratorOptions {
     return std::tuple{
         field("num_rows", &GeneratorOptions::num_rows, at_least(1), "rows to make"),
         field("first_row", &GeneratorOptions::first_row, at_least(0),
-              "number of the first row; go on after training rows for test rows"),
+              "number of the first row; test rows may follow the training rows"),
         field("num_features", &GeneratorOptions::num_features, at_least(1), "columns"),
         field("depth", &GeneratorOptions::depth, between(0, 20),
               "splits above the deepest leaf; 0: 3 for balanced, 10 for unbalanced data"),

@@ -1,5 +1,5 @@
 #pragma once
-// Edges of a hierarchy file: where they stand, and whether they form a cycle.
+// The edges of a hierarchy file: their places in it, and whether they form a cycle.
 
 #include <string>
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "data/hierarchy_edges.hpp"
-#include "data/input_file.hpp"
 #include "data/text_scan.hpp"
 
 namespace margrove {
@@ -17,16 +16,9 @@ class Parser {
   explicit Parser(std::string name) { hierarchy_.source = std::move(name); }
 
   void parse_line(const Line& line) {
-    const detail::LineFields fields = detail::split_fields(line);
-    if (fields.count == 0) return;
-    const auto [parent, child, extra] = fields.at;
-    if (fields.count == 1) {
-      line.fail(line.end(), "the line has one field, but must be 'parent child'");
-    }
-    if (fields.count > 2) {
-      line.fail(extra.data(), "the line has a third field ", detail::quoted(extra),
-                ", but must be 'parent child'");
-    }
+    const auto fields = detail::two_fields(line, "parent child");
+    if (!fields) return;
+    const auto [parent, child] = *fields;
     line.require_label(parent);
     line.require_label(child);
     if (parent == child) {
@@ -58,11 +50,7 @@ class Parser {
 
 Hierarchy read(LineBlocks blocks) {
   Parser parser(blocks.name());
-  std::int64_t line_number = 0;
-  while (blocks.next()) {
-    detail::for_each_line(blocks.name(), blocks.text(), line_number,
-                          [&](const Line& line) { parser.parse_line(line); });
-  }
+  detail::for_each_line(blocks, [&](const Line& line) { parser.parse_line(line); });
   return parser.finish();
 }
 
@@ -71,17 +59,12 @@ Hierarchy read(LineBlocks blocks) {
 constexpr std::size_t kNone = ~std::size_t{0};
 std::vector<std::size_t> unresolved_parents(const Hierarchy& h) {
   const std::size_t n = h.codec.size();
-  std::vector<std::size_t> pointers(n + 1, 0);
+  std::vector<std::vector<LabelId>> children(n);
   std::vector<std::size_t> num_parents(n, 0);
-  for (const auto& edge : h.edges) {
-    ++pointers[edge.parent + 1];
-    ++num_parents[edge.child];
+  for (const auto& [parent, child] : h.edges) {
+    children[parent].push_back(child);
+    ++num_parents[child];
   }
-  for (std::size_t i = 0; i < n; ++i) pointers[i + 1] += pointers[i];
-  std::vector<LabelId> children(h.edges.size());
-  std::vector<std::size_t> next(pointers.begin(), pointers.end() - 1);
-  for (const auto& edge : h.edges) children[next[edge.parent]++] = edge.child;
-
   std::vector<LabelId> ready;
   for (LabelId node = 0; node < n; ++node) {
     if (num_parents[node] == 0) ready.push_back(node);
@@ -89,8 +72,8 @@ std::vector<std::size_t> unresolved_parents(const Hierarchy& h) {
   while (!ready.empty()) {
     const LabelId node = ready.back();
     ready.pop_back();
-    for (std::size_t k = pointers[node]; k < pointers[node + 1]; ++k) {
-      if (--num_parents[children[k]] == 0) ready.push_back(children[k]);
+    for (const LabelId child : children[node]) {
+      if (--num_parents[child] == 0) ready.push_back(child);
     }
   }
   std::vector<std::size_t> parent_edge(n, kNone);

@@ -65,7 +65,7 @@ class MemoryBytes final : public ByteSource {
   std::string_view rest_;
 };
 
-/// Puts back the bytes that were read to tell the format.
+/// Returns first the bytes that were read to recognise the format.
 class WithPrefix final : public ByteSource {
  public:
   WithPrefix(std::string prefix, std::unique_ptr<ByteSource> source)

@@ -1,9 +1,9 @@
 #include "margrove/label_codec.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 
+#include "base/number_text.hpp"
 #include "data/natural_order.hpp"
 #include "margrove/errors.hpp"
 
@@ -34,13 +34,13 @@ std::optional<LabelId> LabelCodec::find(std::string_view name) const {
 std::vector<LabelId> natural_order(const LabelCodec& codec) {
   std::vector<LabelId> order(codec.size());
   std::iota(order.begin(), order.end(), LabelId{0});
-  std::vector<std::int64_t> numbers(codec.size());
-  bool all_numbers = true;
-  for (std::size_t i = 0; i < codec.size() && all_numbers; ++i) {
-    const std::string& name = codec.names()[i];
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), numbers[i]);
-    all_numbers = error == std::errc{} && end == name.data() + name.size();
+  std::vector<std::int64_t> numbers;
+  for (const std::string& name : codec.names()) {
+    const auto number = read_number<std::int64_t>(name);
+    if (!number) break;
+    numbers.push_back(*number);
   }
+  const bool all_numbers = numbers.size() == codec.size();
   std::sort(order.begin(), order.end(), [&](LabelId a, LabelId b) {
     if (all_numbers && numbers[a] != numbers[b]) return numbers[a] < numbers[b];
     return codec.name(a) < codec.name(b);

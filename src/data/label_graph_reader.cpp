@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "data/input_file.hpp"
 #include "data/text_scan.hpp"
 
 namespace margrove {
@@ -15,24 +14,22 @@ class Parser {
   explicit Parser(const LabelCodec& codec) : codec_(codec) {}
 
   void parse_line(const Line& line) {
-    const auto [at, count] = detail::split_fields(line);
-    if (count == 0) return;
-    if (count == 1) line.fail(line.end(), "the line has one field, but must be 'label label'");
-    if (count > 2) {
-      line.fail(at[2].data(), "the line has a third field ", detail::quoted(at[2]),
-                ", but must be 'label label'");
-    }
-    const LabelId first = known(line, at[0]), second = known(line, at[1]);
+    const auto at = detail::two_fields(line, "label label");
+    if (!at) return;
+    const auto [first_name, second_name] = *at;
+    const LabelId first = detail::known_label(line, first_name, codec_);
+    const LabelId second = detail::known_label(line, second_name, codec_);
     if (first == second) {
-      line.fail(at[1].data(), "label ", detail::quoted(at[1]),
+      line.fail(second_name.data(), "label ", detail::quoted(second_name),
                 " is paired with itself, but must be with another one");
     }
     const auto [low, high] = std::minmax(first, second);
     const auto [earlier, is_new] =
         pair_lines_.emplace((std::uint64_t{low} << 32U) | high, line.number);
     if (!is_new) {
-      line.fail(at[0].data(), "pair ", detail::quoted(at[0]), " ", detail::quoted(at[1]),
-                " is on line ", earlier->second, " already, but must occur once");
+      line.fail(first_name.data(), "pair ", detail::quoted(first_name), " ",
+                detail::quoted(second_name), " is on line ", earlier->second,
+                " already, but must occur once");
     }
     pairs_.push_back({first, second});
   }
@@ -44,15 +41,6 @@ class Parser {
   }
 
  private:
-  LabelId known(const Line& line, std::string_view name) const {
-    const auto id = codec_.find(name);
-    if (!id) {
-      line.fail(name.data(), "label is ", detail::quoted(name), ", but must be one of the ",
-                codec_.size(), " known labels");
-    }
-    return *id;
-  }
-
   const LabelCodec& codec_;
   std::vector<LabelPair> pairs_;
   std::unordered_map<std::uint64_t, std::int64_t> pair_lines_;
@@ -60,11 +48,7 @@ class Parser {
 
 std::vector<LabelPair> read(LineBlocks blocks, const LabelCodec& codec) {
   Parser parser(codec);
-  std::int64_t line_number = 0;
-  while (blocks.next()) {
-    detail::for_each_line(blocks.name(), blocks.text(), line_number,
-                          [&](const Line& line) { parser.parse_line(line); });
-  }
+  detail::for_each_line(blocks, [&](const Line& line) { parser.parse_line(line); });
   return parser.finish(blocks.name());
 }
 

@@ -14,13 +14,9 @@ struct ScoredLabel {
   double score;
 };
 
-/// One line per row: `label:score` separated by blanks, in the order given.
-void write_scored_predictions(const std::string& path,
-                              std::span<const std::vector<ScoredLabel>> rows,
-                              const LabelCodec& codec);
-
-/// The same lines, without their end, for other outputs.
+/// Appends a line without its end: labels separated by commas.
 void append_labels(std::string& line, std::span<const LabelId> labels, const LabelCodec& codec);
+/// The same of `label:score` separated by blanks, in the order given.
 void append_scored_labels(std::string& line, std::span<const ScoredLabel> labels,
                           const LabelCodec& codec);
 

@@ -1,9 +1,7 @@
 #include "data/prediction_reader.hpp"
 
-#include <algorithm>
 #include <vector>
 
-#include "data/input_file.hpp"
 #include "data/text_scan.hpp"
 
 namespace margrove {
@@ -12,21 +10,11 @@ namespace {
 LabelSets read(LineBlocks blocks, LabelCodec& codec) {
   LabelSets sets;
   std::vector<LabelId> set;
-  std::int64_t line_number = 0;
-  while (blocks.next()) {
-    detail::for_each_line(blocks.name(), blocks.text(), line_number, [&](const detail::Line& line) {
-      set.clear();
-      for (std::size_t begin = 0; begin <= line.text.size() && !line.text.empty();) {
-        const std::size_t end = std::min(line.text.find(',', begin), line.text.size());
-        const std::string_view name = line.text.substr(begin, end - begin);
-        const auto known = codec.find(name);
-        if (!known) line.require_label(name);
-        set.push_back(known ? *known : codec.add(name));
-        begin = end + 1;
-      }
-      sets.append(set);
-    });
-  }
+  detail::for_each_line(blocks, [&](const detail::Line& line) {
+    set.clear();
+    if (!line.text.empty()) detail::parse_labels(line, line.text, codec, false, set);
+    sets.append(set);
+  });
   require(sets.num_rows() > 0, blocks.name(), ": the file has no rows, but must have at least one");
   return sets;
 }

@@ -2,24 +2,10 @@
 
 #include <algorithm>
 
-#include "data/utf8.hpp"
-
 namespace margrove::detail {
 
 bool is_blank_line(std::string_view text) {
   return std::all_of(text.begin(), text.end(), is_blank);
-}
-
-void require_text(const Line& line) {
-  const std::size_t nul = line.text.find('\0');
-  if (nul != std::string_view::npos) {
-    line.fail(line.text.data() + nul, "the line has a NUL byte, but must be UTF-8 text");
-  }
-  const std::size_t invalid = find_invalid_utf8(line.text);
-  if (invalid != std::string_view::npos) {
-    line.fail(line.text.data() + invalid, "byte is ", quoted(line.text.substr(invalid, 1)),
-              ", but the text must be valid UTF-8");
-  }
 }
 
 void split_at_tabs(std::string_view text, std::vector<std::string_view>& cells) {

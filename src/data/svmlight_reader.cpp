@@ -9,19 +9,18 @@
 #include <vector>
 
 #include "data/float_parser.hpp"
-#include "data/input_file.hpp"
 #include "data/text_scan.hpp"
 
 namespace margrove {
 namespace {
 using detail::FloatFault;
 using detail::is_blank;
+using detail::is_digit;
 using detail::Line;
 using detail::quoted;
 
 constexpr std::uint64_t kLargestIndex = std::numeric_limits<std::int32_t>::max();
 
-bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 bool all_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
 }
@@ -145,22 +144,11 @@ class Parser {
   }
 
   void add_label(std::string_view name) {
-    if (header_) {
-      if (!all_digits(name) || capped_number(name) >= header_->num_labels) {
-        line().fail(name.data(), "label is ", quoted(name), ", but must be a whole number below ",
-                    header_->num_labels, ", the header's number of labels");
-      }
+    if (header_ && (!all_digits(name) || capped_number(name) >= header_->num_labels)) {
+      line().fail(name.data(), "label is ", quoted(name), ", but must be a whole number below ",
+                  header_->num_labels, ", the header's number of labels");
     }
-    if (const auto known = codec_.find(name)) {
-      row_labels_.push_back(*known);
-      return;
-    }
-    line().require_label(name);
-    if (options_.known_labels_only) {
-      line().fail(name.data(), "label is ", quoted(name), ", but must be one of the ",
-                  codec_.size(), " known labels");
-    }
-    row_labels_.push_back(codec_.add(name));
+    row_labels_.push_back(detail::label_id(line(), name, codec_, options_.known_labels_only));
   }
 
   /// SVMlight's ranking files put `qid:number` before the features; it is not used.
@@ -274,9 +262,7 @@ Dataset read(LineBlocks blocks, const SvmlightOptions& options, RunControl* cont
   Parser parser(blocks.name(), options);
   while (blocks.next()) {
     parser.parse(blocks.text());
-    Progress progress{.stage = "reading", .unit = "rows"};
-    progress.done = static_cast<std::int64_t>(parser.num_rows());
-    if (control != nullptr && !control->proceed(progress)) return parser.finish(false);
+    if (!detail::report_rows(parser.num_rows(), control)) return parser.finish(false);
   }
   return parser.finish(true);
 }

@@ -58,22 +58,72 @@ std::string label_fault(std::string_view name) {
 bool looks_like_feature(std::string_view token) {
   const std::size_t colon = token.find(':');
   if (colon == std::string_view::npos || colon == 0) return false;
-  return std::all_of(token.begin(), token.begin() + static_cast<std::ptrdiff_t>(colon),
-                     [](char c) { return c >= '0' && c <= '9'; }) &&
+  return std::all_of(token.begin(), token.begin() + static_cast<std::ptrdiff_t>(colon), is_digit) &&
          parse_float(token.substr(colon + 1)).fault == FloatFault::none;
 }
 
-LineFields split_fields(const Line& line) {
-  LineFields fields;
-  std::size_t p = 0;
-  while (fields.count < fields.at.size()) {
-    while (p < line.text.size() && is_blank(line.text[p])) ++p;
-    if (p == line.text.size() || line.text[p] == '#') break;
-    const std::size_t start = p;
-    while (p < line.text.size() && !is_blank(line.text[p])) ++p;
-    fields.at[fields.count++] = line.text.substr(start, p - start);
+void require_text(const Line& line, std::string_view text, std::string_view what) {
+  const std::size_t nul = text.find('\0');
+  if (nul != std::string_view::npos) {
+    line.fail(text.data() + nul, "the ", what, " has a NUL byte, but must be UTF-8 text");
   }
+  const std::size_t invalid = find_invalid_utf8(text);
+  if (invalid != std::string_view::npos) {
+    line.fail(text.data() + invalid, "byte is ", quoted(text.substr(invalid, 1)),
+              ", but the text must be valid UTF-8");
+  }
+}
+
+std::optional<std::array<std::string_view, 2>> two_fields(const Line& line, std::string_view form) {
+  std::array<std::string_view, 2> fields;
+  std::size_t count = 0;
+  for (std::string_view rest = line.text;; ++count) {
+    rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+    if (rest.empty() || rest.front() == '#') break;
+    const std::string_view field = rest.substr(0, rest.find_first_of(" \t"));
+    rest.remove_prefix(field.size());
+    if (count == fields.size()) {
+      line.fail(field.data(), "the line has a third field ", quoted(field), ", but must be '", form,
+                "'");
+    }
+    fields[count] = field;
+  }
+  if (count == 0) return std::nullopt;
+  if (count == 1) line.fail(line.end(), "the line has one field, but must be '", form, "'");
   return fields;
+}
+
+LabelId known_label(const Line& line, std::string_view name, const LabelCodec& codec) {
+  const auto known = codec.find(name);
+  if (!known) {
+    line.fail(name.data(), "label is ", quoted(name), ", but must be one of the ", codec.size(),
+              " known labels");
+  }
+  return *known;
+}
+
+LabelId label_id(const Line& line, std::string_view name, LabelCodec& codec,
+                 bool known_labels_only) {
+  if (const auto known = codec.find(name)) return *known;
+  line.require_label(name);
+  return known_labels_only ? known_label(line, name, codec) : codec.add(name);
+}
+
+void parse_labels(const Line& line, std::string_view list, LabelCodec& codec,
+                  bool known_labels_only, std::vector<LabelId>& labels) {
+  labels.clear();
+  for (;;) {
+    const std::size_t comma = list.find(',');
+    labels.push_back(label_id(line, list.substr(0, comma), codec, known_labels_only));
+    if (comma == std::string_view::npos) return;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+bool report_rows(std::size_t num_rows, RunControl* control) {
+  if (control == nullptr) return true;
+  return control->proceed(
+      {.stage = "reading", .done = static_cast<std::int64_t>(num_rows), .unit = "rows"});
 }
 
 }  // namespace margrove::detail

@@ -3,15 +3,21 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "data/input_file.hpp"
+#include "margrove/control.hpp"
 #include "margrove/errors.hpp"
+#include "margrove/label_codec.hpp"
 
 namespace margrove::detail {
 
 inline constexpr std::size_t kMaxLabelBytes = 1024;
 
+inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 /// `token` in quotes, with control characters and stray bytes as \xNN, cut after 40 bytes.
@@ -43,26 +49,61 @@ struct Line {
   }
 };
 
-/// The fields of a line, separated by blanks, before its comment. At most three are returned, which
-/// is enough to notice a field too many where two are expected.
-struct LineFields {
-  std::array<std::string_view, 3> at;
-  std::size_t count = 0;
-};
-LineFields split_fields(const Line& line);
+/// Throws InvalidInput "file:line:column: ..." unless `text`, a part of the line that messages call
+/// `what`, is UTF-8 without NUL bytes.
+void require_text(const Line& line, std::string_view text, std::string_view what);
+inline void require_text(const Line& line) { require_text(line, line.text, "line"); }
 
-/// Calls visit(line) for every line of a block and increases `number` by one for each. CR LF ends a
-/// line too.
-template <class Visit>
-void for_each_line(std::string_view source, std::string_view block, std::int64_t& number,
-                   const Visit& visit) {
-  while (!block.empty()) {
-    const std::size_t newline = block.find('\n');
-    std::string_view text = block.substr(0, newline);
-    block.remove_prefix(newline == std::string_view::npos ? block.size() : newline + 1);
-    if (text.ends_with('\r')) text.remove_suffix(1);
-    visit(Line{source, ++number, text});
+/// The two fields of a line, separated by blanks, before its comment; nothing if there is none.
+/// Throws InvalidInput if their number is another one; `form` says in messages what it must be.
+std::optional<std::array<std::string_view, 2>> two_fields(const Line& line, std::string_view form);
+
+/// The id of a label of `codec`. Throws InvalidInput if it is not there.
+LabelId known_label(const Line& line, std::string_view name, const LabelCodec& codec);
+/// The id of a label, which is added if the codec lacks it. Throws InvalidInput for what cannot be
+/// a label and, if known_labels_only, for what would be added.
+LabelId label_id(const Line& line, std::string_view name, LabelCodec& codec,
+                 bool known_labels_only = false);
+/// Replaces `labels` by the ids of a list with commas between.
+void parse_labels(const Line& line, std::string_view list, LabelCodec& codec,
+                  bool known_labels_only, std::vector<LabelId>& labels);
+
+/// Reports the rows read so far to `control`, which may be null. False if it asks to end.
+bool report_rows(std::size_t num_rows, RunControl* control);
+
+/// Calls visit(line) for every line of a file; CR LF ends a line too. After each block of lines
+/// proceed() says whether to go on; false is returned if it did not.
+template <class Visit, class Proceed>
+bool for_each_line(LineBlocks& blocks, const Visit& visit, const Proceed& proceed) {
+  std::int64_t number = 0;
+  while (blocks.next()) {
+    for (std::string_view block = blocks.text(); !block.empty();) {
+      const std::size_t newline = block.find('\n');
+      std::string_view text = block.substr(0, newline);
+      block.remove_prefix(newline == std::string_view::npos ? block.size() : newline + 1);
+      if (text.ends_with('\r')) text.remove_suffix(1);
+      visit(Line{blocks.name(), ++number, text});
+    }
+    if (!proceed()) return false;
   }
+  return true;
+}
+template <class Visit>
+void for_each_line(LineBlocks& blocks, const Visit& visit) {
+  for_each_line(blocks, visit, [] { return true; });
+}
+
+/// The rows that a parser with parse_line(line), num_rows() and finish() makes of a file; those
+/// read so far if `control`, which may be null, asks to end. Throws InvalidInput if the file has
+/// none.
+template <class Parser>
+auto parse_rows(LineBlocks blocks, Parser parser, RunControl* control) {
+  const bool complete = for_each_line(
+      blocks, [&](const Line& line) { parser.parse_line(line); },
+      [&] { return report_rows(parser.num_rows(), control); });
+  require(!complete || parser.num_rows() > 0, blocks.name(),
+          ": the file has no rows, but must have at least one");
+  return parser.finish();
 }
 
 }  // namespace margrove::detail

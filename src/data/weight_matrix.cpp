@@ -13,6 +13,11 @@ void axpy(float a, const float* x, float* y, std::size_t n) {
 #pragma omp simd
   for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
 }
+
+std::size_t sparse_bytes(std::size_t num_features, std::int64_t num_nonzeros) {
+  return num_features * sizeof(std::int64_t) +
+         static_cast<std::size_t>(num_nonzeros) * (sizeof(FeatureId) + sizeof(float));
+}
 }  // namespace
 
 WeightMatrix WeightMatrix::dense(std::uint32_t num_features, std::uint32_t num_nodes) {
@@ -41,9 +46,8 @@ WeightMatrix WeightMatrix::sparse(CsrMatrix by_feature) {
 }
 
 std::size_t WeightMatrix::num_bytes() const {
-  if (is_dense_) return dense_.size() * sizeof(float);
-  return sparse_.num_rows() * sizeof(std::int64_t) +
-         static_cast<std::size_t>(sparse_.num_nonzeros()) * (sizeof(FeatureId) + sizeof(float));
+  return is_dense_ ? dense_.size() * sizeof(float)
+                   : sparse_bytes(num_features_, sparse_.num_nonzeros());
 }
 
 std::int64_t WeightMatrix::num_nonzeros() const {
@@ -85,10 +89,7 @@ WeightMatrix WeightMatrix::compacted() && {
 bool WeightMatrix::is_compact() const {
   const std::size_t dense_bytes =
       static_cast<std::size_t>(num_features_) * num_nodes_ * sizeof(float);
-  const std::size_t sparse_bytes =
-      num_features_ * sizeof(std::int64_t) +
-      static_cast<std::size_t>(num_nonzeros()) * (sizeof(FeatureId) + sizeof(float));
-  return is_dense_ == (dense_bytes <= sparse_bytes);
+  return is_dense_ == (dense_bytes <= sparse_bytes(num_features_, num_nonzeros()));
 }
 
 WeightMatrix WeightMatrix::in_other_storage() const {

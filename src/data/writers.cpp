@@ -1,20 +1,26 @@
 #include "margrove/writers.hpp"
 
-#include <array>
-#include <charconv>
 #include <cmath>
 
 #include "base/atomic_file.hpp"
+#include "base/number_text.hpp"
 #include "data/prediction_lines.hpp"
 #include "data/text_scan.hpp"
 
 namespace margrove {
 namespace {
-template <class Number>
-void append_number(std::string& text, Number number) {
-  std::array<char, 32> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-  text.append(digits.data(), end);
+/// Writes a file of `num_lines` lines; append(line, i) appends the text of line i.
+template <class Append>
+void write_lines(const std::string& path, std::size_t num_lines, const Append& append) {
+  AtomicFile file(path);
+  std::string line;
+  for (std::size_t i = 0; i < num_lines; ++i) {
+    line.clear();
+    append(line, i);
+    line += '\n';
+    file.write(line);
+  }
+  file.commit();
 }
 
 void require_writable_labels(const std::string& path, const LabelCodec& codec) {
@@ -51,10 +57,7 @@ void write_svmlight(const std::string& path, const CsrView& X, const LabelSets& 
     require(!detail::looks_like_feature(name), path, ": label is ", detail::quoted(name),
             ", but must not look like a feature");
   }
-  AtomicFile file(path);
-  std::string line;
-  for (std::size_t i = 0; i < X.num_rows(); ++i) {
-    line.clear();
+  write_lines(path, X.num_rows(), [&](std::string& line, std::size_t i) {
     append_labels(line, labels[i], codec);
     const SparseRow row = X.row(i);
     for (std::size_t k = 0; k < row.size(); ++k) {
@@ -66,64 +69,33 @@ void write_svmlight(const std::string& path, const CsrView& X, const LabelSets& 
       append_number(line, row.values[k]);
     }
     if (line.empty()) line += ' ';  // an empty line would be no row
-    line += '\n';
-    file.write(line);
-  }
-  file.commit();
+  });
 }
 
 void write_hierarchy(const std::string& path, const Hierarchy& hierarchy) {
   require_writable_labels(path, hierarchy.codec);
-  AtomicFile file(path);
-  for (const auto [parent, child] : hierarchy.edges) {
-    file.write(concat(hierarchy.codec.name(parent), " ", hierarchy.codec.name(child), "\n"));
-  }
-  file.commit();
+  write_lines(path, hierarchy.edges.size(), [&](std::string& line, std::size_t e) {
+    const auto [parent, child] = hierarchy.edges[e];
+    line += concat(hierarchy.codec.name(parent), " ", hierarchy.codec.name(child));
+  });
 }
 
 void write_text(const std::string& path, const TextDataset& data) {
   require(data.documents.size() == data.labels.num_rows(), path, ": ", data.documents.size(),
           " documents, but ", data.labels.num_rows(), " label sets");
   require_writable_labels(path, data.codec);
-  AtomicFile file(path);
-  std::string line;
-  for (std::size_t i = 0; i < data.documents.size(); ++i) {
+  write_lines(path, data.documents.size(), [&](std::string& line, std::size_t i) {
     require(data.documents[i].find_first_of("\r\n") == std::string::npos, path, ": document ", i,
             " has a line end, but must be one line");
-    line.clear();
     append_labels(line, data.labels[i], data.codec);
     line += '\t';
     line += data.documents[i];
-    line += '\n';
-    file.write(line);
-  }
-  file.commit();
+  });
 }
 
 void write_predictions(const std::string& path, const LabelSets& labels, const LabelCodec& codec) {
-  AtomicFile file(path);
-  std::string line;
-  for (std::size_t i = 0; i < labels.num_rows(); ++i) {
-    line.clear();
-    append_labels(line, labels[i], codec);
-    line += '\n';
-    file.write(line);
-  }
-  file.commit();
-}
-
-void write_scored_predictions(const std::string& path,
-                              std::span<const std::vector<ScoredLabel>> rows,
-                              const LabelCodec& codec) {
-  AtomicFile file(path);
-  std::string line;
-  for (const auto& row : rows) {
-    line.clear();
-    append_scored_labels(line, row, codec);
-    line += '\n';
-    file.write(line);
-  }
-  file.commit();
+  write_lines(path, labels.num_rows(),
+              [&](std::string& line, std::size_t i) { append_labels(line, labels[i], codec); });
 }
 
 }  // namespace margrove

@@ -46,8 +46,8 @@ std::vector<NodeId> closed(const LabelGraph& graph, std::span<const LabelId> lab
   return all;
 }
 
-/// Counts of each node, and of each ordered pair of siblings (true, predicted) taken for each
-/// other: both parents' common child is right, one child is missed and the other given wrongly.
+/// Counts of each node, and of each ordered pair (true, predicted) of siblings of which the first
+/// is missed and the second wrongly predicted, while a parent of both is right.
 struct Counts {
   std::vector<std::int64_t> support, predicted, both;
   std::map<std::pair<NodeId, NodeId>, std::int64_t> confused;
@@ -252,8 +252,6 @@ std::string report_json(const ModelParts& model, const CsrView& X, const LabelSe
   require(truth.num_rows() == X.num_rows() && X.num_rows() > 0, "report: there are ", X.num_rows(),
           " rows and ", truth.num_rows(), " label sets, but must be as many, and at least 1");
   const LabelSets predicted = model.rows().predict(X, executor);
-  std::vector<bool> in_training;
-  for (const std::uint32_t rows : model.training_rows) in_training.push_back(rows > 0);
   const LabelSets known = known_labels(truth, static_cast<std::uint32_t>(model.labels.size()));
   const Counts counts = count(model.hierarchy, known, predicted);
   Json option_list = Json::object();
@@ -263,7 +261,8 @@ std::string report_json(const ModelParts& model, const CsrView& X, const LabelSe
       {"method", model.method},
       {"options", std::move(option_list)},
       {"has_hierarchy", model.has_hierarchy},
-      {"metrics", metrics_json(compute_metrics(truth, predicted, model.hierarchy, in_training))},
+      {"metrics",
+       metrics_json(compute_metrics(truth, predicted, model.hierarchy, model.in_training()))},
       {"tree", tree_of(model, counts)},
       {"confused", confused_pairs(counts, options.num_pairs)},
       {"convergence", convergence_of(model.report)},

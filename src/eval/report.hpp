@@ -1,5 +1,5 @@
 #pragma once
-// What a model does on labelled rows, as one page to look at.
+// How a model performs on labelled rows, as one page.
 
 #include <functional>
 #include <string>

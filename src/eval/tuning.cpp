@@ -121,9 +121,7 @@ Evaluation evaluate_model(const ModelParts& model, const RawRows& raw, Executor&
   const TranslatedLabels truth = translate_labels(raw.labels, raw.codec, model.labels);
   const CsrMatrix X = preprocess(model.preprocessing, raw);
   const LabelSets predicted = model.rows().predict(X, executor);
-  std::vector<bool> in_training;
-  for (const std::uint32_t rows : model.training_rows) in_training.push_back(rows > 0);
-  return {compute_metrics(truth.labels, predicted, model.hierarchy, in_training),
+  return {compute_metrics(truth.labels, predicted, model.hierarchy, model.in_training()),
           truth.num_unknown_labels, truth.num_rows_with_unknown};
 }
 

@@ -14,10 +14,6 @@ namespace margrove {
 /// parents.
 void require_tree(const LabelGraph& graph, std::string_view where);
 
-/// The nodes of one cycle, each a parent of the next and the last a parent of the first; empty if
-/// there is none. For callers that must name a cycle in words of their own. O(nodes + edges).
-std::vector<NodeId> find_cycle(std::uint32_t num_nodes, std::span<const LabelEdge> edges);
-
 /// A(n) of every n at once: row n of `nodes` is the ancestor-closed set, ascending.
 struct AncestorSets {
   std::vector<std::size_t> pointers;

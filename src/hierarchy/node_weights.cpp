@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <queue>
 #include <utility>
 
+#include "base/number_text.hpp"
 #include "hierarchy/graph_operations.hpp"
 #include "hierarchy/weight_paths.hpp"
 #include "hierarchy/weight_program.hpp"
@@ -127,12 +127,10 @@ NodeWeightRule NodeWeightRule::parse(std::string_view text) {
   require<InvalidOption>(!known->parameter.empty(), "node weights: rule is '", text, "', but ",
                          name, " takes no parameter");
   const auto number = text.substr(colon + 1);
-  const auto [end, error] =
-      std::from_chars(number.data(), number.data() + number.size(), rule.parameter);
-  const bool is_number =
-      error == std::errc{} && end == number.data() + number.size() && std::isfinite(rule.parameter);
-  require<InvalidOption>(is_number, "node weights: parameter of ", name, " is '", number,
-                         "', but must be a number");
+  const auto parameter = read_number<double>(number);
+  require<InvalidOption>(parameter && std::isfinite(*parameter), "node weights: parameter of ",
+                         name, " is '", number, "', but must be a number");
+  rule.parameter = *parameter;
   if (rule.kind == Kind::power) {
     require<InvalidOption>(rule.parameter > 1, "node weights: RHO of power is ", rule.parameter,
                            ", but must be > 1; use maxmin for RHO = 1");

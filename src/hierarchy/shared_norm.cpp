@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
-#include "hierarchy/path_operator.hpp"
 #include "hierarchy/weight_paths.hpp"
 #include "margrove/errors.hpp"
 
@@ -61,24 +61,11 @@ SharedWeights weights_on_tree(const LabelGraph& graph, std::span<const double> s
 
 }  // namespace
 
-class SharedNormStep::Impl {
- public:
-  explicit Impl(const LabelGraph& graph) : paths_(graph) {}
-  const LabelGraph& graph() const { return paths_.graph(); }
-  SharedWeights weights_on_dag(std::span<const double> squared_norms,
-                               const SharedNormOptions& options, RunControl& control) const;
-  WeightBound bound_on_tree(std::span<const double> squared_norms) const;
-  WeightBound bound_on_dag(std::span<const double> squared_norms) const;
-
- private:
-  detail::PathOperator paths_;
-};
-
 // mu_l <- mu_l (path sum of l)^2, which solves flat graphs at once; the first power, which never
 // lowers s, steps in when the square overshoots.
-SharedWeights SharedNormStep::Impl::weights_on_dag(std::span<const double> squared_norms,
-                                                   const SharedNormOptions& options,
-                                                   RunControl& control) const {
+SharedWeights SharedNormStep::weights_on_dag(std::span<const double> squared_norms,
+                                             const SharedNormOptions& options,
+                                             RunControl& control) const {
   const std::size_t num_nodes = squared_norms.size(), num_leaves = paths_.num_leaves();
   std::vector<double> root(num_nodes), mass(num_nodes), alpha(num_nodes), scratch;
   for (std::size_t n = 0; n < num_nodes; ++n) root[n] = std::sqrt(squared_norms[n]);
@@ -137,7 +124,7 @@ SharedWeights SharedNormStep::Impl::weights_on_dag(std::span<const double> squar
 }
 
 // m(n) = max(G_n, sum_c m(c)).
-WeightBound SharedNormStep::Impl::bound_on_tree(std::span<const double> squared_norms) const {
+WeightBound SharedNormStep::bound_on_tree(std::span<const double> squared_norms) const {
   const auto& tree = graph();
   const auto order = tree.topological_order();
   std::vector<double> below(tree.num_nodes(), 0.0);
@@ -163,7 +150,7 @@ WeightBound SharedNormStep::Impl::bound_on_tree(std::span<const double> squared_
   return bound;
 }
 
-WeightBound SharedNormStep::Impl::bound_on_dag(std::span<const double> squared_norms) const {
+WeightBound SharedNormStep::bound_on_dag(std::span<const double> squared_norms) const {
   const auto& dag = graph();
   std::vector<CoinBigIndex> starts{0};
   std::vector<int> rows;
@@ -200,25 +187,18 @@ WeightBound SharedNormStep::Impl::bound_on_dag(std::span<const double> squared_n
   return bound;
 }
 
-SharedNormStep::SharedNormStep(const LabelGraph& graph)
-    : impl_(std::make_unique<const Impl>(graph)) {}
-SharedNormStep::~SharedNormStep() = default;
-SharedNormStep::SharedNormStep(SharedNormStep&&) noexcept = default;
-SharedNormStep& SharedNormStep::operator=(SharedNormStep&&) noexcept = default;
-
 SharedWeights SharedNormStep::weights(std::span<const double> squared_norms,
                                       const SharedNormOptions& options, RunControl* control) const {
   validate(options);
-  require_squares(impl_->graph(), squared_norms);
-  if (impl_->graph().is_tree()) return weights_on_tree(impl_->graph(), squared_norms);
+  require_squares(graph(), squared_norms);
+  if (graph().is_tree()) return weights_on_tree(graph(), squared_norms);
   RunControl unlimited;
-  return impl_->weights_on_dag(squared_norms, options, control ? *control : unlimited);
+  return weights_on_dag(squared_norms, options, control ? *control : unlimited);
 }
 
 WeightBound SharedNormStep::largest_weighted_sum(std::span<const double> squared_norms) const {
-  require_squares(impl_->graph(), squared_norms);
-  return impl_->graph().is_tree() ? impl_->bound_on_tree(squared_norms)
-                                  : impl_->bound_on_dag(squared_norms);
+  require_squares(graph(), squared_norms);
+  return graph().is_tree() ? bound_on_tree(squared_norms) : bound_on_dag(squared_norms);
 }
 
 }  // namespace margrove

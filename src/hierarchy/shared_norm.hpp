@@ -3,10 +3,10 @@
 // joint problem (docs/notation.md, "Shared norm"; NHSVM sections 6 and 7).
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
+#include "hierarchy/path_operator.hpp"
 #include "margrove/control.hpp"
 #include "margrove/label_graph.hpp"
 #include "margrove/options.hpp"
@@ -45,10 +45,7 @@ struct WeightBound {
 class SharedNormStep {
  public:
   /// O(nodes) on trees, O(sum over nodes with several parents of |A(n)|) on DAGs.
-  explicit SharedNormStep(const LabelGraph& graph);
-  ~SharedNormStep();
-  SharedNormStep(SharedNormStep&&) noexcept;
-  SharedNormStep& operator=(SharedNormStep&&) noexcept;
+  explicit SharedNormStep(const LabelGraph& graph) : paths_(graph) {}
 
   /// min sum_n N_n / alpha_n, with N_n = ||U_n||^2 >= 0; nodes with N_n = 0 get 0 (leaves of trees
   /// what their path leaves them). O(nodes) on trees; on DAGs a fixed point over distributions on
@@ -58,12 +55,17 @@ class SharedNormStep {
                         const SharedNormOptions& options = {}, RunControl* control = nullptr) const;
 
   /// max sum_n alpha_n G_n, with G_n = ||g_n||^2 >= 0 from dual variables: the term of the joint
-  /// dual that no weight step sees. O(nodes) on trees; a linear programme (CLP) on DAGs.
+  /// dual that the weight step does not have. O(nodes) on trees; a linear programme (CLP) on DAGs.
   WeightBound largest_weighted_sum(std::span<const double> squared_norms) const;
 
  private:
-  class Impl;
-  std::unique_ptr<const Impl> impl_;
+  SharedWeights weights_on_dag(std::span<const double> squared_norms,
+                               const SharedNormOptions& options, RunControl& control) const;
+  WeightBound bound_on_tree(std::span<const double> squared_norms) const;
+  WeightBound bound_on_dag(std::span<const double> squared_norms) const;
+  const LabelGraph& graph() const { return paths_.graph(); }
+
+  detail::PathOperator paths_;
 };
 
 }  // namespace margrove

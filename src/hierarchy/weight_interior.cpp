@@ -1,14 +1,14 @@
 // Primal  min sum_n alpha_n^rho / rho,  K alpha = s,  1 <= s <= longest,  alpha >= 0,  E alpha >=
-// 0, with a row of K a leaf (the sum over its path) and, if directional, a row of E an edge (child
-// less parent). With multipliers lambda of K alpha = s, z, v >= 0 of alpha and t = E alpha, and
+// 0. K has one row per leaf (the sum over its path) and E, if directional, one per edge (child less
+// parent). With multipliers lambda of K alpha = s, z, v >= 0 of alpha and t = E alpha, and
 // low, high >= 0 of the bounds of s, the conditions of optimality are
 //
 //   f'(alpha) = K' lambda + z + E' v,   lambda = low - high,   f'(alpha)_n = alpha_n^(rho - 1),
 //   alpha_n z_n = t_e v_e = (s_l - 1) low_l = (longest - s_l) high_l = 0.
 //
 // Predictor-corrector steps of [Mehrotra1992], centred as in [Gondzio1996], towards them. alpha_l =
-// s_l - (the sum above leaf l) takes the leaves out of each system; what is left has one unknown an
-// inner node (NodeSystem).
+// s_l - (the sum above leaf l) takes the leaves out of each system; what is left has one unknown
+// per inner node (NodeSystem).
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ namespace margrove::detail {
 namespace {
 
 using Vector = std::vector<double>;
-constexpr double kStiff = 1e8;  // curvature that holds a weight in its place
+constexpr double kStiff = 1e8;  // curvature of that penalty, which fixes a weight
 
 // Nodes are numbered inner ones by place first, then leaves.
 class InteriorPoint {
@@ -38,8 +38,8 @@ class InteriorPoint {
     Vector t, v;                  // one per edge
   };
 
-  /// A variable and its multiplier, whose product shall become 0; how far a step moves each; and
-  /// of the equation of the pair, dmultiplier = c - w dvalue.
+  /// A variable and its multiplier, whose product shall become 0; the step of each; and the
+  /// coefficients of the pair's equation, dmultiplier = c - w dvalue.
   struct Pair {
     double value, step, multiplier, multiplier_step;
     double &c, &w;
@@ -51,12 +51,12 @@ class InteriorPoint {
   void start_on_edges(double share);
   void find_residuals();
   double complementarity(double length);
-  void weigh();
-  void weigh_active();
+  void set_weights();
+  void set_active_weights();
   bool factorize();
-  void aim(double target, bool corrects);
+  void set_targets(double target, bool corrects);
   void centre(double target, double length);
-  void aim_at_active();
+  void set_active_targets();
   void find_step();
   double longest_step();
   double centred_step(double target);
@@ -85,7 +85,7 @@ class InteriorPoint {
   bool has_range_;
   std::size_t num_pairs_;
   Point point_, step_;
-  Vector pull_;                               // K' lambda + E' v
+  Vector adjoint_;                            // K' lambda + E' v
   Vector r_alpha_, r_path_, r_lambda_, r_t_;  // of f' = ..., K alpha = s, lambda = ..., t = E alpha
   // A step has  dz = c_z - w_z dalpha,  dv = c_v - w_v dt,  dlow = c_low - w_low ds,
   // dhigh = c_high + w_high ds.
@@ -118,7 +118,7 @@ void InteriorPoint::for_pairs(const Visit& visit) {
   }
 }
 
-// All path sums right, all inner weights alike.
+// All path sums are right, and all inner weights are equal.
 void InteriorPoint::start() {
   const std::size_t num_nodes = num_inner_ + num_leaves_;
   std::size_t longest_path = 1;
@@ -144,15 +144,16 @@ void InteriorPoint::start() {
   step_ = point_;
   step_.s.assign(num_leaves_, 0.0);
   c_ = w_ = step_;
-  for (Vector* v : {&pull_, &r_alpha_, &diagonal_, &b_}) v->assign(num_nodes, 0.0);
+  for (Vector* v : {&adjoint_, &r_alpha_, &diagonal_, &b_}) v->assign(num_nodes, 0.0);
   for (Vector* v : {&r_path_, &r_lambda_, &leaf_weight_, &above_}) v->assign(num_leaves_, 0.0);
   r_t_.assign(num_edges_, 0.0);
   inner_.assign(num_inner_, 0.0);
 }
 
-// The multipliers of upper edges end far above the slopes of weights: what the leaves pull at all
-// their ancestors goes down again along the edges. So lambda starts where the conditions hold on
-// average, v where they hold at inner nodes but for z, and all products are alike.
+// The multipliers of upper edges end far above the slopes of weights: what the multipliers of the
+// leaves add to all ancestors is taken down again along the edges. So lambda starts where the
+// conditions hold on average, v where they hold at inner nodes but for z, and all products are
+// alike.
 void InteriorPoint::start_on_edges(double share) {
   constexpr double kProduct = 0.1;
   double slopes = 0, ancestors = 0;
@@ -170,18 +171,18 @@ void InteriorPoint::start_on_edges(double share) {
 
 void InteriorPoint::find_residuals() {
   const Point& x = point_;
-  std::fill(pull_.begin(), pull_.end(), 0.0);
-  system_.add_below(x.lambda, std::span(pull_).first(num_inner_));
+  std::fill(adjoint_.begin(), adjoint_.end(), 0.0);
+  system_.add_below(x.lambda, std::span(adjoint_).first(num_inner_));
   std::copy(x.lambda.begin(), x.lambda.end(),
-            pull_.begin() + static_cast<std::ptrdiff_t>(num_inner_));
+            adjoint_.begin() + static_cast<std::ptrdiff_t>(num_inner_));
   for (std::size_t e = 0; e < num_edges_; ++e) {
     const auto& edge = system_.edges()[e];
-    pull_[child_of(edge)] += x.v[e];
-    pull_[edge.parent] -= x.v[e];
+    adjoint_[child_of(edge)] += x.v[e];
+    adjoint_[edge.parent] -= x.v[e];
     r_t_[e] = x.t[e] - (x.alpha[child_of(edge)] - x.alpha[edge.parent]);
   }
   for (std::size_t n = 0; n < x.alpha.size(); ++n) {
-    r_alpha_[n] = slope(x.alpha[n]) - pull_[n] - x.z[n];
+    r_alpha_[n] = slope(x.alpha[n]) - adjoint_[n] - x.z[n];
   }
   system_.sum_above(x.alpha, above_);
   for (std::size_t l = 0; l < num_leaves_; ++l) {
@@ -200,19 +201,20 @@ double InteriorPoint::complementarity(double length) {
 }
 
 // Newton's equations for the products of the pairs.
-void InteriorPoint::weigh() {
+void InteriorPoint::set_weights() {
   for_pairs([](const Pair& p) { p.w = p.multiplier / p.value; });
 }
 
-// The products shall be `target`; if it corrects, less those of the last step.
-void InteriorPoint::aim(double target, bool corrects) {
+// Makes `target` the product of each pair, less the product of the last step if it corrects.
+void InteriorPoint::set_targets(double target, bool corrects) {
   const double corrected = corrects ? 1.0 : 0.0;
   for_pairs([&](const Pair& p) {
     p.c = (target - corrected * p.step * p.multiplier_step) / p.value - p.multiplier;
   });
 }
 
-// Draws products that a step of `length` would leave far from `target` towards it [Gondzio1996].
+// Changes the targets of pairs whose products a step of `length` would leave far from `target`, so
+// that they come closer to it [Gondzio1996].
 void InteriorPoint::centre(double target, double length) {
   constexpr double kSpread = 10;
   for_pairs([&](const Pair& p) {
@@ -223,9 +225,9 @@ void InteriorPoint::centre(double target, double length) {
   });
 }
 
-// Of each pair, the multiplier is 0 if it is the smaller one; otherwise the variable is drawn to 0
-// by a stiff spring, whose force the multiplier takes over (method of multipliers).
-void InteriorPoint::weigh_active() {
+// Of each pair, the multiplier is 0 if it is the smaller one; otherwise a large quadratic penalty
+// moves the variable to 0, and its gradient goes into the multiplier (method of multipliers).
+void InteriorPoint::set_active_weights() {
   const auto weight = [](double value, double multiplier) {
     return value < multiplier ? kStiff : 0.0;
   };
@@ -238,7 +240,7 @@ void InteriorPoint::weigh_active() {
   }
 }
 
-void InteriorPoint::aim_at_active() {
+void InteriorPoint::set_active_targets() {
   for_pairs([](const Pair& p) { p.c = p.w > 0 ? -p.w * p.value : -p.multiplier; });
 }
 
@@ -263,22 +265,22 @@ void InteriorPoint::find_step() {
   for (std::size_t n = 0; n < b_.size(); ++n) b_[n] = c_.z[n] - r_alpha_[n];
   for (std::size_t e = 0; e < num_edges_; ++e) {
     const auto& edge = system_.edges()[e];
-    const double pull = c_.v[e] + w_.v[e] * r_t_[e];
-    b_[child_of(edge)] += pull;
-    b_[edge.parent] -= pull;
+    const double force = c_.v[e] + w_.v[e] * r_t_[e];
+    b_[child_of(edge)] += force;
+    b_[edge.parent] -= force;
   }
-  Vector& push = step_.lambda;  // as a place to work in
+  Vector& at_leaf = step_.lambda;  // as scratch
   Vector& along = step_.s;
   for (std::size_t l = 0; l < num_leaves_; ++l) {
     const double d = diagonal_[num_inner_ + l], b = b_[num_inner_ + l];
-    push[l] = leaf_weight_[l] * r_path_[l] - b;
+    at_leaf[l] = leaf_weight_[l] * r_path_[l] - b;
     if (!has_range_) continue;
     const double range = w_.low[l] + w_.high[l], q = c_.low[l] - c_.high[l] - r_lambda_[l];
-    push[l] += d * (q + b) / (range + d);
+    at_leaf[l] += d * (q + b) / (range + d);
     along[l] = (q + b - d * r_path_[l]) / (range + d);
   }
   std::copy_n(b_.begin(), num_inner_, inner_.begin());
-  system_.add_below(push, inner_);
+  system_.add_below(at_leaf, inner_);
   for (std::size_t e = 0; e < num_edges_; ++e) {
     const auto& edge = system_.edges()[e];
     if (edge.child_is_leaf) inner_[edge.parent] += w_.v[e] * r_path_[edge.child];
@@ -360,7 +362,7 @@ double InteriorPoint::round(WeightSolution& rounded) const {
   double worst = 0;
   for (std::size_t n = 0; n < alpha.size(); ++n) {
     if (slope(alpha[n]) < std::max(x.z[n], 0.0)) alpha[n] = 0;
-    worst = std::max(worst, std::fabs(std::min(alpha[n], slope(alpha[n]) - pull_[n])));
+    worst = std::max(worst, std::fabs(std::min(alpha[n], slope(alpha[n]) - adjoint_[n])));
   }
   Vector sums(num_leaves_);
   system_.sum_above(alpha, sums);
@@ -381,9 +383,9 @@ double InteriorPoint::round(WeightSolution& rounded) const {
 // Where slopes are steep at 0, weights follow the multipliers: alpha = max(0, K' lambda + E' v)^(q
 // - 1), 1/rho + 1/q = 1, is smooth then.
 void InteriorPoint::follow_multipliers() {
-  for (std::size_t n = 0; n < pull_.size(); ++n) {
-    point_.alpha[n] = pull_[n] > 0 ? std::pow(pull_[n], 1 / (program_.rho - 1)) : 0.0;
-    point_.z[n] = std::max(-pull_[n], 0.0);
+  for (std::size_t n = 0; n < adjoint_.size(); ++n) {
+    point_.alpha[n] = adjoint_[n] > 0 ? std::pow(adjoint_[n], 1 / (program_.rho - 1)) : 0.0;
+    point_.z[n] = std::max(-adjoint_[n], 0.0);
   }
   find_residuals();
 }
@@ -400,11 +402,11 @@ bool InteriorPoint::polish(double tolerance, WeightSolution& best) {
   for (int set = 0; set < kMostSets; ++set) {
     find_residuals();
     if (follows) follow_multipliers();
-    weigh_active();
+    set_active_weights();
     if (!factorize()) break;
     double before = std::numeric_limits<double>::infinity();
     for (int count = 0; count < most_steps; ++count) {
-      aim_at_active();
+      set_active_targets();
       find_step();
       advance(1.0);
       find_residuals();
@@ -456,13 +458,13 @@ WeightSolution InteriorPoint::run(double tolerance, int max_steps, RunControl& c
         break;
       }
     }
-    weigh();
+    set_weights();
     if (!factorize()) break;
-    aim(0, false);
+    set_targets(0, false);
     find_step();
     const double ratio = complementarity(longest_step()) / product;
     const double target = ratio * ratio * ratio * product;
-    aim(target, true);
+    set_targets(target, true);
     find_step();
     const double length = centred_step(target);
     if (!(length > 0)) break;

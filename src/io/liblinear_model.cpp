@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <numeric>
 
 #include "base/atomic_file.hpp"
+#include "base/number_text.hpp"
 #include "data/input_file.hpp"
 #include "margrove/linear_estimators.hpp"
 #include "methods/registry.hpp"
@@ -16,7 +16,7 @@
 namespace margrove {
 namespace {
 
-/// LIBLINEAR's names of the classifiers, and the method and options that stand for them here.
+/// LIBLINEAR's names of the classifiers, with the corresponding method and options.
 struct SolverType {
   std::string_view name;
   std::string_view method;
@@ -50,12 +50,6 @@ std::string_view solver_type_of(const ModelParts& model) {
                                                       : "L2R_L1LOSS_SVC_DUAL";
 }
 
-void append_number(std::string& text, float value) {
-  std::array<char, 32> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-  text.append(digits.data(), end);
-}
-
 const LinearPredictor& flat_predictor_of(const ModelParts& model) {
   const LinearPredictor* linear = model.predictor->linear();
   require(linear != nullptr && linear->parts().graph.num_edges() == 0,
@@ -67,12 +61,10 @@ const LinearPredictor& flat_predictor_of(const ModelParts& model) {
 }
 
 int number_of(const std::string& label) {
-  int number = 0;
-  const char* end = label.data() + label.size();
-  const auto [at, error] = std::from_chars(label.data(), end, number);
-  require(error == std::errc() && at == end, "export to LIBLINEAR: label is '", label,
+  const auto number = read_number<int>(label);
+  require(number.has_value(), "export to LIBLINEAR: label is '", label,
           "', but must be a whole number; number the labels before training");
-  return number;
+  return *number;
 }
 
 }  // namespace
@@ -146,13 +138,11 @@ class Reader {
   template <class Number>
   Number number(std::string_view what, Number lowest, Number highest) {
     const std::string_view text = word();
-    Number value{};
-    const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || at != text.data() + text.size() || !(value >= lowest) ||
-        !(value <= highest)) {
+    const auto value = read_number<Number>(text);
+    if (!value || !(*value >= lowest) || !(*value <= highest)) {
       fail(what, " is '", text, "', but must be a number in [", lowest, ", ", highest, "]");
     }
-    return value;
+    return *value;
   }
 
  private:

@@ -15,7 +15,7 @@ namespace margrove {
 void export_liblinear(const ModelParts& model, const std::string& path);
 
 /// A classification model that LIBLINEAR wrote, as a model of flat-svm or flat-lr; weights are
-/// rounded to float32. Of the training data it knows nothing: each label counts as seen once.
+/// rounded to float32. The file has nothing on the training data: each label counts as seen once.
 /// Throws ModelFileError with path and line for anything else, InvalidInput if the file cannot be
 /// read or its compression is damaged. Memory: labels x features.
 ModelParts import_liblinear(const std::string& path);

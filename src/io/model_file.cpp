@@ -1,6 +1,5 @@
 #include "io/model_file.hpp"
 
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -12,7 +11,6 @@ namespace margrove {
 namespace {
 
 const std::string kOptionPrefix = "option.";
-constexpr std::array kStops{Stop::converged, Stop::pass_limit, Stop::time_limit, Stop::interrupted};
 
 // The report --------------------------------------------------------------------------------------
 
@@ -20,12 +18,8 @@ void save_number_if_known(TensorMap& out, const std::string& key, double value) 
   if (std::isfinite(value)) out.put_number(key, value);
 }
 
-double load_number_if_known(const TensorMap& tensors, const std::string& key) {
-  return tensors.has_text(key) ? tensors.number(key) : std::numeric_limits<double>::quiet_NaN();
-}
-
 void save_report(TensorMap& out, const FitReport& report) {
-  out.put_text("fit.stop", std::string(to_string(report.stop)));
+  out.put_enum("fit.stop", report.stop);
   out.put_text("fit.passes", concat(report.passes));
   save_number_if_known(out, "fit.primal", report.primal);
   save_number_if_known(out, "fit.dual", report.dual);
@@ -39,21 +33,12 @@ void save_report(TensorMap& out, const FitReport& report) {
 
 FitReport load_report(const TensorMap& tensors) {
   FitReport report;
-  const std::string& stop = tensors.text("fit.stop");
-  bool known = false;
-  for (const Stop candidate : kStops) {
-    if (stop != to_string(candidate)) continue;
-    report.stop = candidate;
-    known = true;
-  }
-  tensors.check(known, "metadata fit.stop is '", stop, "', which is not known");
-  const std::uint64_t passes = tensors.whole_number("fit.passes");
-  tensors.check(passes <= std::numeric_limits<int>::max(), "metadata fit.passes is ", passes,
-                ", which is too large");
-  report.passes = static_cast<int>(passes);
-  report.primal = load_number_if_known(tensors, "fit.primal");
-  report.dual = load_number_if_known(tensors, "fit.dual");
-  report.relative_gap = load_number_if_known(tensors, "fit.relative_gap");
+  report.stop = tensors.get_enum<Stop>("fit.stop");
+  report.passes =
+      static_cast<int>(tensors.whole_number("fit.passes", std::numeric_limits<int>::max()));
+  report.primal = tensors.number_if_known("fit.primal");
+  report.dual = tensors.number_if_known("fit.dual");
+  report.relative_gap = tensors.number_if_known("fit.relative_gap");
   const auto curve = tensors.get_matrix<double>("fit.curve", TensorMap::kAnySize, 3);
   for (std::size_t k = 0; k < curve.size(); k += 3) {
     tensors.check(curve[k] >= 0 && curve[k] <= std::numeric_limits<int>::max(),
@@ -78,10 +63,8 @@ std::optional<Calibration> load_calibration(const TensorMap& tensors) {
   calibration.temperature = tensors.number("calibration.temperature");
   tensors.check(calibration.temperature > 0, "metadata calibration.temperature is ",
                 calibration.temperature, ", but must be > 0");
-  const std::uint64_t rows = tensors.whole_number("calibration.num_rows");
-  tensors.check(rows <= std::numeric_limits<std::uint32_t>::max(),
-                "metadata calibration.num_rows is ", rows, ", which is too large");
-  calibration.num_rows = static_cast<std::int64_t>(rows);
+  calibration.num_rows = static_cast<std::int64_t>(
+      tensors.whole_number("calibration.num_rows", std::numeric_limits<std::uint32_t>::max()));
   calibration.error = tensors.number("calibration.error");
   calibration.error_before = tensors.number("calibration.error_before");
   return calibration;

@@ -24,15 +24,12 @@ static_assert(std::endian::native == std::endian::little,
               "tensors are written as they lie in memory, which must be little-endian");
 
 constexpr std::size_t kLengthBytes = 8;
-constexpr std::array kDTypes{DType::u8,  DType::i32, DType::u32, DType::i64,
-                             DType::u64, DType::f32, DType::f64};
 
-// Reading
-// ------------------------------------------------------------------------------------------
+// Reading ----------------------------------------------------------------------------------------
 
 std::optional<DType> parse_dtype(std::string_view text) {
-  for (const DType dtype : kDTypes) {
-    if (text == to_string(dtype)) return dtype;
+  for (const auto& [dtype, name] : kEnumNames<DType>) {
+    if (text == name) return dtype;
   }
   return std::nullopt;
 }
@@ -142,7 +139,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
   std::set<std::string> names_, keys_;
 };
 
-/// Checks what the header says of one tensor, and that it fits the size of the data.
+/// Checks the description of one tensor against the size of the data.
 Tensor checked_tensor(const HeaderEntry& entry, std::span<const std::byte> data,
                       const TensorMap& out) {
   out.check(entry.dtype && entry.shape && entry.data_offsets && entry.data_offsets->size() == 2,
@@ -214,8 +211,7 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-// Writing
-// ------------------------------------------------------------------------------------------
+// Writing ----------------------------------------------------------------------------------------
 
 using NamedTensor = std::pair<const std::string, Tensor>;
 
@@ -234,7 +230,7 @@ std::string header_of(const TensorMap& tensors, const std::vector<const NamedTen
   std::uint64_t offset = 0;
   for (const NamedTensor* named : order) {
     const Tensor& tensor = named->second;
-    header[named->first] = {{"dtype", to_string(tensor.dtype)},
+    header[named->first] = {{"dtype", name_of(tensor.dtype)},
                             {"shape", tensor.shape},
                             {"data_offsets", {offset, offset + tensor.bytes.size()}}};
     offset += tensor.bytes.size();

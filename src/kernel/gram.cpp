@@ -41,25 +41,18 @@ double median_distance(KernelType type, const ViewRows& rows) {
   return *middle > 0 ? *middle : 1.0;
 }
 
-/// Kernels over the same columns whose values depend on the same quantity of a pair.
-struct Family {
-  std::vector<std::size_t> kernels;
-  const ViewRows* rows = nullptr;
-  PairQuantity quantity = PairQuantity::dot;
-};
-
-void fill_tiles(const Family& family, std::vector<GramMatrix>& grams, Executor& executor,
-                RunControl& control) {
-  const ViewRows& rows = *family.rows;
+/// The matrices of a family of kernels over `rows`.
+void fill_tiles(std::span<const std::size_t> family, const ViewRows& rows,
+                std::vector<GramMatrix>& grams, Executor& executor, RunControl& control) {
+  const PairQuantity quantity = quantity_of(grams[family.front()].kernel.spec.type);
   std::vector<std::vector<float>> scratch(executor.size());
   executor.for_each(SymmetricMatrix::num_tiles(rows.size()), [&](std::size_t t, int worker) {
     if (!control.proceed()) return;
     const auto tile = SymmetricMatrix::tile_at(rows.size(), t);
     std::vector<double> quantities(tile.num_columns);
     for (std::size_t r = 0; r < tile.num_rows; ++r) {
-      pair_quantities(family.quantity, rows, tile.row + r, rows, tile.column, quantities,
-                      scratch[worker]);
-      for (const std::size_t k : family.kernels) {
+      pair_quantities(quantity, rows, tile.row + r, rows, tile.column, quantities, scratch[worker]);
+      for (const std::size_t k : family) {
         kernel_row(grams[k].kernel, quantities, rows, tile.row + r, rows, tile.column,
                    grams[k].K.values(t).subspan(r * tile.num_columns, tile.num_columns));
       }
@@ -67,35 +60,26 @@ void fill_tiles(const Family& family, std::vector<GramMatrix>& grams, Executor& 
   });
 }
 
-/// entry(i, j) of the tile, then its mirror image where the tile is not on the diagonal.
+/// visit(i, j, value) for the entries that are stored.
 template <class Visit>
-void visit_both_halves(const SymmetricMatrix& K, const Visit& visit) {
+void for_entries(SymmetricMatrix& K, const Visit& visit) {
   for (std::size_t t = 0; t < K.num_tiles(); ++t) {
     const auto tile = K.tile(t);
     const auto values = K.values(t);
     for (std::size_t r = 0; r < tile.num_rows; ++r) {
       for (std::size_t c = 0; c < tile.num_columns; ++c) {
-        const double value = values[r * tile.num_columns + c];
-        visit(tile.row + r, tile.column + c, value);
-        if (!tile.on_diagonal()) visit(tile.column + c, tile.row + r, value);
+        visit(tile.row + r, tile.column + c, values[r * tile.num_columns + c]);
       }
     }
   }
 }
 
+/// K_ij becomes change(i, j, K_ij).
 template <class Change>
 void change_entries(SymmetricMatrix& K, const Change& change) {
-  for (std::size_t t = 0; t < K.num_tiles(); ++t) {
-    const auto tile = K.tile(t);
-    const auto values = K.values(t);
-    for (std::size_t r = 0; r < tile.num_rows; ++r) {
-      for (std::size_t c = 0; c < tile.num_columns; ++c) {
-        float& value = values[r * tile.num_columns + c];
-        value =
-            static_cast<float>(change(tile.row + r, tile.column + c, static_cast<double>(value)));
-      }
-    }
-  }
+  for_entries(K, [&](std::size_t i, std::size_t j, float& value) {
+    value = static_cast<float>(change(i, j, static_cast<double>(value)));
+  });
 }
 
 double mean_diagonal(const SymmetricMatrix& K) {
@@ -108,7 +92,11 @@ double mean_diagonal(const SymmetricMatrix& K) {
 std::vector<double> centre(SymmetricMatrix& K) {
   const auto n = static_cast<double>(K.size());
   std::vector<double> means(K.size(), 0.0);
-  visit_both_halves(K, [&](std::size_t i, std::size_t, double value) { means[i] += value / n; });
+  for_entries(K, [&](std::size_t i, std::size_t j, float value) {
+    means[i] += static_cast<double>(value) / n;
+    const bool on_diagonal = i / SymmetricMatrix::kTile == j / SymmetricMatrix::kTile;
+    if (!on_diagonal) means[j] += static_cast<double>(value) / n;
+  });
   double mean = 0;
   for (const double each : means) mean += each / n;
   change_entries(K, [&](std::size_t i, std::size_t j, double value) {
@@ -198,18 +186,18 @@ float SymmetricMatrix::at(std::size_t i, std::size_t j) const {
 }
 
 MemoryEstimate kernel_training_memory(const CsrView& X, std::size_t num_kernels,
-                                      std::size_t num_machines, int num_threads) {
+                                      std::size_t num_classifiers, int num_threads) {
   const std::size_t num_rows = X.num_rows();
   const double full = 4.0 * static_cast<double>(num_rows) * static_cast<double>(num_rows);
-  const std::size_t at_once = std::min(num_machines, static_cast<std::size_t>(num_threads));
+  const std::size_t at_once = std::min(num_classifiers, static_cast<std::size_t>(num_threads));
   MemoryEstimate memory;
   memory.add("Gram matrices",
              static_cast<double>(num_kernels * SymmetricMatrix::num_bytes(num_rows)));
   memory.add("combined kernel", full);
-  // A shrunk machine copies at most 0.7 x 0.7 of the matrix, and two copies meet when it shrinks
-  // further: 0.49 + 0.24. Vectors: about 16 doubles per row and machine.
+  // A shrunk classifier copies at most 0.7 x 0.7 of the matrix, and two copies meet when it shrinks
+  // further: 0.49 + 0.24. Vectors: about 16 doubles per row and classifier.
   memory.add("shrunk machines", 0.75 * full * static_cast<double>(at_once));
-  memory.add("vectors of the machines", 128.0 * static_cast<double>(num_machines * num_rows));
+  memory.add("vectors of the machines", 128.0 * static_cast<double>(num_classifiers * num_rows));
   memory.add("rows by view, rows of the model", 16.0 * static_cast<double>(X.num_nonzeros()));
   return memory;
 }
@@ -230,34 +218,21 @@ std::vector<GramMatrix> gram_matrices(std::span<const KernelSpec> kernels, const
       grams[k].kernel.table = std::move(table);
     }
   }
-  std::vector<bool> done(kernels.size(), false);
-  for (std::size_t first = 0; first < kernels.size(); ++first) {
-    if (done[first]) continue;
-    const auto& columns = kernels[first].columns;
+  std::vector<const KernelSpec*> specs;
+  for (const auto& spec : kernels) specs.push_back(&spec);
+  for (const auto& family : kernel_families(specs)) {
+    const auto& columns = specs[family.front()]->columns;
     const ViewRows rows(X, columns, ViewRows::worth_dense(X, columns));
-    Family family{{}, &rows, quantity_of(kernels[first].type)};
     std::map<KernelType, double> medians;
-    for (std::size_t k = first; k < kernels.size(); ++k) {
-      if (done[k] || kernels[k].columns != columns ||
-          quantity_of(kernels[k].type) != family.quantity) {
-        continue;
-      }
-      done[k] = true;
-      family.kernels.push_back(k);
+    for (const std::size_t k : family) {
       KernelSpec& spec = grams[k].kernel.spec;
-      if (spec.type == KernelType::chi2 || spec.type == KernelType::exponential_chi2 ||
-          spec.type == KernelType::intersection) {
-        rows.require_non_negative(spec.name);
-      }
-      if (has_width(spec.type) && spec.width_in_medians) {
-        if (!medians.contains(spec.type)) {
-          medians[spec.type] = median_distance(spec.type, rows);
-        }
-        spec.width *= medians[spec.type];
-        spec.width_in_medians = false;
-      }
+      rows.check(spec);
+      if (!has_width(spec.type) || !spec.width_in_medians) continue;
+      if (!medians.contains(spec.type)) medians[spec.type] = median_distance(spec.type, rows);
+      spec.width *= medians[spec.type];
+      spec.width_in_medians = false;
     }
-    fill_tiles(family, grams, executor, control);
+    fill_tiles(family, rows, grams, executor, control);
   }
   if (!control.proceed()) return grams;
   executor.for_each(grams.size(), [&](std::size_t k, int) { centre_and_scale(grams[k]); });

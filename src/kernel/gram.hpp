@@ -44,9 +44,9 @@ class SymmetricMatrix {
 };
 
 /// What training with `num_kernels` kernels over the rows of X takes beside X: the Gram matrices,
-/// the combined matrix, the machines' working copies (one per thread) and vectors.
+/// the combined matrix, the classifiers' working copies (one per thread) and vectors.
 MemoryEstimate kernel_training_memory(const CsrView& X, std::size_t num_kernels,
-                                      std::size_t num_machines, int num_threads);
+                                      std::size_t num_classifiers, int num_threads);
 
 struct GramMatrix {
   FittedKernel kernel;

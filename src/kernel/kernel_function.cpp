@@ -1,11 +1,9 @@
 #include "kernel/kernel_function.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <fstream>
-#include <utility>
 
 #include "kernel/pairwise.hpp"
 #include "margrove/errors.hpp"
@@ -13,57 +11,39 @@
 namespace margrove {
 namespace {
 
-constexpr std::array<std::pair<KernelType, std::string_view>, 9> kTypes{{
-    {KernelType::linear, "linear"},
-    {KernelType::polynomial, "polynomial"},
-    {KernelType::gaussian, "gaussian"},
-    {KernelType::laplacian, "laplacian"},
-    {KernelType::chi2, "chi2"},
-    {KernelType::exponential_chi2, "exponential-chi2"},
-    {KernelType::intersection, "intersection"},
-    {KernelType::cosine, "cosine"},
-    {KernelType::precomputed, "precomputed"},
-}};
-constexpr std::array<std::pair<KernelScaling, std::string_view>, 3> kScalings{{
-    {KernelScaling::none, "none"},
-    {KernelScaling::trace, "trace"},
-    {KernelScaling::diagonal, "diagonal"},
-}};
+constexpr std::size_t kRowsPerTask = 16;
 
-template <class Table>
-auto by_name(const Table& table, std::string_view what, std::string_view name) {
+template <NamedEnum E>
+E by_name(std::string_view what, std::string_view name) {
   std::string known;
-  for (const auto& [value, text] : table) {
-    if (text == name) return value;
-    if (!known.empty()) known += ", ";
-    known += text;
+  for (const auto& each : kEnumNames<E>) {
+    if (each.name == name) return each.value;
+    known += concat(known.empty() ? "" : ", ", each.name);
   }
   throw InvalidInput(concat(what, " is '", name, "', but must be one of ", known));
 }
 
-template <class Table, class Value>
-std::string_view name_of(const Table& table, Value wanted) {
-  for (const auto& [value, text] : table) {
-    if (value == wanted) return text;
+/// K(a_i, b_j) of row i of A with all rows of B, scaled.
+void scaled_row(const FittedKernel& kernel, std::span<const double> quantities, const ViewRows& A,
+                std::size_t i, const ViewRows& B, std::span<float> out) {
+  kernel_row(kernel, quantities, A, i, B, 0, out);
+  if (kernel.spec.scaling == KernelScaling::diagonal) {
+    const double own = kernel_diagonal(kernel, A, i);
+    for (std::size_t j = 0; j < out.size(); ++j) {
+      const double lengths = std::sqrt(own * kernel_diagonal(kernel, B, j));
+      out[j] = lengths > 0 ? static_cast<float>(out[j] / lengths) : 0.0F;
+    }
+  } else {
+    const auto factor = static_cast<float>(kernel.factor);
+    for (float& value : out) value *= factor;
   }
-  return "";
 }
-
-bool needs_non_negative(KernelType type) {
-  return type == KernelType::chi2 || type == KernelType::exponential_chi2 ||
-         type == KernelType::intersection;
-}
-
-/// Rows of one batch of A against all of B, for every kernel that shares their columns.
-constexpr std::size_t kRowsPerTask = 16;
 
 }  // namespace
 
-std::string_view to_string(KernelType type) { return name_of(kTypes, type); }
-KernelType kernel_type(std::string_view name) { return by_name(kTypes, "kernel: type", name); }
-std::string_view to_string(KernelScaling scaling) { return name_of(kScalings, scaling); }
+KernelType kernel_type(std::string_view name) { return by_name<KernelType>("kernel: type", name); }
 KernelScaling kernel_scaling(std::string_view name) {
-  return by_name(kScalings, "kernel: scaling", name);
+  return by_name<KernelScaling>("kernel: scaling", name);
 }
 
 bool has_width(KernelType type) {
@@ -149,45 +129,28 @@ std::vector<std::vector<float>> cross_kernels(std::span<const FittedKernel> kern
   require(A.num_columns() == B.num_columns(), "kernels: the rows have ", A.num_columns(),
           " columns, but must have ", B.num_columns(), " like the support vectors");
   std::vector<std::vector<float>> result(kernels.size());
-  std::vector<bool> done(kernels.size(), false);
-  for (std::size_t k = 0; k < kernels.size(); ++k) {
-    if (done[k]) continue;
-    const auto& columns = kernels[k].spec.columns;
-    const PairQuantity quantity = quantity_of(kernels[k].spec.type);
-    const bool dense = ViewRows::worth_dense(B, columns);
-    const ViewRows rows_a(A, columns, dense);
-    const ViewRows rows_b(B, columns, dense);
-    std::vector<std::size_t> alike;
-    for (std::size_t l = k; l < kernels.size(); ++l) {
-      if (kernels[l].spec.columns == columns && quantity_of(kernels[l].spec.type) == quantity) {
-        alike.push_back(l);
-        done[l] = true;
-        result[l].resize(rows_a.size() * rows_b.size());
-        if (needs_non_negative(kernels[l].spec.type)) {
-          rows_a.require_non_negative(kernels[l].spec.name);
-          rows_b.require_non_negative(kernels[l].spec.name);
-        }
-      }
+  std::vector<const KernelSpec*> specs;
+  for (const auto& kernel : kernels) specs.push_back(&kernel.spec);
+  for (const auto& family : kernel_families(specs)) {
+    const KernelSpec& first = *specs[family.front()];
+    const bool dense = ViewRows::worth_dense(B, first.columns);
+    const ViewRows rows_a(A, first.columns, dense);
+    const ViewRows rows_b(B, first.columns, dense);
+    for (const std::size_t k : family) {
+      rows_a.check(*specs[k]);
+      rows_b.check(*specs[k]);
+      result[k].resize(rows_a.size() * rows_b.size());
     }
     std::vector<std::vector<float>> scratch(executor.size());
     executor.for_ranges(
         rows_a.size(), kRowsPerTask, [&](std::size_t begin, std::size_t end, int worker) {
           std::vector<double> quantities(rows_b.size());
           for (std::size_t i = begin; i < end; ++i) {
-            pair_quantities(quantity, rows_a, i, rows_b, 0, quantities, scratch[worker]);
-            for (const std::size_t l : alike) {
-              const auto out = std::span(result[l]).subspan(i * rows_b.size(), rows_b.size());
-              kernel_row(kernels[l], quantities, rows_a, i, rows_b, 0, out);
-              if (kernels[l].spec.scaling == KernelScaling::diagonal) {
-                const double own = kernel_diagonal(kernels[l], rows_a, i);
-                for (std::size_t j = 0; j < out.size(); ++j) {
-                  const double lengths = std::sqrt(own * kernel_diagonal(kernels[l], rows_b, j));
-                  out[j] = lengths > 0 ? static_cast<float>(out[j] / lengths) : 0.0F;
-                }
-              } else {
-                const auto factor = static_cast<float>(kernels[l].factor);
-                for (float& value : out) value *= factor;
-              }
+            pair_quantities(quantity_of(first.type), rows_a, i, rows_b, 0, quantities,
+                            scratch[worker]);
+            for (const std::size_t k : family) {
+              scaled_row(kernels[k], quantities, rows_a, i, rows_b,
+                         std::span(result[k]).subspan(i * rows_b.size(), rows_b.size()));
             }
           }
         });

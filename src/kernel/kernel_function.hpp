@@ -1,6 +1,7 @@
 #pragma once
 // Kernels between rows of X, and how they are fitted to training rows.
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -10,6 +11,7 @@
 
 #include "margrove/csr_matrix.hpp"
 #include "margrove/executor.hpp"
+#include "margrove/options.hpp"
 
 namespace margrove {
 
@@ -34,7 +36,17 @@ enum class KernelType {
   cosine,
   precomputed,
 };
-std::string_view to_string(KernelType type);
+template <>
+inline constexpr auto kEnumNames<KernelType> =
+    std::array{EnumName{KernelType::linear, "linear"},
+               EnumName{KernelType::polynomial, "polynomial"},
+               EnumName{KernelType::gaussian, "gaussian"},
+               EnumName{KernelType::laplacian, "laplacian"},
+               EnumName{KernelType::chi2, "chi2"},
+               EnumName{KernelType::exponential_chi2, "exponential-chi2"},
+               EnumName{KernelType::intersection, "intersection"},
+               EnumName{KernelType::cosine, "cosine"},
+               EnumName{KernelType::precomputed, "precomputed"}};
 /// Throws InvalidInput listing the known names.
 KernelType kernel_type(std::string_view name);
 bool has_width(KernelType type);
@@ -44,7 +56,10 @@ bool has_width(KernelType type);
 ///   trace     its mean diagonal over the training rows, so that the trace is n
 ///   diagonal  sqrt(K(x,x) K(z,z)), so that the diagonal is 1 (0 for rows without length)
 enum class KernelScaling { none, trace, diagonal };
-std::string_view to_string(KernelScaling scaling);
+template <>
+inline constexpr auto kEnumNames<KernelScaling> =
+    std::array{EnumName{KernelScaling::none, "none"}, EnumName{KernelScaling::trace, "trace"},
+               EnumName{KernelScaling::diagonal, "diagonal"}};
 KernelScaling kernel_scaling(std::string_view name);
 
 /// Columns [begin, end) of X.

@@ -13,19 +13,21 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kZero = -std::numeric_limits<double>::infinity();
-constexpr double kLongestStretch = 16.0;
+constexpr double kLongestStretch = 16.0;  // of a step in log beta
 constexpr double kFinestSvmTolerance = 1e-9;
-constexpr double kMachinePart = 0.2;  // of the duality gap may come from the classifiers
+constexpr double kClassifierShare = 0.2;  // of the duality gap may come from the classifiers
 constexpr int kReopenTrials = 5;
-constexpr double kDyingFall = 0.02;  // of a weight's logarithm in a round: the weight tends to zero
-constexpr double kRounding = 1e-7;   // of the objective, from K in float32
-constexpr int kQuietRounds = 2;      // with hardly a change end training where there is no bound
+// A weight whose logarithm falls by this much in a round tends to zero.
+constexpr double kVanishingFall = 0.02;
+constexpr double kRounding = 1e-7;  // of the objective, from K in float32
+// Training ends after so many rounds with hardly a change, without a bound and with one.
+constexpr int kQuietRounds = 2;
 constexpr int kQuietRoundsWithBound = 30;
 
 /// Weights and the classifiers that belong to them.
 struct Iterate {
   std::vector<double> logs;
-  std::vector<SvmSolution> machines;
+  std::vector<SvmSolution> classifiers;
   std::vector<double> q;  // of the paths with positive weight; of all after complete_q()
   double primal = 0;
   bool complete = false;
@@ -68,16 +70,16 @@ class MklAlternation {
       }
       bool reopened = false;
       if (gap_reached(now.primal, bound)) {
-        bound = full_bound(now);  // so far dropped paths were assumed to be useless
+        bound = full_bound(now);  // so far, dropped paths were left out
         if (gap_reached(now.primal, bound)) {
-          drop_dying(now);
+          drop_vanishing(now);
           fit.stop = Stop::converged;
           break;
         }
         reopened = reopen(now);
       }
       if (fit.rounds >= options_.max_rounds) break;
-      if (!reopened && !improve(now, best, stretch)) refine_machines(now);
+      if (!reopened && !improve(now, best, stretch)) refine_classifiers(now);
       quiet_rounds = best - now.primal > quiet_change() * now.primal ? 0 : quiet_rounds + 1;
       best = std::min(best, now.primal);
       if (quiet_rounds >= (rule_.has_bound() ? kQuietRoundsWithBound : kQuietRounds)) {
@@ -101,14 +103,12 @@ class MklAlternation {
   }
 
   bool report(int round, double primal, double bound) {
-    Progress progress;
-    progress.stage = "mkl";
-    progress.done = round;
-    progress.total = options_.max_rounds;
-    progress.unit = "rounds";
-    progress.objective = primal;
-    if (rule_.has_bound() && std::isfinite(bound))
-      progress.relative_gap = (primal - bound) / primal;
+    Progress progress{.stage = "mkl",
+                      .done = round,
+                      .total = options_.max_rounds,
+                      .unit = "rounds",
+                      .objective = primal};
+    if (std::isfinite(bound)) progress.relative_gap = (primal - bound) / primal;
     return control_.proceed(progress);
   }
 
@@ -116,43 +116,43 @@ class MklAlternation {
   void evaluate(Iterate& at, std::span<const SvmSolution> starts) {
     const auto weights = rule_.path_weights(at.logs);
     kernels_.combine(weights, executor_, K_);
-    at.machines = solve_one_vs_rest(K_, labels_.class_of, labels_.num_classes, svm_, executor_,
-                                    control_, starts);
+    at.classifiers = solve_one_vs_rest(K_, labels_.class_of, labels_.num_classes, svm_, executor_,
+                                       control_, starts);
     at.primal = rule_.penalty(at.logs);
-    double machine_gap = 0;
-    for (const auto& machine : at.machines) {
-      at.primal += machine.primal;
-      machine_gap += machine.primal - machine.dual;
+    double classifier_gap = 0;
+    for (const auto& classifier : at.classifiers) {
+      at.primal += classifier.primal;
+      classifier_gap += classifier.primal - classifier.dual;
     }
     // The next classifiers must leave a share of the gap asked for to the weights.
-    if (rule_.has_bound() && machine_gap > kMachinePart * options_.gap_tolerance * at.primal) {
+    if (rule_.has_bound() &&
+        classifier_gap > kClassifierShare * options_.gap_tolerance * at.primal) {
       svm_.tolerance = std::max(kFinestSvmTolerance, svm_.tolerance / 3);
     }
-    std::vector<bool> wanted(weights.size());
-    for (std::size_t m = 0; m < weights.size(); ++m) wanted[m] = weights[m] > 0;
     at.q.assign(weights.size(), 0.0);
-    quadratic_forms(at, wanted);
-    at.complete = std::all_of(wanted.begin(), wanted.end(), [](bool each) { return each; });
+    quadratic_forms(at, weights, /*of_positive=*/true);
+    at.complete =
+        std::all_of(weights.begin(), weights.end(), [](double weight) { return weight > 0; });
   }
 
-  void quadratic_forms(Iterate& at, const std::vector<bool>& wanted) {
+  /// q of the paths with positive weight, or of the others.
+  void quadratic_forms(Iterate& at, std::span<const double> weights, bool of_positive) {
+    std::vector<bool> wanted(weights.size());
+    for (std::size_t m = 0; m < weights.size(); ++m) wanted[m] = (weights[m] > 0) == of_positive;
     std::vector<std::span<const double>> u;
-    for (const auto& machine : at.machines) u.emplace_back(machine.u);
+    for (const auto& classifier : at.classifiers) u.emplace_back(classifier.u);
     kernels_.quadratic_forms(u, wanted, executor_, at.q);
   }
 
   /// q of the paths that were dropped, too.
   void complete_q(Iterate& at) {
-    const auto weights = rule_.path_weights(at.logs);
-    std::vector<bool> wanted(weights.size());
-    for (std::size_t m = 0; m < weights.size(); ++m) wanted[m] = weights[m] <= 0;
-    quadratic_forms(at, wanted);
+    quadratic_forms(at, rule_.path_weights(at.logs), /*of_positive=*/false);
     at.complete = true;
   }
 
   double lower_bound(const Iterate& at) const {
     double sum_alpha = 0;
-    for (const auto& machine : at.machines) sum_alpha += machine.sum_alpha;
+    for (const auto& classifier : at.classifiers) sum_alpha += classifier.sum_alpha;
     return rule_.lower_bound(at.logs, sum_alpha, at.q);
   }
 
@@ -182,7 +182,7 @@ class MklAlternation {
         rule_.restore(next.logs);
       }
       if (try_pruned(now, next)) return true;
-      evaluate(next, now.machines);
+      evaluate(next, now.classifiers);
       if (next.primal < now.primal || (stretch == 1 && next.primal <= acceptable)) {
         const bool better = next.primal < now.primal;
         now = std::move(next);
@@ -200,7 +200,7 @@ class MklAlternation {
     Iterate pruned;
     pruned.logs = next.logs;
     if (!prune(pruned.logs)) return false;
-    evaluate(pruned, now.machines);
+    evaluate(pruned, now.classifiers);
     if (!(pruned.primal < now.primal)) return false;
     now = std::move(pruned);
     return true;
@@ -215,9 +215,9 @@ class MklAlternation {
 
   /// Weights on their way to zero when the others have settled are zero at the optimum: sets them
   /// so where that does not raise the objective.
-  void drop_dying(Iterate& now) {
+  void drop_vanishing(Iterate& now) {
     const auto target = rule_.improved(now.logs, now.q);
-    for (const double fall : {kDyingFall, 10 * kDyingFall}) {
+    for (const double fall : {kVanishingFall, 10 * kVanishingFall}) {
       Iterate dropped;
       dropped.logs = now.logs;
       bool any = false;
@@ -228,7 +228,7 @@ class MklAlternation {
       }
       if (!any) return;
       rule_.restore(dropped.logs);
-      evaluate(dropped, now.machines);
+      evaluate(dropped, now.classifiers);
       if (!(dropped.primal <= now.primal)) continue;
       if (!gap_reached(dropped.primal, full_bound(dropped))) continue;
       now = std::move(dropped);
@@ -242,7 +242,7 @@ class MklAlternation {
     opened.logs = now.logs;
     if (!rule_.reopen(opened.logs, now.q)) return false;
     for (int trial = 0; trial < kReopenTrials; ++trial) {
-      evaluate(opened, now.machines);
+      evaluate(opened, now.classifiers);
       if (opened.primal < now.primal) {
         now = std::move(opened);
         return true;
@@ -256,12 +256,12 @@ class MklAlternation {
   }
 
   /// Solves the SVMs to a tenth of their tolerance, unless it is at its lowest.
-  void refine_machines(Iterate& now) {
+  void refine_classifiers(Iterate& now) {
     if (svm_.tolerance <= kFinestSvmTolerance) return;
     svm_.tolerance = std::max(kFinestSvmTolerance, svm_.tolerance / 10);
     Iterate refined;
     refined.logs = now.logs;
-    evaluate(refined, now.machines);
+    evaluate(refined, now.classifiers);
     if (refined.primal <= now.primal) now = std::move(refined);
   }
 
@@ -276,7 +276,7 @@ class MklAlternation {
     fit.path_weights = rule_.path_weights(now.logs);
     fit.weights.resize(now.logs.size());
     for (std::size_t v = 0; v < now.logs.size(); ++v) fit.weights[v] = std::exp(now.logs[v]);
-    fit.machines = std::move(now.machines);
+    fit.classifiers = std::move(now.classifiers);
     return fit;
   }
 
@@ -337,12 +337,12 @@ MklFit fit_average(std::span<const SymmetricMatrix* const> kernels, const ClassL
   fit.path_weights = fit.weights;
   std::vector<float> K(path_kernels.num_rows() * path_kernels.num_rows());
   path_kernels.combine(fit.weights, executor, K);
-  fit.machines =
+  fit.classifiers =
       solve_one_vs_rest(K, labels.class_of, labels.num_classes, options, executor, control);
-  for (const auto& machine : fit.machines) {
-    fit.primal += machine.primal;
-    fit.dual += machine.dual;
-    if (machine.stop != Stop::converged) fit.stop = machine.stop;
+  for (const auto& classifier : fit.classifiers) {
+    fit.primal += classifier.primal;
+    fit.dual += classifier.dual;
+    if (classifier.stop != Stop::converged) fit.stop = classifier.stop;
   }
   fit.relative_gap = (fit.primal - fit.dual) / fit.primal;
   fit.rounds = 1;

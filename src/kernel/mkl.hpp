@@ -1,5 +1,5 @@
 #pragma once
-// Multiple kernel learning: classifiers and kernel weights are trained by turns.
+// Multiple kernel learning: classifiers and kernel weights are trained in alternation.
 //
 // Sum-product networks [SPN]: over the paths m of a network,
 //   min_{beta >= 0, w, b}  sum_m ||w_m||^2 / (2 g_m(beta))
@@ -36,8 +36,8 @@ namespace margrove {
 struct MklControl {
   SvmOptions svm;
   double gap_tolerance = 1e-3;  // relative duality gap, where there is one
-  double change_tolerance =
-      1e-5;  // relative change of the objective in a round, where there is none
+  /// Relative change of the objective in a round, where there is no gap.
+  double change_tolerance = 1e-5;
   int max_rounds = 500;
   double prune_tolerance = 1e-6;  // paths below this part of the total weight may be dropped
   bool stretch = true;            // if false, plain alternation
@@ -46,7 +46,7 @@ struct MklControl {
 struct MklFit {
   std::vector<double> weights;       // of the product nodes (SPN) or of the kernels
   std::vector<double> path_weights;  // count_m g_m: the combined kernel is their sum
-  std::vector<SvmSolution> machines;
+  std::vector<SvmSolution> classifiers;
   double primal = 0;
   double dual = 0;          // NaN where some p < 1
   double relative_gap = 0;  // (primal - dual) / primal; NaN where some p < 1

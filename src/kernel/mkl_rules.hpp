@@ -1,5 +1,5 @@
 #pragma once
-// How kernel weights enter the objective: what mkl.cpp needs to know of a method.
+// How kernel weights enter the objective: the part of mkl.cpp that depends on the method.
 
 #include <span>
 #include <vector>
@@ -13,8 +13,7 @@ namespace margrove {
 class WeightRule {
  public:
   virtual ~WeightRule() = default;
-  virtual std::size_t num_variables() const = 0;
-  virtual std::size_t num_paths() const = 0;
+  /// The logarithms to begin with.
   virtual std::vector<double> first() const = 0;
   /// count_m g_m of every path.
   virtual std::vector<double> path_weights(std::span<const double> logs) const = 0;
@@ -25,8 +24,8 @@ class WeightRule {
                                        std::span<const double> q) const = 0;
   /// Called after the logarithms were moved freely.
   virtual void restore(std::vector<double>& logs) const = 0;
-  /// Zeroes the variables all of whose paths weigh less than `threshold`, where an optimum may have
-  /// zeros (p <= 1). False if there are none.
+  /// Zeroes the variables all of whose paths have weights below `threshold`, where an optimum may
+  /// have zeros (p <= 1). False if there are none.
   virtual bool drop(std::vector<double>& logs, std::span<const double> path_weights,
                     double threshold) const = 0;
 
@@ -45,8 +44,6 @@ class WeightRule {
 class NetworkRule final : public WeightRule {
  public:
   NetworkRule(std::span<const NetworkPath> paths, std::span<const double> p, double lambda);
-  std::size_t num_variables() const override { return p_.size(); }
-  std::size_t num_paths() const override { return paths_.size(); }
   std::vector<double> first() const override;
   std::vector<double> path_weights(std::span<const double> logs) const override;
   double penalty(std::span<const double> logs) const override;
@@ -78,8 +75,6 @@ class NetworkRule final : public WeightRule {
 class LpRule final : public WeightRule {
  public:
   LpRule(std::size_t num_kernels, double p) : num_kernels_(num_kernels), p_(p) {}
-  std::size_t num_variables() const override { return num_kernels_; }
-  std::size_t num_paths() const override { return num_kernels_; }
   std::vector<double> first() const override;
   std::vector<double> path_weights(std::span<const double> logs) const override;
   double penalty(std::span<const double>) const override { return 0; }

@@ -29,6 +29,15 @@ PartialPath joined(const PartialPath& a, const PartialPath& b) {
   return path;
 }
 
+/// Every path of the one with every path of the other.
+PartialPaths products_of(const PartialPaths& left, const PartialPaths& right) {
+  PartialPaths products;
+  for (const auto& [a, a_count] : left) {
+    for (const auto& [b, b_count] : right) products[joined(a, b)] += a_count * b_count;
+  }
+  return products;
+}
+
 NetworkPath finished(const PartialPath& partial, double count) {
   NetworkPath path;
   path.kernels = partial.kernels;
@@ -46,81 +55,70 @@ NetworkPath finished(const PartialPath& partial, double count) {
 
 }  // namespace
 
-NetworkBuilder::Node NetworkBuilder::add(Entry entry) {
-  entries_.push_back(std::move(entry));
-  return static_cast<Node>(entries_.size() - 1);
+NetworkBuilder::Node NetworkBuilder::add(SumProductNetwork::Node node) {
+  network_.nodes_.push_back(std::move(node));
+  return network_.root();
 }
 
 NetworkBuilder::Node NetworkBuilder::kernel(KernelSpec spec) {
-  std::string name = spec.name.empty() ? concat("kernel", kernels_.size() + 1) : spec.name;
-  spec.name = name;
-  kernels_.push_back(std::move(spec));
-  return add({Kind::kernel, std::move(name), {}, {}, kernels_.size() - 1});
+  const std::size_t index = network_.kernels_.size();
+  if (spec.name.empty()) spec.name = concat("kernel", index + 1);
+  network_.kernels_.push_back(spec);
+  return add({Kind::kernel, std::move(spec.name), {}, {}, static_cast<std::uint32_t>(index)});
 }
 
 NetworkBuilder::Node NetworkBuilder::product(std::vector<Node> children, std::string name,
                                              std::optional<double> p) {
-  if (name.empty()) name = concat("product", entries_.size() + 1);
-  return add({Kind::product, std::move(name), std::move(children), p, 0});
+  const std::size_t number = network_.nodes_.size(), index = network_.products_.size();
+  if (name.empty()) name = concat("product", number + 1);
+  network_.products_.push_back(static_cast<std::uint32_t>(number));
+  return add(
+      {Kind::product, std::move(name), std::move(children), p, static_cast<std::uint32_t>(index)});
 }
 
 NetworkBuilder::Node NetworkBuilder::sum(std::vector<Node> children, std::string name) {
   for (Node& child : children) {
-    if (child < entries_.size() && entries_[child].kind == Kind::kernel) {
-      child = product({child});
-    }
+    const auto nodes = network_.nodes();
+    if (child < nodes.size() && nodes[child].kind == Kind::kernel) child = product({child});
   }
-  if (name.empty()) name = concat("sum", entries_.size() + 1);
+  if (name.empty()) name = concat("sum", network_.nodes_.size() + 1);
   return add({Kind::sum, std::move(name), std::move(children), {}, 0});
 }
 
 SumProductNetwork NetworkBuilder::build() const {
-  require(!entries_.empty(), "network: has no nodes, but must have a sum at its root");
+  const auto nodes = network_.nodes();
+  require(!nodes.empty(), "network: has no nodes, but must have a sum at its root");
   std::set<std::string> names;
-  std::vector<bool> has_parent(entries_.size(), false);
-  for (std::size_t n = 0; n < entries_.size(); ++n) {
-    const Entry& entry = entries_[n];
-    require(names.insert(entry.name).second, "network: two nodes are called '", entry.name,
+  std::vector<bool> has_parent(nodes.size(), false);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const auto& [kind, name, children, p, index] = nodes[n];
+    require(names.insert(name).second, "network: two nodes are called '", name,
             "', but names must differ");
-    require(entry.kind == Kind::kernel || !entry.children.empty(), "network: node '", entry.name,
+    require(kind == Kind::kernel || !children.empty(), "network: node '", name,
             "' has no children, but only kernels may be leaves");
-    require(!entry.p || (*entry.p > 0 && std::isfinite(*entry.p)), "network: p of node '",
-            entry.name, "' is ", entry.p.value_or(0), ", but must be > 0");
-    for (const Node child : entry.children) {
-      require(child < n, "network: child ", child, " of node '", entry.name,
+    require(!p || (*p > 0 && std::isfinite(*p)), "network: p of node '", name, "' is ",
+            p.value_or(0), ", but must be > 0");
+    for (const Node child : children) {
+      require(child < n, "network: child ", child, " of node '", name,
               "' does not exist yet, but children must be made before their parents");
       has_parent[child] = true;
-      const Kind below = entries_[child].kind;
-      require(entry.kind != Kind::sum || below == Kind::product, "network: sum '", entry.name,
-              "' has the sum '", entries_[child].name,
+      const auto& below = nodes[child];
+      require(kind != Kind::sum || below.kind == Kind::product, "network: sum '", name,
+              "' has the sum '", below.name,
               "' as a child, but layers must alternate: put a product between them");
-      require(entry.kind != Kind::product || below != Kind::product, "network: product '",
-              entry.name, "' has the product '", entries_[child].name,
+      require(kind != Kind::product || below.kind != Kind::product, "network: product '", name,
+              "' has the product '", below.name,
               "' as a child, but layers must alternate: put a sum between them");
     }
   }
-  require(entries_.back().kind == Kind::sum, "network: the root '", entries_.back().name,
+  const std::string& root = nodes.back().name;
+  require(nodes.back().kind == Kind::sum, "network: the root '", root,
           "' is not a sum, but must be");
-  for (std::size_t n = 0; n + 1 < entries_.size(); ++n) {
-    require(has_parent[n], "network: node '", entries_[n].name,
-            "' has no parent, but only the root '", entries_.back().name, "' may have none");
+  for (std::size_t n = 0; n + 1 < nodes.size(); ++n) {
+    require(has_parent[n], "network: node '", nodes[n].name, "' has no parent, but only the root '",
+            root, "' may have none");
   }
-  SumProductNetwork network;
-  network.kernels_ = kernels_;
-  for (const Entry& entry : entries_) {
-    SumProductNetwork::Node node;
-    node.kind = static_cast<SumProductNetwork::Kind>(entry.kind);
-    node.name = entry.name;
-    node.children = entry.children;
-    node.p = entry.p;
-    node.index = static_cast<std::uint32_t>(entry.kernel);
-    if (entry.kind == Kind::product) {
-      node.index = static_cast<std::uint32_t>(network.products_.size());
-      network.products_.push_back(static_cast<std::uint32_t>(network.nodes_.size()));
-    }
-    network.nodes_.push_back(std::move(node));
-  }
-  return network;
+  return network_;
 }
 
 double SumProductNetwork::num_paths() const {
@@ -150,15 +148,7 @@ std::vector<NetworkPath> SumProductNetwork::paths(double limit) const {
       }
     } else {
       PartialPaths paths{{PartialPath{}, 1.0}};
-      for (const std::uint32_t child : node.children) {
-        PartialPaths longer;
-        for (const auto& [left, left_count] : paths) {
-          for (const auto& [right, right_count] : below[child]) {
-            longer[joined(left, right)] += left_count * right_count;
-          }
-        }
-        paths = std::move(longer);
-      }
+      for (const std::uint32_t child : node.children) paths = products_of(paths, below[child]);
       for (const auto& [path, count] : paths) {
         PartialPath with_node = path;
         for (auto& [layer, product] : with_node.products) ++layer;
@@ -182,30 +172,33 @@ double path_weight(const NetworkPath& path, std::span<const double> beta) {
   return std::exp(log_weight);
 }
 
-SumProductNetwork one_layer_network(std::span<const KernelSpec> kernels, std::optional<double> p) {
-  NetworkBuilder builder;
+namespace {
+
+/// sum_k beta_k K_k.
+NetworkBuilder::Node weighted_sum(NetworkBuilder& builder, std::span<const KernelSpec> kernels,
+                                  std::optional<double> p) {
   std::vector<NetworkBuilder::Node> products;
   for (const auto& spec : kernels) {
-    const auto kernel = builder.kernel(spec);
-    products.push_back(builder.product({kernel}, {}, p));
+    products.push_back(builder.product({builder.kernel(spec)}, {}, p));
   }
-  builder.sum(products);
+  return builder.sum(std::move(products));
+}
+
+}  // namespace
+
+SumProductNetwork one_layer_network(std::span<const KernelSpec> kernels, std::optional<double> p) {
+  NetworkBuilder builder;
+  weighted_sum(builder, kernels, p);
   return builder.build();
 }
 
 SumProductNetwork group_network(std::span<const KernelGroup> groups, std::optional<double> p) {
   NetworkBuilder builder;
   std::vector<NetworkBuilder::Node> top;
-  for (const auto& group : groups) {
-    std::vector<NetworkBuilder::Node> products;
-    for (const auto& spec : group.kernels) {
-      const auto kernel = builder.kernel(spec);
-      products.push_back(builder.product({kernel}, {}, p));
-    }
-    const auto sum = builder.sum(products);
-    top.push_back(builder.product({sum}, group.name, p));
+  for (const auto& [name, kernels] : groups) {
+    top.push_back(builder.product({weighted_sum(builder, kernels, p)}, name, p));
   }
-  builder.sum(top);
+  builder.sum(std::move(top));
   return builder.build();
 }
 

@@ -16,42 +16,6 @@
 
 namespace margrove {
 
-/// Builds a network bottom-up:
-///   NetworkBuilder b;
-///   const auto colour = b.sum({b.product({b.kernel(k1)}), b.product({b.kernel(k2)})});
-///   b.sum({b.product({colour}), b.product({colour, b.kernel(k3)})});
-/// Nodes may have several parents. Every call returns the node's number; children come first, so a
-/// cycle cannot be built.
-class SumProductNetwork;
-class NetworkBuilder {
- public:
-  using Node = std::uint32_t;
-  Node kernel(KernelSpec spec);
-  /// `p`: exponent of the node's penalty; without it the method's default. An empty name stands for
-  /// "product<number>".
-  Node product(std::vector<Node> children, std::string name = {}, std::optional<double> p = {});
-  /// A kernel among the children stands for the product of that kernel alone.
-  Node sum(std::vector<Node> children, std::string name = {});
-  /// The network whose root is the last node made. Throws InvalidInput naming the node: a child
-  /// that does not exist, a sum below a sum, a product below a product, a node without children,
-  /// a root that is not a sum, more than one root, two nodes of one name, p <= 0.
-  SumProductNetwork build() const;
-
- private:
-  friend class SumProductNetwork;
-  enum class Kind { sum, product, kernel };
-  struct Entry {
-    Kind kind;
-    std::string name;
-    std::vector<Node> children;
-    std::optional<double> p;
-    std::size_t kernel = 0;
-  };
-  Node add(Entry entry);
-  std::vector<Entry> entries_;
-  std::vector<KernelSpec> kernels_;
-};
-
 /// What a path's weight depends on: g_m(beta) = prod_v beta_v^exponent_v, where exponent_v sums
 /// 1 / (N_m N_ml) over the places at which v stands in layer l of the path; exponents sum to 1.
 struct PathFactor {
@@ -96,6 +60,32 @@ class SumProductNetwork {
   std::vector<Node> nodes_;
   std::vector<KernelSpec> kernels_;
   std::vector<std::uint32_t> products_;
+};
+
+/// Builds a network bottom-up:
+///   NetworkBuilder b;
+///   const auto colour = b.sum({b.product({b.kernel(k1)}), b.product({b.kernel(k2)})});
+///   b.sum({b.product({colour}), b.product({colour, b.kernel(k3)})});
+/// Nodes may have several parents. Every call returns the node's number; children come first, so a
+/// cycle cannot be built.
+class NetworkBuilder {
+ public:
+  using Node = std::uint32_t;
+  Node kernel(KernelSpec spec);
+  /// `p`: exponent of the node's penalty; without it the method's default. An empty name stands for
+  /// "product<number>".
+  Node product(std::vector<Node> children, std::string name = {}, std::optional<double> p = {});
+  /// A kernel among the children stands for the product of that kernel alone.
+  Node sum(std::vector<Node> children, std::string name = {});
+  /// The network whose root is the last node made. Throws InvalidInput naming the node: a child
+  /// that does not exist, a sum below a sum, a product below a product, a node without children,
+  /// a root that is not a sum, more than one root, two nodes of one name, p <= 0.
+  SumProductNetwork build() const;
+
+ private:
+  using Kind = SumProductNetwork::Kind;
+  Node add(SumProductNetwork::Node node);
+  SumProductNetwork network_;
 };
 
 /// g_m(beta), where beta has one value per product node. It is 0 if a factor is 0.

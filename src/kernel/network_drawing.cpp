@@ -17,7 +17,7 @@ void check(const SumProductNetwork& network, std::span<const double> beta) {
 }
 
 std::string kernel_text(const KernelSpec& spec) {
-  std::string text = concat(spec.name, ": ", to_string(spec.type));
+  std::string text = concat(spec.name, ": ", name_of(spec.type));
   if (has_width(spec.type)) {
     text += fmt::format(" {:.4g}{}", spec.width, spec.width_in_medians ? " medians" : "");
   }

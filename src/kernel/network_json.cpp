@@ -38,7 +38,7 @@ std::vector<ColumnRange> parse_columns(const std::string& text, const std::strin
   return ranges;
 }
 
-/// Turns one JSON text into calls of the builder.
+/// Makes a network from one JSON text.
 class Reader {
  public:
   Reader(std::string source, std::uint32_t num_columns)
@@ -54,11 +54,11 @@ class Reader {
     allow(json, "the network",
           {"views", "kernels", "nodes", "root", "shape", "p", "degree", "groups", "use"});
     for (const auto& view : views) views_[view.name] = view.columns;
-    for (const auto& [name, value] : entries(json, "views")) {
+    for (const auto& [name, value] : entries(json, "views").items()) {
       views_[name] =
           parse_columns(string_of(value, concat("view '", name, "'")), where("view '", name, "'"));
     }
-    for (const auto& [name, value] : entries(json, "kernels")) {
+    for (const auto& [name, value] : entries(json, "kernels").items()) {
       require(families_.emplace(name, read_family(name, value)).second,
               where("kernel '", name, "'"), ": is there twice");
     }
@@ -93,30 +93,30 @@ class Reader {
     }
   }
 
-  Json entries_of(const Json& json, const std::string& key) const {
-    if (!json.contains(key)) return Json::object();
+  /// The object under the key; an empty one if there is none.
+  const Json& entries(const Json& json, const std::string& key) const {
+    static const Json nothing = Json::object();
+    if (!json.contains(key)) return nothing;
     require(json[key].is_object(), where("'", key, "'"), " is not an object {...}, but must be");
     return json[key];
-  }
-  std::vector<std::pair<std::string, Json>> entries(const Json& json,
-                                                    const std::string& key) const {
-    std::vector<std::pair<std::string, Json>> result;
-    const Json object = entries_of(json, key);
-    for (const auto& [name, value] : object.items()) result.emplace_back(name, value);
-    return result;
   }
 
   std::string string_of(const Json& json, const std::string& what) const {
     require(json.is_string(), where(what), " is ", json.dump(), ", but must be a text");
     return json.get<std::string>();
   }
-  double number_of(const Json& json, const std::string& what) const {
-    require(json.is_number(), where(what), " is ", json.dump(), ", but must be a number");
-    return json.get<double>();
+  /// The text, or the number, under a key of `what`, which must be there.
+  std::string string_at(const Json& json, const std::string& key, const std::string& what) const {
+    return string_of(json[key], concat(key, " of ", what));
+  }
+  double number_at(const Json& json, const std::string& key, const std::string& what) const {
+    require(json[key].is_number(), where(key, " of ", what), " is ", json[key].dump(),
+            ", but must be a number");
+    return json[key].get<double>();
   }
   std::optional<double> p_of(const Json& json, const std::string& what) const {
     if (!json.contains("p")) return {};
-    return number_of(json["p"], concat("p of ", what));
+    return number_at(json, "p", what);
   }
 
   /// 0.5, "median" or "0.5 median".
@@ -147,7 +147,7 @@ class Reader {
     spec.name = name;
     require(json.contains("type"), where(what), " has no type");
     try {
-      spec.type = kernel_type(string_of(json["type"], concat("type of ", what)));
+      spec.type = kernel_type(string_at(json, "type", what));
       if (json.contains("scaling")) spec.scaling = kernel_scaling(string_of(json["scaling"], what));
     } catch (const InvalidInput& error) {
       throw InvalidInput(concat(where(what), ": ", error.what()));
@@ -156,10 +156,9 @@ class Reader {
       spec.scaling = KernelScaling::none;
     if (json.contains("width")) read_width(json["width"], what, spec);
     if (json.contains("degree")) spec.degree = degree_of(json["degree"], what);
-    if (json.contains("slope")) spec.slope = number_of(json["slope"], concat("slope of ", what));
-    if (json.contains("offset"))
-      spec.offset = number_of(json["offset"], concat("offset of ", what));
-    if (json.contains("file")) spec.file = string_of(json["file"], concat("file of ", what));
+    if (json.contains("slope")) spec.slope = number_at(json, "slope", what);
+    if (json.contains("offset")) spec.offset = number_at(json, "offset", what);
+    if (json.contains("file")) spec.file = string_at(json, "file", what);
     if (json.contains("centred")) {
       require(json["centred"].is_boolean(), where("centred of ", what), " must be true or false");
       spec.centred = json["centred"].get<bool>();
@@ -167,11 +166,10 @@ class Reader {
     require(!(json.contains("columns") && json.contains("view")), where(what),
             " has both columns and a view, but must have one of them");
     if (json.contains("columns")) {
-      spec.columns =
-          parse_columns(string_of(json["columns"], concat("columns of ", what)), where(what));
+      spec.columns = parse_columns(string_at(json, "columns", what), where(what));
     }
     if (json.contains("view")) {
-      const std::string view = string_of(json["view"], concat("view of ", what));
+      const std::string view = string_at(json, "view", what);
       const auto found = views_.find(view);
       require(found != views_.end(), where(what), " is over the view '", view,
               "', which is not there");
@@ -282,8 +280,7 @@ class Reader {
       for (const Node made : child(each, what, is_sum)) children.push_back(made);
     }
     --depth_;
-    std::string name =
-        json.contains("name") ? string_of(json["name"], concat("name of ", what)) : given_name;
+    std::string name = json.contains("name") ? string_at(json, "name", what) : given_name;
     return is_sum ? builder_.sum(std::move(children), std::move(name))
                   : builder_.product(std::move(children), std::move(name), p_of(json, what));
   }
@@ -310,7 +307,7 @@ class Reader {
     if (json.contains("use")) {
       specs = specs_of(json["use"], "'use'");
     } else {
-      for (const auto& [name, value] : entries(json, "kernels")) {
+      for (const auto& [name, value] : entries(json, "kernels").items()) {
         specs.insert(specs.end(), families_[name].begin(), families_[name].end());
       }
     }
@@ -318,12 +315,9 @@ class Reader {
       add_one_layer(specs, p);
     } else if (shape == "groups") {
       std::vector<Node> top;
-      for (const auto& [name, list] : entries(json, "groups")) {
-        std::vector<Node> products;
-        for (const auto& spec : specs_of(list, concat("group '", name, "'"))) {
-          products.push_back(builder_.product({kernel_node(spec)}, {}, p));
-        }
-        top.push_back(builder_.product({builder_.sum(std::move(products))}, name, p));
+      for (const auto& [name, list] : entries(json, "groups").items()) {
+        const auto specs_of_group = specs_of(list, concat("group '", name, "'"));
+        top.push_back(builder_.product({add_one_layer(specs_of_group, p, {})}, name, p));
       }
       builder_.sum(std::move(top), "root");
     } else if (shape == "polynomial") {
@@ -374,7 +368,7 @@ class Reader {
 
 Json kernel_json(const KernelSpec& spec) {
   Json json;
-  json["type"] = to_string(spec.type);
+  json["type"] = name_of(spec.type);
   if (has_width(spec.type)) {
     if (spec.width_in_medians) {
       json["width"] = concat(spec.width, " median");
@@ -387,7 +381,7 @@ Json kernel_json(const KernelSpec& spec) {
     json["slope"] = spec.slope;
     json["offset"] = spec.offset;
   }
-  json["scaling"] = to_string(spec.scaling);
+  json["scaling"] = name_of(spec.scaling);
   if (spec.centred) json["centred"] = true;
   if (!spec.columns.empty()) json["columns"] = format_columns(spec.columns);
   if (!spec.file.empty()) json["file"] = spec.file;

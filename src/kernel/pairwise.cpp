@@ -122,6 +122,19 @@ PairQuantity quantity_of(KernelType type) {
   return PairQuantity::dot;
 }
 
+std::vector<std::vector<std::size_t>> kernel_families(std::span<const KernelSpec* const> kernels) {
+  std::vector<std::vector<std::size_t>> families;
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    const auto found = std::find_if(families.begin(), families.end(), [&](const auto& family) {
+      const KernelSpec& first = *kernels[family.front()];
+      return first.columns == kernels[k]->columns &&
+             quantity_of(first.type) == quantity_of(kernels[k]->type);
+    });
+    (found != families.end() ? *found : families.emplace_back()).push_back(k);
+  }
+  return families;
+}
+
 bool ViewRows::worth_dense(const CsrView& X, std::span<const ColumnRange> columns) {
   std::size_t nonzeros = 0;
   for (std::size_t i = 0; i < X.num_rows(); ++i) {
@@ -155,11 +168,15 @@ ViewRows::ViewRows(const CsrView& X, std::span<const ColumnRange> columns, bool 
   }
 }
 
-void ViewRows::require_non_negative(const std::string& kernel) const {
+void ViewRows::check(const KernelSpec& kernel) const {
+  if (kernel.type != KernelType::chi2 && kernel.type != KernelType::exponential_chi2 &&
+      kernel.type != KernelType::intersection) {
+    return;
+  }
   for (std::size_t i = 0; i < num_rows_; ++i) {
     const auto values = dense_ ? dense_row(i) : sparse_row(i).values;
     const auto lowest = std::min_element(values.begin(), values.end());
-    require(lowest == values.end() || *lowest >= 0, "kernel ", kernel, ": row ", i,
+    require(lowest == values.end() || *lowest >= 0, "kernel ", kernel.name, ": row ", i,
             " has the value ", lowest == values.end() ? 0.0F : *lowest, ", but must be >= 0");
   }
 }
@@ -217,8 +234,7 @@ double kernel_value(const FittedKernel& kernel, double quantity, const ViewRows&
     case KernelType::exponential_chi2:
       return std::exp(-quantity / spec.width);
     case KernelType::intersection:  // min(x, z) = (x + z - |x - z|) / 2
-      return (A.sum(i) + B.sum(j) - quantity) / 2;
-    case KernelType::chi2:  // 2xz / (x + z) = (x + z - (x - z)^2 / (x + z)) / 2
+    case KernelType::chi2:          // 2xz / (x + z) = (x + z - (x - z)^2 / (x + z)) / 2
       return (A.sum(i) + B.sum(j) - quantity) / 2;
     case KernelType::cosine: {
       const double lengths = std::sqrt(A.squared_norm(i) * B.squared_norm(j));

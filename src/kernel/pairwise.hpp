@@ -13,6 +13,10 @@ namespace margrove {
 enum class PairQuantity { dot, l1, chi2, table };
 PairQuantity quantity_of(KernelType type);
 
+/// The kernels, by number, in families: those over the same columns that depend on the same
+/// quantity, for which it is computed once. In the order of their first members.
+std::vector<std::vector<std::size_t>> kernel_families(std::span<const KernelSpec* const> kernels);
+
 /// Rows restricted to columns, dense where that is no larger than sparse.
 class ViewRows {
  public:
@@ -30,8 +34,8 @@ class ViewRows {
   SparseRow sparse_row(std::size_t i) const { return sparse_.row(i); }
   double squared_norm(std::size_t i) const { return squared_norms_[i]; }
   double sum(std::size_t i) const { return sums_[i]; }
-  /// Throws InvalidInput naming the first row with a negative value.
-  void require_non_negative(const std::string& kernel) const;
+  /// Throws InvalidInput naming the first row with a negative value if the kernel takes none.
+  void check(const KernelSpec& kernel) const;
 
  private:
   std::size_t num_rows_ = 0;

@@ -93,13 +93,13 @@ class Smo {
     const auto shrink_interval = static_cast<std::int64_t>(std::min<std::size_t>(n_, 1000));
     std::int64_t until_shrink = shrink_interval;
     std::int64_t until_control = kIterationsPerControl;
-    Extremes now = extremes(G_.data(), up_.data(), down_.data(), original_.size());
+    Extremes now = active_extremes();
     for (;;) {
       if (now.highest_down - now.lowest_up <= options_.tolerance) {
         if (original_.size() == n_) break;
         activate_all();  // converged on the active variables; now all are checked
         until_shrink = shrink_interval;
-        now = extremes(G_.data(), up_.data(), down_.data(), n_);
+        now = active_extremes();
         continue;
       }
       if (solution.iterations >= options_.max_iterations) {
@@ -117,7 +117,7 @@ class Smo {
       ++solution.iterations;
       if (options_.shrinking && --until_shrink <= 0) {
         until_shrink = shrink_interval;
-        if (shrink(now)) now = extremes(G_.data(), up_.data(), down_.data(), original_.size());
+        if (shrink(now)) now = active_extremes();
       }
     }
     if (original_.size() < n_) activate_all();
@@ -127,6 +127,9 @@ class Smo {
 
  private:
   const float* row(std::size_t t) const { return K_ + t * stride_; }
+  Extremes active_extremes() const {
+    return extremes(G_.data(), up_.data(), down_.data(), original_.size());
+  }
   double upper(std::size_t original) const { return y_[original] > 0 ? options_.C : 0.0; }
   double lower(std::size_t original) const { return y_[original] > 0 ? 0.0 : -options_.C; }
 
@@ -217,7 +220,7 @@ class Smo {
   }
 
   void finish(SvmSolution& solution) const {
-    const Extremes now = extremes(G_.data(), up_.data(), down_.data(), n_);
+    const Extremes now = active_extremes();
     double free_sum = 0;
     std::size_t num_free = 0;
     for (std::size_t i = 0; i < n_; ++i) {
@@ -296,17 +299,17 @@ std::vector<SvmSolution> solve_one_vs_rest(std::span<const float> K,
     require(class_of[i] < num_classes, "svm: class_of[", i, "] is ", class_of[i],
             ", but must be < ", num_classes);
   }
-  const std::size_t num_machines = num_classes == 2 ? 1 : num_classes;
-  require(starts.empty() || starts.size() == num_machines, "svm: ", starts.size(),
-          " starts, but must be ", num_machines);
-  std::vector<SvmSolution> solutions(num_machines);
-  executor.for_each(num_machines, [&](std::size_t machine, int) {
-    const std::size_t positive_class = num_classes == 2 ? 1 : machine;
+  const std::size_t num_classifiers = num_classes == 2 ? 1 : num_classes;
+  require(starts.empty() || starts.size() == num_classifiers, "svm: ", starts.size(),
+          " starts, but must be ", num_classifiers);
+  std::vector<SvmSolution> solutions(num_classifiers);
+  executor.for_each(num_classifiers, [&](std::size_t classifier, int) {
+    const std::size_t positive_class = num_classes == 2 ? 1 : classifier;
     std::vector<std::int8_t> y(class_of.size());
     for (std::size_t i = 0; i < y.size(); ++i) y[i] = class_of[i] == positive_class ? 1 : -1;
-    solutions[machine] = solve_svm_dual(
+    solutions[classifier] = solve_svm_dual(
         K, y, options, control,
-        starts.empty() ? std::span<const double>() : std::span<const double>(starts[machine].u));
+        starts.empty() ? std::span<const double>() : std::span<const double>(starts[classifier].u));
   });
   return solutions;
 }

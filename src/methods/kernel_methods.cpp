@@ -126,7 +126,7 @@ struct KernelPlan {
 TrainResult result_of(const KernelPlan& plan, const std::vector<GramMatrix>& grams,
                       const MklFit& fit) {
   KernelPredictor::Parts parts;
-  parts.machine = make_kernel_machine(grams, plan.kernels_of_path, fit, plan.data.X);
+  parts.classifiers = make_kernel_classifiers(grams, plan.kernels_of_path, fit, plan.data.X);
   parts.network = plan.network;
   parts.beta = fit.weights;
   parts.label_of_class = plan.classes.label_of_class;
@@ -135,7 +135,7 @@ TrainResult result_of(const KernelPlan& plan, const std::vector<GramMatrix>& gra
   return {std::make_unique<KernelPredictor>(std::move(parts)), report_of(fit), nullptr};
 }
 
-/// `fit`: the weights and machines of the Gram matrices, MklFit(const KernelPlan&, matrices,
+/// `fit`: the weights and classifiers of the Gram matrices, MklFit(const KernelPlan&, matrices,
 /// executor, control).
 template <class Fit>
 Plan planned_fit(KernelPlan plan, int num_threads, Fit fit) {
@@ -222,7 +222,7 @@ Plan plan_average(const AverageMklOptions& options, const TrainingSet& data, Exe
 
 Method spn_mkl() {
   return make_method<SpnMklOptions>(
-      "kernel weights of a sum-product network, learned with the machines", plan_spn);
+      "kernel weights of a sum-product network, learned with the SVMs", plan_spn);
 }
 Method lp_mkl() {
   return make_method<LpMklOptions>("multiple kernel learning with an l_p norm", plan_lp);
@@ -232,7 +232,7 @@ Method simple_mkl() {
                                        plan_simple);
 }
 Method average_mkl() {
-  return make_method<AverageMklOptions>("machines of the average of all kernels", plan_average);
+  return make_method<AverageMklOptions>("SVMs with the average of all kernels", plan_average);
 }
 
 }  // namespace margrove

@@ -304,7 +304,7 @@ Plan make_plan(const HrSvmOptions& options, const TrainingSet& data, Executor& e
 
 Method hr_svm() {
   Method method = make_method<HrSvmOptions>(
-      "recursive regularisation: one-vs-rest classifiers pulled towards their relatives",
+      "recursive regularisation: one-vs-rest classifiers regularised towards their parents",
       make_plan);
   method.needs_hierarchy = true;
   method.hierarchy_substitute = "label_graph";

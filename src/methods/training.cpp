@@ -2,37 +2,37 @@
 
 #include <algorithm>
 
-#include "margrove/svmlight_reader.hpp"
-
 namespace margrove {
 
-RawRows read_rows(const std::string& path, bool is_text, const LabelCodec* codec,
-                  bool known_labels_only, RunControl* control) {
-  RawRows raw;
-  raw.is_text = is_text;
-  raw.source = path;
-  if (is_text) {
-    TextDataset data =
-        read_text(path, {.codec = codec, .known_labels_only = known_labels_only}, control);
-    raw.documents = std::move(data.documents);
-    raw.labels = std::move(data.labels);
-    raw.codec = std::move(data.codec);
+RawRows::RawRows(ReadRows rows, std::string name) : source(std::move(name)) {
+  std::visit(
+      [&](auto& data) {
+        labels = std::move(data.labels);
+        codec = std::move(data.codec);
+      },
+      rows);
+  if (auto* numbers = std::get_if<Dataset>(&rows)) {
+    X = std::move(numbers->X);
   } else {
-    SvmlightOptions options;
-    options.codec = codec;
-    options.known_labels_only = known_labels_only;
-    Dataset data = read_svmlight(path, options, control);
-    raw.X = std::move(data.X);
-    raw.labels = std::move(data.labels);
-    raw.codec = std::move(data.codec);
+    kind = RowKind::documents;
+    documents = std::move(std::get<TextDataset>(rows).documents);
   }
-  return raw;
+}
+
+RawRows read_rows(const std::string& path, RowKind kind, const ReadOptions& options,
+                  RunControl* control) {
+  return {row_format_of(row_formats(), path, kind).read(path, options, control), path};
+}
+
+RowKind row_kind(const Preprocessing& preprocessing) {
+  return preprocessing.kind == Preprocessing::Kind::text_tfidf ? RowKind::documents
+                                                               : RowKind::numbers;
 }
 
 RawRows select_rows(const RawRows& raw, std::span<const std::uint32_t> rows) {
   RawRows selected;
-  selected.is_text = raw.is_text;
-  if (raw.is_text) {
+  selected.kind = raw.kind;
+  if (raw.kind == RowKind::documents) {
     selected.documents.reserve(rows.size());
     for (const std::uint32_t i : rows) selected.documents.push_back(raw.documents[i]);
   } else {
@@ -81,11 +81,11 @@ void check_rows(const RawRows& raw, const RawRows& part) {
 
 std::vector<RawRows> read_parts(const RawRows& raw, std::span<const ViewFile> files,
                                 RunControl* control) {
-  require(!raw.is_text, raw.source,
+  require(raw.kind == RowKind::numbers, raw.source,
           ": the rows are texts, but only numbers can have further views");
   std::vector<RawRows> parts;
   for (const ViewFile& file : files) {
-    parts.push_back(read_rows(file.path, false, nullptr, false, control));
+    parts.push_back(read_rows(file.path, RowKind::numbers, {}, control));
     check_rows(raw, parts.back());
   }
   return parts;
@@ -136,11 +136,12 @@ Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& 
 }
 
 CsrMatrix preprocess(const Preprocessing& preprocessing, const RawRows& raw) {
-  const bool takes_text = preprocessing.kind == Preprocessing::Kind::text_tfidf;
-  require(takes_text == raw.is_text, raw.source, ": the rows are ",
-          raw.is_text ? "texts" : "numbers", ", but the model takes ",
-          takes_text ? "texts" : "numbers");
-  return takes_text ? preprocessing.apply(raw.documents) : preprocessing.apply(raw.X.view());
+  const RowKind taken = row_kind(preprocessing);
+  const auto word = [](RowKind kind) { return kind == RowKind::numbers ? "numbers" : "texts"; };
+  require(taken == raw.kind, raw.source, ": the rows are ", word(raw.kind),
+          ", but the model takes ", word(taken));
+  return taken == RowKind::documents ? preprocessing.apply(raw.documents)
+                                     : preprocessing.apply(raw.X.view());
 }
 
 TrainingSet PreparedRows::training_set() const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/row_formats.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/text_reader.hpp"
 #include "margrove/tfidf.hpp"
@@ -15,19 +16,23 @@ namespace margrove {
 
 /// Rows before preprocessing: numbers or documents.
 struct RawRows {
-  CsrMatrix X;                         // unless is_text
-  std::vector<std::string> documents;  // if is_text
-  bool is_text = false;
+  RawRows() = default;
+  RawRows(ReadRows rows, std::string name);
+
+  RowKind kind = RowKind::numbers;
+  CsrMatrix X;                         // of numbers
+  std::vector<std::string> documents;  // of documents
   LabelSets labels;
   LabelCodec codec;
   std::vector<View> views;  // of X; empty: one source
   std::string source;       // for messages
   std::size_t num_rows() const { return labels.num_rows(); }
 };
-/// Reads `label<TAB>text` lines if is_text, SVMlight otherwise. With a codec, labels get its ids,
-/// and if known_labels_only others are errors with line and column.
-RawRows read_rows(const std::string& path, bool is_text, const LabelCodec* codec = nullptr,
-                  bool known_labels_only = false, RunControl* control = nullptr);
+/// Reads a file by the format of its name and kind (data/row_formats.hpp).
+RawRows read_rows(const std::string& path, RowKind kind, const ReadOptions& options = {},
+                  RunControl* control = nullptr);
+/// What a model with this preprocessing takes.
+RowKind row_kind(const Preprocessing& preprocessing);
 RawRows select_rows(const RawRows& raw, std::span<const std::uint32_t> rows);
 
 /// A file with further features of the same rows, in the same order.

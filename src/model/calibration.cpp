@@ -13,13 +13,13 @@ constexpr std::size_t kRowsPerTask = 64;
 constexpr int kMostSteps = 50;
 constexpr int kBins = 15;
 
-/// A row that can tell something of the temperature.
+/// A row that the temperature is fitted to.
 struct Observation {
   std::uint32_t row;
   LabelId label;
 };
 
-/// What the use of scores needs beside them: made once for each task.
+/// For uses of scores that need no scratch of their own.
 struct NoScratch {};
 
 /// Calls use(k, scores of row row_of(k), scratch) for each k < count, several at once.
@@ -91,7 +91,8 @@ Slope slope_of(std::span<const float> scores, LabelId label, double b) {
 /// Newton's method on b, kept inside a bracket of the root of the first derivative.
 double fit_temperature(const RowPredictor& predictor, const CsrView& X,
                        std::span<const Observation> observations, Executor& executor) {
-  constexpr double kLowest = 1e-4, kHighest = 1e4;  // if scores say nothing, or separate all rows
+  constexpr double kLowest = 1e-4,
+                   kHighest = 1e4;  // where scores carry no information, or separate all rows
   double low = kLowest, high = kHighest, b = 1;
   std::vector<Slope> slopes(observations.size());
   for (int step = 0; step < kMostSteps && high - low > 1e-9 * high; ++step) {
@@ -113,7 +114,7 @@ double fit_temperature(const RowPredictor& predictor, const CsrView& X,
   return 1 / b;
 }
 
-/// What the model says of held-out rows at given temperatures.
+/// The calibration error on held-out rows at the given temperatures.
 double error_at(const RowPredictor& predictor, const CsrView& X,
                 std::span<const Observation> observations, Executor& executor,
                 const std::function<double(std::size_t)>& temperature) {

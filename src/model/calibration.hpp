@@ -38,7 +38,7 @@ Calibration fit_calibration(const RowPredictor& predictor, const CsrView& X, con
 /// Of scores of one row; 0 for labels that are never predicted (score -infinity).
 void softmax(std::span<const float> scores, double temperature, std::span<double> probabilities);
 
-/// What a model says of one row. Valid during the call that gets it.
+/// The scores and probabilities of one row. Valid during the call that gets it.
 struct RowProbabilities {
   std::span<const float> scores;   // one per label
   std::span<const double> labels;  // of ending at each label

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 
+#include "base/keep_first.hpp"
+
 namespace margrove {
 namespace {
 
@@ -23,17 +25,6 @@ void choose_above(std::span<const float> scores, const Threshold& threshold, boo
   for (LabelId l = 0; l < scores.size(); ++l) {
     if (scores[l] > threshold(l) || l == best) labels.push_back(l);
   }
-}
-
-void save_at_least_one(bool at_least_one, TensorMap& out, const std::string& prefix) {
-  out.put_text(prefix + ".at_least_one", at_least_one ? "true" : "false");
-}
-
-bool load_at_least_one(const TensorMap& tensors, const std::string& prefix) {
-  const std::string& text = tensors.text(prefix + ".at_least_one");
-  tensors.check(text == "true" || text == "false", "metadata ", prefix, ".at_least_one is '", text,
-                "', but must be true or false");
-  return text == "true";
 }
 
 }  // namespace
@@ -60,14 +51,14 @@ std::vector<Fact> ThresholdDecision::facts() const {
 }
 
 void ThresholdDecision::save(TensorMap& out, const std::string& prefix) const {
-  save_at_least_one(at_least_one, out, prefix);
+  out.put_truth(prefix + ".at_least_one", at_least_one);
   out.put<float>(prefix + ".thresholds", thresholds);
 }
 
 ThresholdDecision ThresholdDecision::load(const TensorMap& tensors, const std::string& prefix,
                                           std::uint32_t num_labels) {
   ThresholdDecision rule;
-  rule.at_least_one = load_at_least_one(tensors, prefix);
+  rule.at_least_one = tensors.truth(prefix + ".at_least_one");
   rule.thresholds = tensors.get<float>(prefix + ".thresholds");
   tensors.check(rule.thresholds.size() == 1 || rule.thresholds.size() == num_labels, "tensor ",
                 prefix, ".thresholds has ", rule.thresholds.size(), " entries, but must have 1 or ",
@@ -85,13 +76,9 @@ void RcutDecision::choose(const RowScores& scores, std::vector<LabelId>& labels)
   for (LabelId l = 0; l < scores.labels.size(); ++l) {
     if (std::isfinite(scores.labels[l])) labels.push_back(l);
   }
-  const std::size_t kept = std::min<std::size_t>(count, labels.size());
-  std::partial_sort(
-      labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(kept), labels.end(),
-      [&](LabelId a, LabelId b) {
-        return scores.labels[a] != scores.labels[b] ? scores.labels[a] > scores.labels[b] : a < b;
-      });
-  labels.resize(kept);
+  keep_first(labels, count, [&](LabelId a, LabelId b) {
+    return scores.labels[a] != scores.labels[b] ? scores.labels[a] > scores.labels[b] : a < b;
+  });
   std::sort(labels.begin(), labels.end());
 }
 
@@ -126,10 +113,7 @@ void InstanceDecision::choose(const RowScores& scores, std::vector<LabelId>& lab
     if (std::isfinite(score)) best.push_back(score);
   }
   if (best.empty()) return;
-  const std::size_t kept = std::min(coefficients.size(), best.size());
-  std::partial_sort(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(kept), best.end(),
-                    std::greater<>{});
-  best.resize(std::max<std::size_t>(kept, 1));
+  keep_first(best, std::max<std::size_t>(coefficients.size(), 1), std::greater<>{});
   const double cut = threshold(best);
   choose_above(
       scores.labels, [&](LabelId) { return cut; }, at_least_one, labels);
@@ -140,7 +124,7 @@ std::vector<Fact> InstanceDecision::facts() const {
 }
 
 void InstanceDecision::save(TensorMap& out, const std::string& prefix) const {
-  save_at_least_one(at_least_one, out, prefix);
+  out.put_truth(prefix + ".at_least_one", at_least_one);
   out.put_number(prefix + ".intercept", intercept);
   out.put<double>(prefix + ".coefficients", coefficients);
 }
@@ -148,7 +132,7 @@ void InstanceDecision::save(TensorMap& out, const std::string& prefix) const {
 InstanceDecision InstanceDecision::load(const TensorMap& tensors, const std::string& prefix,
                                         std::uint32_t num_labels) {
   InstanceDecision rule;
-  rule.at_least_one = load_at_least_one(tensors, prefix);
+  rule.at_least_one = tensors.truth(prefix + ".at_least_one");
   rule.intercept = tensors.number(prefix + ".intercept");
   rule.coefficients = tensors.get<double>(prefix + ".coefficients");
   tensors.check(rule.coefficients.size() <= num_labels, "tensor ", prefix, ".coefficients has ",

@@ -19,7 +19,7 @@
 
 namespace margrove {
 
-/// What a decision sees of one row.
+/// What a decision is made from.
 struct RowScores {
   std::span<const float> labels;          // -infinity: never chosen; empty for rules of nodes
   std::span<const float> nodes = {};      // U_n.x, for rules of nodes, of predictors that have them
@@ -85,7 +85,7 @@ struct RcutDecision {
 
 /// Every label whose score exceeds the row's own threshold, a linear function of its best scores in
 /// descending order: intercept + sum_r coefficients[r] s_(r). Where a row has fewer scores, the
-/// lowest one stands in for those that are missing.
+/// lowest one is used for those that are missing.
 struct InstanceDecision {
   static constexpr std::string_view kName = "instance";
   static constexpr bool kSeveral = true;

@@ -5,17 +5,13 @@
 #include <limits>
 #include <map>
 
+#include "data/csr_operations.hpp"
 #include "kernel/network_drawing.hpp"
 #include "margrove/errors.hpp"
 #include "model/tensor_parts.hpp"
 
 namespace margrove {
 namespace {
-
-CsrView rows_of(const CsrView& X, std::size_t begin, std::size_t end) {
-  return {X.num_columns(), X.row_pointers().subspan(begin, end - begin + 1), X.columns(),
-          X.values()};
-}
 
 std::vector<std::uint64_t> flat_lists(const std::vector<std::vector<std::uint32_t>>& lists,
                                       std::vector<std::uint32_t>& items) {
@@ -81,8 +77,8 @@ void check_finite(const TensorMap& in, std::string_view name, const std::vector<
 KernelPredictor::KernelPredictor(Parts parts) : parts_(std::move(parts)) {}
 
 void KernelPredictor::save(TensorMap& out) const {
-  const KernelMachine& machine = parts_.machine;
-  save_support(machine.support, out);
+  const KernelClassifiers& classifiers = parts_.classifiers;
+  save_support(classifiers.support, out);
   out.put_text("kernel.network", format_network(parts_.network));
   std::vector<std::string> names;
   for (const auto v : parts_.network.products()) names.push_back(parts_.network.nodes()[v].name);
@@ -91,7 +87,7 @@ void KernelPredictor::save(TensorMap& out) const {
   // Kernels with the numbers that fitting gave them.
   std::vector<std::string> kernel_names;
   std::vector<double> widths, factors;
-  for (const auto& kernel : machine.kernels) {
+  for (const auto& kernel : classifiers.kernels) {
     kernel_names.push_back(kernel.spec.name);
     widths.push_back(kernel.spec.width);
     factors.push_back(kernel.factor);
@@ -100,12 +96,13 @@ void KernelPredictor::save(TensorMap& out) const {
   out.put<double>("kernel.widths", widths);
   out.put<double>("kernel.factors", factors);
   std::vector<std::uint32_t> items;
-  const auto pointers = flat_lists(machine.paths, items);
+  const auto pointers = flat_lists(classifiers.paths, items);
   out.put<std::uint64_t>("kernel.paths.pointers", pointers);
   out.put<std::uint32_t>("kernel.paths.kernels", items);
-  out.put_view<double>("kernel.paths.weights", machine.weights);
-  out.put_view<double>("kernel.u", machine.u, {machine.num_machines(), machine.support.num_rows()});
-  out.put_view<double>("kernel.biases", machine.biases);
+  out.put_view<double>("kernel.paths.weights", classifiers.weights);
+  out.put_view<double>("kernel.u", classifiers.u,
+                       {classifiers.num_classifiers(), classifiers.support.num_rows()});
+  out.put_view<double>("kernel.biases", classifiers.biases);
   out.put_view<LabelId>("kernel.label_of_class", parts_.label_of_class);
 }
 
@@ -115,7 +112,7 @@ namespace {
 void load_network(const TensorMap& in, KernelPredictor::Parts& parts) {
   try {
     parts.network = parse_network(in.text("kernel.network"), "kernel.network",
-                                  parts.machine.support.num_columns());
+                                  parts.classifiers.support.num_columns());
   } catch (const InvalidInput& error) {
     in.fail(error.what());
   }
@@ -135,7 +132,8 @@ void load_network(const TensorMap& in, KernelPredictor::Parts& parts) {
 }
 
 // The kernels in use, with what training fitted.
-void load_kernels(const TensorMap& in, const SumProductNetwork& network, KernelMachine& machine) {
+void load_kernels(const TensorMap& in, const SumProductNetwork& network,
+                  KernelClassifiers& classifiers) {
   const auto kernel_names = in.get_strings("kernel.names");
   const auto widths = in.get<double>("kernel.widths", kernel_names.size());
   const auto factors = in.get<double>("kernel.factors", kernel_names.size());
@@ -152,42 +150,44 @@ void load_kernels(const TensorMap& in, const SumProductNetwork& network, KernelM
     kernel.spec.width = widths[k];
     in.check(!has_width(kernel.spec.type) || widths[k] > 0, "kernel.widths[", k, "] must be > 0");
     kernel.spec.width_in_medians = false;
-    if (kernel.spec.columns.empty() && machine.support.num_columns() > 0) {
-      kernel.spec.columns = {{0, machine.support.num_columns()}};
+    if (kernel.spec.columns.empty() && classifiers.support.num_columns() > 0) {
+      kernel.spec.columns = {{0, classifiers.support.num_columns()}};
     }
     if (kernel.spec.type == KernelType::precomputed) {
       kernel.table = std::make_shared<KernelTable>(read_kernel_table(kernel.spec.file));
     }
-    machine.kernels.push_back(std::move(kernel));
+    classifiers.kernels.push_back(std::move(kernel));
   }
 }
 
 // The classifiers over paths of these kernels.
-void load_classifiers(const TensorMap& in, KernelMachine& machine) {
-  machine.paths = load_lists(in, machine.kernels.size());
-  machine.weights = in.get<double>("kernel.paths.weights", machine.paths.size());
-  machine.biases = in.get<double>("kernel.biases");
-  machine.u = in.get_matrix<double>("kernel.u", machine.biases.size(), machine.support.num_rows());
-  check_finite(in, "kernel.paths.weights", machine.weights, 0);
-  check_finite(in, "kernel.biases", machine.biases, -std::numeric_limits<double>::infinity());
-  check_finite(in, "kernel.u", machine.u, -std::numeric_limits<double>::infinity());
+void load_classifiers(const TensorMap& in, KernelClassifiers& classifiers) {
+  classifiers.paths = load_lists(in, classifiers.kernels.size());
+  classifiers.weights = in.get<double>("kernel.paths.weights", classifiers.paths.size());
+  classifiers.biases = in.get<double>("kernel.biases");
+  classifiers.u =
+      in.get_matrix<double>("kernel.u", classifiers.biases.size(), classifiers.support.num_rows());
+  check_finite(in, "kernel.paths.weights", classifiers.weights, 0);
+  check_finite(in, "kernel.biases", classifiers.biases, -std::numeric_limits<double>::infinity());
+  check_finite(in, "kernel.u", classifiers.u, -std::numeric_limits<double>::infinity());
 }
 
 }  // namespace
 
 std::unique_ptr<Predictor> KernelPredictor::load(const TensorMap& in, std::uint32_t num_labels) {
   Parts parts;
-  KernelMachine& machine = parts.machine;
-  machine.support = load_support(in);
+  KernelClassifiers& classifiers = parts.classifiers;
+  classifiers.support = load_support(in);
   load_network(in, parts);
-  load_kernels(in, parts.network, machine);
-  load_classifiers(in, machine);
+  load_kernels(in, parts.network, classifiers);
+  load_classifiers(in, classifiers);
   parts.num_labels = num_labels;
   parts.views = load_views(in);
   parts.label_of_class = in.get<LabelId>("kernel.label_of_class");
   const std::size_t classes = parts.label_of_class.size();
-  in.check(classes >= 2 && machine.num_machines() == (classes == 2 ? 1 : classes),
-           "kernel.biases has ", machine.num_machines(), " values for ", classes, " classes");
+  in.check(classes >= 2 && classifiers.num_classifiers() == (classes == 2 ? 1 : classes),
+           "kernel.biases has ", classifiers.num_classifiers(), " values for ", classes,
+           " classes");
   for (std::size_t c = 0; c < classes; ++c) {
     in.check(parts.label_of_class[c] < num_labels &&
                  (c == 0 || parts.label_of_class[c - 1] < parts.label_of_class[c]),
@@ -202,10 +202,10 @@ std::vector<Fact> KernelPredictor::facts() const {
   for (const double each : parts_.beta) with_weight += each > 0 ? 1 : 0;
   std::vector<Fact> facts{
       {"classes", concat(parts_.label_of_class.size())},
-      {"support vectors", concat(parts_.machine.support.num_rows())},
+      {"support vectors", concat(parts_.classifiers.support.num_rows())},
       {"kernels in use",
-       concat(parts_.machine.kernels.size(), " of ", parts_.network.kernels().size())},
-      {"paths in use", concat(parts_.machine.paths.size())},
+       concat(parts_.classifiers.kernels.size(), " of ", parts_.network.kernels().size())},
+      {"paths in use", concat(parts_.classifiers.paths.size())},
       {"product nodes with weight", concat(with_weight, " of ", parts_.beta.size())}};
   for (const auto& line : lines()) facts.push_back({"network", line});
   return facts;
@@ -214,22 +214,22 @@ std::vector<Fact> KernelPredictor::facts() const {
 void KernelPredictor::scores(const CsrView& X, std::size_t begin, std::size_t end,
                              std::span<float> scores) const {
   Executor serial(1);
-  const auto values = parts_.machine.scores(rows_of(X, begin, end), serial);
-  const std::size_t machines = parts_.machine.num_machines();
+  const auto values = parts_.classifiers.scores(row_range(X, begin, end), serial);
+  const std::size_t classifiers = parts_.classifiers.num_classifiers();
   std::fill(scores.begin(), scores.end(), -std::numeric_limits<float>::infinity());
   for (std::size_t r = 0; r < end - begin; ++r) {
     const auto row = scores.subspan(r * parts_.num_labels, parts_.num_labels);
     for (std::size_t c = 0; c < parts_.label_of_class.size(); ++c) {
       const double value =
-          machines == 1 ? (c == 1 ? values[r] : -values[r]) : values[r * machines + c];
+          classifiers == 1 ? (c == 1 ? values[r] : -values[r]) : values[r * classifiers + c];
       row[parts_.label_of_class[c]] = static_cast<float>(value);
     }
   }
 }
 
 LabelSets KernelPredictor::predict(const CsrView& X, Executor& executor) const {
-  const auto classes =
-      predicted_classes(parts_.machine.scores(X, executor), parts_.machine.num_machines());
+  const auto classes = predicted_classes(parts_.classifiers.scores(X, executor),
+                                         parts_.classifiers.num_classifiers());
   LabelSets result;
   for (const auto c : classes) {
     const LabelId label = parts_.label_of_class[c];
@@ -242,7 +242,7 @@ LabelSets KernelPredictor::predict(const CsrView& X, Executor& executor) const {
 std::string KernelPredictor::columns_of_path(const std::vector<std::uint32_t>& path) const {
   std::vector<std::string> names;
   for (const std::uint32_t k : path) {
-    const auto& columns = parts_.machine.kernels[k].spec.columns;
+    const auto& columns = parts_.classifiers.kernels[k].spec.columns;
     const auto view = std::find_if(parts_.views.begin(), parts_.views.end(), [&](const View& each) {
       return columns == std::vector<ColumnRange>{{each.begin, each.end}};
     });
@@ -267,38 +267,35 @@ Explanation KernelPredictor::explain(const SparseRow& x, LabelId label,
   const auto& classes = parts_.label_of_class;
   const auto found = std::find(classes.begin(), classes.end(), label);
   require(found != classes.end(), "explain: label ", label, " is never predicted");
-  const KernelMachine& machine = parts_.machine;
+  const KernelClassifiers& classifiers = parts_.classifiers;
   const auto c = static_cast<std::size_t>(found - classes.begin());
-  const bool is_single = machine.num_machines() == 1;
+  const bool is_single = classifiers.num_classifiers() == 1;
   const double sign = is_single && c == 0 ? -1 : 1;
   const std::size_t which = is_single ? 0 : c;
 
-  const auto by_size = [](const auto& a, const auto& b) {
-    return std::abs(a.score) > std::abs(b.score);
-  };
   const std::vector<std::int64_t> pointers{0, static_cast<std::int64_t>(x.size())};
-  const auto scores = machine.path_scores({num_features(), pointers, x.columns, x.values}, which);
+  const auto scores =
+      classifiers.path_scores({num_features(), pointers, x.columns, x.values}, which);
   std::map<std::string, Explanation::Source> sources;
   for (std::size_t m = 0; m < scores.size(); ++m) {
     std::string name;
-    for (const std::uint32_t k : machine.paths[m]) {
-      name += concat(name.empty() ? "" : " * ", machine.kernels[k].spec.name);
+    for (const std::uint32_t k : classifiers.paths[m]) {
+      name += concat(name.empty() ? "" : " * ", classifiers.kernels[k].spec.name);
     }
-    const std::string columns = columns_of_path(machine.paths[m]);
+    const std::string columns = columns_of_path(classifiers.paths[m]);
     auto& source = sources.try_emplace(columns, Explanation::Source{columns, 0, {}}).first->second;
-    source.strongest.push_back({std::move(name), machine.weights[m], sign * scores[m]});
+    source.strongest.push_back({std::move(name), classifiers.weights[m], sign * scores[m]});
     source.score += sign * scores[m];
   }
   Explanation explanation;
   explanation.label = label;
   for (auto& [name, source] : sources) {
-    std::stable_sort(source.strongest.begin(), source.strongest.end(), by_size);
-    if (source.strongest.size() > num_strongest) source.strongest.resize(num_strongest);
+    keep_strongest(source.strongest, num_strongest);
     explanation.score += source.score;
     explanation.sources.push_back(std::move(source));
   }
-  std::stable_sort(explanation.sources.begin(), explanation.sources.end(), by_size);
-  const double bias = sign * machine.biases[which];
+  keep_strongest(explanation.sources, explanation.sources.size());
+  const double bias = sign * classifiers.biases[which];
   explanation.sources.push_back({"(intercept)", bias, {}});
   explanation.score += bias;
   return explanation;

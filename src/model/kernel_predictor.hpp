@@ -1,24 +1,25 @@
 #pragma once
-// Trained kernel machines as a model: support vectors, kernels and the network's learned weights.
+// Trained kernel classifiers as a model: support vectors, kernels and the network's learned
+// weights.
 
 #include <span>
 #include <string>
 #include <vector>
 
 #include "data/views.hpp"
-#include "kernel/kernel_machine.hpp"
+#include "kernel/kernel_classifiers.hpp"
 #include "kernel/network.hpp"
 #include "model/predictor.hpp"
 
 namespace margrove {
 
-/// Kind "kernel". One machine for two classes (positive: the second), else one per class. Labels
-/// without training rows are never predicted. A precomputed kernel's table is read from its file
-/// again when the model is loaded.
+/// Kind "kernel". One classifier for two classes (positive: the second), else one per class.
+/// Labels without training rows are never predicted. A precomputed kernel's table is read from its
+/// file again when the model is loaded.
 class KernelPredictor final : public RowPredictor {
  public:
   struct Parts {
-    KernelMachine machine;
+    KernelClassifiers classifiers;
     SumProductNetwork network;
     std::vector<double> beta;             // one per product node
     std::vector<LabelId> label_of_class;  // ascending
@@ -33,7 +34,7 @@ class KernelPredictor final : public RowPredictor {
   bool gives_one_label() const override { return true; }
   void save(TensorMap& out) const override;
   std::vector<Fact> facts() const override;
-  std::uint32_t num_features() const override { return parts_.machine.support.num_columns(); }
+  std::uint32_t num_features() const override { return parts_.classifiers.support.num_columns(); }
   std::uint32_t num_labels() const override { return parts_.num_labels; }
   void scores(const CsrView& X, std::size_t begin, std::size_t end,
               std::span<float> scores) const override;

@@ -32,7 +32,7 @@ class LabelSetDecoder {
   explicit LabelSetDecoder(const CandidateHierarchy& hierarchy) : hierarchy_(&hierarchy) {}
 
   /// Writes the labels of the best set's leaves, ascending; never none. `node_scores` has one
-  /// finite score a node of the whole graph. Cost: LabelSetInference::best().
+  /// finite score per node of the whole graph. Cost: LabelSetInference::best().
   void best(std::span<const float> node_scores, std::vector<LabelId>& labels);
 
  private:

@@ -107,22 +107,24 @@ void LinearPredictor::scores(const CsrView& X, std::size_t begin, std::size_t en
 }
 
 LabelSets LinearPredictor::predict(const CsrView& X, Executor& executor) const {
-  return collect_sets(X.num_rows(), rows_per_block(), executor,
-                      [&](std::size_t begin, std::size_t end, const AppendSet& append) {
-                        Scratch scratch;
-                        std::vector<float> row_scores(num_labels());
-                        std::optional<LabelSetDecoder> search;
-                        if (label_sets_ != nullptr) search.emplace(*label_sets_);
-                        std::vector<LabelId> set;
-                        for (std::size_t i = begin; i < end; ++i) {
-                          const std::span<float> nodes = node_scores(X.row(i), scratch);
-                          if (search) {
-                            parts_.decision.choose({{}, nodes, &*search}, set);
-                          } else {
-                            score_labels(nodes, row_scores);
-                            parts_.decision.choose({row_scores}, set);
-                          }
-                          append(set);
+  struct RowScratch {
+    Scratch linear;
+    std::vector<float> labels;
+    std::optional<LabelSetDecoder> search;
+  };
+  const auto make_scratch = [&] {
+    RowScratch scratch{{}, std::vector<float>(num_labels()), {}};
+    if (label_sets_ != nullptr) scratch.search.emplace(*label_sets_);
+    return scratch;
+  };
+  return collect_sets(X.num_rows(), rows_per_block(), executor, make_scratch,
+                      [&](std::size_t i, RowScratch& scratch, std::vector<LabelId>& set) {
+                        const std::span<float> nodes = node_scores(X.row(i), scratch.linear);
+                        if (scratch.search) {
+                          parts_.decision.choose({{}, nodes, &*scratch.search}, set);
+                        } else {
+                          score_labels(nodes, scratch.labels);
+                          parts_.decision.choose({scratch.labels}, set);
                         }
                       });
 }
@@ -153,10 +155,7 @@ Explanation LinearPredictor::explain(const SparseRow& x, LabelId label,
       add(x.columns[k], x.values[k]);
     }
     if (parts_.bias > 0) add(num_features(), static_cast<float>(parts_.bias));
-    std::stable_sort(
-        node.strongest.begin(), node.strongest.end(),
-        [](const auto& a, const auto& b) { return std::abs(a.score) > std::abs(b.score); });
-    if (node.strongest.size() > num_strongest) node.strongest.resize(num_strongest);
+    keep_strongest(node.strongest, num_strongest);
     explanation.score += node.score;
     explanation.nodes.push_back(std::move(node));
   }

@@ -69,7 +69,7 @@ struct Method {
   std::function<std::unique_ptr<Examples>(const std::vector<std::string>& paths,
                                           const OptionTable& options)>
       read_examples;
-  /// The option that, where it is given, stands in for the hierarchy; empty: none does.
+  /// The option that, where it is given, replaces the hierarchy; empty: there is none.
   std::string hierarchy_substitute;
 };
 

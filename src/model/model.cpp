@@ -8,4 +8,10 @@ const RowPredictor& ModelParts::rows() const {
   return *rows;
 }
 
+std::vector<bool> ModelParts::in_training() const {
+  std::vector<bool> has_rows;
+  for (const std::uint32_t rows : training_rows) has_rows.push_back(rows > 0);
+  return has_rows;
+}
+
 }  // namespace margrove

@@ -31,6 +31,8 @@ struct ModelParts {
 
   /// The predictor of rows. Throws InvalidInput for a model of another kind.
   const RowPredictor& rows() const;
+  /// Whether each label has training rows.
+  std::vector<bool> in_training() const;
   /// Of probabilities: the calibration's, or 1.
   double temperature() const { return calibration ? calibration->temperature : 1.0; }
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/keep_first.hpp"
+
 namespace margrove {
 
 std::size_t RowPredictor::rows_per_block() const {
@@ -17,26 +19,23 @@ RankedLabels RowPredictor::top(const CsrView& X, std::size_t k, Executor& execut
   };
   std::vector<std::vector<Ranked>> best(X.num_rows());
   std::vector<std::vector<float>> scratch(static_cast<std::size_t>(executor.size()));
-  executor.for_ranges(
-      X.num_rows(), rows_per_block(), [&](std::size_t begin, std::size_t end, int worker) {
-        auto& block = scratch[static_cast<std::size_t>(worker)];
-        block.resize((end - begin) * num_labels());
-        scores(X, begin, end, block);
-        for (std::size_t i = begin; i < end; ++i) {
-          auto& ranked = best[i];
-          for (LabelId l = 0; l < num_labels(); ++l) {
-            const float score = block[(i - begin) * num_labels() + l];
-            if (std::isfinite(score)) ranked.push_back({l, score});
-          }
-          const std::size_t kept = std::min(k, ranked.size());
-          std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(kept),
-                            ranked.end(), [](const Ranked& a, const Ranked& b) {
-                              return a.score != b.score ? a.score > b.score : a.label < b.label;
-                            });
-          ranked.resize(kept);
-          ranked.shrink_to_fit();
-        }
-      });
+  executor.for_ranges(X.num_rows(), rows_per_block(),
+                      [&](std::size_t begin, std::size_t end, int worker) {
+                        auto& block = scratch[static_cast<std::size_t>(worker)];
+                        block.resize((end - begin) * num_labels());
+                        scores(X, begin, end, block);
+                        for (std::size_t i = begin; i < end; ++i) {
+                          auto& ranked = best[i];
+                          for (LabelId l = 0; l < num_labels(); ++l) {
+                            const float score = block[(i - begin) * num_labels() + l];
+                            if (std::isfinite(score)) ranked.push_back({l, score});
+                          }
+                          keep_first(ranked, k, [](const Ranked& a, const Ranked& b) {
+                            return a.score != b.score ? a.score > b.score : a.label < b.label;
+                          });
+                          ranked.shrink_to_fit();
+                        }
+                      });
   RankedLabels all;
   for (const auto& ranked : best) {
     for (const auto& [label, score] : ranked) {
@@ -44,21 +43,6 @@ RankedLabels RowPredictor::top(const CsrView& X, std::size_t k, Executor& execut
       all.scores.push_back(score);
     }
     all.pointers.push_back(all.labels.size());
-  }
-  return all;
-}
-
-LabelSets collect_sets(
-    std::size_t num_rows, std::size_t grain, Executor& executor,
-    const std::function<void(std::size_t begin, std::size_t end, const AppendSet&)>& predict) {
-  std::vector<LabelSets> blocks((num_rows + grain - 1) / grain);
-  executor.for_ranges(num_rows, grain, [&](std::size_t begin, std::size_t end, int) {
-    LabelSets& block = blocks[begin / grain];
-    predict(begin, end, [&](std::span<const LabelId> set) { block.append(set); });
-  });
-  LabelSets all;
-  for (const LabelSets& block : blocks) {
-    for (std::size_t i = 0; i < block.num_rows(); ++i) all.append(block[i]);
   }
   return all;
 }

@@ -2,8 +2,9 @@
 // What a trained model does, whatever kind it is of. A kind is added by deriving a class, and by
 // one line in src/methods/registry.cpp that says how it is loaded.
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -76,18 +77,41 @@ class RowPredictor : public Predictor {
   std::size_t rows_per_block() const;
 };
 
-/// The sets that `predict` appends for the rows [begin, end) of each block of `grain` rows, one a
-/// row in their order. Blocks run on the executor's threads.
-using AppendSet = std::function<void(std::span<const LabelId> set)>;
-LabelSets collect_sets(
-    std::size_t num_rows, std::size_t grain, Executor& executor,
-    const std::function<void(std::size_t begin, std::size_t end, const AppendSet&)>& predict);
+/// The parts of a score by size, the strongest first, and no more than `count` of them.
+template <class Part>
+void keep_strongest(std::vector<Part>& parts, std::size_t count) {
+  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+    return std::abs(a.score) > std::abs(b.score);
+  });
+  if (parts.size() > count) parts.resize(count);
+}
+
+/// The sets that predict(i, scratch, set) writes for each row. Blocks of `grain` rows run on the
+/// executor's threads, each with a scratch of its own from make_scratch().
+template <class MakeScratch, class Predict>
+LabelSets collect_sets(std::size_t num_rows, std::size_t grain, Executor& executor,
+                       const MakeScratch& make_scratch, const Predict& predict) {
+  std::vector<LabelSets> blocks((num_rows + grain - 1) / grain);
+  executor.for_ranges(num_rows, grain, [&](std::size_t begin, std::size_t end, int) {
+    auto scratch = make_scratch();
+    std::vector<LabelId> set;
+    for (std::size_t i = begin; i < end; ++i) {
+      predict(i, scratch, set);
+      blocks[begin / grain].append(set);
+    }
+  });
+  LabelSets all;
+  for (const LabelSets& block : blocks) {
+    for (std::size_t i = 0; i < block.num_rows(); ++i) all.append(block[i]);
+  }
+  return all;
+}
 
 /// A model whose examples are not rows (sentences, ...): it reads its own files.
 class FilePredictor : public Predictor {
  public:
   const FilePredictor* files() const final { return this; }
-  /// The predictions of the examples in `path`, one text a line or whatever the format asks for.
+  /// The predictions of the examples in `path`, as text in the file's own format.
   virtual std::string predict_file(const std::string& path, Executor& executor,
                                    RunControl& control) const = 0;
   /// Metrics against the labels in `path`.

@@ -1,6 +1,5 @@
 #include "model/tensor_parts.hpp"
 
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -81,30 +80,11 @@ LabelGraph load_graph(const TensorMap& tensors, const std::string& name, std::ui
   return LabelGraph::build(checked_extent(tensors, name, num_nodes), edges);
 }
 
-namespace {
-
-struct NamedKind {
-  Preprocessing::Kind kind;
-  std::string_view name;
-};
-constexpr std::array kPreprocessingKinds{
-    NamedKind{Preprocessing::Kind::none, "none"},
-    NamedKind{Preprocessing::Kind::text_tfidf, "text-tfidf"},
-    NamedKind{Preprocessing::Kind::count_tfidf, "count-tfidf"},
-    NamedKind{Preprocessing::Kind::normalize, "normalize"},
-};
-
-}  // namespace
-
-std::string_view to_string(Preprocessing::Kind kind) {
-  return kPreprocessingKinds[static_cast<std::size_t>(kind)].name;
-}
-
 void save_preprocessing(TensorMap& out, const Preprocessing& preprocessing) {
   const Preprocessing::Kind kind = preprocessing.kind;
-  out.put_text("preprocessing.kind", std::string(to_string(kind)));
+  out.put_enum("preprocessing.kind", kind);
   if (kind == Preprocessing::Kind::none || kind == Preprocessing::Kind::normalize) return;
-  out.put_text("preprocessing.sublinear_tf", preprocessing.sublinear_tf ? "true" : "false");
+  out.put_truth("preprocessing.sublinear_tf", preprocessing.sublinear_tf);
   out.put_view<float>("preprocessing.idf", preprocessing.idf);
   if (kind == Preprocessing::Kind::text_tfidf) {
     out.put_strings("preprocessing.vocabulary", preprocessing.vocabulary);
@@ -112,21 +92,10 @@ void save_preprocessing(TensorMap& out, const Preprocessing& preprocessing) {
 }
 
 Preprocessing load_preprocessing(const TensorMap& tensors) {
-  const std::string& name = tensors.text("preprocessing.kind");
   Preprocessing preprocessing;
-  bool known = false;
-  for (const NamedKind& candidate : kPreprocessingKinds) {
-    if (name != candidate.name) continue;
-    preprocessing.kind = candidate.kind;
-    known = true;
-  }
-  tensors.check(known, "metadata preprocessing.kind is '", name, "', which is not known");
+  preprocessing.kind = tensors.get_enum<Preprocessing::Kind>("preprocessing.kind");
   if (tensors.has_text("preprocessing.sublinear_tf")) {
-    const std::string& sublinear = tensors.text("preprocessing.sublinear_tf");
-    tensors.check(sublinear == "true" || sublinear == "false",
-                  "metadata preprocessing.sublinear_tf is '", sublinear,
-                  "', but must be true or false");
-    preprocessing.sublinear_tf = sublinear == "true";
+    preprocessing.sublinear_tf = tensors.truth("preprocessing.sublinear_tf");
     preprocessing.idf = tensors.get<float>("preprocessing.idf");
   }
   if (preprocessing.kind == Preprocessing::Kind::text_tfidf) {

@@ -2,6 +2,7 @@
 // How the parts that several kinds of model share lie in a TensorMap. All load_ functions throw
 // ModelFileError or InvalidInput on anything that is not valid.
 
+#include <array>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,16 +20,20 @@ void save_weights(TensorMap& out, const std::string& name, const WeightMatrix& w
 WeightMatrix load_weights(const TensorMap& tensors, const std::string& name,
                           std::uint64_t num_nodes);
 
-/// "<name>.edges": parent and child a row.
+/// "<name>.edges": one row per edge, parent and child.
 void save_graph(TensorMap& out, const std::string& name, const LabelGraph& graph);
 LabelGraph load_graph(const TensorMap& tensors, const std::string& name, std::uint64_t num_nodes);
 
+template <>
+inline constexpr auto kEnumNames<Preprocessing::Kind> =
+    std::array{EnumName{Preprocessing::Kind::none, "none"},
+               EnumName{Preprocessing::Kind::text_tfidf, "text-tfidf"},
+               EnumName{Preprocessing::Kind::count_tfidf, "count-tfidf"},
+               EnumName{Preprocessing::Kind::normalize, "normalize"}};
 /// "preprocessing.kind" and, for the tf-idf kinds, "preprocessing.sublinear_tf",
 /// "preprocessing.idf" and "preprocessing.vocabulary".
 void save_preprocessing(TensorMap& out, const Preprocessing& preprocessing);
 Preprocessing load_preprocessing(const TensorMap& tensors);
-/// "none", "text-tfidf", "count-tfidf", "normalize".
-std::string_view to_string(Preprocessing::Kind kind);
 
 /// "views" and "views.ends"; nothing for no views.
 void save_views(TensorMap& out, std::span<const View> views);

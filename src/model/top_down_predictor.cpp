@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/keep_first.hpp"
+
 namespace margrove {
 namespace {
 
@@ -63,14 +65,10 @@ void TopDownPredictor::search(const SparseRow& x, std::span<float> scores, Scrat
   auto& [linear, paths, longer] = scratch;
   paths.clear();
   const auto keep_best = [&](std::vector<Path>& candidates) {
-    const std::size_t kept = beam_ == 0
-                                 ? candidates.size()
-                                 : std::min(static_cast<std::size_t>(beam_), candidates.size());
-    std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(kept),
-                      candidates.end(), [](const Path& a, const Path& b) {
-                        return a.score != b.score ? a.score > b.score : a.end < b.end;
-                      });
-    candidates.resize(kept);
+    const std::size_t kept = beam_ == 0 ? candidates.size() : static_cast<std::size_t>(beam_);
+    keep_first(candidates, kept, [](const Path& a, const Path& b) {
+      return a.score != b.score ? a.score > b.score : a.end < b.end;
+    });
   };
   for (const NodeId n : starts_) paths.push_back({n, step(n, margins[n])});
   keep_best(paths);
@@ -101,17 +99,19 @@ void TopDownPredictor::scores(const CsrView& X, std::size_t begin, std::size_t e
 }
 
 LabelSets TopDownPredictor::predict(const CsrView& X, Executor& executor) const {
-  return collect_sets(X.num_rows(), rows_per_block(), executor,
-                      [&](std::size_t begin, std::size_t end, const AppendSet& append) {
-                        Scratch scratch;
-                        std::vector<float> row_scores(num_labels());
-                        std::vector<LabelId> set;
-                        for (std::size_t i = begin; i < end; ++i) {
-                          search(X.row(i), row_scores, scratch);
-                          parts().decision.choose({row_scores}, set);
-                          append(set);
-                        }
-                      });
+  struct RowScratch {
+    Scratch search;
+    std::vector<float> labels;
+  };
+  return collect_sets(
+      X.num_rows(), rows_per_block(), executor,
+      [&] {
+        return RowScratch{{}, std::vector<float>(num_labels())};
+      },
+      [&](std::size_t i, RowScratch& scratch, std::vector<LabelId>& set) {
+        search(X.row(i), scratch.labels, scratch.search);
+        parts().decision.choose({scratch.labels}, set);
+      });
 }
 
 Explanation TopDownPredictor::explain(const SparseRow& x, LabelId label,
@@ -142,9 +142,8 @@ void TopDownPredictor::save(TensorMap& out) const {
 
 std::unique_ptr<Predictor> TopDownPredictor::load(const TensorMap& tensors,
                                                   std::uint32_t num_labels) {
-  const std::uint64_t beam = tensors.whole_number(kPrefix + ".beam");
-  tensors.check(beam <= std::numeric_limits<int>::max(), "metadata ", kPrefix, ".beam is ", beam,
-                ", which is too large");
+  const std::uint64_t beam =
+      tensors.whole_number(kPrefix + ".beam", std::numeric_limits<int>::max());
   return std::make_unique<TopDownPredictor>(
       LinearPredictor::load_parts(tensors, kPrefix, num_labels), static_cast<int>(beam));
 }

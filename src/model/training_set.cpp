@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/random.hpp"
 #include "data/natural_order.hpp"
 #include "margrove/errors.hpp"
 
@@ -28,12 +29,10 @@ LabelGraph graph_of(const Hierarchy& hierarchy, const LabelCodec& codec) {
   return LabelGraph::build(static_cast<std::uint32_t>(codec.size()), edges);
 }
 
-/// splitmix64's mixing of a word into a hash.
+/// A word mixed into a hash.
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
-  std::uint64_t z = hash + word + 0x9e3779b97f4a7c15ULL;
-  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
-  return z ^ (z >> 31U);
+  std::uint64_t state = hash + word;
+  return splitmix64(state);
 }
 
 std::uint64_t hash_of(const SparseRow& x, std::span<const LabelId> labels) {

@@ -51,11 +51,7 @@ void parse_line(const Line& line, const GradeFileOptions& options, GradedRows& r
 GradedRows read_grades(const std::string& path, const GradeFileOptions& options) {
   GradedRows rows;
   LineBlocks blocks(open_file(path), path);
-  std::int64_t number = 0;
-  while (blocks.next()) {
-    detail::for_each_line(path, blocks.text(), number,
-                          [&](const Line& line) { parse_line(line, options, rows); });
-  }
+  detail::for_each_line(blocks, [&](const Line& line) { parse_line(line, options, rows); });
   require(rows.size() > 0, path, ": there is no example, but must be one");
   std::uint32_t num_grades = options.num_grades;
   for (const std::uint32_t grade : rows.grades) num_grades = std::max(num_grades, grade + 1);

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "data/float_parser.hpp"
-#include "data/input_file.hpp"
 #include "data/text_scan.hpp"
 
 namespace margrove {
@@ -14,20 +13,20 @@ using detail::Line;
 
 class Parser {
  public:
-  explicit Parser(const LabelCodec* codec) {
-    if (codec != nullptr) data_.codec = *codec;
+  explicit Parser(const ReadOptions& options) : options_(options) {
+    if (options.codec != nullptr) data_.codec = *options.codec;
   }
 
   void parse_line(const Line& line) {
     if (line.text.empty()) return;
     const std::size_t tab = std::min(line.text.find('\t'), line.text.size());
-    const std::string_view label = line.text.substr(0, tab);
-    line.require_label(label);
+    const std::string_view name = line.text.substr(0, tab);
+    const LabelId label = detail::label_id(line, name, data_.codec, options_.known_labels_only);
     columns_.clear();
     values_.clear();
     parse_cells(line, line.text.substr(tab));
     data_.X.append_row(columns_, values_);
-    data_.labels.append(std::array{data_.codec.add(label)});
+    data_.labels.append(std::array{label});
   }
   std::size_t num_rows() const { return data_.labels.num_rows(); }
   Dataset finish() {
@@ -59,36 +58,26 @@ class Parser {
     }
   }
 
+  ReadOptions options_;
   Dataset data_;
   std::optional<std::uint32_t> width_;
   std::vector<FeatureId> columns_;
   std::vector<float> values_;
 };
 
-Dataset read(LineBlocks blocks, const LabelCodec* codec, RunControl* control) {
-  Parser parser(codec);
-  std::int64_t line_number = 0;
-  while (blocks.next()) {
-    detail::for_each_line(blocks.name(), blocks.text(), line_number,
-                          [&](const Line& line) { parser.parse_line(line); });
-    Progress progress{.stage = "reading", .unit = "rows"};
-    progress.done = static_cast<std::int64_t>(parser.num_rows());
-    if (control != nullptr && !control->proceed(progress)) return parser.finish();
-  }
-  require(parser.num_rows() > 0, blocks.name(),
-          ": the file has no rows, but must have at least one");
-  return parser.finish();
-}
-
 }  // namespace
 
-Dataset read_table(const std::string& path, const LabelCodec* codec, RunControl* control) {
-  return read(LineBlocks(open_file(path), path), codec, control);
+Dataset read_table(const std::string& path, const ReadOptions& options, RunControl* control) {
+  return detail::parse_rows(LineBlocks(open_file(path), path), Parser(options), control);
 }
 
-Dataset parse_table(std::string_view bytes, const std::string& name, const LabelCodec* codec,
+Dataset parse_table(std::string_view bytes, const std::string& name, const ReadOptions& options,
                     RunControl* control) {
-  return read(LineBlocks(open_memory(bytes, name), name), codec, control);
+  return detail::parse_rows(LineBlocks(open_memory(bytes, name), name), Parser(options), control);
+}
+
+ReadRows table_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
+  return read_table(path, options, control);
 }
 
 }  // namespace margrove

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
+#include "files.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -28,7 +31,7 @@ TEST(TableReader, lines_become_rows_and_zeros_are_not_stored) {
 
 TEST(TableReader, labels_get_the_ids_of_a_codec) {
   const LabelCodec codec({"cat", "dog"});
-  EXPECT_EQ(parse_table("dog\t1\n", "t.tsv", &codec).labels[0][0], 1U);
+  EXPECT_EQ(parse_table("dog\t1\n", "t.tsv", {.codec = &codec}).labels[0][0], 1U);
 }
 
 TEST(TableReader, every_fault_has_its_place) {
@@ -37,6 +40,19 @@ TEST(TableReader, every_fault_has_its_place) {
                "t.tsv:2:8: the line has 2 numbers, but must have 1 as the first one");
   expect_error("", "t.tsv: the file has no rows, but must have at least one");
   EXPECT_THROW(parse_table("a,b\t1\n", "t.tsv"), InvalidInput);
+  EXPECT_THROW(parse_table("a\t1\n", "t.tsv", {.known_labels_only = true}), InvalidInput);
+}
+
+TEST(TableReader, is_a_row_format) {
+  const std::array formats{
+      RowFormat{RowKind::numbers, ".tsv", table_rows},
+      RowFormat{RowKind::numbers, "", nullptr},
+  };
+  const testing::ScratchFolder folder;
+  testing::write_bytes(folder / "t.tsv", "dog\t1\n");
+  const RowFormat& format = row_format_of(formats, folder / "t.tsv", RowKind::numbers);
+  const ReadRows rows = format.read(folder / "t.tsv", {}, nullptr);
+  EXPECT_EQ(std::get<Dataset>(rows).X.num_rows(), 1U);
 }
 
 }  // namespace

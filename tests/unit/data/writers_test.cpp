@@ -126,7 +126,7 @@ TEST(TextRoundTrip, keeps_documents_and_labels) {
   EXPECT_EQ(label_names(back.labels, back.codec), label_names(data.labels, data.codec));
 }
 
-TEST(Predictions, are_one_line_a_row) {
+TEST(Predictions, are_one_line_per_row) {
   const ScratchFolder folder;
   const LabelCodec codec({"a", "b"});
   LabelSets labels;
@@ -134,9 +134,9 @@ TEST(Predictions, are_one_line_a_row) {
   labels.append({});
   write_predictions(folder / "f", labels, codec);
   EXPECT_EQ(read_bytes(folder / "f"), "a,b\n\n");
-  write_scored_predictions(
-      folder / "g", std::vector<std::vector<ScoredLabel>>{{{1, 0.5}, {0, -1e-9}}, {}}, codec);
-  EXPECT_EQ(read_bytes(folder / "g"), "b:0.5 a:-1e-09\n\n");
+  std::string line;
+  append_scored_labels(line, std::vector<ScoredLabel>{{1, 0.5}, {0, -1e-9}}, codec);
+  EXPECT_EQ(line, "b:0.5 a:-1e-09");
 }
 
 TEST(Writers, refuse_what_would_not_read_back) {

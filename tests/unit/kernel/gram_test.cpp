@@ -26,7 +26,7 @@ std::vector<GramMatrix> grams_of(const std::vector<KernelSpec>& specs, const Csr
 
 KernelSpec spec_of(KernelType type, KernelScaling scaling = KernelScaling::none) {
   KernelSpec spec;
-  spec.name = std::string(to_string(type));
+  spec.name = std::string(name_of(type));
   spec.type = type;
   spec.width = 1.3;
   spec.width_in_medians = false;
@@ -167,7 +167,7 @@ TEST(Gram, trace_scaling_makes_the_trace_n_and_diagonal_scaling_the_diagonal_1) 
       trace += grams[0].K.at(i, i);
       EXPECT_NEAR(grams[1].K.at(i, i), 1, 1e-5);
     }
-    EXPECT_NEAR(trace, 90, 1e-3) << to_string(type);
+    EXPECT_NEAR(trace, 90, 1e-3) << name_of(type);
   }
 }
 
@@ -211,7 +211,7 @@ TEST(CrossKernels, repeat_the_gram_matrix_on_training_rows) {
     for (const KernelType type : kFromValues) {
       for (const auto scaling : {KernelScaling::trace, KernelScaling::diagonal}) {
         specs.push_back(spec_of(type, scaling));
-        specs.back().name += to_string(scaling);
+        specs.back().name += name_of(scaling);
         specs.back().width_in_medians = true;
       }
     }

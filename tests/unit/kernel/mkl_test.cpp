@@ -71,7 +71,7 @@ std::vector<double> forms_of(const Problem& problem, const MklFit& result) {
   for (std::uint32_t k = 0; k < problem.kernels.size(); ++k) single.push_back({k});
   const PathKernels kernels(problem.kernels, single);
   std::vector<std::span<const double>> u;
-  for (const auto& machine : result.machines) u.emplace_back(machine.u);
+  for (const auto& classifier : result.classifiers) u.emplace_back(classifier.u);
   std::vector<double> forms(single.size());
   Executor executor(1);
   kernels.quadratic_forms(u, std::vector<bool>(single.size(), true), executor, forms);
@@ -237,7 +237,7 @@ TEST(Mkl, a_group_of_noise_columns_gets_no_weight) {
   problem.grams = gram_matrices(problem.specs, problem.rows.X, executor, control);
   problem.kernels = matrices(problem.grams);
   auto options = precise(1e-5);
-  options.svm.C = 0.02;  // small: the machines average, and noise averages out
+  options.svm.C = 0.02;  // small: the classifiers average, and noise averages out
   const auto result = fit(problem, network, 1.0, 0.1, options);
   EXPECT_LE(result.relative_gap, 1e-5);
   for (std::size_t v = 0; v < network.num_products(); ++v) {
@@ -258,7 +258,7 @@ TEST(Mkl, same_bits_on_any_number_of_threads) {
     const auto many = fit(problem, network, 1.0, 1.0, precise(1e-3), threads);
     EXPECT_EQ(one.weights, many.weights);
     EXPECT_EQ(one.primal, many.primal);
-    for (std::size_t c = 0; c < 3; ++c) EXPECT_EQ(one.machines[c].u, many.machines[c].u);
+    for (std::size_t c = 0; c < 3; ++c) EXPECT_EQ(one.classifiers[c].u, many.classifiers[c].u);
   }
 }
 
@@ -276,7 +276,7 @@ TEST(Mkl, stops_in_time_and_says_so) {
   const auto result =
       fit_network(problem.kernels, paths, p, 1.0, problem.labels, precise(1e-9), executor, control);
   EXPECT_EQ(result.stop, Stop::interrupted);
-  EXPECT_EQ(result.machines.size(), 1U);
+  EXPECT_EQ(result.classifiers.size(), 1U);
   auto options = precise(1e-9);
   options.max_rounds = 2;
   EXPECT_EQ(fit(problem, network, 1.0, 1.0, options).stop, Stop::pass_limit);
@@ -294,9 +294,9 @@ TEST(Mkl, average_is_the_machine_of_the_mean_kernel) {
     for (const auto* each : problem.kernels) sum += each->at(i / 70, i % 70);
     K[i] = static_cast<float>(sum / 7);
   }
-  const auto machine =
+  const auto classifier =
       solve_svm_dual(K, signs(problem.rows.class_of), {.C = 2, .tolerance = 1e-6}, control);
-  EXPECT_NEAR(result.primal, machine.primal, 1e-5 * machine.primal);
+  EXPECT_NEAR(result.primal, classifier.primal, 1e-5 * classifier.primal);
 }
 
 TEST(Mkl, wrong_options_throw) {

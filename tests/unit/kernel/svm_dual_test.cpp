@@ -160,8 +160,8 @@ TEST(SvmDual, one_vs_rest_has_the_same_bits_on_any_number_of_threads) {
     Executor executor(threads);
     RunControl control;
     std::vector<double> all;
-    for (const auto& machine : solve_one_vs_rest(K, rows.class_of, 3, {}, executor, control)) {
-      all.insert(all.end(), machine.u.begin(), machine.u.end());
+    for (const auto& classifier : solve_one_vs_rest(K, rows.class_of, 3, {}, executor, control)) {
+      all.insert(all.end(), classifier.u.begin(), classifier.u.end());
     }
     results.push_back(std::move(all));
   }
@@ -175,9 +175,9 @@ TEST(SvmDual, two_classes_make_one_machine_for_the_second) {
   const auto K = gaussian_matrix(rows, 1.0);
   Executor executor(1);
   RunControl control;
-  const auto machines = solve_one_vs_rest(K, rows.class_of, 2, {}, executor, control);
-  ASSERT_EQ(machines.size(), 1U);
-  EXPECT_EQ(machines[0].u, solve(K, signs(rows.class_of, 1), {}).u);
+  const auto classifiers = solve_one_vs_rest(K, rows.class_of, 2, {}, executor, control);
+  ASSERT_EQ(classifiers.size(), 1U);
+  EXPECT_EQ(classifiers[0].u, solve(K, signs(rows.class_of, 1), {}).u);
 }
 
 TEST(SvmDual, stops_when_the_control_says_so) {

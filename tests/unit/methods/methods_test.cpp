@@ -578,7 +578,7 @@ TEST_F(LabelGraphs, wrong_files_and_options_throw_naming_them) {
 TEST(Preprocessing, kept_in_the_model_and_applied_to_new_texts) {
   RawRows raw;
   raw.source = "texts";
-  raw.is_text = true;
+  raw.kind = RowKind::documents;
   raw.documents = {"red apple", "green apple tree", "fast car", "red car engine"};
   for (const LabelId label : {0u, 0u, 1u, 1u}) raw.labels.append(std::vector<LabelId>{label});
   raw.codec = LabelCodec({"fruit", "vehicle"});
@@ -617,7 +617,8 @@ TEST(Methods, sgd_and_bcfw_agree_on_real_sets_to_a_hundredth) {
     const auto edges = testing::data_file(std::string(folder) + "/hierarchy.txt");
     if (!rows || !edges) GTEST_SKIP() << "skipped: no data";
     const Hierarchy hierarchy = read_hierarchy(*edges);
-    const RawRows raw = read_rows(*rows, /*is_text=*/false, &hierarchy.codec, true);
+    const RawRows raw =
+        read_rows(*rows, RowKind::numbers, {.codec = &hierarchy.codec, .known_labels_only = true});
     for (const char* method : {"hsvm", "nhsvm"}) {
       const FitReport bcfw = train(method, {{"C", C}}, raw, &hierarchy).report;
       const FitReport sgd =

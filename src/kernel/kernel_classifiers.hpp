@@ -14,7 +14,7 @@ namespace margrove {
 /// f_c(x) = sum_i u_ci sum_m weight_m K_m(x_i, x) + b_c over the support vectors x_i of any
 /// classifier. Only kernels on paths with positive weight are kept, and only their columns of x are
 /// read.
-struct KernelMachine {
+struct KernelClassifiers {
   std::vector<FittedKernel> kernels;
   std::vector<std::vector<std::uint32_t>> paths;  // of `kernels`
   std::vector<double> weights;                    // of the paths, > 0
@@ -22,28 +22,28 @@ struct KernelMachine {
   std::vector<double> u;       // by classifier: u[c * support.num_rows() + i]
   std::vector<double> biases;  // one per classifier
 
-  std::size_t num_machines() const { return biases.size(); }
-  /// scores[i * num_machines() + c] = f_c(x_i); columns of X that training did not see count as
+  std::size_t num_classifiers() const { return biases.size(); }
+  /// scores[i * num_classifiers() + c] = f_c(x_i); columns of X that training did not see count as
   /// absent. Rows are computed in parallel. O(rows * support vectors * kernels).
   std::vector<double> scores(const CsrView& X, Executor& executor) const;
   /// f_c(x) taken apart: weight_m sum_i u_ci K_m(x_i, x) of every path m. With the bias they add up
   /// to the score.
-  std::vector<double> path_scores(const CsrView& x, std::size_t machine) const;
+  std::vector<double> path_scores(const CsrView& x, std::size_t classifier) const;
 };
 
 /// Makes the classifiers from what training used: grams[k] is kernel k of the paths, over the rows
-/// of X. Throws InvalidInput if a centred kernel shares a path with another one: centring amounts
-/// to a constant at test time only for a kernel that is alone on its path.
-KernelMachine make_kernel_machine(std::span<const GramMatrix> grams,
-                                  std::span<const std::vector<std::uint32_t>> paths,
-                                  const MklFit& fit, const CsrView& X);
-/// The same check before training.
+/// of X. check_centred_kernels() must hold.
+KernelClassifiers make_kernel_classifiers(std::span<const GramMatrix> grams,
+                                          std::span<const std::vector<std::uint32_t>> paths,
+                                          const MklFit& fit, const CsrView& X);
+/// Throws InvalidInput if a centred kernel shares a path with another one: centring amounts to a
+/// constant at test time only for a kernel that is alone on its path.
 void check_centred_kernels(std::span<const KernelSpec> kernels,
                            std::span<const std::vector<std::uint32_t>> paths);
 
 /// The class of each row: with one classifier 1 where f > 0 and 0 elsewhere, with several the first
 /// of the largest scores.
 std::vector<std::uint32_t> predicted_classes(std::span<const double> scores,
-                                             std::size_t num_machines);
+                                             std::size_t num_classifiers);
 
 }  // namespace margrove

@@ -1,7 +1,8 @@
-#include "kernel/kernel_machine.hpp"
+#include "kernel/kernel_classifiers.hpp"
 
 #include <algorithm>
 
+#include "data/csr_operations.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -9,26 +10,27 @@ namespace {
 
 constexpr std::size_t kBytesPerBlock = 64'000'000;  // of kernel values at once
 
-CsrView rows_of(const CsrView& X, std::size_t begin, std::size_t end, std::uint32_t num_columns) {
-  return {num_columns, X.row_pointers().subspan(begin, end - begin + 1), X.columns(), X.values()};
+/// The same rows as of a matrix with so many columns.
+CsrView with_columns(const CsrView& X, std::uint32_t num_columns) {
+  return {num_columns, X.row_pointers(), X.columns(), X.values()};
 }
 
 }  // namespace
 
-std::vector<double> KernelMachine::scores(const CsrView& X, Executor& executor) const {
+std::vector<double> KernelClassifiers::scores(const CsrView& X, Executor& executor) const {
   const std::size_t num_support = support.num_rows();
-  std::vector<double> result(X.num_rows() * num_machines());
+  std::vector<double> result(X.num_rows() * num_classifiers());
   for (std::size_t i = 0; i < X.num_rows(); ++i) {
     std::copy(biases.begin(), biases.end(),
-              result.begin() + static_cast<std::ptrdiff_t>(i * num_machines()));
+              result.begin() + static_cast<std::ptrdiff_t>(i * num_classifiers()));
   }
   if (num_support == 0 || paths.empty()) return result;
-  const std::size_t bytes_a_row = kernels.size() * num_support * sizeof(float);
-  const std::size_t block = std::max<std::size_t>(1, kBytesPerBlock / bytes_a_row);
+  const CsrView known = with_columns(X, support.num_columns());
+  const std::size_t bytes_per_row = kernels.size() * num_support * sizeof(float);
+  const std::size_t block = std::max<std::size_t>(1, kBytesPerBlock / bytes_per_row);
   for (std::size_t begin = 0; begin < X.num_rows(); begin += block) {
     const std::size_t end = std::min(X.num_rows(), begin + block);
-    const auto values =
-        cross_kernels(kernels, rows_of(X, begin, end, support.num_columns()), support, executor);
+    const auto values = cross_kernels(kernels, row_range(known, begin, end), support, executor);
     executor.for_each(end - begin, [&](std::size_t r, int) {
       std::vector<double> combined(num_support, 0.0);
       for (std::size_t m = 0; m < paths.size(); ++m) {
@@ -40,26 +42,26 @@ std::vector<double> KernelMachine::scores(const CsrView& X, Executor& executor) 
           combined[i] += product;
         }
       }
-      for (std::size_t c = 0; c < num_machines(); ++c) {
+      for (std::size_t c = 0; c < num_classifiers(); ++c) {
         double sum = 0;
         for (std::size_t i = 0; i < num_support; ++i) sum += u[c * num_support + i] * combined[i];
-        result[(begin + r) * num_machines() + c] += sum;
+        result[(begin + r) * num_classifiers() + c] += sum;
       }
     });
   }
   return result;
 }
 
-std::vector<double> KernelMachine::path_scores(const CsrView& x, std::size_t machine) const {
+std::vector<double> KernelClassifiers::path_scores(const CsrView& x, std::size_t classifier) const {
   const std::size_t num_support = support.num_rows();
   std::vector<double> scores(paths.size(), 0.0);
   if (num_support == 0) return scores;
   Executor serial(1);
   const auto values =
-      cross_kernels(kernels, rows_of(x, 0, 1, support.num_columns()), support, serial);
+      cross_kernels(kernels, with_columns(x, support.num_columns()), support, serial);
   for (std::size_t m = 0; m < paths.size(); ++m) {
     for (std::size_t i = 0; i < num_support; ++i) {
-      double product = weights[m] * u[machine * num_support + i];
+      double product = weights[m] * u[classifier * num_support + i];
       for (const std::uint32_t k : paths[m]) product *= static_cast<double>(values[k][i]);
       scores[m] += product;
     }
@@ -77,65 +79,63 @@ void check_centred_kernels(std::span<const KernelSpec> kernels,
   }
 }
 
-KernelMachine make_kernel_machine(std::span<const GramMatrix> grams,
-                                  std::span<const std::vector<std::uint32_t>> paths,
-                                  const MklFit& fit, const CsrView& X) {
-  KernelMachine machine;
+KernelClassifiers make_kernel_classifiers(std::span<const GramMatrix> grams,
+                                          std::span<const std::vector<std::uint32_t>> paths,
+                                          const MklFit& fit, const CsrView& X) {
+  KernelClassifiers classifiers;
   std::vector<std::uint32_t> new_number(grams.size(), 0);
   std::vector<bool> used(grams.size(), false);
   for (std::size_t m = 0; m < paths.size(); ++m) {
     if (fit.path_weights[m] <= 0) continue;
-    machine.weights.push_back(fit.path_weights[m]);
-    machine.paths.push_back(paths[m]);
+    classifiers.weights.push_back(fit.path_weights[m]);
+    classifiers.paths.push_back(paths[m]);
     for (const std::uint32_t k : paths[m]) used[k] = true;
   }
   for (std::size_t k = 0; k < grams.size(); ++k) {
     if (!used[k]) continue;
-    new_number[k] = static_cast<std::uint32_t>(machine.kernels.size());
-    machine.kernels.push_back(grams[k].kernel);
-    auto& columns = machine.kernels.back().spec.columns;
+    new_number[k] = static_cast<std::uint32_t>(classifiers.kernels.size());
+    classifiers.kernels.push_back(grams[k].kernel);
+    auto& columns = classifiers.kernels.back().spec.columns;
     if (columns.empty() && X.num_columns() > 0) columns = {{0, X.num_columns()}};
   }
-  for (const auto& each : fit.machines) machine.biases.push_back(each.bias);
-  for (std::size_t m = 0; m < machine.paths.size(); ++m) {
-    for (std::uint32_t& k : machine.paths[m]) {
+  for (const auto& each : fit.classifiers) classifiers.biases.push_back(each.bias);
+  for (std::size_t m = 0; m < classifiers.paths.size(); ++m) {
+    for (std::uint32_t& k : classifiers.paths[m]) {
       const auto& means = grams[k].row_means;
-      require(means.empty() || machine.paths[m].size() == 1, "kernel ", grams[k].kernel.spec.name,
-              ": is centred and multiplied with other kernels, but must be only one of them");
       // sum_i u_i (K_i. - mean_i) with sum u = 0: the function of the uncentred kernel, less a
       // constant.
-      for (std::size_t c = 0; c < fit.machines.size() && !means.empty(); ++c) {
+      for (std::size_t c = 0; c < fit.classifiers.size() && !means.empty(); ++c) {
         double shift = 0;
         for (std::size_t i = 0; i < means.size(); ++i) {
-          shift += fit.machines[c].u[i] * static_cast<double>(means[i]);
+          shift += fit.classifiers[c].u[i] * static_cast<double>(means[i]);
         }
-        machine.biases[c] -= machine.weights[m] * shift;
+        classifiers.biases[c] -= classifiers.weights[m] * shift;
       }
       k = new_number[k];
     }
   }
   std::vector<std::uint32_t> support_rows;
   for (std::uint32_t i = 0; i < X.num_rows(); ++i) {
-    if (std::any_of(fit.machines.begin(), fit.machines.end(),
+    if (std::any_of(fit.classifiers.begin(), fit.classifiers.end(),
                     [i](const SvmSolution& each) { return each.u[i] != 0; })) {
       support_rows.push_back(i);
     }
   }
-  machine.support = select_rows(X, support_rows);
-  machine.support.set_num_columns(X.num_columns());
-  for (const auto& each : fit.machines) {
-    for (const std::uint32_t i : support_rows) machine.u.push_back(each.u[i]);
+  classifiers.support = select_rows(X, support_rows);
+  classifiers.support.set_num_columns(X.num_columns());
+  for (const auto& each : fit.classifiers) {
+    for (const std::uint32_t i : support_rows) classifiers.u.push_back(each.u[i]);
   }
-  return machine;
+  return classifiers;
 }
 
 std::vector<std::uint32_t> predicted_classes(std::span<const double> scores,
-                                             std::size_t num_machines) {
+                                             std::size_t num_classifiers) {
   std::vector<std::uint32_t> classes;
-  for (std::size_t begin = 0; begin < scores.size(); begin += num_machines) {
-    const auto row = scores.subspan(begin, num_machines);
+  for (std::size_t begin = 0; begin < scores.size(); begin += num_classifiers) {
+    const auto row = scores.subspan(begin, num_classifiers);
     classes.push_back(
-        num_machines == 1
+        num_classifiers == 1
             ? (row[0] > 0 ? 1U : 0U)
             : static_cast<std::uint32_t>(std::max_element(row.begin(), row.end()) - row.begin()));
   }

@@ -1,0 +1,42 @@
+#pragma once
+// The formats of files whose rows can be trained on. docs/adding_a_format.md adds one.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "margrove/control.hpp"
+#include "margrove/dataset.hpp"
+#include "margrove/text_reader.hpp"
+
+namespace margrove {
+
+/// Rows of numbers are a Dataset, documents a TextDataset.
+enum class RowKind : std::uint8_t { numbers, documents };
+using ReadRows = std::variant<Dataset, TextDataset>;
+
+/// How labels are read.
+struct ReadOptions {
+  const LabelCodec* codec = nullptr;  // labels get its ids, and new ones the ids after it
+  bool known_labels_only = false;     // a label that `codec` lacks is an error
+};
+
+/// One format. `read` returns rows of `kind`; it throws InvalidInput "file:line:column: ..." for
+/// what is wrong in the file, and returns the rows read so far when `control`, which may be null,
+/// asks to end.
+struct RowFormat {
+  RowKind kind;
+  std::string_view extension;  // ".tsv"; empty: of files that no format before it claims
+  ReadRows (*read)(const std::string& path, const ReadOptions& options, RunControl* control);
+};
+
+/// The registry, in which formats with an extension come first.
+std::span<const RowFormat> row_formats();
+
+/// The first format of the kind that claims the file by its extension, ".gz" and ".zst" aside.
+const RowFormat& row_format_of(std::span<const RowFormat> formats, std::string_view path,
+                               RowKind kind);
+
+}  // namespace margrove

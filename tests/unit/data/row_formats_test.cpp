@@ -1,0 +1,43 @@
+#include "data/row_formats.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <stdexcept>
+
+namespace margrove {
+namespace {
+
+ReadRows numbers(const std::string&, const ReadOptions&, RunControl*) { return Dataset(); }
+ReadRows documents(const std::string&, const ReadOptions&, RunControl*) { return TextDataset(); }
+
+constexpr std::array kFormats{
+    RowFormat{RowKind::numbers, ".tsv", numbers},
+    RowFormat{RowKind::numbers, "", numbers},
+    RowFormat{RowKind::documents, ".jsonl", documents},
+    RowFormat{RowKind::documents, "", documents},
+};
+
+TEST(RowFormats, are_chosen_by_kind_and_extension) {
+  const auto place = [](std::string_view path, RowKind kind) {
+    return &row_format_of(kFormats, path, kind) - kFormats.data();
+  };
+  EXPECT_EQ(place("a.tsv", RowKind::numbers), 0);
+  EXPECT_EQ(place("a.tsv.gz", RowKind::numbers), 0);
+  EXPECT_EQ(place("a.tsv.zst", RowKind::numbers), 0);
+  EXPECT_EQ(place("a.tsv", RowKind::documents), 3);
+  EXPECT_EQ(place("a.jsonl", RowKind::documents), 2);
+  EXPECT_EQ(place("a.jsonl", RowKind::numbers), 1);
+  EXPECT_EQ(place("a.gz", RowKind::numbers), 1);
+  EXPECT_THROW(row_format_of(std::span(kFormats).first(1), "a", RowKind::numbers),
+               std::logic_error);
+}
+
+TEST(RowFormats, claim_every_file_of_both_kinds) {
+  for (const RowKind kind : {RowKind::numbers, RowKind::documents}) {
+    EXPECT_EQ(row_format_of(row_formats(), "any", kind).kind, kind);
+  }
+}
+
+}  // namespace
+}  // namespace margrove
