@@ -82,7 +82,7 @@ struct FlatSvmOptions {
   StructuredSolver solver = StructuredSolver::automatic;
   int epochs = 50;
   int max_bans = 10;
-  std::string cost_matrix;
+  std::string cost_matrix = {};
   static auto fields() {
     return std::tuple_cat(
         detail::one_vs_rest_fields<FlatSvmOptions>(),

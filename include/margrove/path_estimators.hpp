@@ -56,7 +56,7 @@ struct HSvmOptions {
   int max_passes = 1000;
   int epochs = 50;
   int max_bans = 10;
-  std::string cost_matrix;
+  std::string cost_matrix = {};
   static auto fields() { return detail::path_fields<HSvmOptions>(); }
 };
 
@@ -76,7 +76,7 @@ struct NhSvmOptions {
   int max_passes = 1000;
   int epochs = 50;
   int max_bans = 10;
-  std::string cost_matrix;
+  std::string cost_matrix = {};
   static auto fields() { return detail::path_fields<NhSvmOptions>(); }
 };
 
@@ -91,7 +91,7 @@ struct SharedSvmOptions {
   double tolerance = 1e-3;
   int max_rounds = 200;
   int max_passes = 1000;
-  std::string cost_matrix;
+  std::string cost_matrix = {};
   static auto fields() {
     using Options = SharedSvmOptions;
     return std::tuple_cat(

@@ -117,11 +117,7 @@ class Parser {
 
 CostMatrix read(LineBlocks blocks, const LabelCodec& codec) {
   Parser parser(codec);
-  std::int64_t line_number = 0;
-  while (blocks.next()) {
-    detail::for_each_line(blocks.name(), blocks.text(), line_number,
-                          [&](const Line& line) { parser.parse_line(line); });
-  }
+  detail::for_each_line(blocks, [&](const Line& line) { parser.parse_line(line); });
   return parser.finish(blocks.name());
 }
 
