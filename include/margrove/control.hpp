@@ -15,11 +15,19 @@
 
 namespace margrove MARGROVE_API {
 
-/// Why a solver returned.
-enum class Stop { converged, pass_limit, time_limit, interrupted };
+/// Why a solver returned, the less severe reasons first.
+enum class Stop {
+  converged,    // the relative gap is at most the tolerance
+  epochs_done,  // stochastic subgradients, which have no gap, made all their passes
+  stalled,      // no step was possible any longer, by rounding, though the gap is larger
+  pass_limit,
+  time_limit,
+  interrupted,
+};
 template <>
 inline constexpr auto kEnumNames<Stop> = std::array{
-    EnumName{Stop::converged, "converged"}, EnumName{Stop::pass_limit, "pass_limit"},
+    EnumName{Stop::converged, "converged"},   EnumName{Stop::epochs_done, "epochs_done"},
+    EnumName{Stop::stalled, "stalled"},       EnumName{Stop::pass_limit, "pass_limit"},
     EnumName{Stop::time_limit, "time_limit"}, EnumName{Stop::interrupted, "interrupted"}};
 std::string_view to_string(Stop stop);
 

@@ -64,7 +64,6 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
     _method: ClassVar[str]
     _several_labels: ClassVar[bool] = False
     _weighs_rows: ClassVar[bool] = True  # whether the method knows row weights
-    _pass_limit: ClassVar[str] = "max_passes"
     _of_method: ClassVar[dict[str, type["Classifier"]]] = {}
 
     # What __init__ of every subclass sets, beside its method's own options.
@@ -249,14 +248,13 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         """Called when the estimator was made from a model file."""
 
     def _warn(self) -> None:
-        for message in self.report_["warnings"]:
+        unfinished = self.report_["stop"] in ("stalled", "pass_limit", "time_limit")
+        *others, last = self.report_["warnings"] or [""]
+        for message in others:
             warnings.warn(message, UserWarning, stacklevel=3)
-        reasons = {
-            "pass_limit": f"{self._pass_limit} ended training before the tolerance was reached",
-            "time_limit": "the time limit ended training; the model has the best weights so far",
-        }
-        if self.report_["stop"] in reasons:
-            warnings.warn(reasons[self.report_["stop"]], ConvergenceWarning, stacklevel=3)
+        if last:  # where training ended early, the last one says why
+            kind = ConvergenceWarning if unfinished else UserWarning
+            warnings.warn(last, kind, stacklevel=3)
 
     # Prediction -----------------------------------------------------------------------------------
 

@@ -40,7 +40,6 @@ class KernelClassifier(Classifier):
     """
 
     _weighs_rows = False
-    _pass_limit = "max_rounds"
 
     hierarchy = None  # kernel methods know none
     calibration = 0.0

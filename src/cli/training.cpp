@@ -77,15 +77,6 @@ ModelParts train_with_reports(const Method& method, MethodRun& method_run, const
       train_model(method, method_run, plan, data, preprocessing, executor, control.run());
   control.leave_if_interrupted();
   for (const std::string& message : model.report.warnings) warn(message);
-  if (model.report.stop == Stop::time_limit) {
-    warn("the time limit ended training; the model has the best weights so far");
-  } else if (model.report.stop == Stop::pass_limit) {
-    const bool has_rounds =
-        std::any_of(model.options.begin(), model.options.end(),
-                    [](const auto& option) { return option.first == "max_rounds"; });
-    warn(concat(has_rounds ? "max_rounds" : "max_passes",
-                " ended training before the tolerance was reached"));
-  }
   return model;
 }
 

@@ -282,11 +282,6 @@ TrainResult train(const HrPlan& plan, Executor& executor, RunControl& control) {
   TrainResult result;
   result.report = std::move(fit.report);
   result.report.warnings = plan.leaves.warnings;
-  if (result.report.stop == Stop::converged &&
-      result.report.relative_gap > plan.options.tolerance) {
-    result.report.warnings.push_back(concat("rounding ended training at a relative gap of ",
-                                            result.report.relative_gap, ", above the tolerance"));
-  }
   auto parts = parts_of(plan, std::move(fit.weights), plan.options.bias);
   parts.decision = std::move(decision);
   result.predictor = std::make_unique<LinearPredictor>(std::move(parts));

@@ -1,6 +1,7 @@
 #include "methods/training.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace margrove {
 
@@ -185,6 +186,58 @@ Plan plan_training(const Method& method, MethodRun& run, const TrainingSet& data
   return run.plan(data, executor, control);
 }
 
+namespace {
+
+/// A column whose largest absolute value is this many times the median column's makes solvers
+/// crawl.
+constexpr float kLargeColumn = 1000;
+
+/// Names the column that spoils the conditioning; empty if no column stands out.
+std::string large_column(const CsrView& X) {
+  std::vector<float> largest(X.num_columns(), 0.0F);
+  for (std::size_t k = 0; k < X.columns().size(); ++k) {
+    float& value = largest[X.columns()[k]];
+    value = std::max(value, std::abs(X.values()[k]));
+  }
+  std::vector<float> used;
+  for (const float value : largest) {
+    if (value > 0) used.push_back(value);
+  }
+  if (used.empty()) return {};
+  const auto median = used.begin() + static_cast<std::ptrdiff_t>(used.size() / 2);
+  std::nth_element(used.begin(), median, used.end());
+  const auto column = std::max_element(largest.begin(), largest.end());
+  if (*column < kLargeColumn * *median) return {};
+  return concat("; values of feature ", column - largest.begin(), " reach ", *column,
+                ", those of most features ", *median, ": scale the columns");
+}
+
+/// One definition of done for every method: only a relative gap within the tolerance is
+/// convergence. What else ended training becomes a warning.
+void settle_stop(FitReport& report, const OptionTable& options, const TrainingSet& data) {
+  const bool was_cut_short = report.stop == Stop::time_limit || report.stop == Stop::interrupted;
+  require(was_cut_short || std::isfinite(report.primal), data.source,
+          ": training diverged: the objective is not a finite number", large_column(data.X));
+  const double tolerance = std::stod(options.get("tolerance"));
+  if (report.stop == Stop::converged && !(report.relative_gap <= tolerance)) {
+    report.stop = Stop::stalled;
+  }
+  if (report.stop == Stop::stalled) {
+    report.warnings.push_back(concat("rounding ended training at a relative gap of ",
+                                     report.relative_gap, ", above the tolerance",
+                                     large_column(data.X)));
+  } else if (report.stop == Stop::time_limit) {
+    report.warnings.emplace_back(
+        "the time limit ended training; the model has the best weights so far");
+  } else if (report.stop == Stop::pass_limit) {
+    report.warnings.push_back(concat(options.has("max_rounds") ? "max_rounds" : "max_passes",
+                                     " ended training before the tolerance was reached",
+                                     large_column(data.X)));
+  }
+}
+
+}  // namespace
+
 ModelParts train_model(const Method& method, MethodRun& run, const TrainingSet& data,
                        const Preprocessing& preprocessing, Executor& executor,
                        RunControl& control) {
@@ -196,6 +249,7 @@ ModelParts train_model(const Method& method, MethodRun& run, const Plan& plan,
                        const TrainingSet& data, const Preprocessing& preprocessing,
                        Executor& executor, RunControl& control) {
   TrainResult result = plan.train(executor, control);
+  settle_stop(result.report, run.options(), data);
   ModelParts model;
   model.method = method.name;
   model.options = option_values(run.options());

@@ -102,7 +102,9 @@ void require_memory(const Plan& plan, const TrainingSet& data, double limit_giga
 Plan plan_training(const Method& method, MethodRun& run, const TrainingSet& data,
                    Executor& executor, RunControl& control);
 
-/// Carries the plan out and puts the model together.
+/// Carries the plan out and puts the model together. report.stop is `converged` only where the
+/// relative gap is at most the tolerance; a warning in the report says what else ended training.
+/// Throws InvalidInput if the objective is not finite.
 ModelParts train_model(const Method& method, MethodRun& run, const Plan& plan,
                        const TrainingSet& data, const Preprocessing& preprocessing,
                        Executor& executor, RunControl& control);

@@ -64,8 +64,7 @@ StructuredResult train_by_sgd(const Model& model, const StructuredTraining& trai
   }
   StructuredResult result;
   result.fit = run_epochs(run, psi, training.epochs);
-  // All epochs made is the whole of what was asked for: there is no tolerance to miss.
-  if (result.fit.stop == Stop::pass_limit) result.fit.stop = Stop::converged;
+  if (result.fit.stop == Stop::pass_limit) result.fit.stop = Stop::epochs_done;
   result.weights = run.weights();
   if (result.fit.stop != Stop::interrupted) {
     const StructuredObjective objective = structured_objective(

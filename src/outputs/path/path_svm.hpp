@@ -40,7 +40,7 @@ struct HierarchyProblem {
 struct PathSvmResult {
   WeightMatrix
       weights;        // U_n = sqrt(alpha_n) W_n, X.num_columns() x nodes: f sums scores on a path
-  StructuredFit fit;  // sgd: no dual, and `converged` once all epochs are made
+  StructuredFit fit;  // sgd: no dual, and epochs_done once all are made
   std::shared_ptr<const FitState> state;  // if it was to be kept
 };
 

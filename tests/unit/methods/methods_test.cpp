@@ -420,9 +420,61 @@ TEST(Recursive, a_tolerance_that_rounding_does_not_allow_is_warned_of) {
   const Hierarchy hierarchy = groups();
   const ModelParts model =
       train("hr-lr", {{"tolerance", "1e-15"}}, grouped_rows(200, 1), &hierarchy);
-  EXPECT_EQ(model.report.stop, Stop::converged);
+  EXPECT_EQ(model.report.stop, Stop::stalled);
   EXPECT_THAT(model.report.warnings,
               ElementsAre(HasSubstr("rounding ended training at a relative gap of ")));
+}
+
+/// Ten groups' rows with one more column, of seconds since 1970.
+RawRows rows_with_a_clock(std::size_t num_rows) {
+  RawRows raw = grouped_rows(num_rows, 1);
+  CsrMatrix X;
+  const FeatureId clock = raw.X.num_columns();
+  for (std::size_t i = 0; i < raw.X.num_rows(); ++i) {
+    const SparseRow row = raw.X.row(i);
+    std::vector<FeatureId> columns(row.columns.begin(), row.columns.end());
+    std::vector<float> values(row.values.begin(), row.values.end());
+    columns.push_back(clock);
+    values.push_back(1.7e9F + 1e5F * static_cast<float>(i));
+    X.append_row(columns, values);
+  }
+  raw.X = std::move(X);
+  return raw;
+}
+
+TEST(Training, converged_means_a_gap_within_the_tolerance_for_every_method) {
+  const Hierarchy hierarchy = groups();
+  const RawRows raw = rows_with_a_clock(200);
+  for (const Method& method : methods()) {
+    if (method.name == "structured") continue;  // has examples of its own
+    for (const char* C : {"1", "10000"}) {
+      SCOPED_TRACE(concat(method.name, ", C = ", C));
+      try {
+        const ModelParts model =
+            train(method.name, {{"C", C}, {"tolerance", "0.001"}}, raw, &hierarchy);
+        const FitReport& report = model.report;
+        EXPECT_TRUE(std::isfinite(report.primal));
+        if (report.stop == Stop::converged) {
+          EXPECT_LE(report.relative_gap, 0.001);
+        } else {
+          EXPECT_THAT(report.warnings.back(),
+                      AllOf(HasSubstr("ended training"), HasSubstr("scale the columns")));
+        }
+      } catch (const InvalidInput& error) {
+        EXPECT_THAT(error.what(), HasSubstr("training diverged"));
+      }
+    }
+  }
+}
+
+TEST(Training, stochastic_subgradients_never_claim_convergence) {
+  const Hierarchy hierarchy = groups();
+  for (const char* method : {"hsvm", "nhsvm"}) {
+    const ModelParts model =
+        train(method, {{"solver", "sgd"}, {"epochs", "2"}}, grouped_rows(50, 1), &hierarchy);
+    EXPECT_EQ(model.report.stop, Stop::epochs_done);
+    EXPECT_THAT(model.report.warnings, ::testing::IsEmpty());
+  }
 }
 
 TEST(Recursive, several_labels_on_a_dag_are_recovered_along_paths_and_along_edges) {
