@@ -11,7 +11,7 @@
 namespace margrove {
 namespace {
 constexpr double kNothing = -std::numeric_limits<double>::infinity();
-// A weight of 0 would leave ties to chance: this share of the other weight decides them.
+// A weight of 0 is replaced by this share of the other weight, so that it decides ties.
 constexpr double kTieWeight = 1e-10;
 
 bool is_lower(const LabelVector& a, const LabelVector& b) {
@@ -68,7 +68,7 @@ void FieldOracle::neighbours(const LabelVector& y, std::vector<CandidateCriteria
   double value = w.constant - truth_score_, constant = part_m_.constant, g = part_g_.constant;
   for (std::size_t l = 0; l < K; ++l) {
     if (!y[l]) continue;
-    value += gain[l];  // with the labels before
+    value += gain[l];  // beside the labels before l
     constant += part_m_.per_label[l];
     g += part_g_.per_label[l];
     for (std::size_t k = 0; k < K; ++k) gain[k] += w.interactions[l * K + k];
@@ -113,7 +113,8 @@ void FieldOracle::search(Wanted wanted, const Visit& visit,
   is_exact_ = is_exact_ && complete;
 }
 
-// The persistent labels, the open ones by their sign, then single flips while they help.
+// Takes the persistent labels, sets the others by the sign of their gain, and then flips single
+// labels while that raises the value.
 LabelVector FieldOracle::rounded() const {
   const auto& w = workspace_;
   const std::size_t K = w.unary.size();
@@ -187,7 +188,7 @@ std::optional<Candidate<LabelVector>> FieldOracle::argmax_without(
   return std::nullopt;
 }
 
-// m and g of every label set: that of S and k, k above all of S, from that of S.
+// m and g of every label set; those of S with a label k above all of S follow from those of S.
 void FieldOracle::tabulate() const {
   auto& w = workspace_;
   const std::size_t K = w.unary.size(), size = std::size_t{1} << K;
@@ -251,10 +252,10 @@ std::optional<Candidate<LabelVector>> FieldOracle::constrained_by_table(
   return evaluate(listed(best_set));
 }
 
-// max w_m m + w_g g with a = g - lower h >= 0 and b = upper h - g >= 0, h = 1 + m. For multipliers
-// mu >= 0 of the bound that the free optimum violates, the Lagrangian w_m m + w_g g + mu a (or b)
-// is again a weighted sum of m and g; mu minimises its maximum roughly, and branch and bound visits
-// whatever its value does not rule out.
+// Maximises w_m m + w_g g subject to a = g - lower h >= 0 and b = upper h - g >= 0, h = 1 + m. With
+// a multiplier mu >= 0 for the constraint that the unconstrained optimum violates, the Lagrangian
+// w_m m + w_g g + mu a (or mu b) is again a weighted sum of m and g. mu is chosen so that its
+// maximum is about smallest; branch and bound then visits all labellings that it does not rule out.
 std::optional<Candidate<LabelVector>> FieldOracle::constrained_argmax(
     double w_m, double w_g, const SlopeBounds& bounds) const {
   if (workspace_.unary.size() <= options_.max_tabulated) {
@@ -272,7 +273,7 @@ std::optional<Candidate<LabelVector>> FieldOracle::constrained_argmax(
       best = std::move(c);
     }
   };
-  // Lagrangian weights: side 0 none, +1 lower bound, -1 upper bound.
+  // Weights of the Lagrangian. side: 0 no constraint, +1 the lower bound, -1 the upper bound.
   struct Weights {
     double m, g, constant;
   };
@@ -298,7 +299,7 @@ std::optional<Candidate<LabelVector>> FieldOracle::constrained_argmax(
   if (has_upper && slack(free, -1) < 0.0) side = -1;
   double best_mu = 0.0, best_bound = workspace_.dual.bound();
   if (side != 0) {
-    // The bound is convex in mu; where the answer keeps the constraint, mu is too large.
+    // The maximum is convex in mu. If its maximiser meets the constraint, mu is too large.
     const double unit = (w_m + w_g) / (1.0 + (side > 0 ? bounds.lower : bounds.upper));
     double low = 0.0, high = unit;
     bool bracketed = false;
@@ -499,7 +500,7 @@ void FieldModel::add_differences(std::size_t i, std::span<const LabelVector> lab
       if (y[k] == truth[k]) continue;
       total[k] += y[k] ? coefficients[j] : -coefficients[j];
       for (std::size_t l = 0; l < K; ++l) {
-        if (l == k || (l < k && y[l] != truth[l])) continue;  // the latter: done at l
+        if (l == k || (l < k && y[l] != truth[l])) continue;  // such a pair was handled at l
         const std::size_t low = std::min(k, l), high = std::max(k, l), at = of_pair(low, high);
         w[at + 2 * y[low] + y[high]] += c;
         w[at + 2 * truth[low] + truth[high]] -= c;

@@ -12,8 +12,8 @@ constexpr double kTiny = 1e-13;  // a capacity that counts as used up
 constexpr std::uint64_t bit(std::size_t node) { return std::uint64_t{1} << (node % 64); }
 }  // namespace
 
-// Labels whose gain has one sign whatever the others do are decided first, one after the other
-// (they are most of the labels of a large field), the flow does the rest.
+// Labels whose gain has the same sign whatever the others are (most labels of a large field) are
+// decided first, one after the other. The flow decides the rest.
 void RoofDual::solve(double constant, std::span<const double> u, std::span<const double> r) {
   size_ = u.size();
   const std::size_t literals = 2 * size_;
@@ -29,13 +29,13 @@ void RoofDual::solve(double constant, std::span<const double> u, std::span<const
   if (!core_.empty()) solve_core(r);
 }
 
-// With gain_[k] the gain of y_k = 1 beside the decided labels, its gain beside any values of the
-// others lies between least[k] = gain_[k] + sum min(0, r_kl) and most[k] = gain_[k] + sum
-// max(0, r_kl) over the open l. What k's wrong value w would cost is then |most or least| plus
-// |r_kl| for one value of each open l, all >= 0:
+// gain_[k] is the gain of y_k = 1 given the decided labels. Whatever the open labels l are, its
+// gain lies between least_[k] = gain_[k] + sum_l min(0, r_kl) and most_[k] = gain_[k] + sum_l
+// max(0, r_kl). If both have the same sign, the wrong value w of y_k is penalised by |least_| or
+// |most_| plus |r_kl| for one value of each open l, all >= 0:
 //   w = 1: -most + sum_{r_kl > 0} r_kl (1 - y_l) + sum_{r_kl < 0} -r_kl y_l,
 //   w = 0: least + sum_{r_kl > 0} r_kl y_l + sum_{r_kl < 0} -r_kl (1 - y_l).
-// Returns the sum of the gains taken.
+// Returns the sum of the gains of the labels that are set to 1.
 double RoofDual::peel(std::span<const double> r) {
   least_ = most_ = gain_;
   for (std::size_t k = 0; k < size_; ++k) {
@@ -78,11 +78,11 @@ double RoofDual::peel(std::span<const double> r) {
   return taken;
 }
 
-// Minimise E = -f over the open labels. Literals: 2k + 1 stands for y_k, 2k for 1 - y_k. E is
+// Minimises E = -f over the open labels. Literal 2k + 1 stands for y_k and 2k for 1 - y_k. E is
 // written as a constant plus a sum of non-negative multiples of literals and of products of two
-// literals. A product c p q becomes arcs p -> not q and q -> not p of capacity c/2 each, a literal
-// c p the arcs source -> not p and p -> sink. The maximum flow from source to sink is what the
-// constant can still gain.
+// literals. A product c p q becomes the arcs p -> not q and q -> not p of capacity c/2 each, a
+// literal c p the arcs source -> not p and p -> sink. The maximum flow from source to sink is what
+// the constant, a lower bound on E, can still gain.
 void RoofDual::solve_core(std::span<const double> r) {
   const std::size_t n = core_.size(), literals = 2 * n, nodes = literals + 2;
   const std::size_t source = literals, sink = literals + 1;
@@ -95,7 +95,7 @@ void RoofDual::solve_core(std::span<const double> r) {
     capacity_[from * nodes + to] = c;
     if (c > kTiny) open_arcs_[from * words_ + to / 64] |= bit(to);
   };
-  const auto add_pair = [&](std::size_t p, std::size_t q, double c) {  // once for each p, q
+  const auto add_pair = [&](std::size_t p, std::size_t q, double c) {  // call it once per pair
     add_arc(p, q ^ 1, 0.5 * c);
     add_arc(q, p ^ 1, 0.5 * c);
   };
@@ -125,8 +125,8 @@ void RoofDual::solve_core(std::span<const double> r) {
     flow += push(source, sink, 0, std::numeric_limits<double>::infinity());
   }
   bound_ -= flow;
-  // The residual network, read backwards, made symmetric: an arc p -> not q and its mirror image
-  // q -> not p may carry different flow; their average is a maximum flow too.
+  // The residual capacities are the coefficients of E that remain. An arc p -> not q and its mirror
+  // image q -> not p may carry different flow; their average is a maximum flow, too.
   const auto whole = [&](std::size_t p) { return 2 * core_[p / 2] + p % 2; };
   for (std::size_t p = 0; p < literals; ++p) {
     unary_[whole(p)] = capacity_[p * nodes + sink] + capacity_[source * nodes + (p ^ 1)];
@@ -143,8 +143,9 @@ void RoofDual::solve_core(std::span<const double> r) {
   }
 }
 
-// Breadth first over the arcs with capacity left. levels_[d * words_ ...]: the nodes d arcs away.
-// Ends at the sink's level; if the sink is out of reach, reached_ is all that can be reached.
+// Breadth-first search over the arcs with capacity left. levels_[d * words_ ...] has the nodes at
+// distance d. It ends at the level of the sink. If the sink cannot be reached, reached_ has all
+// nodes that can.
 bool RoofDual::build_levels(std::size_t source, std::size_t sink) {
   reached_.assign(words_, 0);
   reached_[source / 64] |= bit(source);
@@ -167,7 +168,7 @@ bool RoofDual::build_levels(std::size_t source, std::size_t sink) {
       any = any || next != 0;
     }
     if (!any) return false;
-    if (reached_[sink / 64] & bit(sink)) {  // of its level it alone is of use
+    if (reached_[sink / 64] & bit(sink)) {  // no other node of its level is needed
       std::fill(levels_.end() - static_cast<std::ptrdiff_t>(words_), levels_.end(), 0);
       levels_[begin + words_ + sink / 64] = bit(sink);
       return true;
@@ -175,8 +176,8 @@ bool RoofDual::build_levels(std::size_t source, std::size_t sink) {
   }
 }
 
-// As much flow as the levels let through from a node to the sink, at most `limit`. A node that
-// cannot pass on all of it leaves its level.
+// Pushes as much flow from a node to the sink as the levels allow, at most `limit`, and returns the
+// amount. A node that cannot pass on all of it is removed from its level.
 double RoofDual::push(std::size_t node, std::size_t sink, std::size_t level, double limit) {
   if (node == sink) return limit;
   const std::size_t nodes = 2 * core_.size() + 2;
@@ -220,7 +221,7 @@ class Brancher {
       const auto is_decided = [&](std::size_t k) { return dual.persistent()[k] >= 0; };
       const auto end = std::stable_partition(open_.begin(), open_.end(), is_decided);
       num_fixed_ = static_cast<std::size_t>(end - open_.begin());
-      // What decided labels add to the cost of others is 0 but for rounding.
+      // The pairwise penalties of persistent labels at their values are 0 but for rounding.
       for (std::size_t j = 0; j < num_fixed_; ++j) {
         y_[open_[j]] = dual.persistent()[open_[j]] > 0 ? 1 : 0;
       }
@@ -234,8 +235,8 @@ class Brancher {
   bool run() { return run(num_fixed_, 0.0); }
 
  private:
-  // cost(depth)[2k + v]: what y_k = v would cost beside what is fixed; the cheaper value of each
-  // open label is paid in any case.
+  // cost[2k + v] is the penalty of y_k = v given the labels fixed so far. Each open label costs at
+  // least the cheaper of its values.
   bool run(std::size_t depth, double paid) {
     if (left_-- <= 0) return false;
     const std::size_t K = dual_.size();

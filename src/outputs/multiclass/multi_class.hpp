@@ -1,5 +1,5 @@
 #pragma once
-// One label of several: f(x, y) = <w_y, x>, task loss 0/1 or a table of losses.
+// Multi-class classification: f(x, y) = <w_y, x>; the task loss is 0/1 or a cost matrix.
 
 #include <cstdint>
 #include <span>
@@ -11,15 +11,15 @@
 
 namespace margrove {
 
-/// Weights: feature f's labels side by side from f K on. Every oracle call O(labels).
+/// The weights of feature f for the K labels start at f K. Every oracle call is O(labels).
 class MultiClassModel {
  public:
   using Labelling = std::uint32_t;
   struct Workspace {};
 
-  /// Refers to X. `losses` is K x K by rows of the true label, or empty for 0/1. Throws
-  /// InvalidInput: sizes that do not match, labels out of range, a negative loss or one that is not
-  /// 0 at the true label.
+  /// Refers to X. `losses` is K x K with one row per true label, or empty for 0/1. Throws
+  /// InvalidInput on sizes that do not match, on labels out of range, and on a loss that is
+  /// negative or not 0 at the true label.
   MultiClassModel(const CsrView& X, std::vector<std::uint32_t> labels, std::uint32_t num_labels,
                   std::vector<double> losses = {});
 

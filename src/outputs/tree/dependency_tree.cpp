@@ -17,7 +17,7 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   return x ^ (x >> 32U);
 }
 
-// Distance 1, 2, 3, 4, 5-9, 10 and more, with the sign of the direction.
+// The class of the distance (1, 2, 3, 4, 5-9, 10 and more) together with the direction.
 std::uint64_t distance_class(std::size_t head, std::size_t word) {
   const std::size_t d = head < word ? word - head : head - word;
   const std::uint64_t size = d < 5 ? d : d < 10 ? 5 : 6;
@@ -81,7 +81,7 @@ void arc_features(const ParserSentence& s, std::size_t head, std::size_t word, i
   add(mix(ht_wt, hl));
   add(mix(ht_wt, wl));
   add(mix(ht_wt, wr));
-  // Each kind of tag between the two once.
+  // Each tag that occurs between the two counts once.
   const std::size_t from = std::min(head, word) + 1, to = std::max(head, word);
   std::uint64_t seen[8];
   std::size_t kinds = 0;
@@ -116,7 +116,7 @@ Candidate<DependencyTree> DependencyOracle::truth() const {
   return {DependencyTree(truth_.begin(), truth_.end()), 0.0, 0.0};
 }
 
-// A weight of 0 becomes one so small that it only decides ties; losses are whole numbers.
+// Replaces a weight of 0 by one so small that it only decides ties; losses are whole numbers.
 void DependencyOracle::weigh(double w_m, double w_g) const {
   auto& w = workspace_;
   if (w_m == 0.0) {
@@ -131,8 +131,9 @@ void DependencyOracle::weigh(double w_m, double w_g) const {
   for (std::size_t k = 0; k < truth_.size(); ++k) w.weighted[truth_[k] * stride + k + 1] -= w_g;
 }
 
-// complete[1][s, t]: the best tree over words s..t whose head is s; complete[0]: whose head is t.
-// incomplete[1][s, t]: with the arc s -> t, all between attached; incomplete[0]: with t -> s.
+// complete[1][s, t] is the value of the best tree over words s..t with head s, complete[0] of that
+// with head t. incomplete[1][s, t] is that of the best pair of trees which cover s..t and are
+// joined by the arc s -> t, incomplete[0] by t -> s.
 DependencyTree DependencyOracle::eisner() const {
   auto& w = workspace_;
   const std::size_t n = num_words_, stride = n + 1;
@@ -259,7 +260,7 @@ class KBestEisner {
   enum Kind { kLeft, kRight, kArcLeft, kArcRight };
   struct Entry {
     double value;
-    std::uint32_t split, left, right;  // where it is cut, and the ranks of its two parts
+    std::uint32_t split, left, right;  // where the span is cut, and the ranks of its two parts
   };
   using Entries = std::vector<Entry>;
 
