@@ -58,7 +58,7 @@ class LabelSetInference::Impl {
   bool is_tree() const { return hierarchy_.is_tree; }
 
   void load(std::span<const double> scores, Scratch& s) const;
-  // All of these write their answer to s.selected; those that search do so for nodes of the core.
+  // Answers go to s.selected; those of a search cover the nodes of the core only.
   /// The best label set of a tree.
   void solve_tree(Scratch& s) const;
   /// Returns true if no core is left, that is, if the root is terminal.
