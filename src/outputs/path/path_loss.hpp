@@ -1,6 +1,5 @@
 #pragma once
-// Task losses between the root paths of two leaves. With y = A(l) and y' = A(l'), both are read off
-// the symmetric difference y △ y': its size (Hamming, hsvm) or sqrt of its weight (NHSVM, eq. 11).
+// How task losses (margrove/task_loss.hpp) between the root paths of two leaves are computed.
 
 #include <cmath>
 #include <cstdint>
