@@ -1,12 +1,12 @@
-// Label-set inference on a real DAG: time per example, which stage settles it, and the ratio to
-// COIN-OR's CBC on the same problems; and what searches with goals take and miss. The scores are
-// those of a trained model, so that they are what prediction and training meet.
+// Label-set inference on a real DAG: the time per example, the stage that ends it, the ratio to the
+// time of COIN-OR's CBC on the same problems, and what searches with goals take and miss. The
+// scores are those of a trained model, as in prediction and training.
 //
 //   bench_dag_inference FOLDER MODEL [test rows = 300] [training rows = 300] [ILPs of each = 20]
 //
-// FOLDER holds train.svm and test.svm, MODEL a multi-label nhsvm or hsvm trained on that train.svm.
-// Prediction: test rows, the hierarchy above the leaves that may be predicted. Loss-augmented:
-// training rows, the whole hierarchy. One thread; processor time.
+// FOLDER holds train.svm and test.svm; MODEL is a multi-label nhsvm or hsvm trained on train.svm.
+// Prediction uses the test rows and the hierarchy above the leaves that may be predicted,
+// loss-augmented inference the training rows and the whole hierarchy. One thread; processor time.
 
 #include <coin/Cbc_C_Interface.h>
 #include <fmt/core.h>
@@ -68,7 +68,8 @@ Problem above_candidates(const LinearPredictor& model) {
   return p;
 }
 
-// The problem as it stands in the header, to CBC; returns its optimum and adds its time.
+// Solves the problem stated in label_set_inference.hpp by CBC. Returns the optimum and adds the
+// time.
 double solve_by_cbc(const LabelGraph& graph, const std::vector<double>& scores, double& seconds) {
   std::vector<std::vector<std::pair<int, double>>> columns(graph.num_nodes());
   std::vector<double> lower, upper;

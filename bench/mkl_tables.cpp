@@ -1,6 +1,7 @@
-// Multiple kernel learning in the protocol of SimpleMKL: repeated random splits, Gaussian kernels
-// of several widths and polynomials on all variables and on each alone. One CSV line per split and
-// method on stdout; bench/mkl_tables.py makes the tables of docs/results/kernels.md from it.
+// Multiple kernel learning by the protocol of SimpleMKL: repeated random splits; Gaussian kernels
+// of several widths and polynomial kernels, on all variables and on each alone. Writes one CSV line
+// per split and method to stdout, from which bench/mkl_tables.py makes the tables of
+// docs/results/kernels.md.
 //
 //   bench_mkl_tables DATA_FOLDER REPETITIONS NAME...      NAME: uci-sonar, ..., mfeat
 //   bench_mkl_tables --libsvm N OUT_FOLDER                one classifier, for
@@ -89,7 +90,7 @@ Table read_table(const std::string& folder, const std::string& name) {
   return table;
 }
 
-/// Training rows have mean 0 and deviation 1 in each column that is not constant.
+/// Training rows have mean 0 and standard deviation 1 in each column that is not constant.
 struct Split {
   CsrMatrix train, test;
   std::vector<std::uint32_t> train_class, test_class;
@@ -134,7 +135,7 @@ struct Group {
   std::vector<ColumnRange> columns;
 };
 
-/// Whole table and single columns for UCI; the six views for mfeat.
+/// The whole table and single columns for UCI data, the six views for mfeat.
 std::vector<KernelGroup> kernel_groups(const Table& table, const CsrMatrix& train) {
   std::vector<KernelGroup> groups;
   const auto add = [&](const std::string& name, std::vector<ColumnRange> columns) {
@@ -185,8 +186,8 @@ std::vector<KernelGroup> kernel_groups(const Table& table, const CsrMatrix& trai
   return groups;
 }
 
-/// A product network over the groups' kernels. UCI: kernels on all variables, plus (Gaussians on
-/// all variables) o (polynomials of degree 1 on single ones). mfeat: every view alone, plus
+/// A product network over the kernels of the groups. UCI: kernels on all variables plus (Gaussians
+/// on all variables) o (polynomials of degree 1 on single ones). mfeat: each view alone plus
 /// (Gaussians of views 0-2) o (Gaussians of views 3-5).
 SumProductNetwork product_network(const std::vector<KernelGroup>& groups, bool views) {
   NetworkBuilder b;
@@ -290,7 +291,8 @@ std::vector<GramMatrix> matrices_of(const std::vector<KernelGroup>& groups, cons
   return gram_matrices(specs, split.train, executor, control);
 }
 
-/// C by hold-out within the training part of the first split, once per method and data set.
+/// Chooses C on rows held out from the training part of the first split, once per method and data
+/// set.
 std::map<std::string, double> choose_C(const Table& table, const Split& first, bool views) {
   Table inner;
   inner.num_classes = table.num_classes;
@@ -364,8 +366,8 @@ void write_binary(const std::string& path, std::span<const float> values) {
              static_cast<std::streamsize>(values.size_bytes()));
 }
 
-/// Two overlapping Gaussian clouds, one Gaussian kernel; K and y go to files so that LIBSVM solves
-/// the very same problem.
+/// Two overlapping Gaussian clouds and one Gaussian kernel. K and y are written to files, so that
+/// LIBSVM solves the same problem.
 void against_libsvm(std::size_t n, const std::string& folder) {
   Random random(1);
   CsrMatrix X(10);

@@ -2,12 +2,12 @@
 //
 //   bench_node_weights [nodes = 50000] [edges = 100000] [rule ...]
 //
-// Twelve levels, each twice the one before; a node hangs below the node above its place and below
-// others near that one, drawn until there are enough edges. So a node has some dozens of ancestors,
-// as in real hierarchies.
+// The DAG has twelve levels, each twice as large as the one before. A node has as parents the node
+// above its place and others near that one, drawn until there are enough edges. It has some dozens
+// of ancestors, as in real hierarchies.
 //
-// One thread; processor time. Markdown. KKT residual: the largest
-// violation of the optimality conditions, recomputed from the weights and multipliers returned.
+// One thread; processor time. Prints Markdown. The KKT residual is the largest violation of the
+// optimality conditions, computed from the final weights and multipliers.
 
 #include <fmt/core.h>
 

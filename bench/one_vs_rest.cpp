@@ -1,5 +1,5 @@
-// Trains one-vs-rest on a problem that bench/liblinear has written and prints what it cost.
-// bench_one_vs_rest DIRECTORY LOSS C TOLERANCE THREADS [predict]
+// Trains one-vs-rest on a problem that bench/liblinear has written, and prints time and memory.
+//   bench_one_vs_rest DIRECTORY LOSS C TOLERANCE THREADS [predict]
 //
 // DIRECTORY holds raw little-endian arrays: x_pointers (int64), x_columns (uint32), x_values
 // (float32), y_pointers (int64), y_labels (uint32) and shape (uint32: columns, labels).

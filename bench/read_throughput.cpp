@@ -1,5 +1,5 @@
-// Megabytes of text a second that each reader takes on one core. Data files given on the command
-// line (SVMlight) are read too:
+// The megabytes of text per second that each reader takes on one core. SVMlight files given on the
+// command line are read, too:
 //   build-bench/bench/bench_read_throughput [--benchmark_...] [FILE...]
 #include <benchmark/benchmark.h>
 #include <zlib.h>

@@ -1,12 +1,12 @@
-// Objective and test score of the solvers of slack rescaling on a pairwise field as they go along
+// Objective and test score of the solvers of slack rescaling on a pairwise field after each pass
 // (Thesis, figures 4.7 and 4.8).
 //
 //   bench_structured_curves TRAIN.svm TEST.svm C ROWS CPU_SECONDS [SOLVER]
 //
-// ROWS: the first ones of TRAIN. SOLVER: only those whose name begins so. Prints a line for each
-// solver and pass: solver, passes, oracle calls per row, CPU seconds, objective, jaccard and
-// instance F1 on TEST. Measuring is left out of the calls and seconds; a solver ends after the pass
-// in which it has used CPU_SECONDS.
+// ROWS: how many rows of TRAIN are used, from the first on. SOLVER: only solvers whose name begins
+// with it. Prints one line per solver and pass: solver, passes, oracle calls per row, CPU seconds,
+// objective, jaccard and instance F1 on TEST. Calls and seconds of the measurements do not count. A
+// solver ends after the pass in which it has used CPU_SECONDS.
 
 #include <fmt/format.h>
 
@@ -122,7 +122,7 @@ void run_all(const Task& task) {
       solver.one_pass();
     } while (recorder.record(++passes, solver.weights()));
   };
-  // A solver that reports a pass through its control and lets its weights be read.
+  // Runs a solver that reports each pass to its control, where its weights can be read.
   const auto reporting = [&](const std::string& name, const auto& make) {
     if (!is_wanted(name)) return;
     recorder.start(name);

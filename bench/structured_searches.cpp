@@ -1,12 +1,13 @@
-// The searches for the most violating labelling side by side (Thesis, tables 4.1 and 5.1): a
-// cutting plane run with slack rescaling, in which every search answers every question.
+// Compares the searches for the most violating labelling (Thesis, tables 4.1 and 5.1): in a cutting
+// plane run with slack rescaling every search is run for every example and round (a question).
 //
 //   bench_structured_searches TRAIN.svm LABELS EXAMPLES C [MAX_ROUNDS [MAX_NODES]] [relaxed]
 //
-// LABELS: the most frequent ones are kept. MAX_NODES: of one branch and bound. relaxed: labellings
-// are the points of the linear relaxation, as in the thesis; convex hull search, exact there,
-// drives the solver in place of angular search. Prints, for each search, oracle calls and CPU
-// microseconds a question and the share of questions whose maximum it missed.
+// LABELS: so many of the most frequent labels are kept. MAX_NODES: of one branch-and-bound tree.
+// relaxed: labellings are the points of the linear relaxation, as in the thesis; the solver then
+// uses the answers of convex hull search, which is exact there, otherwise those of angular search.
+// Prints the oracle calls and CPU microseconds per question of each search, and the share of
+// questions whose maximum it missed.
 
 #include <fmt/format.h>
 
@@ -41,7 +42,7 @@ struct Tally {
   double seconds = 0;
 };
 
-// Searches run on one question, counted; the last one asked drives the solver.
+// Runs the searches on one question and counts. The solver uses the answer of the last one.
 template <class Y>
 class Question {
  public:
@@ -98,7 +99,7 @@ struct AllSearches {
 constexpr std::array kRelaxedNames{"sarawagi-gupta",      "binary",      "bisecting",
                                    "convex-hull, corner", "convex-hull", "convex-hull + cache"};
 
-// The relaxation without its mixtures.
+// The relaxed oracle without mix(), so that only corners are found.
 struct Corners {
   using Labelling = FieldShares;
   const RelaxedFieldOracle& oracle;

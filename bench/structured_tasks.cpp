@@ -51,7 +51,7 @@ void print_fit(const StructuredResult& result, double seconds, std::size_t examp
       result.fit.primal, result.fit.dual, result.fit.relative_gap, result.fit.certified);
 }
 
-// Progress lines of the convergence curve, if asked for by MARGROVE_CURVE.
+// Prints the convergence curve as progress lines if the environment has MARGROVE_CURVE.
 RunControl curve_control(double start) {
   if (!std::getenv("MARGROVE_CURVE")) return RunControl();
   return RunControl([start](const Progress& p) {
@@ -218,7 +218,7 @@ void tags(const std::string& train_path, const std::string& test_paths,
   fmt::print("\n");
 }
 
-// Prints `tag TAB feature TAB feature ...` a token, a blank line behind each sentence.
+// Prints `tag TAB feature TAB feature ...` per token, and a blank line after each sentence.
 void features(const std::string& path) {
   const ColumnCorpus corpus = read_columns(path);
   std::vector<TokenFeature> features;
@@ -267,7 +267,7 @@ void parse(const std::string& train_path, const std::string& test_paths,
   fmt::print("\n");
 }
 
-/// From the arguments `option=value` behind task and data.
+/// The options from the arguments `option=value`, which follow task and data.
 template <class Options>
 Options options_of(int argc, char** argv) {
   Options options;

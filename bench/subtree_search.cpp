@@ -1,5 +1,6 @@
-// Training of single-label paths with the search that skips subtrees by bounds beside the one that
-// scores all nodes: processor seconds to the same gap, and the share of the tree that is scored.
+// Compares training of single-label paths with the search that skips subtrees by bounds and with
+// the one that scores all nodes: processor seconds to the same gap, and the share of the tree
+// scored.
 //
 //   bench_subtree_search MODEL TRAIN [C = 1] [tolerance = 3e-2] [largest part ...]
 //

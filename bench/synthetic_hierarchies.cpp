@@ -1,15 +1,15 @@
-// The synthetic experiments of [NHSVM, section 8.1], and how much duplicated nodes change a model.
+// The synthetic experiments of NHSVM, section 8.1, and how much duplicated nodes change a model.
 //
 //   bench_synthetic_hierarchies accuracy balanced|unbalanced [repetitions = 20] [rows = 8000]
 //                               [repetitions that choose C = 2] [tolerance = 1e-2]
 //                               [METHOD,... = all] [epochs of METHOD-sgd = 10]
 //   bench_synthetic_hierarchies invariance [rows = 1000]
 //
-// accuracy: repetition r is the problem of seed r: so many rows to train on, 2,000 more to choose C
-// on, 5,000 more to test on; no intercept. C, from 10^(k/2), has the best mean accuracy on the
-// held-out rows of the first repetitions among its neighbours; nhsvm's rule is chosen with it.
-// Names that end in -sgd are trained as in the paper: stochastic subgradients, few epochs. Markdown
-// on stdout, progress on stderr. One thread.
+// accuracy: repetition r is the problem of seed r, with `rows` training rows, 2,000 rows to choose
+// C and 5,000 test rows; no intercept. C = 10^(k/2) has a better mean accuracy on the held-out rows
+// of the first repetitions than its neighbours; the rule of nhsvm is chosen together with it.
+// Methods whose names end in -sgd are trained as in the paper, by few epochs of stochastic
+// subgradients. Markdown on stdout, progress on stderr. One thread.
 
 #include <fmt/core.h>
 
@@ -68,11 +68,10 @@ double accuracy(const ModelParts& model, const RawRows& raw) {
   return 100 * hits / static_cast<double>(raw.num_rows());
 }
 
-// The shared norm by stochastic subgradients
-// -------------------------------------------------------
+// The shared norm by stochastic subgradients ------------------------------------------------------
 
-/// [NHSVM, algorithm 1] to the letter, except that leaves keep what is left: the share of a node is
-/// taken after its N has become (sqrt N + sqrt S)^2, so that it is never below a half.
+/// Algorithm 1 of NHSVM as printed, except that leaves keep what is left. The share of a node is
+/// computed after its N has become (sqrt N + sqrt S)^2, so that it is never below one half.
 std::vector<double> printed_weights(const LabelGraph& tree, std::vector<double> N) {
   std::vector<double> share(N.size(), 1.0), budget(N.size(), 1.0), alpha(N.size());
   const auto order = tree.topological_order();
@@ -93,7 +92,7 @@ std::vector<double> printed_weights(const LabelGraph& tree, std::vector<double> 
   return alpha;
 }
 
-/// The tree without its root, and the leaf of a label.
+/// The tree without its root, and the leaf of each label.
 struct Forest {
   LabelGraph graph;
   std::map<std::string, NodeId, std::less<>> node;
@@ -140,8 +139,8 @@ double path_accuracy(const WeightMatrix& U, const Forest& forest, const RawRows&
 
 constexpr int kRounds = 3;  // changes of the node weights
 
-/// Node weights and vectors in turn, from equal weights; the vectors start at zero each time and
-/// take so many epochs.
+/// Alternates between node weights and node vectors, from equal node weights. The vectors start at
+/// zero each time and take `epochs` epochs.
 WeightMatrix alternate_by_sgd(bool as_printed, double C, int epochs, const RawRows& raw,
                               const Forest& forest) {
   const LabelGraph& graph = forest.graph;
@@ -273,8 +272,8 @@ double held_out_accuracy(const Learner& learner, const Choice& choice, const std
   return mean;
 }
 
-/// The best variant, each at a C = 10^(k/2) with a mean accuracy above those of both its
-/// neighbours, at most 100: climbs from k = `start`, then from where the variant before ended.
+/// The best variant. Each has C = 10^(k/2), at most 100, with a better mean accuracy than both
+/// neighbours: the search for k climbs from `start`, or from the k of the variant before.
 Choice choose(const Learner& learner, int start, const std::string& tolerance,
               const std::vector<Problem>& problems) {
   constexpr int kLast = 4;
@@ -305,7 +304,7 @@ Choice choose(const Learner& learner, int start, const std::string& tolerance,
   return chosen;
 }
 
-/// Those whose names are in a list with commas; all if it is empty.
+/// The learners whose names are in a comma-separated list; all if it is empty.
 std::vector<Learner> learners_of(const std::string& names, int epochs) {
   const OptionValues sgd{{"solver", "sgd"}, {"epochs", concat(epochs)}};
   const auto with_sgd = [&](OptionValues values) {
@@ -397,7 +396,8 @@ Hierarchy with_copies(const Hierarchy& hierarchy, int copies) {
   return result;
 }
 
-/// The candidates' scores of all rows, less each row's mean; by label name.
+/// The scores of the candidates in all rows, less the mean of each row, in the order of label
+/// names.
 std::vector<double> centred_scores(const ModelParts& model, const RawRows& raw) {
   std::vector<LabelId> ids;
   for (const auto& name : raw.codec.names()) ids.push_back(*model.labels.find(name));

@@ -1,5 +1,5 @@
 #pragma once
-// Progress reports of long work, and how it is stopped: by one callback, without global state.
+// Progress reports of long work and its early end, by one callback and without global state.
 
 #include <array>
 #include <atomic>
@@ -34,8 +34,8 @@ std::string_view to_string(Stop stop);
 /// A report of long work while it runs. NaN stands for "not known".
 struct Progress {
   std::string_view stage;  // "flat-svm", "reading", ...
-  std::int64_t done = 0;   // labels, passes, rows: what `unit` says
-  std::int64_t total = 0;  // 0: not known
+  std::int64_t done = 0;   // in `unit`: labels, passes, rows
+  std::int64_t total = 0;  // in `unit`; 0: not known
   std::string_view unit = "passes";
   double objective = std::numeric_limits<double>::quiet_NaN();
   double relative_gap = std::numeric_limits<double>::quiet_NaN();
@@ -48,29 +48,29 @@ using ProgressCallback = std::function<bool(const Progress&)>;
 /// Passed to everything that may take long. Thread-safe.
 class RunControl {
  public:
-  /// Without reports and without a limit.
+  /// Without reports and without a time limit.
   RunControl() = default;
-  /// `time_limit_seconds` is infinity for no limit; the clock starts here.
+  /// The clock starts here. An infinite time limit means none.
   explicit RunControl(ProgressCallback callback,
                       double time_limit_seconds = std::numeric_limits<double>::infinity());
 
-  /// Work inside other work: ends when `parent` does or at a limit of its own, and reports to a
-  /// callback of its own. `parent` must outlive it.
+  /// For work inside other work: ends when `parent` does or at its own time limit, and reports to
+  /// its own callback. `parent` must outlive it.
   RunControl(RunControl& parent, ProgressCallback callback,
              double time_limit_seconds = std::numeric_limits<double>::infinity());
 
-  /// Reports to the callback. Returns false when the work must end, and from then on always. Calls
-  /// of the callback are serialised.
+  /// Reports to the callback. Returns false if the work must end; from then on it always does.
+  /// Calls of the callback are serialised.
   bool proceed(Progress progress);
   /// proceed() without a report, which is cheap enough for every few thousand steps.
   bool proceed();
-  /// Makes proceed() false from now on. May be called from any thread or signal handler.
+  /// Makes proceed() return false from now on. May be called from any thread or signal handler.
   void interrupt() { stop_.store(Stop::interrupted, std::memory_order_relaxed); }
-  /// Why proceed() was false: interrupted or time_limit; `converged` while it has not been.
+  /// Why proceed() returned false: interrupted or time_limit; `converged` if it has not.
   Stop stop_reason() const;
   double seconds() const;
-  /// Seconds until a time limit, this one's or a parent's: infinity if there is none, 0 when it has
-  /// passed.
+  /// Seconds until the time limit of this control or of a parent, whichever is first: infinity if
+  /// there is none, 0 if it has passed.
   double seconds_left() const;
 
  private:

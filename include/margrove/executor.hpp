@@ -1,5 +1,5 @@
 #pragma once
-// Threads. The library never starts any by itself: the caller makes an Executor and passes it down.
+// Threads. The library never starts any by itself; the caller makes an Executor and passes it on.
 
 #include <cstddef>
 #include <functional>
@@ -10,19 +10,19 @@
 
 namespace margrove MARGROVE_API {
 
-/// Runs index ranges on a fixed set of threads. Executor(1) is the specification: whatever runs
-/// here must give the same bits for every size(). Therefore tasks write only to places that belong
-/// to their index and use worker numbers only to find scratch space, and sums are taken in the
-/// order of the index (see ordered_sum).
+/// Runs index ranges on a fixed set of threads. Executor(1) is the specification: results must have
+/// the same bits for every size(). Therefore tasks write only to memory that belongs to their
+/// index, use worker numbers only to find scratch space, and sums are taken in the order of the
+/// index (see ordered_sum()).
 class Executor {
  public:
-  /// num_threads >= 1, the calling thread included; 0 means one for each core of the machine.
+  /// num_threads >= 1, the calling thread included; 0 means one per core of the computer.
   explicit Executor(int num_threads = 1);
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  /// One for all callers that want no threads: it runs everything on the thread that calls.
+  /// A shared executor without threads, which runs everything on the calling thread.
   static Executor& serial();
 
   int size() const;
@@ -33,7 +33,7 @@ class Executor {
   /// a task runs serially in that task.
   void for_each(std::size_t count, const std::function<void(std::size_t index, int worker)>& task);
 
-  /// Sum of task(index, worker), added up in the order of the index.
+  /// The sum of task(index, worker), added up in the order of the index.
   double ordered_sum(std::size_t count,
                      const std::function<double(std::size_t index, int worker)>& task);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The known structure of the labels.
+// The hierarchy of the labels.
 
 #include <cstdint>
 #include <span>
@@ -18,14 +18,13 @@ struct LabelEdge {
   bool operator==(const LabelEdge&) const = default;
 };
 
-/// Labels ordered by a directed acyclic graph; a tree is the case of at most one parent a node, and
-/// a graph without edges is a flat label set: several roots are allowed everywhere.
-/// Immutable. Memory O(nodes + edges).
+/// A directed acyclic graph of labels. It is a tree if no node has two parents; there may be
+/// several roots, and without edges all labels are equals. Immutable. Memory O(nodes + edges).
 class LabelGraph {
  public:
   LabelGraph() = default;
-  /// Throws InvalidInput naming the edge that leaves [0, num_nodes), is a self-edge, repeats, or
-  /// closes a cycle (the nodes of one cycle are listed). O(nodes + edges), up to sorting siblings.
+  /// Throws InvalidInput, naming the edge, if one leaves [0, num_nodes), is a self-edge, repeats,
+  /// or closes a cycle (whose nodes are listed). O(nodes + edges), up to sorting siblings.
   static LabelGraph build(std::uint32_t num_nodes, std::span<const LabelEdge> edges);
   /// `num_nodes` labels without any edge.
   static LabelGraph flat(std::uint32_t num_nodes);
@@ -38,7 +37,7 @@ class LabelGraph {
   std::span<const NodeId> children(NodeId n) const { return slice(children_, child_pointers_, n); }
   bool is_leaf(NodeId n) const { return children(n).empty(); }
   bool is_root(NodeId n) const { return parents(n).empty(); }
-  /// No node has two parents (a forest counts as a tree).
+  /// Whether no node has two parents. A forest counts as a tree.
   bool is_tree() const { return is_tree_; }
   /// Every node once, parents before children: by depth, then by number.
   std::span<const NodeId> topological_order() const { return order_; }

@@ -1,6 +1,6 @@
 #pragma once
-// Node weights alpha: how much of a label's path-additive score each node of its path carries
-// (docs/notation.md, "Node weights"; NHSVM section 5).
+// Node weights alpha, which divide the regulariser of a node's weights (docs/notation.md, "Node
+// weights"; NHSVM section 5).
 
 #include <cstdint>
 #include <span>
@@ -15,15 +15,15 @@
 
 namespace margrove MARGROVE_API {
 
-/// A rule and its parameter. As text its name, with a colon before the parameter: "power:1.5"; the
-/// names are in known(). "power" alone is power:2 and "relaxed" alone relaxed:1.5.
+/// A rule and its parameter. As text it is the name, followed by a colon and the parameter if there
+/// is one: "power:1.5". "power" alone is power:2 and "relaxed" alone is relaxed:1.5.
 struct NodeWeightRule {
   enum class Kind { uniform, leaves, power, directional, maxmin, relaxed };
   Kind kind = Kind::uniform;
   double parameter = 0;  // RHO > 1 of power, T >= 1 of relaxed
 
-  /// Throws InvalidOption: unknown rule (listing the known ones), parameter missing or out of
-  /// range.
+  /// Throws InvalidOption for an unknown rule (listing the known ones) and for a parameter that is
+  /// missing or out of range.
   static NodeWeightRule parse(std::string_view text);
   /// parse(to_text()) is the same rule.
   std::string to_text() const;
@@ -33,7 +33,8 @@ struct NodeWeightRule {
 };
 
 namespace detail {
-/// The help of an option that is a rule: lists the rules, with `uniform` written in this way.
+/// The help text of an option that is a rule. It lists the rules; `uniform` is the text that stands
+/// for that rule.
 std::string node_weight_help(std::string_view uniform = "uniform");
 }  // namespace detail
 
@@ -57,16 +58,16 @@ struct NodeWeightOptions {
 
 struct NodeWeights {
   std::vector<double> alpha;  // one per node, >= 0
-  /// Largest violation of the rule's optimality conditions, recomputed from alpha and the
-  /// multipliers at the end; path sums are off by no more than this. Rounding only (and not
-  /// measured: 0) for rules with a closed form.
+  /// The largest violation of the rule's optimality conditions, computed from the final alpha and
+  /// multipliers; path sums are wrong by no more than this. 0, not measured, for rules with a
+  /// closed form, which are exact but for rounding.
   double kkt_residual = 0;
   std::int64_t iterations = 0;  // Newton steps; 0 for rules with a closed form
   Stop stop = Stop::converged;
 };
 
-/// The weights of `rule` on `graph`. Path sums over A(l) are 1 for every leaf l except with
-/// `uniform` (alpha = 1) and `relaxed` (in [1, T]).
+/// The weights of `rule` on `graph`. The path sum of every leaf is 1, except with `uniform`
+/// (alpha = 1) and `relaxed` (in [1, T]).
 ///   uniform      1 everywhere
 ///   leaves       1 on leaves, 0 elsewhere
 ///   power        min sum alpha^rho: O(nodes) on trees, else convex programming

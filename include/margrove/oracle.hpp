@@ -1,10 +1,10 @@
 #pragma once
 // What a structured model of your own must offer so that train_structured()
-// (margrove/structured.hpp) can fit its weights. Notation: f(x, y) = <w, phi(x, y)>; for example i
-// with true labelling y_i,
+// (margrove/structured.hpp) can fit its weights. Notation: f(x, y) = <w, phi(x, y)>, and for
+// example i with the true labelling y_i
 //   m(y) = f(x_i, y) - f(x_i, y_i)   the margin violation,
-//   g(y) = L(y, y_i)                 the task loss, >= 0, 0 at y_i.
-// docs/adding_an_oracle.md writes one.
+//   g(y) = L(y, y_i)                 the task loss, >= 0, and 0 at y_i.
+// docs/adding_an_oracle.md explains an example.
 
 #include <concepts>
 #include <cstdint>
@@ -17,20 +17,20 @@
 
 namespace margrove MARGROVE_API {
 
-/// A labelling and its place in the plane that the searches walk through.
+/// A labelling and its point in the (m, g) plane.
 template <class Labelling>
 struct Candidate {
   Labelling y;
   double m;               // margin violation, plus `constant`
   double g;               // task loss
-  double constant = 0.0;  // what m holds that does not depend on the weights: 0 but for Micro-F1,
-                          // whose first coordinate is Hamming loss + margin violation
+  double constant = 0.0;  // the part of m that does not depend on the weights: the Hamming loss for
+                          // Micro-F1, whose m is Hamming loss + margin violation, otherwise 0
 };
 
-/// lambda-oracle of one example at fixed weights: argmax_y w_m m(y) + w_g g(y), exact; y_i itself
-/// is a candidate. Ties at w_m = 0 go to the larger m, at w_g = 0 to the larger g, other ties to
-/// the lowest labelling. w_m, w_g >= 0, not both 0.
-/// truth() is y_i: m = g = 0, but for Micro-F1, where g = -2|y_i|.
+/// The lambda-oracle of one example at fixed weights: argmax_y w_m m(y) + w_g g(y), exactly, over
+/// all labellings, y_i included. w_m, w_g >= 0, and not both are 0. Ties at w_m = 0 go to the
+/// larger m, at w_g = 0 to the larger g, other ties to the lowest labelling. truth() is y_i with m
+/// = g = 0, except for Micro-F1, where g = -2|y_i|.
 template <class O>
 concept Oracle = requires(const O& oracle, double w_m, double w_g) {
   typename O::Labelling;
@@ -47,14 +47,14 @@ concept BanListOracle = Oracle<O> && requires(const O& oracle, double w_m, doubl
   } -> std::same_as<std::optional<Candidate<typename O::Labelling>>>;
 };
 
-/// The part of the plane between two rays from the origin of (h, g), h = 1 + m:
-/// h > 0, g > 0 and lower h <= g <= upper h, each side strict or not.
+/// The part of the (h, g) plane, h = 1 + m, between two rays from the origin: h > 0, g > 0 and
+/// lower h <= g <= upper h, where either inequality may be strict.
 struct SlopeBounds {
   double lower = 0.0;
   double upper = std::numeric_limits<double>::infinity();
   bool lower_strict = true;
   bool upper_strict = false;
-  /// What does not exceed it in w_m m + w_g g is of no use: an oracle may leave it out.
+  /// An oracle may ignore labellings whose w_m m + w_g g does not exceed this.
   double floor = -std::numeric_limits<double>::infinity();
 
   bool contain(double h, double g) const {
@@ -64,8 +64,8 @@ struct SlopeBounds {
   }
 };
 
-/// Optional: argmax over the labellings within the bounds, exact; none if there is
-/// none above the floor.
+/// Optional: argmax over the labellings within the bounds, exactly; none if there is none above the
+/// floor.
 template <class O>
 concept ConstrainedOracle =
     Oracle<O> && requires(const O& oracle, double w_m, double w_g, const SlopeBounds& bounds) {
@@ -95,8 +95,8 @@ struct ScaledWeights {
   double scale = 1.0;
 };
 
-/// A joint feature map with inference over a fixed set of training examples. Stateless but for the
-/// examples; one Workspace a thread.
+/// A joint feature map with inference over a fixed set of training examples. It has no other state.
+/// Each thread has a Workspace of its own.
 template <class M>
 concept StructuredModel =
     requires(const M& model, std::size_t i, ScaledWeights w, typename M::Workspace& workspace,

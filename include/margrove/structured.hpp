@@ -28,8 +28,9 @@ enum class StructuredSolver {
   automatic,      // bcfw where the surrogate is affine in the margin violation, otherwise sgd
   bcfw,           // block-coordinate Frank-Wolfe, up to a duality gap
   sgd,            // averaged stochastic subgradients, for a number of passes
-  cutting_plane,  // one slack per example, up to a duality gap; surrogates convex in the margin
-  one_slack,      // one slack for all examples
+  cutting_plane,  // cutting planes with one slack per example, up to a duality gap; surrogates
+                  // convex in the margin violation
+  one_slack,      // the same with one slack for all examples
 };
 template <>
 inline constexpr auto kEnumNames<StructuredSolver> =
@@ -38,7 +39,7 @@ inline constexpr auto kEnumNames<StructuredSolver> =
                EnumName{StructuredSolver::cutting_plane, "cutting-plane"},
                EnumName{StructuredSolver::one_slack, "one-slack"}};
 
-/// How the most violating labelling is found by calls to the oracle.
+/// How calls to the oracle find the most violating labelling.
 enum class StructuredSearch {
   automatic,    // margin for margin rescaling; for the others enumeration, or else convex_hull
   margin,       // margin rescaling: one call
@@ -47,8 +48,8 @@ enum class StructuredSearch {
   bisecting,    // slack rescaling
   angular,      // slack rescaling, exact, by a ConstrainedOracle
   convex_hull,  // every surrogate that increases with the task loss; exact with a BanListOracle
-                // unless max_bans ends it
-  enumeration,  // every surrogate, where the oracle looks at all labellings anyway
+                // unless it reaches max_bans
+  enumeration,  // every surrogate, if the oracle looks at all labellings anyway
 };
 template <>
 inline constexpr auto kEnumNames<StructuredSearch> =
@@ -61,14 +62,14 @@ inline constexpr auto kEnumNames<StructuredSearch> =
                EnumName{StructuredSearch::convex_hull, "convex-hull"},
                EnumName{StructuredSearch::enumeration, "enumeration"}};
 
-/// The most violating label set, or the maximum of its linear relaxation.
+/// Whether the most violating label set is searched, or the maximum of the linear relaxation.
 enum class Inference { exact, relaxed };
 template <>
 inline constexpr auto kEnumNames<Inference> =
     std::array{EnumName{Inference::exact, "exact"}, EnumName{Inference::relaxed, "relaxed"}};
 
 namespace detail {
-/// Of structs with these options: all estimators that can be trained as structured SVMs. when: put
+/// The fields that all estimators share which can be trained as structured SVMs. when: a text put
 /// before each help text.
 template <class Options>
 auto structured_fields(const std::string& when = {}) {
@@ -123,19 +124,19 @@ struct StructuredSvmOptions {
 
 /// How a structured solver ended. NaN stands for "not known".
 struct StructuredFit {
-  // Of the weights returned, or a bound on it where searches end at a goal.
+  // Of the weights returned, or an upper bound on it if searches end at a goal.
   double primal = std::numeric_limits<double>::quiet_NaN();
   double dual = std::numeric_limits<double>::quiet_NaN();
   double relative_gap = std::numeric_limits<double>::quiet_NaN();  // (primal - dual) / primal
-  // The primal is at most `primal`; false: not every search was exact, or time was out before all
-  // examples had been searched, and `primal` is what the last passes, or searches, suggest.
+  // Whether the primal is proven to be at most `primal`. If not, some search was not exact or time
+  // was out before all examples were searched, and `primal` is an estimate.
   bool certified = false;
   int passes = 0;
   std::int64_t oracle_calls = 0;
   Stop stop = Stop::pass_limit;
 };
 
-/// num_weights() numbers, and how they were found.
+/// num_weights() weights, and how the solver ended.
 struct StructuredWeights {
   std::vector<float> weights;
   StructuredFit fit;
@@ -143,7 +144,7 @@ struct StructuredWeights {
 
 namespace detail {
 
-/// A labelling of whatever type, shared by its copies.
+/// A labelling of any type. Copies share it.
 class AnyLabelling {
  public:
   AnyLabelling() = default;
@@ -175,7 +176,7 @@ class AnyLabelling {
   std::shared_ptr<const Base> held_;
 };
 
-/// An oracle of whatever type, for as long as its workspace is not used again.
+/// An oracle of any type. It is valid until its workspace is used again.
 class AnyOracle {
  public:
   using Labelling = AnyLabelling;
@@ -191,7 +192,7 @@ class AnyOracle {
                                                   const SlopeBounds& bounds) const = 0;
 };
 
-/// A model of whatever type, so that the solvers are compiled in the library.
+/// A model of any type, so that the library can compile the solvers for all of them.
 class AnyStructuredModel {
  public:
   virtual ~AnyStructuredModel() = default;
@@ -273,17 +274,17 @@ StructuredWeights train_any(const AnyStructuredModel& model, const StructuredSvm
 
 }  // namespace detail
 
-/// Fits the weights of `model`. Oracles of different examples are asked from the executor's threads
-/// at once; the result does not depend on their number. Throws InvalidOption for a value out of
-/// range and for a surrogate, search and solver that do not go together, InvalidInput if there are
-/// no examples, and what the model throws. `control` ends it early: the weights so far come back,
-/// and fit.stop says why.
+/// Fits the weights of `model`. The threads of the executor call oracles of different examples at
+/// once; the result does not depend on their number. Throws InvalidOption for a value out of range
+/// and for a surrogate, search and solver that do not go together, InvalidInput if there are no
+/// examples, and what the model throws. If `control` ends the run early, it returns the weights so
+/// far, and fit.stop says why.
 template <StructuredModel M>
 StructuredWeights train_structured(const M& model, const StructuredSvmOptions& options,
                                    Executor& executor, RunControl& control) {
   return detail::train_any(detail::ModelAdapter<M>(model), options, executor, control);
 }
-/// On the calling thread, until done.
+/// The same on the calling thread, without a time limit.
 template <StructuredModel M>
 StructuredWeights train_structured(const M& model, const StructuredSvmOptions& options = {}) {
   Executor executor(1);

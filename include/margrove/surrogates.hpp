@@ -1,8 +1,8 @@
 #pragma once
 // Bi-criteria surrogate losses: max_y psi(m(y), g(y)) with psi := 0 at y_i (Thesis, section 3.3,
-// table 3.2). m is the margin violation and g the task loss, but for Micro-F1. in_domain says where
-// a surrogate is quasi-concave and increasing in both arguments; it holds wherever psi >= 0 and
-// g >= 0. slope and offset: psi = slope(g) m + offset(g) of surrogates that are affine in m.
+// table 3.2). m is the margin violation and g the task loss, except for Micro-F1. in_domain() says
+// where a surrogate is quasi-concave and increasing in both arguments. Surrogates that are affine
+// in m have slope() and offset(): psi = slope(g) m + offset(g).
 
 #include <cmath>
 #include <numbers>
@@ -23,7 +23,8 @@ struct MarginRescaling {
   double offset(double g) const { return g; }
 };
 
-/// psi = (m + 1) g: asks a margin of 1 of every labelling, whatever its loss.
+/// Slack rescaling: psi = (m + 1) g, which asks a margin of 1 of every labelling, whatever its
+/// loss.
 struct SlackRescaling {
   double value(double m, double g) const { return (m + 1.0) * g; }
   double derivative_m(double, double g) const { return g; }
@@ -75,7 +76,7 @@ class BetaScaling {
   double beta_;
 };
 
-/// psi = g log(1 + exp m): a log loss for every labelling, weighted by its task loss.
+/// psi = g log(1 + exp m), the log loss of a labelling weighted by its task loss.
 struct LossScaledLog {
   double value(double m, double g) const { return g * softplus(m); }
   double derivative_m(double m, double g) const { return g / (1.0 + std::exp(-m)); }
@@ -88,8 +89,8 @@ struct LossScaledLog {
   }
 };
 
-/// psi = 2 g Phi(m / sqrt(2 g / pi)), Phi the normal distribution function: the risk when each of
-/// the g wrong parts of y carries normal noise. Meant for Hamming g. Not convex in m > 0.
+/// psi = 2 g Phi(m / sqrt(2 g / pi)) with the normal distribution function Phi: the risk if each of
+/// the g wrong parts of y has normal noise. Meant for a Hamming loss g. Not convex in m > 0.
 struct ProbLoss {
   double value(double m, double g) const { return g > 0.0 ? g * std::erfc(-z(m, g)) : 0.0; }
   double derivative_m(double m, double g) const {
@@ -108,7 +109,7 @@ struct ProbLoss {
   }
 };
 
-/// ProbLoss up to m = 0 and its tangent g + sqrt(g) m above: convex in m.
+/// ProbLoss for m <= 0 and its tangent g + sqrt(g) m above; convex in m.
 struct ConvexProbLoss {
   double value(double m, double g) const {
     return m > 0.0 ? g + std::sqrt(g) * m : ProbLoss{}.value(m, g);
@@ -123,7 +124,7 @@ struct ConvexProbLoss {
 };
 
 /// psi = m / (-g) for oracles whose m is Hamming loss + margin violation and whose g is
-/// -|y| - |y_i|: at margin violation 0 this is 1 - F1 of the example.
+/// -|y| - |y_i|. At margin violation 0 it is 1 - F1 of the example.
 struct MicroF1 {
   double value(double m, double g) const { return g < 0.0 ? -m / g : 0.0; }
   double derivative_m(double, double g) const { return -1.0 / g; }
@@ -135,7 +136,8 @@ struct MicroF1 {
 
 /// NHSVM's variant with normalised score differences (eq. 13): psi = m / g + 1 for y != y_i, where
 /// g is the path loss. It does not increase with g, so that a search has to look at every
-/// labelling. Where g = 0 two labels share all weights: a mistake that no weights can mend costs 1.
+/// labelling. If g = 0, the two labels have the same weights: the mistake costs 1, which no weights
+/// can change.
 struct NormalizedDifference {
   double value(double m, double g) const { return slope(g) * m + 1.0; }
   double derivative_m(double, double g) const { return slope(g); }
@@ -144,15 +146,15 @@ struct NormalizedDifference {
   double offset(double) const { return 1.0; }
 };
 
-/// A surrogate as an option: "margin", "slack", "generalised:BETA,A", "beta:BETA", "log", "prob",
-/// "prob-convex", "micro-f1" or "normalized-difference".
+/// A surrogate as the value of an option: "margin", "slack", "generalised:BETA,A", "beta:BETA",
+/// "log", "prob", "prob-convex", "micro-f1" or "normalized-difference".
 struct AnySurrogate
     : std::variant<MarginRescaling, SlackRescaling, GeneralisedScaling, BetaScaling, LossScaledLog,
                    ProbLoss, ConvexProbLoss, MicroF1, NormalizedDifference> {
   using variant::variant;
   /// Throws InvalidOption on any other text.
   static AnySurrogate parse(std::string_view text);
-  /// What parse() takes back to the same surrogate.
+  /// A text that parse() turns into the same surrogate.
   std::string to_text() const;
 };
 

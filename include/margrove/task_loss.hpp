@@ -1,6 +1,7 @@
 #pragma once
-// Task losses between the root paths of two leaves. With y = A(l) and y' = A(l'), both are read off
-// the symmetric difference y △ y': its size (Hamming, hsvm) or sqrt of its weight (NHSVM, eq. 11).
+// Task losses between the root paths of two leaves. With y = A(l) and y' = A(l') they depend on the
+// symmetric difference y △ y': its size (Hamming, hsvm), the square root of its weight (NHSVM,
+// eq. 11), or whether it is empty.
 
 #include <array>
 #include <cmath>

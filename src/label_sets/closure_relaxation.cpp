@@ -38,7 +38,7 @@ void ClosureRelaxation::start(const LabelSetCore& core) {
   best_.assign(core.size(), 0);
   shift_.assign(core.size(), 0.0);
   z_.assign(core.size(), 0);
-  // What completing k is worth at most along one path, other parents ignored: only a guide.
+  // down_ ignores the other parents of nodes on the path, so that it only guides the search.
   down_.assign(core.size(), 0.0);
   for (std::uint32_t k = core.size(); k-- > 0;) {
     double completion = 0;
@@ -61,8 +61,8 @@ void ClosureRelaxation::take_closure() {
   }
 }
 
-// Weights less the multipliers, which are raised where all children of a node are worthless.
-// active_: the nodes below the root that are in some label set.
+// Sets the first multipliers, > 0 where all children of a node are worthless, and penalised_, the
+// weights under them. active_ marks the nodes below the root that are in some label set.
 void ClosureRelaxation::penalise() {
   const auto& core = *core_;
   penalised_.assign(core.weight.begin(), core.weight.end());
@@ -98,7 +98,7 @@ void ClosureRelaxation::penalise() {
       for (const auto p : core.parents[k]) positive_below_[p] = 1;
     }
   }
-  // A node above one that was just found impossible is not: only its descendants are.
+  // The descendants of a node that is in no label set are in none either; its ancestors may be.
   for (std::uint32_t k = 0; k < core.size(); ++k) {
     for (const auto p : core.parents[k]) {
       if (p != 0 && !active_[p]) active_[k] = 0;
@@ -106,8 +106,9 @@ void ClosureRelaxation::penalise() {
   }
 }
 
-// Dual ascent: raises the multipliers of selected nodes that have no child, as long as the closure
-// bound falls by as much and the children can take it without being worth selecting.
+// Dual ascent: raises the multipliers of selected nodes without a selected child while this lowers
+// the closure bound by the same amount, that is, while the children can take the weight without
+// becoming worth selecting.
 void ClosureRelaxation::tighten(double& value) {
   const auto& core = *core_;
   constexpr int kMostRounds = 20;
@@ -124,7 +125,7 @@ void ClosureRelaxation::tighten(double& value) {
   }
 }
 
-// Returns by how much the bound fell.
+// Raises shift_k by at most `amount`. Returns by how much the bound fell.
 double ClosureRelaxation::raise_shift(std::uint32_t k, double amount) {
   const auto& core = *core_;
   const auto children = core.children[k];
@@ -132,7 +133,7 @@ double ClosureRelaxation::raise_shift(std::uint32_t k, double amount) {
       std::any_of(children.begin(), children.end(), [&](auto c) { return active_[c] != 0; });
   if (!has_open_child || amount <= tolerance_) return 0;
   saved_shift_ = shift_;
-  amount = std::min(amount, 1e13 * tolerance_);  // no reserve: any finite price will do
+  amount = std::min(amount, 1e13 * tolerance_);  // finite also if k has no reserve
   const auto pull = [&](double most) { return k == 0 ? most : closure_.pull(k, most); };
   closure_.start_journal();
   double step = pull(amount), raised = 0;
@@ -159,9 +160,9 @@ double ClosureRelaxation::raise_shift(std::uint32_t k, double amount) {
   return raised;
 }
 
-// How much the weight of c can rise without raising the bound: what the flow takes, and what c can
-// hand on to its own children. Some of what children take may be lost on the way, which weakens the
-// bound but keeps it valid.
+// Raises the weight of c by at most `amount` and returns how much of it does not raise the bound:
+// what the flow takes, and what c can pass on to its own children. If one child takes less than
+// another, the difference is lost, which weakens the bound but keeps it valid.
 double ClosureRelaxation::absorb(std::uint32_t c, double amount) {
   const auto& core = *core_;
   const double taken = closure_.push(c, amount);
@@ -178,8 +179,8 @@ double ClosureRelaxation::absorb(std::uint32_t c, double amount) {
   return passed == amount - taken ? amount : taken + passed;
 }
 
-// Turns z_ into a feasible label set, bottom-up: a node without a child is completed the cheapest
-// way, or left out where that is worth more.
+// Turns z_ into a label set, bottom-up: a node without a selected child is completed in the
+// cheapest way, or left out if that is worth more.
 void ClosureRelaxation::complete_by_weights() {
   const auto& core = *core_;
   for (std::uint32_t k = core.size(); k-- > 0;) {
@@ -195,8 +196,8 @@ void ClosureRelaxation::complete_by_weights() {
   keep_if_best();
 }
 
-// The same by what the multipliers and the flow leave of the weights: along a best label set that
-// meets the bound these reduced costs are 0.
+// The same by reduced costs, that is, what the multipliers and the flow leave of the weights. They
+// are 0 along a label set that attains the bound.
 void ClosureRelaxation::complete_by_reduced_costs() {
   const auto& core = *core_;
   reduced_.assign(core.size(), 0.0);
@@ -228,7 +229,7 @@ void ClosureRelaxation::keep_if_best() {
   }
 }
 
-// Follows the most promising children until one is grounded.
+// Completes k: goes down, always to the child of the largest worth, until one is grounded.
 void ClosureRelaxation::ground(std::uint32_t k, std::span<const double> worth) {
   const auto& core = *core_;
   const bool reduced = worth.data() == reduced_.data();

@@ -1,5 +1,5 @@
 #pragma once
-// The linear relaxation of a core where closures settle it.
+// Solves the linear relaxation of a core by closures where they suffice.
 
 #include <cstdint>
 #include <span>
@@ -10,21 +10,21 @@
 
 namespace margrove::detail {
 
-/// A bound that is no tighter than the linear relaxation: it drops the constraint that a node needs
-/// a child, so that a maximum closure is left. The multipliers shift_k of the dropped constraints
-/// make up for it: they lower the weight of k and raise those of its children, and grow by dual
-/// ascent on the flow.
+/// A Lagrangian bound on the linear relaxation. The constraint that a node needs a child is
+/// dropped, which leaves a maximum closure. The multiplier shift_k of the dropped constraint lowers
+/// the weight of k and raises those of its children; dual ascent on the flow raises the
+/// multipliers.
 class ClosureRelaxation {
  public:
-  /// True if a label set meets the bound: it is then an optimum of the relaxation too. The core
-  /// must outlive the calls of selected() and uses_reserve().
+  /// Returns true if a label set attains the bound; it is then an optimum of the relaxation, too.
+  /// The core must outlive the calls of selected() and uses_reserve().
   bool settle(const LabelSetCore& core);
-  /// Of the best label set found.
+  /// The value of the best label set found.
   double value() const { return best_value_; }
   /// No point of the relaxation is worth more.
   double bound() const { return bound_; }
   bool selected(std::uint32_t k) const { return best_[k] != 0; }
-  /// Node k is selected and completed by its reserve.
+  /// Whether node k is selected and completed by its reserve.
   bool uses_reserve(std::uint32_t k) const {
     return best_[k] && !core_->grounded[k] && !has_selected_child(best_, k);
   }
@@ -47,7 +47,7 @@ class ClosureRelaxation {
   double best_value_ = 0, bound_ = 0, tolerance_ = 0;
   std::vector<char> best_, z_, active_, positive_below_;
   std::vector<double> penalised_, shift_, saved_shift_, reduced_;
-  std::vector<double> down_;  // what a node is worth along one path below it
+  std::vector<double> down_;  // value of a node and the best path below it
   std::vector<std::uint32_t> stack_;
   MaxClosure closure_;
 };

@@ -9,7 +9,7 @@
 namespace margrove::detail {
 namespace {
 
-// One round of merging inner nodes with their only child; false when there was none.
+// One round of merging inner nodes with their only child. Returns false if there was none.
 bool merge_only_children(LabelGraph& graph, std::vector<std::uint32_t>& class_of) {
   std::vector<std::uint32_t> target(graph.num_nodes());
   std::iota(target.begin(), target.end(), std::uint32_t{0});
@@ -23,7 +23,8 @@ bool merge_only_children(LabelGraph& graph, std::vector<std::uint32_t>& class_of
   if (!any) return false;
   std::vector<std::uint32_t> number(graph.num_nodes(), kNoNode);
   std::uint32_t next = 0;
-  for (NodeId n = 0; n < graph.num_nodes(); ++n) {  // by the lowest member, for the sake of ties
+  for (NodeId n = 0; n < graph.num_nodes();
+       ++n) {  // classes by their lowest node, as ties go there
     if (number[target[n]] == kNoNode) number[target[n]] = next++;
   }
   std::vector<LabelEdge> edges;
@@ -42,7 +43,7 @@ bool merge_only_children(LabelGraph& graph, std::vector<std::uint32_t>& class_of
   return true;
 }
 
-// The graph without edges p -> c where another parent of c lies below p.
+// The graph without the edges p -> c for which another parent of c lies below p.
 LabelGraph without_implied_edges(const LabelGraph& graph) {
   std::vector<LabelEdge> edges;
   std::vector<char> above(graph.num_nodes(), 0);
@@ -86,7 +87,7 @@ CompactHierarchy::CompactHierarchy(const LabelGraph& graph) {
   std::vector<std::uint32_t> number(compact.num_nodes());
   for (std::uint32_t k = 0; k < compact.num_nodes(); ++k) number[order[k]] = k;
   for (std::uint32_t& k : class_of) k = number[k];
-  class_of.pop_back();  // the node above the roots
+  class_of.pop_back();  // that of the node above the roots
   for (const NodeId n : order) {
     for (const NodeId p : compact.parents(n)) parents.items.push_back(number[p]);
     for (const NodeId c : compact.children(n)) children.items.push_back(number[c]);

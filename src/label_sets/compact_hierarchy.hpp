@@ -1,5 +1,5 @@
 #pragma once
-// A hierarchy reduced by what holds whatever the scores of its nodes are.
+// Reductions of a hierarchy that are valid for all node scores.
 
 #include <cstdint>
 #include <vector>
@@ -9,8 +9,9 @@
 
 namespace margrove::detail {
 
-/// A node 0 above all roots; nodes that are selected together whatever the scores (an inner node
-/// and its only child) merged; edges that a longer path implies left out. Numbers are topological.
+/// The hierarchy with a node 0 above all roots, with inner nodes merged with their only child
+/// (the two are always selected together), and without edges that a longer path implies. Numbers
+/// are topological.
 struct CompactHierarchy {
   /// O(sum over nodes with several parents of |A(n)|).
   explicit CompactHierarchy(const LabelGraph& graph);

@@ -12,9 +12,9 @@ constexpr std::uint32_t kRoot = kNoNode;  // above all nodes of a problem
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 }  // namespace
 
-// Lowers the bound on the flow at hand.
+// Lowers the bound `upper` by dual ascent from the present flow, and returns it.
 double CutSearch::ascend(const TerminalProblem& p, double upper, bool by_pushes) {
-  const int most_rounds = by_pushes ? 5 : 1;  // lengths gain all they can at once
+  const int most_rounds = by_pushes ? 5 : 1;  // a second round by lengths would gain nothing
   for (int round = 0; round < most_rounds && upper > best_value_ + allowance(); ++round) {
     completed_.assign(p.size(), 0);
     bool any_completed = false;
@@ -40,7 +40,7 @@ double CutSearch::ascend(const TerminalProblem& p, double upper, bool by_pushes)
   return upper;
 }
 
-// below_: D(k) without k, parents first.
+// below_ = D(k) without k, parents first.
 void CutSearch::find_below(const TerminalProblem& p, std::uint32_t k) {
   below_.clear();
   if (k == kRoot) {
@@ -67,9 +67,10 @@ void CutSearch::find_below(const TerminalProblem& p, std::uint32_t k) {
   }
 }
 
-// All cuts between k and the terminals below it that the open demands of the nodes themselves can
-// pay. These are lengths, and the price of k rises by the distance of the nearest terminal: a node
-// pays for the cuts beyond its own distance from k, or from the nearest terminal below it.
+// Raises many cuts between k and the terminals below it at once, as far as the demands of their
+// nodes allow. With demands as lengths, the price of k rises by the distance of the nearest
+// terminal. A node at distance l from k (or from the nearest terminal below it) takes what remains
+// beyond l.
 double CutSearch::raise_by_lengths(const TerminalProblem& p, std::uint32_t k, double most) {
   if (k != kRoot) most = std::min(most, closure_.supply(k));
   if (most <= tolerance_) return 0;
@@ -85,7 +86,8 @@ double CutSearch::raise_by_lengths(const TerminalProblem& p, std::uint32_t k, do
   return nearest;
 }
 
-// length_: of the shortest path from k to n without n. Returns that to the nearest terminal.
+// length_[n] = the length of the shortest path from k to n without n. Returns the distance of the
+// nearest terminal.
 double CutSearch::lengths_from_above(const TerminalProblem& p, std::uint32_t k, double most) {
   for (const auto n : below_) length_[n] = kInfinity;
   if (k != kRoot) {
@@ -102,7 +104,8 @@ double CutSearch::lengths_from_above(const TerminalProblem& p, std::uint32_t k, 
   return nearest;
 }
 
-// length_: of the shortest path from n without n to a terminal below it. Returns that from k.
+// length_[n] = the length of the shortest path from n to a terminal below it, without n. Returns
+// the distance of the terminal nearest to k.
 double CutSearch::lengths_from_below(const TerminalProblem& p, std::uint32_t k, double most) {
   double nearest = most;
   for (std::size_t place = below_.size(); place-- > 0;) {
@@ -122,7 +125,8 @@ double CutSearch::lengths_from_below(const TerminalProblem& p, std::uint32_t k, 
   return nearest;
 }
 
-// A label set meets a bound only if it has one node of each cut that was paid.
+// Whether the uppermost cuts have fewer nodes of the best label set than the lowest ones. A label
+// set attains the bound only if it has exactly one node of each cut that was raised.
 bool CutSearch::cuts_near_root(const TerminalProblem& p, std::uint32_t k) const {
   if (side_ != Side::guided) return side_ == Side::upper;
   int num_terminals = 0, num_uppermost = 0;
@@ -138,8 +142,8 @@ bool CutSearch::cuts_near_root(const TerminalProblem& p, std::uint32_t k) const 
   return num_uppermost < num_terminals;
 }
 
-// One cut after the other; their nodes may use what is open above them. Nodes that can take nothing
-// are tight; a cut lies beyond those on its side.
+// Raises one cut after the other. The nodes of a cut may push flow to demands above them. A node
+// that can take nothing is tight; the next cut lies beyond the tight nodes.
 double CutSearch::raise_by_pushes(const TerminalProblem& p, std::uint32_t k, double most) {
   constexpr int kMostSteps = 200;
   constexpr double kWorthwhile = 0.002;  // the least rise per step, as a share of `most`
@@ -180,8 +184,8 @@ double CutSearch::raise_by_pushes(const TerminalProblem& p, std::uint32_t k, dou
   return raised;
 }
 
-// cut_: the first nodes that are not tight on the paths down from k; false if a path of tight nodes
-// ends at a terminal.
+// cut_ = the first nodes that are not tight on the paths down from k. Returns false if a path of
+// tight nodes ends at a terminal.
 bool CutSearch::find_upper_cut(const TerminalProblem& p, std::uint32_t k) {
   ++now_;
   cut_.clear();
@@ -210,8 +214,9 @@ bool CutSearch::find_upper_cut(const TerminalProblem& p, std::uint32_t k) {
   return is_cut;
 }
 
-// cut_: the first nodes that are not tight on the paths up from the terminals below k; false if a
-// path of tight nodes ends at k. open_ tells terminals, before and after.
+// cut_ = the first nodes that are not tight on the paths up from the terminals below k. Returns
+// false if a path of tight nodes ends at k. open_ marks the terminals, before the call and after
+// it.
 bool CutSearch::find_lower_cut(const TerminalProblem& p, std::uint32_t k) {
   cut_.clear();
   bool is_cut = true;

@@ -13,7 +13,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 }  // namespace
 
-// Searches with one of the nodes in, and leaves in keep_ what may be chosen without it.
+// Searches the label sets with one of the nodes, and leaves in keep_ the terminals that may be
+// chosen without it.
 void CutSearch::branch(std::size_t depth) {
   if (depth + 1 == problems_.size()) problems_.push_back(std::make_unique<TerminalProblem>());
   const TerminalProblem& p = *problems_[depth];
@@ -27,7 +28,7 @@ void CutSearch::branch(std::size_t depth) {
   TerminalProblem& with = *problems_[depth + 1];
   restrict_to(p, keep, p.is_terminal[n] ? n : kNoNode, with);
   if (!p.is_terminal[n]) {
-    // Without n all label sets, and the empty one, are worth less than the best one.
+    // Label sets without n, and the empty one, are now worth less than the best one.
     with.weight[number_[n]] += price;
     with.offset -= price;
     with.is_required[number_[n]] = 1;
@@ -43,7 +44,8 @@ void CutSearch::branch(std::size_t depth) {
   if (!gave_up_) ++num_branches_;
 }
 
-// part_: of the nodes that the terminals in keep_ need, by what they have in common.
+// part_ = the connected components of the graph of all nodes in A(t) of the terminals t in keep_,
+// or kNoNode for other nodes. Returns their number.
 std::uint32_t CutSearch::find_parts(const TerminalProblem& p) {
   mark_useful(p, keep_);
   part_.resize(p.size());
@@ -72,8 +74,8 @@ std::uint32_t CutSearch::find_parts(const TerminalProblem& p) {
   return num_parts;
 }
 
-// Settles the problem, whose parts are alone in what they cost: one after the other, the smallest
-// first, as long as they may together be worth more than the best label set.
+// Solves a problem whose parts share no node: one part after the other, the smallest first, as long
+// as all together may be worth more than the best label set.
 void CutSearch::search_parts(std::size_t depth, std::uint32_t num_parts) {
   const TerminalProblem& p = *problems_[depth];
   std::vector<double> upper(num_parts, 0.0);
@@ -123,7 +125,8 @@ void CutSearch::search_parts(std::size_t depth, std::uint32_t num_parts) {
   }
 }
 
-// The best set of terminals of a part, if it is worth more than `floor`; the empty one otherwise.
+// The best set of terminals of a part if it is worth more than `floor` and 0, otherwise the empty
+// one.
 CutSearch::Outcome CutSearch::search_part(const TerminalProblem& p, std::uint32_t part,
                                           double floor, double slack) {
   std::vector<char> keep(p.size(), 0);
@@ -143,8 +146,9 @@ CutSearch::Outcome CutSearch::search_part(const TerminalProblem& p, std::uint32_
   return {value, search.bound(), 0.0, search.num_branches_, !search.gave_up_};
 }
 
-// Of the nodes that cost nothing more, the one that serves most what waits for a terminal; the more
-// terminals it has below it, the more is decided either way.
+// The node to branch on. Of the nodes above terminals without demand it is the one with the largest
+// product of supply_above() and the logarithm of the number of terminals below it: the more
+// terminals, the more either branch decides.
 std::uint32_t CutSearch::branching_node(const TerminalProblem& p) {
   num_below_.assign(p.size(), 0);
   useful_.assign(p.size(), 0);
@@ -170,7 +174,7 @@ std::uint32_t CutSearch::branching_node(const TerminalProblem& p) {
   return best == kNoNode ? cheapest_terminal(p) : best;
 }
 
-// The one that most terminals are below.
+// The node with the most terminals below it.
 std::uint32_t CutSearch::uppermost_node() const {
   return static_cast<std::uint32_t>(std::max_element(num_below_.begin(), num_below_.end()) -
                                     num_below_.begin());
@@ -189,7 +193,7 @@ std::uint32_t CutSearch::cheapest_terminal(const TerminalProblem& p) const {
   return best;
 }
 
-// What is left of the supply of selected nodes in A(n) that no terminal of the closure completes.
+// The supply left of the selected nodes in A(n) that have no terminal of the closure below them.
 double CutSearch::supply_above(const TerminalProblem& p, std::uint32_t n) {
   queue_.clear();
   append_above(p, n, queue_);

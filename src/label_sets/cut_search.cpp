@@ -8,7 +8,7 @@ namespace margrove::detail {
 namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Worth a problem of its own instead of a branch.
+// Whether so much was dropped that the rest should be searched anew before branching.
 bool is_much_smaller(std::size_t num_left, std::size_t num_before) {
   return 10 * num_left <= 9 * num_before;
 }
@@ -95,8 +95,8 @@ void CutSearch::take_core(TerminalProblem& p) {
   finish(p);
 }
 
-// `to`: the terminals that keep_ allows, and what is above them; `chosen` (or kNoNode) and all
-// above it are in.
+// to = the problem of the terminals in `keep` and the nodes above them, with the terminal `chosen`
+// (or kNoNode) and all nodes above it selected.
 void CutSearch::restrict_to(const TerminalProblem& from, std::span<const char> keep,
                             std::uint32_t chosen, TerminalProblem& to) {
   to.clear();
@@ -122,7 +122,7 @@ void CutSearch::restrict_to(const TerminalProblem& from, std::span<const char> k
     }
     const bool is_terminal = from.is_terminal[n] && keep[n];
     if (is_terminal && from.weight[n] > 0 && to.parents.items.size() == begin) {
-      in_[n] = 1;  // costs nothing
+      in_[n] = 1;  // a terminal worth > 0 with nothing above it
       to.offset += from.weight[n];
       to.needed = false;
       taken_.push_back(from.origin[n]);
@@ -134,7 +134,7 @@ void CutSearch::restrict_to(const TerminalProblem& from, std::span<const char> k
   finish(to);
 }
 
-// useful_: the terminals to keep, and what is above them.
+// useful_ marks the terminals to keep and all nodes above them.
 void CutSearch::mark_useful(const TerminalProblem& p, std::span<const char> keep) {
   useful_.assign(p.size(), 0);
   for (const auto t : p.terminals) useful_[t] = keep[t];
@@ -173,7 +173,7 @@ void CutSearch::finish(TerminalProblem& p) {
   }
 }
 
-// Leaves taken_ as it was.
+// Searches problems_[depth] and updates the best label set. taken_ is the same afterwards.
 void CutSearch::search(std::size_t depth) {
   const std::size_t num_taken = taken_.size();
   ++num_branches_;
@@ -208,8 +208,9 @@ void CutSearch::search(std::size_t depth) {
   taken_.resize(num_taken);
 }
 
-// Keeps, in keep_, the terminals that may be in a better label set, until few enough are left;
-// returns how many. Cheap bounds come first, and cuts on either side.
+// Lowers the bound and drops terminals that cannot be in a better label set, until few enough are
+// left. keep_ marks those that are kept; returns how many. Cheap bounds come first, then the
+// uppermost and the lowest cuts.
 std::size_t CutSearch::drop(const TerminalProblem& p, std::size_t depth) {
   struct Attempt {
     bool anew, by_pushes;
@@ -250,14 +251,14 @@ std::size_t CutSearch::drop(const TerminalProblem& p, std::size_t depth) {
   return num_kept;
 }
 
-// By how much t lowers the bound.
+// By how much terminal t lowers the bound on the label sets that have it.
 double CutSearch::demand_above(const TerminalProblem& p, std::size_t t) const {
   double demand = 0;
   for (const auto n : p.above[t]) demand += closure_.demand(n);
   return demand;
 }
 
-// From the terminals of the closure.
+// improve() from the terminals of the closure.
 void CutSearch::improve_closure(const TerminalProblem& p) {
   bool any = false;
   count_.assign(p.size(), 0);
@@ -270,7 +271,7 @@ void CutSearch::improve_closure(const TerminalProblem& p) {
   if (any) improve(p);
 }
 
-// Of the core: what is in p, taken, or above that.
+// The nodes of the core that are in p or taken, and all above them.
 std::vector<char> CutSearch::nodes_of(const TerminalProblem& p) const {
   std::vector<char> nodes(core_->size(), 0);
   const auto add = [&](std::uint32_t origin) {
@@ -282,7 +283,7 @@ std::vector<char> CutSearch::nodes_of(const TerminalProblem& p) const {
   return nodes;
 }
 
-// Of the nodes of A(t) that `count` chosen terminals are below.
+// The weight of the nodes in A(t) that have `count` chosen terminals below them.
 double CutSearch::change(const TerminalProblem& p, std::size_t t, std::uint32_t count) const {
   double sum = 0;
   for (const auto n : p.above[t]) {
@@ -291,12 +292,13 @@ double CutSearch::change(const TerminalProblem& p, std::size_t t, std::uint32_t 
   return sum;
 }
 
-// By dropping or adding t.
+// What the value gains when t is removed, if it is chosen, or added.
 double CutSearch::gain(const TerminalProblem& p, std::size_t t) const {
   return chosen_[t] ? -change(p, t, 1) : change(p, t, 0);
 }
 
-// chosen_ (by place in terminals) and count_: drops and adds single terminals while that helps.
+// Local search from chosen_ and count_: removes or adds single terminals while that raises the
+// value.
 void CutSearch::improve(const TerminalProblem& p) {
   std::size_t num_chosen = 0;
   for (const char c : chosen_) num_chosen += c != 0;
@@ -328,7 +330,7 @@ void CutSearch::improve(const TerminalProblem& p) {
   consider(p, value);
 }
 
-// chosen_, count_ and gain_ with t dropped or added.
+// Removes or adds t and updates chosen_, count_ and gain_.
 void CutSearch::flip(const TerminalProblem& p, std::size_t t) {
   if (terminals_below_of_ != &p) find_terminals_below(p);
   chosen_[t] = !chosen_[t];

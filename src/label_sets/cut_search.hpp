@@ -14,48 +14,49 @@
 
 namespace margrove::detail {
 
-/// A core as a problem of terminals. Choose a set of them (`needed`: not the empty one); it is
-/// worth the weights of all nodes in it or above it, plus `offset`. Parents come before children.
+/// A core as a problem of terminals: choose a set of them, which must not be empty if `needed`. It
+/// is worth the weights of all nodes in it or above it, plus `offset`. Parents come before
+/// children.
 struct TerminalProblem {
   double offset = 0;
   bool needed = true;
   std::vector<double> weight;
   std::vector<char> is_terminal;
-  std::vector<char> is_required;      // without it no set is better than the best one known
+  std::vector<char> is_required;      // no set without it is better than the best one known
   std::vector<std::uint32_t> origin;  // k: node k of the core; core size + k: its reserve
   RowLists parents;
   std::vector<std::uint32_t> terminals;  // ascending
   RowLists above;                        // A(terminal), one row per terminal
   std::uint32_t size() const { return static_cast<std::uint32_t>(weight.size()); }
   void clear();
-  /// A node whose parents were appended to parents.items.
+  /// Adds a node whose parents were appended to parents.items.
   void add(double node_weight, bool terminal, bool required, std::uint32_t node_origin);
 };
 
-/// Branch and bound on nodes. The bound is a maximum closure, lowered by dual ascent on cuts: a
-/// node that is chosen needs one node of every set that separates it from the terminals below it.
-/// Terminals that cannot be in a better label set are dropped before branching; parts of a problem
-/// that have nothing in common are searched one by one.
+/// Branch and bound on nodes. The bound is that of a maximum closure, lowered by dual ascent on
+/// cuts: a chosen node needs one node of every set that separates it from the terminals below it.
+/// Terminals that cannot be in a better label set are dropped before branching. Parts of a problem
+/// that share no node are searched one by one.
 class CutSearch {
  public:
   struct Outcome {
     double value = 0;
     double bound = 0;               // no label set is worth more
-    double left_bound = 0;          // the same of those outside alive()
-    std::int64_t num_branches = 0;  // 1: the first bound, or the next after dropping, was met
-    bool proven = false;            // false: the limit was reached, and not the goal
+    double left_bound = 0;          // no label set that was left out, or is not in alive(), is
+    std::int64_t num_branches = 0;  // 1: the bound sufficed, perhaps after dropping terminals
+    bool proven = false;            // whether the goal was met before the branch limit
   };
   /// The core must outlive the calls of selected() and uses_reserve().
   Outcome solve(const LabelSetCore& core, std::int64_t branch_limit, const SearchGoal& goal = {});
-  /// Nodes outside are in no label set that is better than the answer; one per node.
+  /// One per node; the other nodes are in no label set that is better than the answer allows.
   std::span<const char> alive() const { return alive_; }
   bool selected(std::uint32_t k) const { return selected_[k] != 0; }
-  /// Node k is selected and completed by its reserve.
+  /// Whether node k is selected and completed by its reserve.
   bool uses_reserve(std::uint32_t k) const { return uses_reserve_[k] != 0; }
 
  private:
-  // Of the many cuts between a node and the terminals below it: the uppermost, the lowest, or the
-  // one that has fewer nodes of the best label set so far.
+  // Which of the cuts between a node and the terminals below it is taken: the uppermost, the
+  // lowest, or that one of these two which has fewer nodes of the best label set so far (guided).
   enum class Side { guided, upper, lower };
 
   void start(const LabelSetCore& core, std::int64_t branch_limit, const SearchGoal& goal);
@@ -101,12 +102,12 @@ class CutSearch {
   bool gave_up_ = false;
   SearchGoal goal_;
   double best_value_ = 0, tolerance_ = 0;
-  double left_bound_ = 0;  // of what was left out for the sake of the goal
-  double root_bound_ = 0;  // of all else
-  double upper_ = 0;       // of the problem at hand
+  double left_bound_ = 0;  // bound on the label sets that were left out, as the goal allows
+  double root_bound_ = 0;  // bound on all others
+  double upper_ = 0;       // bound on those of the present problem
   Side side_ = Side::guided;
   std::vector<std::uint32_t> best_, taken_;  // origins of terminals
-  std::vector<char> in_best_;                // by origin: terminals and what is above them
+  std::vector<char> in_best_;                // by origin: terminals of best_ and all nodes above
   std::vector<char> selected_, uses_reserve_, alive_;
   std::vector<std::unique_ptr<TerminalProblem>> problems_;  // by depth
   std::unique_ptr<CutSearch> parts_search_;
@@ -116,12 +117,12 @@ class CutSearch {
   std::vector<char> active_, in_, useful_, keep_;
   std::vector<char> completed_;           // nodes with a terminal of the closure below them
   std::vector<std::uint32_t> num_below_;  // terminals that may be in a better label set
-  std::vector<char> chosen_;              // terminals, by their place
-  std::vector<std::uint32_t> count_;      // of chosen terminals below each node
-  std::vector<double> gain_;              // of dropping or adding a terminal
+  std::vector<char> chosen_;              // one per terminal
+  std::vector<std::uint32_t> count_;      // chosen terminals below each node
+  std::vector<double> gain_;              // of removing or adding each terminal
   std::vector<std::uint32_t> changed_;
-  RowLists terminals_below_;                             // by place in terminals
-  const TerminalProblem* terminals_below_of_ = nullptr;  // the problem that these are of
+  RowLists terminals_below_;  // positions in p.terminals, one row per node
+  const TerminalProblem* terminals_below_of_ = nullptr;  // the problem p that they belong to
   std::vector<char> tight_, open_;
   std::vector<std::uint32_t> number_, below_, cut_, queue_, stamp_;
   std::uint32_t now_ = 0;

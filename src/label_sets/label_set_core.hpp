@@ -1,5 +1,6 @@
 #pragma once
-// What the reductions leave of a label-set problem, and its linear and integer programme.
+// The core, which is what the reductions leave of a label-set problem, and its linear and integer
+// programmes.
 //
 // Terms of this folder:
 //   label set    a set of nodes that contains all parents of its members (it is closed upward) and
@@ -7,17 +8,18 @@
 //   closure      a set that is closed upward only. A closure of the largest weight is a minimum cut
 //                (numerics/max_closure.hpp); its weight bounds that of all label sets.
 //   core         the problem that is left after the reductions of label_set_inference.cpp.
-//   grounded     a node that needs no child of the core: children that nobody else can use complete
-//                it already.
+//   grounded     (of a node) needs no child of the core: it is a leaf, or is completed already by a
+//                child that no other node can use.
 //   reserve      the price, at most 0, of completing a node by children that serve no other node.
 //   terminal     a node that may be the lowest of a label set: a grounded node, or a reserve taken
-//                as a node of its own (terminal_problem.hpp). A label set is given by its
-//                terminals.
-//   cut          a set of nodes that separates a node from the terminals below it: who chooses the
-//                node chooses one of them.
+//                as a node of its own (TerminalProblem in cut_search.hpp). A label set is given by
+//                its terminals.
+//   cut          a set of nodes that separates a node from the terminals below it: a label set with
+//                the node has a node of the cut.
 //   supply       what is left of a node's weight > 0 in the flow of a maximum closure;
-//   demand       what is left of the cost of a node's weight < 0. Where all demand above a terminal
-//                is d, label sets with that terminal are worth at most the bound less d.
+//   demand       what is left of the cost of a node's weight < 0. If the demand of the nodes in
+//   A(t)
+//                sums to d, label sets with terminal t are worth at most the bound less d.
 
 #include <cstdint>
 #include <limits>
@@ -39,8 +41,8 @@ struct LabelSetCore {
   std::vector<double> weight;
   std::vector<double> reserve;  // kNoReserve: none
   std::vector<char> grounded;
-  RowLists parents;   // of k, node 0 left out
-  RowLists children;  // of k that may complete it; only for nodes that are not grounded
+  RowLists parents;   // one row per node, without node 0
+  RowLists children;  // one row per node: children that may complete it; empty if it is grounded
   std::uint32_t size() const { return static_cast<std::uint32_t>(weight.size()); }
   void clear();
 };
@@ -50,11 +52,11 @@ struct CoreSolution {
   std::vector<double> z, u;
 };
 
-/// The relaxation 0 <= z, u <= 1 by CLP. Throws Error if CLP does not come to an end.
+/// Solves the relaxation 0 <= z, u <= 1 by CLP. Throws Error if CLP does not finish.
 void solve_core_relaxation(const LabelSetCore& core, CoreSolution& solution);
 
-/// The core by CBC, without the nodes that `allowed`, one per node, leaves out. False if no label
-/// set is left. Throws Error if CBC does not come to an end.
+/// Solves the core by CBC, restricted to the nodes that `allowed`, one per node, marks. Returns
+/// false if there is no such label set. Throws Error if CBC does not finish.
 bool solve_core_exactly(const LabelSetCore& core, std::span<const char> allowed,
                         CoreSolution& solution);
 

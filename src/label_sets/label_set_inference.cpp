@@ -1,5 +1,6 @@
-// Label sets. Trees: a dynamic programme. DAGs: reductions that need no search, a search on the
-// core that they leave (cut_search.hpp), and CBC if that takes too many branches.
+// On trees the best label set is found by a dynamic programme. On DAGs reductions leave a core,
+// which is searched by branch and bound (cut_search.hpp), and by CBC if that takes too many
+// branches.
 
 #include "label_sets/label_set_inference.hpp"
 
@@ -20,17 +21,17 @@ using detail::kNoReserve;
 using Index = std::uint32_t;
 }  // namespace
 
-// What becomes of a node of the compact graph at the given scores.
+// What the reductions decide about a node of the compact graph at the given scores.
 enum class NodeStatus : char {
   open,     // in the core
   follows,  // selected if and only if its parent is
-  reserve,  // selected if and only if its parent pays its reserve
-  dropped,  // not selected in some best label set
+  reserve,  // selected if and only if its parent uses its reserve
+  dropped,  // not selected: some best label set is without it
 };
 
 struct LabelSetInference::Workspace::Scratch {
-  std::vector<double> score;    // of compact nodes, with what follows them
-  std::vector<double> reserve;  // price of completing a node by what serves nobody else
+  std::vector<double> score;    // of compact nodes, those that follow them included
+  std::vector<double> reserve;  // price of completing a node by a child that serves no other
   std::vector<Index> reserve_child, representative, core_number;
   std::vector<NodeStatus> status;
   std::vector<char> grounded, terminal, selected, dropped;
@@ -57,23 +58,23 @@ class LabelSetInference::Impl {
   bool is_tree() const { return hierarchy_.is_tree; }
 
   void load(std::span<const double> scores, Scratch& s) const;
-  /// The tree's best label set, in s.selected.
+  // Answers go to s.selected; those of a search cover the nodes of the core only.
+  /// The best label set of a tree.
   void solve_tree(Scratch& s) const;
-  /// True if nothing is left for a core: the root is terminal.
+  /// Returns true if no core is left, that is, if the root is terminal.
   bool reduce(Scratch& s) const;
   void build_core(Scratch& s) const;
-  /// s.selected of the core's nodes.
   BestLabelSet search_core(Scratch& s, const SearchGoal& goal, std::int64_t most_branches) const;
-  /// s.selected of the core's nodes, if a label set meets the goal within the relaxation's bound.
+  /// Returns whether a label set was found that meets the goal with the bound of the relaxation.
   bool find_label_set(Scratch& s, const SearchGoal& goal) const;
-  /// s.selected of the core's nodes, from a search.
+  /// Reads the answer of a CutSearch or ClosureRelaxation.
   template <class Search>
   void take_from(const Search& search, Scratch& s) const;
-  /// s.selected of the core's nodes, from s.program; rounds.
+  /// Reads s.program, rounded.
   void take_from_program(Scratch& s) const;
-  /// Selected nodes decide their followers and reserves.
+  /// Nodes that follow their parents become selected with them.
   void expand(Scratch& s) const;
-  /// The chosen nodes; returns their score.
+  /// Writes the selected nodes and returns their score.
   double collect(std::span<const double> scores, const Scratch& s,
                  std::vector<NodeId>& nodes) const;
   void copy_selected(const Scratch& s, std::span<double> z) const {
@@ -99,7 +100,8 @@ void LabelSetInference::Impl::load(std::span<const double> scores, Scratch& s) c
   s.selected.assign(size(), 0);
 }
 
-// best(n) = r_n + sum of the children's positive best(c), or the largest best(c) if none is.
+// best(n) = r_n + the sum of best(c) > 0 over the children c, or the largest best(c) if none is >
+// 0.
 void LabelSetInference::Impl::solve_tree(Scratch& s) const {
   s.reserve_child.resize(size());
   for (Index k = size(); k-- > 0;) {
@@ -141,7 +143,7 @@ void LabelSetInference::Impl::sweep(Scratch& s) const {
   for (Index k = size(); k-- > 0;) reduce_node(k, s);
 }
 
-// Children come first. A terminal node has no children left to decide on.
+// To be called for children first. A node becomes terminal when no child is left to be decided.
 void LabelSetInference::Impl::reduce_node(Index k, Scratch& s) const {
   s.status[k] = s.dropped[k] ? NodeStatus::dropped : NodeStatus::open;
   s.grounded[k] = children(k).empty();
@@ -153,7 +155,7 @@ void LabelSetInference::Impl::reduce_node(Index k, Scratch& s) const {
     if (parents(c).size() > 1) {
       has_open_child = true;
     } else if (s.score[c] > 0 && s.grounded[c]) {
-      // Adding c whenever k is there costs nothing else.
+      // Selecting c whenever k is selected costs nothing else.
       s.status[c] = NodeStatus::follows;
       s.score[k] += s.score[c];
       s.grounded[k] = 1;
@@ -161,7 +163,7 @@ void LabelSetInference::Impl::reduce_node(Index k, Scratch& s) const {
     } else if (!s.terminal[c]) {
       has_open_child = true;
     } else {
-      // Only good for completing k: the best of its kind is enough.
+      // c can only serve to complete k; the best of such children suffices.
       s.status[c] = NodeStatus::dropped;
       if (s.reserve_child[k] == kNoNode || s.score[c] > s.reserve[k]) {
         s.reserve[k] = s.score[c];
@@ -179,8 +181,8 @@ void LabelSetInference::Impl::reduce_node(Index k, Scratch& s) const {
   s.grounded[k] = 1;
 }
 
-// A worthless terminal node serves only to complete its parents; where their reserves together are
-// no more expensive, it is not needed.
+// A worthless terminal node serves only to complete its parents. It is dropped if their reserves
+// together are no more expensive.
 bool LabelSetInference::Impl::drop_useless(Scratch& s) const {
   bool any = false;
   for (Index k = 1; k < size(); ++k) {
@@ -229,7 +231,7 @@ void LabelSetInference::Impl::build_core(Scratch& s) const {
 
 namespace {
 
-// Of a solution in whole numbers.
+// The value of an integral solution.
 double worth(const detail::LabelSetCore& core, const detail::CoreSolution& solution) {
   double value = 0;
   for (Index k = 0; k < core.size(); ++k) {
@@ -309,7 +311,7 @@ double LabelSetInference::Impl::collect(std::span<const double> scores, const Sc
   return score;
 }
 
-// z of the core to z of all nodes. Returns whether every z is 0 or 1.
+// Extends z of the core to all nodes. Returns whether every z is 0 or 1.
 bool LabelSetInference::Impl::spread_fractions(Scratch& s, std::span<double> z) const {
   s.reserve.assign(size(), 0.0);  // the fractions, by compact node
   for (Index k = 0; k < s.core.size(); ++k) {

@@ -11,13 +11,13 @@
 
 namespace margrove {
 
-/// Which step proved that an answer is the best one, or found the one that is good enough.
+/// Which step proved that the answer is a best one, or found an answer that meets the goal.
 enum class InferenceStage {
-  tree,              // dynamic programme: the hierarchy is a tree
-  reduction,         // nothing was left after merging and dropping nodes that cannot matter
-  closure,           // the bound of closures and cuts, without branching
-  branch_and_bound,  // the same bound, with branching
-  ilp,               // the branch limit was reached: COIN-OR CBC on what the bounds left
+  tree,              // the dynamic programme on a tree
+  reduction,         // the reductions, which left no core
+  closure,           // the bound by closures and cuts, without branching
+  branch_and_bound,  // the same bound with branching
+  ilp,               // COIN-OR CBC on what the bounds left, after the branch limit
 };
 
 struct BestLabelSet {
@@ -28,9 +28,9 @@ struct BestLabelSet {
 };
 
 struct RelaxedLabelSet {
-  double score = 0;      // sum z_n r_n; at the maximum no label set has a larger score
+  double score = 0;      // sum z_n r_n
   double bound = 0;      // no z has a larger score
-  bool integral = true;  // z is a label set, which is then a best one
+  bool integral = true;  // whether z is a label set
 };
 
 /// argmax over label sets y = union of A(l) over a non-empty set of leaves l of sum_{n in y} r_n:
@@ -39,8 +39,8 @@ struct RelaxedLabelSet {
 /// DAGs, where the answer is still exact. Immutable, shared by threads; one Workspace per thread.
 class LabelSetInference {
  public:
-  /// Scratch space, warm after the first calls: later ones do not allocate (`branch_and_bound`,
-  /// `ilp` and relaxed() excepted).
+  /// Scratch space. Once it has grown, calls do not allocate, except relaxed() and calls that end
+  /// in branch_and_bound or ilp.
   class Workspace {
    public:
     Workspace();
@@ -63,21 +63,22 @@ class LabelSetInference {
 
   std::uint32_t num_nodes() const;
 
-  /// How far a search branches before it gives up or, where only a best answer will do, hands over
-  /// to CBC.
+  /// The number of branches after which a search gives up or, if the goal needs a best answer,
+  /// hands over to CBC.
   static constexpr std::int64_t kMostBranches = 1000;
 
-  /// The nodes of the best label set, ascending, or of one that is as near to it as the goal has
-  /// it; one finite score per node. Among children that tie, the lowest; nodes that add nothing are
-  /// left out where the constraints allow it. A goal is given up after `most_branches`: the bound
-  /// holds in any case.
+  /// Writes the nodes of the best label set, ascending, or of one that is as near to it as the goal
+  /// asks. scores: one finite number per node. Ties between children go to the lowest one; nodes
+  /// that add nothing are left out if the constraints allow it. A goal is given up after
+  /// `most_branches`; the bound is valid in any case.
   BestLabelSet best(std::span<const double> scores, Workspace& workspace,
                     std::vector<NodeId>& nodes, const SearchGoal& goal = {},
                     std::int64_t most_branches = kMostBranches) const;
 
-  /// The linear relaxation 0 <= z <= 1 of the same problem, one z per node: a maximum, or a point
-  /// that is as near to it as the goal has it, often a label set. On trees, and wherever the
-  /// closure bound settles the problem, z is a best label set. Otherwise a linear programme (CLP).
+  /// Maximises over the linear relaxation 0 <= z <= 1 of the same problem, one z per node, or finds
+  /// a point as near to the maximum as the goal asks. On trees, and wherever a label set attains
+  /// the closure bound, z is a best label set; near enough label sets are taken, too. Otherwise CLP
+  /// solves the linear programme.
   RelaxedLabelSet relaxed(std::span<const double> scores, Workspace& workspace, std::span<double> z,
                           const SearchGoal& goal = {}) const;
 

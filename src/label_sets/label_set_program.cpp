@@ -15,9 +15,9 @@
 namespace margrove::detail {
 namespace {
 
-// Column-wise. Columns: z of every node, then u of the nodes with a reserve. Rows: z_c - z_p <= 0;
-// u_k + sum_c z_c - z_k >= 0; u_k - z_k <= 0; and, which fractions do not have for free, at least
-// one leaf: grounded nodes and reserves bring one each.
+// The programme by columns: z of every node, then u of the nodes with a reserve. Rows: z_c - z_p <=
+// 0; u_k + sum_c z_c - z_k >= 0; u_k - z_k <= 0; and at least one leaf, counted by grounded nodes
+// and reserves, which does not follow from the others for fractions.
 struct Program {
   std::vector<CoinBigIndex> starts{0};
   std::vector<int> rows;
@@ -32,7 +32,7 @@ struct Entry {
   double value;
 };
 
-// `allowed` empty: all nodes.
+// allowed: one per node, or empty for all nodes.
 Program make_program(const LabelSetCore& core, std::span<const char> allowed) {
   Program p;
   std::vector<std::vector<Entry>> columns(core.size());
@@ -90,7 +90,7 @@ Program make_program(const LabelSetCore& core, std::span<const char> allowed) {
   return p;
 }
 
-// `x`: one value per column.
+// x: one value per column.
 void unpack(const LabelSetCore& core, const Program& p, const double* x, CoreSolution& solution) {
   const auto value = [&](std::size_t j) {
     const double nearest = x[j] > 0.5 ? 1.0 : 0.0;
@@ -104,7 +104,7 @@ void unpack(const LabelSetCore& core, const Program& p, const double* x, CoreSol
   }
 }
 
-// `load_problem`: of CLP or CBC, whose arguments are the same.
+// load_problem: the function of CLP or of CBC, which take the same arguments.
 template <class Load, class Model>
 void load(const Load& load_problem, Model* model, const Program& p) {
   load_problem(model, p.num_columns(), p.num_rows(), p.starts.data(), p.rows.data(),

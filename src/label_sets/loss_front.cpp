@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 
-// How a sum over siblings came about: the loss of the last one, and whether it is chosen and others
-// are.
+// How a best sum over siblings came about: the loss of the last sibling, and whether it, the others
+// or both are chosen.
 enum : std::uint32_t { kOnlyOthers = 0, kBoth = 1, kOnlyThis = 2 };
 constexpr std::uint32_t pack(std::uint32_t loss, std::uint32_t kind) { return 4 * loss + kind; }
 
@@ -60,12 +60,12 @@ std::span<const double> LossFront::solve(std::span<const double> scores, std::sp
   return w.front_;
 }
 
-// merged_[g]: the best sum over non-empty choices below n with loss g there; without_[n] grows by
-// the loss of choosing nothing there.
+// merged_[g] = the best sum over non-empty choices below n with loss g there. Adds the loss of
+// choosing nothing there to without_[n].
 void LossFront::merge_children(std::uint32_t n, Workspace& w) const {
   std::uint32_t none = 0;  // loss of choosing nothing among the children so far
   auto& next = w.next_;
-  w.merged_.clear();  // nothing to choose yet: no non-empty choice
+  w.merged_.clear();  // no children yet, so no non-empty choice
   for (const NodeId c : children(n)) {
     const auto& with = w.with_[c];
     const std::uint32_t out = w.without_[c];

@@ -10,19 +10,19 @@
 
 namespace margrove {
 
-/// For every loss g the label set y (the union of A(l) over a non-empty set of leaves l of a tree)
-/// of the largest sum_{n in y} r_n among those that differ from a set t in g nodes. What a
-/// surrogate that increases with the score maximises is among them. A knapsack along the tree: the
-/// sums of two subtrees combine by (max, +) convolution, O(nodes^2) in all. Immutable, shared by
-/// threads; one Workspace a thread.
+/// For every loss g, the label set y (the union of A(l) over a non-empty set of leaves l of a tree)
+/// with the largest sum_{n in y} r_n among those that differ from a set t in g nodes. The maximiser
+/// of any surrogate that increases with the score is among them. This is a knapsack along the tree:
+/// the sums of sibling subtrees combine by (max, +) convolution, O(nodes^2) in all. Immutable,
+/// shared by threads; one Workspace per thread.
 class LossFront {
  public:
   class Workspace {
     friend class LossFront;
-    std::vector<std::vector<double>> with_;        // node -> by loss in D(n), n chosen
-    std::vector<std::uint32_t> without_;           // node -> loss in D(n), n left out
+    std::vector<std::vector<double>> with_;        // node n -> best sum by loss in D(n), n chosen
+    std::vector<std::uint32_t> without_;           // node n -> loss in D(n) if n is left out
     std::vector<std::uint32_t> is_wrong_;          // node -> 1 if it counts and is not in t
-    std::vector<std::vector<std::uint32_t>> how_;  // child -> by loss of it and its lower siblings
+    std::vector<std::vector<std::uint32_t>> how_;  // child -> pack() by loss up to this sibling
     std::vector<double> front_, merged_, next_;
   };
 
@@ -37,8 +37,8 @@ class LossFront {
   /// workspace until the next call.
   std::span<const double> solve(std::span<const double> scores, std::span<const NodeId> t,
                                 Workspace& workspace, std::span<const char> counts = {}) const;
-  /// A label set that has it, ascending; the loss must have one. Ties leave lower siblings the
-  /// smaller part of the loss.
+  /// A label set with the largest score at this loss, ascending; there must be one. Of equal ones,
+  /// lower siblings have the smaller part of the loss.
   void collect(std::uint32_t loss, const Workspace& workspace, std::vector<NodeId>& nodes) const;
 
  private:

@@ -8,7 +8,7 @@
 namespace margrove {
 namespace {
 
-// Of a heap whose top comes next.
+// The order of the frontier, a heap whose top comes next.
 constexpr auto kComesLater = [](const auto& a, const auto& b) {
   if (a.value != b.value) return a.value < b.value;
   if (a.left_is_empty != b.left_is_empty) return a.left_is_empty;
@@ -25,7 +25,7 @@ RankedLabelSets::RankedLabelSets(const LabelGraph& tree) : top_(tree.num_nodes()
   top_of_roots_ = merge_options(tree.roots());
 }
 
-// Neighbours in pairs, then the pairs, until one list is left.
+// Merges neighbouring lists in pairs, again and again, until one is left.
 std::uint32_t RankedLabelSets::merge_options(std::span<const NodeId> children) {
   std::vector<std::uint32_t> lists(children.begin(), children.end());
   while (lists.size() > 1) {
@@ -70,8 +70,9 @@ bool RankedLabelSets::next(Workspace& workspace, std::vector<NodeId>& nodes) con
   }
 }
 
-// Until `list` has an item of this rank or is complete. A step that lacks an item of another list
-// puts that on the stack instead of recursing, so that deep trees do not matter.
+// Extends `list` until it has an item of this rank or is complete. A step that needs an item of
+// another list puts it on a stack and does not recurse, so that deep trees cannot overflow the call
+// stack.
 void RankedLabelSets::write(std::uint32_t list, std::uint32_t rank, Workspace& workspace) const {
   auto& needs = workspace.stack_;
   needs.assign(1, {list, rank});
@@ -88,7 +89,8 @@ void RankedLabelSets::write(std::uint32_t list, std::uint32_t rank, Workspace& w
   }
 }
 
-// The solutions with n, which are those below it, and leaving n out, whose value is 0.
+// Appends the next option of n: the next of the solutions with n, or leaving n out, which is worth
+// 0.
 void RankedLabelSets::step_options(NodeId n, Workspace& workspace) const {
   List& list = workspace.lists_[n];
   const double score = workspace.scores_[n];
@@ -120,8 +122,8 @@ void RankedLabelSets::step_options(NodeId n, Workspace& workspace) const {
   }
 }
 
-// The sums of an item on the left and one on the right. (a, b + 1) follows (a, b), and (a + 1, 0)
-// follows (a, 0): each pair once.
+// Appends the next best sum of an item on the left and one on the right. The successors of (a, b)
+// are (a, b + 1) and, if b = 0, (a + 1, 0), so that each pair comes up once.
 void RankedLabelSets::step_merge(std::uint32_t number, Workspace& workspace) const {
   const Merge merge = merges_[number - num_nodes()];
   List& list = workspace.lists_[number];

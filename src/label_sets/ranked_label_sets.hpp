@@ -10,23 +10,24 @@
 
 namespace margrove {
 
-/// The label sets y = union of A(l) over a non-empty set of leaves l of a tree, by descending
-/// sum_{n in y} r_n, one at a time: the bottom-up dynamic programme of LabelSetInference in which
-/// every subtree has a list of all its solutions, written as far as somebody asks (Algorithm 3 of
-/// [Huang2005]). The options of a child are its solutions and to be left out; those of siblings are
-/// added up along a balanced binary tree. Immutable, shared by threads; one Workspace a thread.
+/// The label sets y = union of A(l) over a non-empty set of leaves l of a tree, one at a time, by
+/// descending sum_{n in y} r_n. This is the bottom-up dynamic programme of LabelSetInference with a
+/// list of all solutions per subtree, which is computed only as far as it is needed (Algorithm 3 of
+/// [Huang2005]). The options of a child are its solutions and to be left out; the options of
+/// siblings are combined along a balanced binary tree. Immutable, shared by threads; one Workspace
+/// per thread.
 class RankedLabelSets {
   struct Item {
     double value;
-    std::uint32_t left, right;     // ranks: of a merge's two lists; left: of the list below a node
-    bool is_empty, left_is_empty;  // nothing is chosen
+    std::uint32_t left, right;  // ranks in the two lists of a merge; left: in a node's list below
+    bool is_empty, left_is_empty;  // whether nothing is chosen, in all and on the left
   };
   struct List {
     std::vector<Item> items;            // found so far, best first
-    std::vector<Item> frontier;         // of a merge: a heap that holds what comes next ...
-    bool is_frontier_complete = false;  // ... once the successors of the last item are in it
-    std::uint32_t position = 0;         // of options: the rank below that comes next
-    bool has_empty = false;             // of options: leaving the node out is among the items
+    std::vector<Item> frontier;         // merge: a heap with the candidates for the next item
+    bool is_frontier_complete = false;  // merge: whether it has the successors of the last item
+    std::uint32_t position = 0;         // options: the next rank in the list below the node
+    bool has_empty = false;             // options: whether leaving the node out is among the items
     bool is_complete = false;
   };
 
@@ -50,10 +51,10 @@ class RankedLabelSets {
 
   /// Starts over at other scores, one finite number per node. O(nodes).
   void start(std::span<const double> scores, Workspace& workspace) const;
-  /// The next best label set in `nodes`, ascending; false if there is no other. The first costs
-  /// O(nodes); later ones are cheap where the lists they need have been written before. Ties: the
-  /// first leaves out what adds nothing and takes the lowest child, as LabelSetInference does; the
-  /// others follow in a fixed order, lower siblings first.
+  /// Writes the next best label set to `nodes`, ascending; false if there is no other. The first
+  /// call costs O(nodes); later ones are cheap if the lists that they need are there already. Ties:
+  /// the first label set leaves out what adds nothing and takes the lowest child, as
+  /// LabelSetInference does; the others follow in a fixed order, lower siblings first.
   bool next(Workspace& workspace, std::vector<NodeId>& nodes) const;
 
  private:
@@ -69,7 +70,7 @@ class RankedLabelSets {
   void collect(std::uint32_t rank, Workspace& workspace, std::vector<NodeId>& nodes) const;
 
   // List n < num_nodes(): the options of node n. The others: merges.
-  std::vector<std::uint32_t> top_;  // node -> the list of what can be chosen below; leaves: kNone
+  std::vector<std::uint32_t> top_;  // node -> the list of choices below it; kNone for leaves
   std::vector<Merge> merges_;
   std::uint32_t top_of_roots_ = kNone;
 };

@@ -12,7 +12,7 @@
 namespace margrove {
 namespace {
 
-constexpr std::size_t kLeastRanked = 256;  // labels a row whose scores tuning looks at, at least
+constexpr std::size_t kLeastRanked = 256;      // tuning looks at no fewer labels per row
 constexpr std::size_t kMostSortedScores = 32;  // regressors of `instance`
 
 bool contains(std::span<const LabelId> set, LabelId label) {
@@ -36,7 +36,7 @@ struct ScoredDecision {
   bool correct;
 };
 
-/// What is chosen whatever the threshold is, and how many there are to hit.
+/// Numbers of chosen labels, of true ones among these, and of true ones in all.
 struct Counts {
   std::int64_t chosen = 0, hits = 0, wanted = 0;
   double f1() const {
@@ -50,11 +50,12 @@ struct Cut {
   double f1 = 0;
 };
 
-/// The threshold with the best F1 of what exceeds it; of equal ones the highest. Sorts `entries`.
+/// The threshold with the best F1 when entries above it are added to `counts`; of equal ones the
+/// highest. Sorts `entries`.
 Cut best_cut(std::vector<ScoredDecision>& entries, Counts counts) {
   std::sort(entries.begin(), entries.end(),
             [](const ScoredDecision& a, const ScoredDecision& b) { return a.score > b.score; });
-  // Above every score to begin with; then the scores are let in one group of equals at a time.
+  // The threshold starts above every score and goes down past one group of equal scores at a time.
   Cut best{entries.empty() ? 0.0F : entries.front().score, counts.f1()};
   for (std::size_t k = 0; k < entries.size();) {
     const float score = entries[k].score;
@@ -148,12 +149,12 @@ double best_level(const HeldOutScores& scores) {
 
 // instance ----------------------------------------------------------------------------------------
 
-/// The threshold beside which row i has its best F1; the row has at least one score.
+/// The threshold at which row i has its best F1; the row must have at least one score.
 double best_threshold(const HeldOutScores& scores, std::size_t i) {
   const auto labels = ranked_labels(scores.ranked, i);
   const auto values = ranked_scores(scores.ranked, i);
   Counts counts{.wanted = static_cast<std::int64_t>(scores.truth[i].size())};
-  // As far above the best score as the second is below it: nothing is chosen.
+  // Nothing is chosen at half the distance of the two best scores above the best one.
   const double first_gap = values.size() > 1 ? 0.5 * (values[0] - values[1]) : 0.5;
   double best = values[0] + first_gap, best_f1 = counts.wanted == 0 ? 1.0 : -1.0;
   for (std::size_t k = 0; k < values.size(); ++k) {
@@ -265,15 +266,15 @@ std::size_t largest_set(const LabelSets& sets) {
   return largest;
 }
 
-/// Labels of a row whose scores are looked at.
+/// The number of labels per row whose scores tuning looks at.
 std::size_t num_ranked(const LabelSets& sets) {
   return std::max(kLeastRanked, 4 * largest_set(sets));
 }
 
-/// `scores` are empty unless needs_scores().
+/// `scores` may be empty if !needs_scores(rule).
 Decision tune(DecisionKind rule, const HeldOutScores& scores) {
   switch (rule) {
-    case DecisionKind::automatic:  // has been resolved
+    case DecisionKind::automatic:  // does not occur: resolved() replaced it
     case DecisionKind::argmax:
       break;
     case DecisionKind::zero:
@@ -302,8 +303,8 @@ MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, co
   const auto ranked = static_cast<double>(std::min<std::size_t>(num_ranked(sets), num_labels));
   MemoryEstimate fold = training.times(1 - 1.0 / options.folds), tuning;
   fold.add("rows of a fold", 8.0 * static_cast<double>(X.num_nonzeros()) + 8 * rows);
-  // Eight bytes per score in arrays that grow; at the end a copy less the threshold, one that is
-  // sorted, and the regression on each row's best scores.
+  // Eight bytes per score, in arrays that may be half empty. Tuning adds a copy of the scores less
+  // the threshold, a sorted one, and the regression on the best scores of each row.
   fold.add("scores of the cross-validation", 3 * 8 * ranked * rows);
   tuning.add("scores of the cross-validation", 7 * 8 * ranked * rows);
   if (rule == DecisionKind::instance) {

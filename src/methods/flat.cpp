@@ -1,5 +1,5 @@
-// flat-svm and flat-lr: the baselines that know no hierarchy. One linear classifier a label that
-// occurs in the data, or all of them together (Crammer-Singer).
+// flat-svm and flat-lr: the baselines without a hierarchy. They train one linear classifier per
+// label that occurs in the data, each by itself (one-vs-rest) or all together (Crammer-Singer).
 
 #include <algorithm>
 #include <array>
@@ -23,7 +23,7 @@ struct OneVsRestState {
   OneVsRestFit fit;
 };
 
-/// Throws InvalidOption for an option that only the other problem has: it would be ignored.
+/// Throws InvalidOption for an option of Crammer-Singer only, which one-vs-rest would ignore.
 void require_one_vs_rest_options(FlatSvmOptions options) {
   const OptionTable table(options);
   const std::array others{"surrogate", "search", "solver", "epochs", "max_bans", "cost_matrix"};
@@ -35,7 +35,7 @@ void require_one_vs_rest_options(FlatSvmOptions options) {
   }
 }
 
-/// What the two methods' options come down to.
+/// What the options of flat-svm and flat-lr have in common.
 struct OneVsRestRun {
   OneVsRestOptions solver;
   DecisionOptions decision;
@@ -61,7 +61,7 @@ OneVsRestFit fit_one_vs_rest(const CsrView& X, const LabelSets& sets, std::size_
   extras.row_weights = row_weights;
   extras.keep_duals = continuation.keep;
   if (const auto* start = continuation.start_as<OneVsRestState>()) {
-    // Duals belong to rows, weights to features; where these differ they say nothing.
+    // Duals belong to rows and weights to features. They are used only if these are the same.
     if (start->sets == sets && start->fit.duals.size() == num_labels)
       extras.start_duals = start->fit.duals;
     if (start->fit.weights.num_features() == X.num_columns() &&
@@ -145,7 +145,7 @@ Plan plan_ovr(const OneVsRestRun& run, const TrainingSet& data, Executor& execut
   return planned(std::move(memory), std::move(plan), train_ovr);
 }
 
-// Crammer-Singer: the structured SVM whose paths are single nodes ---------------------------------
+// Crammer-Singer, the structured SVM over paths of a single node ----------------------------------
 
 /// min 1/2 |U|^2 + C sum_i max_l [U_l.x_i - U_{l_i}.x_i + 1{l != l_i}]. With weights alpha = 1/2 on
 /// nodes that are all roots and leaves, NHSVM has the loss sqrt(1/2 + 1/2) = 1 and, as U = W
@@ -191,7 +191,7 @@ Plan plan_crammer_singer(const FlatSvmOptions& options, const TrainingSet& data,
       options.decision == DecisionKind::automatic || options.decision == DecisionKind::argmax,
       "option decision is ", name_of(options.decision),
       ", but must be argmax where multiclass is crammer-singer");
-  TrainingSet flat = data;  // whatever the hierarchy is, labels compete as equals
+  TrainingSet flat = data;  // without the hierarchy
   flat.hierarchy = nullptr;
   require_single_labels(flat, "flat-svm with crammer-singer");
   LeafSets leaves = leaf_sets(flat);

@@ -11,7 +11,7 @@
 namespace margrove {
 namespace {
 
-/// Gaussians of all columns; with views, a group of Gaussians for each.
+/// One Gaussian kernel per width over all columns; with views, such a group per view.
 SumProductNetwork default_network(const std::string& widths, std::span<const View> views) {
   std::vector<KernelSpec> specs;
   std::stringstream stream(widths);
@@ -48,7 +48,7 @@ SumProductNetwork network_of(const Options& options, const TrainingSet& data) {
   return read_network(options.network, data.X.num_columns(), views);
 }
 
-/// Classes are the labels that occur, in ascending order.
+/// The class of each row. Classes are the labels that occur, in ascending order.
 struct Classes {
   std::vector<std::uint32_t> class_of;
   std::vector<LabelId> label_of_class;
@@ -110,13 +110,13 @@ FitReport report_of(const MklFit& fit) {
   return report;
 }
 
-/// What the kernel methods settle before they train.
+/// What the kernel methods decide before they train.
 struct KernelPlan {
   TrainingSet data;
   MklControl control;
   Classes classes;
   SumProductNetwork network;
-  std::vector<NetworkPath> paths;  // empty where single kernels are weighted
+  std::vector<NetworkPath> paths;  // empty if single kernels are weighted
   std::vector<std::vector<std::uint32_t>> kernels_of_path;
   ClassLabels labels() const {
     return {classes.class_of, static_cast<std::uint32_t>(classes.label_of_class.size())};
@@ -177,7 +177,7 @@ Plan plan_spn(const SpnMklOptions& options, const TrainingSet& data, Executor& e
       });
 }
 
-/// Methods over single kernels take the kernels of the network and leave its shape.
+/// For methods over single kernels, which use the kernels of the network and ignore its shape.
 template <class Options, class Fit>
 Plan plan_one_layer(const Options& options, const TrainingSet& data, Executor& executor, Fit fit) {
   KernelPlan plan{data,
@@ -192,7 +192,7 @@ Plan plan_one_layer(const Options& options, const TrainingSet& data, Executor& e
   return planned_fit(std::move(plan), executor.size(), fit);
 }
 
-/// l_p over single kernels.
+/// l_p-norm multiple kernel learning over single kernels.
 auto fit_with_norm(double p) {
   return [p](const KernelPlan& plan, Matrices kernels, Executor& executor, RunControl& control) {
     return fit_lp(kernels, p, plan.labels(), plan.control, executor, control);

@@ -12,17 +12,18 @@
 
 namespace margrove {
 
-/// The labels that occur in the data, ascending, and the rows' sets in positions of that list.
+/// The labels that occur in the data, ascending, and the sets of the rows as positions in that
+/// list.
 struct OccurringLabels {
   std::vector<LabelId> labels;
   LabelSets sets;
 };
 OccurringLabels occurring_labels(const LabelSets& sets, std::size_t num_labels);
 
-/// Throws InvalidInput naming method, row and label if a row has two labels.
+/// Throws InvalidInput, naming method, row and label, if a row has two labels.
 void require_single_labels(const TrainingSet& data, std::string_view method);
-/// The costs of file `path` between the graph's leaves, ascending (LeafLoss); none if `path` is
-/// empty. Throws InvalidOption if rows have several labels, and what read_cost_matrix() and
+/// The cost matrix in file `path` between the leaves of the graph, ascending (LeafLoss); empty if
+/// `path` is. Throws InvalidOption if rows have several labels, and what read_cost_matrix() and
 /// CostMatrix::among() throw.
 std::vector<double> leaf_costs(const std::string& path, const LeafSets& leaves,
                                const LabelCodec& codec);

@@ -1,5 +1,5 @@
 #pragma once
-// The methods' own files export these to registry.cpp.
+// The methods that registry.cpp lists. Each is defined in a file of its own or of its family.
 
 #include "model/method.hpp"
 

@@ -1,5 +1,5 @@
-// hsvm and nhsvm: structured SVMs over root-to-leaf paths, or over unions of them where rows have
-// several labels (NHSVM, sections 3 to 5).
+// hsvm and nhsvm: structured SVMs over root-to-leaf paths, or over label sets if rows have several
+// labels (NHSVM, sections 3 to 5).
 
 #include "hierarchy/graph_operations.hpp"
 #include "hierarchy/weight_paths.hpp"
@@ -12,7 +12,7 @@
 namespace margrove {
 namespace {
 
-/// For whichever of the two problems the rows pose.
+/// The plan for either problem.
 struct PathPlan {
   StructuredTraining solver;
   TaskLoss loss;              // of paths

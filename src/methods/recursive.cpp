@@ -1,4 +1,5 @@
-// hr-svm and hr-lr: one classifier per leaf, pulled towards its relatives in the hierarchy (HR).
+// hr-svm and hr-lr: one classifier per leaf, regularised towards its relatives in the hierarchy
+// (HR).
 
 #include <algorithm>
 #include <charconv>
@@ -34,7 +35,7 @@ HrSvmOptions as_svm(const HrLrOptions& options) {
 
 // Label graphs ------------------------------------------------------------------------------------
 
-/// The anchors of all labels: `text` is a number for all, or LABEL=number,... for some.
+/// The anchors of all labels. `text` is one number for all labels, or LABEL=number,... for some.
 std::vector<double> parse_anchors(const std::string& text, const LabelCodec& codec) {
   if (text.empty()) return std::vector<double>(codec.size(), 0.0);
   const auto number = [&](std::string_view digits) {
@@ -69,7 +70,7 @@ void require_uniform(const NodeWeightRule& alpha, std::string_view where) {
                          alpha.to_text(), ", but must be uniform where ", where);
 }
 
-/// Over the labels of the codec. Nothing where there is no label graph.
+/// The label graph over the labels of the codec; none if the options name no file.
 std::optional<SimilarityGraph> read_similarity_graph(const HrSvmOptions& options,
                                                      const LabelCodec& codec) {
   if (options.label_graph.empty()) {
@@ -87,7 +88,8 @@ std::optional<SimilarityGraph> read_similarity_graph(const HrSvmOptions& options
   return pull;
 }
 
-/// The graph along whose edges classifiers pull each other; nothing where they add up along paths.
+/// The graph along whose edges differences of classifiers are regularised: the label graph, or the
+/// hierarchy with dag = graph. None if classifiers are sums along paths.
 std::optional<SimilarityGraph> similarity_graph(const HrSvmOptions& options,
                                                 const LabelCodec& codec,
                                                 const LabelGraph& hierarchy) {
@@ -136,7 +138,7 @@ struct HrPlan {
   }
 };
 
-/// Logistic regression is solved by Newton's method where the graph lets it be.
+/// Logistic regression is solved by Newton's method if the graph allows it.
 Algorithm algorithm_of(const HrPlan& plan) {
   if (plan.options.loss != PointLossKind::logistic) {
     const bool is_joint = plan.options.solver == RecursiveSolver::joint && !plan.pull;
@@ -171,7 +173,7 @@ MemoryEstimate memory_of(const HrPlan& plan, int num_threads) {
   return memory;
 }
 
-/// Labels are nodes of a label graph themselves: none is above another.
+/// With a label graph there is no hierarchy: labels are its nodes, and none is above another.
 LeafSets leaves_of(const HrSvmOptions& options, const TrainingSet& data) {
   TrainingSet rows = data;
   if (!options.label_graph.empty()) rows.hierarchy = nullptr;
@@ -220,7 +222,7 @@ Fit fit_of(AlternatingFit fit) {
   return result;
 }
 
-/// By Newton's method, or the paper's alternation.
+/// Trains by Newton's method or by the alternation of HR.
 template <class Problem>
 Fit fit_smooth_or_alternate(const HrPlan& plan, const Problem& problem, Executor& executor,
                             RunControl& control) {
@@ -254,7 +256,8 @@ Fit fit_rows(const HrPlan& plan, const CsrView& X, const LabelSets& sets,
   return fit_smooth_or_alternate(plan, problem, executor, control);
 }
 
-/// Scores add up along the hierarchy's paths; along edges each node has a classifier of its own.
+/// Scores are sums along paths of the hierarchy; with a similarity graph each node has a classifier
+/// of its own.
 LinearPredictor::Parts parts_of(const HrPlan& plan, WeightMatrix weights, double bias) {
   const LabelGraph& graph = plan.leaves.tree.graph;
   LinearPredictor::Parts parts;

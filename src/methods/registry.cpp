@@ -27,7 +27,7 @@ const std::map<std::string, Loader, std::less<>> kPredictors{
     {"kernel", KernelPredictor::load},
 };
 
-/// Null for a kind that is not known.
+/// Null if the kind is not known.
 Loader loader_of(const std::string& kind) {
   if (const auto found = kPredictors.find(kind); found != kPredictors.end()) return found->second;
   for (const OutputType& type : output_types()) {

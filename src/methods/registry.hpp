@@ -1,6 +1,5 @@
 #pragma once
-// Every method and every kind of predictor, by name. A new one is one line here and one in
-// registry.cpp.
+// All kinds of predictors by name. registry.cpp lists them and the methods; a new one is one line.
 
 #include <memory>
 
@@ -8,8 +7,8 @@
 
 namespace margrove {
 
-/// The predictor that `tensors` hold, of a model with so many labels. Throws ModelFileError if no
-/// such kind is known or what `tensors` hold is not one.
+/// The predictor in `tensors`, of a model with num_labels labels. Throws ModelFileError if the kind
+/// is not known or `tensors` do not hold one.
 std::unique_ptr<Predictor> load_predictor(const std::string& kind, const TensorMap& tensors,
                                           std::uint32_t num_labels);
 

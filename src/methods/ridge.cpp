@@ -14,9 +14,9 @@ using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::Ro
 
 }  // namespace
 
-// With Z standardised and Z^T Z = V diag(e) V^T, the columns of A = Z V are orthogonal, so that for
-// every strength s:  coefficients A^T t / (e + s),  leverage of row i  1/N + sum_j A_ij^2 / (e_j +
-// s), and its left-out error is its error over 1 - leverage.
+// With Z standardised and Z^T Z = V diag(e) V^T, the columns of A = Z V are orthogonal. For every
+// strength s the coefficients are A^T t / (e + s), the leverage of row i is 1/N + sum_j A_ij^2 /
+// (e_j + s), and its leave-one-out error is its error divided by 1 - leverage.
 RidgeFit ridge_regression(std::span<const double> features, std::size_t width,
                           std::span<const double> targets) {
   const auto rows = static_cast<Eigen::Index>(targets.size());

@@ -1,4 +1,4 @@
-// shared-svm: the structured SVM over paths or label sets whose node weights are learned (NHSVM,
+// shared-svm: the structured SVM over paths or label sets that learns its node weights (NHSVM,
 // section 6).
 
 #include "hierarchy/graph_operations.hpp"
@@ -38,7 +38,8 @@ TrainResult train(const SharedSvmPlan& plan, Executor& executor, RunControl& con
   return result;
 }
 
-/// Two models at a time: that of the last node weights, and the one that is solved or measured.
+/// There are two models at a time: that of the last node weights, and the one being solved or
+/// measured.
 MemoryEstimate memory_of(const SharedSvmPlan& plan, int num_threads) {
   const LabelGraph& graph = plan.leaves.tree.graph;
   const std::vector<double> alpha(graph.num_nodes(), 1.0);

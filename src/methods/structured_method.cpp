@@ -20,8 +20,8 @@ std::vector<std::string> own_options(const OutputType& type) {
   return names;
 }
 
-/// The position of the type that option model names. Throws InvalidOption if an option is given
-/// that only another type has.
+/// The position of the type that option model names. Throws InvalidOption if an option is set that
+/// only another type has.
 std::size_t chosen_type(std::span<const OutputType> types, const OptionTable& options) {
   const std::string model = options.get("model");
   std::size_t chosen = 0;
@@ -38,7 +38,7 @@ std::size_t chosen_type(std::span<const OutputType> types, const OptionTable& op
   return chosen;
 }
 
-/// The options that all types share, and those of each type behind them.
+/// Has the options that all types share, followed by those of each type.
 class StructuredRun final : public MethodRun {
  public:
   explicit StructuredRun(std::span<const OutputType> types)

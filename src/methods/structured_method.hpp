@@ -1,5 +1,5 @@
 #pragma once
-// --method structured for types of output beside the library's own.
+// --method structured for given types of output, which may be others than those of the library.
 
 #include <span>
 
@@ -8,7 +8,7 @@
 
 namespace margrove {
 
-/// `types` must outlive the method. With output_types() it is structured().
+/// `types` must outlive the method. structured() is this method with output_types().
 Method structured_method(std::span<const OutputType> types);
 
 }  // namespace margrove

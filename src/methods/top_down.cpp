@@ -14,8 +14,7 @@
 namespace margrove {
 namespace {
 
-/// The children of one node (or the roots, whose parent is nobody) that have data, and the rows
-/// below them.
+/// The children of one node (or the roots) that have rows, and the rows below them.
 struct Family {
   std::vector<NodeId> children;
   std::vector<std::uint32_t> rows;  // ascending
@@ -28,7 +27,7 @@ std::vector<std::vector<std::uint32_t>> rows_below(const LabelGraph& graph, cons
   for (std::uint32_t i = 0; i < sets.num_rows(); ++i) {
     for (const LabelId leaf : sets[i]) {
       for (NodeId n = leaf;; n = graph.parents(n).front()) {
-        if (!below[n].empty() && below[n].back() == i) break;  // so are all nodes above
+        if (!below[n].empty() && below[n].back() == i) break;  // then all nodes above have it, too
         below[n].push_back(i);
         if (graph.is_root(n)) break;
       }
@@ -37,7 +36,7 @@ std::vector<std::vector<std::uint32_t>> rows_below(const LabelGraph& graph, cons
   return below;
 }
 
-/// Nothing to learn where at most one child has data: `children` is then empty.
+/// If at most one child has rows, there is nothing to learn, and `children` is empty.
 Family family_of(std::span<const NodeId> siblings,
                  const std::vector<std::vector<std::uint32_t>>& below) {
   Family family;
@@ -76,10 +75,10 @@ std::vector<Family> families_of(const LabelGraph& graph, const LabelSets& sets) 
   return families;
 }
 
-/// The rows over the columns that they use.
+/// Rows with only the columns that they use.
 struct NarrowRows {
   CsrMatrix X;
-  std::vector<FeatureId> columns;  // ascending: column k of X is this one
+  std::vector<FeatureId> columns;  // column of X -> original column, ascending
 };
 
 NarrowRows narrow(const CsrView& X, std::span<const std::uint32_t> rows) {
@@ -104,7 +103,7 @@ NarrowRows narrow(const CsrView& X, std::span<const std::uint32_t> rows) {
   return narrow;
 }
 
-/// A weight that is not zero.
+/// A non-zero weight.
 struct Weight {
   FeatureId feature;
   NodeId node;
@@ -176,11 +175,11 @@ WeightMatrix weights_of(std::vector<FamilyFit>& fits, std::uint32_t num_features
   return WeightMatrix::sparse(std::move(by_feature)).compacted();
 }
 
-/// X has its intercept column; `sets` holds leaves of `graph`.
+/// X has the intercept column; `sets` has leaves of `graph`.
 Fit fit_rows(const TopDownSvmOptions& options, const LabelGraph& graph, const CsrView& X,
              const LabelSets& sets, std::span<const double> row_weights, Executor& executor,
              RunControl& control) {
-  constexpr std::size_t kManyRows = 4096;  // such a family is worth all threads
+  constexpr std::size_t kManyRows = 4096;  // a family with so many rows uses all threads
   const std::vector<Family> families = families_of(graph, sets);
   std::vector<FamilyFit> fits(families.size());
   std::vector<std::size_t> small;
@@ -257,8 +256,8 @@ TrainResult train(const TopDownPlan& plan, Executor& executor, RunControl& contr
   return result;
 }
 
-/// The families' weights, and again while they are put together; the rows of the largest family,
-/// narrowed, and what its classifiers take.
+/// The weights of the families, twice while they are put together; the narrowed rows of the largest
+/// family, and what its classifiers take.
 MemoryEstimate memory_of(const TopDownPlan& plan, int num_threads) {
   const CsrView X = plan.rows.X;
   const LeafSets& leaves = plan.leaves;

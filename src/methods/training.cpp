@@ -48,7 +48,7 @@ RawRows select_rows(const RawRows& raw, std::span<const std::uint32_t> rows) {
 
 namespace {
 
-/// Throws unless `files` name each of the model's views but the first, once.
+/// Throws unless `files` name each view of the model but the first exactly once.
 void check_names(const RawRows& raw, std::span<const ViewFile> files, std::span<const View> views) {
   std::string names;
   for (const View& view : views) names += concat(names.empty() ? "" : ", ", view.name);

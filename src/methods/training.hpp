@@ -1,5 +1,5 @@
 #pragma once
-// From rows as read to a trained model: what every front end does, in the same order.
+// The steps from rows as read to a trained model, which every front end takes in this order.
 
 #include <cstdint>
 #include <span>
@@ -24,7 +24,7 @@ struct RawRows {
   std::vector<std::string> documents;  // of documents
   LabelSets labels;
   LabelCodec codec;
-  std::vector<View> views;  // of X; empty: one source
+  std::vector<View> views;  // of X; empty if there is only one
   std::string source;       // for messages
   std::size_t num_rows() const { return labels.num_rows(); }
 };
@@ -41,18 +41,17 @@ struct ViewFile {
   std::string path;
 };
 inline constexpr std::string_view kFirstView = "main";
-/// Reads the files and puts their columns to the right of raw.X, whose own become the view
-/// kFirstView. Throws InvalidInput: raw holds texts; a file has another number of rows, no
-/// features, or a label that its row does not have in raw (rows without label are fine); names
-/// repeat.
+/// Reads the files and puts their columns to the right of those of raw.X, which become the view
+/// kFirstView. Throws InvalidInput if raw holds texts, if names repeat, or if a file has another
+/// number of rows, no features, or a label that its row does not have in raw (a row may have none).
 void read_views(RawRows& raw, std::span<const ViewFile> files, RunControl* control = nullptr);
-/// The same for rows that a model with these views is to see (none: one source): raw is the first
-/// of them, `files` are the others in any order, and features beyond a view's width are dropped.
-/// Throws InvalidInput also if the names are not the model's.
+/// The same for rows to be given to a model with these views (empty: one source). raw has the first
+/// view and `files` the others in any order; features beyond the width of a view are dropped.
+/// Throws InvalidInput also if the names are not those of the model.
 void read_views_of_model(RawRows& raw, std::span<const ViewFile> files, std::span<const View> views,
                          RunControl* control = nullptr);
 
-/// What is done to rows before training; at most one of the first three.
+/// What is done to rows before training. At most one of text, tfidf and normalize may be true.
 struct PreprocessingOptions {
   bool text = false;
   bool tfidf = false;
@@ -73,9 +72,9 @@ struct PreprocessingOptions {
     };
   }
 };
-/// Throws InvalidOption if two kinds are asked for.
+/// Throws InvalidOption if more than one kind is asked for.
 Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options);
-/// Throws InvalidInput if `raw` holds numbers and the preprocessing takes texts, or the reverse.
+/// Throws InvalidInput if `raw` has numbers and the preprocessing takes texts, or the reverse.
 CsrMatrix preprocess(const Preprocessing& preprocessing, const RawRows& raw);
 
 /// Everything a TrainingSet refers to.
@@ -89,16 +88,16 @@ struct PreparedRows {
   /// Valid while this object stays where it is.
   TrainingSet training_set() const;
 };
-/// Fits and applies the preprocessing and numbers the labels. Throws as label_rows().
+/// Fits and applies the preprocessing and numbers the labels. Throws what label_rows() throws.
 PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
                           const PreprocessingOptions& options);
 
-/// Throws InvalidInput naming the estimate, its parts and the limit if training would take more
-/// than the limit (in units of 10^9 bytes; 0: none) beside the data that are already in memory.
+/// Throws InvalidInput, naming the estimate, its parts and the limit, if training would take more
+/// than the limit (in units of 10^9 bytes; 0: no limit) beside the data already in memory.
 void require_memory(const Plan& plan, const TrainingSet& data, double limit_gigabytes);
 
-/// The plan of a run. Throws InvalidOption if the method needs a hierarchy and there is none, and
-/// as MethodRun::plan. `run` belongs to `method`.
+/// The plan of a run, which must be one of `method`. Throws InvalidOption if the method needs a
+/// hierarchy and there is none, and what MethodRun::plan() throws.
 Plan plan_training(const Method& method, MethodRun& run, const TrainingSet& data,
                    Executor& executor, RunControl& control);
 

@@ -1,4 +1,4 @@
-// train_structured() for models of users: the solvers, compiled for detail::AnyStructuredModel.
+// train_structured() for models of users: compiles the solvers for detail::AnyStructuredModel.
 
 #include <memory>
 #include <optional>
@@ -10,7 +10,7 @@
 namespace margrove {
 namespace {
 
-/// The model of a user in the shape that solvers and searches take.
+/// A user's model with the interface that solvers and searches take.
 class UserModel {
  public:
   using Labelling = detail::AnyLabelling;

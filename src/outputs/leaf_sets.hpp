@@ -12,26 +12,26 @@
 
 namespace margrove {
 
-/// Rows for a method whose labels are leaves: a leaf is spawned below inner nodes that carry data,
-/// rows without a label are left out.
+/// The rows of a method whose labels are leaves. A leaf is spawned below each inner node that rows
+/// carry as label; rows without a label are left out.
 struct LeafSets {
   LeafLabelled tree;                  // nodes of the hierarchy, then spawned leaves
   std::vector<std::uint32_t> kept;    // rows with a label
   LabelSets sets;                     // leaves of the kept rows
-  std::vector<NodeId> candidates;     // leaves with data or expected, ascending
+  std::vector<NodeId> candidates;     // leaves that rows carry or that are expected, ascending
   std::vector<std::string> warnings;  // how many rows were left out
 };
 /// Without a hierarchy the graph has no edges. Throws InvalidInput if no row has a label.
 LeafSets leaf_sets(const TrainingSet& data);
 
-/// The leaf of each kept row, where each has one.
+/// The leaf of each kept row; each must have exactly one.
 std::vector<NodeId> leaf_of_row(const LeafSets& leaves);
 
-/// Without the nodes above all leaves: they cancel in losses of score differences, and the node
-/// weights are those of the graph without them (docs/notation.md). Leaves leaf_of_label empty.
+/// Removes the nodes above all leaves. They cancel in differences of scores, and the node weights
+/// are those of the graph without them (docs/notation.md, "Roots"). leaf_of_label is empty then.
 LeafSets without_common_roots(LeafSets leaves);
 
-/// X of the kept rows (all of them: X itself) with the intercept appended.
+/// The kept rows of X with the intercept appended.
 CsrMatrix kept_rows_with_intercept(const CsrView& X, const std::vector<std::uint32_t>& kept,
                                    double bias);
 
@@ -42,15 +42,15 @@ struct PlannedRows {
 };
 PlannedRows planned_rows(const TrainingSet& data, const std::vector<std::uint32_t>& kept,
                          double bias);
-/// What they and the label sets of the plan take.
+/// The memory that the planned rows and their label sets take.
 MemoryEstimate planned_rows_memory(const PlannedRows& rows, const LabelSets& sets);
 
-/// row_weights of the kept rows; empty stays empty.
+/// The weights of the kept rows; empty if row_weights is.
 std::vector<double> kept_weights(std::span<const double> row_weights,
                                  const std::vector<std::uint32_t>& kept);
 
-/// As a predictor of the leaves with data: of the best one where each row has one leaf, otherwise
-/// of the best label set.
+/// The parts of a predictor over the candidate leaves. It predicts the best leaf if every row has
+/// one leaf, otherwise the best label set.
 LinearPredictor::Parts path_parts(const LeafSets& leaves, WeightMatrix weights, double bias,
                                   std::uint32_t num_labels);
 

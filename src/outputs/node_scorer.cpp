@@ -10,7 +10,7 @@
 namespace margrove {
 namespace {
 
-// scores = sum_k x_k W_k over `width` columns, four rows at a time to save traffic on `scores`
+// scores = sum_k x_k W_k over `width` columns, by four rows at a time, which saves memory traffic
 MARGROVE_MULTIVERSION
 void sweep(const FeatureId* rows, const float* x, std::size_t nonzeros, const float* w,
            std::size_t stride, std::size_t width, float* scores) {
@@ -135,7 +135,7 @@ void NodeScorer::gather(std::size_t i, ScaledWeights w, Scratch& scratch) const 
 }
 
 void NodeScorer::scatter(std::size_t i, Scratch& scratch, std::span<float> w) const {
-  // What cancels, up to rounding, is left alone: weights that no labelling asks for stay 0.
+  // Sums that cancel up to rounding are dropped, so that weights which no labelling needs stay 0.
   double largest = 0.0;
   for (const std::uint32_t c : scratch.columns) {
     largest = std::max(largest, std::abs(scratch.sums[c]));

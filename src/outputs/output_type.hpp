@@ -1,7 +1,7 @@
 #pragma once
-// What `--method structured` can train. A type of output is one folder of src/outputs (model,
-// oracle, reader, writer, predictor, metric) and one line of src/outputs/registry.cpp;
-// docs/adding_an_output.md shows one whole.
+// The types of output that `--method structured` can train. A type is one folder of src/outputs
+// (model, oracle, reader, writer, predictor, metric) and one line of src/outputs/registry.cpp.
+// docs/adding_an_output.md shows a complete one.
 
 #include <array>
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 namespace margrove {
 
-/// What the examples of a type are.
+/// What kind of examples a type learns from.
 enum class ExampleForm {
-  rows,           // of a matrix, with label sets
-  tagged_tokens,  // sentences of a CoNLL column file: a tag for each token
-  file,           // what a file of another format holds
+  rows,           // rows of a matrix with label sets
+  tagged_tokens,  // sentences of a CoNLL column file with one tag per token
+  file,           // examples in a file format of the type's own
 };
 template <>
 inline constexpr auto kEnumNames<ExampleForm> = std::array{
@@ -32,18 +32,18 @@ class OutputRun {
   virtual ~OutputRun() = default;
   /// The options that only this type has; refers to this object.
   virtual OptionTable own_options() = 0;
-  // `options` are those that all types share.
-  /// Null where the examples are rows. Throws what the type's reader does.
+  // Below, `options` are those that all types share.
+  /// Null if the examples are rows. Throws what the type's reader throws.
   virtual std::unique_ptr<Examples> read(const StructuredOptions& options,
                                          const std::string& path) const = 0;
-  /// As MethodRun says.
+  /// See MethodRun.
   virtual MemoryEstimate memory(const StructuredOptions& options,
                                 const TrainingSet& data) const = 0;
   virtual TrainResult train(const StructuredOptions& options, const TrainingSet& data,
                             Executor& executor, RunControl& control) const = 0;
 };
 
-/// A type of output by name. Cheap to copy.
+/// A type of output and what is known of it by name. Cheap to copy.
 struct OutputType {
   std::string name;     // as in --model: "chain"
   std::string plural;   // of what it predicts: "sequences"
@@ -52,7 +52,7 @@ struct OutputType {
   std::string file_format{};  // of the examples: "CoNLL-U"; empty for rows
   std::string kind;           // of the predictor that it trains
   std::unique_ptr<Predictor> (*load)(const TensorMap& tensors, std::uint32_t num_labels) = nullptr;
-  /// Options at their defaults; of_rows() or of_files() sets it.
+  /// Makes a run with default options; of_rows() or of_files() sets it.
   std::function<std::unique_ptr<OutputRun>()> start = nullptr;
 };
 
@@ -64,12 +64,12 @@ struct RowTraining {
   MemoryEstimate (*memory)(const Options& options, const TrainingSet& data);
 };
 
-/// How a type reads a file and learns from it. Corpus: what is read; it has size(), the number of
-/// examples, and labels(), a LabelCodec.
+/// How a type reads a file and learns from it. Corpus is the type of what is read; it has size(),
+/// the number of examples, and labels(), a LabelCodec.
 template <class Options, class Corpus>
 struct FileTraining {
   Corpus (*read)(const std::string& path, const Options& options);
-  /// `source` is for messages.
+  /// `source` names the file in messages.
   TrainResult (*train)(const Options& options, const Corpus& corpus, const std::string& source,
                        Executor& executor, RunControl& control);
   MemoryEstimate (*memory)(const Options& options, const Corpus& corpus);
@@ -77,7 +77,7 @@ struct FileTraining {
 
 namespace detail {
 
-/// Own options beside shared ones.
+/// Holds the options that only one type has and adds the shared ones to them.
 template <class Options>
 class TypedOutputRun : public OutputRun {
  public:
@@ -150,7 +150,7 @@ class FileOutputRun final : public TypedOutputRun<Options> {
 
 }  // namespace detail
 
-/// `type` with its start().
+/// `type` with `start` set, for a type that learns from rows or from a file.
 template <class Options>
 OutputType of_rows(OutputType type, RowTraining<Options> training) {
   type.start = [training] { return std::make_unique<detail::RowOutputRun<Options>>(training); };

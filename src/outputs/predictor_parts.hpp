@@ -1,5 +1,6 @@
 #pragma once
-// What predictors of structured outputs share: reading their parts from a model file.
+// What predictors of structured outputs share: reading their parts from a model file, and rows with
+// the constant feature.
 
 #include <cstdint>
 #include <string>
@@ -12,26 +13,26 @@
 
 namespace margrove {
 
-/// The names of that tensor. Throws ModelFileError unless there are num_labels of them.
+/// The names in tensor `name`. Throws ModelFileError unless there are num_labels of them.
 LabelCodec codec_of(const TensorMap& tensors, const std::string& name, std::uint32_t num_labels);
 
-/// Throws ModelFileError unless there are `size` finite numbers.
+/// The numbers of tensor `name`. Throws ModelFileError unless there are `size` finite ones.
 std::vector<float> finite_weights(const TensorMap& tensors, const std::string& name,
                                   std::size_t size);
 
-/// The rows that a model takes: `bias` is the value of their constant feature, 0 if they have none.
+/// The rows that a model takes. `bias` is the value of their constant feature, 0 if there is none.
 struct RowShape {
   std::uint32_t num_features = 0;
   double bias = 0;
 
-  /// The constant feature included.
+  /// Features, the constant one included.
   std::uint32_t num_columns() const { return num_features + (bias > 0 ? 1U : 0U); }
-  /// As KIND.features and KIND.bias.
+  /// Stored as KIND.features and KIND.bias.
   void save(const std::string& kind, TensorMap& out) const;
   static RowShape load(const std::string& kind, const TensorMap& tensors);
 };
 
-/// A row with the constant feature behind the last known one. One per thread.
+/// Makes rows without unknown features and with the constant feature last. One per thread.
 class RowWithBias {
  public:
   explicit RowWithBias(RowShape shape) : shape_(shape) {}
@@ -44,7 +45,7 @@ class RowWithBias {
   std::vector<float> values_;
 };
 
-/// How many weights there are and how many of them are used.
+/// States how many weights there are and how many of them are not 0.
 Fact weight_fact(const std::vector<float>& weights);
 
 }  // namespace margrove

@@ -12,12 +12,13 @@
 namespace margrove {
 namespace {
 
-constexpr double kShare = 0.2;      // of the joint gap allowed to the step in W
-constexpr double kClosed = 1e-7;    // node weights below this no longer grow by themselves
-constexpr double kOpening = 0.2;    // first share of the bound's alpha when nodes are opened again
-constexpr int kMaxSharpenings = 8;  // of a W step that did not lower the objective
+constexpr double kShare = 0.2;    // the tolerance of a step in W as a share of the joint gap
+constexpr double kClosed = 1e-7;  // the step in alpha does not raise node weights below this
+constexpr double kOpening =
+    0.2;  // first share of bound.alpha in alpha when such weights are raised
+constexpr int kMaxSharpenings = 8;  // repetitions of a step that did not lower the objective
 
-// make_model(alpha) gives the structured model for fixed node weights.
+// make_model(alpha) returns the structured model for fixed node weights.
 template <class Model, class MakeModel>
 class SharedNormAlternation {
  public:
@@ -90,7 +91,7 @@ class SharedNormAlternation {
     const auto& sets() const { return duals->as<Duals>()->sets; }
   };
 
-  // Every path may hold 1: an even share for the longest.
+  // All node weights are equal, and the longest path has the largest path sum allowed, 1.
   std::vector<double> first_alpha() const {
     std::size_t longest = 1;
     for (const NodeId leaf : graph_.leaves()) {
@@ -99,7 +100,7 @@ class SharedNormAlternation {
     return std::vector<double>(graph_.num_nodes(), 1.0 / static_cast<double>(longest));
   }
 
-  // The step in W: BCFW from the dual variables of before, which stay feasible for any alpha.
+  // The step in W: BCFW from the earlier dual variables, which are feasible for any alpha.
   State solve(std::vector<double> alpha, const FitState* duals, double tolerance) {
     const Model model = make_model_(alpha);
     const StructuredTraining training{.C = options_.C,
@@ -122,7 +123,7 @@ class SharedNormAlternation {
     return state;
   }
 
-  // One change of alpha and the step in W after it. False if the objective cannot be lowered.
+  // One step in alpha and the step in W after it. False if they cannot lower the objective.
   bool advance(State& state, const WeightBound& bound, double& tolerance, double& opening) {
     std::vector<double> squared_norms(state.alpha.size());
     for (std::size_t n = 0; n < state.alpha.size(); ++n) {
@@ -139,7 +140,7 @@ class SharedNormAlternation {
     for (int attempt = 0; attempt < kMaxSharpenings && control_.proceed(); ++attempt) {
       std::vector<double> next = alpha;
       if (closed && opening > kClosed) {
-        // Towards the maximiser of the joint dual's bound: a direction of descent, and feasible.
+        // A move towards the maximiser in the joint dual is feasible and a direction of descent.
         for (std::size_t n = 0; n < next.size(); ++n) {
           next[n] = (1 - opening) * next[n] + opening * bound.alpha[n];
         }
@@ -184,7 +185,7 @@ class SharedNormAlternation {
   Executor& executor_;
   RunControl& control_;
   std::span<const double> row_weights_;
-  Model unweighted_;  // alpha = 1: for g
+  Model unweighted_;  // alpha = 1, to compute g
   typename Model::Workspace workspace_;
   SharedNormStep weight_step_;
   int passes_ = 0;

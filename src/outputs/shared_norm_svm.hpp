@@ -1,5 +1,5 @@
 #pragma once
-// The SVM with shared norm (NHSVM, eq. 14-16): node weights are learned with the node vectors.
+// The SVM with shared norm (NHSVM, eq. 14-16) learns the node weights together with the weights W.
 //
 //   primal  min_{alpha, U}  sum_n ||U_n||^2 / (2 alpha_n) + C sum_i max_y psi_i(y; U),
 //           alpha >= 0, sum over A(l) of alpha <= 1 for every leaf l,
@@ -8,7 +8,8 @@
 //           g_n = sum_i x_i (sum_{y without n} a_iy [n in y_i] - sum_{y with n} a_iy [n not in
 //           y_i]),
 //
-// with U_n = sqrt(alpha_n) W_n, and the task loss free of alpha. Convex in (alpha, U) together.
+// with U_n = sqrt(alpha_n) W_n and a task loss that does not depend on alpha. The problem is
+// jointly convex in (alpha, U).
 
 #include <cstdint>
 #include <span>
@@ -54,23 +55,23 @@ struct SharedNormSvmOptions {
 };
 
 struct SharedNormSvmResult {
-  WeightMatrix weights;            // U: scores are plain sums over a label's nodes
+  WeightMatrix weights;            // U, so that a score is the plain sum over a label's nodes
   std::vector<double> alpha;       // one per node
-  StructuredFit fit;               // of the joint problem; passes over the data in all rounds
+  StructuredFit fit;               // of the joint problem; `passes` counts those of all rounds
   std::vector<double> objectives;  // the joint primal after each round, never rising
 };
 
-/// Alternates the node weights' closed form or fixed point (hierarchy/shared_norm.hpp) with BCFW,
-/// and opens nodes of weight 0 again where the joint dual asks for it. Arguments as train_path_svm;
-/// memory twice as much. costs: those of a cost matrix (LeafLoss) in place of the task loss that
-/// the options name; empty: none.
+/// Alternates between the step in alpha (hierarchy/shared_norm.hpp) and BCFW for W. Node weights
+/// that have become 0 are raised again if the joint dual shows that they should be > 0. Arguments
+/// are as of train_path_svm(); it takes twice as much memory. costs: a cost matrix (LeafLoss) in
+/// place of the task loss that the options name; empty: none.
 SharedNormSvmResult train_shared_norm_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
                                           const LabelGraph& graph,
                                           const SharedNormSvmOptions& options, Executor& executor,
                                           RunControl& control,
                                           std::span<const double> row_weights = {},
                                           std::span<const double> costs = {});
-/// The same for label sets; arguments as train_label_set_svm.
+/// The same for label sets; arguments are as of train_label_set_svm().
 SharedNormSvmResult train_shared_norm_svm(const CsrView& X, const LabelSets& leaves_of_row,
                                           const LabelGraph& graph,
                                           const SharedNormSvmOptions& options, Executor& executor,

@@ -1,5 +1,6 @@
 #pragma once
-// The options of `--method structured` that all types of output share, and what training one gives.
+// The options of `--method structured` that all types of output share, and what their training
+// needs.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +14,7 @@
 
 namespace margrove {
 
-/// A type with options of its own derives from it and lists them in a function own_fields().
+/// A type with options of its own derives from this struct and lists them in own_fields().
 struct StructuredOptions : CommonOptions {
   std::string model = "chain";
   AnySurrogate surrogate = MarginRescaling{};
@@ -23,7 +24,7 @@ struct StructuredOptions : CommonOptions {
   int max_passes = 50;
   int max_bans = 10;
 
-  /// models: the names that `model` may have; none: any text.
+  /// models: the names that `model` may be; empty: any text.
   static auto fields(const Choices& models = {}, const std::string& model_help = "type of output") {
     return std::tuple_cat(CommonOptions::fields(), detail::structured_fields<StructuredOptions>(),
                           std::tuple{
@@ -36,14 +37,14 @@ struct StructuredOptions : CommonOptions {
   }
   static std::tuple<> own_fields() { return {}; }
 
-  /// The oracles are expensive enough to be worth new weights for each example.
+  /// Minibatches have one example: the oracles are so expensive that each should see new weights.
   StructuredTraining training() const {
     StructuredTraining training = structured_training(*this, loss_weight());
     training.minibatch = 1;
     return training;
   }
 };
-/// Throws InvalidOption if the options ask for Micro-F1's criteria.
+/// Throws InvalidOption if the surrogate needs the criteria of Micro-F1.
 inline void require_hamming(const StructuredOptions& options) {
   require<InvalidOption>(!needs_f1_criteria(options.surrogate), "option surrogate is '",
                          options.surrogate.to_text(), "', which model ", options.model,
@@ -52,9 +53,9 @@ inline void require_hamming(const StructuredOptions& options) {
 
 FitReport to_report(const StructuredFit& fit);
 
-/// Bytes that a solver and the model take for so many weights: the sums, their average, the model.
+/// Bytes that a solver and the model take for the weights: the sums, their average and the model.
 constexpr double solver_bytes(double num_weights) { return 12 * num_weights; }
-/// Bytes that a solver takes for its own rows with the intercept.
+/// Bytes that a solver takes for its copy of the rows, with the intercept.
 double solver_row_bytes(const CsrView& X);
 
 }  // namespace margrove

@@ -2,10 +2,10 @@
 // How accurate the searches of block-coordinate Frank-Wolfe must be at each moment.
 //
 // A search that can be given a goal (GoalSearchFor) may end at a labelling before it has proven
-// that none is better. Passes begin with heuristic searches: every labelling that raises the dual
-// will do. Where these come to miss too much, passes go on with approximate searches. The
-// certificate asks for bounds that are, summed up over the examples, tight enough for the gap asked
-// for. Searches without goals are exact at all times.
+// that none is better. Passes begin with heuristic searches, because any labelling that raises the
+// dual will do. When these miss too much, the passes go on with approximate searches. The
+// certificate needs upper bounds whose sum over the examples is tight enough for the gap asked for.
+// Searches without goals are always exact.
 
 #include <limits>
 
@@ -16,33 +16,35 @@ namespace margrove {
 
 /// The constants of the policy. "The gap asked for" is the tolerance times the primal.
 struct AccuracyPolicy {
-  /// The certificate is tried once the bound of the gap is at most this share of the gap asked for.
+  /// A certificate is tried once the bound on the gap is at most this share of the gap asked for.
   double closing_share = 0.85;
-  /// With goals it is tried, too, once the estimated gap is at most this share of the gap asked
-  /// for; what searches leave unproven may then take the rest.
+  /// With goals it is also tried once the estimated gap is at most this share of the gap asked for.
+  /// The rest is then left for what the searches do not prove.
   double estimate_share = 1.0 / 3;
-  /// With goals it is tried, too, once the estimated gap is below the gap asked for and more than
-  /// this share of what it was a pass ago, so that passes bring it down no further.
+  /// With goals it is also tried once the estimated gap is below the gap asked for and still more
+  /// than this share of what it was one pass ago: further passes would hardly reduce it.
   double stall_share = 0.8;
-  /// Searches may leave at least this share of the gap asked for unproven, all examples together.
+  /// The searches of all examples together may always leave this share of the gap asked for
+  /// unproven.
   double min_unproven_share = 0.15;
-  /// Of the gap that may stay unproven, searches are told this share: they find labellings that
-  /// are worth a little more than those at hand, which takes up the rest.
+  /// Goals give out only this share of the gap that may stay unproven. The searches find labellings
+  /// worth a little more than the known ones, which raises the estimated gap by about the rest.
   double told_share = 0.8;
   /// An approximate search may end once nothing exceeds its answer by more than this share of the
-  /// answer's gain over the labellings at hand.
+  /// answer's gain over the known labellings.
   double gain_share = 0.5;
   /// A certificate multiplies the branch limits of its searches by up to this factor.
   double max_branch_limit_factor = 1 << 20;
-  /// An example is shrunk while its gap is at most this share of its part, one divided by the
-  /// number of examples, of the gap asked for.
+  /// An example is shrunk if its gap is at most this share of the gap asked for divided by the
+  /// number of examples.
   double shrink_share = 0.1;
-  /// Once time is out, a certificate may take this share of the time spent so far,
+  /// After the time limit, a certificate may still take this share of the time spent so far, or
+  /// min_certificate_seconds if that is longer.
   double certificate_time_share = 0.1;
-  /// and in any case this many seconds.
   double min_certificate_seconds = 1.0;
 
-  /// For searches with goals, and for those without.
+  /// The defaults for searches with goals or without. Without goals nothing stays unproven, so that
+  /// no room has to be left for it.
   static AccuracyPolicy for_searches(bool have_goals) {
     AccuracyPolicy policy;
     if (!have_goals) policy.closing_share = 1.0;
@@ -50,7 +52,7 @@ struct AccuracyPolicy {
   }
 };
 
-/// Where one run stands: what its passes and certificates ask of searches.
+/// The accuracy that the passes and certificates of one run ask of its searches at the moment.
 class SearchAccuracy {
  public:
   SearchAccuracy(const AccuracyPolicy& policy, bool have_goals, double tolerance,
@@ -63,10 +65,10 @@ class SearchAccuracy {
 
   const AccuracyPolicy& policy() const { return policy_; }
   Accuracy of_passes() const { return of_passes_; }
-  /// 0 before the first pass has ended.
+  /// The dual plus the gap that the last pass saw; 0 before the first pass has ended.
   double primal_estimate() const { return primal_estimate_; }
   double gap_asked_for() const { return tolerance_ * primal_estimate_; }
-  /// The gap at which one of so many examples is shrunk.
+  /// The largest gap at which one of `num_examples` examples is shrunk.
   double shrink_limit(std::size_t num_examples) const {
     return policy_.shrink_share * tolerance_ * primal_estimate_ / static_cast<double>(num_examples);
   }
@@ -75,7 +77,7 @@ class SearchAccuracy {
     if (of_passes_ != Accuracy::approximate) return;
     allow_unproven(gap_asked_for() - gaps.gap_estimate(), total_budget_);
   }
-  /// Takes note of a pass. Returns the gap it saw.
+  /// Updates the estimate of the primal after a pass. Returns the gap that the pass saw.
   double end_pass(double dual, const BlockGaps& gaps) {
     const double gap = of_passes_ == Accuracy::heuristic ? gaps.gap_estimate() : gaps.gap_bound();
     primal_estimate_ = dual + gap;
@@ -91,26 +93,27 @@ class SearchAccuracy {
     last_estimate_ = wanted ? std::numeric_limits<double>::infinity() : estimate;
     return wanted;
   }
-  /// After a certificate that found too large a gap: heuristic searches miss what there is to gain.
+  /// To be called after a certificate that found too large a gap. If the labellings found show that
+  /// heuristic searches missed too much, passes are approximate from now on.
   void certificate_failed(const BlockGaps& gaps) {
     if (of_passes_ == Accuracy::heuristic && gaps.gap_estimate() > gap_asked_for()) {
       of_passes_ = Accuracy::approximate;
     }
   }
 
-  /// Searches of `budget` in all may leave `unproven` of the gap open.
+  /// Lets searches whose budgets C_i sum to `budget` leave `unproven` of the gap unproven.
   void allow_unproven(double unproven, double budget) {
     const double least = policy_.min_unproven_share * tolerance_ * primal_estimate_ / total_budget_;
     goal_gap_ = std::max(least, policy_.told_share * unproven / budget);
   }
-  /// What each search may leave open, times its budget.
+  /// How much of max_y psi_iy each search may leave unproven; times C_i, how much of the gap.
   double goal_gap() const { return goal_gap_; }
   void set_branch_limit_factor(double factor) { branch_limit_factor_ = factor; }
   SearchGoal goal(Accuracy accuracy) const {
     if (accuracy == Accuracy::heuristic) return SearchGoal::heuristic();
     return {.gap = goal_gap_, .branch_limit_factor = branch_limit_factor_};
   }
-  /// Of an approximate search, where the labellings at hand are worth `floor`.
+  /// The goal of an approximate search where the known labellings are worth `floor`.
   SearchGoal goal_above(double floor) const {
     SearchGoal goal = this->goal(Accuracy::approximate);
     goal.accuracy = Accuracy::approximate;
@@ -125,7 +128,7 @@ class SearchAccuracy {
   double tolerance_, total_budget_;
   Accuracy of_passes_;
   double primal_estimate_ = 0.0;
-  double last_estimate_ = std::numeric_limits<double>::infinity();  // of the gap, a pass ago
+  double last_estimate_ = std::numeric_limits<double>::infinity();  // of the gap, one pass ago
   double goal_gap_ = 0.0;
   double branch_limit_factor_ = 1.0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// The labellings in play of one example of a structured SVM.
+// The active set of one example of a structured SVM.
 
 #include <algorithm>
 #include <cstdint>
@@ -12,22 +12,23 @@
 
 namespace margrove {
 
-/// The labellings of one example that have, or lately had, weight in the dual.
+/// The labellings of one example that have weight in the dual, or had some lately. The symbols are
+/// those of structured/bcfw.hpp.
 template <class Labelling>
 struct ActiveSet {
   std::vector<Labelling> labellings;
-  std::vector<double> duals;       // a_iy; what is missing to C_i is the true labelling's
+  std::vector<double> duals;       // a_iy; the true labelling has the rest of C_i
   std::vector<double> slopes;      // s_iy
   std::vector<double> offsets;     // o_iy
-  std::vector<std::uint8_t> idle;  // visits without weight
-  // <d_j, d_k>, k <= j, row after row; shorter where they have not been asked for
+  std::vector<std::uint8_t> idle;  // consecutive visits without weight
+  // <d_j, d_k> for k <= j, row after row; shorter while nobody has needed the last rows
   std::vector<double> products;
   std::vector<SparseVector> differences;  // sorted; unused by models with implicit differences
 
   static constexpr std::uint8_t kMaxIdle = 5;
 
   std::size_t size() const { return labellings.size(); }
-  /// How many of the first labellings have their products.
+  /// `products` has the rows of the first so many labellings.
   std::size_t num_products_known() const {
     std::size_t known = 0;
     while ((known + 1) * (known + 2) / 2 <= products.size()) ++known;
@@ -37,14 +38,14 @@ struct ActiveSet {
   bool contains(const Labelling& y) const {
     return std::find(labellings.begin(), labellings.end(), y) != labellings.end();
   }
-  /// sum_y a_iy psi_iy at margins <w, d_iy>
+  /// sum_y a_iy psi_iy, where margins[k] = <w, d_iy> of the k-th labelling.
   double mixture_value(std::span<const double> margins) const {
     double sum = 0.0;
     for (std::size_t k = 0; k < size(); ++k)
       sum += duals[k] * (slopes[k] * margins[k] + offsets[k]);
     return sum;
   }
-  /// The largest psi_iy, or 0
+  /// The largest psi_iy, or 0, the value of the true labelling.
   double best_value(std::span<const double> margins) const {
     double best = 0.0;
     for (std::size_t k = 0; k < size(); ++k) {
@@ -53,7 +54,7 @@ struct ActiveSet {
     return best;
   }
 
-  /// Counts a visit; labellings without weight for more than kMaxIdle of them go.
+  /// Counts a visit and drops labellings that had no weight at more than kMaxIdle visits in a row.
   void drop_idle() {
     bool any = false;
     for (std::size_t k = 0; k < size(); ++k) {

@@ -1,8 +1,8 @@
 #pragma once
-// Angular search (Thesis, Algorithm 2): max_y h(y) g(y), h = 1 + m, exactly, by a lambda-oracle
-// that takes bounds on the slope g/h. At most 2M + 1 constrained calls for M labellings (Theorem
-// 2); after t calls max / found <= v^(4 / (t + 1)) with v = max(lambda_0 slope, 1 / (lambda_0
-// slope)) of the first answer (Theorem 4).
+// Angular search (Thesis, Algorithm 2) finds max_y h(y) g(y), h = 1 + m, exactly, by a
+// lambda-oracle that takes bounds on the slope g/h. It makes at most 2M + 1 constrained calls for M
+// labellings (Theorem 2). After t calls max / found <= v^(4 / (t + 1)), where v = max(lambda_0 s,
+// 1 / (lambda_0 s)) and s is the slope of the first answer (Theorem 4).
 
 #include <algorithm>
 #include <cmath>
@@ -17,9 +17,9 @@
 namespace margrove {
 
 struct AngularSearch {
-  double stop_ratio = 0.999;  // done when found >= ratio * bound; 1: exact
+  double stop_ratio = 0.999;  // the search ends when found >= stop_ratio * bound; 1: exact
   int max_calls = 1000;
-  bool use_cache = true;  // start from what the example's last searches found
+  bool use_cache = true;  // start from what the last searches of the example found
   int cache_size = 3;
 
   template <ConstrainedOracle O>
@@ -73,7 +73,7 @@ struct AngularSearch {
  private:
   struct Angle {
     SlopeBounds slopes;
-    double bound;  // on h g within
+    double bound;  // on h g of the labellings within
     bool operator<(const Angle& other) const { return bound < other.bound; }
   };
 
@@ -82,9 +82,9 @@ struct AngularSearch {
     SlopeBounds slopes;
   };
 
-  // Theorem 5's start is lambda = H/G, the largest h over the largest g (printed upside down
-  // there), between the slopes phi/H^2 and G^2/phi that a product above phi leaves; but the cache
-  // knows a better one: the slope at which the last maximum lies.
+  // The start of Theorem 5 is lambda = H/G, the largest h over the largest g (the thesis prints the
+  // inverse). A labelling with h g > phi has a slope between phi/H^2 and G^2/phi. If the cache has
+  // a labelling, its slope, at which the last maximum lay, is a better start.
   template <class O, class Result, class Offer>
   static Start find_start(const O& oracle, Result& result, const Offer& offer) {
     if (result.value > 0) return {(1.0 + result.best.m) / result.best.g, {}};
@@ -99,7 +99,8 @@ struct AngularSearch {
     return {H / G, {phi / (H * H), G * G / phi, true, false}};
   }
 
-  // The slope nearest to 1/lambda; of an angle that rounding has closed, its upper end.
+  // The slope in [lower, upper] that is nearest to 1/lambda; `upper` if rounding made lower >
+  // upper.
   static double nearest_slope(double lambda, double lower, double upper) {
     return std::min(std::max(1.0 / lambda, lower), upper);
   }
@@ -117,9 +118,10 @@ struct AngularSearch {
     return (1.0 + lambda * slope) * std::sqrt(value / slope);
   }
 
-  // What is better than (h, g) lies between the slopes of z = (h, g) and z' = (lambda g, h/lambda);
-  // r with slope 1/lambda halves that angle. Both ends move in by a shade more than the rounding of
-  // a slope, so that z does not come back; what the shade hides is not better than z(1 + shade).
+  // Whatever is better than z = (h, g) lies between the slopes of z and z' = (lambda g, h/lambda);
+  // the ray r of slope 1/lambda splits that angle into the two that are searched next. Both ends
+  // move inwards by a little more than the rounding of a slope, so that z is not found again. What
+  // this leaves out is better than z by a factor of at most 1 + kShade.
   static void split(const Angle& angle, double h, double g, double lambda,
                     std::priority_queue<Angle>& queue) {
     constexpr double kShade = 1e-12;

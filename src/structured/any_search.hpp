@@ -20,7 +20,7 @@ namespace margrove {
 /// which surrogates and oracles each can serve.
 class AnySearch {
  public:
-  /// `tolerance` is that of convex-hull.
+  /// max_bans and tolerance are those of convex hull search.
   static AnySearch make(StructuredSearch kind, int max_bans, double tolerance = 0.0) {
     AnySearch search;
     switch (kind) {
@@ -78,7 +78,7 @@ class AnySearch {
         any_);
   }
 
-  double slack = 0.0;  // for Sarawagi-Gupta; the cutting plane solver sets it
+  double slack = 0.0;  // of the example, for Sarawagi-Gupta; CuttingPlane sets it before each call
 
  private:
   std::variant<MarginSearch, ConvexHullSearch, EnumerationSearch, AngularSearch, BisectingSearch,

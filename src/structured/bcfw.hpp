@@ -7,24 +7,24 @@
 //           a_iy >= 0, sum_y a_iy = C_i,
 //
 // with d_iy = phi(x_i, y) - phi(x_i, y_i), s = slope and o = offset of the affine surrogate at the
-// task loss g(y). This is Algorithm 3 of [LacosteJulien2013] in its form for structured SVMs:
+// task loss g(y). This is the algorithm of [LacosteJulien2013], in its form for structured SVMs:
 //
 //   1  w = 0
 //      repeat
 //   2    pick an example i
 //   3    y* = argmax_y psi_i(y; w)
 //   4    the corner of block i that has all its weight at y*
-//   5    gamma = the step towards this corner that raises the dual most
+//   5    gamma = the step length towards this corner that raises the dual most
 //   6    a_i = (1 - gamma) a_i + gamma corner
 //   7    w = w(a)
 //   8    optionally: the average of the iterates, w_t weighted by t
 //
-// Deviations: the labellings found so far are kept for each example (multi-plane cutting
-// [Shah2015]), and lines 5 and 6 solve the block over all of them by pairwise steps
-// [Osokin2016], so that old corners lose their weight at once. Between passes that ask the oracle
-// go cheap ones without line 3, over the labellings kept and, where the model offers some, their
-// neighbours or steps from them. How accurate line 3 must be is the business of
-// structured/accuracy_policy.hpp; the proof of the gap that of structured/certificate.hpp.
+// We deviate as follows. The labellings found so far are kept for each example (the multi-plane
+// algorithm of [Shah2015]). Lines 5 and 6 solve the block over all of them by pairwise steps
+// [Osokin2016], so that old corners lose their weight at once. Cheap passes without line 3 run
+// between those that ask the oracle; they use the labellings kept and, if the model offers them,
+// their neighbours or steps from them (block_refinement.hpp). accuracy_policy.hpp decides how
+// accurate line 3 must be, and certificate.hpp proves the gap.
 
 #include <algorithm>
 #include <cmath>
@@ -51,8 +51,8 @@
 
 namespace margrove {
 
-/// One solver run. Model, executor and control must outlive it. The steps are taken one after the
-/// other at fresh weights; only oracles run in parallel, so that threads change no bit.
+/// One solver run. Model, executor and control must outlive it. Only the oracles run in parallel;
+/// the steps are taken one after the other, so that the number of threads changes no bit.
 template <StructuredModel Model, AffineSurrogate Psi, class Search>
 class Bcfw {
  public:
@@ -74,11 +74,11 @@ class Bcfw {
     validate(options);
   }
 
-  /// As start_from_sets().
+  /// See start_from_sets().
   void warm_start(std::vector<ActiveSet<Labelling>> sets, double scale = 1.0) {
     start_from_sets(blocks_, std::move(sets), scale);
   }
-  /// As start_from_margin_rescaling(); the run then begins with passes that ask no oracle.
+  /// See start_from_margin_rescaling(). The run then begins with passes that ask no oracle.
   void start_from(std::span<const Mixture<Labelling>> start) {
     start_from_margin_rescaling(blocks_, start);
     has_start_ = true;
@@ -106,7 +106,7 @@ class Bcfw {
     return fit;
   }
 
-  /// Averaged if asked for, after run().
+  /// To be called after run(); the average of the iterates if options.averaging.
   std::span<const float> weights() const {
     return options_.averaging ? average_ : blocks_.weights();
   }
@@ -116,16 +116,16 @@ class Bcfw {
   /// The dual variables, one set per example.
   const std::vector<ActiveSet<Labelling>>& active() const { return blocks_.sets(); }
   std::vector<ActiveSet<Labelling>> take_active() { return std::move(blocks_.sets()); }
-  /// The dual objective at the present variables, as tracked step by step.
+  /// The dual objective at the present variables, tracked step by step.
   double dual() const { return blocks_.dual(); }
 
  private:
   using Result = SearchResult<Labelling>;
-  // Cached passes go on while one raises the dual by this share of what the last pass that asked
-  // the oracle did.
+  // Cached passes end when one raises the dual by less than this share of what the last pass that
+  // asked the oracle did.
   static constexpr double kWorthwhileShare = 0.1;
 
-  // Lines 2 to 8 for every example that is not shrunk. Returns by how much the dual rose.
+  // Lines 2 to 8 for every example that is not shrunk. Returns the increase of the dual.
   double oracle_pass(int pass) {
     const double before = blocks_.dual();
     accuracy_.start_pass(gaps_);
@@ -139,7 +139,7 @@ class Bcfw {
     return blocks_.dual() - before;
   }
 
-  // One example, whose oracle serves the search and the step.
+  // One example, whose oracle serves both the search and the step.
   void visit(std::size_t i) {
     const auto oracle = blocks_.oracle(i, blocks_.weights(), 0);
     const Result found = searches_.find(i, oracle, accuracy_, accuracy_.of_passes());  // line 3
@@ -164,7 +164,7 @@ class Bcfw {
     }
   }
 
-  // Lines 5 to 8, and what the search says of the block's gap.
+  // Lines 5 to 8; records what the search shows of the block's gap.
   void step(std::size_t i, const Result& found) {
     const double gap = blocks_.solve(i, options_.pairwise);
     gaps_.record(i, gap, kHaveGoals ? blocks_.budget(i) * (found.upper_bound - found.value) : 0.0);
@@ -172,7 +172,7 @@ class Bcfw {
                  accuracy_.of_passes() == Accuracy::heuristic);
   }
 
-  // Lines 2 and 4 to 8 over labellings that are known or near known ones.
+  // Lines 2 and 4 to 8 over the known labellings and those near them.
   void cached_passes(int pass, double oracle_increase) {
     for (int cached = 1; cached <= options_.cached_passes && control_.proceed(); ++cached) {
       const double before = blocks_.dual();
@@ -186,7 +186,8 @@ class Bcfw {
     }
   }
 
-  // Lets labellings near those with weight join the active set, where the model offers some.
+  // Adds labellings near those with weight to the active set, if the model offers any, and loads
+  // the margins.
   void load_refined_block(std::size_t i) {
     const auto& set = blocks_.sets()[i];
     const auto& truth = blocks_.model().truth(i);
@@ -208,7 +209,7 @@ class Bcfw {
     }
   }
 
-  // Whether the gap is as small as asked.
+  // Fills in the fit. Returns whether the gap is as small as asked.
   bool certify(StructuredFit& fit) {
     blocks_.rebuild_weights();
     if (options_.averaging) blocks_.average(average_);
@@ -224,7 +225,7 @@ class Bcfw {
     return fit.relative_gap <= options_.tolerance;
   }
 
-  // No certificate: what the passes saw of the gap, or an earlier certificate.
+  // Without a certificate the fit reports the gap of an earlier one, or else what passes saw of it.
   void estimate_gap(StructuredFit& fit) const {
     fit.certified = false;
     if (!std::isnan(fit.relative_gap)) return;
@@ -251,7 +252,7 @@ class Bcfw {
     Random(options_.seed, stream).shuffle(std::span(order));
     return order;
   }
-  // Line 2: a new order in each pass, without the examples that are shrunk.
+  // Line 2: a new random order for each pass, without the examples that are shrunk.
   std::vector<std::uint32_t> visit_order(std::uint64_t pass) {
     std::vector<std::uint32_t> order = shuffled(pass);
     std::erase_if(order, [&](std::uint32_t i) { return gaps_.skips_pass(i); });

@@ -1,6 +1,6 @@
 #pragma once
-// What a block solver knows of the duality gap of each example, and which examples passes leave
-// out (shrinking).
+// What a block solver knows about the duality gap of each example, and which examples its passes
+// leave out (shrinking).
 
 #include <algorithm>
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace margrove {
 
-/// Gaps of blocks when they were last looked at: an estimate by the labellings at hand, and what
-/// searches left unproven beyond that. The two together bound the gap. An example with a small gap
-/// is shrunk: left out of a number of passes that doubles each time.
+/// The gap of each block when it was last visited: an estimate from the known labellings, and what
+/// the search left unproven beyond it. Their sum bounds the gap. An example with a small gap is
+/// shrunk, that is, left out of 1, 3, 7 and then 8 passes if its gap stays small.
 class BlockGaps {
  public:
   explicit BlockGaps(std::size_t num_examples)
@@ -25,12 +25,12 @@ class BlockGaps {
     estimate_[i] = estimate;
     unproven_[i] = unproven;
   }
-  // Of all examples; infinite until each has been looked at.
+  // Sums over all examples; infinite until each has been visited.
   double gap_estimate() const { return std::accumulate(estimate_.begin(), estimate_.end(), 0.0); }
   double unproven_gap() const { return std::accumulate(unproven_.begin(), unproven_.end(), 0.0); }
   double gap_bound() const { return gap_estimate() + unproven_gap(); }
 
-  /// Shrinks the example if its gap, or only the estimate of it, is at most `limit`.
+  /// Shrinks the example if the bound on its gap, or only the estimate, is at most `limit`.
   void shrink(std::size_t i, double limit, bool by_estimate) {
     const double gap = by_estimate ? estimate_[i] : estimate_[i] + unproven_[i];
     shrunk_for_[i] =
@@ -38,7 +38,7 @@ class BlockGaps {
     passes_left_out_[i] = shrunk_for_[i];
   }
   bool is_shrunk(std::size_t i) const { return passes_left_out_[i] > 0; }
-  /// Whether the pass that begins leaves the example out.
+  /// Whether the pass that begins leaves the example out; counts that pass.
   bool skips_pass(std::size_t i) { return passes_left_out_[i] > 0 && passes_left_out_[i]-- > 0; }
   void unshrink_all() {
     std::fill(passes_left_out_.begin(), passes_left_out_.end(), std::uint8_t{0});
@@ -46,10 +46,10 @@ class BlockGaps {
   }
 
  private:
-  static constexpr int kMaxPasses = 8;  // that a solved example may be left out of
+  static constexpr int kMaxPasses = 8;  // that leave an example out before it is visited again
   std::vector<double> estimate_, unproven_;
   std::vector<std::uint8_t> passes_left_out_;  // still to come
-  std::vector<std::uint8_t> shrunk_for_;       // passes, when it was shrunk last; 0: it was not
+  std::vector<std::uint8_t> shrunk_for_;  // passes when it was last visited; 0: it was not shrunk
 };
 
 }  // namespace margrove

@@ -1,6 +1,6 @@
 #pragma once
-// Labellings near those that have weight already, which join an active set between two calls of the
-// oracle.
+// Labellings near those that already have weight, which join an active set between two calls of
+// the oracle.
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 
 namespace margrove {
 
-/// Steps (SteppingOracle) from the labelling with the largest weight, the true one among them.
+/// Steps (SteppingOracle) from the labelling with the largest weight, which may be the true one.
 template <SteppingOracle O>
 std::vector<typename O::Labelling> steps_from_heaviest(const O& oracle,
                                                        const ActiveSet<typename O::Labelling>& set,
@@ -32,11 +32,11 @@ std::vector<typename O::Labelling> steps_from_heaviest(const O& oracle,
   return steps;
 }
 
-/// Where the dual of example i would gain most from single changes: for each labelling with weight
-/// (the true one, too) its best neighbour y', and of these the kMaxNeighbours with the largest
-/// weight times rise in psi. Moves of weight between two neighbours are moves of one part's
-/// marginal probability; the oracle's answers, which change many parts at once, are slow to compose
-/// them.
+/// The single changes that raise the dual of example i most: the best neighbour of each labelling
+/// with weight (the true one included), and of these the kMaxNeighbours with the largest product of
+/// weight and increase of psi. Moving weight between two neighbours changes the marginal
+/// probability of one part only; many answers of the oracle, which change many parts at once, would
+/// be needed to compose such a move.
 template <NeighbourOracle O, AffineSurrogate Psi>
 std::vector<Candidate<typename O::Labelling>> best_neighbours(
     const O& oracle, const Psi& psi, const ActiveSet<typename O::Labelling>& set,

@@ -12,7 +12,7 @@
 
 namespace margrove {
 
-/// One search per worker and one cache per example. Refers to the blocks and the executor.
+/// One search per worker and one cache per example. The blocks and the executor must outlive it.
 template <StructuredModel Model, AffineSurrogate Psi, class Search>
 class BlockSearches {
  public:
@@ -33,7 +33,8 @@ class BlockSearches {
     return result;
   }
 
-  /// found[k] = the answer for examples[k] under `weights`; accuracy() is asked before each search.
+  /// found[k] = the answer for examples[k] under `weights`. accuracy() is called before each search
+  /// and says how accurate that one must be.
   template <class AccuracyNow>
   void find_all(std::span<const std::uint32_t> examples, std::span<const float> weights,
                 const SearchAccuracy& state, const AccuracyNow& accuracy, std::span<Result> found) {

@@ -1,6 +1,6 @@
 #pragma once
-// The proof that block-coordinate Frank-Wolfe's weights are near the optimum: one search for every
-// example at the same weights, and more where bounds are in the way.
+// The proof that the weights of block-coordinate Frank-Wolfe are near the optimum: one search per
+// example, all at the same weights, and further ones where upper bounds are too loose.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,17 +19,18 @@
 
 namespace margrove {
 
-/// What searches at the same weights show. Without goals a search that is not exact has no useful
-/// bound: then the primal is what the labellings found show, and is_exact is false.
+/// What searches at the same weights show about the gap. Without goals a search that is not exact
+/// has no useful bound; then the primal is computed from the labellings found, and is_exact is
+/// false.
 struct Certificate {
   double half_squared_norm = 0.0;   // ||w||^2 / 2
-  std::vector<double> loss_bounds;  // C_i max_y psi_iy is at most this, one per example
-  std::vector<double> unproven;     // the bound less what labellings show, one per example
+  std::vector<double> loss_bounds;  // >= C_i max_y psi_iy, one per example
+  std::vector<double> unproven;     // loss bound less C_i psi of the best known labelling
   double dual = 0.0;
   double unproven_gap = 0.0;  // the sum of `unproven`
   bool is_exact = true;
 
-  /// Nothing has been searched: bounds are infinite.
+  /// Before any search: the loss bounds are infinite.
   Certificate(std::size_t num_examples, double squared_norm, double dual_objective)
       : half_squared_norm(0.5 * squared_norm),
         loss_bounds(num_examples, std::numeric_limits<double>::infinity()),
@@ -44,16 +45,16 @@ struct Certificate {
     const double gap = primal() - dual;
     return gap <= 0 ? 0.0 : gap / primal();
   }
-  /// The part of the gap that labellings show; primal: primal().
+  /// The part of the gap that known labellings prove. primal: what primal() returns.
   double proven_gap(double primal) const { return primal - dual - unproven_gap; }
 };
 
-/// The time that a certificate may still take once time is out.
+/// The time that a certificate may still take after the time limit.
 class CertificateDeadline {
  public:
   CertificateDeadline(const AccuracyPolicy& policy, RunControl& control)
       : policy_(policy), control_(control) {}
-  /// Whether it has passed; sets the deadline when time is out for the first time.
+  /// Whether the deadline has passed. The first call after the time limit sets it.
   bool check() {
     if (seconds_ == std::numeric_limits<double>::infinity() && !control_.proceed()) {
       const double now = control_.seconds();
@@ -70,7 +71,7 @@ class CertificateDeadline {
   double seconds_ = std::numeric_limits<double>::infinity();
 };
 
-/// Makes certificates. What searches find joins the active sets.
+/// Makes certificates. The labellings that the searches find join the active sets.
 template <StructuredModel Model, AffineSurrogate Psi, class Search>
 class Certifier {
  public:
@@ -87,9 +88,10 @@ class Certifier {
         control_(control),
         deadline_(accuracy.policy(), control) {}
 
-  /// Of `weights`: the blocks' (is_iterate), or an average of earlier ones. None if the run was
-  /// interrupted, or, without goals, where there was no time for all examples; with goals what is
-  /// left when time is out is searched heuristically.
+  /// The certificate of `weights`, which are those of the blocks (is_iterate) or an average of
+  /// earlier ones. Returns none if the run was interrupted or if, without goals, the time did not
+  /// suffice for all examples. With goals, the examples left at the deadline are searched
+  /// heuristically.
   std::optional<Certificate> certify(std::span<const float> weights, bool is_iterate) {
     weights_ = weights;
     is_iterate_ = is_iterate;
@@ -101,20 +103,20 @@ class Certifier {
   }
 
  private:
-  static constexpr std::size_t kChunk = 64;  // examples searched at once
+  static constexpr std::size_t kChunk = 64;  // examples per call of find_all()
 
-  // One search for each example; false if that was not possible.
+  // One search per example; false if the run was interrupted or the deadline passed.
   bool examine_all(Certificate& certificate) {
     std::vector<std::uint32_t> examples(blocks_.size());
     std::iota(examples.begin(), examples.end(), 0U);
     double budget = blocks_.total_budget();
     for (std::size_t begin = 0; begin < examples.size(); begin += kChunk) {
-      if (control_.stop_reason() == Stop::interrupted) return false;  // nobody waits for the gap
+      if (control_.stop_reason() == Stop::interrupted) return false;
       if (deadline_.check() && !kHaveGoals) return false;
       const std::span chunk =
           std::span(examples).subspan(begin, std::min(kChunk, examples.size() - begin));
       if constexpr (kHaveGoals) {
-        // What one chunk does not need is left to those after it.
+        // What one chunk does not use of the allowed gap is left to the chunks after it.
         accuracy_.allow_unproven(
             accuracy_.gap_asked_for() - gaps_.gap_estimate() - certificate.unproven_gap, budget);
         for (const std::uint32_t i : chunk) budget -= blocks_.budget(i);
@@ -125,8 +127,9 @@ class Certifier {
     return true;
   }
 
-  // Where only the bounds are in the way, examples with loose ones are searched again, with higher
-  // and higher branch limits, until the gap is met: at other weights all would have to be searched.
+  // If the gap is missed only because of loose bounds, the examples with such bounds are searched
+  // again with doubled branch limits until the gap is met. Going on at other weights would mean to
+  // search all examples again.
   void tighten(Certificate& certificate) {
     const AccuracyPolicy& policy = accuracy_.policy();
     const auto may_stay_unproven = [&] {
@@ -167,12 +170,12 @@ class Certifier {
     for (std::size_t k = 0; k < examples.size(); ++k) take(examples[k], found[k], certificate);
   }
 
-  // Takes note of the answer for example i.
+  // Records the answer for example i.
   void take(std::uint32_t i, const typename Searches::Result& found, Certificate& certificate) {
     const double budget = blocks_.budget(i);
     blocks_.admit(i, found.best);
     double best = found.value, bound = found.upper_bound;
-    // Equal but for rounding when the search was exact; if not, known labellings may be better.
+    // An exact search has equal values but for rounding. Otherwise a known labelling may be better.
     const bool is_exact = bound <= best * (1 + 1e-9);
     if (is_iterate_ && (kHaveGoals || !is_exact)) {
       blocks_.load_margins(i);

@@ -1,14 +1,19 @@
 #pragma once
 // Convex hull search (Thesis, Algorithm 4): max psi over the convex hull of the labellings' points
-// in the (m, g) plane, for every bi-criteria surrogate, by lambda-oracle calls: at most one a
-// corner of the hull and one to confirm (Theorem 6). A fractional optimum is made integral by
-// banning the two labellings that it mixes and searching on (Thesis 5.3.3), which ends with the
-// exact maximum. Where labellings may be fractional themselves (ConvexOracle), it is the answer;
-// where the oracle knows the best labelling of every loss (LossFrontOracle), these settle it.
+// in the (m, g) plane, for every bi-criteria surrogate. It needs at most one lambda-oracle call per
+// corner of the hull and one to confirm the optimum (Theorem 6). A fractional optimum is made
+// integral in one of three ways:
+//   - The two labellings that it mixes are banned and the search goes on, which ends with the exact
+//     maximum (Thesis 5.3.3).
+//   - If the oracle knows the best labelling of every loss (LossFrontOracle), the best of these is
+//     the exact maximum.
+//   - If labellings may be fractional themselves (ConvexOracle), the optimum is the answer as it
+//   is.
 //
-// The line asked next separates the found points from everything better: the tangent of psi at the
-// best found point or, where a neighbour lies above that tangent, the edge to this neighbour.
-// S starts with y_i, whose value is 0: without it a start at lambda = infinity can return psi < 0.
+// The line asked next separates the points found so far from everything better: it is the tangent
+// of psi at the best point or, if a neighbour lies above that tangent, the edge to this neighbour.
+// The set S of points found starts with y_i, whose value is 0; without it a start at lambda =
+// infinity could return psi < 0.
 
 #include <algorithm>
 #include <cmath>
@@ -37,11 +42,11 @@ struct ConvexHullSearch {
   int max_calls = 1000;
   int max_bans = 20;  // rounds of banning the ends of a fractional optimum; 0: none
   bool warm_start = true;
-  /// What may be missed, as a share of the coordinates at the maximum: stochastic subgradients need
-  /// no better. Without a certificate then; 0: exact.
+  /// How much the search may miss, relative to the coordinates of the maximum; 0: nothing.
+  /// Stochastic subgradients need no exact maximum. If it is > 0, the upper bound is infinite.
   double tolerance = 0.0;
 
-  /// The fractional optimum; its value bounds psi over all labellings if the oracle was exact.
+  /// The fractional optimum. Its value bounds psi over all labellings if the oracle was exact.
   template <Oracle O, Surrogate S>
   FractionalOptimum<typename O::Labelling> fractional(
       const O& oracle, const S& psi, LabelCache<typename O::Labelling>& cache) const {
@@ -85,8 +90,8 @@ struct ConvexHullSearch {
       }
     }
 
-    // Asks until no labelling that is not banned lies above the line through the optimum of the
-    // found ones, or until the bound does not exceed the best integral value.
+    // Asks the oracle until no labelling that is not banned lies above the line through the optimum
+    // of the points found, or until the bound does not exceed the best integral value.
     void climb() {
       while (true) {
         update_chain();
@@ -122,7 +127,7 @@ struct ConvexHullSearch {
       }
     }
 
-    // One question, as expensive as many: the best labelling of every loss.
+    // One call of the oracle, as expensive as many others, gives the best labelling of every loss.
     void make_integral_by_front() {
       if (!is_fractional()) return;
       ++calls_;
@@ -169,14 +174,14 @@ struct ConvexHullSearch {
               calls_};
     }
 
-    // What the search proves of all labellings, given the value found.
+    // An upper bound on psi over all labellings, given the value found.
     double bound_above(double value) const {
       const double bound = options_.tolerance > 0.0 ? std::numeric_limits<double>::infinity()
                                                     : std::max(value, bound_);
       return certified_bound(oracle_, bound);
     }
 
-    // The best and its neighbours on the chain: the next search starts from them.
+    // Keeps the best point and its neighbours on the chain, from which the next search starts.
     void remember(LabelCache<Y>& cache) const {
       if (!options_.warm_start) return;
       cache.labellings.clear();
@@ -193,10 +198,10 @@ struct ConvexHullSearch {
       return index == 0 ? 0.0 : psi_.value(found_[index].m, found_[index].g);
     }
     double best_value() const { return value_of(best_); }
-    // Nothing up to `bound` is worth a further question.
+    // Whether an upper bound so near to the best value makes further calls pointless.
     bool suffices(double bound) const { return bound <= best_value() * (1.0 + options_.tolerance); }
 
-    // False if it was found before.
+    // Returns false if y was found before.
     bool add(Candidate<Y> y) {
       for (const auto& known : found_) {
         if (known.y == y.y) return false;
@@ -234,8 +239,8 @@ struct ConvexHullSearch {
       return std::nullopt;
     }
 
-    // After a ban: first what is left along the fractional optimum's edge. While nothing left has a
-    // value from which the search could climb, bans that too.
+    // After a ban: first asks along the edge of the fractional optimum. While no labelling left has
+    // a positive value from which climb() could start, the answer is banned, too.
     void resume_below(const ChainOptimum& edge) {
       for (int k = 0; k <= options_.max_bans; ++k) {
         ++calls_;
@@ -249,7 +254,7 @@ struct ConvexHullSearch {
         if (chain_[best_on_chain()].value > 0.0 || banned_indices_.empty()) return climb();
         ban(index_of(y->y));
       }
-      optimum_.a = optimum_.b = 0;  // give up: what is known of the bound stays
+      optimum_.a = optimum_.b = 0;  // gives up; bound_ stays what it is
     }
 
     std::size_t index_of(const Y& y) const {

@@ -15,21 +15,21 @@ namespace margrove {
 /// m = H + margin violation and g = -|y| - |y_i| (Thesis 3.3.3).
 enum class Criteria { hamming, micro_f1 };
 
-/// One part's share.
+/// The contribution of one part to the two criteria.
 struct PartCriteria {
   double constant;  // of m
   double g;
 };
 
-/// value, truth: whether the part is something (not "nothing") in y and y_i; equal: the same in
-/// both.
+/// value, truth: whether the part is other than "nothing" in y and in y_i. equal: whether it is the
+/// same in both.
 inline PartCriteria part_criteria(Criteria criteria, bool value, bool truth, bool equal) {
   if (criteria == Criteria::hamming) return {0.0, equal ? 0.0 : 1.0};
   const double sum = double(value) + double(truth);
   return {sum - (value && equal ? 2.0 : 0.0), -sum};
 }
 
-/// Sorts `vector` by index and adds up what repeats; zeros go. O(n log n).
+/// Sorts `vector` by index, adds up the values of repeated indices and drops zeros. O(n log n).
 inline void merge_repeated(SparseVector& vector) {
   const std::size_t n = vector.indices.size();
   std::vector<std::pair<std::uint64_t, float>> entries(n);

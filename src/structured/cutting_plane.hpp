@@ -1,15 +1,16 @@
 #pragma once
 // Cutting planes for structured SVMs with a surrogate that is convex in the margin violation.
 //
-//   n slacks [Tsochantaridis2005]: min ||w||^2 / 2 + C sum_i c_i xi_i,  xi_i >= <w, a_c> + b_c for
-//   the
-//     cuts c of example i;   dual  max sum_c alpha_c b_c - ||sum_c alpha_c a_c||^2 / 2,
-//     alpha >= 0, sum over the cuts of i <= C c_i;   w = -sum_c alpha_c a_c.
-//   1 slack [Joachims2009]: one xi for the sum of the examples; a cut is the sum of one cut each.
+//   n slacks [Tsochantaridis2005]
+//     primal  min ||w||^2 / 2 + C sum_i c_i xi_i,  xi_i >= <w, a_c> + b_c for the cuts c of i,
+//     dual    max sum_c alpha_c b_c - ||sum_c alpha_c a_c||^2 / 2,
+//             alpha >= 0, sum of alpha_c over the cuts c of i <= C c_i;  w = -sum_c alpha_c a_c.
+//   1 slack [Joachims2009]
+//     one xi for the sum of all examples; a cut is the sum of one cut per example.
 //
-// The cut at the most violating labelling y under w is psi's tangent in m:
-// a = psi_m d_iy, b = psi - psi_m <w, d_iy>; exact for affine surrogates. The quadratic programmes
-// are solved over simplex blocks (structured/simplex_block.hpp).
+// The cut at the most violating labelling y under w is the tangent of psi in m: a = psi_m d_iy and
+// b = psi - psi_m <w, d_iy>. It equals psi for affine surrogates. The quadratic programmes are
+// solved over simplex blocks (structured/simplex_block.hpp).
 
 #include <algorithm>
 #include <cmath>
@@ -51,14 +52,14 @@ struct CuttingPlaneOptions {
   }
 };
 
-/// One solver run. Model, executor and control must outlive it. A search with a member `slack`
-/// (Sarawagi-Gupta) is told the example's present slack before each call.
+/// One solver run. Model, executor and control must outlive it. If a search has a member `slack`
+/// (Sarawagi-Gupta), the solver sets it to the example's present slack before each call.
 template <StructuredModel Model, Surrogate Psi, class Search>
 class CuttingPlane {
  public:
   using Labelling = typename Model::Labelling;
 
-  /// example_weights: factors >= 0 of the examples' losses; empty for all 1.
+  /// example_weights: factors c_i >= 0 of the examples' losses; empty for all 1.
   CuttingPlane(const Model& model, Psi psi, Search search, const CuttingPlaneOptions& options,
                Executor& executor, RunControl& control,
                std::span<const double> example_weights = {})
@@ -116,9 +117,10 @@ class CuttingPlane {
         fit.stop = control_.stop_reason();
         break;
       }
-      // Nothing new at weights that solve the programme only roughly: solve it well, once.
+      // If there are no new cuts, the weights may solve the programme too roughly: it is solved
+      // well, once. If there are none even then, the searches miss what would close the gap.
       const bool is_new = add_cuts();
-      if (!is_new && was_solved_well) break;  // the searches miss what the gap stands for
+      if (!is_new && was_solved_well) break;
       solve(is_new ? 0.1 * (fit.primal - fit.dual) : 1e-2 * options_.tolerance * fit.primal);
       was_solved_well = !is_new;
       fit.dual = dual();
@@ -128,7 +130,7 @@ class CuttingPlane {
     return fit;
   }
 
-  /// The best weights met.
+  /// The weights with the smallest primal so far.
   const std::vector<float>& weights() const { return best_; }
   std::int64_t num_cuts() const {
     std::int64_t cuts = static_cast<std::int64_t>(shared_.size());
@@ -170,7 +172,7 @@ class CuttingPlane {
     return slack;
   }
 
-  // The tangent at what was found for example i.
+  // The cut of example i at the labelling found.
   Cut tangent(std::size_t i) const {
     const auto& best = found_[i].best;
     const double slope = psi_.derivative_m(best.m, best.g);
@@ -202,7 +204,7 @@ class CuttingPlane {
     return any;
   }
 
-  // Q grows by the row and column of the last cut.
+  // Adds the row and the column of the last cut to Q.
   static void add_products(Block& block) {
     const std::size_t size = block.cuts.size(), before = size - 1;
     std::vector<double> Q(size * size);
@@ -215,7 +217,7 @@ class CuttingPlane {
     block.qp.Q = std::move(Q);
   }
 
-  // Cuts without weight go once an example has many.
+  // Drops the cuts without weight once an example has many.
   void drop_unused(Block& block) {
     constexpr std::size_t kMany = 20;
     const std::size_t size = block.cuts.size();
@@ -276,7 +278,7 @@ class CuttingPlane {
     return sum;
   }
 
-  // Raises the dual over the cuts until it can gain at most `gap`.
+  // Raises the dual over the cuts until it can rise by at most `gap`.
   void solve(double gap) { options_.one_slack ? solve_shared(gap) : solve_blocks(gap); }
 
   void solve_blocks(double gap) {
@@ -289,7 +291,7 @@ class CuttingPlane {
     }
   }
 
-  // Returns the block's gap before.
+  // Returns the gap that the block had before.
   double solve_block(Block& block) {
     SimplexBlock& qp = block.qp;
     const std::size_t size = block.cuts.size();
@@ -349,9 +351,9 @@ class CuttingPlane {
 
   std::vector<double> example_weights_;
   std::vector<float> w_, best_;
-  std::vector<Block> blocks_;  // n slacks: one per example
+  std::vector<Block> blocks_;  // one per example with n slacks; empty with 1 slack
   std::vector<double> slacks_;
-  SimplexBlock shared_;  // 1 slack
+  SimplexBlock shared_;  // of all examples, with 1 slack
   std::vector<std::vector<float>> shared_cuts_;
   std::vector<double> shared_offsets_;
   std::int64_t oracle_calls_ = 0;

@@ -18,8 +18,8 @@
 
 namespace margrove {
 
-/// Blocks that are solved one at a time over their active sets, with the weights and the dual
-/// objective kept up to date. The model must outlive them.
+/// The blocks are solved one at a time over their active sets; the weights and the dual objective
+/// are kept up to date. The model must outlive them.
 template <StructuredModel Model, AffineSurrogate Psi>
 class DualBlocks {
  public:
@@ -28,8 +28,8 @@ class DualBlocks {
   static constexpr bool kImplicit = ImplicitDifferences<Model>;
   static constexpr bool kBounded = BoundedModel<Model>;
 
-  /// example_weights: C_i = C * weight, >= 0; empty for all 1. has_average: average() is needed.
-  /// All dual variables are 0.
+  /// Starts with all dual variables 0. example_weights: C_i = C * weight, >= 0; empty for all 1.
+  /// has_average: whether average() will be called. Throws InvalidInput on a wrong weight.
   DualBlocks(const Model& model, Psi psi, double C, std::span<const double> example_weights,
              bool has_average, std::size_t num_workers)
       : model_(model),
@@ -57,7 +57,7 @@ class DualBlocks {
   std::size_t size() const { return sets_.size(); }
   double budget(std::size_t i) const { return budgets_[i]; }  // C_i
   double total_budget() const { return total_budget_; }
-  /// The dual objective, as tracked step by step.
+  /// The dual objective, tracked step by step.
   double dual() const { return dual_; }
   /// w(a)
   const std::vector<float>& weights() const { return w_; }
@@ -77,7 +77,7 @@ class DualBlocks {
     }
   }
 
-  /// Makes sure that the labelling is in the active set, with weight 0 if it is new.
+  /// Puts the labelling into the active set with weight 0, unless it is there or is the true one.
   void admit(std::size_t i, const Candidate<Labelling>& candidate) {
     Set& set = sets_[i];
     if (candidate.y == model_.truth(i) || set.contains(candidate.y)) return;
@@ -97,8 +97,8 @@ class DualBlocks {
     }
   }
 
-  /// <w, d_iy> of the active set's labellings, for the three functions that follow; the second
-  /// form reads them off an oracle of the present weights.
+  /// Computes <w, d_iy> of the labellings in the active set, which mixture_value(), best_value()
+  /// and solve() use. The second form evaluates them by an oracle of the present weights.
   void load_margins(std::size_t i) {
     const Set& set = sets_[i];
     margins_.resize(set.size());
@@ -120,8 +120,8 @@ class DualBlocks {
   }
   double mixture_value(std::size_t i) const { return sets_[i].mixture_value(margins_); }
   double best_value(std::size_t i) const { return sets_[i].best_value(margins_); }
-  /// Solves block i over its active set and moves the weights along: by steps between two
-  /// labellings until it is solved, or by one Frank-Wolfe step. Returns the block's gap before.
+  /// Solves block i over its active set by pairwise steps, or takes one Frank-Wolfe step, and
+  /// updates the weights. Returns the gap that the block had before.
   double solve(std::size_t i, bool pairwise) {
     Set& set = sets_[i];
     if (set.size() == 0) return 0.0;
@@ -141,7 +141,7 @@ class DualBlocks {
     return gap;
   }
 
-  /// sum_y a_iy psi_iy / C_i where the oracle looks.
+  /// sum_y a_iy psi_iy / C_i at the weights of the oracle. The budget must be > 0.
   template <EvaluatingOracle O>
   double value_at_hand(std::size_t i, const O& oracle) const {
     const Set& set = sets_[i];
@@ -154,7 +154,8 @@ class DualBlocks {
     return sum / budgets_[i];
   }
 
-  /// w = w(a), free of the rounding that many small steps leave, and the dual objective there.
+  /// Recomputes w = w(a) and the dual objective there, without the rounding errors that many small
+  /// steps leave.
   void rebuild_weights() {
     std::fill(w_.begin(), w_.end(), 0.0F);
     dual_ = 0.0;
@@ -184,7 +185,7 @@ class DualBlocks {
   }
 
  private:
-  // A block counts as solved when its largest violation is at most this share of the first one.
+  // A block counts as solved when its largest violation is at most this share of what it was first.
   static constexpr double kBlockTolerance = 0.05;
 
   void load_block(std::size_t i) {
@@ -226,7 +227,7 @@ class DualBlocks {
     }
   }
 
-  // w += sum_k coefficients[k] d_ik, which overwrites the coefficients where there is an average.
+  // w += sum_k coefficients[k] d_ik. Overwrites the coefficients if there is an average.
   void move_weights(std::size_t i, std::span<double> coefficients) {
     if constexpr (kBounded) {
       model_.add_differences(i, sets_[i].labellings, coefficients, workspaces_[0], w_, bounds_);
@@ -257,8 +258,8 @@ class DualBlocks {
   std::vector<double> budgets_;
   double total_budget_ = 0.0;
   std::vector<Set> sets_;
-  std::vector<float> w_, late_;  // late_: u of average()
-  std::vector<float> bounds_;    // those of w_, if the model has some
+  std::vector<float> w_, late_;  // late_ is u in average()
+  std::vector<float> bounds_;    // of a BoundedModel, for w_
   double steps_ = 0.0;
   double dual_ = 0.0;
   std::vector<typename Model::Workspace> workspaces_;  // one per worker

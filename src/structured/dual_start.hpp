@@ -1,5 +1,5 @@
 #pragma once
-// Dual variables to start from.
+// Starting points for the dual variables.
 
 #include <algorithm>
 #include <limits>
@@ -13,7 +13,8 @@
 namespace margrove {
 
 /// Starts from the dual variables of another run on the same examples with the same task losses,
-/// times `scale`; what exceeds a budget is cut. The features may differ.
+/// times `scale`. The features may differ. Blocks above their budget are scaled down to it. Throws
+/// InvalidInput if the number of examples differs.
 template <class Model, class Psi>
 void start_from_sets(DualBlocks<Model, Psi>& blocks,
                      std::vector<ActiveSet<typename Model::Labelling>> sets, double scale) {
@@ -32,8 +33,9 @@ void start_from_sets(DualBlocks<Model, Psi>& blocks,
 }
 
 /// Starts from dual variables of margin rescaling with the same task losses, one mixture per
-/// example. Divided by the surrogate's slopes they are feasible at the same weights (where slopes
-/// are >= 1; cut otherwise), and the common factor that suits the surrogate best is found exactly.
+/// example. Divided by the slopes of the surrogate they stand for the same weights. They are then
+/// feasible where slopes are >= 1; other blocks are scaled down to their budgets. The common factor
+/// that maximises the dual is found exactly. Throws InvalidInput if the number of examples differs.
 template <class Model, class Psi>
 void start_from_margin_rescaling(DualBlocks<Model, Psi>& blocks,
                                  std::span<const Mixture<typename Model::Labelling>> start) {

@@ -1,6 +1,6 @@
 #pragma once
-// The oracle that lists every labelling: the specification of all others, and the fastest exact one
-// for small label sets. Offers every optional capability.
+// The oracle that lists every labelling. It is the specification of all others, and the fastest
+// exact one where labellings are few.
 
 #include <algorithm>
 #include <optional>
@@ -12,8 +12,8 @@
 
 namespace margrove {
 
-/// The order of the oracle's contract: value, then the ties at a zero weight; < 0 if a comes first.
-/// What is still equal keeps the order of the list.
+/// Compares two labellings as the contract of Oracle orders them: by value, then by its rules for
+/// ties at a zero weight. Returns < 0 if a comes first, and 0 if the order of the list decides.
 inline int compare_for_argmax(double w_m, double w_g, double a_m, double a_g, double b_m,
                               double b_g) {
   const double a = w_m * a_m + w_g * a_g, b = w_m * b_m + w_g * b_g;
@@ -24,7 +24,7 @@ inline int compare_for_argmax(double w_m, double w_g, double a_m, double a_g, do
   return tie > 0 ? -1 : tie < 0 ? 1 : 0;
 }
 
-/// All calls O(labellings), k_best with another logarithm.
+/// Calls cost O(labellings); k_best sorts, argmax_without also multiplies by the number of bans.
 template <class Y>
 class EnumerationOracle {
  public:

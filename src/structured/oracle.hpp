@@ -1,6 +1,6 @@
 #pragma once
-// What the oracles and models of the library offer beside the concepts of margrove/oracle.hpp, so
-// that searches and solvers take less time.
+// What the oracles of the library may offer beside the concepts of margrove/oracle.hpp, so that
+// searches and solvers take less time.
 
 #include <concepts>
 #include <cstdint>
@@ -16,16 +16,16 @@
 
 namespace margrove {
 
-/// A labelling, and what no labelling exceeds in w_m m + w_g g.
+/// A labelling, and an upper bound on w_m m + w_g g over all labellings.
 template <class Labelling>
 struct BoundedCandidate {
   Candidate<Labelling> candidate;
   double bound;
 };
 
-/// Optional: for less work than argmax, a labelling that is near enough to the best one, as the
-/// goal has it in w_m m + w_g g, and a bound that proves it. For a heuristic goal the bound is
-/// valid but may be far away.
+/// Optional: a labelling whose w_m m + w_g g is as near to the best one as the goal asks, and a
+/// bound that proves it, for less work than argmax. For a heuristic goal the bound is valid but may
+/// be loose.
 template <class O>
 concept BoundingOracle =
     Oracle<O> && requires(const O& oracle, double w_m, double w_g, const SearchGoal& goal) {
@@ -34,8 +34,8 @@ concept BoundingOracle =
       } -> std::same_as<BoundedCandidate<typename O::Labelling>>;
     };
 
-/// Optional: where a labelling known from earlier lies under the present weights. Far cheaper than
-/// argmax; what warm starts and label caches need.
+/// Optional: m and g of a known labelling under the present weights. Far cheaper than argmax. Warm
+/// starts and label caches need it.
 template <class O>
 concept EvaluatingOracle = Oracle<O> && requires(const O& oracle, const O::Labelling& y) {
   { oracle.evaluate(y) } -> std::same_as<Candidate<typename O::Labelling>>;
@@ -46,8 +46,8 @@ struct CandidateCriteria {
   double m, g, constant;
 };
 
-/// Optional: the labellings that differ from a known one in a single part. Far cheaper than argmax;
-/// what block solvers refine their mixtures by.
+/// Optional: the labellings that differ from a known one in a single part. Far cheaper than argmax.
+/// Block solvers refine their mixtures by them.
 template <class O>
 concept NeighbourOracle =
     EvaluatingOracle<O> && requires(const O& oracle, const O::Labelling& y, std::size_t part,
@@ -56,11 +56,11 @@ concept NeighbourOracle =
       { oracle.neighbour(y, part) } -> std::same_as<typename O::Labelling>;
     };
 
-/// Optional: labellings that lie on the way from a known one with weight in the dual to where each
-/// of its parts would go alone: those that differ in the parts which ask for most of the weight
-/// come first, the others join them. A mixture of these moves every part by an amount of its own,
-/// for which oracles, whose answers change many parts at once, take many calls. The model says by a
-/// member takes_steps() whether they pay for it.
+/// Optional: a sequence of labellings that change more and more parts of a known labelling y. Each
+/// part changes to what would suit it best alone; the parts that would take most of y's dual weight
+/// change first. A mixture of these labellings moves every part by an amount of its own. To compose
+/// such a mixture of argmax answers, which change many parts at once, would take many calls. The
+/// model's member takes_steps() says whether steps are worth their time.
 template <class O>
 concept SteppingOracle =
     EvaluatingOracle<O> && requires(const O& oracle, double w_m, double w_g, const O::Labelling& y,
@@ -68,9 +68,9 @@ concept SteppingOracle =
       { oracle.steps(w_m, w_g, y, weight, steps) } -> std::same_as<void>;  // appended
     };
 
-/// Optional: an oracle that has looked at every labelling can maximise any surrogate: the labelling
-/// with the largest psi(m, g) and this value, y_i and 0 where no other has more; ties to the
-/// lowest.
+/// Optional: an oracle that looks at every labelling can maximise any surrogate. It returns the
+/// labelling with the largest psi(m, g) and this value, or y_i and 0 if no value is positive. Ties
+/// go to the lowest labelling.
 template <class O>
 concept EnumeratingOracle = Oracle<O> && requires(const O& oracle) {
   {
@@ -78,14 +78,14 @@ concept EnumeratingOracle = Oracle<O> && requires(const O& oracle) {
   } -> std::same_as<std::pair<Candidate<typename O::Labelling>, double>>;
 };
 
-/// Optional: the k best distinct labellings, best first (fewer if there are fewer).
+/// Optional: the k best distinct labellings, best first, or all if there are fewer.
 template <class O>
 concept KBestOracle = Oracle<O> && requires(const O& oracle, double w_m, double w_g, int k) {
   { oracle.k_best(w_m, w_g, k) } -> std::same_as<std::vector<Candidate<typename O::Labelling>>>;
 };
 
-/// Whether the oracle is a KBestOracle or a BanListOracle for the example at hand: with some models
-/// this depends on the shape of the data, and they say so by a member has_k_best().
+/// Whether the oracle can serve as a KBestOracle or BanListOracle for this example. With some
+/// models this depends on the data; their oracles have a member has_k_best().
 template <Oracle O>
 bool has_k_best(const O& oracle) {
   if constexpr (requires { oracle.has_k_best(); }) {
@@ -95,10 +95,10 @@ bool has_k_best(const O& oracle) {
   }
 }
 
-/// Optional: the largest m of every task loss g = 0, 1, 2, ..., -infinity where no labelling has
-/// this loss, and a labelling there. Among them is the maximiser of every surrogate that increases
-/// with m. has_loss_front(): whether it is affordable for the example at hand. The front holds
-/// until the next call of the oracle.
+/// Optional: loss_front() has the largest m for each task loss g = 0, 1, 2, ... (-infinity if no
+/// labelling has this loss), and at_loss(g) is a labelling with this m. Among them is the maximiser
+/// of every surrogate that increases with m. has_loss_front() says whether the front is affordable
+/// for this example. It is valid until the next call of the oracle.
 template <class O>
 concept LossFrontOracle = Oracle<O> && requires(const O& oracle, std::uint32_t g) {
   { oracle.has_loss_front() } -> std::same_as<bool>;
@@ -114,8 +114,8 @@ concept RelaxedOracle = Oracle<O> && requires(const O& oracle, double w_m, doubl
   { oracle.relaxed_argmax(w_m, w_g) } -> std::same_as<Candidate<typename O::RelaxedLabelling>>;
 };
 
-/// Optional: labellings are the points of a convex set on which m and g are linear, as those of a
-/// relaxation are; (1 - t) a + t b is one of them.
+/// Optional: the labellings are the points of a convex set on which m and g are linear, as those of
+/// a relaxation are. mix(a, b, t) is (1 - t) a + t b.
 template <class O>
 concept ConvexOracle =
     Oracle<O> && requires(const O& oracle, const O::Labelling& a, const O::Labelling& b, double t) {

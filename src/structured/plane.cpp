@@ -8,7 +8,7 @@ double product_bound(const std::vector<PlaneCut>& cuts) {
   bool bounded = false;
   for (const PlaneCut& cut : cuts) {
     bounded = bounded || cut.lambda > 0.0;
-    // The stretch of g on which this cut is the lowest one.
+    // [low, high] is the interval of g on which this cut is the lowest one.
     double low = 0.0, high = cut.lambda > 0.0 ? cut.value / cut.lambda : kInfinity;
     for (const PlaneCut& other : cuts) {
       const double slope = other.lambda - cut.lambda, gap = other.value - cut.value;

@@ -19,14 +19,14 @@ struct PlaneCut {
   double value;
 };
 
-/// The largest h g over {h, g >= 0} below all cuts: a bound on slack rescaling's loss, at most
-/// min_t K(lambda_t)^2 / (4 lambda_t) (Thesis, Lemma 5). Infinite without a cut of lambda > 0.
-/// O(cuts^2).
+/// The largest h g over {h, g >= 0} below all cuts, which bounds the loss of slack rescaling. It is
+/// at most min_t K(lambda_t)^2 / (4 lambda_t) (Thesis, Lemma 5), and infinite without a cut of
+/// lambda > 0. O(cuts^2).
 double product_bound(const std::vector<PlaneCut>& cuts);
 
 struct PlanePoint {
   double m, g;
-  double value;       // psi there; 0 at y_i
+  double value;       // psi(m, g), or 0 at y_i
   std::size_t index;  // the caller's
 };
 
@@ -34,8 +34,8 @@ struct PlanePoint {
 /// w_m, w_g >= 0, by ascending g (and so descending m). O(n log n).
 void keep_upper_right_chain(std::vector<PlanePoint>& points);
 
-/// Where psi is largest on the chain, edges included, and the weights of the line that separates
-/// the chain from everything better: what Theorem 7 of the thesis asks next.
+/// The point of the chain, edges included, where psi is largest, and the weights of the line
+/// through it that separates the chain from everything better: the next query (Thesis, Theorem 7).
 struct ChainOptimum {
   std::size_t a, b;  // positions on the chain; equal at a corner
   double t;          // the optimum is (1 - t) a + t b
@@ -47,9 +47,9 @@ namespace detail {
 
 inline constexpr int kExactSteps = 50;  // of a bisection down to rounding
 
-/// argmax over t in [0, 1] of psi on the segment p + t (dm, dg), where psi(p) >= 0 and psi rises at
-/// t = 0: bisection on the sign of the slope, which is sound because psi is quasi-concave where it
-/// is >= psi(p).
+/// argmax over t in [0, 1] of psi on the segment p + t (dm, dg), where psi(p) = value >= 0 and psi
+/// rises at t = 0. Bisects on the sign of the slope, which is sound because psi is quasi-concave
+/// where it is >= psi(p).
 template <Surrogate S>
 double segment_argmax(const S& psi, double m, double g, double dm, double dg, double value,
                       int steps = kExactSteps) {
@@ -67,8 +67,8 @@ double segment_argmax(const S& psi, double m, double g, double dm, double dg, do
 
 }  // namespace detail
 
-/// `chain` as keep_upper_right_chain() leaves it, not empty, some value >= 0. On an edge t is found
-/// to 2^-steps.
+/// `chain` is as keep_upper_right_chain() leaves it, not empty, with some value >= 0. On an edge
+/// the error of t is at most 2^-steps.
 template <Surrogate S>
 ChainOptimum chain_optimum(const std::vector<PlanePoint>& chain, const S& psi,
                            int steps = detail::kExactSteps) {
@@ -98,9 +98,9 @@ ChainOptimum chain_optimum(const std::vector<PlanePoint>& chain, const S& psi,
   return best;
 }
 
-/// max of psi over the line w_m m + w_g g = K and 0: with psi increasing, a bound for every
-/// labelling below the line. (m, g) is a point near the line with psi > 0. Infinite if it cannot be
-/// told from there.
+/// The maximum of 0 and of psi on the line w_m m + w_g g = K. As psi is increasing, it bounds psi
+/// of every labelling below the line. (m, g) is a point near the line with psi > 0, from which the
+/// maximum is searched; infinite if that fails.
 template <Surrogate S>
 double line_bound(const S& psi, double w_m, double w_g, double K, double m, double g) {
   constexpr double kUnknown = std::numeric_limits<double>::infinity();
@@ -111,7 +111,7 @@ double line_bound(const S& psi, double w_m, double w_g, double K, double m, doub
   g += shift * w_g;
   double value = psi.value(m, g);
   if (g == 0.0 || value < 0.0 || !std::isfinite(value)) return kUnknown;
-  // Walk uphill, doubling, until psi falls or g reaches 0; then bisect between.
+  // Takes steps of doubling length uphill until psi falls or g reaches 0, then bisects.
   const double slope = psi.derivative_g(m, g) * w_m - psi.derivative_m(m, g) * w_g;
   if (slope == 0.0) return value;
   const double sign = slope > 0.0 ? 1.0 : -1.0;

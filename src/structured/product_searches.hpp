@@ -1,7 +1,7 @@
 #pragma once
 // Searches for slack rescaling, max_y h(y) g(y) with h = 1 + m, that ask only for
 // y(lambda) = argmax_y h(y) + lambda g(y). They may miss the maximum however often they ask
-// (Thesis, Theorem 1); their upper bound is the best h g below all lines asked for.
+// (Thesis, Theorem 1). Their upper bound is the largest h g below the lines of all answers.
 
 #include <algorithm>
 #include <cmath>
@@ -18,14 +18,14 @@
 namespace margrove {
 namespace detail {
 
-/// Asks, counts, keeps the best labelling and all cuts.
+/// Asks the oracle, counts the calls, and keeps the best labelling and all cuts.
 template <Oracle O>
 class ProductQueries {
  public:
   using Y = typename O::Labelling;
   explicit ProductQueries(const O& oracle) : oracle_(oracle), best_(oracle.truth()) {}
 
-  /// y(lambda); infinity asks for the largest g.
+  /// y(lambda). An infinite lambda asks for the largest g.
   Candidate<Y> ask(double lambda) {
     const bool only_g = std::isinf(lambda);
     Candidate<Y> y = oracle_.argmax(only_g ? 0.0 : 1.0, only_g ? 1.0 : lambda);
@@ -58,8 +58,9 @@ class ProductQueries {
 
 }  // namespace detail
 
-/// Golden-section search for min over lambda of max_y h + lambda g - 2 sqrt(xi lambda), a convex
-/// function, where xi is the example's present slack: only cutting planes know it (Thesis 4.2.1).
+/// Golden-section search for the minimum over lambda of max_y h + lambda g - 2 sqrt(xi lambda), a
+/// convex function. xi is the present slack of the example, which only cutting planes know (Thesis
+/// 4.2.1).
 struct SarawagiGuptaSearch {
   double slack = 0.0;      // xi; the solver sets it before each call
   double min_loss = 1.0;   // the smallest positive g
@@ -101,11 +102,12 @@ struct SarawagiGuptaSearch {
   }
 };
 
-/// Binary search for the minimum of the convex bound F(lambda) = max_{h > 0} (h/lambda + lambda
-/// g)^2 / 4 on max_y h g (Thesis, Lemma 1); the oracle is asked at lambda^2.
+/// Binary search for the minimum of F(lambda) = max_{h > 0} (h/lambda + lambda g)^2 / 4, a convex
+/// upper bound on max_y h g (Thesis, Lemma 1). The oracle is asked at lambda^2, and so `lambda` in
+/// the code is the square of the thesis's.
 struct BinarySearch {
-  double min_lambda = 1e-4, max_lambda = 1e4;  // of lambda^2
-  double tolerance = 1e-2;                     // on its logarithm
+  double min_lambda = 1e-4, max_lambda = 1e4;
+  double tolerance = 1e-2;  // on the logarithm of lambda
   int max_calls = 50;
 
   template <Oracle O>
@@ -118,7 +120,8 @@ struct BinarySearch {
     while (high - low > tolerance && queries.calls() < max_calls && !(y_low.y == y_high.y)) {
       const double middle = 0.5 * (low + high), lambda = std::exp(middle);
       auto y = queries.ask(lambda);
-      const bool falls = lambda * y.g < 1.0 + y.m;  // the subgradient g - h/lambda^2 at y
+      const bool falls =
+          lambda * y.g < 1.0 + y.m;  // the sign of F's subgradient, lambda g - h at y
       (falls ? low : high) = middle;
       (falls ? y_low : y_high) = std::move(y);
     }
@@ -126,9 +129,10 @@ struct BinarySearch {
   }
 };
 
-/// Algorithm 1 of the thesis: halves the intervals of lambda, h and g in which the optimum can lie.
-/// While lambda has no upper end it doubles, and between two positive ends the geometric mean takes
-/// the place of the paper's arithmetic one, because lambda is a ratio.
+/// Algorithm 1 of the thesis: narrows the intervals of lambda, h and g in which the optimum can
+/// lie. While the interval of lambda has no upper end, lambda doubles. Between two positive ends
+/// the next lambda is their geometric mean, where the thesis has the arithmetic one, because lambda
+/// is a ratio.
 struct BisectingSearch {
   double initial_lambda = 1.0;
   double tolerance = 1e-2;  // on the logarithm of lambda
@@ -154,13 +158,13 @@ struct BisectingSearch {
     while (h_low <= h_high && g_low <= g_high && queries.calls() < max_calls) {
       const auto y = queries.ask(lambda);
       const double h = 1.0 + y.m, K = h + lambda * y.g;
-      // Lemma 3; without a positive product the line alone bounds h and g.
+      // Lemma 3. If y has no positive product, only the line bounds h and g.
       const bool has_product = h > 0 && y.g > 0;
       h_low = std::max(h_low, has_product ? std::min(h, lambda * y.g) : 0.0);
       h_high = std::min(h_high, has_product ? std::max(h, lambda * y.g) : K);
       g_low = std::max(g_low, has_product ? std::min(y.g, h / lambda) : 0.0);
       g_high = std::min(g_high, has_product ? std::max(y.g, h / lambda) : K / lambda);
-      if (y.g <= h / lambda) {  // Lemma 4: larger lambda, larger g
+      if (y.g <= h / lambda) {  // Lemma 4: g grows with lambda
         lambda_low = lambda;
         y_low = y.y;
       } else {

@@ -14,12 +14,12 @@ template <class Labelling>
 struct SearchResult {
   Candidate<Labelling> best;  // y_i with value 0 if nothing better was found
   double value;               // psi at best
-  double upper_bound;         // max_y psi <= upper_bound; equals value when the search was exact
+  double upper_bound;         // >= max_y psi; equals `value` if the search was exact
   int oracle_calls;
 };
 
-/// `bound` on psi, which a search has concluded from the oracle's answers; none if the oracle had
-/// to give up on one of them (oracles that may do so have a member is_exact()).
+/// The bound on psi that a search concluded from the oracle's answers: infinite if one of these was
+/// not exact. Oracles that may give up early have a member is_exact().
 template <Oracle O>
 double certified_bound(const O& oracle, double bound) {
   if constexpr (requires { oracle.is_exact(); }) {
@@ -28,15 +28,15 @@ double certified_bound(const O& oracle, double bound) {
   return bound;
 }
 
-/// Labellings that earlier searches on one example found worth keeping. The solver holds one an
-/// example, the search reads and rewrites it; searches without a use for it leave it empty.
+/// Labellings that earlier searches on one example found worth keeping. The solver holds one cache
+/// per example; a search reads and rewrites it, or leaves it empty.
 template <class Labelling>
 struct LabelCache {
   std::vector<Labelling> labellings;
 };
 
-/// A search is called with the oracle of one example, the surrogate and the example's cache.
-/// Copies of a search are independent: one per thread.
+/// A search is called with the oracle of one example, the surrogate and the example's cache. Copies
+/// of a search are independent, so that each thread may have one.
 template <class F, class O, class S>
 concept SearchFor =
     Oracle<O> && Surrogate<S> &&
@@ -44,8 +44,8 @@ concept SearchFor =
       { search(oracle, psi, cache) } -> std::same_as<SearchResult<typename O::Labelling>>;
     };
 
-/// Optional: a search that ends at an answer which is near enough to the best one, as the goal has
-/// it in psi.
+/// Optional: a search that may end once the psi of its answer is as near to the maximum as the goal
+/// asks.
 template <class F, class O, class S>
 concept GoalSearchFor = SearchFor<F, O, S> &&
                         requires(F& search, const O& oracle, const S& psi,
@@ -55,7 +55,7 @@ concept GoalSearchFor = SearchFor<F, O, S> &&
                           } -> std::same_as<SearchResult<typename O::Labelling>>;
                         };
 
-/// argmax of any surrogate by an oracle that has looked at every labelling anyway.
+/// argmax of any surrogate by an oracle that looks at every labelling anyway.
 struct EnumerationSearch {
   template <EnumeratingOracle O, Surrogate S>
   SearchResult<typename O::Labelling> operator()(const O& oracle, const S& psi,
@@ -65,7 +65,7 @@ struct EnumerationSearch {
   }
 };
 
-/// Margin rescaling needs one call: max_y m + g.
+/// Margin rescaling needs one call, max_y m + g.
 struct MarginSearch {
   template <Oracle O>
   SearchResult<typename O::Labelling> operator()(const O& oracle, const MarginRescaling& psi,
@@ -86,7 +86,7 @@ struct MarginSearch {
   }
 
  private:
-  // The true labelling, worth 0, where the one found is worth no more.
+  // The labelling found, or the true one, worth 0, if that is worth no less.
   template <Oracle O>
   static SearchResult<typename O::Labelling> or_truth(const O& oracle, const MarginRescaling& psi,
                                                       Candidate<typename O::Labelling> found) {

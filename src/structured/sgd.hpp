@@ -6,9 +6,9 @@
 // Pegasos [ShalevShwartz2011] on the objective divided by C N, lambda = 1 / (C N): at step t, for
 // an example i with most violating labelling y,
 //   w <- (1 - 1/(t + t0)) w - d psi/d m * (phi(x_i, y) - phi(x_i, y_i)) / (lambda (t + t0)),
-// so that w_t = -S_t / (lambda (t + t0)), S the sum of the subgradients: shrinking costs nothing.
-// t0 = warm_up passes' worth of steps keeps the first ones at size C instead of C N. The average
-// weighs w_t by t + t0 [LacosteJulien2012].
+// so that w_t = -S_t / (lambda (t + t0)) with S_t the sum of the subgradients: the factor in front
+// of w costs nothing. t0 is the number of steps in `warm_up` passes; it makes the first steps of
+// size C, not C N. The average weights w_t by t + t0 [LacosteJulien2012].
 
 #include <algorithm>
 #include <cstdint>
@@ -52,7 +52,7 @@ struct SgdOptions {
   }
 };
 
-/// Where a run has come to: enough to go on from there.
+/// What a later run needs to go on from where this one ended.
 struct SgdState {
   std::vector<float> sum, weighted_sum;  // of the subgradients g_s, of s g_s
   double steps = 0.0;
@@ -61,8 +61,8 @@ struct SgdState {
   double C = 0.0;
 };
 
-/// One solver run. Model, executor and control must outlive it. Oracles of a minibatch run in
-/// parallel, steps are taken in order: threads change no bit.
+/// One solver run. Model, executor and control must outlive it. The oracles of a minibatch run in
+/// parallel and the steps are taken in order, so that the number of threads changes no bit.
 template <StructuredModel Model, Surrogate Psi, class Search>
 class Sgd {
  public:
@@ -91,9 +91,9 @@ class Sgd {
     if (options.averaging) weighted_sum_.resize(sum_.size(), 0.0F);
   }
 
-  /// All passes. `primal` is left to objective().
+  /// All passes. Leaves `primal` unknown; structured_objective() computes it.
   StructuredFit run() { return run(options_.max_passes); }
-  /// That many passes more, of the options' max_passes as far as progress is concerned.
+  /// So many further passes. Progress is reported as a share of options.max_passes.
   StructuredFit run(int passes) {
     StructuredFit fit;
     while (fit.passes < passes) {
@@ -111,7 +111,7 @@ class Sgd {
     return fit;
   }
 
-  /// One pass over the examples. Returns the sum of the losses met on the way.
+  /// One pass over the examples. Returns the sum of their losses, each at the weights of its step.
   double one_pass() {
     std::vector<std::uint32_t> order(model_.num_examples());
     std::iota(order.begin(), order.end(), 0U);
@@ -131,7 +131,7 @@ class Sgd {
     return loss;
   }
 
-  /// The weights a run returns: averaged if asked for.
+  /// The present weights, or the average of the iterates if options.averaging.
   std::vector<float> weights() const {
     std::vector<float> w(sum_.size());
     if (steps_ == 0.0) return w;
@@ -157,10 +157,11 @@ class Sgd {
   SgdState state() const {
     return {sum_, weighted_sum_, steps_, passes_, lambda_, offset_, options_.C};
   }
-  /// For the passes to come.
+  /// Changes the surrogate of the passes that follow.
   void set_surrogate(Psi psi) { psi_ = std::move(psi); }
-  /// Goes on from a run of the same kind of model. The examples may be others: C weighs their
-  /// losses as if there were as many as in the first run. Where C differs, the weights stay.
+  /// Goes on from a run on the same type of model. The examples may be others; C then weights their
+  /// losses as if there were as many of them as in the first run. If C differs, the sums are scaled
+  /// so that the weights stay what they are. Throws InvalidInput if the number of weights differs.
   void resume(SgdState state) {
     require(state.sum.size() == sum_.size() && state.weighted_sum.size() == weighted_sum_.size(),
             "sgd: state of ", state.sum.size(), " weights, but must be ", sum_.size());
@@ -198,7 +199,7 @@ class Sgd {
 
   void step(std::size_t i, const SearchResult<Labelling>& found) {
     steps_ += 1.0;
-    if (!(found.value > 0.0)) return;  // y_i: no subgradient
+    if (!(found.value > 0.0)) return;  // at y_i the subgradient is 0
     const double weight = example_weights_.empty() ? 1.0 : example_weights_[i];
     const double slope = weight * psi_.derivative_m(found.best.m, found.best.g);
     if (slope == 0.0) return;
@@ -235,10 +236,10 @@ class Sgd {
   std::vector<typename Model::Workspace> workspaces_;
 };
 
-/// ||w||^2 / 2 + C sum_i max_y psi at given weights, by one search an example.
+/// ||w||^2 / 2 + C sum_i c_i max_y psi_i at given weights, by one search per example.
 struct StructuredObjective {
-  double value;        // with what the searches found: a lower bound on the true objective
-  double upper_bound;  // with what they certify
+  double value;        // from the labellings found: a lower bound on the true objective
+  double upper_bound;  // from the upper bounds of the searches
   std::int64_t oracle_calls;
 };
 template <StructuredModel Model, Surrogate Psi, class Search>

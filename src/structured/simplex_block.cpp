@@ -14,7 +14,7 @@ double SimplexBlock::gap() const {
 }
 
 double pairwise_steps(SimplexBlock& block, double tolerance, int max_steps) {
-  const std::size_t size = block.size();  // also stands for the true labelling
+  const std::size_t size = block.size();  // as an index: the true labelling
   const auto value = [&](std::size_t k) { return k == size ? 0.0 : block.values[k]; };
   const auto dual = [&](std::size_t k) -> double& {
     return k == size ? block.rest : block.duals[k];

@@ -1,11 +1,12 @@
 #pragma once
-// One block of the dual of a structured SVM: the few labellings of one example that are in play.
+// One block of the dual of a structured SVM: the labellings in the active set of one example.
 //
 //   maximise  c·d - d'Qd / 2   over  a + d >= 0,  sum(a + d) <= budget,
 //
-// a: their dual variables; the rest of the budget belongs to the true labelling, whose row of Q and
-// entry of c are 0. c_y = slope_y m(y) + offset_y is the surrogate's value at y under the present
-// weights, Q_yz = slope_y slope_z <difference_y, difference_z>.
+// where a are their present dual variables and d is the step. The rest of the budget belongs to the
+// true labelling, whose row of Q and entry of c are 0. c_y = slope_y <w, difference_y> + offset_y
+// is the value of the surrogate at y under the present weights, and Q_yz = slope_y slope_z
+// <difference_y, difference_z>.
 
 #include <span>
 #include <vector>
@@ -14,23 +15,24 @@ namespace margrove {
 
 struct SimplexBlock {
   double budget = 0.0;
-  double rest = 0.0;           // the true labelling's dual variable: budget - sum of duals
+  double rest = 0.0;           // dual variable of the true labelling: budget - sum of duals
   std::vector<double> duals;   // a
   std::vector<double> values;  // c, kept at c - Qd
   std::vector<double> Q;       // size x size
 
   std::size_t size() const { return duals.size(); }
-  /// budget max(c, 0) - a·c >= 0: what the block is short of its optimum, at most.
+  /// budget max(c, 0) - a·c >= 0, a bound on how far the block is from its optimum.
   double gap() const;
 };
 
-/// Moves weight between two labellings at a time, from the lowest value that has any to the highest
-/// (pairwise Frank-Wolfe), each by exact line search, until the two differ by at most `tolerance`
-/// times what they did at first or max_steps steps are made. Returns by how much the dual rose.
+/// Moves weight from the labelling with the lowest value, of those that have weight, to the one
+/// with the highest value (pairwise Frank-Wolfe), each time by exact line search. Ends after
+/// max_steps steps, or when the two values differ by less than `tolerance` times their first
+/// difference. Returns the increase of the dual.
 double pairwise_steps(SimplexBlock& block, double tolerance, int max_steps);
 
-/// One step towards the corner of the highest value, by exact line search (BCFW, Algorithm 3, lines
-/// 4-7). Returns by how much the dual objective rose.
+/// One step towards the corner of the highest value, by exact line search (lines 4 to 7 in
+/// structured/bcfw.hpp). Returns the increase of the dual.
 double frank_wolfe_step(SimplexBlock& block);
 
 }  // namespace margrove

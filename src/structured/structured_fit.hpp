@@ -1,5 +1,5 @@
 #pragma once
-// What the solvers of structured SVMs report and share.
+// What the solvers of structured SVMs share: optional capabilities of models, and sparse vectors.
 
 #include <cstdint>
 #include <span>
@@ -10,15 +10,15 @@
 
 namespace margrove {
 
-/// Labellings of one example with weights >= 0, together at most the example's budget.
+/// Labellings of one example with weights >= 0 that sum to at most the example's budget.
 template <class Labelling>
 struct Mixture {
   std::vector<Labelling> labellings;
   std::vector<double> weights;
 };
 
-/// Optional for a model: work with the differences phi(x_i, y) - phi(x_i, y_i) of several
-/// labellings without writing them down.
+/// Optional for a model: works with the differences phi(x_i, y) - phi(x_i, y_i) of several
+/// labellings without storing them.
 template <class M>
 concept ImplicitDifferences =
     StructuredModel<M> &&
@@ -35,7 +35,7 @@ concept ImplicitDifferences =
       } -> std::same_as<void>;
     };
 
-/// Optional for such a model: the products of new labellings with those before them only.
+/// Optional for such a model: computes only the products that new labellings add.
 template <class M>
 concept AppendedProducts =
     ImplicitDifferences<M> &&
@@ -45,8 +45,8 @@ concept AppendedProducts =
       { model.append_products(i, labellings, known, workspace, products) } -> std::same_as<void>;
     };
 
-/// Optional for such a model: bounds on what parts of the weights can give, by which its oracles
-/// skip parts without another answer. They are kept beside the weights.
+/// Optional for such a model: bounds on the scores of parts, by which its oracles skip parts
+/// without changing their answers. The solver keeps the bounds beside the weights.
 template <class M>
 concept BoundedModel =
     ImplicitDifferences<M> &&
@@ -56,14 +56,14 @@ concept BoundedModel =
              std::span<float> bounds) {
       { model.num_bounds() } -> std::convertible_to<std::size_t>;  // all 0 at weights of 0
       { model.bound_weights(weights, bounds) } -> std::same_as<void>;
-      { model.oracle(i, w, known, workspace) } -> Oracle;  // without bounds if there are none
-      // as above, and the bounds follow
+      { model.oracle(i, w, known, workspace) } -> Oracle;  // known: the bounds of w, or empty
+      // as above, and updates the bounds
       {
         model.add_differences(i, labellings, coefficients, workspace, weights, bounds)
       } -> std::same_as<void>;
     };
 
-/// Optional for a model: weights += factor * difference(i, y), not written down.
+/// Optional for a model: weights += factor * difference(i, y), without storing the difference.
 template <class M>
 concept AddingModel =
     StructuredModel<M> && requires(const M& model, std::size_t i, const typename M::Labelling& y,
@@ -71,15 +71,15 @@ concept AddingModel =
       { model.add_difference(i, y, factor, weights) } -> std::same_as<void>;
     };
 
-/// Sorts by index, so that products are merges.
+/// Sorts by index, as the product of two sparse vectors needs it.
 void sort_indices(SparseVector& vector);
 /// <w, v>
 double dot(ScaledWeights w, const SparseVector& v);
-/// Both sorted.
+/// <a, b>; both must be sorted.
 double dot(const SparseVector& a, const SparseVector& b);
 /// w += a v
 void add_scaled(double a, const SparseVector& v, std::span<float> w);
-/// ||w||^2, accumulated in double in fixed blocks.
+/// ||w||^2, accumulated in double.
 double squared_norm(ScaledWeights w);
 
 }  // namespace margrove

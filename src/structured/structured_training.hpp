@@ -1,6 +1,6 @@
 #pragma once
-// What one run of train_structured() is asked for, and which surrogates, searches and solvers go
-// together.
+// The settings and inputs of one run of train_structured(), and the rules which surrogates,
+// searches and solvers go together.
 
 #include <cstdint>
 #include <functional>
@@ -19,8 +19,8 @@
 
 namespace margrove {
 
-/// The surrogate, the solver and its options. The callers name tolerance and passes: every method
-/// has its own defaults.
+/// The surrogate, the solver and its options. Callers set tolerance and passes, because every
+/// method has its own defaults for them.
 struct StructuredTraining {
   AnySurrogate surrogate = MarginRescaling{};
   StructuredSearch search = StructuredSearch::automatic;
@@ -31,7 +31,7 @@ struct StructuredTraining {
   int epochs = 50;
   int max_bans = 10;
   std::uint64_t seed = 0;
-  // The pace of bcfw.
+  // Of bcfw only.
   int minibatch = BcfwOptions{}.minibatch;
   int cached_passes = BcfwOptions{}.cached_passes;
 
@@ -45,8 +45,8 @@ struct StructuredTraining {
   }
 };
 
-/// As the options of a method or of a user's model have it, with this loss weight. A struct without
-/// epochs has its passes for them, too.
+/// From the options of a method or of a user's model, with loss weight C. If the struct has no
+/// epochs, its max_passes stands for them, too.
 template <class Options>
 StructuredTraining structured_training(const Options& options, double C) {
   StructuredTraining training{.surrogate = options.surrogate,
@@ -63,22 +63,22 @@ StructuredTraining structured_training(const Options& options, double C) {
 }
 
 struct StructuredResult : StructuredWeights {
-  std::shared_ptr<const FitState> state;  // if it was to be kept
+  std::shared_ptr<const FitState> state;  // null unless the continuation asks to keep it
 };
 
-/// Of a problem that nothing beside the model's labellings identifies.
+/// The Problem of models whose true labellings alone identify it.
 struct AnyProblem {
   bool operator==(const AnyProblem&) const = default;
 };
 
-/// What a run may be given beside its options. Problem: what must be the same as in an earlier run
-/// for its state to mean anything, a type with ==.
+/// What a run may be given beside its options. Problem has == and holds what must be the same as in
+/// an earlier run for the state of that run to be of use.
 template <StructuredModel Model, class Problem = AnyProblem>
 struct StructuredInputs {
   std::span<const double> example_weights = {};  // factors >= 0 of the losses; empty for all 1
   Continuation continuation = {};
   Problem problem = {};
-  /// Called with C for the dual variables of margin rescaling that bcfw starts from.
+  /// Returns, for a given C, the dual variables of margin rescaling that bcfw starts from.
   std::function<std::vector<Mixture<typename Model::Labelling>>(double C)> dual_start = {};
 };
 
@@ -92,17 +92,17 @@ constexpr OracleAbilities abilities_of() {
   return {EnumeratingOracle<O>, ConstrainedOracle<O>};
 }
 
-/// Those that `automatic` stands for. Throw InvalidOption, naming both options and the reason, for
-/// a solver that the surrogate forbids, and for a search that cannot serve the surrogate, the
-/// solver or the oracle.
+/// The solver and the search that `automatic` stands for; others are returned as they are. Throw
+/// InvalidOption, naming both options and the reason, for a solver that does not suit the surrogate
+/// and for a search that does not suit the surrogate, the solver or the oracle.
 StructuredSolver chosen_solver(StructuredSolver solver, const AnySurrogate& surrogate);
 StructuredSearch chosen_search(StructuredSearch search, const AnySurrogate& surrogate,
                                StructuredSolver solver, const OracleAbilities& oracle);
-/// Those that the surrogate is a function of.
+/// The criteria that the surrogate is a function of.
 inline Criteria criteria_for(const AnySurrogate& surrogate) {
   return needs_f1_criteria(surrogate) ? Criteria::micro_f1 : Criteria::hamming;
 }
-/// A model that can have Micro-F1's criteria says by a member criteria() which it has.
+/// The criteria of the model: what its member criteria() says, or hamming if it has none.
 template <StructuredModel Model>
 Criteria criteria_of(const Model& model) {
   if constexpr (requires { model.criteria(); }) {
@@ -113,7 +113,7 @@ Criteria criteria_of(const Model& model) {
 }
 /// Throws InvalidOption unless the surrogate is a function of the model's criteria.
 void require_criteria(const AnySurrogate& surrogate, Criteria of_model);
-/// Throws InvalidOption if a solver that keeps no state is asked for one.
+/// Throws InvalidOption if the continuation is not empty; for solvers that keep no state.
 void require_no_continuation(StructuredSolver solver, const Continuation& continuation);
 
 }  // namespace margrove

@@ -1,6 +1,6 @@
 #pragma once
-// What searches and solvers ask of a surrogate: the built-in ones of margrove/surrogates.hpp, and
-// every type that models the concepts.
+// What searches and solvers require of a surrogate. Those of margrove/surrogates.hpp meet it, and
+// so may any other type.
 
 #include <concepts>
 #include <type_traits>
@@ -10,8 +10,9 @@
 
 namespace margrove {
 
-/// psi is increasing in both arguments and quasi-concave where it is >= 0: the searches' exactness
-/// and their bounds rest on it. Derivatives are asked for only at g != 0 and psi >= 0.
+/// psi must be increasing in both arguments and quasi-concave where it is >= 0, except for searches
+/// by enumeration: the exactness of the others and their bounds rest on it. Derivatives are asked
+/// for only at g != 0 and psi >= 0.
 template <class S>
 concept Surrogate = requires(const S& psi, double m, double g) {
   { psi.value(m, g) } -> std::same_as<double>;
@@ -19,7 +20,7 @@ concept Surrogate = requires(const S& psi, double m, double g) {
   { psi.derivative_g(m, g) } -> std::same_as<double>;  // d psi / d g
 };
 
-/// psi = slope(g) m + offset(g): what the dual solvers need. The part of psi that does not depend
+/// psi = slope(g) m + offset(g), as the dual solvers need it. The part of psi that does not depend
 /// on the weights is slope(g) * Candidate::constant + offset(g).
 template <class S>
 concept AffineSurrogate = Surrogate<S> && requires(const S& psi, double g) {
@@ -27,8 +28,8 @@ concept AffineSurrogate = Surrogate<S> && requires(const S& psi, double g) {
   { psi.offset(g) } -> std::same_as<double>;
 };
 
-/// psi's direction of steepest ascent at y_i, where derivatives may not exist: the first question a
-/// search without prior knowledge asks. A custom surrogate may offer `ascent_at_truth()`.
+/// The direction of steepest ascent of psi at y_i, where derivatives may not exist. It is the first
+/// query of a search without prior knowledge. A surrogate may offer a member ascent_at_truth().
 struct Ascent {
   double w_m, w_g;
 };
@@ -50,7 +51,7 @@ template <class S>
 bool is(const AnySurrogate& surrogate) {
   return std::holds_alternative<S>(surrogate);
 }
-/// Whether the model must offer Micro-F1's two criteria in place of margin violation and loss.
+/// Whether the model must offer the two criteria of Micro-F1 in place of margin violation and loss.
 inline bool needs_f1_criteria(const AnySurrogate& surrogate) { return is<MicroF1>(surrogate); }
 
 /// A surrogate chosen at run time, so that solvers are compiled once for all of them.
@@ -67,7 +68,7 @@ class DynamicSurrogate {
   double derivative_g(double m, double g) const {
     return std::visit([&](const auto& psi) { return psi.derivative_g(m, g); }, any_);
   }
-  /// Only if is_affine(); otherwise 0.
+  /// 0 unless is_affine(), as is offset().
   double slope(double g) const {
     return std::visit(
         [&](const auto& psi) {
@@ -88,9 +89,9 @@ class DynamicSurrogate {
     return std::visit([](const auto& psi) { return AffineSurrogate<std::decay_t<decltype(psi)>>; },
                       any_);
   }
-  /// In the margin violation, so that cutting planes may be used.
+  /// Whether psi is convex in the margin violation, as cutting planes need it.
   bool is_convex() const { return !is<ProbLoss>(any_); }
-  /// With the task loss, as searches assume that do not look at every labelling.
+  /// Whether psi increases with the task loss, as all searches but enumeration assume.
   bool is_increasing() const { return !is<NormalizedDifference>(any_); }
   Ascent ascent_at_truth() const {
     return std::visit([](const auto& psi) { return margrove::ascent_at_truth(psi); }, any_);

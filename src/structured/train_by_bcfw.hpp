@@ -1,5 +1,5 @@
 #pragma once
-// One run of block-coordinate Frank-Wolfe, with its start and the state that it leaves.
+// One run of block-coordinate Frank-Wolfe, from its start to the state that it leaves.
 
 #include <memory>
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace margrove {
 
-/// The dual variables, which belong to the examples and their true labellings.
+/// The dual variables, and what must be the same for a later run to start from them: problem,
+/// surrogate and true labellings.
 template <class Labelling, class Problem>
 struct BcfwState {
   Problem problem;
@@ -28,8 +29,9 @@ std::vector<typename Model::Labelling> truths_of(const Model& model) {
   return truths;
 }
 
-/// The surrogate is `psi` and the search `search`, whatever the options say. A state of other
-/// examples, labellings, surrogates or problems says nothing here: the run then starts at zero.
+/// Uses `psi` and `search`; training.surrogate only names the surrogate in the state. A state with
+/// another problem, surrogate or other true labellings is ignored: the run then starts from
+/// inputs.dual_start, or from zero.
 template <StructuredModel Model, AffineSurrogate Psi, class Search, class Problem>
 StructuredResult train_by_bcfw(const Model& model, const Psi& psi, const Search& search,
                                const StructuredTraining& training,

@@ -1,5 +1,5 @@
 #pragma once
-// One run of stochastic subgradients, with its start and the state that it leaves.
+// One run of stochastic subgradient descent, from its start to the state that it leaves.
 
 #include <memory>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace margrove {
 
-/// The sums over the steps so far, for examples with the same features.
+/// The sums over the steps so far. A later run may have other examples with the same features.
 template <class Problem>
 struct SgdFitState {
   Problem problem;
@@ -22,13 +22,14 @@ struct SgdFitState {
   SgdState sums;
 };
 
-/// Subgradients of labellings that miss the maximum by this share are as good as any. Nor does
-/// ProbLoss gain by bans there: its edges are nearly flat, and its best corners as good to learn
-/// from.
+/// The subgradient at a labelling that misses the maximum by this share serves as well as any. For
+/// the same reason ProbLoss uses no bans: psi is nearly flat along the edges, so that the best
+/// corner serves as well as the maximum.
 inline constexpr double kSgdSearchTolerance = 1e-2;
 
-/// All epochs. ProbLoss is flat far on the wrong side, where a start from zero leaves many examples
-/// for good: the first half of the epochs goes to its convex extension.
+/// All epochs. ProbLoss is flat where margin violations are large, and examples that a run from
+/// zero brings there would never leave. Therefore the first half of the epochs uses its convex
+/// extension.
 template <class Run>
 StructuredFit run_epochs(Run& run, const DynamicSurrogate& psi, int epochs) {
   if (psi.is_convex()) return run.run(epochs);

@@ -1,10 +1,10 @@
 #pragma once
-// Structured SVMs: any model, any surrogate, any solver, where the mathematics allows.
+// Structured SVMs with any model, surrogate and solver that go together:
 //
 //   min_w  ||w||^2 / 2 + C sum_i c_i max_y psi(m_i(y; w), g_i(y))
 //
-// with the margin violation m and the task loss g of the model (structured/oracle.hpp), the
-// surrogate psi (margrove/surrogates.hpp) and factors c_i.
+// with the margin violation m and the task loss g of the model (margrove/oracle.hpp), the surrogate
+// psi (margrove/surrogates.hpp) and factors c_i >= 0. The solvers need:
 //
 //   bcfw                      psi affine in m
 //   cutting-plane, one-slack  psi convex in m

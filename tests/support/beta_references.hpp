@@ -1,5 +1,5 @@
 #pragma once
-// The weight steps that the paper itself takes [SPN, section 3.3.2], as references.
+// Reference implementations of the weight steps in the paper (SPN, section 3.3.2).
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 
 namespace margrove::testing_kernel {
 
-/// 1 at the nodes on some path with a_m > 0, 0 at the others.
+/// 1 at nodes on some path with a_m > 0, 0 at other nodes.
 inline std::vector<double> first_beta(const BetaProblem& problem) {
   std::vector<double> beta(problem.p.size(), 0.0);
   for (std::size_t m = 0; m < problem.paths.size(); ++m) {
@@ -41,9 +41,9 @@ inline std::vector<double> gradient_in_beta(const BetaProblem& problem,
   return gradient;
 }
 
-/// Equation (10): projected gradient in beta with an Armijo line search and spectral first steps,
-/// from `start` on. Stops when F changes by less than tolerance * F over ten steps. All
-/// p >= 1, or a local answer.
+/// Equation (10): projected gradient in beta from `start`, with an Armijo line search whose first
+/// steps are spectral. Stops when F changes by less than tolerance * F over ten steps. The answer
+/// is a local one unless all p >= 1.
 inline BetaResult beta_projected_gradient(const BetaProblem& problem, std::vector<double> start) {
   constexpr double kArmijo = 1e-4;
   constexpr double tolerance = 1e-13;
@@ -102,8 +102,8 @@ inline BetaResult beta_projected_gradient(const BetaProblem& problem) {
   return beta_projected_gradient(problem, first_beta(problem));
 }
 
-/// Equation (11): the penalties with p < 1 replaced by their tangents, then projected gradient,
-/// again and again.
+/// Equation (11): replaces the penalties with p < 1 by their tangents and takes projected gradient
+/// steps, alternately.
 inline BetaResult beta_cccp(const BetaProblem& problem) {
   constexpr double tolerance = 1e-12;
   constexpr int max_iterations = 1'000;

@@ -1,5 +1,5 @@
 #pragma once
-// Compressed bytes for tests of readers.
+// Compresses bytes for tests of readers.
 
 #include <zlib.h>
 #include <zstd.h>

@@ -1,5 +1,5 @@
 #pragma once
-// Scratch files, real data, and messages of errors for tests.
+// Scratch files, real data sets and error messages for tests.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 
 namespace margrove::testing {
 
-/// A folder of its own, removed at the end.
+/// A temporary folder, which the destructor removes.
 class ScratchFolder {
  public:
   ScratchFolder() {
@@ -50,7 +50,7 @@ inline void write_bytes(const std::string& path, std::string_view bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-/// The message of the E that call() throws; a failure if it throws none.
+/// The message of the E that call() throws. The test fails if it throws none.
 template <class E = InvalidInput, class Call>
 std::string message_of(const Call& call) {
   try {
@@ -62,7 +62,8 @@ std::string message_of(const Call& call) {
   return {};
 }
 
-/// A file of the real data sets: below $MARGROVE_DATA, or shared/data beside the source folder.
+/// A file of the real data sets, below $MARGROVE_DATA or shared/data beside the source folder; none
+/// if it is not there.
 inline std::optional<std::string> data_file(const std::string& name) {
   const char* folder = std::getenv("MARGROVE_DATA");
   const std::filesystem::path base =

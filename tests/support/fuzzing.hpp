@@ -15,14 +15,15 @@ inline std::string_view as_text(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-/// A broken promise: ends the process, so that the fuzzer keeps the input.
+/// Ends the process if the promise does not hold, so that the fuzzer keeps the input.
 inline void check(bool holds, const char* promise) {
   if (holds) return;
   std::fprintf(stderr, "broken: %s\n", promise);
   std::abort();
 }
 
-/// Runs read(); an InvalidInput is fine if it names the source, anything else ends the process.
+/// Runs read(), which may throw InvalidInput if it names the source. Any other exception ends the
+/// process.
 template <class Read>
 void expect_result_or_named_error(const Read& read) {
   try {

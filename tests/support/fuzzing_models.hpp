@@ -6,7 +6,7 @@
 
 namespace margrove::testing {
 
-/// Whatever was read as a model must work as one.
+/// Predicts with a model that was read, which must work.
 inline void use(const ModelParts& model) {
   const auto* rows = dynamic_cast<const RowPredictor*>(model.predictor.get());
   if (rows == nullptr) return;
@@ -25,7 +25,7 @@ inline void use(const ModelParts& model) {
   check(!serialize_model(model).empty(), "a model can be written again");
 }
 
-/// read() gives a model, or a ModelFileError that names the file.
+/// read() must return a model, or throw a ModelFileError that names the file.
 template <class Read>
 void expect_model_or_named_error(const Read& read) {
   try {

@@ -1,5 +1,5 @@
 #pragma once
-// A dense primal-dual interior-point method for small convex programs, as a referee in tests.
+// A dense primal-dual interior-point method for small convex programmes, as a reference in tests.
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace margrove::testing {
 
-/// min sum_n |x_n|^rho subject to A x = b and G x >= h, from a positive start. rho > 1; x stays
-/// positive if G x >= h contains x >= 0 (rho != 2 needs that).
+/// min sum_n |x_n|^rho subject to A x = b and G x >= h, from a positive start; rho > 1. If rho !=
+/// 2, G x >= h must contain x >= 0, so that x stays positive.
 struct PowerProgram {
   double rho = 2;
   Eigen::MatrixXd A;

@@ -10,7 +10,7 @@
 
 namespace margrove::testing_kernel {
 
-/// sum_{d=1}^{degree} beta_d (sum_k beta_k K_k)^d, powers entry by entry.
+/// sum_{d=1}^{degree} beta_d (sum_k beta_k K_k)^d with entry-wise powers.
 inline SumProductNetwork polynomial_network(std::span<const KernelSpec> kernels, int degree,
                                             std::optional<double> p = {}) {
   NetworkBuilder builder;
@@ -29,8 +29,8 @@ inline SumProductNetwork polynomial_network(std::span<const KernelSpec> kernels,
   return builder.build();
 }
 
-/// Figure 1 of the paper: b8 (b1 K1 + b2 K2) + b9 (b3 K3 + b4 K4) o (b5 K5 + b6 K6 + b7 K7). Takes
-/// 7 kernels.
+/// Figure 1 of SPN: b8 (b1 K1 + b2 K2) + b9 (b3 K3 + b4 K4) o (b5 K5 + b6 K6 + b7 K7), of seven
+/// kernels.
 inline SumProductNetwork figure1_network(std::span<const KernelSpec> kernels,
                                          std::optional<double> p = {}) {
   NetworkBuilder builder;

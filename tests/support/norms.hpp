@@ -15,7 +15,7 @@
 
 namespace margrove::testing {
 
-/// A dense matrix, row after row.
+/// A dense matrix, stored by rows.
 struct DenseView {
   std::span<const double> values;
   std::size_t num_rows = 0;
@@ -42,7 +42,7 @@ struct Factors {
   double trace_norm;
 };
 
-// M = P S Q^T with M = diag(mu)^1/2 U diag(nu)^1/2: A = diag(mu)^-1/2 P S^1/2, W likewise.
+// With M = diag(mu)^1/2 U diag(nu)^1/2 = P S Q^T: A = diag(mu)^-1/2 P S^1/2, and W alike.
 inline Factors factor(const Matrix& U, const Vector& mu, const Vector& nu) {
   const Matrix M = mu.cwiseSqrt().asDiagonal() * U * nu.cwiseSqrt().asDiagonal();
   const Eigen::JacobiSVD<Matrix> svd(M, Eigen::ComputeThinU | Eigen::ComputeThinV);
@@ -122,9 +122,9 @@ inline NormBounds max_norm(const DenseView& view, const SharedNormOptions& optio
 
 // ||U||_{s,G}: like ||U||_s with factors V_n at the nodes of G and A_{ln} = a_n for n in A(l), else
 // 0; row k of U belongs to graph.leaves()[k].
-// Its square is the minimum over alpha of tr(U^T K^-1 U), K = B diag(alpha) B^T the label kernel,
-// path sums at most 1. At given alpha the factors are U_n = alpha_n (B^T Z)_n with Z = K^-1 U, and
-// Z bounds from below:
+// Its square is the minimum of tr(U^T K^-1 U) over alpha with path sums of at most 1, where
+// K = B diag(alpha) B^T is the label kernel. At given alpha the factors are U_n = alpha_n (B^T Z)_n
+// with Z = K^-1 U, and Z gives the lower bound
 // ||U||^2 >= <Z, U>^2 / max_alpha sum_n alpha_n ||(B^T Z)_n||^2.
 inline NormBounds structured_shared_norm(const DenseView& view, const LabelGraph& graph,
                                          const SharedNormOptions& options) {
@@ -132,7 +132,7 @@ inline NormBounds structured_shared_norm(const DenseView& view, const LabelGraph
   const Matrix U = to_matrix(view);
   NormBounds bounds;
   if (U.size() == 0 || U.norm() == 0) return bounds;
-  bounds.upper = U.norm();  // every leaf keeps its own row
+  bounds.upper = U.norm();  // by alpha = 1 on leaves, 0 elsewhere
   Matrix B = Matrix::Zero(U.rows(), graph.num_nodes());
   for (Eigen::Index k = 0; k < U.rows(); ++k) {
     for (const NodeId n : graph.ancestors(graph.leaves()[static_cast<std::size_t>(k)])) B(k, n) = 1;
@@ -157,7 +157,7 @@ inline NormBounds structured_shared_norm(const DenseView& view, const LabelGraph
     inner_options.gap_tolerance = options.gap_tolerance / 10;
     const auto next = step.weights({norms.data(), start.size()}, inner_options).alpha;
     for (Eigen::Index n = 0; n < alpha.size(); ++n) {
-      // Kept open: a weight of exactly 0 would stay 0.
+      // A weight of exactly 0 would stay 0.
       alpha[n] = std::max(next[static_cast<std::size_t>(n)], 1e-12);
     }
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Label graphs for tests: every small one, and random ones.
+// Label graphs for tests: all small ones, and random ones.
 
 #include <algorithm>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace margrove::testing {
 
-/// Node n > 0 has a parent below it, or none with probability `root_share`.
+/// Node n > 0 has a parent with a lower number, or none with probability `root_share`.
 inline LabelGraph random_tree(std::uint32_t num_nodes, double root_share, Random& random) {
   std::vector<LabelEdge> edges;
   for (NodeId n = 1; n < num_nodes; ++n) {

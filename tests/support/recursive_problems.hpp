@@ -1,5 +1,5 @@
 #pragma once
-// Small problems of recursive regularisation and their optimum by an independent route.
+// Small problems of recursive regularisation, and their optimum by an independent method.
 
 #include <algorithm>
 #include <cmath>
@@ -72,8 +72,8 @@ inline LabelGraph small_forest() {
   return LabelGraph::build(6, std::vector<LabelEdge>{{0, 1}, {0, 2}, {3, 4}});  // 5 stands alone
 }
 
-/// The same problem as one binary classifier over (row, leaf) pairs, whose features are the row's,
-/// times sqrt(alpha_m), in the block of each node m on the leaf's path.
+/// Solves the same problem as one binary classifier over (row, leaf) pairs. A pair has the features
+/// of the row, times sqrt(alpha_m), in the block of each node m on the path of the leaf.
 inline double stacked_optimum(const Instance& instance, PointLossKind loss, double C) {
   const auto sets = ancestor_sets(instance.graph);
   const FeatureId d = instance.X.num_columns();

@@ -9,8 +9,8 @@
 
 namespace margrove::testing {
 
-/// Labels animal(0) -> cat(1), dog(2), and plant(3). Three features and the intercept, weights
-/// integers, so that float sums are exact:
+/// Labels animal(0) -> cat(1), dog(2), and plant(3). There are three features and the intercept.
+/// The weights are integers, so that float sums are exact:
 ///            animal cat dog plant
 ///   x0            1   2   0    -1
 ///   x1            0   0   3     0

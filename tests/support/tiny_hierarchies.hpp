@@ -1,6 +1,6 @@
 #pragma once
-// Small random problems below a label graph, and an optimum of the structured hinge that shares no
-// code with the library's solvers.
+// Small random problems below a label graph, and the optimum of the structured hinge by code that
+// the solvers of the library do not use.
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 
 namespace margrove::testing {
 
-/// Parents have lower numbers; with probability `extra` a node gets a second parent.
+/// A random graph. Parents have lower numbers; with probability `extra` a node has a second parent.
 inline LabelGraph random_graph(std::uint32_t num_nodes, double extra, Random& random) {
   std::vector<LabelEdge> edges;
   for (NodeId n = 1; n < num_nodes; ++n) {
@@ -53,7 +53,7 @@ inline TinyProblem tiny_problem(std::uint32_t num_nodes, double extra, std::size
   return p;
 }
 
-/// Sum of the weights of y △ y' by sets.
+/// The sum of the weights over y △ y', by set operations.
 inline double brute_distance(const LabelGraph& graph, std::span<const double> weights, NodeId a,
                              NodeId b) {
   const auto y = graph.ancestors(a), z = graph.ancestors(b);
@@ -64,7 +64,7 @@ inline double brute_distance(const LabelGraph& graph, std::span<const double> we
   return sum;
 }
 
-/// One to three random leaves a row.
+/// One to three random leaves per row.
 inline LabelSets random_leaf_sets(const TinyProblem& p, std::uint64_t seed) {
   Random random(seed, 5);
   LabelSets sets;
@@ -106,9 +106,10 @@ inline void project_to_simplex(std::span<double> a, double total) {
   for (double& each : a) each = std::max(0.0, each - shift);
 }
 
-/// max_a sum a·offset - ||w(a)||^2 / 2 over product of simplices, by accelerated projected
-/// gradients on explicit features. difference[i][k] and offset[i][k]: of the k-th labelling of
-/// example i, the true one among them (zeros). Returns the dual optimum = the primal one.
+/// max_a sum a·offset - ||w(a)||^2 / 2 over a product of simplices, by accelerated projected
+/// gradients on explicit features. difference[i][k] and offset[i][k] are those of the k-th
+/// labelling of example i; one is the true one, with zeros. Returns the optimum, which dual and
+/// primal share.
 inline double reference_optimum(const std::vector<std::vector<std::vector<double>>>& difference,
                                 const std::vector<std::vector<double>>& offset,
                                 std::span<const double> budgets, int iterations = 20000) {
@@ -173,8 +174,8 @@ inline double reference_optimum(const std::vector<std::vector<std::vector<double
   return best;
 }
 
-/// The structured SVM's optimum with features spelled out: node n, feature j at n * columns + j.
-/// labellings[i]: the node sets row i can have; truth[i] one of them.
+/// The optimum of the structured SVM with explicit features; feature j of node n is at
+/// n * columns + j. labellings[i]: the label sets that row i can have; truth[i] is one of them.
 template <class Loss, class Slope>
 double reference_set_optimum(const TinyProblem& p,
                              const std::vector<std::vector<NodeId>>& labellings,
@@ -208,7 +209,7 @@ double reference_set_optimum(const TinyProblem& p,
   return reference_optimum(difference, offset, budgets);
 }
 
-/// The same for paths; loss and slope of (leaf, true leaf).
+/// The same for paths; loss and slope are functions of (leaf, true leaf).
 template <class Loss, class Slope>
 double reference_path_optimum(const TinyProblem& p, std::span<const double> budgets,
                               const Loss& loss, const Slope& slope) {

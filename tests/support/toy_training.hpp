@@ -1,5 +1,5 @@
 #pragma once
-// Small problems that every method can learn, and one call that trains on them.
+// Small problems that every method can learn, and a function that trains on them.
 
 #include <algorithm>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace margrove::testing {
 
-/// Two groups of two classes; the group decides the sign of feature 0, the class that of feature 1.
+/// Two groups of two classes. The group decides the sign of feature 0, the class that of feature 1.
 inline RawRows grouped_rows(std::size_t num_rows, std::uint64_t seed) {
   Random random(seed);
   RawRows raw;
@@ -71,7 +71,7 @@ inline double accuracy(const ModelParts& model, const RawRows& raw) {
   return hits / static_cast<double>(raw.num_rows());
 }
 
-/// Label l is there if feature l is; a third of the rows have none, or all rows have one.
+/// A row has label l if it has feature l. If with_empty, a third of the rows have no label.
 inline RawRows multi_label_rows(std::size_t num_rows, bool with_empty) {
   Random random(11);
   RawRows raw;

@@ -22,7 +22,7 @@ void add_rows(const FeatureId* columns, const float* values, std::size_t size, c
   }
 }
 
-// max_b transitions[b] + suffix[b]; the lowest b that reaches it.
+// best = max_b weight transitions[b] + suffix[b]; returns the lowest b that attains it.
 std::uint32_t best_next(const double* transitions, const double* suffix, std::size_t size,
                         double weight, double& best) {
   std::uint32_t arg = 0;
@@ -40,8 +40,8 @@ std::uint32_t best_next(const double* transitions, const double* suffix, std::si
 constexpr std::size_t kLanes = 8;
 std::size_t padded(std::size_t K) { return (K + kLanes - 1) / kLanes * kLanes; }
 
-// suffix[a] += max_b weight from_b[b stride + a] + next[b]: eight tags a side by side, which need
-// no reduction. stride is a multiple of 8; suffix has K entries.
+// suffix[a] += max_b weight from_b[b stride + a] + next[b], for eight tags a at a time, so that the
+// maximum needs no reduction across lanes. stride is a multiple of 8; suffix has K entries.
 MARGROVE_MULTIVERSION
 void add_best_next(const double* from_b, const double* next, std::size_t K, std::size_t stride,
                    double weight, double* suffix) {
@@ -155,8 +155,8 @@ void ChainOracle::fill_nodes(double w_m, double w_g, bool with_ties) const {
   }
 }
 
-// suffix[t][k]: the best that tokens t.. can reach with y_t = k; decoding forward then takes the
-// lowest tag that reaches it.
+// suffix[t][k] is the largest value of tokens t, t + 1, ... with y_t = k. Decoding forward then
+// takes the lowest tag that attains it.
 TagSequence ChainOracle::viterbi(double transition_weight, double transition_ties,
                                  bool with_ties) const {
   auto& w = workspace_;
@@ -178,7 +178,7 @@ TagSequence ChainOracle::viterbi(double transition_weight, double transition_tie
     }
     return y;
   }
-  // Two values compared one after the other.
+  // With ties: pairs of values are compared lexicographically.
   w.suffix_ties = w.ties;
   w.next.assign(T * K, 0);
   for (std::size_t t = T - 1; t-- > 0;) {
@@ -219,8 +219,8 @@ TagSequence ChainOracle::decode() const {
 
 namespace {
 
-// A suffix of tags among the k best from its first token and tag on: what it reaches, and where it
-// goes on (the next tag, and the rank among those from there).
+// One of the k best suffixes from a given token and tag on: its value, and how it goes on (the next
+// tag, and the rank among the suffixes from there).
 struct Suffix {
   double value, ties;
   std::uint32_t next, rank;
@@ -253,8 +253,9 @@ std::uint32_t merge(std::vector<Suffix>& heads, std::size_t limit, const After& 
 
 }  // namespace
 
-// best[(t K + a) k ..]: the counts[t K + a] best suffixes from token t with tag a on, best first:
-// a merge of the lists of the tags that follow. Of equal ones the lowest tag comes first.
+// best[(t K + a) k ...] has the counts[t K + a] best suffixes from token t with tag a on, best
+// first. They are merged from the lists of the tags that may follow; of equal ones the lowest tag
+// comes first.
 std::vector<Candidate<TagSequence>> ChainOracle::k_best(double w_m, double w_g, int k) const {
   fill_nodes(w_m, w_g, true);
   const auto& w = workspace_;
@@ -352,7 +353,7 @@ ChainOracle ChainModel::oracle(std::size_t i, ScaledWeights w, ChainWorkspace& w
   return {workspace, data_.num_tags, data_.tags_of(i), criteria_, data_.outside_tag};
 }
 
-// add(index, value) for what phi(x_i, y) - phi(x_i, y_i) is the sum of; an index may come back.
+// Calls add(index, value) for the terms of phi(x_i, y) - phi(x_i, y_i). An index may come up twice.
 template <class Add>
 void ChainModel::for_each_change(std::size_t i, const TagSequence& y, const Add& add) const {
   const std::uint64_t K = data_.num_tags;

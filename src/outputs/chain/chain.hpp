@@ -1,7 +1,7 @@
 #pragma once
 // Linear chains: f(x, y) = sum_t <w_{y_t}, x_t> + sum_t A[y_{t-1}, y_t] + start[y_1] + end[y_T].
-// The transitions are free of x, features belong to tokens. First order: every call is a Viterbi
-// pass, O(T K^2) for T tokens and K tags.
+// Features belong to tokens; the transition weights A do not depend on x. The chain is of first
+// order: every call is a Viterbi pass, O(T K^2) for T tokens and K tags.
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@ namespace margrove {
 
 /// Sequences of tokens with features and tags.
 struct SequenceData {
-  std::vector<std::size_t> pointers{0};  // sequence i: tokens [pointers[i], pointers[i + 1])
+  std::vector<std::size_t> pointers{0};  // sequence i has tokens [pointers[i], pointers[i + 1])
   CsrMatrix X;                           // one row per token
   std::vector<std::uint32_t> tags;       // one per token, < num_tags
   std::uint32_t num_tags = 0;
@@ -29,8 +29,8 @@ struct SequenceData {
   }
 };
 
-/// Throws InvalidInput naming the first sequence or token at fault: an empty sequence, a tag out of
-/// range, sizes that do not match, columns that are not in order.
+/// Throws InvalidInput, naming the first sequence or token at fault, on an empty sequence, a tag
+/// out of range, sizes that do not match, and columns that are not in order.
 void check_sequences(const SequenceData& data);
 
 using TagSequence = std::vector<std::uint32_t>;
@@ -38,8 +38,8 @@ using TagSequence = std::vector<std::uint32_t>;
 /// Scratch of one thread.
 struct ChainWorkspace {
   std::vector<double> emissions;       // T x K
-  std::vector<double> transitions;     // K x K, from x to
-  std::vector<double> transitions_to;  // to x from, rows padded with zeros to a multiple of 8
+  std::vector<double> transitions;     // K x K, a row per tag before
+  std::vector<double> transitions_to;  // transposed; rows padded with zeros to a multiple of 8
   std::vector<double> start, end;      // K
   std::vector<double> nodes, ties, suffix, suffix_ties;
   std::vector<std::uint32_t> next;
@@ -49,7 +49,7 @@ class ChainOracle {
  public:
   using Labelling = TagSequence;
 
-  /// Refers to its arguments. `truth` may be empty: then only decode() may be called.
+  /// Refers to its arguments. If `truth` is empty, only decode() may be called.
   ChainOracle(ChainWorkspace& workspace, std::uint32_t num_tags,
               std::span<const std::uint32_t> truth, Criteria criteria, std::uint32_t outside_tag);
 
@@ -58,17 +58,17 @@ class ChainOracle {
   Candidate<TagSequence> evaluate(const TagSequence& y) const;
   /// O(T K^2 k).
   std::vector<Candidate<TagSequence>> k_best(double w_m, double w_g, int k) const;
-  /// By the |banned| + 1 best.
+  /// Searches the |banned| + 1 best.
   std::optional<Candidate<TagSequence>> argmax_without(double w_m, double w_g,
                                                        std::span<const TagSequence> banned) const;
   /// argmax f(x, y).
   TagSequence decode() const;
 
  private:
-  // What tag k at token t adds to the two criteria beside the score.
+  // What tag k at token t adds to the two criteria apart from the score.
   PartCriteria part(std::size_t t, std::uint32_t k) const;
   double score(std::span<const std::uint32_t> y) const;
-  // nodes: what is maximised over; ties: what decides where it is equal (used if with_ties).
+  // Fills nodes, what is maximised, and if with_ties also ties, which decides between equal values.
   void fill_nodes(double w_m, double w_g, bool with_ties) const;
   TagSequence viterbi(double transition_weight, double transition_ties, bool with_ties) const;
 
@@ -81,13 +81,13 @@ class ChainOracle {
   double truth_score_ = 0.0;
 };
 
-/// Weights: feature f's K tags side by side from f K on; then A by rows, start and end.
+/// The weights of feature f for the K tags start at f K; A by rows, start and end follow.
 class ChainModel {
  public:
   using Labelling = TagSequence;
   using Workspace = ChainWorkspace;
 
-  /// Refers to `data`, which check_sequences() accepts.
+  /// Refers to `data`, which check_sequences() must accept.
   ChainModel(const SequenceData& data, Criteria criteria) : data_(data), criteria_(criteria) {}
 
   std::size_t num_examples() const { return data_.size(); }
@@ -110,8 +110,8 @@ class ChainModel {
   Criteria criteria_;
 };
 
-/// Scores tokens [begin, end) of X, whose columns beyond num_features are skipped, into the
-/// workspace.
+/// Writes the scores of tokens [begin, end) of X into the workspace. Columns >= num_features are
+/// skipped.
 void score_chain(const CsrView& X, std::size_t begin, std::size_t end, std::size_t num_features,
                  std::uint32_t num_tags, ScaledWeights w, ChainWorkspace& workspace);
 /// The best tags of those tokens.

@@ -40,15 +40,16 @@ MemoryEstimate memory(const ChainSvmOptions&, const ColumnCorpus& corpus) {
     tokens += static_cast<double>(corpus.num_tokens(i));
   }
   const auto tags = static_cast<double>(corpus.tags.size());
-  constexpr double kTemplates = 27;  // of a token: token_features()
-  // A text at each of five places, and its affixes and shape; few texts share all of these.
+  constexpr double kTemplates = 27;  // features per token, see token_features()
+  // Each distinct text makes a feature at five positions, and some more by its affixes and shape,
+  // which it shares with few others.
   const double features =
       std::min(kTemplates * tokens, 7 * static_cast<double>(num_texts(corpus)) + 3000);
   MemoryEstimate memory;
   memory.add("names of features", 170 * features);
   memory.add("features of tokens", 1.5 * 8 * kTemplates * tokens);
   memory.add("weights", solver_bytes(features * tags + tags * tags));
-  // Two wrong labellings of a sentence, each wrong at half of its tokens.
+  // Assumes two wrong labellings per sentence, each wrong at half of the tokens.
   memory.add("dual variables", 24 * kTemplates * tokens);
   return memory;
 }

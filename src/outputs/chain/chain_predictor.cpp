@@ -87,7 +87,7 @@ std::vector<NamedValue> ChainPredictor::evaluate_file(const std::string& path, E
   SequenceScores scores;
   std::vector<std::string_view> truth_names, names;
   for (std::size_t i = 0; i < predicted.size(); ++i) {
-    if (predicted[i].empty()) continue;  // stopped before
+    if (predicted[i].empty()) continue;  // the run was stopped before this sentence
     truth_names.clear();
     names.clear();
     for (const LabelId tag : corpus.sentences[i].tags) truth_names.push_back(corpus.tags.name(tag));

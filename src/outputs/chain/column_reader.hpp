@@ -1,5 +1,6 @@
 #pragma once
-// Sentences of a CoNLL column file: one token per line. Rules and their errors: docs/formats.md.
+// Sentences of a CoNLL column file with one token per line. docs/formats.md has the rules and
+// errors.
 
 #include <cstdint>
 #include <string>
@@ -18,7 +19,7 @@ struct ColumnSentence {
 struct ColumnCorpus {
   std::vector<ColumnSentence> sentences;
   std::size_t num_columns = 0;  // without the tag
-  LabelCodec tags;              // in order of first appearance after those given
+  LabelCodec tags;              // the given ones, then new ones in order of first appearance
 
   std::size_t size() const { return sentences.size(); }
   const LabelCodec& labels() const { return tags; }
@@ -31,9 +32,9 @@ struct ColumnCorpus {
 };
 
 struct ColumnOptions {
-  /// The last column is the tag; false: every column is a feature.
+  /// Whether the last column is the tag. If not, every column is a feature.
   bool has_tags = true;
-  /// Tags get the ids of this codec, new ones the ids after it; null: order of appearance.
+  /// Tags get the ids of this codec, and new tags the ids after them. Null: an empty codec.
   const LabelCodec* tags = nullptr;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// How good predicted tags are.
+// Accuracy and span scores of predicted tags.
 
 #include <cstdint>
 #include <span>
@@ -21,14 +21,14 @@ struct Span {
 /// ends one (E, S, ], O). A tag without a dash is its own type; "O" and "_" are outside.
 std::vector<Span> spans_of(std::span<const std::string_view> tags);
 
-/// Whether all tags but the outside ones look like PREFIX-TYPE with a one-letter prefix of
-/// B, I, E, S, and there is one such tag: then spans mean something.
+/// Whether the tags stand for spans: every tag that is not outside is PREFIX-TYPE with a prefix B,
+/// I, E or S, and there is at least one such tag.
 bool are_span_tags(std::span<const std::string> tags);
 
-/// Counts over sentences; add() one after the other.
+/// Counts over the sentences given to add().
 class SequenceScores {
  public:
-  /// Both of one length.
+  /// One sentence; both spans have one entry per token.
   void add(std::span<const std::string_view> truth, std::span<const std::string_view> predicted);
 
   std::int64_t tokens = 0, correct_tokens = 0, sentences = 0, correct_sentences = 0;

@@ -12,7 +12,7 @@ bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// ASCII only: other bytes stay as they are.
+// Changes ASCII letters only.
 std::string lower(std::string_view text) {
   std::string out(text);
   for (char& c : out) {
@@ -21,7 +21,8 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// "Xxx-99" with runs cut to two: X upper, x lower, 9 digit, u any byte beyond ASCII.
+// For example "Xxx-99": X for capitals, x for other letters, 9 for digits, u for bytes beyond
+// ASCII; runs are cut to two.
 std::string shape(std::string_view text) {
   std::string out;
   for (const char c : text) {

@@ -18,10 +18,10 @@ struct TokenFeature {
   float value;
 };
 
-/// The emission templates: lower-cased form, shape, prefixes and suffixes up to four characters,
-/// capitals, digits, hyphen, of the token; form and shape of its neighbours to a distance of two.
-/// Each further column is a feature of the token and its direct neighbours by its text, or, where
-/// it reads name:number, one of the token alone with that value.
+/// The features of one token: its lower-cased form, shape, prefixes and suffixes of up to four
+/// characters, and whether it has capitals, digits or a hyphen; form and shape of the neighbours up
+/// to a distance of two. Each further column adds its text as a feature of the token and of its
+/// direct neighbours; a cell name:number adds one feature of this value to the token alone.
 void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
                     std::vector<TokenFeature>& features);
 
@@ -35,8 +35,8 @@ class FeatureTable {
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(names_.size()); }
   const std::vector<std::string>& names() const { return names_; }
-  /// The corpus as sequences; unknown features are left out, tags are the corpus's (0 where it has
-  /// none).
+  /// The corpus as sequences. Unknown features are left out. Tags are those of the corpus, or 0 if
+  /// it has none.
   SequenceData encode(const ColumnCorpus& corpus, std::uint32_t outside_tag) const;
 
  private:

@@ -23,7 +23,7 @@ TrainResult train(const FieldSvmOptions& options, const TrainingSet& data, Execu
 MemoryEstimate memory(const FieldSvmOptions&, const TrainingSet& data) {
   const auto rows = static_cast<double>(data.X.num_rows());
   const auto labels = static_cast<double>(data.codec->size());
-  const double kept = std::min(60.0, 1.2 * labels);  // label sets of a row, with their products
+  const double kept = std::min(60.0, 1.2 * labels);  // label sets per row in the dual, a guess
   MemoryEstimate memory;
   memory.add("rows of the solver", solver_row_bytes(data.X));
   memory.add("weights",

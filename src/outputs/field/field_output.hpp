@@ -25,7 +25,7 @@ struct FieldSvmOptions : StructuredOptions {
   }
 };
 
-/// X: with the intercept. Throws as fit_chain() does, and what FieldModel throws.
+/// X has the intercept. Throws what fit_chain() and FieldModel throw.
 StructuredWeights fit_field(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
                             const FieldSvmOptions& options, Executor& executor,
                             RunControl& control);

@@ -9,7 +9,7 @@
 
 namespace margrove {
 
-/// Label sets with pairwise terms; scores() are those of the single labels.
+/// Predicts label sets with pairwise terms. scores() gives the scores of the single labels only.
 class FieldPredictor final : public RowPredictor {
  public:
   FieldPredictor(RowShape rows, std::uint32_t num_labels, std::vector<float> weights);

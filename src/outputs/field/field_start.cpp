@@ -34,8 +34,8 @@ std::vector<Mixture<LabelVector>> field_start(const CsrView& X, const LabelSets&
                                               std::uint32_t num_labels, double pair_scale,
                                               const OneVsRestOptions& options, Executor& executor,
                                               RunControl& control) {
-  // The indicator of (y_k, y_l) is (1 +- 1 +- 1 +- 1) / 4 in the signs of y_k, of y_l and of their
-  // product: to label k its K - 1 pairs are intercepts.
+  // The indicator of a value of (y_k, y_l) is (1 +- s_k +- s_l +- s_k s_l) / 4 with signs s = 2 y
+  // - 1. Without the product, the K - 1 pairs of label k are as many intercepts.
   const double intercept = pair_scale * std::sqrt(static_cast<double>(num_labels) - 1.0);
   const CsrMatrix with_pairs = with_intercept(X, intercept);
   OneVsRestExtras extras;

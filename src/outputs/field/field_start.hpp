@@ -1,5 +1,5 @@
 #pragma once
-// A dual start for multi-label fields from one-vs-rest.
+// A starting point for the dual of multi-label fields, from one-vs-rest.
 
 #include <cstdint>
 #include <vector>
@@ -14,13 +14,13 @@
 
 namespace margrove {
 
-/// Dual variables of margin rescaling with Hamming loss that are optimal but for the field's
-/// interactions, one mixture per row. Without these the dual is one-vs-rest hinge, where a_ik in
-/// [0, C] stands for the wrong value of label k: the pairs' remaining parts are K - 1 more
-/// intercepts a label. Row i's a_ik become the marginals of nested label sets, the j-th with the j
-/// labels of largest a_ik wrong; of all mixtures with these marginals the nested ones move each
-/// interaction least. Options: C and how one-vs-rest is solved; hinge. Throws what
-/// train_one_vs_rest() does.
+/// Dual variables of margin rescaling with Hamming loss, one mixture per row, that are optimal but
+/// for the interactions of the field. Without interactions the field is one-vs-rest with hinge
+/// loss: a_ik in [0, C] is the dual variable of label k having the wrong value, and what remains of
+/// the pairs are K - 1 further intercepts per label. The mixture of row i consists of nested label
+/// sets: in the j-th the j labels with the largest a_ik are wrong. Its marginals are the a_ik; of
+/// all mixtures with these marginals it changes each interaction least. options: C and how
+/// one-vs-rest is solved; the loss is the hinge. Throws what train_one_vs_rest() throws.
 std::vector<Mixture<LabelVector>> field_start(const CsrView& X, const LabelSets& labels,
                                               std::uint32_t num_labels, double pair_scale,
                                               const OneVsRestOptions& options, Executor& executor,

@@ -11,7 +11,7 @@
 namespace margrove {
 namespace {
 constexpr double kNothing = -std::numeric_limits<double>::infinity();
-// A weight of 0 would leave ties to chance: this share of the other weight decides them.
+// A weight of 0 is replaced by this share of the other weight, so that it decides ties.
 constexpr double kTieWeight = 1e-10;
 
 bool is_lower(const LabelVector& a, const LabelVector& b) {
@@ -68,7 +68,7 @@ void FieldOracle::neighbours(const LabelVector& y, std::vector<CandidateCriteria
   double value = w.constant - truth_score_, constant = part_m_.constant, g = part_g_.constant;
   for (std::size_t l = 0; l < K; ++l) {
     if (!y[l]) continue;
-    value += gain[l];  // with the labels before
+    value += gain[l];  // beside the labels before l
     constant += part_m_.per_label[l];
     g += part_g_.per_label[l];
     for (std::size_t k = 0; k < K; ++k) gain[k] += w.interactions[l * K + k];
@@ -113,7 +113,8 @@ void FieldOracle::search(Wanted wanted, const Visit& visit,
   is_exact_ = is_exact_ && complete;
 }
 
-// The persistent labels, the open ones by their sign, then single flips while they help.
+// Takes the persistent labels, sets the others by the sign of their gain, and then flips single
+// labels while that raises the value.
 LabelVector FieldOracle::rounded() const {
   const auto& w = workspace_;
   const std::size_t K = w.unary.size();
@@ -187,7 +188,7 @@ std::optional<Candidate<LabelVector>> FieldOracle::argmax_without(
   return std::nullopt;
 }
 
-// m and g of every label set: that of S and k, k above all of S, from that of S.
+// m and g of every label set; those of S with a label k above all of S follow from those of S.
 void FieldOracle::tabulate() const {
   auto& w = workspace_;
   const std::size_t K = w.unary.size(), size = std::size_t{1} << K;

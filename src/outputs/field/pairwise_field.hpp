@@ -1,7 +1,8 @@
 #pragma once
-// Multi-label fields: f(x, y) = sum_k y_k <w_k, x> + sum_{k<l} theta_kl(y_k, y_l), theta free of x,
-// over all label sets, the empty one included. Maximisation is NP-hard: roof duality gives a bound
-// and fixes what it can, branch and bound does the rest, exactly unless it meets its limit.
+// Multi-label fields: f(x, y) = sum_k y_k <w_k, x> + sum_{k<l} theta_kl(y_k, y_l) over all label
+// sets y, the empty one included; theta does not depend on x. The maximisation is NP-hard. Roof
+// duality gives a bound and decides some of the labels, branch and bound decides the others. The
+// answer is exact unless branch and bound reaches its limit.
 
 #include <cstdint>
 #include <optional>
@@ -28,20 +29,20 @@ struct FieldShares {
 };
 
 struct FieldWorkspace {
-  std::vector<double> unary;         // K: score of y_k = 1 against y_k = 0, the rest 0
+  std::vector<double> unary;         // K: score of y_k = 1 less that of y_k = 0, other labels 0
   std::vector<double> interactions;  // K x K, symmetric
   std::vector<double> scaled_unary, scaled_interactions;
   double constant = 0.0;                 // f of the empty set
-  std::vector<double> table_m, table_g;  // of all label sets, bit k for label k; lazily
+  std::vector<double> table_m, table_g;  // of all label sets (bit k is label k), computed on demand
   std::vector<double> front;
   RoofDual dual;
 };
 
 struct FieldOptions {
   Criteria criteria = Criteria::hamming;
-  std::int64_t max_nodes = 2000;   // of one branch and bound
-  std::size_t max_tabulated = 16;  // labels up to which all sets may be listed
-  double pair_scale = 1.0;         // value of the pairs' features
+  std::int64_t max_nodes = 2000;   // of one branch-and-bound tree
+  std::size_t max_tabulated = 16;  // largest number of labels for which all sets may be listed
+  double pair_scale = 1.0;         // value of the features of pairs
 };
 
 class FieldOracle {
@@ -49,36 +50,37 @@ class FieldOracle {
   using Labelling = LabelVector;
   using RelaxedLabelling = FieldShares;
 
-  /// Refers to its arguments. `truth` may be empty: then only decode() may be called.
+  /// Refers to its arguments. If `truth` is empty, only decode() may be called.
   FieldOracle(FieldWorkspace& workspace, std::span<const std::uint8_t> truth,
               const FieldOptions& options);
 
   Candidate<LabelVector> argmax(double w_m, double w_g) const;
   Candidate<LabelVector> truth() const;
   Candidate<LabelVector> evaluate(const LabelVector& y) const;
-  /// With label k flipped, for each k: O(K |y|).
+  /// The criteria of y with label k flipped, for each k. O(K |y|).
   void neighbours(const LabelVector& y, std::vector<CandidateCriteria>& places) const;
   LabelVector neighbour(LabelVector y, std::size_t k) const;
   std::vector<Candidate<LabelVector>> k_best(double w_m, double w_g, int k) const;
   std::optional<Candidate<LabelVector>> argmax_without(double w_m, double w_g,
                                                        std::span<const LabelVector> banned) const;
-  /// All sets listed once an oracle, up to options.max_tabulated labels; beyond that branch and
-  /// bound on the Lagrangian of the two bounds.
+  /// Up to options.max_tabulated labels all label sets are listed, once per oracle. Beyond that,
+  /// branch and bound on the Lagrangian of the two slope bounds.
   std::optional<Candidate<LabelVector>> constrained_argmax(double w_m, double w_g,
                                                            const SlopeBounds& bounds) const;
-  /// Of Hamming loss, up to options.max_tabulated labels: from the same list.
+  /// With Hamming loss and up to options.max_tabulated labels, from the same list.
   bool has_loss_front() const {
     return options_.criteria == Criteria::hamming &&
            workspace_.unary.size() <= options_.max_tabulated;
   }
   std::span<const double> loss_front() const;
   Candidate<LabelVector> at_loss(std::uint32_t g) const;
-  /// The optimum of the linear programming relaxation (all in halves). Also at negative weights.
+  /// The optimum of the linear programming relaxation; all shares are 0, 1/2 or 1. The weights may
+  /// be negative.
   Candidate<FieldShares> relaxed_argmax(double w_m, double w_g) const;
   Candidate<FieldShares> evaluate(const FieldShares& y) const;
   LabelVector decode() const;
 
-  /// False if some call met max_nodes: its answer then may not be the best.
+  /// False if a call reached max_nodes, so that its answer may not be the best.
   bool is_exact() const { return is_exact_; }
 
  private:
@@ -105,14 +107,14 @@ class FieldOracle {
   mutable bool is_exact_ = true;
 };
 
-/// Weights: feature f's labels side by side from f K on, then theta_kl(0,0), (0,1), (1,0), (1,1) of
-/// the pairs k < l by rows.
+/// The weights of feature f for the K labels start at f K; theta_kl(0,0), (0,1), (1,0), (1,1) of
+/// the pairs k < l follow by rows.
 class FieldModel {
  public:
   using Labelling = LabelVector;
   using Workspace = FieldWorkspace;
 
-  /// Refers to X and labels. Throws InvalidInput: sizes that do not match, a label out of range.
+  /// Refers to X. Throws InvalidInput on sizes that do not match and on a label out of range.
   FieldModel(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
              FieldOptions options = {});
 
@@ -130,7 +132,7 @@ class FieldModel {
   Criteria criteria() const { return options_.criteria; }
   double squared_norm(std::size_t i) const { return squared_norms_[i]; }
 
-  // As ImplicitDifferences says: a set far from the truth differs in nonzeros x K weights.
+  // See ImplicitDifferences. A label set far from the true one differs in nonzeros x K weights.
   void margins(std::size_t i, std::span<const LabelVector> labellings, ScaledWeights w,
                FieldWorkspace& workspace, std::span<double> margins) const;
   void difference_products(std::size_t i, std::span<const LabelVector> labellings,
@@ -147,7 +149,7 @@ class FieldModel {
   std::vector<double> squared_norms_;  // of the rows
 };
 
-/// Scores row x, whose columns beyond num_features are skipped, into the workspace.
+/// Writes the scores of row x into the workspace. Columns >= num_features are skipped.
 void score_field(const SparseRow& x, std::size_t num_features, std::uint32_t num_labels,
                  ScaledWeights w, FieldWorkspace& workspace, double pair_scale = 1.0);
 

@@ -5,13 +5,13 @@
 namespace margrove {
 namespace {
 
-// What a pair's features (0,0), (0,1), (1,0), (1,1) gain when the shares of its labels and of both
-// together grow by k, l and z; `scale` is their value.
+// The changes of a pair's features (0,0), (0,1), (1,0), (1,1) when the shares of its labels and of
+// both together grow by k, l and z. `scale` is the value of the features.
 std::array<double, 4> pair_features(double k, double l, double z, double scale) {
   return {scale * (z - k - l), scale * (l - z), scale * (k - z), scale * z};
 }
 
-// visit(pair, growth of y_k, y_l and z_kl) for all pairs.
+// Calls visit(pair, growth of y_k, of y_l, of z_kl) for all pairs.
 template <class Visit>
 void for_each_pair(const FieldShares& grown, const Visit& visit) {
   const std::size_t K = grown.labels.size();
@@ -114,7 +114,7 @@ void RelaxedFieldModel::difference_products(std::size_t i, std::span<const Field
   }
 }
 
-// The growth of all labellings together first, because features are linear in it.
+// The growth of all labellings is summed up first, because features are linear in it.
 void RelaxedFieldModel::add_differences(std::size_t i, std::span<const FieldShares> labellings,
                                         std::span<const double> coefficients, FieldWorkspace&,
                                         std::span<float> w) const {

@@ -1,7 +1,7 @@
 #pragma once
 // Multi-label fields over the local polytope instead of the label sets: the linear programming
-// relaxation that the thesis trains with (Thesis, section 4.4). f and the task loss go on linearly,
-// so that a mixture of two labellings is a labelling.
+// relaxation that the thesis trains with (Thesis, section 4.4). f and the task loss are extended
+// linearly, so that a mixture of two labellings is a labelling.
 
 #include <cstdint>
 #include <span>
@@ -18,7 +18,7 @@ class RelaxedFieldOracle {
   RelaxedFieldOracle(FieldOracle field, FieldShares truth)
       : field_(std::move(field)), truth_(std::move(truth)) {}
 
-  /// One maximum flow, never branching.
+  /// One maximum flow; it never branches.
   Candidate<FieldShares> argmax(double w_m, double w_g) const {
     return field_.relaxed_argmax(w_m, w_g);
   }
@@ -48,7 +48,7 @@ class RelaxedFieldModel {
   void difference(std::size_t i, const FieldShares& y, SparseVector& difference) const;
   FieldShares truth(std::size_t i) const;
 
-  // As ImplicitDifferences says.
+  // See ImplicitDifferences.
   void margins(std::size_t i, std::span<const FieldShares> labellings, ScaledWeights w,
                FieldWorkspace& workspace, std::span<double> margins) const;
   void difference_products(std::size_t i, std::span<const FieldShares> labellings,

@@ -22,13 +22,13 @@ void RoofDual::solve(double constant, std::span<const double> u, std::span<const
   if (!core_.empty()) solve_core(r);
 }
 
-// With gain_[k] the gain of y_k = 1 beside the decided labels, its gain beside any values of the
-// others lies between least[k] = gain_[k] + sum min(0, r_kl) and most[k] = gain_[k] + sum
-// max(0, r_kl) over the open l. What k's wrong value w would cost is then |most or least| plus
-// |r_kl| for one value of each open l, all >= 0:
+// gain_[k] is the gain of y_k = 1 given the decided labels. Whatever the open labels l are, its
+// gain lies between least_[k] = gain_[k] + sum_l min(0, r_kl) and most_[k] = gain_[k] + sum_l
+// max(0, r_kl). If both have the same sign, the wrong value w of y_k is penalised by |least_| or
+// |most_| plus |r_kl| for one value of each open l, all >= 0:
 //   w = 1: -most + sum_{r_kl > 0} r_kl (1 - y_l) + sum_{r_kl < 0} -r_kl y_l,
 //   w = 0: least + sum_{r_kl > 0} r_kl y_l + sum_{r_kl < 0} -r_kl (1 - y_l).
-// Returns the sum of the gains taken.
+// Returns the sum of the gains of the labels that are set to 1.
 double RoofDual::peel(std::span<const double> r) {
   least_ = most_ = gain_;
   for (std::size_t k = 0; k < size_; ++k) {
@@ -71,11 +71,11 @@ double RoofDual::peel(std::span<const double> r) {
   return taken;
 }
 
-// Minimise E = -f over the open labels. Literals: 2k + 1 stands for y_k, 2k for 1 - y_k. E is
+// Minimises E = -f over the open labels. Literal 2k + 1 stands for y_k and 2k for 1 - y_k. E is
 // written as a constant plus a sum of non-negative multiples of literals and of products of two
-// literals. A product c p q becomes arcs p -> not q and q -> not p of capacity c/2 each, a literal
-// c p the arcs source -> not p and p -> sink. The maximum flow from source to sink is what the
-// constant can still gain.
+// literals. A product c p q becomes the arcs p -> not q and q -> not p of capacity c/2 each, a
+// literal c p the arcs source -> not p and p -> sink. The maximum flow from source to sink is what
+// the constant, a lower bound on E, can still gain.
 void RoofDual::solve_core(std::span<const double> r) {
   const std::size_t n = core_.size(), literals = 2 * n;
   const std::size_t source = literals, sink = literals + 1;
@@ -143,7 +143,7 @@ class Brancher {
       const auto is_decided = [&](std::size_t k) { return dual.persistent()[k] >= 0; };
       const auto end = std::stable_partition(open_.begin(), open_.end(), is_decided);
       num_fixed_ = static_cast<std::size_t>(end - open_.begin());
-      // What decided labels add to the cost of others is 0 but for rounding.
+      // The pairwise penalties of persistent labels at their values are 0 but for rounding.
       for (std::size_t j = 0; j < num_fixed_; ++j) {
         y_[open_[j]] = dual.persistent()[open_[j]] > 0 ? 1 : 0;
       }
@@ -157,8 +157,8 @@ class Brancher {
   bool run() { return run(num_fixed_, 0.0); }
 
  private:
-  // cost(depth)[2k + v]: what y_k = v would cost beside what is fixed; the cheaper value of each
-  // open label is paid in any case.
+  // cost[2k + v] is the penalty of y_k = v given the labels fixed so far. Each open label costs at
+  // least the cheaper of its values.
   bool run(std::size_t depth, double paid) {
     if (left_-- <= 0) return false;
     const std::size_t K = dual_.size();

@@ -21,7 +21,7 @@ StructuredWeights fit_field(const CsrView& X, const LabelSets& labels, std::uint
       options.inference == Inference::relaxed
           ? train_structured(RelaxedFieldModel(model), options.training(), executor, control)
           : train_structured(model, options.training(), executor, control, inputs);
-  // From here on the pairs' features are 1.
+  // Folds pair_scale into the weights: for the predictor the features of pairs have value 1.
   const std::span pairs = std::span(result.weights).subspan(X.num_columns() * num_labels);
   for (float& weight : pairs) weight *= static_cast<float>(options.pair_scale);
   return result;

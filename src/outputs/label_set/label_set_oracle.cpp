@@ -11,7 +11,7 @@
 namespace margrove {
 namespace {
 
-// Sum over nodes of weight times distance(y's share - z's share).
+// The sum over nodes of weight times distance(share in y - share in z).
 template <class Distance>
 double sum_of_differences(const NodeShares& y, const NodeShares& z, std::span<const double> weights,
                           const Distance& distance) {
@@ -77,7 +77,7 @@ LabelSetModel::Oracle LabelSetModel::oracle(std::size_t i, ScaledWeights w, Work
   return oracle;
 }
 
-// Of all nodes, so that sum over y of rewards = w_m f(x, y) + w_g g(y) - w_g g(no node).
+// Fills the rewards of all nodes. Their sum over y is w_m f(x, y) + w_g (g(y) - g(empty set)).
 void LabelSetModel::Oracle::load_rewards(double w_m, double w_g) const {
   Workspace& ws = *workspace_;
   ws.rewards.resize(ws.scores.size());
@@ -89,7 +89,7 @@ void LabelSetModel::Oracle::load_rewards(double w_m, double w_g) const {
   }
 }
 
-// A weight of 0 becomes one so small that it only decides ties; losses are whole numbers.
+// Replaces a weight of 0 by one so small that it only decides ties; losses are whole numbers.
 std::pair<double, double> LabelSetModel::Oracle::with_ties_broken(double w_m, double w_g) const {
   if (w_m == 0.0) {
     double total = 1.0;
@@ -116,7 +116,8 @@ BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::approximate_ar
   of_sums.floor -= constant;
   Labelling y;
   if (model_->task_.inference == Inference::exact) {
-    // Near the optimum many label sets are nearly tied, and proofs take seconds.
+    // Branches are limited, because near the optimum many label sets are nearly tied, and a proof
+    // can take seconds.
     const double usual = std::max(12.0, 100'000.0 / static_cast<double>(ws.rewards.size()));
     const auto most_branches =
         static_cast<std::int64_t>(std::min(goal.branch_limit_factor * usual, 1e15));
@@ -180,9 +181,10 @@ Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::at_loss(std::uint32_t
   return evaluate(y);
 }
 
-// The parts are leaves: one that is not in y comes with what is missing above it, one that is takes
-// along what no other leaf of y needs. A part that gains g and is at a squared distance d goes on
-// until g / d of the weight has moved.
+// The parts are leaves. A leaf that is not in y is added with the nodes missing above it; a leaf
+// that is in y is removed with the nodes that no other leaf of y needs. If that raises the value by
+// g and the squared distance is d, exact line search would move the weight g / d to the changed
+// set.
 void LabelSetModel::Oracle::steps(double w_m, double w_g, const Labelling& y, double weight,
                                   std::vector<Labelling>& steps) const {
   constexpr int kMostSteps = 5;

@@ -2,9 +2,9 @@
 // Multi-label classification below a label graph as a structured model: a labelling is the union y
 // of A(l) over a non-empty set of leaves, with
 //   f(x, y) = sum over n in y of sqrt(alpha_n) W_n · x,
-// and the task loss counts the leaves, or the nodes, on which y and y_i differ, so that it
-// decomposes over nodes. Exact on trees (O(nodes)) and on DAGs
-// (label_sets/label_set_inference.hpp); the k best and the best of every loss on trees only.
+// The task loss counts the leaves, or the nodes, on which y and y_i differ, so that it decomposes
+// over nodes. The oracle is exact on trees, in O(nodes), and on DAGs (label_set_inference.hpp). The
+// k best labellings and the best one of every loss are available on trees only.
 
 #include <compare>
 #include <cstdint>
@@ -26,7 +26,7 @@
 
 namespace margrove {
 
-/// A label set, or a point of the relaxation of all label sets.
+/// A label set, or a point of the linear relaxation of all label sets.
 struct NodeShares {
   std::vector<NodeId> nodes;   // with a share > 0, ascending
   std::vector<double> shares;  // in (0, 1]; empty: all 1
@@ -34,7 +34,7 @@ struct NodeShares {
   auto operator<=>(const NodeShares&) const = default;
 };
 
-/// On which nodes two label sets that differ pay 1.
+/// The nodes that the task loss counts.
 enum class LabelSetLoss { leaves, nodes };
 
 /// What is maximised over label sets.
@@ -44,7 +44,7 @@ struct LabelSetTask {
   bool operator==(const LabelSetTask&) const = default;
 };
 
-/// What of a label tree stands beside LabelSetInference.
+/// What label trees offer beyond LabelSetInference.
 struct TreeRankings {
   explicit TreeRankings(const LabelGraph& tree) : ranked(tree), front(tree) {}
   RankedLabelSets ranked;
@@ -66,11 +66,11 @@ class LabelSetModel {
     NodeScorer::Scratch scratch;
   };
 
-  /// Exact for the kind of maximum.
+  /// Exact for the label sets or for their relaxation, as task.inference says.
   class Oracle {
    public:
     using Labelling = NodeShares;
-    /// Up to so many nodes the best label sets of all losses are affordable: O(nodes^2).
+    /// The largest tree for which the best label sets of all losses, O(nodes^2), are affordable.
     static constexpr std::uint32_t kMaxFrontNodes = 2000;
 
     Candidate<Labelling> argmax(double w_m, double w_g) const;
@@ -78,12 +78,12 @@ class LabelSetModel {
                                                    const SearchGoal& goal) const;
     void steps(double w_m, double w_g, const Labelling& y, double weight,
                std::vector<Labelling>& steps) const;
-    /// On trees.
+    /// True on trees.
     bool has_k_best() const { return model_->rankings_.has_value(); }
     std::vector<Candidate<Labelling>> k_best(double w_m, double w_g, int k) const;
     std::optional<Candidate<Labelling>> argmax_without(double w_m, double w_g,
                                                        std::span<const Labelling> banned) const;
-    /// On trees of up to kMaxFrontNodes nodes.
+    /// True on trees of up to kMaxFrontNodes nodes.
     bool has_loss_front() const { return has_k_best() && model_->counts_.size() <= kMaxFrontNodes; }
     std::span<const double> loss_front() const;
     Candidate<Labelling> at_loss(std::uint32_t g) const;
@@ -100,20 +100,20 @@ class LabelSetModel {
     double truth_score_ = 0.0;
   };
 
-  /// leaves_of_row[i]: the leaves of row i, one or more; one alpha >= 0 per node. Keeps a copy of
-  /// X, refers to nothing. Throws InvalidInput naming the row without a label or whose label is not
-  /// a leaf, and on sizes or weights that do not fit.
+  /// leaves_of_row[i]: the leaves of row i, one or more. alpha: one number >= 0 per node. Keeps a
+  /// copy of X and refers to nothing. Throws InvalidInput, naming the row, if a row has no label or
+  /// one that is not a leaf, and on sizes or weights that do not fit.
   LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row, const LabelGraph& graph,
                 std::span<const double> alpha, bool all_features = false, LabelSetTask task = {});
 
   std::size_t num_examples() const { return scorer_.num_rows(); }
   std::size_t num_weights() const { return scorer_.num_weights(); }
   const Labelling& truth(std::size_t i) const { return truth_[i]; }
-  /// O(nonzeros x columns); the inference comes with argmax.
+  /// O(nonzeros x columns); argmax() then does the inference.
   Oracle oracle(std::size_t i, ScaledWeights w, Workspace& workspace) const;
   void difference(std::size_t i, const Labelling& y, SparseVector& difference) const;
 
-  // As ImplicitDifferences and AppendedProducts say.
+  // See ImplicitDifferences and AppendedProducts.
   void margins(std::size_t i, std::span<const Labelling> labellings, ScaledWeights w,
                Workspace& workspace, std::span<double> margins) const;
   void difference_products(std::size_t i, std::span<const Labelling> labellings,
@@ -125,7 +125,7 @@ class LabelSetModel {
                        std::span<float> w) const;
 
   const NodeScorer& scorer() const { return scorer_; }
-  /// Where only leaves count, as many of them are nearly tied then.
+  /// Steps are worth their time if only leaves count, because many label sets are nearly tied then.
   bool takes_steps() const { return task_.loss == LabelSetLoss::leaves; }
 
  private:
@@ -134,7 +134,7 @@ class LabelSetModel {
 
   NodeScorer scorer_;
   LabelSetInference inference_;
-  std::optional<TreeRankings> rankings_;  // of a tree
+  std::optional<TreeRankings> rankings_;  // on trees only
   LabelSetTask task_;
   std::vector<double> alpha_;
   std::vector<double> counts_;        // 1 at nodes that the task loss counts, else 0

@@ -6,7 +6,7 @@
 namespace margrove {
 namespace {
 
-/// All nodes weigh the same, whatever their depth.
+/// Every node has weight 1.
 std::vector<double> node_weights_of(const LeafSets& leaves) {
   return std::vector<double>(leaves.tree.graph.num_nodes(), 1.0);
 }

@@ -17,7 +17,8 @@ PathSvmResult train_label_set_svm(const CsrView& X, const LabelSets& leaves_of_r
       training.surrogate.to_text());
   const LabelSetModel model(X, leaves_of_row, graph, alpha, keeps_sums(training, continuation),
                             task);
-  // Fractional duals would be no labellings of the exact problem, so that inference is part of it.
+  // Fractional labellings of an earlier run would not be labellings of the exact problem, so that
+  // the kind of inference is part of the problem.
   const HierarchyProblem problem{.graph = graph,
                                  .alpha = {alpha.begin(), alpha.end()},
                                  .is_relaxed = task.inference == Inference::relaxed};

@@ -5,9 +5,9 @@
 //   m_i(y) = f(x_i, y) - f(x_i, y_i),
 //   f(x, y) = sum over n in y of sqrt(alpha_n) W_n · x,
 //
-// y over the unions of A(l) of non-empty sets of leaves, L the leaves or all nodes; or, for margin
-// rescaling, over the linear relaxation of these sets, f and the loss extended linearly (NHSVM,
-// section 5).
+// where y ranges over the unions of A(l) over non-empty sets of leaves, and L is the set of leaves
+// or of all nodes. For margin rescaling y may range over the linear relaxation of these sets, to
+// which f and the loss are extended linearly (NHSVM, section 5).
 
 #include <span>
 
@@ -19,9 +19,9 @@
 
 namespace margrove {
 
-/// leaves_of_row[i]: the leaves of row i, one or more. Otherwise as train_path_svm; memory too. The
-/// gap is that of the problem of `task`. Throws InvalidOption for a surrogate other than margin
-/// with relaxed inference.
+/// leaves_of_row[i]: the leaves of row i, one or more. The other arguments are as of
+/// train_path_svm(). The gap is that of the problem that `task` names. Throws InvalidOption for
+/// relaxed inference with a surrogate other than margin.
 PathSvmResult train_label_set_svm(const CsrView& X, const LabelSets& leaves_of_row,
                                   const LabelGraph& graph, std::span<const double> alpha,
                                   LabelSetTask task, const StructuredTraining& training,

@@ -9,11 +9,12 @@ namespace margrove {
 namespace {
 
 constexpr std::uint32_t kNone = SubtreeParts::kNone;
-// Scores are sums in float32: what a bound must be short of the best by, relative to its terms.
+// Scores are sums in float32. A part is skipped only if its bound is below the best value by this
+// share of the terms.
 constexpr double kRounding = 1e-5;
 
-// reach = sum_k x_k B_k of all parts; a row of B is the largest sums of all parts, then the
-// smallest
+// reach = sum_k x_k B_k for all parts. A row of B has the largest sums of all parts, then the
+// smallest.
 MARGROVE_MULTIVERSION
 void sum_bounds(const FeatureId* rows, const float* x, std::size_t nonzeros, float scale,
                 const float* bounds, std::size_t parts, float* reach) {
@@ -73,7 +74,7 @@ void BoundedPathModel::bound_part(FeatureId row, std::uint32_t part, std::span<c
   const auto columns = w.subspan(scorer().index(row, column_pointers_[part]),
                                  column_pointers_[part + 1] - column_pointers_[part]);
   if (std::all_of(columns.begin(), columns.end(), [](float each) { return each == 0.0F; })) {
-    upper = lower = 0.0F;  // most features of most parts
+    upper = lower = 0.0F;  // true of most features in most parts
     return;
   }
   const auto [begin, end, above] = parts_.parts[part];
@@ -151,7 +152,7 @@ BoundedPathModel::Oracle BoundedPathModel::oracle(std::size_t i, ScaledWeights w
   return oracle;
 }
 
-// The scores and distances of places whose node scores are known and whose parents come before.
+// Sums up scores and distances along paths, for places whose node scores are known.
 void BoundedPathModel::Oracle::walk(std::uint32_t begin, std::uint32_t end) const {
   const BoundedPathModel& model = *model_;
   for (std::uint32_t p = begin; p < end; ++p) {

@@ -1,16 +1,16 @@
 #pragma once
-// PathModel for trees with many leaves: a search for the most violating leaf that skips subtrees by
-// a bound and stays exact.
+// PathModel for trees with many leaves: the search for the most violating leaf skips subtrees by a
+// bound and is still exact.
 //
 // The tree is cut into parts (hierarchy/subtree_parts.hpp). With U_n = sqrt(alpha_n) W_n and S_l
-// the sum of U_n over l's path within its part p,
+// the sum of U_n over the nodes of l's path that are in its part p,
 //
 //   f(x, l) <= f(x, node above p) + sum_j x_j B_jp,   B_jp = max_{l in p} S_lj
 //
 // (the smallest S_lj where x_j < 0),
 //
-// an l1-l-infinity bound for each feature. The bounds B are kept beside the weights and follow each
-// step; an oracle visits parts from the largest bound on score plus loss down until none can win.
+// The bounds B are kept beside the weights and updated with each step. An oracle visits the parts
+// in descending order of their bounds on score plus loss until no other part can have the maximum.
 
 #include <cstdint>
 #include <limits>
@@ -26,23 +26,24 @@ namespace margrove {
 class BoundedPathModel {
  public:
   using Labelling = NodeId;  // a leaf
-  /// Nodes of a part: fewer leave more bounds to sum up, more leave more nodes to score.
+  /// Nodes per part. With fewer there are more bounds to sum up, with more there are more nodes to
+  /// score.
   static constexpr std::uint32_t kPartNodes = 32;
 
   struct Workspace {
     PathModel::Workspace paths;
     std::vector<float> node_scores;         // one per column
-    std::vector<double> scores, distances;  // one per place: sums from the top; to the true leaf
-    std::vector<std::uint32_t> on_path;     // place -> the last visit whose truth lies below it
+    std::vector<double> scores, distances;  // one per place: score and distance from the true leaf
+    std::vector<std::uint32_t> on_path;     // place -> the last visit whose true leaf is below it
     std::vector<std::uint32_t> scored;      // part -> the last visit that scored it
     std::uint32_t visit = 0;
-    std::vector<float> reach;  // part -> what its weights add to a score, at most
+    std::vector<float> reach;  // part -> bound on what its nodes add to a score
     std::vector<std::pair<double, std::uint32_t>> queue;  // bound, part
     std::vector<float> sums;                              // one per node of a part
     std::vector<std::uint32_t> touched;                   // parts
   };
 
-  /// Scores parts when it is asked for one of their leaves.
+  /// Scores a part when a call needs one of its leaves.
   class Oracle {
    public:
     using Labelling = NodeId;
@@ -67,10 +68,10 @@ class BoundedPathModel {
     std::span<const float> bounds_;
     NodeId truth_ = 0;
     double truth_score_ = 0.0;
-    double truth_weight_ = 0.0;  // of the true leaf's whole path
+    double truth_weight_ = 0.0;  // node weights of the true leaf's path, summed
   };
 
-  /// As PathModel's; throws InvalidInput too if the graph is not a tree.
+  /// As PathModel's. Throws InvalidInput also if the graph is not a tree.
   BoundedPathModel(const CsrView& X, std::span<const NodeId> leaf_of_row, const LabelGraph& tree,
                    std::span<const double> alpha, TaskLoss loss,
                    std::uint32_t part_nodes = kPartNodes);
@@ -80,13 +81,13 @@ class BoundedPathModel {
   NodeId truth(std::size_t i) const { return paths_.truth(i); }
   std::size_t num_parts() const { return parts_.parts.size(); }
 
-  /// For each feature that occurs and each part the largest and the smallest S_lj: two floats.
+  /// Two floats, the largest and the smallest S_lj, per part and feature that occurs.
   std::size_t num_bounds() const;
-  /// bounds = those of w. O(weights).
+  /// Computes the bounds of w. O(weights).
   void bound_weights(std::span<const float> w, std::span<float> bounds) const;
 
-  /// bounds: those of w, or none, so that all parts must be scored. The oracle refers to all of
-  /// them and is the only one that may use the workspace. O(nonzeros x (parts + nodes visited)).
+  /// bounds: those of w, or empty, in which case all parts are scored. The oracle refers to its
+  /// arguments, and no other may use the workspace. O(nonzeros x (parts + nodes visited)).
   Oracle oracle(std::size_t i, ScaledWeights w, std::span<const float> bounds,
                 Workspace& workspace) const;
   Oracle oracle(std::size_t i, ScaledWeights w, Workspace& workspace) const {
@@ -110,7 +111,7 @@ class BoundedPathModel {
                        std::span<float> w) const {
     paths_.add_differences(i, leaves, coefficients, workspace.paths, w);
   }
-  /// The same, and the bounds follow: O(nonzeros x nodes of the parts that changed).
+  /// The same, and updates the bounds. O(nonzeros x nodes of the parts that changed).
   void add_differences(std::size_t i, std::span<const NodeId> leaves,
                        std::span<const double> coefficients, Workspace& workspace,
                        std::span<float> w, std::span<float> bounds) const;
@@ -123,13 +124,14 @@ class BoundedPathModel {
 
   SubtreeParts parts_;
   PathModel paths_;
-  std::vector<std::uint32_t> column_;           // place -> column of the scorer, or kNoColumn
-  std::vector<std::uint32_t> column_pointers_;  // part -> its first column; the top's come before
-  std::vector<double> weight_;                  // place -> what the node adds to a distance
-  std::vector<char> is_leaf_;                   // place -> whether
-  std::vector<double> longest_;                 // part -> largest weight of a path within
-  std::vector<std::uint32_t> place_;            // node -> place
-  std::vector<std::uint32_t> part_;             // leaf -> its part; of other nodes any
+  std::vector<std::uint32_t> column_;  // place -> column of the scorer, or kNoColumn
+  std::vector<std::uint32_t>
+      column_pointers_;               // part -> its first column; those of the top are before
+  std::vector<double> weight_;        // place -> what the node adds to a distance
+  std::vector<char> is_leaf_;         // one per place
+  std::vector<double> longest_;       // part -> largest weight of a path within it
+  std::vector<std::uint32_t> place_;  // node -> place
+  std::vector<std::uint32_t> part_;   // leaf -> its part; undefined for other nodes
 };
 
 }  // namespace margrove

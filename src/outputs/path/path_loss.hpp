@@ -1,6 +1,5 @@
 #pragma once
-// Task losses between the root paths of two leaves. With y = A(l) and y' = A(l'), both are read off
-// the symmetric difference y △ y': its size (Hamming, hsvm) or sqrt of its weight (NHSVM, eq. 11).
+// How task losses (margrove/task_loss.hpp) between the root paths of two leaves are computed.
 
 #include <cmath>
 #include <cstdint>
@@ -47,11 +46,11 @@ class PathDistance {
   std::vector<NodeId> path_nodes_;
 };
 
-/// A task loss between leaves: of their paths, or any cost of each pair.
+/// A task loss between leaves: one of their paths, or a cost matrix.
 struct LeafLoss {
   TaskLoss kind;
-  /// One row per true leaf, one column per predicted leaf, leaves ascending, in place of `kind`;
-  /// empty: none. Refers to the caller's.
+  /// If not empty, used in place of `kind`: one row per true leaf and one column per predicted
+  /// leaf, leaves ascending. Refers to the caller's numbers.
   std::span<const double> costs;
 
   LeafLoss(TaskLoss task_loss = TaskLoss::hamming,  // NOLINT(google-explicit-constructor)
@@ -60,19 +59,19 @@ struct LeafLoss {
   bool has_costs() const { return !costs.empty(); }
 };
 
-/// The task loss of two leaves; time as PathDistance, O(1) for a cost matrix, of which it keeps a
-/// copy.
+/// The task loss of two leaves. It costs as much as PathDistance, or O(1) with a cost matrix, of
+/// which it keeps a copy.
 class PathLoss {
  public:
-  /// Throws InvalidInput if there is not one cost per pair of leaves, finite and >= 0, and 0 where
-  /// the two are the same.
+  /// Throws InvalidInput unless there is one cost per pair of leaves, finite, >= 0, and 0 for two
+  /// equal leaves.
   PathLoss(const LeafLoss& loss, const LabelGraph& graph, std::span<const double> alpha);
-  /// Of predicting leaf a where leaf b is the true one.
+  /// The loss of predicting leaf a where leaf b is the true one.
   double operator()(NodeId a, NodeId b) const;
   /// losses[k] = (*this)(leaf k, b), leaves ascending.
   void from(NodeId b, std::span<double> losses) const;
-  /// The loss of two leaves whose symmetric difference has this weight, a sum of node_weight();
-  /// never falls with it. Not for a cost matrix.
+  /// The loss of two leaves whose symmetric difference has this sum of node_weight(). It never
+  /// decreases with the distance. Not for a cost matrix.
   double of_distance(double distance) const {
     if (kind_ == TaskLoss::normalized) return std::sqrt(distance);
     return kind_ == TaskLoss::hamming ? distance : static_cast<double>(distance > 0);

@@ -74,7 +74,7 @@ void PathModel::place_paths(const LabelGraph& graph) {
   }
 }
 
-// margins = the leaves' scores, from those of the nodes
+// margins = the scores of the leaves, summed up from those of the nodes
 void PathModel::path_sums(Workspace& ws) const {
   ws.margins.resize(leaves_.size());
   if (is_tree_) {
@@ -128,7 +128,7 @@ PathModel::Oracle PathModel::oracle(std::size_t i, ScaledWeights w, Workspace& w
 Candidate<NodeId> PathModel::Oracle::argmax(double w_m, double w_g) const {
   const double best =
       combine(w_m, margins_.data(), w_g, losses_.data(), values_.data(), leaves_.size());
-  // A score that is no number equals nothing, itself included: there would be no answer.
+  // NaN is not equal to itself, so that no leaf would be found below.
   require(std::isfinite(best),
           "training: a score of a path is not finite; the weights have overflowed: scale the "
           "features, or choose a smaller C");

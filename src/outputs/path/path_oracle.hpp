@@ -1,8 +1,7 @@
 #pragma once
-// Single-label classification below a label graph as a structured model: the labelling is a leaf l,
-// its node set y = A(l), and
-//   f(x, l) = sum over n in A(l) of sqrt(alpha_n) W_n · x          (NHSVM, eq. 10; alpha = 1:
-//   HSVM).
+// Single-label classification below a label graph as a structured model: the labelling is a leaf l
+// with the label set y = A(l), and
+//   f(x, l) = sum over n in A(l) of sqrt(alpha_n) W_n · x   (NHSVM, eq. 10; HSVM with alpha = 1).
 
 #include <memory>
 #include <span>
@@ -19,8 +18,8 @@
 
 namespace margrove {
 
-/// All node scores of one example take one sweep (NodeScorer); the leaves' scores are then sums
-/// from the top down.
+/// One sweep gives all node scores of an example (NodeScorer). The scores of the leaves are their
+/// sums from the top down.
 class PathModel {
  public:
   using Labelling = NodeId;  // a leaf
@@ -30,20 +29,20 @@ class PathModel {
     std::vector<double> path_scores;  // one per column, sums from the top
     std::vector<double> margins;      // one per leaf
     std::vector<double> values;       // one per leaf
-    std::vector<double> losses;       // one per leaf, against losses_of
+    std::vector<double> losses;       // one per leaf, if losses_of is the true one
     NodeId losses_of = static_cast<NodeId>(-1);
     NodeScorer::Scratch scratch;
   };
 
-  /// A lambda-oracle that has seen all leaves: it can maximise anything.
+  /// A lambda-oracle that looks at all leaves, so that it can maximise every surrogate.
   class Oracle {
    public:
     using Labelling = NodeId;
     Candidate<NodeId> argmax(double w_m, double w_g) const;
     Candidate<NodeId> truth() const { return {truth_, 0.0, 0.0}; }
     Candidate<NodeId> evaluate(NodeId leaf) const;
-    /// argmax_l psi(m, g) over the leaves but the true one; ties to the lowest. The true leaf with
-    /// value 0 where no other has more.
+    /// The leaf other than the true one with the largest psi(m, g), ties to the lowest, or the true
+    /// leaf with value 0 if no value is positive.
     template <class Psi>
     std::pair<Candidate<NodeId>, double> maximise(const Psi& psi) const {
       std::pair<Candidate<NodeId>, double> best{truth(), 0.0};
@@ -64,9 +63,9 @@ class PathModel {
     std::span<double> values_;
   };
 
-  /// leaf_of_row[i] is the leaf of row i; one alpha >= 0 per node. Keeps a copy of X, refers to
-  /// nothing. all_features, order: NodeScorer's. Throws InvalidInput naming the row whose label is
-  /// not a leaf, and on sizes or weights that do not fit.
+  /// leaf_of_row[i]: the leaf of row i. alpha: one number >= 0 per node. all_features, order: see
+  /// NodeScorer. Keeps a copy of X and refers to nothing. Throws InvalidInput if the label of a
+  /// row, which it names, is not a leaf, and on sizes or weights that do not fit.
   PathModel(const CsrView& X, std::span<const NodeId> leaf_of_row, const LabelGraph& graph,
             std::span<const double> alpha, const LeafLoss& loss, bool all_features = false,
             std::span<const NodeId> order = {});
@@ -78,7 +77,7 @@ class PathModel {
   Oracle oracle(std::size_t i, ScaledWeights w, Workspace& workspace) const;
   void difference(std::size_t i, NodeId leaf, SparseVector& difference) const;
 
-  // The same for several leaves at once, without writing the differences down.
+  // See ImplicitDifferences.
   /// margins[k] = <w, difference(i, leaves[k])>. O(nonzeros x nodes on the paths).
   void margins(std::size_t i, std::span<const NodeId> leaves, ScaledWeights w, Workspace& workspace,
                std::span<double> margins) const;
@@ -91,7 +90,7 @@ class PathModel {
                        std::span<float> w) const;
   const NodeScorer& scorer() const { return scorer_; }
   const PathLoss& loss() const { return loss_; }
-  /// What a model of this size takes while it is trained: weights, a copy of X, tables.
+  /// Bytes that the model takes during training: weights, a copy of X, tables.
   std::size_t num_bytes() const;
 
  private:
@@ -106,15 +105,15 @@ class PathModel {
   NodeScorer scorer_;
   std::vector<NodeId> leaf_of_row_;
   std::vector<NodeId> leaves_;
-  std::vector<std::uint32_t> rank_;  // leaf -> its place in leaves_
+  std::vector<std::uint32_t> rank_;  // leaf -> its position in leaves_
   bool is_tree_ = true;
   std::vector<std::uint32_t> parent_column_;  // trees: nearest column above, num_columns for none
   std::vector<std::uint32_t> leaf_column_;    // trees: the lowest column on the leaf's path
-  std::vector<std::size_t> path_pointers_;    // of a leaf's rank: the columns on its path
+  std::vector<std::size_t> path_pointers_;    // rank -> where its columns start in path_columns_
   std::vector<std::uint32_t> path_columns_;
   PathLoss loss_;
   PathDistance alpha_distance_;
-  std::vector<double> loss_table_;  // leaves x leaves, where small
+  std::vector<double> loss_table_;  // leaves x leaves; empty if that is large
 };
 
 }  // namespace margrove

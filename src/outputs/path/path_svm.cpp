@@ -9,13 +9,14 @@
 namespace margrove {
 namespace {
 
-// Below this many multiplications an oracle's scores are used where they are made. With threads
-// each example pays for its scores twice, once for the search and once, by scattered reads, after
-// the steps since: that takes longer than a sweep over 2,000 nodes.
+// Oracles below this many multiplications run one at a time, so that the search and the step share
+// the scores. In parallel, each example would need its scores twice: for the search, and by
+// scattered reads for the step, because weights have changed since. That takes longer than a sweep
+// over 2,000 nodes.
 constexpr double kCheapOracle = 1'000'000;
 
-// Where a search that skips subtrees is worth keeping its bounds: on trees of so many nodes, and
-// for rows so short (nonzeros on average) that the bounds, sums over a row's features, are tight.
+// Bounds that skip subtrees are worth their upkeep on trees with at least so many nodes and if rows
+// have at most so many nonzeros on average: the bounds, sums over features, are tight then.
 constexpr std::uint32_t kManyNodes = 4000;
 constexpr double kShortRow = 64;
 
@@ -69,7 +70,7 @@ PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_r
   const auto set_pace = [&training](const NodeScorer& scorer) {
     if (scorer.sweep_cost() >= kCheapOracle) return;
     training.minibatch = 1;
-    training.cached_passes = 1;  // reads weights here and there: hardly cheaper than the sweep
+    training.cached_passes = 1;  // its scattered reads are hardly cheaper than a sweep
   };
   if (skips_subtrees(X, graph, loss.has_costs(), options)) {
     const BoundedPathModel model(X, leaf_of_row, graph, alpha, loss.kind);

@@ -27,13 +27,13 @@
 
 namespace margrove {
 
-/// What must be the same in two runs over paths or label sets for a state to mean anything.
+/// What must be the same in two runs over paths or label sets for one to go on from the other.
 struct HierarchyProblem {
   LabelGraph graph;
   std::vector<double> alpha;
   TaskLoss loss = TaskLoss::hamming;
-  std::vector<double> costs = {};  // of a cost matrix
-  bool is_relaxed = false;         // over fractional label sets
+  std::vector<double> costs = {};  // of a cost matrix, or empty
+  bool is_relaxed = false;         // whether label sets may be fractional
   bool operator==(const HierarchyProblem&) const = default;
 };
 
@@ -44,41 +44,44 @@ struct PathSvmResult {
   std::shared_ptr<const FitState> state;  // if it was to be kept
 };
 
-/// leaf_of_row[i]: the leaf of row i. One alpha >= 0 per node; nodes above all leaves and nodes
-/// with alpha 0 get no weights. The surrogate normalized-difference takes the normalized loss,
-/// whatever `loss` says, and no cost matrix. row_weights: c_i >= 0, empty for all 1. Leaves without
-/// data are possible answers as any other. Throws InvalidInput on sizes, labels that are not
-/// leaves, weights < 0, and what train_structured() throws. Memory: see path_svm_memory.
+/// leaf_of_row[i]: the leaf of row i; leaves without rows are possible answers, too. alpha: one
+/// number >= 0 per node; nodes above all leaves and nodes with alpha 0 get no weights. The
+/// surrogate normalized-difference uses the normalized loss, whatever `loss` says, and no cost
+/// matrix. row_weights: c_i >= 0, empty for all 1. Throws InvalidInput on sizes that do not match,
+/// labels that are not leaves and weights < 0, and what train_structured() throws. Memory: see
+/// path_svm_memory().
 ///
-/// continuation: bcfw starts at the dual variables of an earlier run on the same rows and labels
-/// (features, C and row weights may differ), and at zero if these are others. sgd makes its epochs
-/// after those of the earlier run, whose rows may have been others with the same features; C then
-/// weighs rows as if there were as many as in the first run. Throws InvalidInput if graph, alpha,
-/// loss or surrogate have changed in between. Cutting planes take none.
+/// continuation: bcfw starts from the dual variables of an earlier run on the same rows and labels
+/// (features, C and row weights may differ), or from zero if graph, alpha, loss, surrogate or
+/// labels have changed. sgd makes its epochs after those of an earlier run, which may have had
+/// other rows with the same features; C then weights rows as if there were as many as in the first
+/// run. sgd throws InvalidInput if graph, alpha, loss or surrogate have changed. Cutting planes
+/// take none.
 PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
                              const LabelGraph& graph, std::span<const double> alpha, LeafLoss loss,
                              const StructuredTraining& training, Executor& executor,
                              RunControl& control, std::span<const double> row_weights = {},
                              const Continuation& continuation = {});
 
-/// Whether training searches with bounds that skip subtrees (bounded_path_oracle.hpp), as pays on
-/// large trees and short rows.
+/// Whether training skips subtrees by bounds (bounded_path_oracle.hpp), which is faster on large
+/// trees with short rows.
 bool skips_subtrees(const CsrView& X, const LabelGraph& graph, bool has_costs,
                     const StructuredTraining& training);
 
-/// What training will take beside X, the weights returned included: mainly 4 bytes for each feature
-/// that occurs in X and each node with alpha > 0, and that twice.
+/// The memory that training will take beside X, the returned weights included: mainly twice 4 bytes
+/// per pair of a feature that occurs in X and a node with alpha > 0.
 MemoryEstimate path_svm_memory(const CsrView& X, const LabelGraph& graph,
                                std::span<const double> alpha, bool has_costs,
                                const StructuredTraining& training, const Continuation& continuation,
                                int num_threads);
-/// Of train_label_set_svm(), which has a set of labels for each row instead.
+/// The same for train_label_set_svm().
 MemoryEstimate label_set_svm_memory(const CsrView& X, const LabelSets& leaves_of_row,
                                     const LabelGraph& graph, std::span<const double> alpha,
                                     const StructuredTraining& training,
                                     const Continuation& continuation, int num_threads);
 
-/// Whether the weights must have the same places for other rows: sums of sgd are to be kept.
+/// Whether the sums of sgd are to be kept or were given, so that a weight must have the same index
+/// whatever the rows are.
 bool keeps_sums(const StructuredTraining& training, const Continuation& continuation);
 
 }  // namespace margrove

@@ -1,4 +1,4 @@
-// How much memory the structured SVMs over paths and label sets take.
+// Memory estimates of the structured SVMs over paths and label sets.
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kLargestLossTable = 2048;  // leaves (path_oracle.cpp)
 
-/// Of the weights W over used features and nodes with alpha > 0, while they are trained.
+/// Bytes of one array W over the features that occur and the nodes with alpha > 0.
 double weight_bytes(const CsrView& X, std::span<const double> alpha) {
   auto columns = static_cast<double>(
       std::count_if(alpha.begin(), alpha.end(), [](double each) { return each > 0; }));
@@ -20,7 +20,7 @@ double weight_bytes(const CsrView& X, std::span<const double> alpha) {
   return 4 * static_cast<double>(num_used_columns(X)) * columns;
 }
 
-/// Bcfw needs W once; SGD two sums and their average.
+/// Arrays of that size: BCFW needs one, SGD two sums and their average.
 double arrays_of_weights(bool is_sgd, const Continuation& continuation) {
   if (!is_sgd) return 1;
   return continuation.keep ? 5 : 3;
@@ -54,7 +54,8 @@ MemoryEstimate path_svm_memory(const CsrView& X, const LabelGraph& graph,
                                std::span<const double> alpha, bool has_costs,
                                const StructuredTraining& training, const Continuation& continuation,
                                int num_threads) {
-  constexpr double kDualBytes = 600;  // of a row: a few labellings, each in seven arrays
+  constexpr double kDualBytes =
+      600;  // per row: a few labellings, each with entries in seven arrays
   const bool is_sgd = chosen_solver(training.solver, training.surrogate) == StructuredSolver::sgd;
   const auto rows = static_cast<double>(X.num_rows());
   const auto leaves = static_cast<double>(graph.leaves().size());
@@ -75,20 +76,20 @@ MemoryEstimate label_set_svm_memory(const CsrView& X, const LabelSets& leaves_of
                                     const StructuredTraining& training,
                                     const Continuation& continuation, int num_threads) {
   const bool is_sgd = chosen_solver(training.solver, training.surrogate) == StructuredSolver::sgd;
-  // Of a row's dual variables: the more leaves, the more steps from one label set to the next, with
-  // products of any two. A set is about a tenth of the nodes, as few are known to be wrong in the
-  // first passes.
+  // The more leaves, the more steps add label sets to the active set of a row, which has the
+  // products of any two. A label set has about a tenth of the nodes, because the first passes rule
+  // few of them out.
   const double labellings = std::min(60.0, 0.3 * static_cast<double>(graph.leaves().size()) + 1);
   constexpr double kNodeBytes = 0.4;
   const auto rows = static_cast<double>(X.num_rows());
   const double path =
       path_entries(graph) / std::max(1.0, static_cast<double>(graph.leaves().size()));
-  // Nodes of all rows' label sets.
+  // The nodes in the true label sets of all rows.
   const double nodes = path * static_cast<double>(leaves_of_row.num_labels_total());
   MemoryEstimate memory = scorer_memory(X, alpha, is_sgd, continuation);
   memory.add("label sets of rows", 4 * nodes + 64 * rows);
   const double dual_bytes = labellings * (kNodeBytes * graph.num_nodes() + 100) +
-                            4 * labellings * labellings + 500;  // of a row
+                            4 * labellings * labellings + 500;  // per row
   memory.add("dual variables", is_sgd ? 100 * rows : dual_bytes * rows);
   memory.add("paths", 8 * path_entries(graph) + 100.0 * graph.num_nodes());
   memory.add("scratch of the threads", num_threads * (200.0 * graph.num_nodes()));

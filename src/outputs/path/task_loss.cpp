@@ -45,7 +45,7 @@ double PathDistance::operator()(NodeId a, NodeId b) const {
 
 double PathDistance::tree_distance(NodeId a, NodeId b) const {
   double sum = 0.0;
-  while (a != b) {  // climb from the deeper one until the lowest common ancestor
+  while (a != b) {  // climbs from the deeper one until the lowest common ancestor
     if (b == kNone || (a != kNone && depth_[a] >= depth_[b])) std::swap(a, b);
     sum += weights_[b];
     b = parent_[b];
@@ -74,8 +74,8 @@ void PathDistance::from(NodeId b, std::span<double> distances) const {
     for (std::size_t k = 0; k < leaves_.size(); ++k) distances[k] = dag_distance(leaves_[k], b);
     return;
   }
-  // Below an ancestor of b: what b has below it; elsewhere: the parent's distance and one's own
-  // weight.
+  // An ancestor of b has the weight of b's path below it as distance; any other node has its
+  // parent's distance plus its own weight.
   std::vector<double> distance(weights_.size());
   std::vector<bool> above(weights_.size(), false);
   double below = 0.0;

@@ -1,5 +1,5 @@
 #pragma once
-// How good predicted heads and relations are.
+// Attachment scores of predicted heads and relations.
 
 #include <cstdint>
 

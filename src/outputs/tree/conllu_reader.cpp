@@ -34,7 +34,7 @@ std::uint32_t to_number(std::string_view digits) {
   std::from_chars(digits.data(), digits.data() + digits.size(), number);
   return number;
 }
-/// "3-4", a token of several words, or "3.1", a word that is not in the text.
+/// "3-4" is a token of several words, "3.1" a word that is not in the text.
 bool is_range_or_empty_node(std::string_view id) {
   const std::size_t mark = id.find_first_of("-.");
   return mark != std::string_view::npos && is_number(id.substr(0, mark)) &&

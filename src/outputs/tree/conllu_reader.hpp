@@ -1,5 +1,5 @@
 #pragma once
-// Sentences of a CoNLL-U file: one word per line. Rules and their errors: docs/formats.md.
+// Sentences of a CoNLL-U file with one word per line. docs/formats.md has the rules and errors.
 
 #include <cstdint>
 #include <string>
@@ -24,15 +24,14 @@ struct DependencySentence {
 };
 struct DependencyCorpus {
   std::vector<DependencySentence> sentences;
-  LabelCodec relations;  // in order of first appearance after those given
+  LabelCodec relations;  // the given ones, then new ones in order of first appearance
 
   std::size_t size() const { return sentences.size(); }
   const LabelCodec& labels() const { return relations; }
 };
 
 struct DependencyOptions {
-  /// Heads and relations are read; false: they are not looked at and `heads` and `relations` stay
-  /// empty.
+  /// Whether heads and relations are read. If not, `heads` and `relations` stay empty.
   bool has_trees = true;
   const LabelCodec* relations = nullptr;
 };
@@ -45,8 +44,8 @@ DependencyCorpus read_conllu(const std::string& path, const DependencyOptions& o
 DependencyCorpus parse_conllu(std::string_view bytes, const std::string& name,
                               const DependencyOptions& options = {});
 
-/// No arcs cross when drawn above the sentence, the root's arc from its left included.
-/// heads[k] is the head of word k + 1; they must form trees below 0. O(words^2) at worst.
+/// Whether no two arcs cross when all are drawn above the sentence, with the root to its left.
+/// heads[k] is the head of word k + 1; the arcs must form a tree below 0. O(words^2) at worst.
 bool is_projective(const std::vector<std::uint32_t>& heads);
 
 }  // namespace margrove

@@ -42,7 +42,7 @@ TrainResult train(const DependencySvmOptions& options, const DependencyCorpus& c
 MemoryEstimate memory(const DependencySvmOptions& options, const DependencyCorpus& corpus) {
   double words = 0;
   for (const auto& sentence : corpus.sentences) words += static_cast<double>(sentence.num_words());
-  constexpr double kArcBytes = 900;  // of a word's wrong arcs in the dual variables
+  constexpr double kArcBytes = 900;  // per word, for its wrong arcs in the dual variables
   MemoryEstimate memory;
   memory.add("weights", solver_bytes(std::ldexp(1.0, options.hash_bits)));
   memory.add("dual variables", kArcBytes * words);

@@ -21,8 +21,7 @@ struct DependencySvmOptions : StructuredOptions {
   }
 };
 
-/// Throws as fit_chain() does, InvalidOption for the surrogates of Micro-F1, and what
-/// DependencyModel throws.
+/// Throws what fit_chain() and DependencyModel throw, and InvalidOption for micro-f1.
 StructuredWeights fit_dependency(std::vector<ParserSentence> sentences,
                                  std::vector<DependencyTree> trees,
                                  const DependencySvmOptions& options, Executor& executor,

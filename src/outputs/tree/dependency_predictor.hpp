@@ -11,12 +11,12 @@
 
 namespace margrove {
 
-/// Heads of the words of a CoNLL-U file, and their relations by the most frequent one of the same
-/// parts of speech and direction. predict_file: head, tab, relation per line, a blank line after
-/// each sentence. evaluate_file: UAS and LAS, punctuation included.
+/// Predicts the heads of the words of a CoNLL-U file; the relation of an arc is the most frequent
+/// one of its parts of speech and direction (RelationTable). predict_file: head, tab and relation
+/// per line, a blank line after each sentence. evaluate_file: UAS and LAS, punctuation included.
 class DependencyPredictor final : public FilePredictor {
  public:
-  /// 2^bits weights; the table holds ids of `names`.
+  /// There are 2^bits weights. The relation table has ids of `names`.
   DependencyPredictor(int bits, std::vector<float> weights, LabelCodec names,
                       RelationTable relations);
 

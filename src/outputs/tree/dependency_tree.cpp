@@ -17,7 +17,7 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   return x ^ (x >> 32U);
 }
 
-// Distance 1, 2, 3, 4, 5-9, 10 and more, with the sign of the direction.
+// The class of the distance (1, 2, 3, 4, 5-9, 10 and more) together with the direction.
 std::uint64_t distance_class(std::size_t head, std::size_t word) {
   const std::size_t d = head < word ? word - head : head - word;
   const std::uint64_t size = d < 5 ? d : d < 10 ? 5 : 6;
@@ -118,7 +118,7 @@ Candidate<DependencyTree> DependencyOracle::truth() const {
   return {DependencyTree(truth_.begin(), truth_.end()), 0.0, 0.0};
 }
 
-// A weight of 0 becomes one so small that it only decides ties; losses are whole numbers.
+// Replaces a weight of 0 by one so small that it only decides ties; losses are whole numbers.
 void DependencyOracle::weigh(double w_m, double w_g) const {
   auto& w = workspace_;
   if (w_m == 0.0) {
@@ -269,7 +269,7 @@ class KBestEisner {
   enum Kind { kLeft, kRight, kArcLeft, kArcRight };
   struct Entry {
     double value;
-    std::uint32_t split, left, right;  // where it is cut, and the ranks of its two parts
+    std::uint32_t split, left, right;  // where the span is cut, and the ranks of its two parts
   };
   using Entries = std::vector<Entry>;
 

@@ -18,19 +18,19 @@ namespace margrove {
 /// heads[k] is the head of word k + 1; 0 is the root.
 using DependencyTree = std::vector<std::uint32_t>;
 
-/// What the features see of a sentence: hashes of each word's form and part of speech.
+/// What features depend on: hashes of the form and of the parts of speech of each word.
 struct ParserSentence {
   std::vector<std::uint64_t> forms;
   std::vector<std::uint64_t> tags;
   std::vector<std::uint64_t> fine_tags;
   std::size_t size() const { return forms.size(); }
 };
-/// A 64-bit hash, the same on every machine.
+/// A 64-bit hash that is the same on every platform.
 std::uint64_t hash_text(std::string_view text);
 
-/// Appends the hashed features of the arc head -> word, all of value 1 (positions from 1; head 0 is
-/// the root). The templates of [McDonald2005]: head and word, the tags around them and between
-/// them, each alone and with direction and distance.
+/// Appends the hashed features of the arc head -> word, all of value 1. Positions count from 1;
+/// head 0 is the root. The templates are those of [McDonald2005]: head and word, the tags around
+/// them and between them, each alone and with direction and distance.
 void arc_features(const ParserSentence& sentence, std::size_t head, std::size_t word, int bits,
                   std::vector<std::uint32_t>& features);
 
@@ -46,7 +46,7 @@ class DependencyOracle {
  public:
   using Labelling = DependencyTree;
 
-  /// Refers to its arguments; the workspace's arcs are filled. `truth` may be empty: then only
+  /// Refers to its arguments; the arcs of the workspace must be filled. If `truth` is empty, only
   /// decode() may be called. Ties are broken by a fixed order of the splits.
   DependencyOracle(DependencyWorkspace& workspace, std::size_t num_words,
                    std::span<const std::uint32_t> truth);
@@ -79,8 +79,8 @@ class DependencyModel {
   using Labelling = DependencyTree;
   using Workspace = DependencyWorkspace;
 
-  /// Throws InvalidInput naming the sentence: sizes that do not match, an empty sentence, heads
-  /// that are no projective tree with one root.
+  /// Throws InvalidInput, naming the sentence, on sizes that do not match, an empty sentence, and
+  /// heads that are not a projective tree with one root.
   DependencyModel(std::vector<ParserSentence> sentences, std::vector<DependencyTree> trees,
                   int bits);
 
@@ -96,7 +96,7 @@ class DependencyModel {
   int bits_;
 };
 
-/// Scores every arc of the sentence into the workspace.
+/// Writes the scores of all arcs of the sentence into the workspace.
 void score_arcs(const ParserSentence& sentence, int bits, ScaledWeights w,
                 DependencyWorkspace& workspace);
 /// The best tree.

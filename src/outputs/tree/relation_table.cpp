@@ -5,7 +5,7 @@
 namespace margrove {
 namespace {
 
-// Where the relation of an arc stands in a table.
+// The index of an arc's relation in a table.
 std::size_t relation_slot(const ParserSentence& sentence, std::size_t head, std::size_t word,
                           std::size_t table_size) {
   std::uint64_t key = sentence.tags[word - 1] * 0x9E3779B97F4A7C15ULL;

@@ -1,5 +1,5 @@
 #pragma once
-// Relations of arcs by the words they join.
+// Relations of arcs by the words that they join.
 
 #include <cstdint>
 #include <span>
@@ -10,19 +10,19 @@
 
 namespace margrove {
 
-/// What the features of arcs see of a sentence.
+/// The hashes of a sentence, on which features and relations depend.
 ParserSentence parser_sentence(const DependencySentence& sentence);
 
-/// The relation of an arc by the parts of speech of its ends and its direction, which are hashed:
-/// the one seen most often with them in training.
+/// Gives an arc the relation that training saw most often with the same direction and parts of
+/// speech of its two words, which are hashed.
 class RelationTable {
  public:
-  /// `relations`: one per hash, a power of two of them.
+  /// relations: one per hash; their number is a power of two.
   explicit RelationTable(std::vector<std::uint32_t> relations) : relations_(std::move(relations)) {}
-  /// Where no arc was seen, the most frequent relation of all.
+  /// Hashes without arcs get the most frequent relation of all.
   static RelationTable count(const DependencyCorpus& corpus);
 
-  /// Of the arc head -> word (positions from 1; head 0 is the root).
+  /// The relation of the arc head -> word. Positions count from 1; head 0 is the root.
   std::uint32_t relation(const ParserSentence& sentence, std::size_t head, std::size_t word) const;
   std::span<const std::uint32_t> relations() const { return relations_; }
 
