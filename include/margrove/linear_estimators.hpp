@@ -138,9 +138,10 @@ struct TopDownSvmOptions {
                   "passes over the rows of a node, at most"),
             field("loss", &Options::loss, {PointLossKind::hinge, PointLossKind::squared_hinge},
                   "loss of each row's margin"),
-            field("beam", &Options::beam, at_least(0),
-                  "paths to keep at each step down, those with the largest sums of "
-                  "log sigmoid(margin); 1: greedy, 0: all"),
+            field(
+                "beam", &Options::beam, at_least(0),
+                "paths to keep at each step down, the most probable ones by a scale of the margins "
+                "that is learned on held-out rows (trains twice); 1: greedy, 0: all"),
         });
   }
 };

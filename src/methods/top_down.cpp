@@ -9,6 +9,7 @@
 #include "methods/decision_tuning.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
+#include "model/splits.hpp"
 #include "model/top_down_predictor.hpp"
 
 namespace margrove {
@@ -219,6 +220,9 @@ void require_tree(const TrainingSet& data) {
   }
 }
 
+/// The share of the rows that is held out where the scale is learned: one fold of three.
+constexpr int kScaleFolds = 3;
+
 struct TopDownPlan {
   TopDownSvmOptions options;
   LeafSets leaves;
@@ -226,33 +230,73 @@ struct TopDownPlan {
   std::uint32_t num_known_labels;
 };
 
+/// A linear model that chooses among `candidates`; the intercept is a column of the rows.
+LinearPredictor::Parts parts_of(const TopDownPlan& plan, WeightMatrix weights,
+                                std::vector<NodeId> candidates) {
+  LinearPredictor::Parts parts;
+  parts.weights = std::move(weights);
+  parts.graph = plan.leaves.tree.graph;
+  parts.label_of_node = plan.leaves.tree.label_of_node;
+  parts.candidates = std::move(candidates);
+  parts.num_labels = plan.num_known_labels;
+  return parts;
+}
+
+Fit fit_part(const TopDownPlan& plan, const std::vector<std::uint32_t>& rows, Executor& executor,
+             RunControl& control) {
+  return fit_rows(plan.options, plan.leaves.tree.graph, select_rows(plan.rows.X, rows),
+                  select_rows(plan.leaves.sets, rows), kept_weights(plan.rows.weights, rows),
+                  executor, control);
+}
+
+/// A greedy search compares only siblings, whose order no scale changes.
+bool needs_scale(const TopDownPlan& plan) {
+  return plan.options.beam != 1 && plan.rows.X.num_rows() >= kScaleFolds;
+}
+
+/// Learned on held-out rows, by a model that chooses among the labels of the other ones: margins of
+/// training rows are larger than those of new ones.
+double learned_scale(const TopDownPlan& plan, Executor& executor, RunControl& control) {
+  if (!needs_scale(plan)) return TopDownPredictor::kDefaultScale;
+  const LabelSets& sets = plan.leaves.sets;
+  const Split split = stratified_folds(sets, kScaleFolds, plan.options.seed).front();
+  // A third of the time: at least one longer training comes after this one.
+  RunControl share(
+      control, [&](const Progress& progress) { return control.proceed(progress); },
+      control.seconds_left() / 3);
+  Fit fit = fit_part(plan, split.training, executor, share);
+  std::vector<NodeId> candidates =
+      occurring_labels(select_rows(sets, split.training), plan.leaves.tree.graph.num_nodes())
+          .labels;
+  const TopDownPredictor predictor(parts_of(plan, std::move(fit.weights), std::move(candidates)),
+                                   plan.options.beam);
+  return predictor.fitted_scale(select_rows(plan.rows.X, split.validation),
+                                select_rows(sets, split.validation),
+                                kept_weights(plan.rows.weights, split.validation), executor);
+}
+
 TrainResult train(const TopDownPlan& plan, Executor& executor, RunControl& control) {
   const LeafSets& leaves = plan.leaves;
   const LabelGraph& graph = leaves.tree.graph;
   const CsrView X = plan.rows.X;
-  const auto predictor_of = [&](WeightMatrix weights, double bias, Decision decision) {
-    LinearPredictor::Parts parts;
-    parts.weights = std::move(weights);
-    parts.bias = bias;
-    parts.graph = graph;
-    parts.label_of_node = leaves.tree.label_of_node;
-    parts.candidates = leaves.candidates;
-    parts.num_labels = plan.num_known_labels;
-    parts.decision = std::move(decision);
-    return std::make_unique<TopDownPredictor>(std::move(parts), plan.options.beam);
+  const double scale = learned_scale(plan, executor, control);
+  const auto predictor_of = [&](LinearPredictor::Parts parts) {
+    return std::make_unique<TopDownPredictor>(std::move(parts), plan.options.beam, scale);
   };
-  const auto fit_part = [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
-    Fit fit = fit_rows(plan.options, graph, select_rows(X, rows), select_rows(leaves.sets, rows),
-                       kept_weights(plan.rows.weights, rows), executor, share);
-    return predictor_of(std::move(fit.weights), 0, {});
+  const auto fit_fold = [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
+    Fit fit = fit_part(plan, rows, executor, share);
+    return predictor_of(parts_of(plan, std::move(fit.weights), leaves.candidates));
   };
   Decision decision = tuned_decision(decision_options(plan.options), X, leaves.sets,
-                                     leaves.tree.label_of_node, fit_part, executor, control);
+                                     leaves.tree.label_of_node, fit_fold, executor, control);
   Fit fit = fit_rows(plan.options, graph, X, leaves.sets, plan.rows.weights, executor, control);
   TrainResult result;
   result.report = std::move(fit.report);
   result.report.warnings = leaves.warnings;
-  result.predictor = predictor_of(std::move(fit.weights), plan.options.bias, std::move(decision));
+  LinearPredictor::Parts parts = parts_of(plan, std::move(fit.weights), leaves.candidates);
+  parts.bias = plan.options.bias;
+  parts.decision = std::move(decision);
+  result.predictor = predictor_of(std::move(parts));
   return result;
 }
 
@@ -281,6 +325,12 @@ MemoryEstimate memory_of(const TopDownPlan& plan, int num_threads) {
   const double dense = 4.0 * static_cast<double>(X.num_columns()) * leaves.tree.graph.num_nodes();
   training.add("weights of the families", 2 * sizeof(Weight) * weights);
   training.add("model", 8 * weights + std::min(8 * weights, dense));
+  if (needs_scale(plan)) {
+    MemoryEstimate fold = training.times(1 - 1.0 / kScaleFolds);
+    fold.add("rows of a fold", 8.0 * static_cast<double>(X.num_nonzeros()) +
+                                   24.0 * static_cast<double>(X.num_rows()));
+    training = larger_of(std::move(training), std::move(fold));
+  }
   MemoryEstimate memory = planned_rows_memory(plan.rows, leaves.sets);
   memory.add(tuned_memory(decision_options(plan.options), X, leaves.sets,
                           static_cast<std::uint32_t>(leaves.candidates.size()),

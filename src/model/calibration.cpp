@@ -67,51 +67,21 @@ std::vector<Observation> observations_of(const RowPredictor& predictor, const Cs
   return kept;
 }
 
-/// First and second derivative by b = 1/T of the negative log-likelihood, which is convex in b:
-///   d/db = mean score under p - score of the label,  d2/db2 = variance of the score under p.
-struct Slope {
-  double first = 0, second = 0;
-};
-
-Slope slope_of(std::span<const float> scores, LabelId label, double b) {
-  const float top = *std::max_element(scores.begin(), scores.end());
-  double sum = 0, mean = 0, square = 0;  // of scores less the largest
-  for (const float score : scores) {
-    if (!std::isfinite(score)) continue;
-    const double s = static_cast<double>(score) - top;
-    const double weight = std::exp(b * s);
-    sum += weight;
-    mean += weight * s;
-    square += weight * s * s;
-  }
-  mean /= sum;
-  return {mean - (static_cast<double>(scores[label]) - top), square / sum - mean * mean};
-}
-
-/// Newton's method on b, kept inside a bracket of the root of the first derivative.
 double fit_temperature(const RowPredictor& predictor, const CsrView& X,
                        std::span<const Observation> observations, Executor& executor) {
-  constexpr double kLowest = 1e-4,
-                   kHighest = 1e4;  // where scores carry no information, or separate all rows
-  double low = kLowest, high = kHighest, b = 1;
-  std::vector<Slope> slopes(observations.size());
-  for (int step = 0; step < kMostSteps && high - low > 1e-9 * high; ++step) {
-    for_scores(predictor, X, observations, executor,
-               [&](std::size_t k, std::span<const float> scores) {
-                 slopes[k] = slope_of(scores, observations[k].label, b);
-               });
-    Slope sum;
-    for (const Slope& slope : slopes) {
-      sum.first += slope.first;
-      sum.second += slope.second;
-    }
-    (sum.first > 0 ? high : low) = b;
-    const double next = sum.second > 0 ? b - sum.first / sum.second : low;
-    const double moved = next > low && next < high ? next : std::sqrt(low * high);
-    if (std::abs(moved - b) <= 1e-9 * b) break;
-    b = moved;
-  }
-  return 1 / b;
+  std::vector<LikelihoodSlope> slopes(observations.size());
+  return 1 / most_likely_factor([&](double b) {
+           for_scores(predictor, X, observations, executor,
+                      [&](std::size_t k, std::span<const float> scores) {
+                        slopes[k] = likelihood_slope(scores, observations[k].label, b);
+                      });
+           LikelihoodSlope sum;
+           for (const LikelihoodSlope& slope : slopes) {
+             sum.first += slope.first;
+             sum.second += slope.second;
+           }
+           return sum;
+         });
 }
 
 /// The calibration error on held-out rows at the given temperatures.
@@ -133,6 +103,36 @@ double error_at(const RowPredictor& predictor, const CsrView& X,
 }
 
 }  // namespace
+
+LikelihoodSlope likelihood_slope(std::span<const float> scores, std::size_t label, double b) {
+  const float top = *std::max_element(scores.begin(), scores.end());
+  double sum = 0, mean = 0, square = 0;  // of scores less the largest
+  for (const float score : scores) {
+    if (!std::isfinite(score)) continue;
+    const double s = static_cast<double>(score) - top;
+    const double weight = std::exp(b * s);
+    sum += weight;
+    mean += weight * s;
+    square += weight * s * s;
+  }
+  mean /= sum;
+  return {mean - (static_cast<double>(scores[label]) - top), square / sum - mean * mean};
+}
+
+double most_likely_factor(const std::function<LikelihoodSlope(double b)>& slope_at) {
+  constexpr double kLowest = 1e-4,
+                   kHighest = 1e4;  // where scores carry no information, or separate all rows
+  double low = kLowest, high = kHighest, b = 1;
+  for (int step = 0; step < kMostSteps && high - low > 1e-9 * high; ++step) {
+    const LikelihoodSlope slope = slope_at(b);
+    (slope.first > 0 ? high : low) = b;
+    const double next = slope.second > 0 ? b - slope.first / slope.second : low;
+    const double moved = next > low && next < high ? next : std::sqrt(low * high);
+    if (std::abs(moved - b) <= 1e-9 * b) break;
+    b = moved;
+  }
+  return b;
+}
 
 void softmax(std::span<const float> scores, double temperature, std::span<double> probabilities) {
   const float top = *std::max_element(scores.begin(), scores.end());

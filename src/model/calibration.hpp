@@ -28,6 +28,17 @@ struct Calibration {
 
 class HierarchyProbabilities;
 
+/// First and second derivative by b of a negative log-likelihood that is convex in b.
+struct LikelihoodSlope {
+  double first = 0, second = 0;
+};
+/// Of -log p(label) for p(l) proportional to exp(b scores[l]), over the finite scores:
+///   d/db = mean score under p - score of the label,  d2/db2 = variance of the score under p.
+LikelihoodSlope likelihood_slope(std::span<const float> scores, std::size_t label, double b);
+/// The b in [1e-4, 1e4] with the least negative log-likelihood, whose slope at b is slope_at(b):
+/// Newton's method kept inside a bracket, at most 50 steps.
+double most_likely_factor(const std::function<LikelihoodSlope(double b)>& slope_at);
+
 /// The temperature with the least negative log-likelihood. Rows that have not exactly one label, or
 /// one that is never predicted, are left out. Throws InvalidInput if fewer than two remain. Scores
 /// are computed anew in each of at most 50 steps, so that memory stays small. The same bits for any

@@ -11,10 +11,6 @@ namespace {
 
 const std::string kPrefix = "top-down";
 
-double log_sigmoid(double margin) {
-  return margin > 0 ? -std::log1p(std::exp(-margin)) : margin - std::log1p(std::exp(margin));
-}
-
 struct Path {
   NodeId end;
   double score;
@@ -27,14 +23,16 @@ struct TopDownPredictor::Scratch {
   std::vector<Path> paths, longer;
 };
 
-TopDownPredictor::TopDownPredictor(LinearPredictor::Parts parts, int beam)
-    : linear_(std::move(parts)), beam_(beam) {
+TopDownPredictor::TopDownPredictor(LinearPredictor::Parts parts, int beam, double scale)
+    : linear_(std::move(parts)), beam_(beam), scale_(scale) {
   const LabelGraph& graph = linear_.parts().graph;
   require(graph.is_tree(), "top-down model: the graph must be a tree");
   const Decision& decision = linear_.parts().decision;
   require(!decision.uses_node_scores(), "top-down model: decision is ", decision.name(),
           ", but must be made from the labels' scores");
   require(beam >= 0, "top-down model: beam is ", beam, ", but must be >= 0");
+  require(scale > 0 && std::isfinite(scale), "top-down model: scale is ", scale,
+          ", but must be positive and finite");
   std::vector<bool> has_data(graph.num_nodes(), false);
   for (const NodeId leaf : linear_.parts().candidates) {
     require(graph.is_leaf(leaf), "top-down model: candidate is node ", leaf,
@@ -47,17 +45,24 @@ TopDownPredictor::TopDownPredictor(LinearPredictor::Parts parts, int beam)
                  [&](NodeId n) { return has_data[n]; });
     return kept;
   };
-  is_certain_.assign(graph.num_nodes(), false);
   starts_ = with_data(graph.roots());
-  if (starts_.size() == 1) is_certain_[starts_.front()] = true;
   for (NodeId n = 0; n < graph.num_nodes(); ++n) {
     children_.push_back(with_data(graph.children(n)));
-    if (children_.back().size() == 1) is_certain_[children_.back().front()] = true;
   }
 }
 
-double TopDownPredictor::step(NodeId n, double margin) const {
-  return is_certain_[n] ? 0.0 : log_sigmoid(margin);
+const std::vector<NodeId>& TopDownPredictor::siblings(NodeId n) const {
+  const LabelGraph& graph = parts().graph;
+  return graph.is_root(n) ? starts_ : children_[graph.parents(n).front()];
+}
+
+double TopDownPredictor::log_total(std::span<const NodeId> nodes,
+                                   std::span<const float> margins) const {
+  float top = margins[nodes.front()];
+  for (const NodeId n : nodes) top = std::max(top, margins[n]);
+  double sum = 0;
+  for (const NodeId n : nodes) sum += std::exp(scale_ * (static_cast<double>(margins[n]) - top));
+  return scale_ * top + std::log(sum);
 }
 
 void TopDownPredictor::search(const SparseRow& x, std::span<float> scores, Scratch& scratch) const {
@@ -70,15 +75,20 @@ void TopDownPredictor::search(const SparseRow& x, std::span<float> scores, Scrat
       return a.score != b.score ? a.score > b.score : a.end < b.end;
     });
   };
-  for (const NodeId n : starts_) paths.push_back({n, step(n, margins[n])});
+  const auto extend = [&](double score, std::span<const NodeId> nodes, std::vector<Path>& to) {
+    const double total = log_total(nodes, margins);
+    for (const NodeId n : nodes) to.push_back({n, score + (scale_ * margins[n] - total)});
+  };
+  extend(0, starts_, paths);
   keep_best(paths);
   const auto at_leaf = [&](const Path& path) { return children_[path.end].empty(); };
   while (!std::all_of(paths.begin(), paths.end(), at_leaf)) {
     longer.clear();
     for (const Path& path : paths) {
-      if (at_leaf(path)) longer.push_back(path);
-      for (const NodeId child : children_[path.end]) {
-        longer.push_back({child, path.score + step(child, margins[child])});
+      if (at_leaf(path)) {
+        longer.push_back(path);
+      } else {
+        extend(path.score, children_[path.end], longer);
       }
     }
     keep_best(longer);
@@ -119,33 +129,88 @@ Explanation TopDownPredictor::explain(const SparseRow& x, LabelId label,
   Explanation explanation = linear_.explain(x, label, num_strongest);
   const auto leaf = std::find_if(parts().candidates.begin(), parts().candidates.end(),
                                  [&](NodeId n) { return parts().label_of_node[n] == label; });
-  // The path from its end up, as the explanation has it from the root down.
-  NodeId n = *leaf;
+  LinearPredictor::Scratch scratch;
+  const auto margins = linear_.node_scores(x, scratch);
   explanation.score = 0;
-  for (auto node = explanation.nodes.rbegin(); node != explanation.nodes.rend(); ++node) {
-    explanation.score += step(n, node->score);
-    if (!parts().graph.is_root(n)) n = parts().graph.parents(n).front();
+  for (const NodeId n : parts().graph.ancestors(*leaf)) {
+    explanation.score += scale_ * margins[n] - log_total(siblings(n), margins);
   }
   return explanation;
+}
+
+LikelihoodSlope TopDownPredictor::path_slope(NodeId leaf, std::span<const float> margins,
+                                             double scale) const {
+  LikelihoodSlope sum;
+  std::vector<float> choices;
+  for (const NodeId n : parts().graph.ancestors(leaf)) {
+    const std::vector<NodeId>& nodes = siblings(n);
+    choices.clear();
+    for (const NodeId m : nodes) choices.push_back(margins[m]);
+    const auto chosen = std::find(nodes.begin(), nodes.end(), n) - nodes.begin();
+    const LikelihoodSlope slope =
+        likelihood_slope(choices, static_cast<std::size_t>(chosen), scale);
+    sum.first += slope.first;
+    sum.second += slope.second;
+  }
+  return sum;
+}
+
+double TopDownPredictor::fitted_scale(const CsrView& X, const LabelSets& leaves,
+                                      std::span<const double> row_weights,
+                                      Executor& executor) const {
+  constexpr std::size_t kRowsPerTask = 64;
+  std::vector<bool> is_candidate(parts().graph.num_nodes(), false);
+  for (const NodeId leaf : parts().candidates) is_candidate[leaf] = true;
+  std::vector<LikelihoodSlope> slopes(X.num_rows());
+  bool has_choice = false;
+  const auto slope_at = [&](double scale) {
+    executor.for_ranges(X.num_rows(), kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
+      LinearPredictor::Scratch scratch;
+      for (std::size_t i = begin; i < end; ++i) {
+        slopes[i] = {};
+        const auto margins = linear_.node_scores(X.row(i), scratch);
+        for (const NodeId leaf : leaves[i]) {
+          if (!is_candidate[leaf]) continue;
+          const LikelihoodSlope slope = path_slope(leaf, margins, scale);
+          slopes[i].first += slope.first;
+          slopes[i].second += slope.second;
+        }
+      }
+    });
+    LikelihoodSlope sum;
+    for (std::size_t i = 0; i < slopes.size(); ++i) {
+      const double weight = row_weights.empty() ? 1.0 : row_weights[i];
+      sum.first += weight * slopes[i].first;
+      sum.second += weight * slopes[i].second;
+    }
+    has_choice |= sum.second > 0;
+    return sum;
+  };
+  const double scale = most_likely_factor(slope_at);
+  return has_choice ? scale : kDefaultScale;
 }
 
 std::vector<Fact> TopDownPredictor::facts() const {
   std::vector<Fact> facts = linear_.facts();
   facts.push_back({"beam", concat(beam_)});
+  facts.push_back({"scale", concat(scale_)});
   return facts;
 }
 
 void TopDownPredictor::save(TensorMap& out) const {
   linear_.save_parts(out, kPrefix);
   out.put_text(kPrefix + ".beam", concat(beam_));
+  out.put_number(kPrefix + ".scale", scale_);
 }
 
 std::unique_ptr<Predictor> TopDownPredictor::load(const TensorMap& tensors,
                                                   std::uint32_t num_labels) {
   const std::uint64_t beam =
       tensors.whole_number(kPrefix + ".beam", std::numeric_limits<int>::max());
+  const double scale =
+      tensors.has_text(kPrefix + ".scale") ? tensors.number(kPrefix + ".scale") : kDefaultScale;
   return std::make_unique<TopDownPredictor>(
-      LinearPredictor::load_parts(tensors, kPrefix, num_labels), static_cast<int>(beam));
+      LinearPredictor::load_parts(tensors, kPrefix, num_labels), static_cast<int>(beam), scale);
 }
 
 }  // namespace margrove

@@ -6,19 +6,28 @@
 #include <utility>
 #include <vector>
 
+#include "model/calibration.hpp"
 #include "model/linear_predictor.hpp"
 
 namespace margrove {
 
-/// Kind "top-down". Node n has the margin f_n(x) = U_n.x among its siblings. A path scores the sum
-/// of log sigmoid(f_n) over its nodes; a node whose siblings have no data is certain and counts 0.
-/// From the roots down, the `beam` best paths are kept at every step, those that have reached a
-/// leaf among them (ties: the lower node); beam 1 goes greedily to the child with the largest
-/// margin, beam 0 keeps all paths. Labels that are not reached have no score.
+/// Kind "top-down". Node n has the margin f_n(x) = U_n.x. Beside its siblings that lie above a
+/// candidate, itself included, it is chosen with probability
+///   p_n(x) = exp(scale f_n(x)) / sum_m exp(scale f_m(x)),
+/// and a path scores the sum of log p_n over its nodes, the log-probability of its end: over all
+/// leaves these probabilities sum to 1, so that paths of different lengths compete fairly. From the
+/// roots down, the `beam` best paths are kept at every step, those that have reached a leaf among
+/// them (ties: the lower node); beam 1 goes greedily to the child with the largest margin, beam 0
+/// keeps all paths. Labels that are not reached have no score.
 class TopDownPredictor final : public RowPredictor {
  public:
-  /// `parts` as those of a LinearPredictor; the graph must be a tree. Throws InvalidInput.
-  TopDownPredictor(LinearPredictor::Parts parts, int beam);
+  /// The scale of models that did not learn one: the round number with about the least negative
+  /// log-likelihood on held-out training rows of seven problems, whose own best scales are 1 to 4.
+  static constexpr double kDefaultScale = 3;
+
+  /// `parts` as those of a LinearPredictor; the graph must be a tree, 0 < scale < infinity. Throws
+  /// InvalidInput.
+  TopDownPredictor(LinearPredictor::Parts parts, int beam, double scale = kDefaultScale);
 
   std::string_view kind() const override { return "top-down"; }
   bool gives_one_label() const override { return linear_.gives_one_label(); }
@@ -34,20 +43,32 @@ class TopDownPredictor final : public RowPredictor {
   /// A node's score is its margin; the label's is the path's, reached or not.
   Explanation explain(const SparseRow& x, LabelId label, std::size_t num_strongest) const override;
 
+  /// The scale in [1e-4, 1e4] that maximises sum_i row_weights[i] sum_{n in leaves[i]} of the score
+  /// of the path to node n on row i of X; kDefaultScale if no path has a choice. For rows that the
+  /// weights were not trained on. Leaves that are no candidates are left out; no weights: all 1.
+  /// Margins are computed anew in each of at most 50 steps. The same bits for any executor.
+  double fitted_scale(const CsrView& X, const LabelSets& leaves,
+                      std::span<const double> row_weights, Executor& executor) const;
+
   int beam() const { return beam_; }
+  double scale() const { return scale_; }
   const LinearPredictor::Parts& parts() const { return linear_.parts(); }
 
  private:
   struct Scratch;
   void search(const SparseRow& x, std::span<float> scores, Scratch& scratch) const;
-  /// log sigmoid(margin), 0 where the node has no sibling with data.
-  double step(NodeId n, double margin) const;
+  /// Those of `n` that lie above a candidate, itself included.
+  const std::vector<NodeId>& siblings(NodeId n) const;
+  /// log of the sum over `nodes` of exp(scale margin), which log p_n = scale f_n - this needs.
+  double log_total(std::span<const NodeId> nodes, std::span<const float> margins) const;
+  /// Derivatives by the scale of minus the score of the path to `leaf`.
+  LikelihoodSlope path_slope(NodeId leaf, std::span<const float> margins, double scale) const;
 
   LinearPredictor linear_;
   int beam_;
+  double scale_;
   std::vector<NodeId> starts_;                 // roots above a candidate
   std::vector<std::vector<NodeId>> children_;  // of each node, those above a candidate
-  std::vector<bool> is_certain_;
 };
 
 }  // namespace margrove

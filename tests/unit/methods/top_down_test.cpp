@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -23,7 +24,12 @@ using testing::message_of;
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-double log_sigmoid(double f) { return -std::log(1 + std::exp(-f)); }
+constexpr double kScale = TopDownPredictor::kDefaultScale;
+
+/// log of the probability of the first of two margins.
+double log_first(double f, double g, double scale = kScale) {
+  return -std::log(1 + std::exp(scale * (g - f)));
+}
 
 /// 0 above 1 and 2, 1 above 3 and 4, 2 above 5 and 6; node n's margin is x times margins[n].
 LinearPredictor::Parts binary_tree(std::vector<float> margins) {
@@ -63,8 +69,8 @@ TEST(TopDownPredictor, greedy_follows_the_largest_margin_and_a_beam_the_best_sum
   const auto reached = scores_of(greedy, X);
   for (const LabelId l : {4U, 5U, 6U}) EXPECT_EQ(reached[l], kNever);
   const auto scores = scores_of(all, X);
-  EXPECT_FLOAT_EQ(scores[5], static_cast<float>(log_sigmoid(0.1F) + log_sigmoid(3)));
-  EXPECT_FLOAT_EQ(scores[4], static_cast<float>(log_sigmoid(0.2F) + log_sigmoid(-2)));
+  EXPECT_FLOAT_EQ(scores[5], static_cast<float>(log_first(0.1F, 0.2F) + log_first(3, -1)));
+  EXPECT_FLOAT_EQ(scores[4], static_cast<float>(log_first(0.2F, 0.1F) + std::log(0.5)));
   EXPECT_EQ(scores[3], reached[3]);
   EXPECT_EQ(scores[0], kNever);
 }
@@ -80,7 +86,9 @@ TEST(TopDownPredictor, a_beam_of_all_leaves_finds_the_best_path_and_1_the_greedy
     EXPECT_THAT(predict(greedy, X)[0], ElementsAre(m[first] >= m[first + 1] ? first : first + 1));
     LabelId best = 3;
     const auto sum = [&](LabelId leaf) {
-      return log_sigmoid(m[(leaf - 1) / 2]) + log_sigmoid(m[leaf]);
+      const LabelId above = (leaf - 1) / 2;
+      return log_first(m[above], m[3 - above]) +
+             log_first(m[leaf], m[leaf % 2 ? leaf + 1 : leaf - 1]);
     };
     for (LabelId leaf = 4; leaf <= 6; ++leaf) best = sum(leaf) > sum(best) ? leaf : best;
     EXPECT_THAT(predict(all, X)[0], ElementsAre(best));
@@ -94,11 +102,108 @@ TEST(TopDownPredictor, nodes_whose_siblings_have_no_data_are_certain) {
   EXPECT_THAT(predict(TopDownPredictor(parts, 1), one_row())[0], ElementsAre(3));
 }
 
+/// 0 above 1 (a leaf) and 2, 2 above 3 and 4, 3 above 5 and 6, 4 above 7.
+LinearPredictor::Parts uneven_tree(std::vector<float> margins) {
+  LinearPredictor::Parts parts;
+  parts.weights = WeightMatrix::dense(1, 8, std::move(margins));
+  const std::vector<LabelEdge> edges{{0, 1}, {0, 2}, {2, 3}, {2, 4}, {3, 5}, {3, 6}, {4, 7}};
+  parts.graph = LabelGraph::build(8, edges);
+  parts.label_of_node = {0, 1, 2, 3, 4, 5, 6, 7};
+  parts.candidates = {1, 5, 6, 7};
+  parts.num_labels = 8;
+  return parts;
+}
+
+/// log-probabilities of the leaves of uneven_tree(), each written out.
+std::vector<double> uneven_scores(const std::vector<float>& m, double scale) {
+  const auto pair = [&](NodeId n, NodeId sibling) { return log_first(m[n], m[sibling], scale); };
+  return {kNever,
+          pair(1, 2),
+          kNever,
+          kNever,
+          kNever,
+          pair(2, 1) + pair(3, 4) + pair(5, 6),
+          pair(2, 1) + pair(3, 4) + pair(6, 5),
+          pair(2, 1) + pair(4, 3)};
+}
+
+TEST(TopDownPredictor, a_deep_leaf_wins_over_a_shallow_one_if_every_choice_favours_it) {
+  // Sums of log sigmoid are -1.31 for leaf 1 and -1.92 for leaf 5.
+  const auto parts = uneven_tree({0, -1, 0.1F, 0.1F, -1, 0.1F, -1, -1});
+  for (const int beam : {0, 1, 2, 4}) {
+    EXPECT_THAT(predict(TopDownPredictor(parts, beam), one_row())[0], ElementsAre(5)) << beam;
+  }
+}
+
+TEST(TopDownPredictor, all_paths_are_a_distribution_over_the_leaves_and_the_best_one_is_predicted) {
+  Random random(7);
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<float> m;
+    for (int n = 0; n < 8; ++n) m.push_back(static_cast<float>(random.normal()));
+    const double scale = std::exp(random.normal());
+    const TopDownPredictor all(uneven_tree(m), 0, scale);
+    const std::vector<double> expected = uneven_scores(m, scale);
+    const std::vector<float> scores = scores_of(all, one_row());
+    double sum = 0;
+    for (LabelId l = 0; l < 8; ++l) {
+      if (expected[l] == kNever) {
+        EXPECT_EQ(scores[l], kNever);
+      } else {
+        EXPECT_NEAR(scores[l], expected[l], 1e-5);
+      }
+      sum += std::exp(static_cast<double>(scores[l]));
+    }
+    EXPECT_NEAR(sum, 1, 1e-6);
+    const auto best = std::max_element(expected.begin(), expected.end()) - expected.begin();
+    EXPECT_THAT(predict(all, one_row())[0], ElementsAre(static_cast<LabelId>(best)));
+    EXPECT_EQ(scores_of(TopDownPredictor(uneven_tree(m), 4, scale), one_row()), scores);
+  }
+}
+
+TEST(TopDownPredictor, greedy_takes_the_largest_margins_whatever_the_scale) {
+  Random random(8);
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<float> m;
+    for (int n = 0; n < 8; ++n) m.push_back(static_cast<float>(30 * random.normal()));
+    LabelId greedy = 1;
+    if (m[2] > m[1]) greedy = m[4] > m[3] ? 7 : (m[6] > m[5] ? 6 : 5);
+    for (const double scale : {1e-4, 0.5, kScale, 1e4}) {
+      const TopDownPredictor one(uneven_tree(m), 1, scale);
+      EXPECT_THAT(predict(one, one_row())[0], ElementsAre(greedy)) << scale;
+    }
+  }
+}
+
+TEST(TopDownPredictor, the_fitted_scale_has_the_largest_likelihood_of_the_paths) {
+  const std::vector<float> m{0, -0.3F, 0.5F, 0.2F, -0.4F, 0.6F, -0.1F, 0};
+  const TopDownPredictor predictor(uneven_tree(m), 0);
+  CsrMatrix X(1);
+  LabelSets leaves;
+  std::vector<double> weights;
+  for (const LabelId leaf : {5, 5, 1, 7, 6, 5, 0}) {  // 0 is no candidate: left out
+    X.append_row(std::vector<FeatureId>{0}, std::vector<float>{1});
+    leaves.append(std::vector<LabelId>{leaf});
+    weights.push_back(leaf == 5 ? 2 : 1);
+  }
+  const auto likelihood = [&](double scale) {
+    const std::vector<double> scores = uneven_scores(m, scale);
+    return 6 * scores[5] + scores[1] + scores[7] + scores[6];
+  };
+  Executor one(1), three(3);
+  const double scale = predictor.fitted_scale(X, leaves, weights, one);
+  EXPECT_EQ(predictor.fitted_scale(X, leaves, weights, three), scale);
+  EXPECT_GT(likelihood(scale), likelihood(0.99 * scale));
+  EXPECT_GT(likelihood(scale), likelihood(1.01 * scale));
+  LabelSets nothing;
+  for (std::size_t i = 0; i < X.num_rows(); ++i) nothing.append(std::vector<LabelId>{});
+  EXPECT_EQ(predictor.fitted_scale(X, nothing, {}, one), kScale);
+}
+
 TEST(TopDownPredictor, explanation_has_margins_of_nodes_and_the_score_of_the_path) {
   const TopDownPredictor greedy(binary_tree({9, 0.2F, 0.1F, -2, -2, 3, -1}), 1);
   const CsrMatrix X = one_row(2);
   const Explanation explanation = greedy.explain(X.row(0), 5, 3);  // not reached
-  EXPECT_NEAR(explanation.score, log_sigmoid(0.2F) + log_sigmoid(6), 1e-6);
+  EXPECT_NEAR(explanation.score, log_first(0.2F, 0.4F) + log_first(6, -2), 1e-6);
   ASSERT_EQ(explanation.nodes.size(), 3U);
   EXPECT_FLOAT_EQ(static_cast<float>(explanation.nodes[1].score), 0.2F);
   EXPECT_EQ(explanation.nodes[2].score, 6.0);
@@ -122,6 +227,10 @@ TEST(TopDownPredictor, parts_that_do_not_fit_throw) {
               TopDownPredictor(binary_tree({0, 0, 0, 0, 0, 0, 0}), -1);
             }),
             "top-down model: beam is -1, but must be >= 0");
+  EXPECT_EQ(message_of([] {
+              TopDownPredictor(binary_tree({0, 0, 0, 0, 0, 0, 0}), 1, 0);
+            }),
+            "top-down model: scale is 0, but must be positive and finite");
 }
 
 // The method --------------------------------------------------------------------------------------
@@ -158,6 +267,36 @@ TEST(TopDown, a_file_with_an_impossible_beam_is_refused) {
   out.put_text("top-down.beam", "9999999999");
   EXPECT_EQ(message_of<ModelFileError>([&] { TopDownPredictor::load(out, 7); }),
             "m: metadata top-down.beam is 9999999999, which is too large");
+}
+
+TEST(TopDown, a_file_without_a_scale_has_the_default) {
+  TensorMap out("m");
+  TopDownPredictor(binary_tree({0, 0, 0, 0, 0, 0, 0}), 0, 1.5).save(out);
+  const auto scale_of = [](const TensorMap& tensors) {
+    return dynamic_cast<const TopDownPredictor&>(*TopDownPredictor::load(tensors, 7)).scale();
+  };
+  EXPECT_EQ(scale_of(out), 1.5);
+  TensorMap old("m");
+  for (const auto& [name, tensor] : out.tensors()) old.put_raw(name, tensor);
+  for (const auto& [key, text] : out.metadata()) {
+    if (key != "top-down.scale") old.put_text(key, text);
+  }
+  EXPECT_EQ(scale_of(old), kScale);
+}
+
+TEST(TopDown, a_scale_is_learned_for_beams_and_the_weights_are_those_of_greedy) {
+  const Hierarchy hierarchy = testing::groups();
+  const RawRows raw = testing::grouped_rows(150, 3);
+  const ModelParts greedy = testing::train("top-down-svm", {}, raw, &hierarchy);
+  const ModelParts beam = testing::train("top-down-svm", {{"beam", "0"}}, raw, &hierarchy);
+  EXPECT_EQ(top_down(greedy).scale(), kScale);
+  EXPECT_NE(top_down(beam).scale(), kScale);
+  const auto& U = top_down(greedy).parts().weights;
+  const auto& V = top_down(beam).parts().weights;
+  ASSERT_EQ(U.num_features(), V.num_features());
+  for (FeatureId j = 0; j < U.num_features(); ++j) {
+    for (NodeId n = 0; n < U.num_nodes(); ++n) EXPECT_EQ(U.at(j, n), V.at(j, n));
+  }
 }
 
 TEST(TopDown, every_machine_is_one_vs_rest_among_siblings_on_the_rows_below_their_parent) {
