@@ -17,6 +17,8 @@ namespace margrove MARGROVE_API {
 class Executor {
  public:
   /// num_threads >= 1, the calling thread included; 0 means one for each core of the machine.
+  /// At most 256 are made, or as many as there are cores if these are more; fewer if the system
+  /// gives no more. size() says how many there are.
   explicit Executor(int num_threads = 1);
   ~Executor();
   Executor(const Executor&) = delete;
