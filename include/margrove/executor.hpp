@@ -16,7 +16,9 @@ namespace margrove MARGROVE_API {
 /// index (see ordered_sum()).
 class Executor {
  public:
-  /// num_threads >= 1, the calling thread included; 0 means one per core of the computer.
+  /// num_threads >= 1, the calling thread included; 0 means one per core of the computer. At most
+  /// 256 are made, or as many as there are cores if these are more, and fewer if the system gives
+  /// no more. size() says how many there are.
   explicit Executor(int num_threads = 1);
   ~Executor();
   Executor(const Executor&) = delete;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <system_error>
 
@@ -15,10 +16,18 @@
 namespace margrove {
 namespace {
 constexpr std::size_t kBufferBytes = 1 << 18;
+constexpr int kMostLinks = 40;  // as Linux follows
 
 std::string resolve_links(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
-  return real ? std::string(real.get()) : path;
+  if (real) return real.get();
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) return path;  // a pipe of /dev/fd has no other name
+  std::filesystem::path target = path;  // the last link of a chain may lead to a file to be made
+  for (int links = 0; links < kMostLinks && std::filesystem::is_symlink(target, ignored); ++links) {
+    target = target.parent_path() / std::filesystem::read_symlink(target, ignored);
+  }
+  return target.string();
 }
 
 std::string folder_of(const std::string& path) {
@@ -31,6 +40,7 @@ std::string folder_of(const std::string& path) {
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(resolve_links(path_)) {
   struct stat existing {};
   const bool exists = ::stat(target_.c_str(), &existing) == 0;
+  if (!exists && errno == ELOOP) fail("cannot write to it", ELOOP);
   if (exists && S_ISDIR(existing.st_mode)) fail("cannot write to it", EISDIR);
   if (exists && !S_ISREG(existing.st_mode)) {
     descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
@@ -50,6 +60,19 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(resol
   if (exists && ::fchmod(descriptor_, existing.st_mode & 07777) != 0) {
     fail("cannot set the permissions", errno);
   }
+}
+
+void require_writable(const std::string& path) {
+  require(!path.empty(), "the name of the file to write is empty");
+  // Whoever reads a pipe would take its closing for the end of the result.
+  struct stat existing {};
+  if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode) &&
+      !S_ISDIR(existing.st_mode)) {
+    require(::access(path.c_str(), W_OK) == 0, path,
+            ": cannot open it for writing: ", std::generic_category().message(errno));
+    return;
+  }
+  const AtomicFile file(path);
 }
 
 AtomicFile::~AtomicFile() { discard(); }

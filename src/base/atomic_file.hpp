@@ -8,9 +8,9 @@
 namespace margrove {
 
 /// Writes beside the target and renames over it in commit(), so that whoever opens the path sees
-/// the old file or the complete new one. A symbolic link is followed; a target
-/// that is not a regular file (a device, a pipe) is written to directly. Keeps the permissions of a
-/// file that it replaces.
+/// the old file or the complete new one. A symbolic link is followed,
+/// also to a file that does not exist yet; a target that is not a regular file (a device, a pipe)
+/// is written to directly. Keeps the permissions of a file that it replaces.
 ///
 /// Every member throws InvalidInput naming the path and the system's reason; an object that has
 /// thrown, or is destroyed without commit(), leaves the old target untouched and no other file.
@@ -40,5 +40,9 @@ class AtomicFile {
   int descriptor_ = -1;
   std::string buffer_;
 };
+
+/// Throws InvalidInput unless an AtomicFile of that path can be made now. Makes and removes a file
+/// beside the target, which shows all that the file system can refuse; the target is not touched.
+void require_writable(const std::string& path);
 
 }  // namespace margrove

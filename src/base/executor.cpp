@@ -7,6 +7,7 @@
 #include <exception>
 #include <limits>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "margrove/errors.hpp"
@@ -16,6 +17,10 @@ namespace {
 /// True inside a task: a nested call must not wait for the workers that run its caller.
 thread_local bool inside_task = false;
 
+/// Of threads, unless the machine has more cores. Beyond the cores they gain nothing, and tens of
+/// thousands exhaust the memory mappings of a process, which ends it.
+constexpr int kMostThreads = 256;
+
 using Task = std::function<void(std::size_t, int)>;
 }  // namespace
 
@@ -24,7 +29,11 @@ class Executor::Pool {
   explicit Pool(int num_threads) {
     threads_.reserve(num_threads - 1);
     for (int worker = 1; worker < num_threads; ++worker) {
-      threads_.emplace_back([this, worker](const std::stop_token& stop) { work(stop, worker); });
+      try {
+        threads_.emplace_back([this, worker](const std::stop_token& stop) { work(stop, worker); });
+      } catch (const std::system_error&) {
+        break;  // the system gives no more: the work goes on with those that there are
+      }
     }
   }
 
@@ -105,9 +114,9 @@ class Executor::Pool {
 
 Executor::Executor(int num_threads) {
   require<InvalidOption>(num_threads >= 0, "threads is ", num_threads, ", but must be >= 0");
-  if (num_threads == 0) {
-    num_threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  }
+  const int num_cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  num_threads =
+      num_threads == 0 ? num_cores : std::min(num_threads, std::max(num_cores, kMostThreads));
   if (num_threads > 1) pool_ = std::make_unique<Pool>(num_threads);
 }
 

@@ -184,6 +184,10 @@ void warn(const std::string& message) {
   print_error(fmt::format("margrove: warning: {}\n", message));
 }
 
+void require_result_writable(const std::string& path) {
+  if (!path.empty()) require_writable(path);
+}
+
 void write_result(const std::string& path, std::string_view text) {
   if (path.empty()) {
     std::cout << text;

@@ -176,5 +176,7 @@ std::string list_of_methods();
 
 /// Writes to a file, whole or not at all, or to stdout if the path is empty.
 void write_result(const std::string& path, std::string_view text);
+/// Throws InvalidInput if write_result() could not write there. To be called before the work.
+void require_result_writable(const std::string& path);
 
 }  // namespace margrove::cli

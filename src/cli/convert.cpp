@@ -1,5 +1,6 @@
 // margrove export, margrove import
 
+#include "base/atomic_file.hpp"
 #include "cli/verbs.hpp"
 #include "io/liblinear_model.hpp"
 #include "io/model_file.hpp"
@@ -22,6 +23,7 @@ class Convert final : public Command {
   }
 
   int run() override {
+    require_writable(to_);
     if (exports_) {
       export_liblinear(load_model(from_), to_);
     } else {

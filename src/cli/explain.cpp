@@ -69,6 +69,8 @@ class Explain final : public Command {
   }
 
   int run() override {
+    require_result_writable(svg_path_);
+    require_result_writable(dot_path_);
     const ModelParts model = load_model(arguments_.model_path);
     require<InvalidOption>(arguments_.data_path.empty() == (row_ == 0),
                            "DATA and option row must be given together");

@@ -1,5 +1,6 @@
 // margrove generate
 
+#include "base/atomic_file.hpp"
 #include "cli/verbs.hpp"
 #include "data/generators.hpp"
 #include "margrove/writers.hpp"
@@ -21,6 +22,8 @@ class Generate final : public Command {
 
   int run() override {
     const GeneratorOptions& options = options_.parse();
+    require_writable(data_);
+    require_result_writable(hierarchy_);
     const GeneratedData generated =
         kind_ == "balanced" ? generate_balanced(options) : generate_unbalanced(options);
     if (!hierarchy_.empty()) write_hierarchy(hierarchy_, generated.hierarchy);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <iostream>
 
 #include "cli/verbs.hpp"
@@ -79,5 +80,6 @@ int guarded(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   margrove::cli::open_standard_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit of file sizes is an error like others
   return margrove::cli::guarded(argc, argv);
 }

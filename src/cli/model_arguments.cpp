@@ -13,7 +13,8 @@ void ModelArguments::declare(CLI::App& app, bool needs_data) {
 }
 
 RawRows ModelArguments::read(const ModelParts& model, CommandControl& control) const {
-  RawRows raw = read_rows(data_path, row_kind(model.preprocessing), {}, &control.run());
+  RawRows raw = read_rows(data_path, row_kind(model.preprocessing), {.refuse_labels_alone = true},
+                          &control.run());
   control.leave_if_interrupted();
   read_views_of_model(raw, views.files(), model.views, &control.run());
   control.leave_if_interrupted();

@@ -69,6 +69,7 @@ class Predict final : public Command {
   }
 
   int run() override {
+    require_result_writable(output_);
     const ModelParts model = load_model(arguments_.model_path);
     CommandControl control(arguments_.quiet);
     Executor executor(arguments_.threads);

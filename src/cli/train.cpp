@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "base/atomic_file.hpp"
 #include "cli/options_reference.hpp"
 #include "cli/training.hpp"
 #include "cli/verbs.hpp"
@@ -26,6 +27,7 @@ class Train final : public Command {
   int run() override {
     const RunOptions& options = arguments_.run_options();
     const auto method_run = arguments_.start();
+    require_writable(arguments_.model_path());
     CommandControl control(options.quiet, options.time_limit_seconds);
     Executor executor(options.threads);
     const Method& method = arguments_.method();

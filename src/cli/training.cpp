@@ -34,8 +34,10 @@ TrainingArguments::Data TrainingArguments::read(CommandControl& control) {
     data.hierarchy = read_hierarchy(hierarchy_path_);
     codec = &data.hierarchy->codec;
   }
-  data.raw = read_rows(data_path_, preprocessing().text ? RowKind::documents : RowKind::numbers,
-                       {.codec = codec, .known_labels_only = codec != nullptr}, &control.run());
+  data.raw = read_rows(
+      data_path_, preprocessing().text ? RowKind::documents : RowKind::numbers,
+      {.codec = codec, .known_labels_only = codec != nullptr, .refuse_labels_alone = true},
+      &control.run());
   control.leave_if_interrupted();
   read_views(data.raw, views_.files(), &control.run());
   control.leave_if_interrupted();

@@ -4,6 +4,7 @@
 
 #include <iostream>
 
+#include "base/atomic_file.hpp"
 #include "cli/training.hpp"
 #include "cli/verbs.hpp"
 #include "eval/tuning.hpp"
@@ -76,6 +77,7 @@ class Tune final : public Command {
                            arguments_.method().name, " does not take rows, but tune needs them");
     const TuneOptions& tuning = tuning_.parse();
     const RunOptions& options = arguments_.run_options();
+    require_writable(arguments_.model_path());
     CommandControl control(options.quiet, options.time_limit_seconds);
     Executor executor(options.threads);
     TrainingArguments::Data data = arguments_.read(control);

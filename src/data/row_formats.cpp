@@ -10,8 +10,11 @@ namespace margrove {
 namespace {
 
 ReadRows svmlight_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
-  return read_svmlight(
-      path, {.codec = options.codec, .known_labels_only = options.known_labels_only}, control);
+  return read_svmlight(path,
+                       {.codec = options.codec,
+                        .known_labels_only = options.known_labels_only,
+                        .refuse_labels_alone = options.refuse_labels_alone},
+                       control);
 }
 
 ReadRows text_rows(const std::string& path, const ReadOptions& options, RunControl* control) {

@@ -21,6 +21,7 @@ using ReadRows = std::variant<Dataset, TextDataset>;
 struct ReadOptions {
   const LabelCodec* codec = nullptr;  // labels get its ids, and new ones the ids after it
   bool known_labels_only = false;     // a label that `codec` lacks is an error
+  bool refuse_labels_alone = false;   // a file of labels alone, without any feature, is an error
 };
 
 /// One format. `read` returns rows of `kind`; it throws InvalidInput "file:line:column: ..." for

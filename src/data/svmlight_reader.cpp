@@ -65,6 +65,9 @@ class Parser {
                                   header_->num_rows, " rows, but the file has ", num_rows()));
       }
       require(num_rows() > 0, name_, ": the file has no rows, but must have at least one");
+      require(!options_.refuse_labels_alone || !labels_alone_ || header_, name_,
+              ": no row has a feature; rows must be `label,label index:value ...`, separated by "
+              "blanks. CSV and JSON are not read");
     }
     return {std::move(X_), std::move(labels_), std::move(codec_)};
   }
@@ -85,6 +88,7 @@ class Parser {
     columns_.clear();
     values_.clear();
     if (!is_blank(*p)) p = parse_labels(p);
+    labels_alone_ = labels_alone_ && !is_blank(*p);
     p = parse_features(skip_query_id(p));
     labels_.append(row_labels_);
     X_.append_row(columns_, values_);
@@ -250,6 +254,7 @@ class Parser {
   const char* end_ = nullptr;  // of the block
   const char* line_ = nullptr;
   std::int64_t line_number_ = 0;
+  bool labels_alone_ = true;  // in every row so far
   std::vector<LabelId> row_labels_;
   std::vector<FeatureId> columns_;
   std::vector<float> values_;

@@ -635,6 +635,97 @@ class Accidents(CliTest):
                 self.assertEqual(len(out.splitlines()), 2)
 
 
+    def test_a_result_that_cannot_be_written_is_found_before_the_work(self) -> None:
+        self.train()
+        os.mkdir(self.path("folder"))
+        before = sorted(os.listdir(self.directory.name))
+        for arguments in (
+            ["train", "--method", "flat-svm", "absent", "OUT"],
+            ["tune", "--method", "flat-svm", "--grid", "C=1", "absent", "OUT"],
+            ["predict", "absent", "absent", "--output", "OUT"],
+            ["report", "absent", "absent", "--output", "OUT"],
+            ["explain", "absent", "--svg", "OUT"],
+            ["explain", "absent", "--dot", "OUT"],
+            ["export", "absent", "OUT"],
+            ["import", "absent", "OUT"],
+        ):
+            for path in ("no/such/m", "folder"):
+                with self.subTest(arguments=arguments, path=path):
+                    filled = [path if each == "OUT" else each for each in arguments]
+                    self.assert_fails(3, f"margrove: {path}: cannot ", *filled)
+        self.assert_fails(3, "is empty", "train", "--method", "flat-svm", "absent", "")
+        model = self.read("model")
+        self.run_program("train", "--method", "flat-svm", "absent", "model", code=3)
+        self.assertEqual(self.read("model"), model)
+        self.assertEqual(sorted(os.listdir(self.directory.name)), before)
+
+    def test_a_link_to_a_file_that_does_not_exist_yet_is_followed(self) -> None:
+        os.symlink("real", self.path("link"))
+        self.train(model="link")
+        self.assertTrue(os.path.islink(self.path("link")))
+        self.assertIn("nhsvm", self.run_program("info", "real")[0])
+        os.symlink("no/such/m", self.path("dangling"))
+        self.run_program("train", "--method", "flat-svm", "train", "dangling", code=3)
+        self.assertTrue(os.path.islink(self.path("dangling")))
+
+    def test_a_file_beyond_the_limit_of_sizes_leaves_nothing(self) -> None:
+        before = sorted(os.listdir(self.directory.name))
+        _, err = self.run_program(
+            "train", "--method", "flat-svm", "train", "model", code=3,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500)),
+        )  # fmt: skip
+        self.assertIn("model: cannot write to it: File too large", err)
+        self.assertEqual(sorted(os.listdir(self.directory.name)), before)
+
+    @unittest.skipIf(
+        os.environ.get("MARGROVE_SANITIZED"), "a sanitizer's shadow memory exceeds any limit"
+    )
+    def test_threads_that_cannot_be_made_are_done_without(self) -> None:
+        def few_threads() -> None:  # memory for some stacks only
+            resource.setrlimit(resource.RLIMIT_STACK, (1 << 28, 1 << 28))
+            resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+        self.train("--threads", "1", model="one")
+        self.run_program(
+            "train", "--method", "nhsvm", "--hierarchy", "tree", "--threads", "64", "train", "few",
+            preexec_fn=few_threads,
+        )  # fmt: skip
+        self.assertEqual(self.read("few"), self.read("one"))
+
+    def test_a_million_threads_are_bounded(self) -> None:
+        self.train("--threads", "1", model="one")
+        self.train("--threads", "1000000", model="many")
+        self.assertEqual(self.read("many"), self.read("one"))
+
+    def test_files_of_labels_alone_are_no_rows_of_features(self) -> None:
+        self.train()
+        self.write("table", "1.5,2,3\n4,5,6\n")
+        self.write("json", '{"a":1,"b":2}\n{"a":3,"b":4}\n')
+        for name in ("table", "json"):
+            message = f"{name}: no row has a feature; rows must be `label,label index:value ...`"
+            flat = ["--method", "flat-svm", "--quiet"]
+            for arguments in (
+                ["train", *flat, name, "m"],
+                ["tune", *flat, "--grid", "C=1", name, "m"],
+                ["predict", "model", name],
+                ["evaluate", "model", name],
+            ):
+                with self.subTest(arguments=arguments):
+                    self.assert_fails(3, message, *arguments)
+        self.write("some", "a\nb 1:1\na\nb 1:1\n")
+        self.run_program("train", "--method", "flat-svm", "some", "m")
+        self.write("labels", "a\nb\n")
+        self.run_program("compare", "labels", "labels", "labels")
+
+    def test_numbers_of_columns_must_be_finite(self) -> None:
+        for number in ("nan", "inf", "-inf"):
+            self.write("words", f"one size:1 O\ntwo size:{number} X\n")
+            self.assert_fails(
+                3, f"words:2:5: column 2 is 'size:{number}', but its number must be finite",
+                "train", "--method", "structured", "--model", "chain", "--quiet", "words", "m",
+            )  # fmt: skip
+
+
 class Messages(CliTest):
     def test_labels_the_model_does_not_know_are_counted_not_fatal(self) -> None:
         self.train()

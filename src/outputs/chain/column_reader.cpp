@@ -1,5 +1,8 @@
 #include "outputs/chain/column_reader.hpp"
 
+#include <charconv>
+#include <cmath>
+
 #include "data/sentence_lines.hpp"
 
 namespace margrove {
@@ -35,6 +38,13 @@ class ColumnParser {
       line.fail(line.end(), "the line has ", cells_.size(), " columns, but must have ",
                 corpus.num_columns + num_tags, " like line ", first_line_);
     }
+    for (std::size_t c = 1; c < corpus.num_columns; ++c) {
+      const auto numeric = numeric_cell(cells_[c]);
+      if (numeric && !std::isfinite(numeric->value)) {
+        line.fail(cells_[c].data(), "column ", c + 1, " is ", detail::quoted(cells_[c]),
+                  ", but its number must be finite");
+      }
+    }
     for (std::size_t c = 0; c < corpus.num_columns; ++c) sentence_.cells.emplace_back(cells_[c]);
     if (options_.has_tags) sentence_.tags.push_back(corpus.tags.add(cells_.back()));
   }
@@ -55,6 +65,16 @@ class ColumnParser {
 };
 
 }  // namespace
+
+std::optional<NumericCell> numeric_cell(std::string_view cell) {
+  const auto colon = cell.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return std::nullopt;
+  const auto text = cell.substr(colon + 1);
+  float value = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end.ec != std::errc() || end.ptr != text.data() + text.size()) return std::nullopt;
+  return NumericCell{cell.substr(0, colon), value};
+}
 
 ColumnCorpus read_columns(const std::string& path, const ColumnOptions& options) {
   return detail::read_sentences(LineBlocks(open_file(path), path), ColumnParser(options));

@@ -3,6 +3,7 @@
 // errors.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,13 @@ struct ColumnCorpus {
   }
 };
 
+/// A cell that reads name:number; the number may be infinite or NaN.
+struct NumericCell {
+  std::string_view name;
+  float value;
+};
+std::optional<NumericCell> numeric_cell(std::string_view cell);
+
 struct ColumnOptions {
   /// Whether the last column is the tag. If not, every column is a feature.
   bool has_tags = true;
@@ -41,7 +49,7 @@ struct ColumnOptions {
 /// Reads a CoNLL column file (plain, gzip or zstd): token, features, tag last; a blank line ends a
 /// sentence; lines that start with -DOCSTART- are left out. A line with a tab is cut at tabs, any
 /// other one at blanks. Throws InvalidInput "file:line:column: ..." on lines of different length,
-/// empty cells and text that is not UTF-8. O(bytes).
+/// empty cells, numbers that are not finite and text that is not UTF-8. O(bytes).
 ColumnCorpus read_columns(const std::string& path, const ColumnOptions& options = {});
 ColumnCorpus parse_columns(std::string_view bytes, const std::string& name,
                            const ColumnOptions& options = {});

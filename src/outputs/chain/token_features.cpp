@@ -1,7 +1,6 @@
 #include "outputs/chain/token_features.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "margrove/errors.hpp"
 
@@ -55,16 +54,6 @@ std::string_view affix(std::string_view text, int count, bool from_end) {
   return {};
 }
 
-// "name:number" -> number
-bool parse_numeric(std::string_view cell, std::string_view& name, float& value) {
-  const auto colon = cell.rfind(':');
-  if (colon == std::string_view::npos || colon == 0 || colon + 1 == cell.size()) return false;
-  const auto text = cell.substr(colon + 1);
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-  name = cell.substr(0, colon);
-  return end.ec == std::errc() && end.ptr == text.data() + text.size();
-}
-
 }  // namespace
 
 void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
@@ -105,10 +94,10 @@ void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_
   }
   for (std::size_t column = 1; column < corpus.num_columns; ++column) {
     const std::string& cell = corpus.cell(sentence, token, column);
-    std::string_view name;
-    float value;
-    if (parse_numeric(cell, name, value)) {
-      if (value != 0.0F) features.push_back({concat("c", column, ":", name), value});
+    if (const auto numeric = numeric_cell(cell)) {
+      if (numeric->value != 0.0F) {
+        features.push_back({concat("c", column, ":", numeric->name), numeric->value});
+      }
       continue;
     }
     add(concat("c", column), cell);
