@@ -84,8 +84,8 @@ ESTIMATORS = [
         "HRSVC",
         "hr-svm",
         True,
-        "SVMs of the leaves, regularised towards their parents in the hierarchy (HR-SVM in [HR]).\n\n"
-        "Without a hierarchy it is FlatSVC. Rows may have several labels.",
+        "SVMs of the leaves, regularised towards their parents in the hierarchy (HR-SVM in [HR])."
+        "\n\nWithout a hierarchy it is FlatSVC. Rows may have several labels.",
     ),
     Estimator(
         "HRLogisticRegression",

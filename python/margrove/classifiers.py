@@ -808,8 +808,8 @@ class TopDownSVC(Classifier):
     loss : str, default "hinge"
         loss of each row's margin [hinge | squared-hinge]
     beam : int, default 1
-        paths to keep at each step down, those with the largest sums of log sigmoid(margin); 1:
-        greedy, 0: all [>= 0]
+        paths to keep at each step down, the most probable ones by a scale of the margins that is
+        learned on held-out rows (trains twice); 1: greedy, 0: all [>= 0]
     hierarchy : Any, default None
         the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
     calibration : float, default 0.0

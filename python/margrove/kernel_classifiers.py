@@ -1,4 +1,4 @@
-"""Estimators of kernel classifiers: kernels combined by a sum-product network, a norm, or evenly."""
+"""Estimators of kernel classifiers: kernels combined by a network, a norm, or evenly."""
 
 import os
 from collections.abc import Mapping, Sequence

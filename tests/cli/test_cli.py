@@ -634,7 +634,6 @@ class Accidents(CliTest):
                 out, _ = self.run_program("predict", "model", "full")
                 self.assertEqual(len(out.splitlines()), 2)
 
-
     def test_a_result_that_cannot_be_written_is_found_before_the_work(self) -> None:
         self.train()
         os.mkdir(self.path("folder"))

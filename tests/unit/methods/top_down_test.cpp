@@ -271,7 +271,8 @@ TEST(TopDown, a_file_with_an_impossible_beam_is_refused) {
 
 TEST(TopDown, a_file_without_a_scale_has_the_default) {
   TensorMap out("m");
-  TopDownPredictor(binary_tree({0, 0, 0, 0, 0, 0, 0}), 0, 1.5).save(out);
+  const TopDownPredictor predictor(binary_tree({0, 0, 0, 0, 0, 0, 0}), 0, 1.5);
+  predictor.save(out);  // `out` refers to its weights
   const auto scale_of = [](const TensorMap& tensors) {
     return dynamic_cast<const TopDownPredictor&>(*TopDownPredictor::load(tensors, 7)).scale();
   };
