@@ -19,7 +19,7 @@ namespace margrove MARGROVE_API {
 enum class Stop {
   converged,    // the relative gap is at most the tolerance
   epochs_done,  // stochastic subgradients, which have no gap, made all their passes
-  stalled,      // no step was possible any longer, by rounding, though the gap is larger
+  stalled,      // no step lowers the objective any longer, but no gap proves that it is done
   pass_limit,
   time_limit,
   interrupted,

@@ -222,7 +222,8 @@ void settle_stop(FitReport& report, const OptionTable& options, const TrainingSe
   if (report.stop == Stop::converged && !(report.relative_gap <= tolerance)) {
     report.stop = Stop::stalled;
   }
-  if (report.stop == Stop::stalled) {
+  const bool has_gap = !std::isnan(report.relative_gap);
+  if (report.stop == Stop::stalled && has_gap) {
     report.warnings.push_back(concat("rounding ended training at a relative gap of ",
                                      report.relative_gap, ", above the tolerance",
                                      large_column(data.X)));

@@ -561,6 +561,14 @@ TEST_F(LabelGraphs, need_no_hierarchy_and_isolated_labels_are_flat_machines) {
   }
 }
 
+TEST_F(LabelGraphs, runs_without_a_gap_stall_without_a_warning) {
+  const RawRows raw = grouped_rows(150, 2);
+  const ModelParts model = train("hr-lr", {{"label_graph", file("a1 a2\n")}}, raw, nullptr);
+  EXPECT_TRUE(std::isnan(model.report.relative_gap));
+  EXPECT_EQ(model.report.stop, Stop::stalled);
+  EXPECT_THAT(model.report.warnings, ::testing::IsEmpty());
+}
+
 TEST_F(LabelGraphs, labels_without_data_join_their_neighbours_and_forests_work) {
   // Two paths; c and c1 have no rows, c joins a1 and b1.
   const Hierarchy hierarchy = groups();
