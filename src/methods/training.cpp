@@ -216,9 +216,12 @@ std::string large_column(const CsrView& X) {
 /// convergence. What else ended training becomes a warning.
 void settle_stop(FitReport& report, const OptionTable& options, const TrainingSet& data) {
   const bool was_cut_short = report.stop == Stop::time_limit || report.stop == Stop::interrupted;
-  require(was_cut_short || std::isfinite(report.primal), data.source,
-          ": training diverged: the objective is not a finite number", large_column(data.X));
-  const double tolerance = std::stod(options.get("tolerance"));
+  if (!was_cut_short && !std::isfinite(report.primal)) {
+    throw InvalidInput(concat(data.source,
+                              ": training diverged: the objective is not a finite number",
+                              large_column(data.X)));
+  }
+  const double tolerance = detail::parse_number("tolerance", options.get("tolerance"));
   if (report.stop == Stop::converged && !(report.relative_gap <= tolerance)) {
     report.stop = Stop::stalled;
   }
