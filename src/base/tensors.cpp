@@ -14,6 +14,22 @@ std::size_t size_of(DType dtype) {
   return kSizes[static_cast<std::size_t>(dtype)];
 }
 
+std::uint64_t Tensor::num_values() const {
+  std::uint64_t count = 1;
+  for (const std::uint64_t extent : shape) count *= extent;
+  return count;
+}
+
+void Tensor::copy_to(void* out) const {
+  const std::size_t size = num_values() * size_of(dtype);
+  if (size == 0) return;
+  if (store != nullptr) {
+    store->read(offset, {static_cast<std::byte*>(out), size});
+  } else {
+    std::memcpy(out, bytes.data(), size);
+  }
+}
+
 void TensorMap::fail(std::string_view message) const {
   throw ModelFileError(concat(source_, ": ", message));
 }
@@ -113,10 +129,6 @@ bool TensorMap::truth(std::string_view key) const {
   check(value == "true" || value == "false", "metadata ", key, " is '", value,
         "', but must be true or false");
   return value == "true";
-}
-
-void TensorMap::copy_bytes(std::span<const std::byte> from, void* to) {
-  if (!from.empty()) std::memcpy(to, from.data(), from.size());
 }
 
 }  // namespace margrove

@@ -37,11 +37,27 @@ constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, double>) return DType::f64;
 }
 
-/// A little-endian, row-major array; the bytes belong to the TensorMap or to what it keeps alive.
+/// A file whose bytes are copied where they are asked for. Nothing of it is mapped: a file that is
+/// cut meanwhile gives an error, where a mapping would end the process.
+class ByteStore {
+ public:
+  virtual ~ByteStore() = default;
+  /// Throws ModelFileError if the bytes cannot be read.
+  virtual void read(std::uint64_t offset, std::span<std::byte> out) const = 0;
+};
+
+/// A little-endian, row-major array. The bytes lie in memory or, where there is a store, in that
+/// from an offset on; they belong to the TensorMap or to what it keeps alive.
 struct Tensor {
   DType dtype = DType::u8;
   std::vector<std::uint64_t> shape;
-  std::span<const std::byte> bytes;
+  std::span<const std::byte> bytes = {};
+  const ByteStore* store = nullptr;
+  std::uint64_t offset = 0;
+
+  std::uint64_t num_values() const;
+  /// `out` has room for all values.
+  void copy_to(void* out) const;
 };
 
 /// Tensors and metadata by name. Whatever is wrong with what is asked for (missing, another dtype,
@@ -133,11 +149,10 @@ class TensorMap {
   const Tensor& checked(std::string_view name, DType dtype, std::vector<std::uint64_t> shape) const;
   template <class T>
   static std::vector<T> copy_of(const Tensor& tensor) {
-    std::vector<T> values(tensor.bytes.size() / sizeof(T));
-    copy_bytes(tensor.bytes, values.data());  // a mapped file need not be aligned
+    std::vector<T> values(tensor.num_values());
+    tensor.copy_to(values.data());
     return values;
   }
-  static void copy_bytes(std::span<const std::byte> from, void* to);
 
   std::string source_;
   std::map<std::string, Tensor, std::less<>> tensors_;

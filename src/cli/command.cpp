@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "base/atomic_file.hpp"
+#include "data/utf8.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -181,8 +182,10 @@ void print_error(std::string_view text) noexcept {
 }
 
 void warn(const std::string& message) {
-  print_error(fmt::format("margrove: warning: {}\n", message));
+  print_error(fmt::format("margrove: warning: {}\n", printable(message)));
 }
+
+void print_text(std::string_view text) { std::cout << printable(text); }
 
 void require_result_writable(const std::string& path) {
   if (!path.empty()) require_writable(path);

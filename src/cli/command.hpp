@@ -166,6 +166,8 @@ class CommandControl {
 void print_error(std::string_view text) noexcept;
 /// Writes "margrove: warning: ..." to stderr.
 void warn(const std::string& message);
+/// Writes to stdout, with control characters as \xNN: names may come from a stranger's model.
+void print_text(std::string_view text);
 /// main() turns it into kInterrupted.
 struct InterruptedByUser {};
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <iostream>
-
 #include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
 #include "data/prediction_lines.hpp"
@@ -27,23 +25,23 @@ std::string feature_name(const ModelParts& model, FeatureId feature) {
 
 void print(const std::vector<Explanation::Source>& sources) {
   for (const auto& source : sources) {
-    std::cout << fmt::format("  {}: {:+.6g}\n", source.name, source.score);
+    print_text(fmt::format("  {}: {:+.6g}\n", source.name, source.score));
     for (const auto& path : source.strongest) {
-      std::cout << fmt::format("    {:+.6g}  {}, weight {:.6g}\n", path.score, path.name,
-                               path.weight);
+      print_text(
+          fmt::format("    {:+.6g}  {}, weight {:.6g}\n", path.score, path.name, path.weight));
     }
   }
 }
 
 void print(const ModelParts& model, const Explanation& explanation) {
-  std::cout << fmt::format("label {}: score {:.6g}\n", model.labels.name(explanation.label),
-                           explanation.score);
+  print_text(fmt::format("label {}: score {:.6g}\n", model.labels.name(explanation.label),
+                         explanation.score));
   for (const auto& node : explanation.nodes) {
-    std::cout << fmt::format("  {}{}: {:+.6g}\n", model.labels.name(node.label),
-                             node.is_spawned ? " (itself)" : "", node.score);
+    print_text(fmt::format("  {}{}: {:+.6g}\n", model.labels.name(node.label),
+                           node.is_spawned ? " (itself)" : "", node.score));
     for (const auto& part : node.strongest) {
-      std::cout << fmt::format("    {:+.6g}  {} = {:.6g}, weight {:+.6g}\n", part.score,
-                               feature_name(model, part.feature), part.value, part.weight);
+      print_text(fmt::format("    {:+.6g}  {} = {:.6g}, weight {:+.6g}\n", part.score,
+                             feature_name(model, part.feature), part.value, part.weight));
     }
   }
   print(explanation.sources);
@@ -89,7 +87,7 @@ class Explain final : public Command {
     if (!svg_path_.empty()) write_result(svg_path_, kernels->svg());
     if (!dot_path_.empty()) write_result(dot_path_, kernels->dot());
     if (draws) return;
-    for (const std::string& line : kernels->lines()) std::cout << line << "\n";
+    for (const std::string& line : kernels->lines()) print_text(line + "\n");
   }
 
   void explain_row(const ModelParts& model) const {
@@ -107,7 +105,7 @@ class Explain final : public Command {
     append_labels(line, predicted[0], model.labels);
     line += "; labels in the data: ";
     append_labels(line, one.labels[0], one.codec);
-    std::cout << line << "\n";
+    print_text(line + "\n");
     std::vector<LabelId> explained(predicted[0].begin(), predicted[0].end());
     if (!label_.empty()) {
       const auto id = model.labels.find(label_);

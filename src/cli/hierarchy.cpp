@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iostream>
 
 #include "cli/verbs.hpp"
 #include "hierarchy/graph_operations.hpp"
@@ -30,7 +29,7 @@ void print_shape(const LabelGraph& graph) {
   double leaf_depths = 0;
   for (const NodeId leaf : graph.leaves()) leaf_depths += graph.depth(leaf);
   const auto print = [](std::string_view name, auto value) {
-    std::cout << fmt::format("{:<26} {}\n", name, value);
+    print_text(fmt::format("{:<26} {}\n", name, value));
   };
   const auto per = [](double sum, std::size_t count) {
     return fmt::format("{:.2f}", count > 0 ? sum / static_cast<double>(count) : 0.0);
@@ -50,14 +49,14 @@ void print_shape(const LabelGraph& graph) {
 /// kept[n] is the label of node n of the graph.
 void print_weights(const LabelGraph& graph, const std::vector<NodeId>& kept,
                    const LabelCodec& codec, const NodeWeights& weights) {
-  std::cout << "\nnode\tdepth\talpha\n";
+  print_text("\nnode\tdepth\talpha\n");
   for (const NodeId n : graph.topological_order()) {
-    std::cout << fmt::format("{}\t{}\t{}\n", codec.name(kept[n]), graph.depth(n), weights.alpha[n]);
+    print_text(fmt::format("{}\t{}\t{}\n", codec.name(kept[n]), graph.depth(n), weights.alpha[n]));
   }
-  std::cout << "\nleaf\tpath_sum\n";
+  print_text("\nleaf\tpath_sum\n");
   const std::vector<double> sums = path_sums(graph, weights.alpha);
   for (std::size_t k = 0; k < sums.size(); ++k) {
-    std::cout << fmt::format("{}\t{}\n", codec.name(kept[graph.leaves()[k]]), sums[k]);
+    print_text(fmt::format("{}\t{}\n", codec.name(kept[graph.leaves()[k]]), sums[k]));
   }
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <iostream>
 
 #include "cli/verbs.hpp"
 #include "io/model_file.hpp"
@@ -65,7 +64,7 @@ class Info final : public Command {
     const std::vector<Fact> of_kind = model.predictor->facts();
     facts.insert(facts.end(), of_kind.begin(), of_kind.end());
     facts.push_back({"file bytes", concat(std::filesystem::file_size(path_))});
-    for (const auto& [name, value] : facts) std::cout << fmt::format("{:<26} {}\n", name, value);
+    for (const auto& [name, value] : facts) print_text(fmt::format("{:<26} {}\n", name, value));
     return kOk;
   }
 

@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "cli/verbs.hpp"
+#include "data/utf8.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove::cli {
@@ -15,7 +16,7 @@ namespace {
 
 int report(ExitCode code, std::string_view message) {
   std::cout.flush();
-  print_error(fmt::format("margrove: {}\n", message));
+  print_error(fmt::format("margrove: {}\n", printable(message)));
   return code;
 }
 

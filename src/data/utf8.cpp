@@ -68,4 +68,22 @@ std::size_t find_invalid_utf8(std::string_view text) {
   return std::string_view::npos;
 }
 
+std::string printable(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = decode_utf8(text.substr(at));
+    const bool is_control = c.value < 0x20 || (c.value >= 0x7F && c.value < 0xA0);
+    if (c.size > 0 && (!is_control || c.value == '\n' || c.value == '\t')) {
+      result += text.substr(at, c.size);
+      at += c.size;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(text[at]);
+    result += {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 15U]};
+    ++at;
+  }
+  return result;
+}
+
 }  // namespace margrove

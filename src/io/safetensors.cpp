@@ -1,7 +1,6 @@
 #include "io/safetensors.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -140,14 +139,13 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
 };
 
 /// Checks the description of one tensor against the size of the data.
-Tensor checked_tensor(const HeaderEntry& entry, std::span<const std::byte> data,
-                      const TensorMap& out) {
+Tensor checked_tensor(const HeaderEntry& entry, std::uint64_t data_size, const TensorMap& out) {
   out.check(entry.dtype && entry.shape && entry.data_offsets && entry.data_offsets->size() == 2,
             "byte ", kLengthBytes, ": tensor ", entry.name,
             " must have a dtype, a shape and two data_offsets");
   const std::uint64_t begin = entry.data_offsets->front(), end = entry.data_offsets->back();
-  out.check(begin <= end && end <= data.size(), "byte ", kLengthBytes, ": tensor ", entry.name,
-            " has data_offsets ", begin, ", ", end, ", but the file holds ", data.size(),
+  out.check(begin <= end && end <= data_size, "byte ", kLengthBytes, ": tensor ", entry.name,
+            " has data_offsets ", begin, ", ", end, ", but the file holds ", data_size,
             " bytes of data");
   std::uint64_t size = size_of(*entry.dtype);
   bool overflow = false;
@@ -156,59 +154,99 @@ Tensor checked_tensor(const HeaderEntry& entry, std::span<const std::byte> data,
   }
   out.check(!overflow && size == end - begin, "byte ", kLengthBytes, ": tensor ", entry.name,
             " has a shape of ", size, " bytes, but data_offsets of ", end - begin);
-  return {*entry.dtype, *entry.shape, data.subspan(begin, end - begin)};
+  return {.dtype = *entry.dtype, .shape = *entry.shape, .offset = begin};
 }
 
-void check_coverage(const TensorMap& out, std::span<const std::byte> data) {
-  std::vector<std::span<const std::byte>> pieces;
-  for (const auto& [name, tensor] : out.tensors()) pieces.push_back(tensor.bytes);
-  std::sort(pieces.begin(), pieces.end(), [](const auto& a, const auto& b) {
-    return a.data() != b.data() ? a.data() < b.data() : a.size() < b.size();
-  });
-  const std::byte* next = data.data();
-  for (const auto& piece : pieces) {
-    out.check(piece.data() == next, "the tensors overlap or leave a gap at byte ",
-              next - data.data(), " of the data");
-    next += piece.size();
+void check_coverage(const TensorMap& out, const std::vector<HeaderEntry>& entries,
+                    std::uint64_t data_size) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> pieces;
+  for (const HeaderEntry& entry : entries) {
+    pieces.emplace_back(entry.data_offsets->front(), entry.data_offsets->back());
   }
-  out.check(next == data.data() + data.size(), "the tensors end at byte ", next - data.data(),
-            " of the data, but the file holds ", data.size());
+  std::sort(pieces.begin(), pieces.end());
+  std::uint64_t next = 0;
+  for (const auto& [begin, end] : pieces) {
+    out.check(begin == next, "the tensors overlap or leave a gap at byte ", next, " of the data");
+    next = end;
+  }
+  out.check(next == data_size, "the tensors end at byte ", next,
+            " of the data, but the file holds ", data_size);
 }
 
-/// A read-only mapping that lives as long as its owner.
-class MappedFile {
+/// The text's tensors with their offsets in the data.
+std::vector<std::pair<std::string, Tensor>> read_header(std::string_view text,
+                                                        std::uint64_t data_size, TensorMap& out) {
+  out.check(!text.empty() && text.front() == '{', "byte ", kLengthBytes,
+            ": the header must be a JSON object");
+  HeaderReader reader(out);
+  const bool parsed = nlohmann::json::sax_parse(text.begin(), text.end(), &reader);
+  out.check(parsed && reader.error.empty(), "byte ", kLengthBytes, ": ", reader.error);
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const HeaderEntry& entry : reader.entries) {
+    tensors.emplace_back(entry.name, checked_tensor(entry, data_size, out));
+  }
+  check_coverage(out, reader.entries, data_size);
+  return tensors;
+}
+
+/// The length of the header, which the first bytes hold.
+std::uint64_t header_size(std::span<const std::byte, kLengthBytes> first, std::uint64_t file_size,
+                          const TensorMap& out) {
+  std::uint64_t size = 0;
+  std::memcpy(&size, first.data(), kLengthBytes);
+  const std::uint64_t most =
+      std::min<std::uint64_t>(file_size - kLengthBytes, kMaxSafetensorsHeader);
+  out.check(size <= most, "byte 0: the header's length is ", size, ", but must be at most ", most);
+  return size;
+}
+
+void check_has_length(std::uint64_t file_size, const TensorMap& out) {
+  out.check(file_size >= kLengthBytes, "byte 0: the file has ", file_size,
+            " bytes, but must have at least ", kLengthBytes);
+}
+
+class FileBytes final : public ByteStore {
  public:
-  explicit MappedFile(const std::string& path) {
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) fail(path, "cannot be opened");
+  explicit FileBytes(const std::string& path) : path_(path) {
+    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is refused
+    if (descriptor_ < 0) fail("cannot be opened");
     struct ::stat status {};
-    if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-      ::close(descriptor);
+    if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
+      ::close(descriptor_);
       throw ModelFileError(concat(path, ": not a regular file"));
     }
-    size_ = static_cast<std::size_t>(status.st_size);
-    if (size_ > 0) {
-      data_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-      if (data_ == MAP_FAILED) {
-        ::close(descriptor);
-        fail(path, "cannot be mapped");
-      }
+    size_ = static_cast<std::uint64_t>(status.st_size);
+  }
+  ~FileBytes() override { ::close(descriptor_); }
+  FileBytes(const FileBytes&) = delete;
+  FileBytes& operator=(const FileBytes&) = delete;
+
+  std::uint64_t size() const { return size_; }
+  /// Offsets count from here on.
+  void start_at(std::uint64_t start) { start_ = start; }
+
+  void read(std::uint64_t offset, std::span<std::byte> out) const override {
+    offset += start_;
+    while (!out.empty()) {
+      const ::ssize_t count =
+          ::pread(descriptor_, out.data(), out.size(), static_cast<::off_t>(offset));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) fail("cannot be read");
+      if (count == 0)
+        throw ModelFileError(concat(path_, ": was cut at byte ", offset, " while it was read"));
+      out = out.subspan(static_cast<std::size_t>(count));
+      offset += static_cast<std::uint64_t>(count);
     }
-    ::close(descriptor);
   }
-  ~MappedFile() {
-    if (size_ > 0) ::munmap(data_, size_);
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(data_), size_}; }
 
  private:
-  [[noreturn]] static void fail(const std::string& path, std::string_view what) {
-    throw ModelFileError(concat(path, ": ", what, ": ", std::strerror(errno)));
+  [[noreturn]] void fail(std::string_view what) const {
+    throw ModelFileError(concat(path_, ": ", what, ": ", std::strerror(errno)));
   }
-  void* data_ = nullptr;
-  std::size_t size_ = 0;
+  std::string path_;
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+  std::uint64_t start_ = 0;
 };
 
 // Writing ----------------------------------------------------------------------------------------
@@ -257,30 +295,30 @@ void emit(const TensorMap& tensors, const std::function<void(std::string_view)>&
 
 TensorMap parse_safetensors(std::span<const std::byte> bytes, std::string source) {
   TensorMap out(std::move(source));
-  out.check(bytes.size() >= kLengthBytes, "byte 0: the file has ", bytes.size(),
-            " bytes, but must have at least ", kLengthBytes);
-  std::uint64_t header_size = 0;
-  std::memcpy(&header_size, bytes.data(), kLengthBytes);
-  out.check(header_size <= bytes.size() - kLengthBytes && header_size <= kMaxSafetensorsHeader,
-            "byte 0: the header's length is ", header_size, ", but must be at most ",
-            std::min<std::uint64_t>(bytes.size() - kLengthBytes, kMaxSafetensorsHeader));
-  const char* text = reinterpret_cast<const char*>(bytes.data()) + kLengthBytes;
-  out.check(header_size > 0 && *text == '{', "byte ", kLengthBytes,
-            ": the header must be a JSON object");
-  HeaderReader reader(out);
-  const bool parsed = nlohmann::json::sax_parse(text, text + header_size, &reader);
-  out.check(parsed && reader.error.empty(), "byte ", kLengthBytes, ": ", reader.error);
-  const auto data = bytes.subspan(kLengthBytes + header_size);
-  for (const HeaderEntry& entry : reader.entries) {
-    out.put_raw(entry.name, checked_tensor(entry, data, out));
+  check_has_length(bytes.size(), out);
+  const std::uint64_t length = header_size(bytes.first<kLengthBytes>(), bytes.size(), out);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + kLengthBytes, length);
+  const auto data = bytes.subspan(kLengthBytes + length);
+  for (auto& [name, tensor] : read_header(text, data.size(), out)) {
+    tensor.bytes = data.subspan(tensor.offset, tensor.num_values() * size_of(tensor.dtype));
+    out.put_raw(name, std::move(tensor));
   }
-  check_coverage(out, data);
   return out;
 }
 
 TensorMap read_safetensors(const std::string& path) {
-  auto file = std::make_shared<const MappedFile>(path);
-  TensorMap out = parse_safetensors(file->bytes(), path);
+  TensorMap out(path);
+  auto file = std::make_shared<FileBytes>(path);
+  check_has_length(file->size(), out);
+  std::array<std::byte, kLengthBytes> first{};
+  file->read(0, first);
+  std::string text(header_size(first, file->size(), out), '\0');
+  file->read(kLengthBytes, std::as_writable_bytes(std::span(text)));
+  file->start_at(kLengthBytes + text.size());
+  for (auto& [name, tensor] : read_header(text, file->size() - kLengthBytes - text.size(), out)) {
+    tensor.store = file.get();
+    out.put_raw(name, std::move(tensor));
+  }
   out.keep_alive(std::move(file));
   return out;
 }

@@ -16,9 +16,9 @@ namespace margrove {
 /// The largest header that the format allows.
 inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;
 
-/// Maps the file; the map keeps it open. Throws ModelFileError "path: byte n: ..." unless every
-/// length, offset, shape and dtype agrees with the file and the tensors cover the data section
-/// without gap or overlap. O(header).
+/// The map keeps the file open and copies a tensor out of it where one is asked for. Throws
+/// ModelFileError "path: byte n: ..." unless every length, offset, shape and dtype agrees with the
+/// file and the tensors cover the data section without gap or overlap. O(header).
 TensorMap read_safetensors(const std::string& path);
 /// The same from memory, which must outlive the map; `source` stands for the path.
 TensorMap parse_safetensors(std::span<const std::byte> bytes, std::string source);

@@ -14,7 +14,21 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Node = NetworkBuilder::Node;
 
-constexpr int kDeepest = 500;  // so that recursion does not overrun the stack
+constexpr int kDeepest = 500;                  // so that recursion does not overrun the stack
+constexpr std::size_t kMostKernels = 100'000;  // in a family: few bytes may ask for very many
+
+/// Throws InvalidInput naming the source for what is not JSON or is nested too deep.
+Json parse_json(const std::string& text, const std::string& source) {
+  const auto bounded = [&source](int depth, Json::parse_event_t, const Json&) {
+    require(depth <= kDeepest, source, ": is nested more than ", kDeepest, " deep");
+    return true;
+  };
+  try {
+    return Json::parse(text, bounded);
+  } catch (const Json::parse_error& error) {
+    throw InvalidInput(concat(source, ": not JSON: ", error.what()));
+  }
+}
 
 /// "1-20,25" -> ranges from 0, the end excluded.
 std::vector<ColumnRange> parse_columns(const std::string& text, const std::string& where) {
@@ -45,12 +59,7 @@ class Reader {
       : source_(std::move(source)), num_columns_(num_columns) {}
 
   SumProductNetwork read(const std::string& text, std::span<const NamedView> views) {
-    Json json;
-    try {
-      json = Json::parse(text);
-    } catch (const Json::parse_error& error) {
-      throw InvalidInput(concat(source_, ": not JSON: ", error.what()));
-    }
+    const Json json = parse_json(text, source_);
     allow(json, "the network",
           {"views", "kernels", "nodes", "root", "shape", "p", "degree", "groups", "use"});
     for (const auto& view : views) views_[view.name] = view.columns;
@@ -191,6 +200,8 @@ class Reader {
   std::vector<KernelSpec> read_family(const std::string& name, const Json& json) const {
     std::vector<KernelSpec> family{read_kernel(name, json)};
     const auto multiply = [&](const auto& values, const auto& change) {
+      require(family.size() * values.size() <= kMostKernels, where("kernel '", name, "'"),
+              " stands for more than ", kMostKernels, " kernels");
       std::vector<KernelSpec> longer;
       for (const auto& spec : family) {
         for (const auto& value : values) {
@@ -220,6 +231,8 @@ class Reader {
       for (const auto& range : ranges) {
         require(range.end <= num_columns_, where("kernel '", name, "'"), ": columns ",
                 range.begin + 1, "-", range.end, " must lie within 1-", num_columns_);
+        require(columns.size() + (range.end - range.begin) <= kMostKernels,
+                where("kernel '", name, "'"), " stands for more than ", kMostKernels, " kernels");
         for (FeatureId j = range.begin; j < range.end; ++j) columns.push_back(j);
       }
       multiply(columns, [](KernelSpec& spec, FeatureId column) {

@@ -9,6 +9,9 @@
 namespace margrove {
 namespace {
 
+// Columns for which a row is spread out; a row of more is merged with each other row.
+constexpr std::size_t kMostScratch = std::size_t{1} << 24;
+
 MARGROVE_MULTIVERSION
 double dense_dot(const float* x, const float* z, std::size_t n) {
   double sum = 0;
@@ -195,7 +198,7 @@ void pair_quantities(PairQuantity quantity, const ViewRows& A, std::size_t i, co
     return;
   }
   const SparseRow x = A.sparse_row(i);
-  if (quantity == PairQuantity::dot) {
+  if (quantity == PairQuantity::dot && A.num_columns() <= kMostScratch) {
     scratch.resize(std::max(scratch.size(), A.num_columns()), 0.0F);
     for (std::size_t k = 0; k < x.size(); ++k) scratch[x.columns[k]] = x.values[k];
     for (std::size_t j = 0; j < out.size(); ++j) {
@@ -211,9 +214,13 @@ void pair_quantities(PairQuantity quantity, const ViewRows& A, std::size_t i, co
   }
   for (std::size_t j = 0; j < out.size(); ++j) {
     const SparseRow z = B.sparse_row(first + j);
-    out[j] = quantity == PairQuantity::l1
-                 ? merged_sum(x, z, [](double a, double b) { return std::abs(a - b); })
-                 : merged_sum(x, z, chi2_term);
+    if (quantity == PairQuantity::dot) {
+      out[j] = merged_sum(x, z, [](double a, double b) { return a * b; });
+    } else if (quantity == PairQuantity::l1) {
+      out[j] = merged_sum(x, z, [](double a, double b) { return std::abs(a - b); });
+    } else {
+      out[j] = merged_sum(x, z, chi2_term);
+    }
   }
 }
 

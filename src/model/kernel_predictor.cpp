@@ -64,6 +64,24 @@ std::vector<std::vector<std::uint32_t>> load_lists(const TensorMap& in, std::siz
   return lists;
 }
 
+std::string table_name(std::size_t kernel) { return concat("kernel.table.", kernel); }
+
+/// The table of kernel k of a file. It is in the model: a file that it named could be any.
+std::shared_ptr<const KernelTable> load_table(const TensorMap& in, std::size_t k,
+                                              const std::string& kernel) {
+  const std::string name = table_name(k);
+  in.check(in.has(name), "the table of the precomputed kernel ", kernel,
+           " is not in the file, as before version 0.2; train again");
+  auto table = std::make_shared<KernelTable>();
+  table->values = in.get_matrix<float>(name, TensorMap::kAnySize, TensorMap::kAnySize);
+  table->num_rows = in.shape(name)[0];
+  table->num_columns = in.shape(name)[1];
+  for (const float value : table->values) {
+    in.check(std::isfinite(value), "tensor ", name, " must hold finite numbers");
+  }
+  return table;
+}
+
 void check_finite(const TensorMap& in, std::string_view name, const std::vector<double>& values,
                   double lowest) {
   for (std::size_t k = 0; k < values.size(); ++k) {
@@ -91,6 +109,10 @@ void KernelPredictor::save(TensorMap& out) const {
     kernel_names.push_back(kernel.spec.name);
     widths.push_back(kernel.spec.width);
     factors.push_back(kernel.factor);
+    if (kernel.table) {
+      out.put_view<float>(table_name(widths.size() - 1), kernel.table->values,
+                          {kernel.table->num_rows, kernel.table->num_columns});
+    }
   }
   out.put_strings("kernel.names", kernel_names);
   out.put<double>("kernel.widths", widths);
@@ -154,7 +176,7 @@ void load_kernels(const TensorMap& in, const SumProductNetwork& network,
       kernel.spec.columns = {{0, classifiers.support.num_columns()}};
     }
     if (kernel.spec.type == KernelType::precomputed) {
-      kernel.table = std::make_shared<KernelTable>(read_kernel_table(kernel.spec.file));
+      kernel.table = load_table(in, k, kernel_names[k]);
     }
     classifiers.kernels.push_back(std::move(kernel));
   }

@@ -58,6 +58,11 @@ TEST(Utf8, refuses_exactly_the_ill_formed) {
   }
 }
 
+TEST(Utf8, printable_shows_control_characters_and_stray_bytes_in_hexadecimal) {
+  EXPECT_EQ(printable("zo\xC3\xAB\t1\n"), "zo\xC3\xAB\t1\n");
+  EXPECT_EQ(printable("\x1B[2J\r\x7F\xC2\x9B\xFF"), "\\x1b[2J\\x0d\\x7f\\xc2\\x9b\\xff");
+}
+
 TEST(Utf8, every_character_reads_back) {
   for (char32_t c = 0; c <= 0x10FFFF; ++c) {
     if (c == 0xD800) c = 0xE000;

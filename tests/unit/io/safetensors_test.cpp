@@ -61,6 +61,21 @@ TEST(Safetensors, tensors_start_at_multiples_of_their_element_size) {
   }
 }
 
+TEST(Safetensors, a_file_cut_while_it_is_read_throws) {
+  const auto path = std::filesystem::temp_directory_path() / "margrove_safetensors_cut_test";
+  write_safetensors(example(), path);
+  const TensorMap read = read_safetensors(path);
+  EXPECT_EQ(read.get_matrix<float>("weights", 2, 3).size(), 6u);
+  std::filesystem::resize_file(path, 20);
+  try {
+    read.get_matrix<float>("weights", 2, 3);
+    FAIL();
+  } catch (const ModelFileError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("margrove_safetensors_cut_test: was cut at byte"));
+  }
+  std::filesystem::remove(path);
+}
+
 TEST(Safetensors, file_round_trip_and_missing_file) {
   const auto path = std::filesystem::temp_directory_path() / "margrove_safetensors_test";
   write_safetensors(example(), path);

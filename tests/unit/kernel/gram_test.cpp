@@ -235,6 +235,25 @@ TEST(CrossKernels, repeat_the_gram_matrix_on_training_rows) {
   }
 }
 
+TEST(CrossKernels, inner_products_do_not_depend_on_how_many_columns_there_could_be) {
+  const std::vector<FeatureId> columns{3, 700, 20'000};
+  CsrMatrix A(20'001), B(20'001);
+  A.append_row(columns, std::vector<float>{1.5F, -2, 0.25F});
+  A.append_row(std::span(columns).subspan(1), std::vector<float>{3, 1e-3F});
+  B.append_row(std::span(columns).first(2), std::vector<float>{0.1F, 7});
+  B.append_row({}, std::vector<float>{});
+  B.append_row(columns, std::vector<float>{1, 1, 1});
+  const auto products = [&] {
+    FittedKernel kernel;
+    kernel.spec = spec_of(KernelType::linear);
+    Executor executor(1);
+    return cross_kernels(std::span(&kernel, 1), A, B, executor)[0];
+  };
+  const auto expected = products();
+  for (CsrMatrix* X : {&A, &B}) X->set_num_columns(4'000'000'000U);
+  EXPECT_EQ(products(), expected);
+}
+
 class KernelFile : public ::testing::Test {
  protected:
   void TearDown() override { std::remove(path_.c_str()); }
