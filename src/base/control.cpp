@@ -17,7 +17,9 @@ double RunControl::seconds() const {
 }
 
 double RunControl::seconds_left() const {
-  const double own = std::max(time_limit_seconds_ - seconds(), 0.0);
+  const bool has_limit = time_limit_seconds_ < std::numeric_limits<double>::infinity();
+  const double own =
+      has_limit ? std::max(time_limit_seconds_ - seconds(), 0.0) : time_limit_seconds_;
   return parent_ == nullptr ? own : std::min(own, parent_->seconds_left());
 }
 

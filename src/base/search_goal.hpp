@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "margrove/control.hpp"
+
 namespace margrove {
 
 enum class Accuracy {
@@ -23,8 +25,11 @@ struct SearchGoal {
   double floor = -std::numeric_limits<double>::infinity();
   // Times the usual number of branches, after which a search may end short of the goal.
   double branch_limit_factor = 1.0;
+  // If it says to end, a search returns what it has.
+  RunControl* control = nullptr;
 
   static SearchGoal heuristic() { return {.accuracy = Accuracy::heuristic}; }
+  bool is_out_of_time() const { return control != nullptr && !control->proceed(); }
   bool is_heuristic() const { return accuracy == Accuracy::heuristic; }
   /// Only a best answer will do.
   bool needs_best() const {

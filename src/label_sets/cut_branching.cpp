@@ -132,7 +132,7 @@ CutSearch::Outcome CutSearch::search_part(const TerminalProblem& p, std::uint32_
   std::vector<char> keep(p.size(), 0);
   for (const auto t : p.terminals) keep[t] = keep_[t] && part_[t] == part;
   CutSearch& search = *parts_search_;
-  search.start(*core_, branch_limit_ - num_branches_, {.gap = slack});
+  search.start(*core_, branch_limit_ - num_branches_, {.gap = slack, .control = goal_.control});
   search.tolerance_ = tolerance_;
   TerminalProblem& alone = *search.problems_[0];
   search.restrict_to(p, keep, kNoNode, alone);

@@ -184,7 +184,7 @@ void CutSearch::search(std::size_t depth) {
     if (!p.needed) consider(p, p.offset);
     if (p.terminals.empty()) break;
     if (is_new) improve(p);
-    if (gave_up_ || num_branches_ > branch_limit_) {
+    if (gave_up_ || num_branches_ > branch_limit_ || goal_.is_out_of_time()) {
       gave_up_ = true;
       break;
     }

@@ -38,10 +38,9 @@ struct AccuracyPolicy {
   /// An example is shrunk if its gap is at most this share of the gap asked for divided by the
   /// number of examples.
   double shrink_share = 0.1;
-  /// After the time limit, a certificate may still take this share of the time spent so far, or
-  /// min_certificate_seconds if that is longer.
-  double certificate_time_share = 0.1;
-  double min_certificate_seconds = 1.0;
+  /// Passes end before the time limit so that a certificate still fits, unless it would take more
+  /// than this share of the whole time. Then there is none, and the passes use all of it.
+  double certificate_time_share = 0.25;
 
   /// The defaults for searches with goals or without. Without goals nothing stays unproven, so that
   /// no room has to be left for it.

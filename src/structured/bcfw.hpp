@@ -67,7 +67,7 @@ class Bcfw {
         control_(control),
         blocks_(model, std::move(psi), options.C, example_weights, options.averaging,
                 static_cast<std::size_t>(executor.size())),
-        searches_(blocks_, search, executor),
+        searches_(blocks_, search, executor, control),
         gaps_(model.num_examples()),
         accuracy_(policy, kHaveGoals, options.tolerance, blocks_.total_budget()),
         certifier_(blocks_, searches_, gaps_, accuracy_, options.tolerance, control) {
@@ -91,7 +91,7 @@ class Bcfw {
     while (!is_certified && fit.passes < options_.max_passes) {
       const double increase = oracle_pass(fit.passes);
       ++fit.passes;
-      if (!report(fit.passes, accuracy_.end_pass(blocks_.dual(), gaps_))) break;
+      if (!report(fit.passes, accuracy_.end_pass(blocks_.dual(), gaps_)) || is_time_up_) break;
       if (accuracy_.wants_certificate(gaps_)) {
         converged = certify(fit);
         is_certified = converged || !control_.proceed();
@@ -101,8 +101,13 @@ class Bcfw {
     }
     if (!is_certified) converged = certify(fit);
     fit.oracle_calls = searches_.oracle_calls();
-    fit.stop = converged ? Stop::converged
-                         : (control_.proceed() ? Stop::pass_limit : control_.stop_reason());
+    if (converged) {
+      fit.stop = Stop::converged;
+    } else if (control_.proceed()) {
+      fit.stop = is_time_up_ ? Stop::time_limit : Stop::pass_limit;
+    } else {
+      fit.stop = control_.stop_reason();
+    }
     return fit;
   }
 
@@ -131,12 +136,24 @@ class Bcfw {
     accuracy_.start_pass(gaps_);
     const std::vector<std::uint32_t> order = visit_order(static_cast<std::uint64_t>(pass));
     const auto batch_size = static_cast<std::size_t>(options_.minibatch);
-    for (std::size_t begin = 0; begin < order.size() && control_.proceed(); begin += batch_size) {
+    const double start = control_.seconds();
+    std::size_t begin = 0;
+    for (; begin < order.size() && may_go_on(); begin += batch_size) {
       const std::span batch =
           std::span(order).subspan(begin, std::min(batch_size, order.size() - begin));
-      batch_size == 1 ? visit(batch[0]) : visit_all(batch);
+      try {
+        batch_size == 1 ? visit(batch[0]) : visit_all(batch);
+      } catch (const OutOfTime&) {  // no block has been touched
+        break;
+      }
     }
+    searches_.add_time(control_.seconds() - start, std::min(begin, order.size()));
     return blocks_.dual() - before;
+  }
+
+  bool may_go_on() {
+    is_time_up_ = is_time_up_ || certifier_.is_due();
+    return !is_time_up_ && control_.proceed();
   }
 
   // One example, whose oracle serves both the search and the step.
@@ -174,7 +191,7 @@ class Bcfw {
 
   // Lines 2 and 4 to 8 over the known labellings and those near them.
   void cached_passes(int pass, double oracle_increase) {
-    for (int cached = 1; cached <= options_.cached_passes && control_.proceed(); ++cached) {
+    for (int cached = 1; cached <= options_.cached_passes && may_go_on(); ++cached) {
       const double before = blocks_.dual();
       const auto stream = (static_cast<std::uint64_t>(cached) << 32U) + static_cast<unsigned>(pass);
       for (const std::uint32_t i : shuffled(stream)) {
@@ -215,7 +232,7 @@ class Bcfw {
     if (options_.averaging) blocks_.average(average_);
     const auto certificate = certifier_.certify(weights(), !options_.averaging);
     if (!certificate) {
-      if (!kHaveGoals && control_.stop_reason() != Stop::interrupted) estimate_gap(fit);
+      if (control_.stop_reason() != Stop::interrupted) estimate_gap(fit);
       return false;
     }
     fit.certified = certificate->is_exact;
@@ -269,6 +286,7 @@ class Bcfw {
   std::vector<float> average_;
   std::vector<Result> found_;  // of a batch
   bool has_start_ = false;
+  bool is_time_up_ = false;  // but for a certificate
 };
 
 }  // namespace margrove

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/out_of_time.hpp"
 #include "margrove/executor.hpp"
 #include "structured/accuracy_policy.hpp"
 #include "structured/dual_blocks.hpp"
@@ -20,12 +21,17 @@ class BlockSearches {
   /// Whether searches can be given a goal.
   static constexpr bool kHaveGoals = GoalSearchFor<Search, OracleOf<Model>, Psi>;
 
-  BlockSearches(DualBlocks<Model, Psi>& blocks, const Search& search, Executor& executor)
+  BlockSearches(DualBlocks<Model, Psi>& blocks, const Search& search, Executor& executor,
+                RunControl& control)
       : blocks_(blocks),
         executor_(executor),
+        control_(control),
         caches_(blocks.size()),
-        searches_(static_cast<std::size_t>(executor.size()), search) {}
+        searches_(static_cast<std::size_t>(executor.size()), search) {
+    blocks_.watch_oracles(control);
+  }
 
+  /// Throws OutOfTime, as find_all() does, where the oracle notices that the time is up.
   Result find(std::size_t i, const OracleOf<Model>& oracle, const SearchAccuracy& state,
               Accuracy accuracy) {
     Result result = search(i, oracle, 0, state, accuracy);
@@ -39,6 +45,7 @@ class BlockSearches {
   void find_all(std::span<const std::uint32_t> examples, std::span<const float> weights,
                 const SearchAccuracy& state, const AccuracyNow& accuracy, std::span<Result> found) {
     executor_.for_each(examples.size(), [&](std::size_t k, int worker) {
+      end_if_out_of_time(&control_);
       const auto oracle = blocks_.oracle(examples[k], weights, worker);
       found[k] = search(examples[k], oracle, worker, state, accuracy());
     });
@@ -47,6 +54,14 @@ class BlockSearches {
 
   std::int64_t oracle_calls() const { return oracle_calls_; }
 
+  /// Records that passes took so long for so many searches, in the order of the examples.
+  void add_time(double seconds, std::size_t num_searches) {
+    seconds_ += seconds;
+    num_timed_ += static_cast<double>(num_searches);
+  }
+  /// Of the passes; 0 before the first.
+  double seconds_per_search() const { return num_timed_ > 0 ? seconds_ / num_timed_ : 0.0; }
+
  private:
   Result search(std::size_t i, const OracleOf<Model>& oracle, int worker,
                 const SearchAccuracy& state, Accuracy accuracy) {
@@ -54,11 +69,14 @@ class BlockSearches {
     if constexpr (kHaveGoals) {
       if constexpr (EvaluatingOracle<OracleOf<Model>>) {
         if (accuracy == Accuracy::approximate && blocks_.budget(i) > 0) {
-          return search(oracle, blocks_.psi(), caches_[i],
-                        state.goal_above(blocks_.value_at_hand(i, oracle)));
+          SearchGoal goal = state.goal_above(blocks_.value_at_hand(i, oracle));
+          goal.control = &control_;
+          return search(oracle, blocks_.psi(), caches_[i], goal);
         }
       }
-      return search(oracle, blocks_.psi(), caches_[i], state.goal(accuracy));
+      SearchGoal goal = state.goal(accuracy);
+      goal.control = &control_;
+      return search(oracle, blocks_.psi(), caches_[i], goal);
     } else {
       return search(oracle, blocks_.psi(), caches_[i]);
     }
@@ -66,9 +84,11 @@ class BlockSearches {
 
   DualBlocks<Model, Psi>& blocks_;
   Executor& executor_;
+  RunControl& control_;
   std::vector<LabelCache<typename Model::Labelling>> caches_;
   std::vector<Search> searches_;
   std::int64_t oracle_calls_ = 0;
+  double seconds_ = 0.0, num_timed_ = 0.0;
 };
 
 }  // namespace margrove

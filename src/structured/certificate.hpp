@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/out_of_time.hpp"
 #include "margrove/control.hpp"
 #include "structured/accuracy_policy.hpp"
 #include "structured/block_gaps.hpp"
@@ -49,28 +50,6 @@ struct Certificate {
   double proven_gap(double primal) const { return primal - dual - unproven_gap; }
 };
 
-/// The time that a certificate may still take after the time limit.
-class CertificateDeadline {
- public:
-  CertificateDeadline(const AccuracyPolicy& policy, RunControl& control)
-      : policy_(policy), control_(control) {}
-  /// Whether the deadline has passed. The first call after the time limit sets it.
-  bool check() {
-    if (seconds_ == std::numeric_limits<double>::infinity() && !control_.proceed()) {
-      const double now = control_.seconds();
-      seconds_ =
-          now + std::max(policy_.min_certificate_seconds, policy_.certificate_time_share * now);
-    }
-    return has_passed();
-  }
-  bool has_passed() const { return control_.seconds() > seconds_; }
-
- private:
-  const AccuracyPolicy& policy_;
-  RunControl& control_;
-  double seconds_ = std::numeric_limits<double>::infinity();
-};
-
 /// Makes certificates. The labellings that the searches find join the active sets.
 template <StructuredModel Model, AffineSurrogate Psi, class Search>
 class Certifier {
@@ -85,19 +64,30 @@ class Certifier {
         gaps_(gaps),
         accuracy_(accuracy),
         tolerance_(tolerance),
-        control_(control),
-        deadline_(accuracy.policy(), control) {}
+        control_(control) {}
+
+  /// Whether passes should end, so that a certificate fits into the time that is left.
+  bool is_due() const {
+    const double left = control_.seconds_left();
+    if (left == std::numeric_limits<double>::infinity()) return false;
+    const double needed = seconds_needed(blocks_.size());
+    return left < needed &&
+           needed < accuracy_.policy().certificate_time_share * (control_.seconds() + left);
+  }
 
   /// The certificate of `weights`, which are those of the blocks (is_iterate) or an average of
-  /// earlier ones. Returns none if the run was interrupted or if, without goals, the time did not
-  /// suffice for all examples. With goals, the examples left at the deadline are searched
-  /// heuristically.
+  /// earlier ones. Returns none if the run was interrupted or the time did not suffice for all
+  /// examples. With goals, searches are heuristic from where exact ones would take too long.
   std::optional<Certificate> certify(std::span<const float> weights, bool is_iterate) {
     weights_ = weights;
     is_iterate_ = is_iterate;
     if (!kHaveGoals || !is_iterate) gaps_.unshrink_all();
     Certificate certificate(blocks_.size(), squared_norm({weights, 1.0}), blocks_.dual());
-    if (!examine_all(certificate)) return std::nullopt;
+    try {
+      examine_all(certificate);
+    } catch (const OutOfTime&) {
+      return std::nullopt;
+    }
     if constexpr (kHaveGoals) tighten(certificate);
     return certificate;
   }
@@ -105,14 +95,19 @@ class Certifier {
  private:
   static constexpr std::size_t kChunk = 64;  // examples per call of find_all()
 
-  // One search per example; false if the run was interrupted or the deadline passed.
-  bool examine_all(Certificate& certificate) {
+  // For searches like those of the passes, at a pace a little slower than theirs was.
+  double seconds_needed(std::size_t num_examples) const {
+    constexpr double kSlower = 1.5;
+    return kSlower * searches_.seconds_per_search() * static_cast<double>(num_examples);
+  }
+
+  // One search per example.
+  void examine_all(Certificate& certificate) {
     std::vector<std::uint32_t> examples(blocks_.size());
     std::iota(examples.begin(), examples.end(), 0U);
     double budget = blocks_.total_budget();
     for (std::size_t begin = 0; begin < examples.size(); begin += kChunk) {
-      if (control_.stop_reason() == Stop::interrupted) return false;
-      if (deadline_.check() && !kHaveGoals) return false;
+      num_left_ = examples.size() - begin;
       const std::span chunk =
           std::span(examples).subspan(begin, std::min(kChunk, examples.size() - begin));
       if constexpr (kHaveGoals) {
@@ -124,7 +119,7 @@ class Certifier {
       examine(chunk, certificate);
       if (kHaveGoals) report(begin + chunk.size(), examples.size());
     }
-    return true;
+    num_left_ = 0;
   }
 
   // If the gap is missed only because of loose bounds, the examples with such bounds are searched
@@ -152,7 +147,11 @@ class Certifier {
              control_.proceed()) {
         const std::span chunk =
             std::span(examples).subspan(begin, std::min(kChunk, examples.size() - begin));
-        examine(chunk, certificate);
+        try {
+          examine(chunk, certificate);
+        } catch (const OutOfTime&) {  // the bounds of before hold
+          break;
+        }
         begin += chunk.size();
         report(begin, examples.size());
       }
@@ -164,7 +163,8 @@ class Certifier {
   void examine(std::span<const std::uint32_t> examples, Certificate& certificate) {
     std::vector<typename Searches::Result> found(examples.size());
     const auto accuracy = [&] {
-      return deadline_.has_passed() ? Accuracy::heuristic : Accuracy::exact;
+      const bool is_late = control_.seconds_left() < seconds_needed(num_left_);
+      return is_late ? Accuracy::heuristic : Accuracy::exact;
     };
     searches_.find_all(examples, weights_, accuracy_, accuracy, found);
     for (std::size_t k = 0; k < examples.size(); ++k) take(examples[k], found[k], certificate);
@@ -209,8 +209,8 @@ class Certifier {
   SearchAccuracy& accuracy_;
   double tolerance_;
   RunControl& control_;
-  CertificateDeadline deadline_;
   std::span<const float> weights_;
+  std::size_t num_left_ = 0;  // examples that have no bound yet
   bool is_iterate_ = true;
 };
 

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/out_of_time.hpp"
 #include "margrove/control.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/executor.hpp"
@@ -87,15 +88,48 @@ class CuttingPlane {
               ", but must be finite and >= 0");
     }
     shared_.budget = shared_.rest = options.C;
+    watch(workspaces_, control);
   }
 
   StructuredFit run() {
     StructuredFit fit;
     fit.dual = 0.0;
     fit.primal = std::numeric_limits<double>::infinity();
+    try {
+      run_rounds(fit);
+    } catch (const OutOfTime&) {  // the weights are those of the rounds before
+      fit.stop = control_.stop_reason();
+      if (fit.passes == 0) fit.primal = std::numeric_limits<double>::quiet_NaN();
+    }
+    if (best_.empty()) best_ = w_;
+    fit.certified = is_exact_;
+    fit.oracle_calls = oracle_calls_;
+    return fit;
+  }
+
+  /// The weights with the smallest primal so far.
+  const std::vector<float>& weights() const { return best_; }
+  std::int64_t num_cuts() const {
+    std::int64_t cuts = static_cast<std::int64_t>(shared_.size());
+    for (const Block& block : blocks_) cuts += static_cast<std::int64_t>(block.cuts.size());
+    return cuts;
+  }
+
+ private:
+  struct Cut {
+    SparseVector a;  // sorted
+    double b;
+  };
+  struct Block {
+    std::vector<Cut> cuts;
+    SimplexBlock qp;
+  };
+  static constexpr int kMaxSweeps = 2000;  // of one quadratic programme
+
+  void run_rounds(StructuredFit& fit) {
     bool was_solved_well = false;
     while (fit.passes < options_.max_rounds) {
-      const double primal = search_all(fit);
+      const double primal = search_all();
       ++fit.passes;
       if (primal < fit.primal) {
         fit.primal = primal;
@@ -125,34 +159,13 @@ class CuttingPlane {
       was_solved_well = !is_new;
       fit.dual = dual();
     }
-    fit.certified = is_exact_;
-    fit.oracle_calls = oracle_calls_;
-    return fit;
   }
-
-  /// The weights with the smallest primal so far.
-  const std::vector<float>& weights() const { return best_; }
-  std::int64_t num_cuts() const {
-    std::int64_t cuts = static_cast<std::int64_t>(shared_.size());
-    for (const Block& block : blocks_) cuts += static_cast<std::int64_t>(block.cuts.size());
-    return cuts;
-  }
-
- private:
-  struct Cut {
-    SparseVector a;  // sorted
-    double b;
-  };
-  struct Block {
-    std::vector<Cut> cuts;
-    SimplexBlock qp;
-  };
-  static constexpr int kMaxSweeps = 2000;  // of one quadratic programme
 
   // Fills found_; returns the primal objective at w_.
-  double search_all(StructuredFit&) {
+  double search_all() {
     for (std::size_t i = 0; i < blocks_.size(); ++i) slacks_[i] = slack_of(blocks_[i]);
     const double loss = executor_.ordered_sum(found_.size(), [&](std::size_t i, int worker) {
+      end_if_out_of_time(&control_);
       Search& search = searches_[worker];
       if constexpr (requires { search.slack; }) search.slack = slacks_[i];
       found_[i] = search(model_.oracle(i, {w_, 1.0}, workspaces_[worker]), psi_, caches_[i]);

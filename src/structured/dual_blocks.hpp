@@ -52,6 +52,9 @@ class DualBlocks {
     total_budget_ = std::accumulate(budgets_.begin(), budgets_.end(), 0.0);
   }
 
+  /// Oracles that take long end where the control says to.
+  void watch_oracles(RunControl& control) { watch(workspaces_, control); }
+
   const Model& model() const { return model_; }
   const Psi& psi() const { return psi_; }
   std::size_t size() const { return sets_.size(); }

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/out_of_time.hpp"
 #include "base/random.hpp"
 #include "margrove/control.hpp"
 #include "margrove/errors.hpp"
@@ -89,6 +90,7 @@ class Sgd {
     lambda_ = 1.0 / (options.C * static_cast<double>(model.num_examples()));
     offset_ = options.warm_up * static_cast<double>(model.num_examples());
     if (options.averaging) weighted_sum_.resize(sum_.size(), 0.0F);
+    watch(workspaces_, control);
   }
 
   /// All passes. Leaves `primal` unknown; structured_objective() computes it.
@@ -121,7 +123,11 @@ class Sgd {
     double loss = 0.0;
     for (std::size_t begin = 0; begin < order.size() && control_.proceed(); begin += batch_size) {
       const std::size_t size = std::min(batch_size, order.size() - begin);
-      search_all(std::span(order).subspan(begin, size), present(), found);
+      try {
+        search_all(std::span(order).subspan(begin, size), present(), found);
+      } catch (const OutOfTime&) {
+        break;
+      }
       for (std::size_t k = 0; k < size; ++k) {
         loss +=
             (example_weights_.empty() ? 1.0 : example_weights_[order[begin + k]]) * found[k].value;

@@ -67,7 +67,7 @@ StructuredResult train_by_sgd(const Model& model, const StructuredTraining& trai
   result.fit = run_epochs(run, psi, training.epochs);
   if (result.fit.stop == Stop::pass_limit) result.fit.stop = Stop::epochs_done;
   result.weights = run.weights();
-  if (result.fit.stop != Stop::interrupted) {
+  if (control.proceed()) {
     const StructuredObjective objective = structured_objective(
         model, psi, search, training.C, {result.weights, 1.0}, executor, inputs.example_weights);
     result.fit.primal = objective.value;

@@ -165,6 +165,7 @@ TagSequence ChainOracle::viterbi(double transition_weight, double transition_tie
   TagSequence y(T);
   if (!with_ties) {
     for (std::size_t t = T - 1; t-- > 0;) {
+      end_if_out_of_time(w.control);
       add_best_next(w.transitions_to.data(), &w.suffix[(t + 1) * K], K, padded(K),
                     transition_weight, &w.suffix[t * K]);
     }
@@ -182,6 +183,7 @@ TagSequence ChainOracle::viterbi(double transition_weight, double transition_tie
   w.suffix_ties = w.ties;
   w.next.assign(T * K, 0);
   for (std::size_t t = T - 1; t-- > 0;) {
+    end_if_out_of_time(w.control);
     for (std::size_t a = 0; a < K; ++a) {
       double best = 0.0, best_ties = 0.0;
       for (std::size_t b = 0; b < K; ++b) {
@@ -264,6 +266,7 @@ std::vector<Candidate<TagSequence>> ChainOracle::k_best(double w_m, double w_g, 
   std::vector<Suffix> best(T * K * limit), heads(K);
   std::vector<std::uint32_t> counts(T * K, 0);
   for (std::size_t t = T; t-- > 0;) {
+    end_if_out_of_time(w.control);
     for (std::size_t a = 0; a < K; ++a) {
       Suffix* out = &best[(t * K + a) * limit];
       const double node = w.nodes[t * K + a], ties = w.ties[t * K + a];

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/out_of_time.hpp"
 #include "margrove/csr_matrix.hpp"
 #include "structured/criteria.hpp"
 #include "structured/oracle.hpp"
@@ -37,6 +38,7 @@ using TagSequence = std::vector<std::uint32_t>;
 
 /// Scratch of one thread.
 struct ChainWorkspace {
+  RunControl* control = nullptr;       // ends searches with OutOfTime
   std::vector<double> emissions;       // T x K
   std::vector<double> transitions;     // K x K, a row per tag before
   std::vector<double> transitions_to;  // transposed; rows padded with zeros to a multiple of 8

@@ -209,6 +209,7 @@ DependencyTree DependencyOracle::eisner() const {
     w.incomplete_split[d].assign(stride * stride, 0);
   }
   for (std::size_t length = 1; length < n; ++length) {
+    end_if_out_of_time(w.control);
     for (std::size_t s = 1; s + length <= n; ++s) fill_span(w, stride, s, s + length);
   }
   std::size_t root = 1;
@@ -238,13 +239,14 @@ namespace {
 // The k best derivations of every span; a tree has exactly one derivation.
 class KBestEisner {
  public:
-  KBestEisner(const std::vector<double>& arcs, std::size_t n, std::size_t k)
+  KBestEisner(const std::vector<double>& arcs, std::size_t n, std::size_t k, RunControl* control)
       : arcs_(arcs), n_(n), k_(k), stride_(n + 1) {
     for (auto& lists : lists_) lists.resize(stride_ * stride_);
     for (std::size_t s = 1; s <= n; ++s) {
       lists_[kLeft][at(s, s)] = lists_[kRight][at(s, s)] = {{0.0, 0, 0, 0}};
     }
     for (std::size_t length = 1; length < n; ++length) {
+      end_if_out_of_time(control);
       for (std::size_t s = 1; s + length <= n; ++s) fill(s, s + length);
     }
   }
@@ -347,7 +349,8 @@ std::vector<Candidate<DependencyTree>> DependencyOracle::k_best(double w_m, doub
   weigh(w_m, w_g);
   std::vector<Candidate<DependencyTree>> result;
   for (const auto& tree :
-       KBestEisner(workspace_.weighted, num_words_, static_cast<std::size_t>(k)).trees()) {
+       KBestEisner(workspace_.weighted, num_words_, static_cast<std::size_t>(k), workspace_.control)
+           .trees()) {
     result.push_back(evaluate(tree));
   }
   return result;
@@ -412,6 +415,7 @@ void score_arcs(const ParserSentence& sentence, int bits, ScaledWeights w,
   const std::size_t n = sentence.size(), stride = n + 1;
   workspace.arcs.assign(stride * stride, 0.0);
   for (std::size_t head = 0; head <= n; ++head) {
+    end_if_out_of_time(workspace.control);
     for (std::size_t word = 1; word <= n; ++word) {
       if (head == word) continue;
       workspace.features.clear();

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/out_of_time.hpp"
 #include "structured/criteria.hpp"
 #include "structured/oracle.hpp"
 
@@ -35,7 +36,8 @@ void arc_features(const ParserSentence& sentence, std::size_t head, std::size_t 
                   std::vector<std::uint32_t>& features);
 
 struct DependencyWorkspace {
-  std::vector<double> arcs;  // (n + 1) x (n + 1), head x word; column 0 unused
+  RunControl* control = nullptr;  // ends searches with OutOfTime
+  std::vector<double> arcs;       // (n + 1) x (n + 1), head x word; column 0 unused
   std::vector<double> weighted;
   std::vector<double> complete[2], incomplete[2];
   std::vector<std::uint32_t> complete_split[2], incomplete_split[2];
