@@ -11,7 +11,7 @@ FitReport to_report(const StructuredFit& fit) {
   report.primal = fit.primal;
   report.dual = fit.dual;
   report.relative_gap = fit.relative_gap;
-  if (!std::isnan(fit.dual) && !fit.certified) {
+  if (!std::isnan(fit.relative_gap) && !fit.certified) {
     report.warnings.push_back(
         "not every search for the most violating labelling was exact: the gap may be larger than "
         "reported");

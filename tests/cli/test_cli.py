@@ -384,6 +384,31 @@ class EndToEnd(CliTest):
         self.assertIn("the time limit ended training", err)
         self.run_program("evaluate", "model", "test")
 
+    def test_time_limits_end_long_searches(self) -> None:
+        def word(i: int, head: int) -> str:
+            return f"{i}\tw{i % 97}\t_\tN{i % 11}\t_\t_\t{head}\tdep\t_\t_\n"
+
+        # One search takes some seconds.
+        self.write("long.conllu", "".join(word(i, i - 1) for i in range(1, 1600)) + "\n")
+        for solver in ("bcfw", "sgd", "cutting-plane", "one-slack"):
+            with self.subTest(solver=solver):
+                out, _ = self.run_program(
+                    "train", "--method", "structured", "--model", "dependency", "--solver", solver,
+                    "--hash-bits", "10", "--time-limit-seconds", "0.2", "long.conllu", "model",
+                )  # fmt: skip
+                self.assertIn("stop\ttime_limit\n", out)
+                self.assertNotIn("objective", out)  # nothing is known of it
+
+    def test_sentences_too_long_to_parse_are_refused(self) -> None:
+        self.write(
+            "long.conllu",
+            "".join(f"{i}\tw\t_\tN\t_\t_\t{i - 1}\tdep\t_\t_\n" for i in range(1, 3000)),
+        )
+        self.assert_fails(
+            3, "long.conllu:2049:1: the sentence has more than 2048 words", "train", "--method",
+            "structured", "--model", "dependency", "long.conllu", "model",
+        )  # fmt: skip
+
     def test_quiet_prints_nothing_on_stderr_and_results_on_stdout(self) -> None:
         out, err = self.train("--quiet")
         self.assertEqual(err, "")

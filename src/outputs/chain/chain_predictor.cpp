@@ -62,11 +62,15 @@ std::vector<TagSequence> ChainPredictor::decode(const ColumnCorpus& corpus, Exec
   const auto num_tags = static_cast<std::uint32_t>(tags_.size());
   std::vector<TagSequence> tags(data.size());
   std::vector<ChainWorkspace> workspaces(static_cast<std::size_t>(executor.size()));
-  executor.for_each(data.size(), [&](std::size_t i, int worker) {
-    if (!control.proceed()) return;
-    tags[i] = decode_chain(data.X, data.pointers[i], data.pointers[i + 1], features_.size(),
-                           num_tags, {weights_, 1.0}, workspaces[worker]);
-  });
+  watch(workspaces, control);
+  try {
+    executor.for_each(data.size(), [&](std::size_t i, int worker) {
+      end_if_out_of_time(&control);
+      tags[i] = decode_chain(data.X, data.pointers[i], data.pointers[i + 1], features_.size(),
+                             num_tags, {weights_, 1.0}, workspaces[worker]);
+    });
+  } catch (const OutOfTime&) {  // the sequences that are missing are empty
+  }
   return tags;
 }
 

@@ -41,6 +41,8 @@ bool is_range_or_empty_node(std::string_view id) {
          is_number(id.substr(mark + 1));
 }
 
+constexpr std::size_t kMostWords = 2048;
+
 class DependencyParser {
  public:
   explicit DependencyParser(const DependencyOptions& options) : options_(options) {
@@ -62,6 +64,10 @@ class DependencyParser {
     const std::size_t next = sentence_.num_words() + 1;
     if (!is_number(cells_[kId]) || to_number(cells_[kId]) != next) {
       line.fail(cells_[kId].data(), "word number is ", quoted(cells_[kId]), ", but must be ", next);
+    }
+    if (next > kMostWords) {
+      line.fail(cells_[kId].data(), "the sentence has more than ", kMostWords,
+                " words: a parser takes time in the cube of their number");
     }
     sentence_.forms.emplace_back(cells_[kForm]);
     sentence_.lemmas.emplace_back(cells_[kLemma]);

@@ -48,10 +48,14 @@ std::vector<DependencyTree> DependencyPredictor::decode(
     const std::vector<ParserSentence>& sentences, Executor& executor, RunControl& control) const {
   std::vector<DependencyTree> trees(sentences.size());
   std::vector<DependencyWorkspace> workspaces(static_cast<std::size_t>(executor.size()));
-  executor.for_each(sentences.size(), [&](std::size_t i, int worker) {
-    if (!control.proceed()) return;
-    trees[i] = decode_tree(sentences[i], bits_, {weights_, 1.0}, workspaces[worker]);
-  });
+  watch(workspaces, control);
+  try {
+    executor.for_each(sentences.size(), [&](std::size_t i, int worker) {
+      end_if_out_of_time(&control);
+      trees[i] = decode_tree(sentences[i], bits_, {weights_, 1.0}, workspaces[worker]);
+    });
+  } catch (const OutOfTime&) {  // the trees that are missing are empty
+  }
   return trees;
 }
 
