@@ -41,12 +41,14 @@ class Compare final : public Command {
         ->type_name("");
     app.add_option("B", second_path_, "the same of another model")->required()->type_name("");
     auto* text = app.add_flag("--text", text_, "TRUTH has lines label<TAB>text");
-    app.add_flag("--flat", flat_,
-                 "A and B are models instead, B a flat one: does the hierarchy of A help on TRUTH?")
-        ->excludes(text);
+    auto* flat = app.add_flag(
+        "--flat", flat_,
+        "A and B are models instead, B a flat one: does the hierarchy of A help on TRUTH?");
+    flat->excludes(text);
     app.add_option("--threads", threads_, "with --flat: threads to use; 0: one for each core")
         ->type_name("INT")
-        ->check(CLI::NonNegativeNumber);
+        ->check(CLI::NonNegativeNumber)
+        ->needs(flat);
     app.add_flag("--json", json_, "one JSON object instead of lines");
     app.footer(
         "Two-sided paired tests: the sign test over the decisions (row, label) on which A and B\n"

@@ -46,7 +46,8 @@ class Evaluate final : public Command {
         app.add_option("--metrics", metrics_,
                        "names separated by commas, or all; instead of those that are cheap")
             ->type_name("NAME,...")
-            ->delimiter(','),
+            ->delimiter(',')
+            ->allow_extra_args(false),
         app.add_option("--hierarchy", hierarchy_path_,
                        "hierarchy to measure by, for a model without one")
             ->type_name("FILE"),

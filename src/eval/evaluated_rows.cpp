@@ -58,16 +58,6 @@ void count_training_rows(const ModelParts& model, const RawRows* training, Evalu
   }
 }
 
-/// A parent's score becomes at least that of its children.
-void raise_parents(const LabelGraph& hierarchy, std::span<double> scores) {
-  const auto order = hierarchy.topological_order();
-  for (std::size_t k = order.size(); k-- > 0;) {
-    for (const NodeId parent : hierarchy.parents(order[k])) {
-      scores[parent] = std::max(scores[parent], scores[order[k]]);
-    }
-  }
-}
-
 /// Computes the labels' scores of a block of rows and calls use(row of scores, row of the block).
 template <class Use>
 void for_label_scores(const RowPredictor& predictor, const CsrView& X, std::size_t begin,

@@ -5,6 +5,8 @@
 #include <functional>
 #include <span>
 
+#include "margrove/label_graph.hpp"
+
 namespace margrove {
 
 /// num_rows x num_columns scores; larger is likelier, -infinity below everything, never NaN.
@@ -21,5 +23,15 @@ struct ScoreRows {
     return rows < 1 ? 1 : (rows > 256 ? 256 : rows);
   }
 };
+
+/// Makes node scores coherent: a parent's becomes at least that of its children. O(edges).
+inline void raise_parents(const LabelGraph& hierarchy, std::span<double> scores) {
+  const auto order = hierarchy.topological_order();
+  for (std::size_t k = order.size(); k-- > 0;) {
+    for (const NodeId parent : hierarchy.parents(order[k])) {
+      if (scores[order[k]] > scores[parent]) scores[parent] = scores[order[k]];
+    }
+  }
+}
 
 }  // namespace margrove
