@@ -1,8 +1,8 @@
 """Metrics of predicted labels and of scores, for labels with or without a hierarchy.
 
-They are those of `margrove evaluate`, computed by the same code. `y_true` and `y_pred` take the forms
-of `fit`: one label per row, sets of labels, 0/1 matrices, or paths, whose hierarchy then need not be
-given. `hierarchy` takes the forms of the estimators. Labels are told apart by their text.
+They are those of `margrove evaluate`, computed by the same code. `y_true` and `y_pred` take the
+forms of `fit`: one label per row, sets of labels, 0/1 matrices, or paths, whose hierarchy then need
+not be given. `hierarchy` takes the forms of the estimators. Labels are told apart by their text.
 """
 
 from collections.abc import Iterable, Sequence
@@ -141,7 +141,7 @@ def hierarchical_f1(
 
     `average` is "micro": from sums over rows (`hierarchical_precision_recall_f1`); "macro": the
     mean of F1 over the nodes that are true in some row; "instance": the mean over rows of
-    2 |Y_i & P_i| / (|Y_i| + |P_i|), 1 for two empty sets. HiClass's `f1` calls the last one "macro".
+    2 |Y_i & P_i| / (|Y_i| + |P_i|), 1 for two empty sets. HiClass's `f1` calls this one "macro".
     """
     names = {
         "micro": "hierarchical_f1",
@@ -164,9 +164,10 @@ def lca_f1(y_true: Any, y_pred: Any, *, hierarchy: Any = None) -> float:
 def tree_distance(y_true: Any, y_pred: Any, *, hierarchy: Any = None) -> float:
     """The mean number of edges between true and predicted labels, at least 0.
 
-    A row has (sum_y d(y, P) + sum_p d(p, Y)) / (|Y| + |P|), with d the distance to the nearest label
-    of the other set. In a DAG, d leads up to a common ancestor and down, by the fewest edges. Several
-    roots hang below one common top, as do labels outside the hierarchy; an empty set is the top.
+    A row has (sum_y d(y, P) + sum_p d(p, Y)) / (|Y| + |P|), with d the distance to the nearest
+    label of the other set. In a DAG, d leads up to a common ancestor and down, by the fewest edges.
+    Several roots hang below one common top, as do labels outside the hierarchy; an empty set is the
+    top.
     """
     return _of_sets(y_true, y_pred, hierarchy)["tree_distance"]
 
@@ -175,8 +176,8 @@ def accuracy_by_level(y_true: Any, y_pred: Any, *, hierarchy: Any = None) -> NDA
     """Accuracy at each level of the hierarchy, shape (levels,), each in [0, 1].
 
     Entry k has the share, of the rows whose labels reach depth k + 1, of those whose true and
-    predicted nodes of that depth are the same. A single root does not count; in a DAG a node's depth
-    is that of its longest path.
+    predicted nodes of that depth are the same. A single root does not count; in a DAG a node's
+    depth is that of its longest path.
     """
     prefix = "accuracy_level_"
     values = _of_sets(y_true, y_pred, hierarchy)
@@ -209,9 +210,9 @@ def bootstrap_interval(
 
 
 def _ranked(
-    name: str, y_true: Any, y_score: Any, classes: Any, k: int | None, y_train: Any = None
+    name: str, y_true: Any, y_score: Any, classes: Any, *, k: int = 1, y_train: Any = None
 ) -> float:
-    if k is not None and k < 1:
+    if k < 1:
         raise ValueError(f"k is {k}, but must be at least 1")
     truth = _targets(y_true)
     scores, labels = _score_array(y_score, classes, truth)
@@ -223,9 +224,9 @@ def _ranked(
         training = _targets(y_train)
         of_class = numbering.of_labels(training.classes.tolist())
         num_rows = training.num_rows
-        counts = np.bincount(of_class[training.positions], minlength=len(numbering.numbers))
-        counts = counts.astype(np.uint32)
-    values = _core.ranking_metrics(sets, scores, [] if k is None else [k], counts, num_rows)
+        numbers = of_class[training.positions]
+        counts = np.bincount(numbers, minlength=len(numbering.numbers)).astype(np.uint32)
+    values = _core.ranking_metrics(sets, scores, [k], counts, num_rows)
     return values[name]
 
 
@@ -236,7 +237,7 @@ def precision_at_k(y_true: Any, y_score: Any, *, k: int = 1, classes: Any = None
     matrix). Ties go to the first column, columns of -inf are never ranked, rows without labels do
     not count.
     """
-    return _ranked(f"precision_at_{k}", y_true, y_score, classes, k)
+    return _ranked(f"precision_at_{k}", y_true, y_score, classes, k=k)
 
 
 def recall_at_k(y_true: Any, y_score: Any, *, k: int = 1, classes: Any = None) -> float:
@@ -244,7 +245,7 @@ def recall_at_k(y_true: Any, y_score: Any, *, k: int = 1, classes: Any = None) -
 
     Arguments as of `precision_at_k`.
     """
-    return _ranked(f"recall_at_{k}", y_true, y_score, classes, k)
+    return _ranked(f"recall_at_{k}", y_true, y_score, classes, k=k)
 
 
 def f1_at_k(y_true: Any, y_score: Any, *, k: int = 1, classes: Any = None) -> float:
@@ -252,7 +253,7 @@ def f1_at_k(y_true: Any, y_score: Any, *, k: int = 1, classes: Any = None) -> fl
 
     Arguments as of `precision_at_k`.
     """
-    return _ranked(f"f1_at_{k}", y_true, y_score, classes, k)
+    return _ranked(f"f1_at_{k}", y_true, y_score, classes, k=k)
 
 
 def ndcg_at_k(y_true: Any, y_score: Any, *, k: int = 1, classes: Any = None) -> float:
@@ -261,19 +262,17 @@ def ndcg_at_k(y_true: Any, y_score: Any, *, k: int = 1, classes: Any = None) -> 
 
     Arguments as of `precision_at_k`.
     """
-    return _ranked(f"ndcg_at_{k}", y_true, y_score, classes, k)
+    return _ranked(f"ndcg_at_{k}", y_true, y_score, classes, k=k)
 
 
-def psp_at_k(
-    y_true: Any, y_score: Any, *, y_train: Any, k: int = 1, classes: Any = None
-) -> float:
+def psp_at_k(y_true: Any, y_score: Any, *, y_train: Any, k: int = 1, classes: Any = None) -> float:
     """PSP@k: precision at k weighted by inverse propensities, over its largest value, in [0, 1].
 
     A label with n of the N rows of `y_train` has 1/p = 1 + (ln N - 1) 2.5^0.55 (n + 1.5)^-0.55
     (Jain et al. 2016). PSP@k is the sum over all rows of 1/p of the true labels among the first k,
     divided by the sum over all rows of the k largest 1/p of their labels.
     """
-    return _ranked(f"psp_at_{k}", y_true, y_score, classes, k, y_train)
+    return _ranked(f"psp_at_{k}", y_true, y_score, classes, k=k, y_train=y_train)
 
 
 def r_precision(y_true: Any, y_score: Any, *, classes: Any = None) -> float:
@@ -281,7 +280,7 @@ def r_precision(y_true: Any, y_score: Any, *, classes: Any = None) -> float:
 
     Arguments as of `precision_at_k`.
     """
-    return _ranked("r_precision", y_true, y_score, classes, None)
+    return _ranked("r_precision", y_true, y_score, classes)
 
 
 # Scores of nodes ---------------------------------------------------------------------------------
@@ -335,10 +334,10 @@ def f_max(
     hierarchy: Any = None,
     ignore_nodes: Sequence[Any] = (),
 ) -> float:
-    """Fmax, protein-centric as in CAFA, over all thresholds: max_t 2 P_t R_t / (P_t + R_t), in [0, 1].
+    """Fmax, protein-centric as in CAFA: max_t 2 P_t R_t / (P_t + R_t), in [0, 1].
 
-    P_t is the mean precision of the rows that have a node of score at least t, R_t the mean recall
-    of the rows that have a true node. Arguments as of `au_prc`.
+    Over all thresholds t; P_t is the mean precision of the rows that have a node of score at least
+    t, R_t the mean recall of the rows that have a true node. Arguments as of `au_prc`.
     """
     return _of_nodes(y_true, y_score, classes, hierarchy, ignore_nodes)["f_max"]
 
@@ -346,9 +345,7 @@ def f_max(
 # Confidence --------------------------------------------------------------------------------------
 
 
-def _confident(
-    y_true: Any, y_pred: Any, confidence: Any
-) -> tuple[Sets, Sets, NDArray[np.float64]]:
+def _confident(y_true: Any, y_pred: Any, confidence: Any) -> tuple[Sets, Sets, NDArray[np.float64]]:
     truth, predicted, _ = _numbered(y_true, y_pred, None)
     values = np.ascontiguousarray(confidence, dtype=np.float64)
     if values.shape != (len(truth[0]) - 1,):
@@ -361,7 +358,7 @@ def _confident(
 def expected_calibration_error(
     y_true: Any, y_pred: Any, confidence: Any, *, n_bins: int = 15
 ) -> float:
-    """ECE: how far the probabilities of the predictions are from the share that is right, in [0, 1].
+    """ECE: how far the predictions' probabilities are from the share that is right, in [0, 1].
 
     `confidence`, shape (rows,), has the probability of each prediction, in [0, 1]. Over bins of
     equal width, sum_b n_b / n |share of right rows - mean confidence|.
@@ -373,8 +370,8 @@ def expected_calibration_error(
 def risk_coverage(y_true: Any, y_pred: Any, confidence: Any) -> RiskCoverage:
     """The share of errors among the most confident rows, for every share of the rows.
 
-    `confidence`, shape (rows,), is larger where a prediction is surer; rows of equal confidence share
-    their errors evenly. All of the result lies in [0, 1].
+    `confidence`, shape (rows,), is larger where a prediction is surer; rows of equal confidence
+    share their errors evenly. All of the result lies in [0, 1].
     """
     risks, area = _core.risk_coverage(*_confident(y_true, y_pred, confidence))
     return RiskCoverage(np.arange(1, len(risks) + 1) / len(risks), risks, area)

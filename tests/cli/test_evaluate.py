@@ -23,13 +23,11 @@ class EvaluateTest(CliTest):
         with open(self.path(name), encoding="utf-8", newline="") as file:
             return list(csv.DictReader(file))
 
-    def train_sets(self, *options: str) -> None:
+    def train_sets(self) -> None:
         """A model of label sets: rows of a1 and b1 have both labels."""
         lines = rows(120, 1).replace("a1 ", "a1,b1 ")
         self.write("sets", lines)
-        self.run_program(
-            "train", "--method", "hr-lr", "--hierarchy", "tree", "--quiet", *options, "sets", "model"
-        )
+        self.train("--quiet", method="hr-lr", data="sets")
 
 
 class Metrics(EvaluateTest):
@@ -107,7 +105,8 @@ class Metrics(EvaluateTest):
         self.assertNotEqual(other["intervals"]["accuracy"], values["intervals"]["accuracy"])
         lines = self.run_program("evaluate", "--bootstrap", "200", "model", "hard")[0]
         low, high = values["intervals"]["accuracy"]
-        self.assertIn(f"accuracy                 {values['accuracy']:.4f}  [{low:.4f}, {high:.4f}]", lines)
+        value = f"{values['accuracy']:.4f}  [{low:.4f}, {high:.4f}]"
+        self.assertIn(f"{'accuracy':<24} {value}", lines)
 
     def test_hierarchy_of_a_flat_model(self) -> None:
         self.run_program("train", "--method", "flat-svm", "--quiet", "train", "model")
@@ -156,7 +155,7 @@ class Tables(EvaluateTest):
 
     def test_a_table_that_cannot_be_written_is_found_before_the_work(self) -> None:
         for option in ("--per-label", "--per-level", "--confusion"):
-            self.assert_fails(3, "no/folder/x", "evaluate", "missing", "test", option, "no/folder/x")
+            self.assert_fails(3, "no/dir/x", "evaluate", "missing", "test", option, "no/dir/x")
 
 
 class Refusals(EvaluateTest):
@@ -179,15 +178,19 @@ class Refusals(EvaluateTest):
             ("precision_at_99", "the model has fewer labels"),
             ("accuracy_level_9", "no row's labels lie so deep"),
         ]:
-            message = f"metric {name} was asked for, but {message}"
-            self.assert_fails(3, message, "evaluate", "model", "test", "--metrics", name)
+            self.assert_fails(
+                3, f"metric {name} was asked for, but {message}",
+                "evaluate", "model", "test", "--metrics", name,
+            )  # fmt: skip
         self.train_sets()
         for name, message in [
             ("psp_at_1", "propensities need the training rows"),
             ("risk_coverage_area", "the model gives label sets"),
         ]:
-            message = f"metric {name} was asked for, but {message}"
-            self.assert_fails(3, message, "evaluate", "model", "test", "--metrics", name)
+            self.assert_fails(
+                3, f"metric {name} was asked for, but {message}",
+                "evaluate", "model", "test", "--metrics", name,
+            )  # fmt: skip
 
     def test_a_hierarchy_must_have_the_labels_of_the_model(self) -> None:
         self.run_program("train", "--method", "flat-svm", "--quiet", "train", "model")
@@ -233,14 +236,14 @@ class CompareWithFlat(EvaluateTest):
 
     def test_refusals(self) -> None:
         self.write("texts", "a1\tred apple\nb1\tfast car\n" * 3)
-        self.run_program("train", "--method", "flat-svm", "--text", "--quiet", "texts", "text-model")
+        self.run_program("train", "--method", "flat-svm", "--text", "--quiet", "texts", "text")
         compare = ["compare", "--flat", "test"]
         for message, models in [
             ("flat-model: the model is of method flat-svm, but must be one that uses",
              ["flat-model", "flat-model"]),
             ("tree-model: the model is of method nhsvm, which uses a hierarchy",
              ["tree-model", "tree-model"]),
-            ("text-model: the model must take rows of the same kind", ["tree-model", "text-model"]),
+            ("text: the model must take rows of the same kind", ["tree-model", "text"]),
         ]:  # fmt: skip
             with self.subTest(models=models):
                 self.assert_fails(3, message, *compare, *models)
