@@ -32,6 +32,7 @@
 #include "margrove/hierarchy_reader.hpp"
 #include "methods/registry.hpp"
 #include "methods/training.hpp"
+#include "metrics_bindings.hpp"
 #include "model/kernel_predictor.hpp"
 #include "model/linear_predictor.hpp"
 #include "model/tensor_parts.hpp"
@@ -462,6 +463,7 @@ NB_MODULE(_core, m) {
   m.def("train_file", &py::train_file, "method"_a, "options"_a, "path"_a, "threads"_a,
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none());
   m.def("import_liblinear", &margrove::import_liblinear, "path"_a);
+  py::bind_metrics(m);
 
   nb::class_<ModelParts>(m, "Model")
       .def_static(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import margrove
+from margrove import metrics
 
 FILE = Path(__file__).resolve().parent.parent / "docs/api.md"
 HEAD = """# Python reference
@@ -85,6 +86,11 @@ def page() -> str:
             parts.append("\n\n".join([f"## `{name}`\n\n{body(thing)}", *own]))
         else:
             parts.append("\n\n".join([f"## `{name}`\n\n{body(thing)}", *members(thing, set())]))
+    parts.append(f"## `margrove.metrics`\n\n{body(metrics)}")
+    for name in metrics.__all__:
+        thing = getattr(metrics, name)
+        head = name if inspect.isclass(thing) else signature(name, thing)
+        parts.append(f"### `metrics.{head}`\n\n{body(thing)}")
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 

@@ -77,6 +77,8 @@ _HOMES |= dict.fromkeys(
 
 
 def __getattr__(name: str) -> Any:
+    if name == "metrics":
+        return import_module("margrove.metrics")
     if name not in __all__:
         raise AttributeError(f"module 'margrove' has no attribute {name!r}")
     value = getattr(import_module(f"margrove.{_HOMES.get(name, 'classifiers')}"), name)

@@ -109,6 +109,32 @@ def import_liblinear(path: str) -> Model: ...
 def merge_equal_rows(
     X: Csr, labels: Sets, row_weights: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.uint32], NDArray[np.float64]] | None: ...
+def set_metrics(truth: Sets, predicted: Sets, hierarchy: Edges) -> dict[str, float]: ...
+def bootstrap_interval(
+    metric: str,
+    truth: Sets,
+    predicted: Sets,
+    hierarchy: Edges,
+    num_resamples: int,
+    level: float,
+    seed: int,
+) -> tuple[float, float]: ...
+def ranking_metrics(
+    truth: Sets,
+    scores: NDArray[np.float64],
+    ks: Sequence[int],
+    training_rows: NDArray[np.uint32] | None,
+    num_training_rows: int,
+) -> dict[str, float]: ...
+def node_score_metrics(
+    truth: Sets, scores: NDArray[np.float64], hierarchy: Edges, ignored: Sequence[int]
+) -> dict[str, float]: ...
+def expected_calibration_error(
+    truth: Sets, predicted: Sets, confidences: NDArray[np.float64], num_bins: int
+) -> float: ...
+def risk_coverage(
+    truth: Sets, predicted: Sets, confidences: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float]: ...
 def train(
     method: str,
     options: Mapping[str, str],

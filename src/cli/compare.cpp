@@ -7,7 +7,11 @@
 
 #include "cli/verbs.hpp"
 #include "data/prediction_reader.hpp"
+#include "eval/evaluated_rows.hpp"
+#include "eval/hierarchy_gain.hpp"
+#include "io/model_file.hpp"
 #include "margrove/significance.hpp"
+#include "model/training_set.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -17,6 +21,17 @@ struct NamedTest {
   PairedTest test;
 };
 
+nlohmann::ordered_json json_of(const PairedTest& test) {
+  return {{"first_better", test.first_better},
+          {"second_better", test.second_better},
+          {"statistic", test.statistic},
+          {"p_value", test.p_value}};
+}
+
+bool uses_hierarchy(const ModelParts& model) {
+  return model.has_hierarchy && !model.method.starts_with("flat-");
+}
+
 class Compare final : public Command {
  public:
   explicit Compare(CLI::App& app) {
@@ -25,14 +40,26 @@ class Compare final : public Command {
         ->required()
         ->type_name("");
     app.add_option("B", second_path_, "the same of another model")->required()->type_name("");
-    app.add_flag("--text", text_, "TRUTH has lines label<TAB>text");
+    auto* text = app.add_flag("--text", text_, "TRUTH has lines label<TAB>text");
+    auto* flat = app.add_flag(
+        "--flat", flat_,
+        "A and B are models instead, B a flat one: does the hierarchy of A help on TRUTH?");
+    flat->excludes(text);
+    app.add_option("--threads", threads_, "with --flat: threads to use; 0: one for each core")
+        ->type_name("INT")
+        ->check(CLI::NonNegativeNumber)
+        ->needs(flat);
     app.add_flag("--json", json_, "one JSON object instead of lines");
     app.footer(
         "Two-sided paired tests: the sign test over the decisions (row, label) on which A and B\n"
-        "differ, and Wilcoxon's signed rank test over the F1 of the labels in TRUTH.");
+        "differ, and Wilcoxon's signed rank test over the F1 of the labels in TRUTH. With --flat: "
+        "the\n"
+        "sign test over the rows on which one model's labels have the larger F1, and Wilcoxon's\n"
+        "test over the rows' F1 of labels with all their ancestors.");
   }
 
   int run() override {
+    if (flat_) return compare_with_flat();
     const RawRows truth = read_rows(truth_path_, text_ ? RowKind::documents : RowKind::numbers);
     LabelCodec codec = truth.codec;
     const LabelSets first = read(first_path_, truth.num_rows(), codec);
@@ -54,14 +81,15 @@ class Compare final : public Command {
     if (json_) {
       nlohmann::ordered_json object;
       for (const auto& [name, test] : tests) {
-        object[name] = {{"first_better", test.first_better},
-                        {"second_better", test.second_better},
-                        {"statistic", test.statistic},
-                        {"p_value", test.p_value}};
+        object[name] = json_of(test);
       }
       std::cout << object.dump() << "\n";
       return;
     }
+    print_lines(tests);
+  }
+
+  static void print_lines(const std::vector<NamedTest>& tests) {
     std::cout << fmt::format("{:<18} {:>10} {:>10} {:>12} {:>10}\n", "", "A better", "B better",
                              "statistic", "p value");
     for (const auto& [name, test] : tests) {
@@ -70,8 +98,56 @@ class Compare final : public Command {
     }
   }
 
+  int compare_with_flat() const {
+    const ModelParts with = load_model(first_path_), flat = load_model(second_path_);
+    require(uses_hierarchy(with), first_path_, ": the model is of method ", with.method,
+            ", but must be one that uses a hierarchy");
+    require(!uses_hierarchy(flat), second_path_, ": the model is of method ", flat.method,
+            ", which uses a hierarchy, but must be a flat one");
+    require(with.views.empty() && flat.views.empty(),
+            "compare: the models must take rows of one view");
+    const RowKind kind = row_kind(with.preprocessing);
+    require(kind == row_kind(flat.preprocessing), second_path_,
+            ": the model must take rows of the same kind, texts or numbers, as ", first_path_);
+    const RawRows raw = read_rows(truth_path_, kind, {.refuse_labels_alone = true});
+    Executor executor(threads_);
+    const EvaluatedRows rows = evaluated_rows(with, raw, nullptr, nullptr, executor);
+    const CsrMatrix X = preprocess(flat.preprocessing, raw);
+    const LabelSets of_flat =
+        translate_labels(flat.rows().predict(X, executor), flat.labels, rows.labels).labels;
+    print_gain(
+        hierarchy_gain(rows.truth, rows.predicted, of_flat, rows.hierarchy, rows.in_training));
+    return kOk;
+  }
+
+  void print_gain(const HierarchyGain& gain) const {
+    if (json_) {
+      nlohmann::ordered_json object, with, flat;
+      for (const auto& [name, value_with, value_flat] : gain.values) {
+        with[name] = value_with;
+        flat[name] = value_flat;
+      }
+      object["gain"] = to_string(gain.gain);
+      object["answer"] = gain.answer;
+      object["with_hierarchy"] = with;
+      object["flat"] = flat;
+      object["rows_sign_test"] = json_of(gain.labels);
+      object["rows_wilcoxon"] = json_of(gain.nodes);
+      std::cout << object.dump() << "\n";
+      return;
+    }
+    std::cout << fmt::format("{:<18} {:>10} {:>10}\n", "", "A", "B flat");
+    for (const auto& [name, value_with, value_flat] : gain.values) {
+      std::cout << fmt::format("{:<18} {:>10.4f} {:>10.4f}\n", name, value_with, value_flat);
+    }
+    std::cout << "\n";
+    print_lines({{"rows_sign_test", gain.labels}, {"rows_wilcoxon", gain.nodes}});
+    std::cout << "\n" << gain.answer << "\n";
+  }
+
   std::string truth_path_, first_path_, second_path_;
-  bool text_ = false;
+  bool text_ = false, flat_ = false;
+  int threads_ = 0;
   bool json_ = false;
 };
 

@@ -2,69 +2,191 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
-#include "eval/named_metrics.hpp"
-#include "eval/tuning.hpp"
+#include "data/input_file.hpp"
+#include "eval/evaluation.hpp"
+#include "eval/evaluation_tables.hpp"
 #include "io/model_file.hpp"
+#include "margrove/hierarchy_reader.hpp"
 
 namespace margrove::cli {
 namespace {
+
+/// Names separated by commas, or the lines of the file of that path; empty ones do not count.
+std::vector<std::string> names_in(const std::string& given) {
+  char separator = ',';
+  std::string text = given;
+  if (std::filesystem::is_regular_file(given)) {
+    separator = '\n';
+    text.clear();
+    LineBlocks lines(open_file(given), given);
+    while (lines.next()) text += lines.text();
+  }
+  std::vector<std::string> names;
+  std::istringstream stream(text);
+  for (std::string name; std::getline(stream, name, separator);) {
+    if (name.ends_with('\r')) name.pop_back();
+    if (!name.empty()) names.push_back(name);
+  }
+  return names;
+}
 
 class Evaluate final : public Command {
  public:
   explicit Evaluate(CLI::App& app) {
     arguments_.declare(app);
     app.add_flag("--json", json_, "one JSON object instead of lines");
+    own_ = {
+        app.add_option("--metrics", metrics_,
+                       "names separated by commas, or all; instead of those that are cheap")
+            ->type_name("NAME,...")
+            ->delimiter(',')
+            ->allow_extra_args(false),
+        app.add_option("--hierarchy", hierarchy_path_,
+                       "hierarchy to measure by, for a model without one")
+            ->type_name("FILE"),
+        app.add_option("--train", train_path_,
+                       "rows that the model was trained on, for the propensities of labels")
+            ->type_name("FILE"),
+        app.add_option("--ignore-nodes", ignored_,
+                       "nodes that metrics of node scores leave out, beside a single root: names "
+                       "separated by commas, or a file with a name on each line")
+            ->type_name("A,B,...|FILE"),
+        app.add_option("--bootstrap", options_.bootstrap,
+                       "95 % intervals from N samples of the rows with replacement")
+            ->type_name("N")
+            ->check(CLI::PositiveNumber),
+        app.add_option("--seed", options_.seed, "of the bootstrap")->capture_default_str(),
+        app.add_option("--per-label", per_label_path_, "table of the labels to write, CSV")
+            ->type_name("FILE"),
+        app.add_option("--per-level", per_level_path_, "table of the levels to write, CSV")
+            ->type_name("FILE"),
+        app.add_option("--confusion", confusion_path_,
+                       "table of siblings taken for each other to write, CSV")
+            ->type_name("FILE"),
+    };
   }
 
   int run() override {
+    for (const std::string& path : {per_label_path_, per_level_path_, confusion_path_}) {
+      require_result_writable(path);
+    }
     const ModelParts model = load_model(arguments_.model_path);
     CommandControl control(arguments_.quiet);
     Executor executor(arguments_.threads);
     if (const FilePredictor* files = model.predictor->files()) {
+      refuse_options_of_rows(model);
       const auto values =
           files->evaluate_file(arguments_.examples_path(model), executor, control.run());
       control.leave_if_interrupted();
-      print(std::nullopt, values);
+      print_values(values);
       return kOk;
     }
-    const RawRows raw = arguments_.read(model, control);
-    const Evaluation evaluation = evaluate_model(model, raw, executor);
+    const EvaluatedRows rows = read(model, control, executor);
     control.leave_if_interrupted();
-    if (evaluation.num_rows_with_unknown > 0) {
+    if (rows.num_rows_with_unknown > 0) {
       warn(
           fmt::format("{} rows have labels that the model does not know ({} of them); they count "
                       "as missed",
-                      evaluation.num_rows_with_unknown, evaluation.num_unknown_labels));
+                      rows.num_rows_with_unknown, rows.num_unknown_labels));
     }
-    std::vector<NamedValue> values;
-    for (const auto& [name, value] : named_values(evaluation.metrics)) {
-      values.push_back({std::string(name), value});
+    options_.metrics = metrics_;
+    options_.ignored_nodes = names_in(ignored_);
+    options_.node_scores = !per_label_path_.empty();
+    const ModelEvaluation evaluation = evaluate_rows(model, rows, options_, executor);
+    control.leave_if_interrupted();
+    write_tables(rows, evaluation);
+    if (json_) {
+      print_json(rows, evaluation);
+    } else {
+      print_lines(rows, evaluation);
     }
-    print(evaluation.metrics.examples, values);
     return kOk;
   }
 
  private:
-  void print(std::optional<std::int64_t> examples, const std::vector<NamedValue>& values) const {
-    if (json_) {
-      nlohmann::ordered_json object;
-      if (examples) object["examples"] = *examples;
-      for (const auto& [name, value] : values) object[name] = value;
-      std::cout << object.dump() << "\n";
-      return;
+  void refuse_options_of_rows(const ModelParts& model) const {
+    for (const CLI::Option* option : own_) {
+      require<InvalidOption>(option->empty(), "option ", option->get_lnames().front(),
+                             " is given, but the examples of method ", model.method,
+                             " are not rows");
     }
-    if (examples) std::cout << fmt::format("{:<24} {}\n", "examples", *examples);
-    for (const auto& [name, value] : values)
-      std::cout << fmt::format("{:<24} {:.4f}\n", name, value);
+  }
+
+  EvaluatedRows read(const ModelParts& model, CommandControl& control, Executor& executor) const {
+    std::optional<Hierarchy> hierarchy;
+    if (!hierarchy_path_.empty()) hierarchy = read_hierarchy(hierarchy_path_);
+    std::optional<RawRows> training;
+    if (!train_path_.empty()) {
+      training = read_rows(train_path_, row_kind(model.preprocessing),
+                           {.refuse_labels_alone = true}, &control.run());
+      control.leave_if_interrupted();
+    }
+    const RawRows raw = arguments_.read(model, control);
+    return evaluated_rows(model, raw, hierarchy ? &*hierarchy : nullptr,
+                          training ? &*training : nullptr, executor);
+  }
+
+  void write_tables(const EvaluatedRows& rows, const ModelEvaluation& evaluation) const {
+    const PrecisionRecall* node_scores =
+        evaluation.node_scores ? &*evaluation.node_scores : nullptr;
+    if (!per_label_path_.empty()) write_result(per_label_path_, per_label_csv(rows, node_scores));
+    if (!per_level_path_.empty()) write_result(per_level_path_, per_level_csv(rows));
+    if (!confusion_path_.empty()) write_result(confusion_path_, confusion_csv(rows));
+  }
+
+  void print_values(const std::vector<NamedValue>& values) const {
+    nlohmann::ordered_json object;
+    for (const auto& [name, value] : values) {
+      if (json_) {
+        object[name] = value;
+      } else {
+        std::cout << fmt::format("{:<24} {:.4f}\n", name, value);
+      }
+    }
+    if (json_) std::cout << object.dump() << "\n";
+  }
+
+  static void print_json(const EvaluatedRows& rows, const ModelEvaluation& evaluation) {
+    nlohmann::ordered_json object, intervals;
+    object["examples"] = rows.truth.num_rows();
+    for (const EvaluatedMetric& metric : evaluation.metrics) {
+      object[metric.name] = metric.value;
+      if (metric.interval) intervals[metric.name] = {metric.interval->low, metric.interval->high};
+    }
+    if (!intervals.empty()) object["intervals"] = intervals;
+    if (!evaluation.left_out.empty()) object["left_out"] = evaluation.left_out;
+    std::cout << object.dump() << "\n";
+  }
+
+  static void print_lines(const EvaluatedRows& rows, const ModelEvaluation& evaluation) {
+    std::cout << fmt::format("{:<24} {}\n", "examples", rows.truth.num_rows());
+    std::string group;
+    for (const EvaluatedMetric& metric : evaluation.metrics) {
+      if (metric.group != group) std::cout << fmt::format("\n{}\n", metric.group);
+      group = metric.group;
+      std::cout << fmt::format("{:<24} {:.4f}", metric.name, metric.value);
+      if (metric.interval) {
+        std::cout << fmt::format("  [{:.4f}, {:.4f}]", metric.interval->low, metric.interval->high);
+      }
+      std::cout << "\n";
+    }
+    for (const std::string& sentence : evaluation.left_out) std::cout << "\n" << sentence << "\n";
   }
 
   ModelArguments arguments_;
   bool json_ = false;
+  std::vector<const CLI::Option*> own_;  // that need rows
+  EvaluationOptions options_;
+  std::vector<std::string> metrics_;
+  std::string hierarchy_path_, train_path_, ignored_;
+  std::string per_label_path_, per_level_path_, confusion_path_;
 };
 
 }  // namespace

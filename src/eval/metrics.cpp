@@ -1,9 +1,10 @@
 #include "margrove/metrics.hpp"
 
 #include <algorithm>
-#include <iterator>
 
+#include "eval/closure.hpp"
 #include "eval/named_metrics.hpp"
+#include "eval/set_metrics.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -20,80 +21,6 @@ double f1_of(std::int64_t hits, std::int64_t in_truth, std::int64_t in_predictio
 void require_same_rows(const LabelSets& truth, const LabelSets& predicted) {
   require(truth.num_rows() == predicted.num_rows(), "metrics: number of predicted rows is ",
           predicted.num_rows(), ", but must be ", truth.num_rows(), " as in the truth");
-}
-
-std::int64_t count_common(std::span<const LabelId> a, std::span<const LabelId> b) {
-  std::int64_t common = 0;
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    common += a[i] == b[j];
-    const bool advance_a = a[i] <= b[j];
-    const bool advance_b = b[j] <= a[i];
-    i += advance_a;
-    j += advance_b;
-  }
-  return common;
-}
-
-/// The ancestor-closed sets of a hierarchy, without its root.
-class Closure {
- public:
-  explicit Closure(const LabelGraph& hierarchy) : hierarchy_(hierarchy) {
-    const auto roots = hierarchy.roots();
-    if (roots.size() == 1 && !hierarchy.is_leaf(roots[0])) {
-      root_ = roots[0];
-      has_root_ = true;
-    }
-    seen_.assign(hierarchy.num_nodes(), 0);
-  }
-
-  /// Ascending; replaces `closed`.
-  void close(std::span<const LabelId> labels, std::vector<NodeId>& closed) {
-    closed.clear();
-    ++row_;
-    std::vector<NodeId>& pending = pending_;
-    for (const LabelId label : labels) {
-      if (label < hierarchy_.num_nodes()) {
-        pending.push_back(label);
-      } else {
-        closed.push_back(label);
-      }
-    }
-    while (!pending.empty()) {
-      const NodeId n = pending.back();
-      pending.pop_back();
-      if (seen_[n] == row_) continue;
-      seen_[n] = row_;
-      if (!has_root_ || n != root_) closed.push_back(n);
-      const auto parents = hierarchy_.parents(n);
-      pending.insert(pending.end(), parents.begin(), parents.end());
-    }
-    std::sort(closed.begin(), closed.end());
-  }
-
- private:
-  const LabelGraph& hierarchy_;
-  NodeId root_ = 0;
-  bool has_root_ = false;
-  std::vector<std::uint64_t> seen_;  // the last row whose closed set has the node
-  std::uint64_t row_ = 0;
-  std::vector<NodeId> pending_;
-};
-
-void add_hierarchical(const LabelSets& truth, const LabelSets& predicted,
-                      const LabelGraph& hierarchy, Metrics& metrics) {
-  Closure closure(hierarchy);
-  std::int64_t hits = 0, in_truth = 0, in_prediction = 0;
-  std::vector<NodeId> y, p;
-  for (std::size_t i = 0; i < truth.num_rows(); ++i) {
-    closure.close(truth[i], y);
-    closure.close(predicted[i], p);
-    hits += count_common(y, p);
-    in_truth += std::ssize(y);
-    in_prediction += std::ssize(p);
-  }
-  metrics.hierarchical_precision = ratio(hits, in_prediction);
-  metrics.hierarchical_recall = ratio(hits, in_truth);
-  metrics.hierarchical_f1 = f1_of(hits, in_truth, in_prediction);
 }
 
 }  // namespace
@@ -151,34 +78,18 @@ Metrics compute_metrics(const LabelSets& truth, const LabelSets& predicted,
   require(truth.num_rows() > 0, "metrics: number of rows is 0, but must be > 0");
   Metrics metrics;
   metrics.examples = static_cast<std::int64_t>(truth.num_rows());
-  const auto rows = static_cast<double>(truth.num_rows());
-  for (std::size_t i = 0; i < truth.num_rows(); ++i) {
-    const auto y = truth[i], p = predicted[i];
-    const std::int64_t common = count_common(y, p);
-    const std::int64_t sizes = std::ssize(y) + std::ssize(p);
-    metrics.accuracy += 2 * common == sizes;
-    metrics.jaccard += sizes == 0 ? 1.0 : ratio(common, sizes - common);
-    metrics.instance_f1 += sizes == 0 ? 1.0 : ratio(2 * common, sizes);
-  }
-  metrics.accuracy /= rows;
-  metrics.jaccard /= rows;
-  metrics.instance_f1 /= rows;
-
-  const std::vector<LabelScore> scores = label_scores(truth, predicted, in_training);
-  std::int64_t hits = 0, in_truth = 0, in_prediction = 0;
-  for (const LabelScore& score : scores) {
-    hits += score.true_positives;
-    in_truth += score.support;
-    in_prediction += score.predicted;
-    metrics.macro_f1 += score.f1();
-  }
-  if (!scores.empty()) {
-    metrics.macro_f1 /= static_cast<double>(scores.size());
-    const std::int64_t wrong = in_truth + in_prediction - 2 * hits;
-    metrics.hamming_loss = static_cast<double>(wrong) / (rows * static_cast<double>(scores.size()));
-  }
-  metrics.micro_f1 = f1_of(hits, in_truth, in_prediction);
-  add_hierarchical(truth, predicted, hierarchy, metrics);
+  const auto of_labels = label_ratios(truth, predicted, in_training);
+  metrics.accuracy = of_labels[0].value();
+  metrics.jaccard = of_labels[1].value();
+  metrics.instance_f1 = of_labels[2].value();
+  metrics.micro_f1 = of_labels[3].value();
+  metrics.hamming_loss = of_labels[4].value();
+  metrics.macro_f1 = mean_f1(label_scores(truth, predicted, in_training));
+  const auto of_nodes =
+      closed_ratios(closed_sets(hierarchy, truth), closed_sets(hierarchy, predicted));
+  metrics.hierarchical_precision = of_nodes[0].value();
+  metrics.hierarchical_recall = of_nodes[1].value();
+  metrics.hierarchical_f1 = of_nodes[2].value();
   return metrics;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/random.hpp"
 #include "eval/named_metrics.hpp"
+#include "eval/sibling_confusion.hpp"
 #include "margrove/metrics.hpp"
 #include "model/linear_predictor.hpp"
 
@@ -35,32 +36,11 @@ LabelSets known_labels(const LabelSets& truth, std::uint32_t num_labels) {
   return known;
 }
 
-std::vector<NodeId> closed(const LabelGraph& graph, std::span<const LabelId> labels) {
-  std::vector<NodeId> all;
-  for (const LabelId label : labels) {
-    const auto above = graph.ancestors(label);
-    all.insert(all.end(), above.begin(), above.end());
-  }
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  return all;
-}
-
-/// Counts of each node, and of each ordered pair (true, predicted) of siblings of which the first
-/// is missed and the second wrongly predicted, while a parent of both is right.
+/// Counts of each node, and of siblings that are taken for each other.
 struct Counts {
   std::vector<std::int64_t> support, predicted, both;
-  std::map<std::pair<NodeId, NodeId>, std::int64_t> confused;
+  SiblingConfusion confused;
 };
-
-/// Whether a and b are children of one node that `shared` holds, or both roots.
-bool are_confused(const LabelGraph& graph, NodeId a, NodeId b, const std::vector<NodeId>& shared) {
-  if (graph.is_root(a) || graph.is_root(b)) return graph.is_root(a) && graph.is_root(b);
-  return std::ranges::any_of(graph.parents(a), [&](NodeId parent) {
-    return std::ranges::binary_search(graph.parents(b), parent) &&
-           std::ranges::binary_search(shared, parent);
-  });
-}
 
 Counts count(const LabelGraph& graph, const LabelSets& truth, const LabelSets& predicted) {
   Counts counts;
@@ -68,19 +48,13 @@ Counts count(const LabelGraph& graph, const LabelSets& truth, const LabelSets& p
     numbers->assign(graph.num_nodes(), 0);
   }
   for (std::size_t i = 0; i < truth.num_rows(); ++i) {
-    const auto y = closed(graph, truth[i]), p = closed(graph, predicted[i]);
-    std::vector<NodeId> shared, missed, wrong;
-    std::ranges::set_intersection(y, p, std::back_inserter(shared));
-    std::ranges::set_difference(y, p, std::back_inserter(missed));
-    std::ranges::set_difference(p, y, std::back_inserter(wrong));
-    for (const NodeId n : y) ++counts.support[n];
-    for (const NodeId n : p) ++counts.predicted[n];
-    for (const NodeId n : shared) ++counts.both[n];
-    for (const NodeId a : missed) {
-      for (const NodeId b : wrong) {
-        if (are_confused(graph, a, b, shared)) ++counts.confused[{a, b}];
-      }
+    const auto y = closed_with_roots(graph, truth[i]), p = closed_with_roots(graph, predicted[i]);
+    for (const NodeId n : y) {
+      ++counts.support[n];
+      counts.both[n] += std::ranges::binary_search(p, n);
     }
+    for (const NodeId n : p) ++counts.predicted[n];
+    count_confused(graph, y, p, counts.confused);
   }
   return counts;
 }

@@ -134,7 +134,13 @@ class EndToEnd(CliTest):
         result = json.loads(self.run_program("evaluate", "model", "test", "--json")[0])
         names = ["examples", "accuracy", "jaccard", "instance_f1", "micro_f1", "macro_f1"]
         names += [f"hierarchical_{m}" for m in ("precision", "recall", "f1")] + ["hamming_loss"]
-        self.assertCountEqual(result, names)
+        names += ["hierarchical_f1_macro", "hierarchical_f1_instance", "lca_f1"]
+        names += [f"accuracy_level_{level}" for level in (1, 2)]
+        for metric in ("precision", "recall", "f1", "ndcg", "psp"):
+            names += [f"{metric}_at_{k}" for k in (1, 3, 5)]
+        names += ["r_precision", "au_prc", "au_prc_macro", "au_prc_weighted", "f_max"]
+        names += ["risk_coverage_area"]
+        self.assertCountEqual(result, [*names, "tree_distance", "coverage_error"])
         for name in names[1:]:
             self.assertTrue(0 <= result[name] <= 1, name)
 

@@ -63,7 +63,7 @@ class HostileModels(CliTest):
             [MARGROVE, *arguments, "--threads", "1"] if arguments[0] != "info"
             else [MARGROVE, *arguments],
             cwd=self.directory.name, capture_output=True, text=True, timeout=20, check=False,
-            preexec_fn=limit,  # noqa: PLW1509 - no thread runs here
+            preexec_fn=limit,
         )  # fmt: skip
 
     def assert_refused(self, model: ModelFile, message: str) -> None:

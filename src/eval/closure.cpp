@@ -1,0 +1,71 @@
+#include "eval/closure.hpp"
+
+#include <algorithm>
+
+namespace margrove {
+
+std::optional<NodeId> uncounted_root(const LabelGraph& hierarchy) {
+  const auto roots = hierarchy.roots();
+  if (roots.size() == 1 && !hierarchy.is_leaf(roots[0])) return roots[0];
+  return std::nullopt;
+}
+
+void Closure::close(std::span<const LabelId> labels, std::vector<NodeId>& closed) {
+  closed.clear();
+  ++row_;
+  for (const LabelId label : labels) {
+    if (label < hierarchy_.num_nodes()) {
+      pending_.push_back(label);
+    } else {
+      closed.push_back(label);
+    }
+  }
+  while (!pending_.empty()) {
+    const NodeId n = pending_.back();
+    pending_.pop_back();
+    if (seen_[n] == row_) continue;
+    seen_[n] = row_;
+    if (n != root_) closed.push_back(n);
+    const auto parents = hierarchy_.parents(n);
+    pending_.insert(pending_.end(), parents.begin(), parents.end());
+  }
+  std::sort(closed.begin(), closed.end());
+}
+
+LabelSets closed_sets(const LabelGraph& hierarchy, const LabelSets& sets) {
+  Closure closure(hierarchy);
+  LabelSets all;
+  std::vector<NodeId> closed;
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
+    closure.close(sets[i], closed);
+    all.append(closed);
+  }
+  return all;
+}
+
+std::vector<bool> closed_training(const LabelGraph& hierarchy,
+                                  const std::vector<bool>& in_training) {
+  std::vector<LabelId> trained;
+  for (LabelId l = 0; l < in_training.size(); ++l) {
+    if (in_training[l]) trained.push_back(l);
+  }
+  std::vector<NodeId> closed;
+  Closure(hierarchy).close(trained, closed);
+  std::vector<bool> nodes(std::max<std::size_t>(hierarchy.num_nodes(), in_training.size()), false);
+  for (const NodeId n : closed) nodes[n] = true;
+  return nodes;
+}
+
+std::int64_t count_common(std::span<const LabelId> a, std::span<const LabelId> b) {
+  std::int64_t common = 0;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    common += a[i] == b[j];
+    const bool advance_a = a[i] <= b[j];
+    const bool advance_b = b[j] <= a[i];
+    i += advance_a;
+    j += advance_b;
+  }
+  return common;
+}
+
+}  // namespace margrove

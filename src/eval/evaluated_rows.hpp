@@ -1,0 +1,57 @@
+#pragma once
+// Rows with their true and their predicted labels, and the scores behind these.
+
+#include <optional>
+#include <vector>
+
+#include "eval/score_rows.hpp"
+#include "margrove/dataset.hpp"
+#include "margrove/executor.hpp"
+#include "margrove/label_graph.hpp"
+#include "methods/training.hpp"
+#include "model/model.hpp"
+
+namespace margrove {
+
+/// One numbering of all labels: those of the model, further nodes of the hierarchy, labels of the
+/// rows that neither knows.
+struct EvaluatedRows {
+  LabelCodec labels;
+  LabelGraph hierarchy;  // over the first ones; without edges where there is none
+  LabelSets truth, predicted;
+  std::vector<bool> in_training;             // of each node of the hierarchy
+  std::vector<std::uint32_t> training_rows;  // of each label
+  std::size_t num_training_rows = 0;         // 0: not known
+  std::size_t num_unknown_labels = 0;        // distinct labels of the rows that are no nodes
+  std::size_t num_rows_with_unknown = 0;
+  CsrMatrix X;  // preprocessed
+};
+
+/// Predicts the rows. `hierarchy` (may be null) is for models without one and must have all their
+/// labels. `training` (may be null) are the rows the model was trained on, for the labels'
+/// frequencies; without them the model's own counts are used where each row had one label. Throws
+/// InvalidInput naming a label of the model that is no node, InvalidOption if the model has a
+/// hierarchy already.
+EvaluatedRows evaluated_rows(const ModelParts& model, const RawRows& raw,
+                             const Hierarchy* hierarchy, const RawRows* training,
+                             Executor& executor);
+
+/// The scores of the labels; -infinity for those that are never predicted. Refers to its arguments.
+ScoreRows label_score_rows(const ModelParts& model, const EvaluatedRows& rows);
+
+/// Coherent scores of the nodes, so that a parent's is never below its child's: the probability of
+/// ending at the node or below where the model was calibrated, otherwise the largest score of the
+/// labels at the node or below. Refers to its arguments.
+ScoreRows node_score_rows(const ModelParts& model, const EvaluatedRows& rows);
+
+/// What the model says of its own predictions, one entry per row.
+struct Confidences {
+  std::vector<double> confidence;    // probability of the predicted label
+  std::vector<bool> right;           // whether it is the row's only label
+  std::vector<double> of_truth;      // probability of the true label; NaN unless there is just one
+  std::vector<double> square_error;  // sum_l (p_l - [l is true])^2; NaN alike
+};
+/// For models that give each row one label.
+Confidences confidences_of(const ModelParts& model, const EvaluatedRows& rows, Executor& executor);
+
+}  // namespace margrove

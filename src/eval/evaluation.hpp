@@ -1,0 +1,44 @@
+#pragma once
+// The metrics of a model on labelled rows (docs/command_line.md has their definitions).
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "eval/evaluated_rows.hpp"
+#include "eval/precision_recall.hpp"
+#include "eval/row_ratio.hpp"
+
+namespace margrove {
+
+struct EvaluationOptions {
+  /// Names; "all" for every one that the model and the rows allow; empty for these but for those
+  /// of node scores where there are more than kMostPairs pairs (row, node).
+  std::vector<std::string> metrics;
+  std::vector<std::string> ignored_nodes;  // by the metrics of node scores
+  bool node_scores = false;                // needed in any case, for a table
+  int bootstrap = 0;                       // resamples; 0: no intervals
+  std::uint64_t seed = 0;                  // of the bootstrap
+};
+inline constexpr std::size_t kMostPairs = 200'000'000;
+
+struct EvaluatedMetric {
+  std::string group;  // a heading
+  std::string name;
+  double value = 0;
+  std::optional<Interval> interval = {};  // 95 %, of metrics that are sums over rows
+};
+
+struct ModelEvaluation {
+  std::vector<EvaluatedMetric> metrics;
+  std::vector<std::string> left_out;  // sentences
+  std::optional<PrecisionRecall> node_scores;
+};
+
+/// Throws InvalidOption for a metric or an ignored node that does not exist, InvalidInput for a
+/// metric that was asked for by name and that the model or the rows do not allow. The same bits
+/// for any executor.
+ModelEvaluation evaluate_rows(const ModelParts& model, const EvaluatedRows& rows,
+                              const EvaluationOptions& options, Executor& executor);
+
+}  // namespace margrove

@@ -1,0 +1,70 @@
+#include "eval/evaluation_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "eval/closure.hpp"
+#include "eval/set_metrics.hpp"
+#include "eval/sibling_confusion.hpp"
+#include "margrove/metrics.hpp"
+
+namespace margrove {
+namespace {
+
+/// A text as a cell: in quotes where it would not be read back otherwise.
+std::string cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+}  // namespace
+
+std::string per_label_csv(const EvaluatedRows& rows, const PrecisionRecall* node_scores) {
+  std::string csv = "label,support,predicted,precision,recall,f1,training_rows,ap\n";
+  for (const LabelScore& score : label_scores(rows.truth, rows.predicted, rows.in_training)) {
+    const bool has_ap = node_scores != nullptr && node_scores->support[score.label] > 0;
+    csv += fmt::format("{},{},{},{:.6g},{:.6g},{:.6g},{},{}\n", cell(rows.labels.name(score.label)),
+                       score.support, score.predicted, score.precision(), score.recall(),
+                       score.f1(), rows.training_rows[score.label],
+                       has_ap ? fmt::format("{:.6g}", node_scores->of_node[score.label]) : "");
+  }
+  return csv;
+}
+
+std::string per_level_csv(const EvaluatedRows& rows) {
+  std::string csv = "level,rows,accuracy,support,predicted,precision,recall,f1\n";
+  const auto levels = level_scores(closed_sets(rows.hierarchy, rows.truth),
+                                   closed_sets(rows.hierarchy, rows.predicted), rows.hierarchy);
+  for (std::size_t k = 0; k < levels.size(); ++k) {
+    const LevelScore& level = levels[k];
+    const LabelScore nodes{0, level.support, level.predicted, level.true_positives};
+    const double accuracy =
+        level.rows == 0 ? 0.0
+                        : static_cast<double>(level.right_rows) / static_cast<double>(level.rows);
+    csv +=
+        fmt::format("{},{},{:.6g},{},{},{:.6g},{:.6g},{:.6g}\n", k + 1, level.rows, accuracy,
+                    level.support, level.predicted, nodes.precision(), nodes.recall(), nodes.f1());
+  }
+  return csv;
+}
+
+std::string confusion_csv(const EvaluatedRows& rows) {
+  const SiblingConfusion confused = sibling_confusion(rows.hierarchy, rows.truth, rows.predicted);
+  std::vector<std::pair<std::pair<NodeId, NodeId>, std::int64_t>> pairs(confused.begin(),
+                                                                        confused.end());
+  std::ranges::stable_sort(pairs, std::greater<>{}, [](const auto& pair) { return pair.second; });
+  std::string csv = "true,predicted,count\n";
+  for (const auto& [pair, count] : pairs) {
+    csv += fmt::format("{},{},{}\n", cell(rows.labels.name(pair.first)),
+                       cell(rows.labels.name(pair.second)), count);
+  }
+  return csv;
+}
+
+}  // namespace margrove

@@ -1,0 +1,137 @@
+#include "eval/metric_choice.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <set>
+
+#include "margrove/errors.hpp"
+#include "margrove/options.hpp"
+
+namespace margrove {
+namespace {
+
+/// A metric, or the metrics of all k whose names begin so.
+struct KnownMetric {
+  std::string_view name;
+  MetricFamily family;
+  bool is_numbered = false;
+  std::string_view obstacle = {};
+};
+
+constexpr std::string_view kFewLabels = "the model has fewer labels";
+constexpr std::string_view kNoCounts =
+    "propensities need the training rows (option train), and the model must have so many labels";
+constexpr std::string_view kNotCalibrated =
+    "the model has no calibrated probabilities of one label per row";
+
+constexpr std::array kMetrics{
+    KnownMetric{"accuracy", MetricFamily::labels},
+    KnownMetric{"jaccard", MetricFamily::labels},
+    KnownMetric{"instance_f1", MetricFamily::labels},
+    KnownMetric{"micro_f1", MetricFamily::labels},
+    KnownMetric{"macro_f1", MetricFamily::labels},
+    KnownMetric{"hamming_loss", MetricFamily::labels},
+    KnownMetric{"hierarchical_precision", MetricFamily::hierarchy},
+    KnownMetric{"hierarchical_recall", MetricFamily::hierarchy},
+    KnownMetric{"hierarchical_f1", MetricFamily::hierarchy},
+    KnownMetric{"hierarchical_f1_macro", MetricFamily::hierarchy},
+    KnownMetric{"hierarchical_f1_instance", MetricFamily::hierarchy},
+    KnownMetric{"lca_f1", MetricFamily::hierarchy},
+    KnownMetric{"tree_distance", MetricFamily::hierarchy},
+    KnownMetric{"accuracy_level_", MetricFamily::hierarchy, true, "no row's labels lie so deep"},
+    KnownMetric{"precision_at_", MetricFamily::ranking, true, kFewLabels},
+    KnownMetric{"recall_at_", MetricFamily::ranking, true, kFewLabels},
+    KnownMetric{"f1_at_", MetricFamily::ranking, true, kFewLabels},
+    KnownMetric{"ndcg_at_", MetricFamily::ranking, true, kFewLabels},
+    KnownMetric{"psp_at_", MetricFamily::ranking, true, kNoCounts},
+    KnownMetric{"r_precision", MetricFamily::ranking},
+    KnownMetric{"coverage_error", MetricFamily::ranking},
+    KnownMetric{"au_prc", MetricFamily::node_scores},
+    KnownMetric{"au_prc_macro", MetricFamily::node_scores},
+    KnownMetric{"au_prc_weighted", MetricFamily::node_scores},
+    KnownMetric{"f_max", MetricFamily::node_scores},
+    KnownMetric{"log_loss", MetricFamily::probabilities, false, kNotCalibrated},
+    KnownMetric{"brier", MetricFamily::probabilities, false, kNotCalibrated},
+    KnownMetric{"ece", MetricFamily::probabilities, false, kNotCalibrated},
+    KnownMetric{"risk_coverage_area", MetricFamily::probabilities, false,
+                "the model gives label sets"},
+};
+
+/// The number at the end of a numbered metric's name.
+std::optional<std::size_t> number_of(std::string_view name, const KnownMetric& metric) {
+  if (!metric.is_numbered || !name.starts_with(metric.name)) return std::nullopt;
+  const std::string_view digits = name.substr(metric.name.size());
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(digits.begin(), digits.end(), number);
+  if (error != std::errc() || end != digits.end() || number == 0) return std::nullopt;
+  return number;
+}
+
+const KnownMetric* find(std::string_view name) {
+  const auto found = std::ranges::find_if(kMetrics, [&](const KnownMetric& metric) {
+    return metric.is_numbered ? number_of(name, metric).has_value() : metric.name == name;
+  });
+  return found == kMetrics.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::string_view heading(MetricFamily family) {
+  switch (family) {
+    case MetricFamily::labels:
+      return "Label sets";
+    case MetricFamily::hierarchy:
+      return "Hierarchy";
+    case MetricFamily::ranking:
+      return "Ranking of labels";
+    case MetricFamily::node_scores:
+      return "Scores of nodes";
+    case MetricFamily::probabilities:
+      return "Confidence";
+  }
+  return "";
+}
+
+MetricChoice::MetricChoice(const std::vector<std::string>& names) : is_default_(names.empty()) {
+  for (const std::string& name : names) {
+    if (name == "all") {
+      wants_all_ = true;
+      continue;
+    }
+    if (find(name) == nullptr) {
+      std::vector<std::string> known{"all"};
+      for (const KnownMetric& metric : kMetrics) {
+        known.push_back(concat(metric.name, metric.is_numbered ? "K" : ""));
+      }
+      throw InvalidOption(
+          concat("metric is '", name, "', but must be one of ", detail::join(known, ", ")));
+    }
+    named_.push_back(name);
+  }
+}
+
+bool MetricChoice::wants(std::string_view name) const {
+  return is_default_ || wants_all_ || std::ranges::find(named_, name) != named_.end();
+}
+
+bool MetricChoice::wants_any(MetricFamily family) const {
+  return is_default_ || wants_all_ || std::ranges::any_of(named_, [&](const std::string& name) {
+           return find(name)->family == family;
+         });
+}
+
+std::vector<std::size_t> MetricChoice::ranks() const {
+  std::set<std::size_t> ranks{1, 3, 5, 10};
+  for (const std::string& name : named_) {
+    const KnownMetric& metric = *find(name);
+    if (metric.family != MetricFamily::ranking) continue;
+    if (const auto k = number_of(name, metric)) ranks.insert(*k);
+  }
+  return {ranks.begin(), ranks.end()};
+}
+
+std::string_view obstacle(std::string_view name) { return find(name)->obstacle; }
+
+}  // namespace margrove

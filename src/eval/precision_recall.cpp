@@ -1,0 +1,261 @@
+#include "eval/precision_recall.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <optional>
+
+#include "margrove/errors.hpp"
+
+namespace margrove {
+namespace {
+
+constexpr std::size_t kBelowAll = ~std::size_t{0};
+
+/// The distinct scores of positive pairs, ascending, and the pairs of each. Average precision needs
+/// no other thresholds: recall only grows at these.
+class Thresholds {
+ public:
+  explicit Thresholds(std::vector<double> positive_scores) {
+    std::sort(positive_scores.begin(), positive_scores.end());
+    for (const double score : positive_scores) {
+      if (scores_.empty() || score != scores_.back()) {
+        scores_.push_back(score);
+        positives_.push_back(0);
+      }
+      ++positives_.back();
+    }
+    negatives_.assign(scores_.size(), 0);
+  }
+
+  std::size_t size() const { return scores_.size(); }
+  /// The number of the highest threshold that a score reaches, or kBelowAll.
+  std::size_t highest_reached(double score) const {
+    return static_cast<std::size_t>(std::ranges::upper_bound(scores_, score) - scores_.begin()) - 1;
+  }
+  /// Counts a negative pair; from any thread.
+  void add_negative(std::size_t threshold) {
+    if (threshold == kBelowAll) return;
+    std::atomic_ref(negatives_[threshold]).fetch_add(1, std::memory_order_relaxed);
+  }
+  std::int64_t num_positives() const {
+    std::int64_t sum = 0;
+    for (const std::int64_t count : positives_) sum += count;
+    return sum;
+  }
+  double average_precision() const {
+    const auto all = static_cast<double>(num_positives());
+    double sum = 0, reached = 0, right = 0;
+    for (std::size_t t = size(); t-- > 0;) {
+      const auto gained = static_cast<double>(positives_[t]);
+      right += gained;
+      reached += gained + static_cast<double>(negatives_[t]);
+      sum += gained / all * (right / reached);
+    }
+    return sum;
+  }
+
+ private:
+  std::vector<double> scores_;
+  std::vector<std::int64_t> positives_, negatives_;
+};
+
+/// The sums over rows that Fmax needs, as differences from one threshold to the next higher.
+class ProteinCentric {
+ public:
+  explicit ProteinCentric(std::size_t num_thresholds)
+      : precision_(num_thresholds, 0), recall_(num_thresholds, 0), rows_(num_thresholds, 0) {}
+
+  struct Change {
+    std::size_t threshold;
+    double precision, recall;
+  };
+  struct Reached {
+    std::size_t threshold;
+    bool is_true;
+  };
+  /// How one row's precision and recall change as the threshold falls. Sorts `reached`.
+  static std::vector<Change> changes(std::vector<Reached>& reached, std::size_t num_true) {
+    std::ranges::sort(reached, std::greater<>{}, &Reached::threshold);
+    std::vector<Change> changes;
+    double right = 0, precision = 0;
+    for (std::size_t k = 0; k < reached.size();) {
+      const std::size_t threshold = reached[k].threshold;
+      const double right_before = right;
+      for (; k < reached.size() && reached[k].threshold == threshold; ++k) {
+        right += reached[k].is_true ? 1 : 0;
+      }
+      const double now = right / static_cast<double>(k);
+      const double recall =
+          num_true == 0 ? 0.0 : (right - right_before) / static_cast<double>(num_true);
+      changes.push_back({threshold, now - precision, recall});
+      precision = now;
+    }
+    return changes;
+  }
+  void add(std::span<const Change> changes) {
+    if (!changes.empty()) ++rows_[changes.front().threshold];
+    for (const Change& change : changes) {
+      precision_[change.threshold] += change.precision;
+      recall_[change.threshold] += change.recall;
+    }
+  }
+  double f_max(std::int64_t rows_with_truth) const {
+    double best = 0, precisions = 0, recalls = 0, rows = 0;
+    for (std::size_t t = rows_.size(); t-- > 0;) {
+      precisions += precision_[t];
+      recalls += recall_[t];
+      rows += static_cast<double>(rows_[t]);
+      if (rows == 0) continue;
+      const double p = precisions / rows, r = recalls / static_cast<double>(rows_with_truth);
+      if (p + r > 0) best = std::max(best, 2 * p * r / (p + r));
+    }
+    return best;
+  }
+
+ private:
+  std::vector<double> precision_, recall_;
+  std::vector<std::int64_t> rows_;
+};
+
+class Measurement {
+ public:
+  Measurement(const ScoreRows& scores, const LabelSets& truth, const std::vector<bool>& counted,
+              Executor& executor)
+      : scores_(scores), truth_(truth), executor_(executor) {
+    for (NodeId n = 0; n < counted.size(); ++n) {
+      if (counted[n]) columns_.push_back(n);
+    }
+    for (std::size_t i = 0; i < truth.num_rows(); ++i) {
+      std::vector<LabelId> kept;
+      std::ranges::copy_if(truth[i], std::back_inserter(kept),
+                           [&](LabelId l) { return counted[l]; });
+      true_columns_.append(kept);
+    }
+  }
+
+  PrecisionRecall run() {
+    collect_positives();
+    sweep();
+    PrecisionRecall result;
+    result.of_node.assign(scores_.num_columns, 0);
+    result.support.assign(scores_.num_columns, 0);
+    double num_nodes = 0, num_pairs = 0;
+    for (const NodeId n : columns_) {
+      const std::int64_t support = of_node_[n].num_positives();
+      if (support == 0) continue;
+      const double average = of_node_[n].average_precision();
+      result.of_node[n] = average;
+      result.support[n] = support;
+      result.macro += average;
+      result.weighted += average * static_cast<double>(support);
+      num_nodes += 1;
+      num_pairs += static_cast<double>(support);
+    }
+    if (num_nodes == 0) return result;
+    result.macro /= num_nodes;
+    result.weighted /= num_pairs;
+    result.pooled = pooled_->average_precision();
+    result.f_max = f_max_;
+    return result;
+  }
+
+ private:
+  /// Calls use(i, scores of row i) for the rows of [first, last), several at once.
+  template <class Use>
+  void for_rows(std::size_t first, std::size_t last, const Use& use) {
+    executor_.for_ranges(
+        last - first, scores_.rows_per_block(), [&](std::size_t begin, std::size_t end, int) {
+          std::vector<double> block((end - begin) * scores_.num_columns);
+          scores_.compute(first + begin, first + end, block);
+          for (std::size_t i = begin; i < end; ++i) {
+            use(first + i, std::span<const double>(block).subspan((i - begin) * scores_.num_columns,
+                                                                  scores_.num_columns));
+          }
+        });
+  }
+
+  /// Makes the thresholds from the scores of the true nodes.
+  void collect_positives() {
+    std::vector<std::vector<double>> of_row(truth_.num_rows());
+    for_rows(0, truth_.num_rows(), [&](std::size_t i, std::span<const double> scores) {
+      for (const LabelId n : true_columns_[i]) of_row[i].push_back(scores[n]);
+    });
+    std::vector<double> all;
+    std::vector<std::vector<double>> of_node(scores_.num_columns);
+    for (std::size_t i = 0; i < of_row.size(); ++i) {
+      const auto nodes = true_columns_[i];
+      for (std::size_t k = 0; k < nodes.size(); ++k) {
+        all.push_back(of_row[i][k]);
+        of_node[nodes[k]].push_back(of_row[i][k]);
+      }
+      rows_with_truth_ += nodes.empty() ? 0 : 1;
+    }
+    pooled_.emplace(std::move(all));
+    for (std::vector<double>& scores : of_node) of_node_.emplace_back(std::move(scores));
+  }
+
+  /// Counts the negatives at each threshold, and gathers the rows' curves in their order.
+  void sweep() {
+    constexpr std::size_t kPairsAtOnce = std::size_t{1} << 22;
+    const std::size_t step =
+        std::max<std::size_t>(1, kPairsAtOnce / std::max<std::size_t>(scores_.num_columns, 1));
+    ProteinCentric curves(pooled_->size());
+    for (std::size_t begin = 0; begin < truth_.num_rows(); begin += step) {
+      const std::size_t end = std::min(begin + step, truth_.num_rows());
+      std::vector<std::vector<ProteinCentric::Change>> of_row(end - begin);
+      for_rows(begin, end, [&](std::size_t i, std::span<const double> scores) {
+        of_row[i - begin] = count_row(scores, true_columns_[i]);
+      });
+      for (const auto& changes : of_row) curves.add(changes);
+    }
+    f_max_ = curves.f_max(rows_with_truth_);
+  }
+
+  std::vector<ProteinCentric::Change> count_row(std::span<const double> scores,
+                                                std::span<const LabelId> truth) {
+    std::vector<ProteinCentric::Reached> reached;
+    auto next_true = truth.begin();
+    for (const NodeId n : columns_) {
+      const bool is_true = next_true != truth.end() && *next_true == n;
+      next_true += is_true;
+      const std::size_t threshold = pooled_->highest_reached(scores[n]);
+      if (!is_true) {
+        pooled_->add_negative(threshold);
+        if (of_node_[n].size() > 0) {
+          of_node_[n].add_negative(of_node_[n].highest_reached(scores[n]));
+        }
+      }
+      if (threshold != kBelowAll) reached.push_back({threshold, is_true});
+    }
+    return ProteinCentric::changes(reached, truth.size());
+  }
+
+  const ScoreRows& scores_;
+  const LabelSets& truth_;
+  Executor& executor_;
+  std::vector<NodeId> columns_;  // that are counted
+  LabelSets true_columns_;
+  std::int64_t rows_with_truth_ = 0;
+  std::optional<Thresholds> pooled_;
+  std::vector<Thresholds> of_node_;
+  double f_max_ = 0;
+};
+
+}  // namespace
+
+PrecisionRecall precision_recall(const ScoreRows& scores, const LabelSets& truth,
+                                 const std::vector<bool>& counted, Executor& executor) {
+  require(truth.num_rows() == scores.num_rows, "precision_recall: number of rows with scores is ",
+          scores.num_rows, ", but must be ", truth.num_rows(), " as in the truth");
+  require(counted.size() == scores.num_columns, "precision_recall: there are ", counted.size(),
+          " marks of counted columns, but must be ", scores.num_columns);
+  for (std::size_t i = 0; i < truth.num_rows(); ++i) {
+    require(truth[i].empty() || truth[i].back() < scores.num_columns, "precision_recall: row ", i,
+            " has label ", truth[i].empty() ? 0 : truth[i].back(), ", but there are only ",
+            scores.num_columns, " columns");
+  }
+  return Measurement(scores, truth, counted, executor).run();
+}
+
+}  // namespace margrove

@@ -1,0 +1,35 @@
+#pragma once
+// Precision and recall of the nodes' scores at every threshold.
+
+#include <vector>
+
+#include "eval/score_rows.hpp"
+#include "margrove/dataset.hpp"
+#include "margrove/executor.hpp"
+#include "margrove/label_graph.hpp"
+
+namespace margrove {
+
+/// Average precision, sum_t (R_t - R_{t-1}) P_t over the distinct scores t from the largest down,
+/// which is scikit-learn's; 0 without any positive pair.
+struct PrecisionRecall {
+  double pooled = 0;    // of all pairs (row, node) together: average="micro"
+  double macro = 0;     // mean over the nodes that have rows
+  double weighted = 0;  // the same, weighted by their numbers of rows
+  /// Protein-centric Fmax of CAFA (Radivojac et al. 2013), exact:
+  ///   max_t 2 P_t R_t / (P_t + R_t),
+  /// P_t the mean precision of the rows that have a node of score >= t, R_t the mean recall of
+  /// all rows that have a true node.
+  double f_max = 0;
+  std::vector<double> of_node;        // average precision; 0 for nodes without rows
+  std::vector<std::int64_t> support;  // rows of each node
+};
+
+/// Over the columns that are counted. `truth` has columns below scores.num_columns. Scores are
+/// computed twice and never kept: memory O(labels of the truth + a block of rows per thread), time
+/// O(rows * columns * log(labels of the truth)). The same bits for any executor. Throws
+/// InvalidInput when sizes differ.
+PrecisionRecall precision_recall(const ScoreRows& scores, const LabelSets& truth,
+                                 const std::vector<bool>& counted, Executor& executor);
+
+}  // namespace margrove

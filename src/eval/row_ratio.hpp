@@ -1,0 +1,64 @@
+#pragma once
+// Metrics that are quotients of sums over rows. Nearly all are; keeping the rows' parts gives their
+// bootstrap intervals for the price of the sums.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "margrove/dataset.hpp"
+#include "margrove/executor.hpp"
+#include "margrove/metrics.hpp"
+
+namespace margrove {
+
+/// sum_i part[i] / sum_i whole[i], 0 for 0/0; a mean over the rows if `whole` is empty.
+struct RowRatio {
+  std::string name;
+  std::vector<double> part;
+  std::vector<double> whole = {};
+
+  double value() const;
+  /// With row i taken counts[i] times.
+  double value(std::span<const std::uint32_t> counts) const;
+};
+
+/// 0 if there are none.
+double mean_f1(std::span<const LabelScore> scores);
+
+/// mean_f1() of the labels that occur in training or in the truth.
+class MacroF1 {
+ public:
+  /// Keeps the sets.
+  MacroF1(std::string name, LabelSets truth, LabelSets predicted, std::vector<bool> in_training)
+      : name_(std::move(name)),
+        truth_(std::move(truth)),
+        predicted_(std::move(predicted)),
+        in_training_(std::move(in_training)) {}
+  const std::string& name() const { return name_; }
+  double value() const;
+  /// With row i taken counts[i] times; over the same labels.
+  double value(std::span<const std::uint32_t> counts) const;
+
+ private:
+  std::string name_;
+  LabelSets truth_, predicted_;
+  std::vector<bool> in_training_;
+};
+
+struct Interval {
+  double low = 0, high = 0;
+};
+/// Percentile bootstrap: the (1 - level)/2 and (1 + level)/2 quantiles of each metric over
+/// `num_resamples` samples of the rows with replacement, first of `ratios`, then of `macros`. The
+/// same bits for any executor. Throws InvalidOption unless num_resamples > 0 and 0 < level < 1.
+/// O(num_resamples * rows * metrics).
+std::vector<Interval> bootstrap_intervals(std::span<const RowRatio> ratios,
+                                          std::span<const MacroF1> macros, std::size_t num_rows,
+                                          int num_resamples, std::uint64_t seed, double level,
+                                          Executor& executor);
+
+}  // namespace margrove

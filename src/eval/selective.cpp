@@ -1,0 +1,47 @@
+#include "eval/selective.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "margrove/errors.hpp"
+
+namespace margrove {
+
+std::vector<double> risk_coverage(std::span<const double> confidences,
+                                  const std::vector<bool>& right) {
+  require(confidences.size() == right.size(), "risk_coverage: there are ", confidences.size(),
+          " confidences and ", right.size(), " answers, but must be as many");
+  for (std::size_t i = 0; i < confidences.size(); ++i) {
+    require(!std::isnan(confidences[i]), "risk_coverage: confidence[", i,
+            "] is nan, but must be a number");
+  }
+  std::vector<std::size_t> order(confidences.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return confidences[a] > confidences[b]; });
+  std::vector<double> risks;
+  double errors = 0;
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin;
+    double in_group = 0;
+    for (; end < order.size() && confidences[order[end]] == confidences[order[begin]]; ++end) {
+      in_group += right[order[end]] ? 0 : 1;
+    }
+    const double rate = in_group / static_cast<double>(end - begin);
+    for (std::size_t k = begin; k < end; ++k) {
+      const double so_far = errors + rate * static_cast<double>(k + 1 - begin);
+      risks.push_back(so_far / static_cast<double>(k + 1));
+    }
+    errors += in_group;
+    begin = end;
+  }
+  return risks;
+}
+
+double area_under(std::span<const double> risks) {
+  if (risks.empty()) return 0;
+  return std::accumulate(risks.begin(), risks.end(), 0.0) / static_cast<double>(risks.size());
+}
+
+}  // namespace margrove

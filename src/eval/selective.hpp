@@ -1,0 +1,18 @@
+#pragma once
+// How well confidence tells right predictions from wrong ones.
+
+#include <span>
+#include <vector>
+
+namespace margrove {
+
+/// The share of errors among the k most confident rows, for k = 1, ..., n: the risk at coverage
+/// k / n. Within a group of equal confidences errors are spread evenly, as no order is better.
+/// Throws InvalidInput when sizes differ or a confidence is NaN. O(n log n).
+std::vector<double> risk_coverage(std::span<const double> confidences,
+                                  const std::vector<bool>& right);
+/// The mean of the risks, 0 if there are none: the area under the curve (Geifman and El-Yaniv
+/// 2017).
+double area_under(std::span<const double> risks);
+
+}  // namespace margrove

@@ -1,0 +1,256 @@
+"""What evaluate and compare --flat measure, write and refuse.
+
+Run and configured like test_cli.py, whose helpers it uses.
+"""
+
+# ruff: noqa: PT009 - unittest, so that it runs with nothing installed
+
+import csv
+import json
+import unittest
+from typing import Any
+
+from test_cli import CliTest, rows
+
+
+class EvaluateTest(CliTest):
+    def evaluate(self, *options: str, model: str = "model", data: str = "test") -> dict[str, Any]:
+        out, _ = self.run_program("evaluate", "--json", "--quiet", *options, model, data)
+        values: dict[str, Any] = json.loads(out)
+        return values
+
+    def table(self, name: str) -> list[dict[str, str]]:
+        with open(self.path(name), encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+
+    def train_sets(self) -> None:
+        """A model of label sets: rows of a1 and b1 have both labels."""
+        lines = rows(120, 1).replace("a1 ", "a1,b1 ")
+        self.write("sets", lines)
+        self.train("--quiet", method="hr-lr", data="sets")
+
+
+class Metrics(EvaluateTest):
+    def test_lines_come_in_groups(self) -> None:
+        self.train()
+        lines = self.run_program("evaluate", "model", "test")[0].splitlines()
+        headings = ["Label sets", "Hierarchy", "Ranking of labels", "Scores of nodes", "Confidence"]
+        self.assertEqual([line for line in lines if line in headings], headings)
+        self.assertEqual(lines[0].split(), ["examples", "60"])
+
+    def test_named_metrics_come_alone_and_with_the_same_values(self) -> None:
+        self.train()
+        every = self.evaluate("--metrics", "all")
+        some = self.evaluate("--metrics", "au_prc,precision_at_2,lca_f1,accuracy_level_2")
+        names = ["examples", "lca_f1", "accuracy_level_2", "precision_at_2", "au_prc"]
+        self.assertEqual(list(some), names)
+        for name in set(names) - {"precision_at_2"}:
+            self.assertEqual(some[name], every[name])
+        self.assertEqual(self.evaluate(), every)
+
+    def test_calibrated_models_have_losses_of_probabilities(self) -> None:
+        self.train()
+        self.assertNotIn("log_loss", self.evaluate())
+        self.write("noisy", rows(120, 1).replace("a1 ", "b2 ", 9).replace("b1 ", "a2 ", 9))
+        self.train("--calibration", "0.3", data="noisy")
+        self.write("noisy-test", rows(60, 2).replace("a1 ", "b2 ", 4).replace("b1 ", "a2 ", 4))
+        values = self.evaluate(data="noisy-test")
+        self.assertTrue(0 < values["log_loss"] < 0.8)
+        self.assertTrue(0 < values["brier"] < 0.4)
+        self.assertTrue(0 < values["ece"] < 0.3)
+        probabilities = self.run_program(
+            "predict", "model", "noisy-test", "--probabilities", "--top", "4"
+        )
+        truth = [line.split()[0] for line in self.read("noisy-test").decode().splitlines()]
+        squares = 0.0
+        for label, line in zip(truth, probabilities[0].splitlines(), strict=True):
+            p = {pair.rsplit(":", 1)[0]: float(pair.rsplit(":", 1)[1]) for pair in line.split()}
+            squares += sum((p[name] - (name == label)) ** 2 for name in p)
+        self.assertAlmostEqual(values["brier"], squares / len(truth), places=5)
+
+    def test_threads_do_not_matter(self) -> None:
+        self.train_sets()
+        options = ["--bootstrap", "50", "--metrics", "all", "--train", "sets"]
+        one = self.evaluate("--threads", "1", *options)
+        self.assertEqual(one, self.evaluate("--threads", "3", *options))
+
+    def test_propensities_of_sets_come_from_the_training_rows(self) -> None:
+        self.train_sets()
+        self.assertNotIn("psp_at_1", self.evaluate())
+        values = self.evaluate("--train", "sets")
+        self.assertTrue(0 < values["psp_at_1"] <= 1)
+        self.train()
+        self.assertEqual(self.evaluate()["psp_at_3"], self.evaluate("--train", "train")["psp_at_3"])
+
+    def test_ignored_nodes_are_names_or_a_file(self) -> None:
+        self.train()
+        self.write("ignored", "a\r\n\nb\n")
+        everything = self.evaluate()
+        named = self.evaluate("--ignore-nodes", "a,b")
+        self.assertEqual(named, self.evaluate("--ignore-nodes", "ignored"))
+        self.assertNotEqual(named["au_prc"], everything["au_prc"])
+        self.assertEqual(named["accuracy"], everything["accuracy"])
+        self.assertEqual(self.evaluate("--ignore-nodes", "all"), everything)  # the single root
+
+    def test_bootstrap_puts_intervals_around_sums_over_rows(self) -> None:
+        self.train()
+        self.write("hard", rows(60, 2).replace("a1 ", "b3 ", 5))
+        values = self.evaluate("--bootstrap", "200", data="hard")
+        for name in ("accuracy", "macro_f1", "hierarchical_f1_macro", "psp_at_1", "tree_distance"):
+            low, high = values["intervals"][name]
+            self.assertTrue(low <= values[name] <= high, name)
+            self.assertLess(low, high)
+        self.assertNotIn("au_prc", values["intervals"])
+        other = self.evaluate("--bootstrap", "200", "--seed", "7", data="hard")
+        self.assertNotEqual(other["intervals"]["accuracy"], values["intervals"]["accuracy"])
+        lines = self.run_program("evaluate", "--bootstrap", "200", "model", "hard")[0]
+        low, high = values["intervals"]["accuracy"]
+        value = f"{values['accuracy']:.4f}  [{low:.4f}, {high:.4f}]"
+        self.assertIn(f"{'accuracy':<24} {value}", lines)
+
+    def test_hierarchy_of_a_flat_model(self) -> None:
+        self.run_program("train", "--method", "flat-svm", "--quiet", "train", "model")
+        without = self.evaluate()
+        self.assertNotIn("lca_f1", without)
+        values = self.evaluate("--hierarchy", "tree")
+        self.assertIn("accuracy_level_2", values)
+        for name in ("accuracy", "micro_f1", "macro_f1", "precision_at_3", "psp_at_1"):
+            self.assertEqual(values[name], without[name])
+        self.train(method="flat-svm", model="with")
+        expected = self.evaluate(model="with")
+        for name in ("hierarchical_f1", "lca_f1", "tree_distance", "au_prc", "f_max"):
+            self.assertEqual(values[name], expected[name])
+
+    def test_labels_that_nobody_knows_are_missed(self) -> None:
+        self.train()
+        self.write("mixed", rows(20, 3).replace("a1 ", "zebra ", 3))
+        self.write("clean", rows(20, 3))
+        mixed, clean = self.evaluate(data="mixed"), self.evaluate(data="clean")
+        for name in ("au_prc", "f_max", "lca_f1", "precision_at_1", "recall_at_5"):
+            self.assertLess(mixed[name], clean[name], name)
+
+
+class Tables(EvaluateTest):
+    def test_tables_agree_with_the_metrics(self) -> None:
+        self.train()
+        self.write("hard", rows(60, 2).replace("a1 ", "b3 ", 5).replace("a2 ", 'z"x ', 1))
+        values = self.evaluate(
+            "--per-label", "labels", "--per-level", "levels", "--confusion", "pairs", data="hard"
+        )
+        labels = {row["label"]: row for row in self.table("labels")}
+        self.assertEqual(set(labels), {"a1", "a2", "b1", "b2", "b3", 'z"x'})
+        f1 = [float(row["f1"]) for row in labels.values()]
+        self.assertAlmostEqual(sum(f1) / len(f1), values["macro_f1"], places=5)
+        counts = [line.split()[0] for line in self.read("train").decode().splitlines()]
+        self.assertEqual(int(labels["a1"]["training_rows"]), counts.count("a1"))
+        self.assertEqual((labels["b3"]["support"], labels["b3"]["training_rows"]), ("5", "0"))
+        self.assertTrue(0 < float(labels["a1"]["ap"]) <= 1)
+        levels = self.table("levels")
+        self.assertEqual([row["level"] for row in levels], ["1", "2"])
+        for row in levels:
+            name = f"accuracy_level_{row['level']}"
+            self.assertAlmostEqual(float(row["accuracy"]), values[name], places=5)
+        pairs = {(row["true"], row["predicted"]): int(row["count"]) for row in self.table("pairs")}
+        self.assertGreaterEqual(pairs["b", "a"], 4)  # rows of a1 that are called b3
+
+    def test_a_table_that_cannot_be_written_is_found_before_the_work(self) -> None:
+        for option in ("--per-label", "--per-level", "--confusion"):
+            self.assert_fails(3, "no/dir/x", "evaluate", "missing", "test", option, "no/dir/x")
+
+
+class Refusals(EvaluateTest):
+    def test_usage(self) -> None:
+        self.train()
+        evaluate = ["evaluate", "model", "test"]
+        for message, options in [
+            ("metric is 'f1', but must be one of all, accuracy,", ["--metrics", "f1"]),
+            ("option ignore_nodes has 'lion'", ["--ignore-nodes", "lion"]),
+            ("--bootstrap", ["--bootstrap", "0"]),
+            ("the model has a hierarchy of its own", ["--hierarchy", "tree"]),
+        ]:
+            with self.subTest(options=options):
+                self.assert_fails(2, message, *evaluate, *options)
+
+    def test_metrics_that_the_model_does_not_allow(self) -> None:
+        self.train()
+        for name, message in [
+            ("log_loss", "the model has no calibrated probabilities"),
+            ("precision_at_99", "the model has fewer labels"),
+            ("accuracy_level_9", "no row's labels lie so deep"),
+        ]:
+            self.assert_fails(
+                3, f"metric {name} was asked for, but {message}",
+                "evaluate", "model", "test", "--metrics", name,
+            )  # fmt: skip
+        self.train_sets()
+        for name, message in [
+            ("psp_at_1", "propensities need the training rows"),
+            ("risk_coverage_area", "the model gives label sets"),
+        ]:
+            self.assert_fails(
+                3, f"metric {name} was asked for, but {message}",
+                "evaluate", "model", "test", "--metrics", name,
+            )  # fmt: skip
+
+    def test_a_hierarchy_must_have_the_labels_of_the_model(self) -> None:
+        self.run_program("train", "--method", "flat-svm", "--quiet", "train", "model")
+        self.write("small", "a a1\na a2\nb b1\n")
+        message = "small: label 'b2' of the model must be a node of the hierarchy"
+        self.assert_fails(3, message, "evaluate", "model", "test", "--hierarchy", "small")
+
+    def test_options_of_rows_are_none_of_sentences(self) -> None:
+        self.write("words", "one O\ntwo X\n\none O\n")
+        chain = ["train", "--method", "structured", "--model", "chain", "--quiet"]
+        self.run_program(*chain, "words", "model")
+        self.run_program("evaluate", "model", "words")
+        for option in (["--metrics", "all"], ["--bootstrap", "9"], ["--per-label", "x"]):
+            message = f"option {option[0][2:]} is given, but the examples of method structured"
+            self.assert_fails(2, message, "evaluate", "model", "words", *option)
+
+
+class CompareWithFlat(EvaluateTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.train(model="tree-model")
+        self.run_program("train", "--method", "flat-svm", "--quiet", "train", "flat-model")
+
+    def test_answers_in_one_sentence(self) -> None:
+        out, _ = self.run_program("compare", "--flat", "test", "tree-model", "flat-model", "--json")
+        values = json.loads(out)
+        self.assertEqual(values["gain"], "not_shown")
+        expected = self.evaluate(model="tree-model")
+        for name in ("micro_f1", "hierarchical_f1", "tree_distance"):
+            self.assertEqual(values["with_hierarchy"][name], expected[name])
+        lines = self.run_program("compare", "--flat", "test", "tree-model", "flat-model")[0]
+        self.assertEqual(lines.splitlines()[-1], values["answer"])
+        self.assertTrue(values["answer"].startswith("That the hierarchy helps is not shown: "))
+
+    def test_says_where_the_flat_model_is_worse(self) -> None:
+        self.write("wrong", rows(120, 1).replace("a1 ", "b1 ").replace("b2 ", "a2 "))
+        self.run_program("train", "--method", "flat-svm", "--quiet", "wrong", "flat-model")
+        out, _ = self.run_program("compare", "--flat", "test", "tree-model", "flat-model", "--json")
+        values = json.loads(out)
+        self.assertEqual(values["gain"], "helps")
+        self.assertLess(values["rows_sign_test"]["p_value"], 0.05)
+        self.assertTrue(values["answer"].startswith("Yes, the hierarchy helps: "))
+
+    def test_refusals(self) -> None:
+        self.write("texts", "a1\tred apple\nb1\tfast car\n" * 3)
+        self.run_program("train", "--method", "flat-svm", "--text", "--quiet", "texts", "text")
+        compare = ["compare", "--flat", "test"]
+        for message, models in [
+            ("flat-model: the model is of method flat-svm, but must be one that uses",
+             ["flat-model", "flat-model"]),
+            ("tree-model: the model is of method nhsvm, which uses a hierarchy",
+             ["tree-model", "tree-model"]),
+            ("text: the model must take rows of the same kind", ["tree-model", "text"]),
+        ]:  # fmt: skip
+            with self.subTest(models=models):
+                self.assert_fails(3, message, *compare, *models)
+        self.assert_fails(4, "missing: ", *compare, "missing", "flat-model")
+        self.run_program("compare", "--flat", "--text", "test", "a", "b", code=2)
+        self.run_program("compare", "--threads", "1", "test", "a", "b", code=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
