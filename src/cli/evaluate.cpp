@@ -32,7 +32,7 @@ class Evaluate final : public Command {
       print(std::nullopt, values);
       return kOk;
     }
-    const RawRows raw = arguments_.read(model, control);
+    const RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);
     const Evaluation evaluation = evaluate_model(model, raw, executor);
     control.leave_if_interrupted();
     if (evaluation.num_rows_with_unknown > 0) {
