@@ -128,7 +128,7 @@ class Evaluate final : public Command {
                            {.refuse_labels_alone = true}, &control.run());
       control.leave_if_interrupted();
     }
-    const RawRows raw = arguments_.read(model, control);
+    const RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);
     return evaluated_rows(model, raw, hierarchy ? &*hierarchy : nullptr,
                           training ? &*training : nullptr, executor);
   }

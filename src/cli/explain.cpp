@@ -15,6 +15,7 @@ namespace {
 /// A word of the vocabulary, or the feature's number as data files write it.
 std::string feature_name(const ModelParts& model, FeatureId feature) {
   if (feature == model.rows().num_features()) return "(intercept)";
+  if (model.records) return model.records->column_name(feature);
   const auto& words = model.preprocessing.vocabulary;
   for (const View& view : model.views) {
     if (feature < view.begin || feature >= view.end) continue;
@@ -92,19 +93,19 @@ class Explain final : public Command {
 
   void explain_row(const ModelParts& model) const {
     CommandControl control(arguments_.quiet);
-    const RawRows raw = arguments_.read(model, control);
+    const RawRows raw = arguments_.read(model, control, /*needs_labels=*/false);
     require<InvalidOption>(row_ <= raw.num_rows(), "option row is ", row_,
                            ", but the data have only ", raw.num_rows(), " rows");
     const auto row = static_cast<std::uint32_t>(row_ - 1);
     const RawRows one = select_rows(raw, std::span(&row, 1));
-    const CsrMatrix X = preprocess(model.preprocessing, one);
+    const CsrMatrix X = preprocess(model, one);
     Executor executor(1);
     const LabelSets predicted = model.rows().predict(X, executor);
 
     std::string line = "row " + std::to_string(row_) + ": predicted ";
-    append_labels(line, predicted[0], model.labels);
+    append_labels(line, predicted[0], model.labels.names());
     line += "; labels in the data: ";
-    append_labels(line, one.labels[0], one.codec);
+    append_labels(line, one.labels[0], one.codec.names());
     print_text(line + "\n");
     std::vector<LabelId> explained(predicted[0].begin(), predicted[0].end());
     if (!label_.empty()) {

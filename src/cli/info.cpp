@@ -13,6 +13,22 @@
 namespace margrove::cli {
 namespace {
 
+void append_facts(std::vector<Fact>& facts, const RecordFeatures& records) {
+  const RecordSelection& selection = records.selection;
+  const auto add = [&](const char* name, const std::vector<std::string>& columns) {
+    if (!columns.empty()) facts.push_back({name, detail::join(columns, ", ")});
+  };
+  add("text columns", selection.text);
+  if (!records.text.vocabulary.empty()) {
+    facts.push_back({"vocabulary", concat(records.text.vocabulary.size(), " words")});
+  }
+  add("numeric columns", selection.numeric);
+  add("categorical columns", selection.categorical);
+  add("path columns", selection.path_levels);
+  if (!selection.path.empty()) facts.push_back({"path column", selection.path});
+  if (!selection.label.empty()) facts.push_back({"label column", selection.label});
+}
+
 std::vector<Fact> facts_of(const ModelParts& model) {
   std::vector<Fact> facts{{"method", model.method},
                           {"kind", std::string(model.predictor->kind())},
@@ -30,6 +46,7 @@ std::vector<Fact> facts_of(const ModelParts& model) {
   } else {
     facts.push_back({"hierarchy", "none"});
   }
+  if (model.records) append_facts(facts, *model.records);
   facts.push_back({"preprocessing", std::string(name_of(model.preprocessing.kind))});
   if (!model.preprocessing.vocabulary.empty()) {
     facts.push_back({"vocabulary", concat(model.preprocessing.vocabulary.size(), " words")});

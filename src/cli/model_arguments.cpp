@@ -12,8 +12,12 @@ void ModelArguments::declare(CLI::App& app, bool needs_data) {
   app.add_flag("--quiet", quiet, "no progress on stderr");
 }
 
-RawRows ModelArguments::read(const ModelParts& model, CommandControl& control) const {
-  RawRows raw = read_rows(data_path, row_kind(model.preprocessing), {.refuse_labels_alone = true},
+RawRows ModelArguments::read(const ModelParts& model, CommandControl& control,
+                             bool needs_labels) const {
+  RawRows raw = read_rows(data_path, row_kind(model),
+                          {.refuse_labels_alone = true,
+                           .selection = model.records ? &model.records->selection : nullptr,
+                           .labels_optional = !needs_labels},
                           &control.run());
   control.leave_if_interrupted();
   read_views_of_model(raw, views.files(), model.views, &control.run());

@@ -12,8 +12,9 @@ struct ModelArguments {
   int threads = 0;
   bool quiet = false;
   void declare(CLI::App& app, bool needs_data = true);
-  /// The rows as the model takes them: texts or numbers, with all its views.
-  RawRows read(const ModelParts& model, CommandControl& control) const;
+  /// The rows as the model takes them: texts, numbers or records, with all its views. Records may
+  /// lack the column of labels unless they are needed.
+  RawRows read(const ModelParts& model, CommandControl& control, bool needs_labels) const;
   /// The file of a model whose examples are not rows. Throws InvalidOption if views are given.
   const std::string& examples_path(const ModelParts& model) const;
 };

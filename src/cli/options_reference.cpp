@@ -1,5 +1,7 @@
 #include "cli/options_reference.hpp"
 
+#include "cli/record_arguments.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -55,6 +57,8 @@ int OptionsReference::run() {
     std::cout << fmt::format("## {}\n\n{}{}.\n\n", method.name, method.summary, needs);
     print_table(method.start()->options().list());
   }
+  std::cout << "## Columns of CSV, TSV and JSON lines (kept in the model)\n\n";
+  print_table(record_option_infos());
   std::cout << "## Preprocessing (kept in the model)\n\n";
   print_table(infos_of<PreprocessingOptions>());
   std::cout << "## Run\n\n";

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/keep_first.hpp"
+#include "cli/label_texts.hpp"
 #include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
 #include "data/csr_operations.hpp"
@@ -65,6 +66,11 @@ class Predict final : public Command {
             ->check(CLI::Range(0.0, 1.0));
     app.add_flag("--paths", paths_, "write all labels above a row's labels too, parents first")
         ->excludes(scores);
+    app.add_option("--show", show_,
+                   "what stands for a label: its name, its path from a root, its id; without it "
+                   "the path where paths are the labels, otherwise the id")
+        ->type_name("name|path|id")
+        ->check(CLI::IsMember({"name", "path", "id"}));
     confidence->excludes("--top")->excludes(scores);
   }
 
@@ -75,8 +81,11 @@ class Predict final : public Command {
     Executor executor(arguments_.threads);
     std::string lines;
     if (const FilePredictor* files = model.predictor->files()) {
+      require<InvalidOption>(show_.empty(), "option show is given, but the examples of method ",
+                             model.method, " are not rows");
       lines = files->predict_file(arguments_.examples_path(model), executor, control.run());
     } else {
+      texts_ = label_texts(model, show_);
       predict_rows(model, executor, control, lines);
     }
     control.leave_if_interrupted();
@@ -93,7 +102,7 @@ class Predict final : public Command {
               "probabilities: the model gives label sets, but must give each row one label");
       hierarchy.emplace(model.hierarchy);
     }
-    const CsrMatrix X = preprocess(model.preprocessing, arguments_.read(model, control));
+    const CsrMatrix X = preprocess(model, arguments_.read(model, control, /*needs_labels=*/false));
     for (std::size_t begin = 0; begin < X.num_rows(); begin += kRowsAtOnce) {
       const std::size_t end = std::min(begin + kRowsAtOnce, X.num_rows());
       const CsrView block = row_range(X, begin, end);
@@ -168,11 +177,11 @@ class Predict final : public Command {
   void append_line(std::string& lines, std::span<const LabelId> labels,
                    std::span<const ScoredLabel> scored, const ModelParts& model) const {
     if (scores_ || probabilities_) {
-      append_scored_labels(lines, scored, model.labels);
+      append_scored_labels(lines, scored, texts_.names, texts_.between_scores);
     } else if (paths_) {
-      append_labels(lines, with_ancestors(model.hierarchy, labels), model.labels);
+      append_labels(lines, with_ancestors(model.hierarchy, labels), texts_.names, texts_.between);
     } else {
-      append_labels(lines, labels, model.labels);
+      append_labels(lines, labels, texts_.names, texts_.between);
     }
     lines += '\n';
   }
@@ -181,6 +190,8 @@ class Predict final : public Command {
   std::string output_;
   int top_ = 0;
   double min_confidence_ = -1;  // not asked for
+  std::string show_;
+  LabelTexts texts_;
   bool scores_ = false, probabilities_ = false, paths_ = false;
 };
 

@@ -27,8 +27,8 @@ class Report final : public Command {
     const ModelParts model = load_model(arguments_.model_path);
     CommandControl control(arguments_.quiet);
     Executor executor(arguments_.threads);
-    const RawRows raw = arguments_.read(model, control);
-    const CsrMatrix X = preprocess(model.preprocessing, raw);
+    const RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);
+    const CsrMatrix X = preprocess(model, raw);
     const TranslatedLabels truth = translate_labels(raw.labels, raw.codec, model.labels);
     const std::string page = report_html(model, X, truth.labels, options_, executor);
     control.leave_if_interrupted();

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <set>
 
 #include "io/model_file.hpp"
 
@@ -15,6 +16,7 @@ void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& a
   app.add_option("--method", method_name_, "what to train")->required()->type_name("NAME");
   app.add_option("--hierarchy", hierarchy_path_, "file of lines `parent child`")->type_name("FILE");
   views_.declare(app);
+  records_.declare(app);
   app.add_option("TRAIN", data_path_, "rows to train on")->required()->type_name("");
   app.add_option("MODEL", model_path_, "file to write")->required()->type_name("");
   if (const auto name = method_argument(arguments)) {
@@ -27,17 +29,63 @@ void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& a
   run_.declare(app, "Run");
 }
 
+PreprocessingOptions TrainingArguments::preprocessing() {
+  PreprocessingOptions options = preprocessing_.parse();
+  const std::string format = records_.format();
+  require<InvalidOption>(format.empty() || format == "text" || !options.text, "option format is ",
+                         format, ", but option text says that rows are label<TAB>text");
+  options.text |= format == "text";
+  return options;
+}
+
+namespace {
+
+std::set<std::pair<std::string, std::string>> named_edges(const Hierarchy& hierarchy) {
+  std::set<std::pair<std::string, std::string>> edges;
+  for (const auto& [parent, child] : hierarchy.edges) {
+    edges.emplace(hierarchy.codec.name(parent), hierarchy.codec.name(child));
+  }
+  return edges;
+}
+
+/// The hierarchy of paths is known; one that is given beside it must be the same.
+void require_equal(const Hierarchy& given, const Hierarchy& of_paths) {
+  const auto given_edges = named_edges(given), edges = named_edges(of_paths);
+  const auto require_all = [](const auto& some, const auto& others, const std::string& has,
+                              const std::string& lacks) {
+    for (const auto& edge : some) {
+      require(others.contains(edge), lacks, ": there is no edge '", edge.first, "' '", edge.second,
+              "', which ", has, " has; leave --hierarchy out: paths are their own hierarchy");
+    }
+  };
+  require_all(edges, given_edges, of_paths.source, given.source);
+  require_all(given_edges, edges, given.source, of_paths.source);
+}
+
+}  // namespace
+
 TrainingArguments::Data TrainingArguments::read(CommandControl& control) {
   Data data;
+  const std::optional<RecordSelection> selection = records_.selection();
+  const std::string format = records_.format();
   const LabelCodec* codec = nullptr;
   if (!hierarchy_path_.empty()) {
     data.hierarchy = read_hierarchy(hierarchy_path_);
     codec = &data.hierarchy->codec;
   }
-  data.raw = read_rows(
-      data_path_, preprocessing().text ? RowKind::documents : RowKind::numbers,
-      {.codec = codec, .known_labels_only = codec != nullptr, .refuse_labels_alone = true},
-      &control.run());
+  const RowKind kind = selection              ? RowKind::records
+                       : preprocessing().text ? RowKind::documents
+                                              : RowKind::numbers;
+  std::optional<Hierarchy> of_paths;
+  data.raw = read_rows(data_path_, kind,
+                       {.codec = codec,
+                        .known_labels_only = codec != nullptr,
+                        .refuse_labels_alone = true,
+                        .selection = selection ? &*selection : nullptr,
+                        .format = format},
+                       &control.run(), &of_paths);
+  if (of_paths && data.hierarchy) require_equal(*data.hierarchy, *of_paths);
+  if (of_paths) data.hierarchy = std::move(of_paths);
   control.leave_if_interrupted();
   read_views(data.raw, views_.files(), &control.run());
   control.leave_if_interrupted();
@@ -49,6 +97,9 @@ TrainingArguments::Data TrainingArguments::read(CommandControl& control) {
 const std::string& TrainingArguments::examples_path() const {
   require<InvalidOption>(views_.files().empty(), "option view is given, but method ", method_->name,
                          " reads examples that are not rows");
+  require<InvalidOption>(!records_.selection() && records_.format().empty(),
+                         "columns or a format are selected, but method ", method_->name,
+                         " reads examples that are not rows");
   return data_path_;
 }
 
@@ -57,7 +108,9 @@ std::unique_ptr<MethodRun> TrainingArguments::start(const OptionValues& more) co
   values.insert(values.end(), more.begin(), more.end());
   auto run = method_->start();
   set_options(run->options(), values);
-  require<InvalidOption>(!hierarchy_path_.empty() || !needs_hierarchy(*method_, run->options()),
+  const std::optional<RecordSelection> selection = records_.selection();
+  require<InvalidOption>(!hierarchy_path_.empty() || (selection && selection->has_paths()) ||
+                             !needs_hierarchy(*method_, run->options()),
                          "method ", method_->name, " needs a hierarchy: give --hierarchy FILE");
   return run;
 }

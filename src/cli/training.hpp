@@ -1,7 +1,7 @@
 #pragma once
 // What train and tune share: a method by name, its options, the data, the run.
 
-#include "cli/command.hpp"
+#include "cli/record_arguments.hpp"
 #include "margrove/hierarchy_reader.hpp"
 #include "model/model.hpp"
 
@@ -17,14 +17,15 @@ class TrainingArguments {
     RawRows raw;
     const Hierarchy* hierarchy_or_null() const { return hierarchy ? &*hierarchy : nullptr; }
   };
-  /// Reads hierarchy and rows. Throws InterruptedByUser.
+  /// Reads hierarchy and rows; the hierarchy of paths is that of the rows. Throws
+  /// InterruptedByUser.
   Data read(CommandControl& control);
 
   const Method& method() const { return *method_; }
   /// The method with the options that were given and `more`. Throws InvalidOption.
   std::unique_ptr<MethodRun> start(const OptionValues& more = {}) const;
   OptionValues method_options() const { return method_options_.values(); }
-  const PreprocessingOptions& preprocessing() { return preprocessing_.parse(); }
+  PreprocessingOptions preprocessing();
   const RunOptions& run_options() { return run_.parse(); }
   const std::string& data_path() const { return data_path_; }
   /// Of methods with a file format of their own. Throws InvalidOption if views are given.
@@ -35,6 +36,7 @@ class TrainingArguments {
   const Method* method_ = nullptr;
   std::string method_name_, hierarchy_path_, data_path_, model_path_;
   ViewArguments views_;
+  RecordArguments records_;
   GivenOptions method_options_;
   BoundOptions<PreprocessingOptions> preprocessing_;
   BoundOptions<RunOptions> run_;

@@ -19,8 +19,15 @@ class Parser {
     const auto fields = detail::two_fields(line, "parent child");
     if (!fields) return;
     const auto [parent, child] = *fields;
-    line.require_label(parent);
-    line.require_label(child);
+    const std::string_view up_to_child(parent.data(),
+                                       static_cast<std::size_t>(child.data() - parent.data()));
+    for (const std::string_view name : *fields) {
+      if (up_to_child.find('\t') == std::string_view::npos) {
+        line.require_label(name);
+      } else {
+        line.require_name(name);
+      }
+    }
     if (parent == child) {
       line.fail(child.data(), "node ", detail::quoted(child),
                 " is its own parent, but must be another node's child");

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "margrove/dataset.hpp"
@@ -14,10 +15,11 @@ struct ScoredLabel {
   double score;
 };
 
-/// Appends a line without its end: labels separated by commas.
-void append_labels(std::string& line, std::span<const LabelId> labels, const LabelCodec& codec);
-/// The same of `label:score` separated by blanks, in the order given.
+/// Appends a line without its end: names of labels with a separator between.
+void append_labels(std::string& line, std::span<const LabelId> labels,
+                   std::span<const std::string> names, std::string_view separator = ",");
+/// The same of `label:score`, in the order given.
 void append_scored_labels(std::string& line, std::span<const ScoredLabel> labels,
-                          const LabelCodec& codec);
+                          std::span<const std::string> names, std::string_view separator = " ");
 
 }  // namespace margrove

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <stdexcept>
 
+#include "data/csv_reader.hpp"
+#include "data/input_file.hpp"
+#include "data/jsonl_reader.hpp"
 #include "margrove/svmlight_reader.hpp"
 
 namespace margrove {
@@ -23,8 +27,28 @@ ReadRows text_rows(const std::string& path, const ReadOptions& options, RunContr
 
 // One line for each format.
 constexpr std::array kFormats{
-    RowFormat{RowKind::numbers, "", svmlight_rows},
-    RowFormat{RowKind::documents, "", text_rows},
+    RowFormat{RowKind::numbers, "", svmlight_rows, "svmlight"},
+    RowFormat{RowKind::documents, "", text_rows, "text"},
+    RowFormat{RowKind::records, "", jsonl_rows, "jsonl", starts_like_json},
+    RowFormat{RowKind::records, "", csv_rows, "csv"},
+    RowFormat{RowKind::records, "", tsv_rows, "tsv"},
+};
+
+/// The bytes at the start of a file, without a byte order mark; opened only when it is asked for.
+class FileStart {
+ public:
+  explicit FileStart(std::string_view path) : path_(path) {}
+  std::string_view text() {
+    if (!blocks_) {
+      blocks_.emplace(open_file(path_), path_);
+      blocks_->next();
+    }
+    return blocks_->text();
+  }
+
+ private:
+  std::string path_;
+  std::optional<LineBlocks> blocks_;
 };
 
 }  // namespace
@@ -32,12 +56,16 @@ constexpr std::array kFormats{
 std::span<const RowFormat> row_formats() { return kFormats; }
 
 const RowFormat& row_format_of(std::span<const RowFormat> formats, std::string_view path,
-                               RowKind kind) {
+                               RowKind kind, std::string_view name) {
+  FileStart start(path);
   for (const std::string_view compressed : {".gz", ".zst"}) {
     if (path.ends_with(compressed)) path.remove_suffix(compressed.size());
   }
   const auto found = std::find_if(formats.begin(), formats.end(), [&](const RowFormat& format) {
-    return format.kind == kind && path.ends_with(format.extension);
+    if (format.kind != kind) return false;
+    if (!name.empty()) return format.name == name;
+    return path.ends_with(format.extension) &&
+           (format.claims == nullptr || format.claims(start.text()));
   });
   if (found == formats.end()) throw std::logic_error("no row format claims every file");
   return *found;

@@ -7,21 +7,25 @@
 #include <string_view>
 #include <variant>
 
+#include "data/records.hpp"
 #include "margrove/control.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/text_reader.hpp"
 
 namespace margrove {
 
-/// Rows of numbers are a Dataset, documents a TextDataset.
-enum class RowKind : std::uint8_t { numbers, documents };
-using ReadRows = std::variant<Dataset, TextDataset>;
+/// Rows of numbers are a Dataset, documents a TextDataset, rows with named fields a RecordDataset.
+enum class RowKind : std::uint8_t { numbers, documents, records };
+using ReadRows = std::variant<Dataset, TextDataset, RecordDataset>;
 
-/// How labels are read.
+/// How rows are read.
 struct ReadOptions {
   const LabelCodec* codec = nullptr;  // labels get its ids, and new ones the ids after it
   bool known_labels_only = false;     // a label that `codec` lacks is an error
   bool refuse_labels_alone = false;   // a file of labels alone, without any feature, is an error
+  const RecordSelection* selection = nullptr;  // of records, which need it
+  bool labels_optional = false;                // records may lack the selected labels
+  std::string_view format = {};                // its name; empty: by kind, extension and content
 };
 
 /// One format. `read` returns rows of `kind`; it throws InvalidInput "file:line:column: ..." for
@@ -31,13 +35,18 @@ struct RowFormat {
   RowKind kind;
   std::string_view extension;  // ".tsv"; empty: of files that no format before it claims
   ReadRows (*read)(const std::string& path, const ReadOptions& options, RunControl* control);
+  std::string_view name = {};  // of --format
+  /// Whether a file that begins so is of this format; null: yes.
+  bool (*claims)(std::string_view start) = nullptr;
 };
 
 /// The registry, in which formats with an extension come first.
 std::span<const RowFormat> row_formats();
 
-/// The first format of the kind that claims the file by its extension, ".gz" and ".zst" aside.
+/// The format of that name or, if it is empty, the first one of the kind that claims the file by
+/// its extension, ".gz" and ".zst" aside, and by the bytes at its start. Throws InvalidInput if
+/// they must be read but cannot.
 const RowFormat& row_format_of(std::span<const RowFormat> formats, std::string_view path,
-                               RowKind kind);
+                               RowKind kind, std::string_view name = {});
 
 }  // namespace margrove

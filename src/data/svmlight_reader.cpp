@@ -24,6 +24,10 @@ constexpr std::uint64_t kLargestIndex = std::numeric_limits<std::int32_t>::max()
 bool all_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
 }
+constexpr std::string_view kOtherFormats =
+    "; rows must be `label,label index:value ...`, separated by blanks. For CSV or JSON lines say "
+    "what the columns are, with --format csv, --text-column, --label-column and so on";
+
 bool ends_token(char c) { return is_blank(c) || c == '\n' || c == '\r'; }
 
 /// Reads a whole number; all numbers that are too large give kLargestIndex + 1.
@@ -65,9 +69,8 @@ class Parser {
                                   header_->num_rows, " rows, but the file has ", num_rows()));
       }
       require(num_rows() > 0, name_, ": the file has no rows, but must have at least one");
-      require(!options_.refuse_labels_alone || !labels_alone_ || header_, name_,
-              ": no row has a feature; rows must be `label,label index:value ...`, separated by "
-              "blanks. CSV and JSON are not read");
+      require(!options_.refuse_labels_alone || !labels_alone_ || header_, name_, ":", first_row_,
+              ":1: the row has no index:value, and no other row has one", kOtherFormats);
     }
     return {std::move(X_), std::move(labels_), std::move(codec_)};
   }
@@ -84,6 +87,7 @@ class Parser {
     if (!header_ && num_rows() == 0) {
       if (const char* rest = parse_header(p)) return rest;
     }
+    if (num_rows() == 0) first_row_ = line_number_;
     row_labels_.clear();
     columns_.clear();
     values_.clear();
@@ -201,7 +205,10 @@ class Parser {
     const std::string_view token = token_at(start);
     const std::size_t colon = token.find(':');
     if (colon == std::string_view::npos || !all_digits(token.substr(0, colon))) {
-      line().fail(start, "feature is ", quoted(token), ", but must be index:value");
+      const std::string_view whole(line_,
+                                   static_cast<std::size_t>(std::find(line_, end_, '\n') - line_));
+      line().fail(start, "feature is ", quoted(token), ", but must be index:value",
+                  whole.find(':') == std::string_view::npos ? kOtherFormats : std::string_view());
     }
     check_index(token.substr(0, colon));
     const std::string_view index = token.substr(0, colon);
@@ -254,7 +261,8 @@ class Parser {
   const char* end_ = nullptr;  // of the block
   const char* line_ = nullptr;
   std::int64_t line_number_ = 0;
-  bool labels_alone_ = true;  // in every row so far
+  bool labels_alone_ = true;    // in every row so far
+  std::int64_t first_row_ = 0;  // its line
   std::vector<LabelId> row_labels_;
   std::vector<FeatureId> columns_;
   std::vector<float> values_;

@@ -35,24 +35,34 @@ std::string quoted(std::string_view token) {
   return text;
 }
 
-std::string label_fault(std::string_view name) {
+std::string name_fault(std::string_view name) {
   if (name.empty()) return "is empty, but must have at least one character";
   if (name.size() > kMaxLabelBytes) {
     return concat("has ", name.size(), " bytes, but must have at most ", kMaxLabelBytes);
   }
   for (const char c : name) {
-    if (c == ',' || static_cast<unsigned char>(c) <= 0x20 || c == 0x7F) {
-      return concat("is ", quoted(name),
-                    ", but must not contain blanks, commas or control characters");
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      return concat("is ", quoted(name), ", but must not contain control characters");
     }
-  }
-  if (name.front() == '#') {
-    return concat("is ", quoted(name), ", but must not start with '#', which starts comments");
   }
   if (find_invalid_utf8(name) != std::string_view::npos) {
     return concat("is ", quoted(name), ", but must be valid UTF-8");
   }
   return {};
+}
+
+std::string label_fault(std::string_view name) {
+  const bool is_short = name.size() <= kMaxLabelBytes;
+  for (const char c : is_short ? name : std::string_view()) {
+    if (c == ',' || static_cast<unsigned char>(c) <= 0x20 || c == 0x7F) {
+      return concat("is ", quoted(name),
+                    ", but must not contain blanks, commas or control characters");
+    }
+  }
+  if (is_short && name.starts_with('#')) {
+    return concat("is ", quoted(name), ", but must not start with '#', which starts comments");
+  }
+  return name_fault(name);
 }
 
 bool looks_like_feature(std::string_view token) {
@@ -74,21 +84,34 @@ void require_text(const Line& line, std::string_view text, std::string_view what
   }
 }
 
+std::string_view without_comment(std::string_view text) {
+  for (std::size_t at = 0; (at = text.find('#', at)) != std::string_view::npos; ++at) {
+    if (at == 0 || is_blank(text[at - 1])) return text.substr(0, at);
+  }
+  return text;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
+
 std::optional<std::array<std::string_view, 2>> two_fields(const Line& line, std::string_view form) {
+  std::string_view rest = trimmed(without_comment(line.text));
+  if (rest.empty()) return std::nullopt;
+  const std::string_view separator = rest.find('\t') != std::string_view::npos ? "\t" : " ";
   std::array<std::string_view, 2> fields;
   std::size_t count = 0;
-  for (std::string_view rest = line.text;; ++count) {
-    rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
-    if (rest.empty() || rest.front() == '#') break;
-    const std::string_view field = rest.substr(0, rest.find_first_of(" \t"));
-    rest.remove_prefix(field.size());
+  for (; !rest.empty(); ++count) {
+    const std::string_view field = rest.substr(0, rest.find(separator));
+    rest = trimmed(rest.substr(field.size()));
     if (count == fields.size()) {
       line.fail(field.data(), "the line has a third field ", quoted(field), ", but must be '", form,
                 "'");
     }
-    fields[count] = field;
+    fields[count] = trimmed(field);
   }
-  if (count == 0) return std::nullopt;
   if (count == 1) line.fail(line.end(), "the line has one field, but must be '", form, "'");
   return fields;
 }

@@ -27,6 +27,9 @@ std::string quoted(std::string_view token);
 /// kMaxLabelBytes bytes of UTF-8 without blanks, control characters or commas, and does not start
 /// with '#', which starts comments.
 std::string label_fault(std::string_view name);
+/// The same for labels of formats that keep them apart by other means: 1 to kMaxLabelBytes bytes of
+/// UTF-8 without control characters.
+std::string name_fault(std::string_view name);
 
 /// Whether `name` is like "12:0.5", which as a row's only label would be read as a feature.
 bool looks_like_feature(std::string_view token);
@@ -43,8 +46,11 @@ struct Line {
   }
   /// What is missing has the end of the text as its place.
   const char* end() const { return text.data() + text.size(); }
-  void require_label(std::string_view name) const {
-    const std::string fault = label_fault(name);
+  void require_label(std::string_view name) const { require_none(label_fault(name), name); }
+  void require_name(std::string_view name) const { require_none(name_fault(name), name); }
+
+ private:
+  void require_none(const std::string& fault, std::string_view name) const {
     if (!fault.empty()) fail(name.data(), "label ", fault);
   }
 };
@@ -54,8 +60,12 @@ struct Line {
 void require_text(const Line& line, std::string_view text, std::string_view what);
 inline void require_text(const Line& line) { require_text(line, line.text, "line"); }
 
-/// The two fields of a line, separated by blanks, before its comment; nothing if there is none.
-/// Throws InvalidInput if their number is another one; `form` says in messages what it must be.
+/// `text` without the blanks and tabs around it.
+std::string_view trimmed(std::string_view text);
+
+/// The two fields of a line before its comment; nothing if there is none. Tabs separate them in a
+/// line with a tab, so that they may hold blanks, otherwise blanks do. Throws InvalidInput if their
+/// number is another one; `form` says in messages what it must be.
 std::optional<std::array<std::string_view, 2>> two_fields(const Line& line, std::string_view form);
 
 /// The id of a label of `codec`. Throws InvalidInput if it is not there.

@@ -31,18 +31,19 @@ void require_writable_labels(const std::string& path, const LabelCodec& codec) {
 }
 }  // namespace
 
-void append_labels(std::string& line, std::span<const LabelId> labels, const LabelCodec& codec) {
+void append_labels(std::string& line, std::span<const LabelId> labels,
+                   std::span<const std::string> names, std::string_view separator) {
   for (std::size_t k = 0; k < labels.size(); ++k) {
-    if (k > 0) line += ',';
-    line += codec.name(labels[k]);
+    if (k > 0) line += separator;
+    line += names[labels[k]];
   }
 }
 
 void append_scored_labels(std::string& line, std::span<const ScoredLabel> labels,
-                          const LabelCodec& codec) {
+                          std::span<const std::string> names, std::string_view separator) {
   for (std::size_t k = 0; k < labels.size(); ++k) {
-    if (k > 0) line += ' ';
-    line += codec.name(labels[k].label);
+    if (k > 0) line += separator;
+    line += names[labels[k].label];
     line += ':';
     append_number(line, labels[k].score);
   }
@@ -58,7 +59,7 @@ void write_svmlight(const std::string& path, const CsrView& X, const LabelSets& 
             ", but must not look like a feature");
   }
   write_lines(path, X.num_rows(), [&](std::string& line, std::size_t i) {
-    append_labels(line, labels[i], codec);
+    append_labels(line, labels[i], codec.names());
     const SparseRow row = X.row(i);
     for (std::size_t k = 0; k < row.size(); ++k) {
       require(std::isfinite(row.values[k]), path, ": value[", i, ", ", row.columns[k],
@@ -87,15 +88,16 @@ void write_text(const std::string& path, const TextDataset& data) {
   write_lines(path, data.documents.size(), [&](std::string& line, std::size_t i) {
     require(data.documents[i].find_first_of("\r\n") == std::string::npos, path, ": document ", i,
             " has a line end, but must be one line");
-    append_labels(line, data.labels[i], data.codec);
+    append_labels(line, data.labels[i], data.codec.names());
     line += '\t';
     line += data.documents[i];
   });
 }
 
 void write_predictions(const std::string& path, const LabelSets& labels, const LabelCodec& codec) {
-  write_lines(path, labels.num_rows(),
-              [&](std::string& line, std::size_t i) { append_labels(line, labels[i], codec); });
+  write_lines(path, labels.num_rows(), [&](std::string& line, std::size_t i) {
+    append_labels(line, labels[i], codec.names());
+  });
 }
 
 }  // namespace margrove

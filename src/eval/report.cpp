@@ -145,6 +145,7 @@ Json explanation_json(const ModelParts& model, const Explanation& explanation,
   const auto feature_name = [&](FeatureId feature) -> std::string {
     if (feature == model.rows().num_features()) return "(intercept)";
     if (options.feature_name) return options.feature_name(feature);
+    if (model.records) return model.records->column_name(feature);
     const auto& words = model.preprocessing.vocabulary;
     return feature < words.size() ? words[feature] : concat("feature ", feature + 1);
   };

@@ -119,7 +119,7 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
 
 Evaluation evaluate_model(const ModelParts& model, const RawRows& raw, Executor& executor) {
   const TranslatedLabels truth = translate_labels(raw.labels, raw.codec, model.labels);
-  const CsrMatrix X = preprocess(model.preprocessing, raw);
+  const CsrMatrix X = preprocess(model, raw);
   const LabelSets predicted = model.rows().predict(X, executor);
   return {compute_metrics(truth.labels, predicted, model.hierarchy, model.in_training()),
           truth.num_unknown_labels, truth.num_rows_with_unknown};

@@ -82,6 +82,7 @@ TensorMap to_tensors(const ModelParts& model) {
   out.put_strings("labels", model.labels.names());
   out.put_view<std::uint32_t>("labels.training_rows", model.training_rows);
   if (model.has_hierarchy) save_graph(out, "hierarchy", model.hierarchy);
+  if (model.records) save_records(out, *model.records);
   save_preprocessing(out, model.preprocessing);
   save_views(out, model.views);
   save_report(out, model.report);
@@ -110,6 +111,7 @@ ModelParts from_tensors(const TensorMap& tensors) {
   model.has_hierarchy = tensors.has("hierarchy.edges");
   model.hierarchy = model.has_hierarchy ? load_graph(tensors, "hierarchy", num_labels)
                                         : LabelGraph::flat(num_labels);
+  model.records = load_records(tensors);
   model.preprocessing = load_preprocessing(tensors);
   model.views = load_views(tensors);
   model.report = load_report(tensors);

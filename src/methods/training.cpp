@@ -14,6 +14,10 @@ RawRows::RawRows(ReadRows rows, std::string name) : source(std::move(name)) {
       rows);
   if (auto* numbers = std::get_if<Dataset>(&rows)) {
     X = std::move(numbers->X);
+  } else if (auto* records = std::get_if<RecordDataset>(&rows)) {
+    kind = RowKind::records;
+    fields = std::move(records->fields);
+    selection = std::move(records->selection);
   } else {
     kind = RowKind::documents;
     documents = std::move(std::get<TextDataset>(rows).documents);
@@ -21,13 +25,19 @@ RawRows::RawRows(ReadRows rows, std::string name) : source(std::move(name)) {
 }
 
 RawRows read_rows(const std::string& path, RowKind kind, const ReadOptions& options,
-                  RunControl* control) {
-  return {row_format_of(row_formats(), path, kind).read(path, options, control), path};
+                  RunControl* control, std::optional<Hierarchy>* hierarchy) {
+  ReadRows rows =
+      row_format_of(row_formats(), path, kind, options.format).read(path, options, control);
+  if (auto* records = std::get_if<RecordDataset>(&rows); records != nullptr && hierarchy) {
+    *hierarchy = std::move(records->hierarchy);
+  }
+  return {std::move(rows), path};
 }
 
-RowKind row_kind(const Preprocessing& preprocessing) {
-  return preprocessing.kind == Preprocessing::Kind::text_tfidf ? RowKind::documents
-                                                               : RowKind::numbers;
+RowKind row_kind(const ModelParts& model) {
+  if (model.records) return RowKind::records;
+  return model.preprocessing.kind == Preprocessing::Kind::text_tfidf ? RowKind::documents
+                                                                     : RowKind::numbers;
 }
 
 RawRows select_rows(const RawRows& raw, std::span<const std::uint32_t> rows) {
@@ -36,6 +46,9 @@ RawRows select_rows(const RawRows& raw, std::span<const std::uint32_t> rows) {
   if (raw.kind == RowKind::documents) {
     selected.documents.reserve(rows.size());
     for (const std::uint32_t i : rows) selected.documents.push_back(raw.documents[i]);
+  } else if (raw.kind == RowKind::records) {
+    selected.fields = select_rows(raw.fields, rows);
+    selected.selection = raw.selection;
   } else {
     selected.X = select_rows(raw.X.view(), rows);
   }
@@ -47,6 +60,11 @@ RawRows select_rows(const RawRows& raw, std::span<const std::uint32_t> rows) {
 }
 
 namespace {
+
+std::string_view kind_name(RowKind kind) {
+  if (kind == RowKind::records) return "records";
+  return kind == RowKind::numbers ? "numbers" : "texts";
+}
 
 /// Throws unless `files` name each view of the model but the first exactly once.
 void check_names(const RawRows& raw, std::span<const ViewFile> files, std::span<const View> views) {
@@ -82,8 +100,8 @@ void check_rows(const RawRows& raw, const RawRows& part) {
 
 std::vector<RawRows> read_parts(const RawRows& raw, std::span<const ViewFile> files,
                                 RunControl* control) {
-  require(raw.kind == RowKind::numbers, raw.source,
-          ": the rows are texts, but only numbers can have further views");
+  require(raw.kind == RowKind::numbers, raw.source, ": the rows are ", kind_name(raw.kind),
+          ", but only numbers can have further views");
   std::vector<RawRows> parts;
   for (const ViewFile& file : files) {
     parts.push_back(read_rows(file.path, RowKind::numbers, {}, control));
@@ -123,26 +141,36 @@ void read_views_of_model(RawRows& raw, std::span<const ViewFile> files, std::spa
   raw.X = side_by_side(rows, raw.views);
 }
 
+namespace {
+
+TfidfOptions tfidf_options(const PreprocessingOptions& options) {
+  return {.min_document_frequency = options.min_document_frequency,
+          .sublinear_tf = options.sublinear_tf};
+}
+
+}  // namespace
+
 Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options) {
   validate(options);
   require<InvalidOption>(options.text + options.tfidf + options.normalize <= 1,
                          "options text, tfidf and normalize: more than one is given, but each says "
                          "what the rows are");
-  const TfidfOptions tfidf{.min_document_frequency = options.min_document_frequency,
-                           .sublinear_tf = options.sublinear_tf};
+  const TfidfOptions tfidf = tfidf_options(options);
   if (options.text) return Preprocessing::fit_text(raw.documents, tfidf);
   if (options.tfidf) return Preprocessing::fit_counts(raw.X, tfidf);
   if (options.normalize) return Preprocessing::unit_norm();
   return {};
 }
 
-CsrMatrix preprocess(const Preprocessing& preprocessing, const RawRows& raw) {
-  const RowKind taken = row_kind(preprocessing);
-  const auto word = [](RowKind kind) { return kind == RowKind::numbers ? "numbers" : "texts"; };
-  require(taken == raw.kind, raw.source, ": the rows are ", word(raw.kind),
-          ", but the model takes ", word(taken));
-  return taken == RowKind::documents ? preprocessing.apply(raw.documents)
-                                     : preprocessing.apply(raw.X.view());
+CsrMatrix preprocess(const ModelParts& model, const RawRows& raw) {
+  const RowKind taken = row_kind(model);
+  require(taken == raw.kind, raw.source, ": the rows are ", kind_name(raw.kind),
+          ", but the model takes ", kind_name(taken));
+  if (taken == RowKind::documents) return model.preprocessing.apply(raw.documents);
+  if (taken == RowKind::numbers) return model.preprocessing.apply(raw.X.view());
+  CsrMatrix X = model.records->apply(raw.fields);
+  if (model.preprocessing.kind == Preprocessing::Kind::none) return X;
+  return model.preprocessing.apply(X.view());
 }
 
 TrainingSet PreparedRows::training_set() const {
@@ -153,9 +181,27 @@ TrainingSet PreparedRows::training_set() const {
   if (labelled.has_hierarchy) set.hierarchy = &labelled.hierarchy;
   set.row_weights = row_weights;
   set.views = views;
+  if (records) set.records = &*records;
   set.source = source;
   return set;
 }
+
+namespace {
+
+/// Records become rows of numbers, by features that are fitted on them.
+void to_numbers(RawRows& raw, const PreprocessingOptions& options,
+                std::optional<RecordFeatures>& records) {
+  require<InvalidOption>(!options.text && !options.tfidf,
+                         "options text and tfidf: they are not for rows with named columns, of "
+                         "which text_column becomes tf-idf features");
+  validate(options);
+  records = RecordFeatures::fit(raw.fields, raw.selection, tfidf_options(options));
+  raw.X = records->apply(raw.fields);
+  raw.fields = {};
+  raw.kind = RowKind::numbers;
+}
+
+}  // namespace
 
 PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
                           const PreprocessingOptions& options) {
@@ -163,10 +209,15 @@ PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
   prepared.source = raw.source;
   prepared.views = raw.views;
   prepared.labelled = label_rows(raw.labels, raw.codec, hierarchy, raw.source);
+  if (raw.kind == RowKind::records) to_numbers(raw, options, prepared.records);
   prepared.preprocessing = fit_preprocessing(raw, options);
-  prepared.X = prepared.preprocessing.kind == Preprocessing::Kind::none
-                   ? std::move(raw.X)
-                   : preprocess(prepared.preprocessing, raw);
+  if (prepared.preprocessing.kind == Preprocessing::Kind::none) {
+    prepared.X = std::move(raw.X);
+  } else if (raw.kind == RowKind::documents) {
+    prepared.X = prepared.preprocessing.apply(raw.documents);
+  } else {
+    prepared.X = prepared.preprocessing.apply(raw.X.view());
+  }
   return prepared;
 }
 
@@ -268,6 +319,7 @@ ModelParts train_model(const Method& method, MethodRun& run, const Plan& plan,
     }
   }
   model.preprocessing = preprocessing;
+  if (data.records != nullptr) model.records = *data.records;
   model.views.assign(data.views.begin(), data.views.end());
   model.report = std::move(result.report);
   model.predictor = std::move(result.predictor);

@@ -2,6 +2,7 @@
 // The steps from rows as read to a trained model, which every front end takes in this order.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@
 
 namespace margrove {
 
-/// Rows before preprocessing: numbers or documents.
+/// Rows before preprocessing: numbers, documents or records.
 struct RawRows {
   RawRows() = default;
   RawRows(ReadRows rows, std::string name);
@@ -22,17 +23,20 @@ struct RawRows {
   RowKind kind = RowKind::numbers;
   CsrMatrix X;                         // of numbers
   std::vector<std::string> documents;  // of documents
+  RecordFields fields;                 // of records
+  RecordSelection selection;           // of records
   LabelSets labels;
   LabelCodec codec;
   std::vector<View> views;  // of X; empty if there is only one
   std::string source;       // for messages
   std::size_t num_rows() const { return labels.num_rows(); }
 };
-/// Reads a file by the format of its name and kind (data/row_formats.hpp).
+/// Reads a file by the format of its name and kind (data/row_formats.hpp). Of records the hierarchy
+/// of their paths, if they have any, goes to `hierarchy`, unless it is null.
 RawRows read_rows(const std::string& path, RowKind kind, const ReadOptions& options = {},
-                  RunControl* control = nullptr);
-/// What a model with this preprocessing takes.
-RowKind row_kind(const Preprocessing& preprocessing);
+                  RunControl* control = nullptr, std::optional<Hierarchy>* hierarchy = nullptr);
+/// What a model takes.
+RowKind row_kind(const ModelParts& model);
 RawRows select_rows(const RawRows& raw, std::span<const std::uint32_t> rows);
 
 /// A file with further features of the same rows, in the same order.
@@ -74,11 +78,12 @@ struct PreprocessingOptions {
 };
 /// Throws InvalidOption if more than one kind is asked for.
 Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options);
-/// Throws InvalidInput if `raw` has numbers and the preprocessing takes texts, or the reverse.
-CsrMatrix preprocess(const Preprocessing& preprocessing, const RawRows& raw);
+/// The rows as the predictor takes them. Throws InvalidInput if they are not of row_kind(model).
+CsrMatrix preprocess(const ModelParts& model, const RawRows& raw);
 
 /// Everything a TrainingSet refers to.
 struct PreparedRows {
+  std::optional<RecordFeatures> records;
   Preprocessing preprocessing;
   CsrMatrix X;
   LabelledRows labelled;

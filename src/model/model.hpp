@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/record_features.hpp"
 #include "margrove/label_codec.hpp"
 #include "margrove/label_graph.hpp"
 #include "margrove/tfidf.hpp"
@@ -22,6 +23,7 @@ struct ModelParts {
   LabelGraph hierarchy;  // over the ids of `labels`; without edges where none was given
   bool has_hierarchy = false;
   std::vector<std::uint32_t> training_rows;  // of each label
+  std::optional<RecordFeatures> records;     // if rows are records: what makes numbers of them
   Preprocessing preprocessing;               // of rows, before the predictor sees them
   std::vector<View> views;                   // of the rows; empty: one source
   FitReport report;

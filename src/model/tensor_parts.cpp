@@ -105,6 +105,69 @@ Preprocessing load_preprocessing(const TensorMap& tensors) {
   return preprocessing;
 }
 
+void save_records(TensorMap& out, const RecordFeatures& records) {
+  const RecordSelection& selection = records.selection;
+  out.put_strings("records.text", selection.text);
+  out.put_strings("records.numeric", selection.numeric);
+  out.put_strings("records.categorical", selection.categorical);
+  out.put_strings("records.path_levels", selection.path_levels);
+  out.put_text("records.label", selection.label);
+  out.put_text("records.label_separator", selection.label_separator);
+  out.put_text("records.path", selection.path);
+  out.put_text("records.separator", selection.separator);
+  if (!selection.text.empty()) {
+    out.put_truth("records.sublinear_tf", records.text.sublinear_tf);
+    out.put_view<float>("records.idf", records.text.idf);
+    out.put_strings("records.vocabulary", records.text.vocabulary);
+  }
+  std::vector<float> means;
+  std::vector<std::uint8_t> may_be_missing;
+  for (const RecordFeatures::Numeric& each : records.numeric) {
+    means.push_back(each.mean);
+    may_be_missing.push_back(each.may_be_missing ? 1 : 0);
+  }
+  out.put<float>("records.means", means);
+  out.put<std::uint8_t>("records.may_be_missing", may_be_missing);
+  for (std::size_t f = 0; f < records.categorical.size(); ++f) {
+    out.put_strings(concat("records.values.", f), records.categorical[f]);
+  }
+}
+
+std::optional<RecordFeatures> load_records(const TensorMap& tensors) {
+  if (!tensors.has_text("records.label")) return std::nullopt;
+  RecordFeatures records;
+  RecordSelection& selection = records.selection;
+  selection.text = tensors.get_strings("records.text");
+  selection.numeric = tensors.get_strings("records.numeric");
+  selection.categorical = tensors.get_strings("records.categorical");
+  selection.path_levels = tensors.get_strings("records.path_levels");
+  selection.label = tensors.text("records.label");
+  selection.label_separator = tensors.text("records.label_separator");
+  selection.path = tensors.text("records.path");
+  selection.separator = tensors.text("records.separator");
+  if (!selection.text.empty()) {
+    records.text.kind = Preprocessing::Kind::text_tfidf;
+    records.text.sublinear_tf = tensors.truth("records.sublinear_tf");
+    records.text.idf = tensors.get<float>("records.idf");
+    records.text.vocabulary = tensors.get_strings("records.vocabulary");
+  }
+  const auto means = tensors.get<float>("records.means", selection.numeric.size());
+  const auto may_be_missing =
+      tensors.get<std::uint8_t>("records.may_be_missing", selection.numeric.size());
+  for (std::size_t f = 0; f < means.size(); ++f) {
+    records.numeric.push_back({means[f], may_be_missing[f] != 0});
+  }
+  for (std::size_t f = 0; f < selection.categorical.size(); ++f) {
+    records.categorical.push_back(tensors.get_strings(concat("records.values.", f)));
+  }
+  try {
+    records.check();
+  } catch (const InvalidOption& error) {
+    tensors.fail(error.what());
+  }
+  return records;
+}
+
 void save_views(TensorMap& out, std::span<const View> views) {
   if (views.empty()) return;
   std::vector<std::string> names;

@@ -3,11 +3,13 @@
 // ModelFileError or InvalidInput on anything that is not valid.
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/tensors.hpp"
+#include "data/record_features.hpp"
 #include "data/views.hpp"
 #include "data/weight_matrix.hpp"
 #include "margrove/label_graph.hpp"
@@ -34,6 +36,11 @@ inline constexpr auto kEnumNames<Preprocessing::Kind> =
 /// "preprocessing.idf" and "preprocessing.vocabulary".
 void save_preprocessing(TensorMap& out, const Preprocessing& preprocessing);
 Preprocessing load_preprocessing(const TensorMap& tensors);
+
+/// "records.": the selection as strings by role, and what was fitted. Nothing is loaded where
+/// nothing was saved.
+void save_records(TensorMap& out, const RecordFeatures& records);
+std::optional<RecordFeatures> load_records(const TensorMap& tensors);
 
 /// "views" and "views.ends"; nothing for no views.
 void save_views(TensorMap& out, std::span<const View> views);

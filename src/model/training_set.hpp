@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fit_state.hpp"
+#include "data/record_features.hpp"
 #include "data/views.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/label_graph.hpp"
@@ -43,13 +44,14 @@ class Examples {
 /// with_intercept).
 struct TrainingSet {
   CsrView X;
-  const LabelSets* labels = nullptr;      // ids of `codec`
-  const LabelCodec* codec = nullptr;      // all labels of the hierarchy and of the data
-  const LabelGraph* hierarchy = nullptr;  // over the ids of `codec`; null: none was given
-  std::span<const double> row_weights;    // of each row's loss, >= 0; empty: all 1
-  std::span<const View> views;            // of X; empty: one source
-  const Examples* examples = nullptr;     // instead of X and labels
-  std::string source = "training data";   // for messages
+  const LabelSets* labels = nullptr;        // ids of `codec`
+  const LabelCodec* codec = nullptr;        // all labels of the hierarchy and of the data
+  const LabelGraph* hierarchy = nullptr;    // over the ids of `codec`; null: none was given
+  std::span<const double> row_weights;      // of each row's loss, >= 0; empty: all 1
+  std::span<const View> views;              // of X; empty: one source
+  const RecordFeatures* records = nullptr;  // that X was made with, if rows were records
+  const Examples* examples = nullptr;       // instead of X and labels
+  std::string source = "training data";     // for messages
   /// Labels that count as having rows although none has them: those of rows still to come.
   std::span<const LabelId> expected_labels;
   /// Methods that cannot go on from an earlier run start anew and leave no state.

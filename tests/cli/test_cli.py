@@ -732,7 +732,11 @@ class Accidents(CliTest):
         self.write("table", "1.5,2,3\n4,5,6\n")
         self.write("json", '{"a":1,"b":2}\n{"a":3,"b":4}\n')
         for name in ("table", "json"):
-            message = f"{name}: no row has a feature; rows must be `label,label index:value ...`"
+            message = (
+                f"{name}:1:1: the row has no index:value, and no other row has one; rows must be "
+                "`label,label index:value ...`, separated by blanks. For CSV or JSON lines say what "
+                "the columns are, with --format csv"
+            )
             flat = ["--method", "flat-svm", "--quiet"]
             for arguments in (
                 ["train", *flat, name, "m"],

@@ -26,6 +26,17 @@ TEST(HierarchyReader, reads_edges_with_their_lines) {
   EXPECT_EQ(edge_location(h, 1), "f:4");
 }
 
+TEST(HierarchyReader, names_between_tabs_may_have_blanks_and_commas) {
+  const Hierarchy h = parse_hierarchy(
+      "Tout le monde\tÄpfel, rot\t# a comment\n  Äpfel, rot \t C# \nroot\t\tTout le monde\n", "f");
+  EXPECT_THAT(h.codec.names(), ElementsAre("Tout le monde", "Äpfel, rot", "C#", "root"));
+  EXPECT_EQ(h.edges.size(), 3U);
+  EXPECT_EQ(error_of("a b\tc\td\n"),
+            "f:1:7: the line has a third field 'd', but must be 'parent child'");
+  EXPECT_EQ(error_of("a b\tc\x01\n"),
+            "f:1:5: label is 'c\\x01', but must not contain control characters");
+}
+
 TEST(HierarchyReader, a_node_may_have_many_parents) {
   EXPECT_EQ(parse_hierarchy("a b\na c\nb d\nc d\n", "f").edges.size(), 4U);
 }

@@ -135,7 +135,7 @@ TEST(Predictions, are_one_line_per_row) {
   write_predictions(folder / "f", labels, codec);
   EXPECT_EQ(read_bytes(folder / "f"), "a,b\n\n");
   std::string line;
-  append_scored_labels(line, std::vector<ScoredLabel>{{1, 0.5}, {0, -1e-9}}, codec);
+  append_scored_labels(line, std::vector<ScoredLabel>{{1, 0.5}, {0, -1e-9}}, codec.names());
   EXPECT_EQ(line, "b:0.5 a:-1e-09");
 }
 

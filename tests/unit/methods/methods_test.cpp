@@ -658,14 +658,14 @@ TEST(Preprocessing, kept_in_the_model_and_applied_to_new_texts) {
   const ModelParts read = parse_model(std::as_bytes(std::span(bytes)), "memory");
   RawRows news = raw;
   news.documents = {"apple", "engine", "", "car"};
-  const CsrMatrix X = preprocess(read.preprocessing, news);
+  const CsrMatrix X = preprocess(read, news);
   const LabelSets predicted = read.rows().predict(X, executor);
   EXPECT_THAT(predicted[0], ElementsAre(0));
   EXPECT_THAT(predicted[1], ElementsAre(1));
   EXPECT_THAT(predicted[3], ElementsAre(1));
 
   RawRows numbers = grouped_rows(2, 1);
-  EXPECT_THAT(message_of([&] { preprocess(read.preprocessing, numbers); }),
+  EXPECT_THAT(message_of([&] { preprocess(read, numbers); }),
               HasSubstr("toy: the rows are numbers, but the model takes texts"));
 }
 

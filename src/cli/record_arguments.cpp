@@ -1,0 +1,97 @@
+#include "cli/record_arguments.hpp"
+
+#include "data/csv_reader.hpp"
+
+namespace margrove::cli {
+
+auto RecordOptions::fields() {
+  using O = RecordOptions;
+  return std::tuple{
+      field("format", &O::format, Choices{{"auto", "csv", "tsv", "jsonl", "svmlight", "text"}},
+            "of TRAIN; auto: with selected columns csv, tsv or jsonl by content, else svmlight, or "
+            "text with the option text"),
+      field("text_column", &O::text_column, Choices{},
+            "column of text, whose words become tf-idf features; several names separated by "
+            "commas; of JSON lines a key, dotted where it is nested; so for all columns"),
+      field("numeric_columns", &O::numeric_columns, Choices{},
+            "columns of numbers; missing ones become the mean, with a feature that says so"),
+      field("categorical_columns", &O::categorical_columns, Choices{},
+            "columns of names, each of which becomes a feature"),
+      field("label_column", &O::label_column, Choices{}, "column with the label"),
+      field("label_separator", &O::label_separator, Choices{},
+            "between several labels of the label column, or several paths of the path column"),
+      field("path_columns", &O::path_columns, Choices{},
+            "columns with the label's path, one per level from the root down; the hierarchy is "
+            "that of the paths"),
+      field("path_column", &O::path_column, Choices{}, "one column with the label's path"),
+      field("separator", &O::separator, Choices{}, "between the levels of a path"),
+  };
+}
+
+std::vector<OptionInfo> record_option_infos() {
+  RecordOptions defaults;
+  return OptionTable(defaults).list();
+}
+
+void RecordArguments::declare(CLI::App& app) {
+  given_.declare(app, record_option_infos(),
+                 "Columns of CSV, TSV and JSON lines (kept in the model)");
+}
+
+RecordOptions RecordArguments::options() const {
+  RecordOptions options;
+  OptionTable table(options);
+  set_options(table, given_.values());
+  return options;
+}
+
+namespace {
+
+/// Names separated by commas; a name with a comma stands in double quotes.
+std::vector<std::string> names_of(const std::string& option, const std::string& text) {
+  if (text.empty()) return {};
+  std::vector<std::string> names = csv_cells(text, ',');
+  for (const std::string& name : names) {
+    require<InvalidOption>(!name.empty(), "option ", option, " is '", text,
+                           "', but has an empty name");
+  }
+  return names;
+}
+
+}  // namespace
+
+std::optional<RecordSelection> RecordArguments::selection() const {
+  const RecordOptions given = options();
+  const bool selects =
+      !(given.text_column + given.numeric_columns + given.categorical_columns + given.label_column +
+        given.label_separator + given.path_columns + given.path_column)
+           .empty();
+  const bool has_columns =
+      given.format == "csv" || given.format == "tsv" || given.format == "jsonl";
+  if (!selects && !has_columns) return std::nullopt;
+  require<InvalidOption>(has_columns || given.format == "auto", "option format is ", given.format,
+                         ", which has no columns that other options could select");
+  RecordSelection selection;
+  selection.text = names_of("text_column", given.text_column);
+  selection.numeric = names_of("numeric_columns", given.numeric_columns);
+  selection.categorical = names_of("categorical_columns", given.categorical_columns);
+  selection.label = given.label_column;
+  selection.label_separator = given.label_separator;
+  selection.path_levels = names_of("path_columns", given.path_columns);
+  selection.path = given.path_column;
+  selection.separator = given.separator;
+  selection.check();
+  require<InvalidOption>(selection.has_labels(),
+                         "options label_column, path_columns and path_column: none is given, but "
+                         "one must say what the labels are");
+  require<InvalidOption>(selection.label_separator.empty() || selection.path_levels.empty(),
+                         "option label_separator is given, but path_columns have one path");
+  return selection;
+}
+
+std::string RecordArguments::format() const {
+  const RecordOptions given = options();
+  return given.format == "auto" ? std::string() : given.format;
+}
+
+}  // namespace margrove::cli

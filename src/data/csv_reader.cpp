@@ -1,0 +1,259 @@
+#include "data/csv_reader.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "data/input_file.hpp"
+#include "data/record_builder.hpp"
+#include "data/text_scan.hpp"
+
+namespace margrove {
+namespace {
+
+/// A cell of the present record: bytes [begin, end) of its text.
+struct Cell {
+  std::size_t begin;
+  std::size_t end;
+  TextPlace place;
+};
+
+/// Cuts a file into records and these into cells.
+class CsvScanner {
+ public:
+  explicit CsvScanner(LineBlocks blocks) : blocks_(std::move(blocks)) {
+    if (blocks_.next()) rest_ = blocks_.text();
+  }
+
+  /// The line that the next record begins with.
+  std::string_view first_line() const { return rest_.substr(0, rest_.find_first_of("\r\n")); }
+  void set_delimiter(char delimiter) { delimiter_ = delimiter; }
+
+  /// Moves to the next record; false at the end. Empty lines are no records.
+  bool next() {
+    cells_.clear();
+    text_.clear();
+    do {
+      if (!next_line()) return false;
+    } while (line_.empty());
+    for (std::size_t at = 0;; ++at) {
+      at = read_cell(at);
+      if (at == line_.size()) return true;
+    }
+  }
+
+  const std::vector<Cell>& cells() const { return cells_; }
+  std::string_view text(const Cell& cell) const {
+    return std::string_view(text_).substr(cell.begin, cell.end - cell.begin);
+  }
+  /// Where the present record ends.
+  TextPlace end() const { return place(line_.size()); }
+  const std::string& source() const { return blocks_.name(); }
+
+  template <class... Parts>
+  [[noreturn]] void fail(TextPlace place, const Parts&... parts) const {
+    throw InvalidInput(concat(source(), ":", place.line, ":", place.column, ": ", parts...));
+  }
+
+ private:
+  TextPlace place(std::size_t at) const {
+    return {line_number_, static_cast<std::int64_t>(at) + 1};
+  }
+
+  bool next_line() {
+    if (rest_.empty()) {
+      if (!blocks_.next()) return false;
+      rest_ = blocks_.text();
+    }
+    const std::size_t newline = std::min(rest_.find('\n'), rest_.size());
+    line_ = rest_.substr(0, newline);
+    rest_.remove_prefix(std::min(newline + 1, rest_.size()));
+    if (line_.ends_with('\r')) line_.remove_suffix(1);
+    ++line_number_;
+    return true;
+  }
+
+  /// Returns where the cell ends: at a delimiter, or at the end of the present line.
+  std::size_t read_cell(std::size_t at) {
+    cells_.push_back({text_.size(), text_.size(), place(at)});
+    if (at < line_.size() && line_[at] == '"') {
+      at = read_quoted(at + 1);
+    } else {
+      const std::size_t end = std::min(line_.find(delimiter_, at), line_.size());
+      text_.append(line_, at, end - at);
+      at = end;
+    }
+    cells_.back().end = text_.size();
+    return at;
+  }
+
+  /// `at` follows the opening quote.
+  std::size_t read_quoted(std::size_t at) {
+    for (;;) {
+      const std::size_t quote = line_.find('"', at);
+      text_.append(line_, at, quote == std::string_view::npos ? quote : quote - at);
+      if (quote == std::string_view::npos) {
+        text_ += '\n';
+        at = 0;
+        if (next_line()) continue;
+        fail(cells_.back().place, "the quoted cell has no closing quote");
+      }
+      at = quote + 1;
+      if (at == line_.size() || line_[at] == delimiter_) return at;
+      if (line_[at] != '"') {
+        fail(place(at), "the closing quote is followed by ", detail::quoted(line_.substr(at, 1)),
+             ", but must be by a delimiter or the line's end; a quote within a cell is doubled");
+      }
+      text_ += '"';
+      ++at;
+    }
+  }
+
+  LineBlocks blocks_;
+  std::string_view rest_;  // of the block
+  std::string_view line_;
+  std::int64_t line_number_ = 0;
+  char delimiter_ = ',';
+  std::string text_;  // of all cells of the record
+  std::vector<Cell> cells_;
+};
+
+class CsvReader {
+ public:
+  CsvReader(LineBlocks blocks, const ReadOptions& options, std::string_view delimiters)
+      : scanner_(std::move(blocks)), builder_(scanner_.source(), options) {
+    scanner_.set_delimiter(delimiter_of(scanner_.first_line(), delimiters));
+  }
+
+  RecordDataset read(RunControl* control) {
+    constexpr std::size_t kRowsBetweenReports = 1024;
+    read_header();
+    while (scanner_.next()) {
+      add_record();
+      const std::size_t rows = builder_.num_rows();
+      if (rows % kRowsBetweenReports == 0 && !detail::report_rows(rows, control)) {
+        return builder_.finish();
+      }
+    }
+    require(builder_.num_rows() > 0, scanner_.source(),
+            ": the file has no rows below its header, but must have at least one");
+    return builder_.finish();
+  }
+
+ private:
+  /// The delimiter that finds most of the fields, and among these the one with most columns.
+  char delimiter_of(std::string_view header, std::string_view delimiters) const {
+    char best = delimiters.front();
+    std::pair<std::ptrdiff_t, std::size_t> most{-1, 0};
+    for (const char delimiter : delimiters) {
+      const std::vector<std::string> names = csv_cells(header, delimiter);
+      const auto found = std::count_if(
+          builder_.fields().begin(), builder_.fields().end(), [&](const RecordField& field) {
+            return std::find(names.begin(), names.end(), field.name) != names.end();
+          });
+      if (const std::pair score{found, names.size()}; score > most) {
+        most = score;
+        best = delimiter;
+      }
+    }
+    return best;
+  }
+
+  void read_header() {
+    require(scanner_.next(), scanner_.source(),
+            ": the file has no lines, but must have a header that names the columns");
+    num_columns_ = scanner_.cells().size();
+    for (const RecordField& field : builder_.fields()) columns_.push_back(column_of(field));
+    record_.resize(columns_.size());
+  }
+
+  std::optional<std::size_t> column_of(const RecordField& field) const {
+    std::optional<std::size_t> column;
+    const std::vector<Cell>& cells = scanner_.cells();
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      if (detail::trimmed(scanner_.text(cells[c])) != field.name) continue;
+      if (column) {
+        scanner_.fail(cells[c].place, "the header has column '", field.name,
+                      "' twice, but it must be there once");
+      }
+      column = c;
+    }
+    if (!column && !field.is_optional) {
+      scanner_.fail(cells.front().place, "the header has no column '", field.name,
+                    "'; its columns are ", names_of_columns());
+    }
+    return column;
+  }
+
+  std::string names_of_columns() const {
+    constexpr std::size_t kMaxNames = 20;
+    std::string names;
+    for (std::size_t c = 0; c < std::min(num_columns_, kMaxNames); ++c) {
+      names += concat(c == 0 ? "" : ", ", detail::quoted(scanner_.text(scanner_.cells()[c])));
+    }
+    return num_columns_ > kMaxNames ? names + ", ..." : names;
+  }
+
+  void add_record() {
+    const std::vector<Cell>& cells = scanner_.cells();
+    if (cells.size() != num_columns_) {
+      scanner_.fail(cells.size() > num_columns_ ? cells[num_columns_].place : scanner_.end(),
+                    "the line has ", cells.size(), " cells, but must have ", num_columns_,
+                    " as the header");
+    }
+    for (std::size_t f = 0; f < columns_.size(); ++f) {
+      record_[f].items.clear();
+      if (!columns_[f]) continue;
+      const Cell& cell = cells[*columns_[f]];
+      record_[f].items.push_back({scanner_.text(cell), cell.place});
+    }
+    builder_.add(record_);
+  }
+
+  CsvScanner scanner_;
+  RecordBuilder builder_;
+  std::size_t num_columns_ = 0;
+  std::vector<std::optional<std::size_t>> columns_;  // of each field
+  std::vector<RecordValue> record_;
+};
+
+}  // namespace
+
+RecordDataset read_csv(const std::string& path, const ReadOptions& options, RunControl* control,
+                       std::string_view delimiters) {
+  return CsvReader(LineBlocks(open_file(path), path), options, delimiters).read(control);
+}
+
+RecordDataset parse_csv(std::string_view bytes, const std::string& name, const ReadOptions& options,
+                        RunControl* control, std::string_view delimiters) {
+  return CsvReader(LineBlocks(open_memory(bytes, name), name), options, delimiters).read(control);
+}
+
+ReadRows csv_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
+  return read_csv(path, options, control);
+}
+
+ReadRows tsv_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
+  return read_csv(path, options, control, "\t");
+}
+
+std::vector<std::string> csv_cells(std::string_view line, char delimiter) {
+  std::vector<std::string> cells;
+  for (std::size_t at = 0;; ++at) {
+    std::string cell;
+    bool in_quotes = at < line.size() && line[at] == '"';
+    for (at += in_quotes ? 1U : 0U; at < line.size(); ++at) {
+      if (in_quotes && line[at] == '"') {
+        in_quotes = line.substr(at + 1).starts_with('"');
+        if (!in_quotes) continue;
+        ++at;
+      } else if (!in_quotes && line[at] == delimiter) {
+        break;
+      }
+      cell += line[at];
+    }
+    cells.emplace_back(detail::trimmed(cell));
+    if (at >= line.size()) return cells;
+  }
+}
+
+}  // namespace margrove

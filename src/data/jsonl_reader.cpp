@@ -1,0 +1,266 @@
+#include "data/jsonl_reader.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "data/record_builder.hpp"
+#include "data/text_scan.hpp"
+
+namespace margrove {
+namespace {
+using detail::Line;
+
+constexpr std::size_t kMaxDepth = 64;
+
+/// A position in a line that tells how far it was read, from which values get their places.
+struct CountingIterator {
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  const char* at = nullptr;
+  const char** reached = nullptr;
+
+  reference operator*() const { return *at; }
+  CountingIterator& operator++() {
+    *reached = ++at;
+    return *this;
+  }
+  CountingIterator operator++(int) {
+    const CountingIterator before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const CountingIterator& other) const { return at == other.at; }
+};
+
+/// Takes the events of one record after the other (nlohmann's SAX interface) and keeps the values
+/// of the selected keys.
+class RecordEvents {
+ public:
+  using number_integer_t = nlohmann::json::number_integer_t;
+  using number_unsigned_t = nlohmann::json::number_unsigned_t;
+  using number_float_t = nlohmann::json::number_float_t;
+  using string_t = nlohmann::json::string_t;
+  using binary_t = nlohmann::json::binary_t;
+
+  explicit RecordEvents(const std::vector<RecordField>& fields)
+      : fields_(fields),
+        record_(fields.size()),
+        seen_in_row_(fields.size()),
+        seen_(fields.size()) {}
+
+  /// The values are valid until the next call.
+  const std::vector<RecordValue>& read(const Line& line) {
+    line_ = &line;
+    read_end_ = token_end_ = line.text.data();
+    key_.clear();
+    key_prefixes_.clear();
+    depth_ = list_depth_ = 0;
+    texts_.clear();
+    std::fill(record_.begin(), record_.end(), RecordValue());
+    std::fill(seen_in_row_.begin(), seen_in_row_.end(), false);
+    const char* begin = line.text.data();
+    nlohmann::json::sax_parse(CountingIterator{begin, &read_end_},
+                              CountingIterator{line.end(), &read_end_}, this);
+    return record_;
+  }
+  /// Whether some record so far had the field's key.
+  bool seen(std::size_t field) const { return seen_[field]; }
+
+  bool null() {
+    at_value();
+    return end_token();
+  }
+  bool boolean(bool value) { return add(value ? "true" : "false"); }
+  bool number_integer(number_integer_t value) { return add(std::to_string(value)); }
+  bool number_unsigned(number_unsigned_t value) { return add(std::to_string(value)); }
+  bool number_float(number_float_t, const string_t& text) { return add(text); }
+  bool string(string_t& text) { return add(std::move(text)); }
+  bool binary(binary_t&) { return true; }  // JSON text has none
+
+  bool start_object(std::size_t) {
+    const char* place = at_value(/*is_object=*/true);
+    go_down(place);
+    if (depth_ > 1) {
+      for_field([&](std::size_t f) {
+        if (list_depth_ == 0) {
+          line_->fail(place, "key ", detail::quoted(fields_[f].name),
+                      " is an object, but must be a value; its keys are named with a dot");
+        }
+      });
+    }
+    key_prefixes_.push_back(key_.size());
+    return end_token();
+  }
+  bool end_object() {
+    key_.resize(key_prefixes_.back());
+    key_prefixes_.pop_back();
+    --depth_;
+    return end_token();
+  }
+  bool start_array(std::size_t) {
+    const char* place = at_value();
+    go_down(place);
+    ++list_depth_;
+    for_field([&](std::size_t f) {
+      if (list_depth_ > 1) {
+        line_->fail(place, "key ", detail::quoted(fields_[f].name),
+                    " is a list of lists, but must be a value or a list of values");
+      }
+      record_[f].is_list = true;
+    });
+    return end_token();
+  }
+  bool end_array() {
+    --list_depth_;
+    --depth_;
+    return end_token();
+  }
+  bool key(string_t& name) {
+    key_.resize(key_prefixes_.back());
+    if (key_prefixes_.size() > 1) key_ += '.';
+    key_ += name;
+    for_field([&](std::size_t f) {
+      if (seen_in_row_[f] && list_depth_ == 0) {
+        line_->fail(place_of_token(), "key ", detail::quoted(fields_[f].name),
+                    " is there twice, but must be there once");
+      }
+      seen_in_row_[f] = seen_[f] = true;
+    });
+    return end_token();
+  }
+
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::json::exception& error) {
+    std::string_view reason = error.what();
+    reason.remove_prefix(std::min(reason.find(": "), reason.size()));
+    reason = reason.substr(0, reason.find("; last read"));
+    const char* at = line_->text.data() + std::clamp<std::size_t>(position, 1, line_->text.size());
+    line_->fail(at - 1, "the line is not JSON", reason);
+  }
+
+ private:
+  bool end_token() {
+    token_end_ = read_end_;
+    return true;
+  }
+  /// Where the present token begins: after the one before it and what stands between.
+  const char* place_of_token() const {
+    const char* at = token_end_;
+    while (at != line_->end() && std::string_view(" \t:,").find(*at) != std::string_view::npos) {
+      ++at;
+    }
+    return at;
+  }
+  /// Returns the place of the present token, which must not be the record itself.
+  const char* at_value(bool is_object = false) const {
+    if (depth_ == 0 && !is_object) {
+      line_->fail(line_->text.data(), "the line is not an object {...}, but must be one");
+    }
+    return place_of_token();
+  }
+  void go_down(const char* place) {
+    if (++depth_ > kMaxDepth) {
+      line_->fail(place, "the record is nested more than ", kMaxDepth, " levels deep");
+    }
+  }
+  template <class Visit>
+  void for_field(const Visit& visit) const {
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      if (fields_[f].name == key_) visit(f);
+    }
+  }
+  bool add(std::string text) {
+    const char* place = at_value();
+    for_field([&](std::size_t f) {
+      texts_.push_back(text);
+      record_[f].is_list = list_depth_ > 0;
+      record_[f].items.push_back(
+          {texts_.back(), {line_->number, (place - line_->text.data()) + 1}});
+    });
+    return end_token();
+  }
+
+  const std::vector<RecordField>& fields_;
+  std::vector<RecordValue> record_;
+  std::vector<bool> seen_in_row_, seen_;
+  const Line* line_ = nullptr;
+  const char* read_end_ = nullptr;         // by the parser
+  const char* token_end_ = nullptr;        // of the token before
+  std::string key_;                        // of the present value, with the keys above it
+  std::vector<std::size_t> key_prefixes_;  // of the objects around it
+  std::size_t depth_ = 0, list_depth_ = 0;
+  std::deque<std::string> texts_;  // that the record refers to
+};
+
+class Parser {
+ public:
+  Parser(const std::string& source, const ReadOptions& options)
+      : builder_(source, options), events_(builder_.fields()) {}
+
+  void parse_line(const Line& line) {
+    if (line.text.find_first_not_of(" \t") != std::string_view::npos) {
+      builder_.add(events_.read(line));
+    }
+  }
+  std::size_t num_rows() const { return builder_.num_rows(); }
+  RecordDataset finish() { return builder_.finish(); }
+
+  /// After the whole file.
+  void require_seen(const std::string& source, bool labels_optional) const {
+    const std::vector<RecordField>& fields = builder_.fields();
+    bool any = false;
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      require(labels_optional || events_.seen(f), source, ": no record has the key '",
+              fields[f].name, "'");
+      any |= events_.seen(f) && !fields[f].is_optional;
+    }
+    require(any, source, ": no record has any of the selected keys, such as '", fields.front().name,
+            "'");
+  }
+
+ private:
+  RecordBuilder builder_;
+  RecordEvents events_;
+};
+
+RecordDataset read(LineBlocks blocks, const ReadOptions& options, RunControl* control) {
+  Parser parser(blocks.name(), options);
+  const bool complete = detail::for_each_line(
+      blocks, [&](const Line& line) { parser.parse_line(line); },
+      [&] { return detail::report_rows(parser.num_rows(), control); });
+  if (complete) {
+    require(parser.num_rows() > 0, blocks.name(),
+            ": the file has no rows, but must have at least one");
+    parser.require_seen(blocks.name(), options.labels_optional);
+  }
+  return parser.finish();
+}
+
+}  // namespace
+
+RecordDataset read_jsonl(const std::string& path, const ReadOptions& options, RunControl* control) {
+  return read(LineBlocks(open_file(path), path), options, control);
+}
+
+RecordDataset parse_jsonl(std::string_view bytes, const std::string& name,
+                          const ReadOptions& options, RunControl* control) {
+  return read(LineBlocks(open_memory(bytes, name), name), options, control);
+}
+
+ReadRows jsonl_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
+  return read_jsonl(path, options, control);
+}
+
+bool starts_like_json(std::string_view start) {
+  const std::size_t first = start.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && start[first] == '{';
+}
+
+}  // namespace margrove

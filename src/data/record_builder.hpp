@@ -1,0 +1,82 @@
+#pragma once
+// Readers of records find the values of the fields that are asked for; RecordBuilder makes rows of
+// them, and knows what is wrong with a value.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/records.hpp"
+#include "data/row_formats.hpp"
+#include "margrove/errors.hpp"
+
+namespace margrove {
+
+/// Line and byte column in the decompressed text, from 1.
+struct TextPlace {
+  std::int64_t line = 0;
+  std::int64_t column = 0;
+};
+
+/// A field that is asked for.
+struct RecordField {
+  enum class Role : std::uint8_t { text, numeric, categorical, label, path, path_level };
+  std::string name;
+  Role role;
+  bool is_optional;  // a file may lack it
+};
+
+/// What a record has in a field.
+struct RecordValue {
+  struct Item {
+    std::string_view text;
+    TextPlace place;
+  };
+  std::vector<Item> items;  // none: the record lacks the field
+  bool is_list = false;     // of JSON
+};
+
+class RecordBuilder {
+ public:
+  /// The options' selection must be there.
+  RecordBuilder(std::string source, const ReadOptions& options);
+
+  const std::vector<RecordField>& fields() const { return fields_; }
+  /// One value per field. Throws InvalidInput "file:line:column: ..." for a value that its field
+  /// cannot have.
+  void add(std::span<const RecordValue> record);
+  std::size_t num_rows() const { return data_.labels.num_rows(); }
+  RecordDataset finish();
+
+  template <class... Parts>
+  [[noreturn]] void fail(TextPlace place, const Parts&... parts) const {
+    throw InvalidInput(concat(source_, ":", place.line, ":", place.column, ": ", parts...));
+  }
+
+ private:
+  void add_text(const RecordField& field, const RecordValue& value, std::string& document) const;
+  float number(const RecordField& field, const RecordValue& value) const;
+  std::uint32_t category(const RecordField& field, const RecordValue& value,
+                         LabelCodec& values) const;
+  void add_labels(const RecordField& field, const RecordValue& value);
+  void add_label(const RecordField& field, const RecordValue::Item& item);
+  void add_paths(const RecordField& field, const RecordValue& value);
+  void add_path(const RecordField& field, std::string_view text, TextPlace place);
+  void add_level(const RecordField& field, const RecordValue& value);
+  void append_name(const RecordField& field, std::string_view name, TextPlace place);
+  void close_path(TextPlace place);
+  void require_utf8(const RecordField& field, const RecordValue::Item& item) const;
+  const RecordValue::Item* single(const RecordField& field, const RecordValue& value) const;
+
+  std::string source_;
+  ReadOptions options_;
+  std::vector<RecordField> fields_;
+  RecordDataset data_;
+  std::vector<LabelId> row_labels_;
+  std::vector<std::string> path_;     // of the row so far
+  const RecordField* gap_ = nullptr;  // the first level without a name
+};
+
+}  // namespace margrove

@@ -1,0 +1,170 @@
+#include "data/record_features.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+
+#include "margrove/errors.hpp"
+
+namespace margrove {
+namespace {
+
+RecordFeatures::Numeric fit_numbers(const std::vector<float>& values) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (const float value : values) {
+    if (std::isnan(value)) continue;
+    sum += static_cast<double>(value);
+    ++count;
+  }
+  return {count > 0 ? static_cast<float>(sum / static_cast<double>(count)) : 0.0F,
+          count < values.size()};
+}
+
+/// The values that rows have, of which the field may know more.
+std::vector<std::string> fit_values(const CategoricalField& field) {
+  std::vector<bool> used(field.values.size());
+  for (const std::uint32_t id : field.ids) {
+    if (id != CategoricalField::kMissing) used[id] = true;
+  }
+  std::vector<std::string> values;
+  for (LabelId id = 0; id < used.size(); ++id) {
+    if (used[id]) values.push_back(field.values.name(id));
+  }
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+/// The place in `values` of each value of a field.
+std::vector<std::optional<FeatureId>> places(const CategoricalField& field,
+                                             const std::vector<std::string>& values) {
+  std::vector<std::optional<FeatureId>> found(field.values.size());
+  for (LabelId id = 0; id < found.size(); ++id) {
+    const auto at = std::lower_bound(values.begin(), values.end(), field.values.name(id));
+    if (at != values.end() && *at == field.values.name(id)) {
+      found[id] = static_cast<FeatureId>(at - values.begin());
+    }
+  }
+  return found;
+}
+
+std::size_t num_rows(const RecordFields& fields) {
+  if (!fields.documents.empty()) return fields.documents.size();
+  return !fields.numeric.empty()       ? fields.numeric.front().size()
+         : !fields.categorical.empty() ? fields.categorical.front().ids.size()
+                                       : 0;
+}
+
+}  // namespace
+
+RecordFeatures RecordFeatures::fit(const RecordFields& fields, RecordSelection selection,
+                                   const TfidfOptions& options) {
+  RecordFeatures fitted;
+  if (!selection.text.empty()) fitted.text = Preprocessing::fit_text(fields.documents, options);
+  for (const std::vector<float>& values : fields.numeric) {
+    fitted.numeric.push_back(fit_numbers(values));
+  }
+  for (const CategoricalField& field : fields.categorical) {
+    fitted.categorical.push_back(fit_values(field));
+  }
+  fitted.selection = std::move(selection);
+  return fitted;
+}
+
+CsrMatrix RecordFeatures::apply(const RecordFields& fields) const {
+  const CsrMatrix words = selection.text.empty() ? CsrMatrix() : text.apply(fields.documents);
+  std::vector<std::vector<std::optional<FeatureId>>> value_places;
+  for (std::size_t f = 0; f < categorical.size(); ++f) {
+    value_places.push_back(places(fields.categorical[f], categorical[f]));
+  }
+  const Range numbers = numeric_columns();
+  CsrMatrix X(num_columns());
+  std::vector<FeatureId> columns;
+  std::vector<float> values;
+  const auto add = [&](FeatureId column, float value) {
+    if (value == 0) return;
+    columns.push_back(column);
+    values.push_back(value);
+  };
+  for (std::size_t i = 0; i < num_rows(fields); ++i) {
+    columns.clear();
+    values.clear();
+    if (!selection.text.empty()) {
+      const SparseRow row = words.row(i);
+      columns.assign(row.columns.begin(), row.columns.end());
+      values.assign(row.values.begin(), row.values.end());
+    }
+    for (std::size_t f = 0; f < numeric.size(); ++f) {
+      const float value = fields.numeric[f][i];
+      add(numbers.begin + static_cast<FeatureId>(f), std::isnan(value) ? numeric[f].mean : value);
+    }
+    FeatureId column = numbers.end;
+    for (std::size_t f = 0; f < numeric.size(); ++f) {
+      if (numeric[f].may_be_missing) add(column++, std::isnan(fields.numeric[f][i]) ? 1.0F : 0.0F);
+    }
+    for (std::size_t f = 0; f < categorical.size(); ++f) {
+      const std::uint32_t id = fields.categorical[f].ids[i];
+      if (id != CategoricalField::kMissing && value_places[f][id]) {
+        add(column + *value_places[f][id], 1.0F);
+      }
+      column += static_cast<FeatureId>(categorical[f].size());
+    }
+    X.append_row(columns, values);
+  }
+  return X;
+}
+
+RecordFeatures::Range RecordFeatures::numeric_columns() const {
+  const auto begin = static_cast<FeatureId>(text.vocabulary.size());
+  return {begin, begin + static_cast<FeatureId>(numeric.size())};
+}
+
+std::uint32_t RecordFeatures::num_columns() const {
+  std::size_t count = numeric_columns().end;
+  for (const Numeric& each : numeric) count += each.may_be_missing ? 1U : 0U;
+  for (const std::vector<std::string>& values : categorical) count += values.size();
+  return static_cast<std::uint32_t>(count);
+}
+
+std::string RecordFeatures::column_name(FeatureId column) const {
+  const Range numbers = numeric_columns();
+  if (column < numbers.begin) return text.vocabulary[column];
+  if (column < numbers.end) return selection.numeric[column - numbers.begin];
+  FeatureId first = numbers.end;
+  for (std::size_t f = 0; f < numeric.size(); ++f) {
+    if (!numeric[f].may_be_missing) continue;
+    if (column == first++) return selection.numeric[f] + " is missing";
+  }
+  for (std::size_t f = 0; f < categorical.size(); ++f) {
+    if (column - first < categorical[f].size()) {
+      return concat(selection.categorical[f], " = ", categorical[f][column - first]);
+    }
+    first += static_cast<FeatureId>(categorical[f].size());
+  }
+  return concat("feature ", column + 1);
+}
+
+void RecordFeatures::check() const {
+  selection.check();
+  text.check();
+  const bool has_words = text.kind == Preprocessing::Kind::text_tfidf;
+  require(
+      has_words == !selection.text.empty() && (has_words || text.kind == Preprocessing::Kind::none),
+      "records: ", selection.text.size(), " fields are text, which does not fit the vocabulary");
+  require(numeric.size() == selection.numeric.size() &&
+              categorical.size() == selection.categorical.size(),
+          "records: ", numeric.size(), " means and ", categorical.size(),
+          " lists of values do not fit the selected fields");
+  for (const Numeric& each : numeric) {
+    require(std::isfinite(each.mean), "records: a mean is ", each.mean,
+            ", but must be a finite number");
+  }
+  for (const std::vector<std::string>& values : categorical) {
+    require(
+        std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end(),
+        "records: the values of a field do not ascend");
+  }
+}
+
+}  // namespace margrove

@@ -1,0 +1,49 @@
+#pragma once
+// From the fields of records to rows of numbers.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/records.hpp"
+#include "margrove/csr_matrix.hpp"
+#include "margrove/tfidf.hpp"
+
+namespace margrove {
+
+/// Fitted on training rows, kept in models. Columns, in this order: tf-idf of the words of the text
+/// (each row of unit norm); the numeric fields as they are; for each numeric field that training
+/// rows lack, 1 where it is missing; for each value of each categorical field, 1 where the row has
+/// it. A missing number becomes the mean of the training rows that have it, a value or word that
+/// training did not have is left out.
+struct RecordFeatures {
+  struct Numeric {
+    float mean = 0;
+    bool may_be_missing = false;  // some training row lacks it
+  };
+
+  RecordSelection selection;
+  Preprocessing text;                                 // text_tfidf if there is text
+  std::vector<Numeric> numeric;                       // of each field
+  std::vector<std::vector<std::string>> categorical;  // values of each field, ascending by bytes
+
+  static RecordFeatures fit(const RecordFields& fields, RecordSelection selection,
+                            const TfidfOptions& options);
+  /// `fields` must be those of the selection. O(bytes of text + rows * fields).
+  CsrMatrix apply(const RecordFields& fields) const;
+
+  std::uint32_t num_columns() const;
+  /// The columns of numeric values, which have scales; those of text and of values have none.
+  struct Range {
+    FeatureId begin = 0;
+    FeatureId end = 0;
+  };
+  Range numeric_columns() const;
+  /// "word", "price", "price is missing", "colour = red".
+  std::string column_name(FeatureId column) const;
+
+  /// Throws InvalidInput unless the members fit together, as after loading them from a file.
+  void check() const;
+};
+
+}  // namespace margrove

@@ -1,0 +1,243 @@
+"""Rows with named columns from outside: CSV, TSV and JSON lines, paths as labels.
+
+Run and configured like test_cli.py, whose helpers it uses.
+"""
+
+# ruff: noqa: PT009 - unittest, so that it runs with nothing installed
+
+import csv
+import gzip
+import io
+import json
+import pathlib
+import random
+import unittest
+
+from test_cli import CliTest
+
+SHOPS = {"Books": "novel", "Phones": "screen", 'Garden, "home"': "rose"}
+PARTS = {"Accessories": "cover", "New > fresh": "sealed"}
+SELECTION = ["--text-column", "title", "--numeric-columns", "price"]
+SELECTION += ["--categorical-columns", "colour"]
+PATHS = ["--path-columns", "shop,part"]
+
+Record = dict[str, str]
+
+
+def records(count: int, seed: int) -> list[Record]:
+    """Products whose title names shop and part; every part is below every shop."""
+    rng = random.Random(seed)
+    rows = []
+    for i in range(count):
+        shop, part = rng.choice(list(SHOPS)), rng.choice(list(PARTS))
+        price = "" if i % 5 == 0 else f"{rng.gauss(5, 1):.2f}"
+        title = f"{SHOPS[shop]}\n{PARTS[part]}" if i % 7 == 0 else f"{SHOPS[shop]} {PARTS[part]}"
+        colour = rng.choice(["red", "blue, dark", ""])
+        rows.append({"title": title, "price": price, "colour": colour, "shop": shop, "part": part})
+    return rows
+
+
+def as_csv(rows: list[Record], delimiter: str = ",", without: tuple[str, ...] = ()) -> str:
+    names = [name for name in rows[0] if name not in without]
+    file = io.StringIO()
+    writer = csv.DictWriter(file, names, delimiter=delimiter, extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()
+
+
+class Records(CliTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.write("rows.csv", as_csv(records(120, 1)))
+        self.test = records(40, 2)
+        self.write("test.csv", as_csv(self.test))
+
+    def fit(self, *options: str, method: str = "flat-svm", data: str = "rows.csv") -> str:
+        arguments = ["train", "--method", method, "--quiet", *options, data, "model"]
+        return self.run_program(*arguments)[0]
+
+    def accuracy(self, data: str = "test.csv") -> float:
+        out, _ = self.run_program("evaluate", "model", data, "--json", "--quiet")
+        return float(json.loads(out)["accuracy"])
+
+    def predictions(self, *options: str, data: str = "test.csv") -> list[str]:
+        return self.run_program("predict", "model", data, "--quiet", *options)[0].splitlines()
+
+
+class Columns(Records):
+    def test_a_model_knows_its_columns_and_needs_no_option_and_no_label(self) -> None:
+        self.fit(*SELECTION, "--label-column", "shop")
+        self.assertEqual(self.predictions(), [row["shop"] for row in self.test])
+        self.assertEqual(self.accuracy(), 1)
+        self.write("new.csv", as_csv(self.test, ";", without=("shop", "part")))
+        self.assertEqual(self.predictions(data="new.csv"), [row["shop"] for row in self.test])
+        self.assert_fails(
+            3, "new.csv:1:1: the header has no column 'shop'; its columns are 'title', 'price'",
+            "evaluate", "model", "new.csv",
+        )  # fmt: skip
+
+    def test_every_delimiter_a_byte_order_mark_and_compression_give_the_same_model(self) -> None:
+        self.fit(*SELECTION, "--label-column", "part")
+        model = self.read("model")
+        rows = records(120, 1)
+        self.write("tabs", "\ufeff" + as_csv(rows, "\t"))
+        self.write("semicolons", as_csv(rows, ";"))
+        packed = gzip.compress(as_csv(rows).encode())
+        pathlib.Path(self.path("packed")).write_bytes(packed)
+        for name in ("tabs", "semicolons", "packed"):
+            self.fit(*SELECTION, "--label-column", "part", data=name)
+            self.assertEqual(self.read("model"), model, name)
+
+    def test_unknown_categories_and_missing_numbers_are_no_faults_at_prediction(self) -> None:
+        self.fit(*SELECTION, "--label-column", "shop")
+        for row in self.test:
+            row["colour"], row["price"] = "never seen", ""
+        self.write("new.csv", as_csv(self.test))
+        self.assertEqual(self.accuracy("new.csv"), 1)
+
+    def test_several_labels_have_a_separator(self) -> None:
+        for row in self.test:
+            row["both"] = f"{row['shop']}; {row['part']}"
+        self.write("sets.csv", as_csv(self.test))
+        several = ["--label-column", "both", "--label-separator", ";"]
+        self.fit("--text-column", "title", *several, "--C", "100", data="sets.csv")
+        sets = [set(line.split(";")) for line in self.predictions(data="sets.csv")]
+        self.assertEqual(sets, [{row["shop"], row["part"]} for row in self.test])
+
+    def test_explain_and_info_name_the_columns(self) -> None:
+        self.fit(*SELECTION, "--label-column", "shop")
+        out, _ = self.run_program(
+            "explain", "model", "test.csv", "--row", "1", "--features", "99", "--quiet"
+        )
+        for name in ("price = ", "price is missing = 1", " = 1, weight"):
+            self.assertIn(name, out)
+        out, _ = self.run_program("info", "model")
+        self.assertIn("text columns               title\n", out)
+        self.assertIn("label column               shop\n", out)
+
+    def test_tune_fits_the_columns_on_each_split_and_report_reads_them(self) -> None:
+        tune = ["tune", "--method", "flat-svm", "--grid", "C=0.1,1", "--folds", "2", "--quiet"]
+        out, _ = self.run_program(*tune, *SELECTION, *PATHS, "rows.csv", "model")
+        self.assertIn("1.0000 (1.0000 1.0000) *", out)
+        self.run_program("report", "model", "test.csv", "--output", "page.html", "--quiet")
+        self.assertIn("Books &gt; Accessories".replace("&gt;", ">"), self.read("page.html").decode())
+
+    def test_hierarchies_beside_a_label_column_hold_the_labels(self) -> None:
+        self.write("tree", "all\tBooks\nall\tPhones\nall\tGarden, \"home\"\n")
+        options = ["--hierarchy", "tree", *SELECTION, "--label-column", "shop"]
+        self.fit(*options, method="nhsvm")
+        self.assertEqual(self.accuracy(), 1)
+        self.assertEqual(self.predictions("--show", "path")[0], "all > " + self.test[0]["shop"])
+        self.write("small", "all\tBooks\nall\tPhones\n")
+        options[1] = "small"
+        self.assert_fails(
+            3, "label is 'Garden, \"home\"', but must be one of the 3 known labels",
+            "train", "--method", "nhsvm", "--quiet", *options, "rows.csv", "m",
+        )  # fmt: skip
+
+
+class Paths(Records):
+    def test_equal_names_under_different_parents_are_different_nodes(self) -> None:
+        truth = [(row["shop"], row["part"]) for row in self.test]
+        for method in ("flat-svm", "nhsvm", "hr-svm", "top-down-svm"):
+            out = self.fit(*SELECTION, *PATHS, method=method)
+            self.assertIn(f"method\t{method}", out)
+            self.assertEqual(self.accuracy(), 1, method)
+            ids = [f"{shop} > {part}".replace("New > fresh", "New \\> fresh")
+                   for shop, part in truth]  # fmt: skip
+            self.assertEqual(self.predictions(), ids)
+            self.assertEqual(self.predictions("--show", "path"), ids)
+            self.assertEqual(self.predictions("--show", "id"), ids)
+            names = self.predictions("--show", "name")
+            self.assertEqual(names, [part for _, part in truth])
+        self.assertIn("tree of 9 nodes and 6 edges", self.run_program("info", "model")[0])
+
+    def test_predictions_read_back_as_paths(self) -> None:
+        self.fit(*SELECTION, *PATHS)
+        truth = self.predictions()
+        for row, path in zip(self.test, truth, strict=True):
+            row["path"] = path
+        self.write("paths.csv", as_csv(self.test, without=("shop", "part")))
+        self.fit(*SELECTION, "--path-column", "path", data="paths.csv")
+        self.assertEqual(self.predictions(data="paths.csv"), truth)
+
+    def test_a_row_may_end_at_an_inner_node_and_have_several_paths(self) -> None:
+        self.write("some.csv", "t,p\na b,A/x;B/x\na,A\nb,B/x\nc,A/y\n" * 5)
+        options = ["--text-column", "t", "--path-column", "p", "--separator", "/"]
+        self.fit(*options, "--label-separator", ";", "--C", "100", data="some.csv")
+        self.assertEqual(
+            self.predictions(data="some.csv")[:4], ["A/x;B/x", "A", "B/x", "A/y"]
+        )
+
+    def test_scores_and_ranks_are_separated_by_tabs(self) -> None:
+        self.fit(*SELECTION, *PATHS)
+        best = self.predictions()
+        scored = self.predictions("--top", "2", "--scores")
+        self.assertEqual([line.split("\t")[0].rsplit(":", 1)[0] for line in scored], best)
+        above = self.predictions("--paths", "--show", "name")
+        self.assertEqual(above[0].split("\t"), [self.test[0]["shop"], self.test[0]["part"]])
+
+    def test_a_hierarchy_beside_paths_must_be_the_same(self) -> None:
+        self.write("some.csv", "t,p\na,A > x\nb,B > x\n" * 5)
+        options = ["--text-column", "t", "--path-column", "p"]
+        self.write("same", "A\tA > x\nB\tB > x\n")
+        self.fit("--hierarchy", "same", *options, data="some.csv")
+        self.write("less", "A\tA > x\n")
+        train = ["train", "--method", "flat-svm", "--quiet", *options, "some.csv", "m"]
+        self.assert_fails(
+            3, "less: there is no edge 'B' 'B > x', which some.csv has; leave --hierarchy out",
+            *train, "--hierarchy", "less",
+        )  # fmt: skip
+        self.write("more", "A\tA > x\nB\tB > x\nB\tB > y\n")
+        self.assert_fails(3, "some.csv: there is no edge 'B' 'B > y'", *train, "--hierarchy", "more")
+
+
+class Faults(Records):
+    def test_2_for_selections_that_do_not_fit_together(self) -> None:
+        text, label = ["--text-column", "title"], ["--label-column", "shop"]
+        for message, options in [
+            ("none is given, but one must say what the features are", label),
+            ("none is given, but one must say what the features are", ["--format", "csv"]),
+            ("one must say what the labels are", text),
+            ("more than one is given, but each says what the labels are", [*text, *label, *PATHS]),
+            ("label_separator is given, but path_columns have one path",
+             [*text, *PATHS, "--label-separator", ";"]),
+            ("option separator is empty", [*text, *PATHS, "--separator", ""]),
+            ("option separator is '\\', but must have no backslash",
+             [*text, *PATHS, "--separator", "\\"]),
+            ("option text_column is 'a,,b', but has an empty name",
+             [*label, "--text-column", "a,,b"]),
+            ("option format is 'xls', but must be one of", ["--format", "xls"]),
+            ("option format is svmlight, which has no columns", [*label, "--format", "svmlight"]),
+            ("option format is svmlight, but option text", ["--format", "svmlight", "--text"]),
+            ("options text and tfidf: they are not for rows with named columns",
+             [*text, *label, "--tfidf"]),
+        ]:  # fmt: skip
+            for verb in (["train"], ["tune", "--grid", "C=1"]):
+                with self.subTest(verb=verb, options=options):
+                    arguments = [*verb, "--method", "flat-svm", "--quiet", *options]
+                    self.assert_fails(2, message, *arguments, "rows.csv", "m")
+        arguments = ["train", "--method", "structured", "--model", "chain", *text, *label]
+        self.write("words", "one O\n")
+        self.assert_fails(2, "reads examples that are not rows", *arguments, "words", "m")
+
+    def test_3_with_file_line_and_column_for_faults_of_a_file(self) -> None:
+        self.write("prices.csv", "title,price,shop\na,1,x\nb,cheap,x\n")
+        train = ["train", "--method", "flat-svm", "--quiet", "--label-column", "shop"]
+        self.assert_fails(
+            3, "prices.csv:3:3: column 'price' is 'cheap', but must be a number",
+            *train, "--numeric-columns", "price", "prices.csv", "m",
+        )  # fmt: skip
+        self.assert_fails(
+            3, "prices.csv:1:1: the header has no column 'cost'",
+            *train, "--numeric-columns", "cost", "prices.csv", "m",
+        )  # fmt: skip
+        self.assert_fails(
+            3, "the rows are records, but only numbers can have further views",
+            *train, "--text-column", "title", "--view", "v=train", "rows.csv", "m",
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    unittest.main()

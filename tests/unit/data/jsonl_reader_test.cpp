@@ -1,0 +1,122 @@
+#include "data/jsonl_reader.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "files.hpp"
+
+namespace margrove {
+namespace {
+using ::testing::ElementsAre;
+using testing::message_of;
+
+const RecordSelection kTitles{.text = {"title"}, .label = "label"};
+
+RecordDataset parse(std::string_view text, const RecordSelection& selection = kTitles,
+                    bool labels_optional = false) {
+  return parse_jsonl(text, "f", {.selection = &selection, .labels_optional = labels_optional});
+}
+
+std::string error_of(std::string_view text, const RecordSelection& selection = kTitles) {
+  return message_of([&] { parse(text, selection); });
+}
+
+std::vector<std::string> names(const RecordDataset& data, std::size_t row) {
+  std::vector<std::string> found;
+  for (const LabelId label : data.labels[row]) found.push_back(data.codec.name(label));
+  return found;
+}
+
+TEST(JsonlReader, takes_texts_and_lists_of_texts) {
+  const RecordDataset data = parse(
+      "{\"label\": \"a, b\", \"title\": \"one \\u00e9\\n\"}\r\n\n"
+      "{\"title\": [\"two\", \"three\"], \"label\": [\"c\", \"a, b\"], \"other\": {\"x\": [[1]]}}\n"
+      "{\"title\": \"four\", \"label\": null}\n"
+      "{\"title\": \"five\", \"label\": 7}");
+  EXPECT_THAT(data.fields.documents, ElementsAre("one é\n", "two\nthree", "four", "five"));
+  EXPECT_THAT(names(data, 0), ElementsAre("a, b"));
+  EXPECT_THAT(names(data, 1), ElementsAre("a, b", "c"));
+  EXPECT_THAT(names(data, 2), ElementsAre());
+  EXPECT_THAT(names(data, 3), ElementsAre("7"));
+}
+
+TEST(JsonlReader, takes_dotted_names_for_keys_within_objects) {
+  const RecordSelection nested{
+      .text = {"book.title", "book.authors.name"}, .numeric = {"book.price"}, .label = "label"};
+  const RecordDataset data = parse(
+      "{\"book\": {\"title\": \"t\", \"price\": 2.5, \"authors\": [{\"name\": \"x\"}, "
+      "{\"name\": \"y\"}]}, \"price\": 9, \"label\": \"l\"}\n",
+      nested);
+  EXPECT_THAT(data.fields.documents, ElementsAre("t\nx\ny"));
+  EXPECT_EQ(data.fields.numeric[0][0], 2.5F);
+}
+
+TEST(JsonlReader, takes_numbers_names_and_what_is_missing) {
+  const RecordSelection columns{.numeric = {"n"}, .categorical = {"c"}, .label = "label"};
+  const RecordDataset data = parse(
+      "{\"n\": -3, \"c\": true, \"label\": \"x\"}\n{\"n\": \"1e2\", \"c\": 5}\n{\"n\": null}\n",
+      columns);
+  EXPECT_EQ(data.fields.numeric[0][0], -3);
+  EXPECT_EQ(data.fields.numeric[0][1], 100);
+  EXPECT_TRUE(std::isnan(data.fields.numeric[0][2]));
+  EXPECT_THAT(data.fields.categorical[0].values.names(), ElementsAre("true", "5"));
+  EXPECT_THAT(data.fields.categorical[0].ids, ElementsAre(0, 1, CategoricalField::kMissing));
+}
+
+TEST(JsonlReader, takes_a_path_as_a_list_or_as_a_text) {
+  const RecordSelection path{.text = {"t"}, .path = "p"};
+  const RecordDataset data = parse(
+      "{\"t\": \"\", \"p\": [\"Books\", \"New > fresh\"]}\n{\"t\": \"\", \"p\": \"Books > x\"}\n",
+      path);
+  EXPECT_THAT(names(data, 0), ElementsAre("Books > New \\> fresh"));
+  EXPECT_THAT(names(data, 1), ElementsAre("Books > x"));
+  EXPECT_EQ(data.hierarchy->edges.size(), 2U);
+}
+
+TEST(JsonlReader, may_lack_labels_where_they_are_not_needed) {
+  EXPECT_EQ(parse("{\"title\": \"t\"}\n", kTitles, true).labels[0].size(), 0U);
+  EXPECT_EQ(message_of([&] { parse("{\"titel\": \"t\"}\n", kTitles, true); }),
+            "f: no record has any of the selected keys, such as 'title'");
+}
+
+TEST(JsonlReader, names_file_line_and_column_of_every_fault) {
+  EXPECT_EQ(error_of(""), "f: the file has no rows, but must have at least one");
+  EXPECT_EQ(error_of("{\"title\": \"t\"}\n"), "f: no record has the key 'label'");
+  EXPECT_EQ(error_of("{\"title\": \"t\"}\n{\"title\" \"t\"}\n").substr(0, 30),
+            "f:2:12: the line is not JSON: ");
+  EXPECT_EQ(error_of("{} {}\n").substr(0, 5), "f:1:4");
+  EXPECT_EQ(error_of("{\"title\": \"\xFF\"}\n").substr(0, 33), "f:1:12: the line is not JSON: syn");
+  EXPECT_EQ(error_of("[{}]\n"), "f:1:1: the line is not an object {...}, but must be one");
+  EXPECT_EQ(error_of("3\n"), "f:1:1: the line is not an object {...}, but must be one");
+  EXPECT_EQ(error_of("{\"title\": \"t\", \"label\": 1, \"title\": 2}\n"),
+            "f:1:28: key 'title' is there twice, but must be there once");
+  EXPECT_EQ(error_of("{\"title\": {\"a\": 1}}\n"),
+            "f:1:11: key 'title' is an object, but must be a value; its keys are named with a dot");
+  EXPECT_EQ(error_of("{\"title\": [\"a\", [\"b\"]]}\n"),
+            "f:1:17: key 'title' is a list of lists, but must be a value or a list of values");
+  EXPECT_EQ(
+      error_of("{\"label\": [\"a\", \"b\\nc\"], \"title\": \"\"}\n"),
+      "f:1:17: label in column 'label' is 'b\\x0ac', but must not contain control characters");
+  const RecordSelection numbers{.numeric = {"n"}, .label = "label"};
+  EXPECT_EQ(error_of("{\"label\": \"x\",  \"n\" : \"red\"}\n", numbers),
+            "f:1:23: column 'n' is 'red', but must be a number, or empty where it is missing");
+  EXPECT_EQ(error_of("{\"n\": [1, 2], \"label\": \"x\"}\n", numbers),
+            "f:1:11: column 'n' is a list of 2 values, but must be one value");
+}
+
+TEST(JsonlReader, bounds_the_depth) {
+  std::string deep = "{\"title\": \"t\", \"label\": \"x\", \"a\": ";
+  for (int k = 0; k < 100000; ++k) deep += '[';
+  EXPECT_EQ(error_of(deep + "\n"), "f:1:98: the record is nested more than 64 levels deep");
+}
+
+TEST(JsonlReader, files_that_begin_with_a_brace_are_its) {
+  EXPECT_TRUE(starts_like_json(" \n{\"a\": 1}"));
+  EXPECT_FALSE(starts_like_json("a,{b}"));
+  EXPECT_FALSE(starts_like_json(""));
+}
+
+}  // namespace
+}  // namespace margrove
