@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "eval/named_metrics.hpp"
+#include "hierarchy/closed_sets.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -34,59 +35,14 @@ std::int64_t count_common(std::span<const LabelId> a, std::span<const LabelId> b
   return common;
 }
 
-/// The ancestor-closed sets of a hierarchy, without its root.
-class Closure {
- public:
-  explicit Closure(const LabelGraph& hierarchy) : hierarchy_(hierarchy) {
-    const auto roots = hierarchy.roots();
-    if (roots.size() == 1 && !hierarchy.is_leaf(roots[0])) {
-      root_ = roots[0];
-      has_root_ = true;
-    }
-    seen_.assign(hierarchy.num_nodes(), 0);
-  }
-
-  /// Ascending; replaces `closed`.
-  void close(std::span<const LabelId> labels, std::vector<NodeId>& closed) {
-    closed.clear();
-    ++row_;
-    std::vector<NodeId>& pending = pending_;
-    for (const LabelId label : labels) {
-      if (label < hierarchy_.num_nodes()) {
-        pending.push_back(label);
-      } else {
-        closed.push_back(label);
-      }
-    }
-    while (!pending.empty()) {
-      const NodeId n = pending.back();
-      pending.pop_back();
-      if (seen_[n] == row_) continue;
-      seen_[n] = row_;
-      if (!has_root_ || n != root_) closed.push_back(n);
-      const auto parents = hierarchy_.parents(n);
-      pending.insert(pending.end(), parents.begin(), parents.end());
-    }
-    std::sort(closed.begin(), closed.end());
-  }
-
- private:
-  const LabelGraph& hierarchy_;
-  NodeId root_ = 0;
-  bool has_root_ = false;
-  std::vector<std::uint64_t> seen_;  // the last row whose closed set has the node
-  std::uint64_t row_ = 0;
-  std::vector<NodeId> pending_;
-};
-
 void add_hierarchical(const LabelSets& truth, const LabelSets& predicted,
                       const LabelGraph& hierarchy, Metrics& metrics) {
-  Closure closure(hierarchy);
+  SetCloser closer(hierarchy);
   std::int64_t hits = 0, in_truth = 0, in_prediction = 0;
   std::vector<NodeId> y, p;
   for (std::size_t i = 0; i < truth.num_rows(); ++i) {
-    closure.close(truth[i], y);
-    closure.close(predicted[i], p);
+    closer.close(truth[i], y);
+    closer.close(predicted[i], p);
     hits += count_common(y, p);
     in_truth += std::ssize(y);
     in_prediction += std::ssize(p);
