@@ -212,6 +212,11 @@ bool Decision::uses_node_scores() const {
   return std::visit([](const auto& r) -> bool { return r.kUsesNodeScores; }, rule);
 }
 
+double Decision::offset() const {
+  const auto* chosen = std::get_if<OffsetDecision>(&rule);
+  return chosen != nullptr ? chosen->offset : 0.0;
+}
+
 void Decision::choose(const RowScores& scores, std::vector<LabelId>& labels) const {
   std::visit([&](const auto& r) { r.choose(scores, labels); }, rule);
 }

@@ -145,6 +145,8 @@ struct Decision {
   std::string_view name() const;
   bool several_labels() const;
   bool uses_node_scores() const;
+  /// What is added to the score of each label of a labelling; 0 for other rules than `offset`.
+  double offset() const;
   void choose(const RowScores& scores, std::vector<LabelId>& labels) const;
   /// `decision` first, then the rule's own.
   std::vector<Fact> facts() const;

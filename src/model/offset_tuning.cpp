@@ -169,16 +169,19 @@ double tuned_offset(const DecisionOptions& options, const OffsetExamples& exampl
   return best_offset(pieces, range.high, metric);
 }
 
-MemoryEstimate offset_memory(const DecisionOptions& options, const LabelSets& strata,
-                             double row_bytes, MemoryEstimate training) {
-  const auto examples = static_cast<double>(strata.num_rows());
+LabelCounts counts_of(const LabelSets& sets) {
+  return {static_cast<double>(sets.num_rows()), static_cast<double>(sets.num_labels_total())};
+}
+
+MemoryEstimate offset_memory(const DecisionOptions& options, const LabelCounts& counts,
+                             double row_bytes, MemoryEstimate training, double labels_per_answer) {
   MemoryEstimate fold = training.times(1 - 1.0 / options.folds);
   fold.add("rows of a fold", row_bytes);
-  // An answer to one example takes 4 bytes per label; there are up to kMostTimesTrue times as many
-  // answers as true labels, of up to so many labels each.
-  const double labels = kMostTimesTrue * static_cast<double>(strata.num_labels_total()) /
-                        std::max(examples, 1.0);
-  fold.add("answers of the cross-validation", examples * (24 + (1 + labels) * (56 + 4 * labels)));
+  // An example has up to kMostTimesTrue times as many answers as true labels, and one more. Each is
+  // a vector in a piece.
+  const double most = kMostTimesTrue * counts.labels / std::max(counts.examples, 1.0);
+  const double answer = 56 + 4 * (labels_per_answer > 0 ? labels_per_answer : most);
+  fold.add("answers of the cross-validation", counts.examples * (24 + (1 + most) * answer));
   return larger_of(std::move(fold), std::move(training));
 }
 

@@ -72,9 +72,16 @@ double tuned_offset(const DecisionOptions& options, const OffsetExamples& exampl
                     AnswerMetric& metric, const FitSearch& fit, Executor& executor,
                     RunControl& control);
 
+/// Numbers of examples and of labels in their true labellings.
+struct LabelCounts {
+  double examples = 0, labels = 0;
+};
+LabelCounts counts_of(const LabelSets& sets);
 /// The memory of tuning and of the training after it, if one training on all examples takes
-/// `training` and the rows of all folds take `row_bytes`.
-MemoryEstimate offset_memory(const DecisionOptions& options, const LabelSets& strata,
-                             double row_bytes, MemoryEstimate training);
+/// `training` and the rows of all folds take `row_bytes`. An answer has labels_per_answer numbers; 0:
+/// as many as labels are chosen.
+MemoryEstimate offset_memory(const DecisionOptions& options, const LabelCounts& counts,
+                             double row_bytes, MemoryEstimate training,
+                             double labels_per_answer = 0);
 
 }  // namespace margrove

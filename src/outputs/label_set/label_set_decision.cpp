@@ -85,7 +85,7 @@ MemoryEstimate label_set_decision_memory(const LabelSetTuning& tuning, const Lea
                                          const PlannedRows& rows, MemoryEstimate training) {
   if (!is_tuned(tuning.options, leaves.sets)) return training;
   const CsrView X = rows.X;
-  return offset_memory(tuning.options, leaves.sets,
+  return offset_memory(tuning.options, counts_of(leaves.sets),
                        8.0 * static_cast<double>(X.num_nonzeros() + X.num_rows()),
                        std::move(training));
 }
