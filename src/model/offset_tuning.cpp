@@ -8,7 +8,7 @@
 namespace margrove {
 namespace {
 
-constexpr double kMostTimesTrue = 3;  // labels in answers at the ends of the range, and its inverse
+constexpr double kMostTimesTrue = 3;  // labels in the answers at the upper end of the range
 constexpr int kMostDoublings = 40;    // of the distance of an end from 0
 
 // The pieces of one example -----------------------------------------------------------------------
@@ -78,6 +78,8 @@ double end_of_range(double step, const LabelsAt& labels_at, const IsBeyond& is_b
   return end;
 }
 
+/// Down to answers without labels, which takes few pieces, and up to kMostTimesTrue times as many as
+/// there should be, beyond which there could be as many pieces as labels.
 OffsetRange offset_range(std::size_t num_held_out, double true_labels, const MakeSearch& make,
                          Executor& executor, RunControl& control) {
   std::vector<double> counts(num_held_out, 0.0);
@@ -90,8 +92,7 @@ OffsetRange offset_range(std::size_t num_held_out, double true_labels, const Mak
     for (const double count : counts) sum += count;
     return sum;
   };
-  return {end_of_range(-1, labels_at,
-                       [&](double labels) { return labels * kMostTimesTrue <= true_labels; }),
+  return {end_of_range(-1, labels_at, [&](double labels) { return labels <= 0; }),
           end_of_range(1, labels_at,
                        [&](double labels) { return labels >= kMostTimesTrue * true_labels; })};
 }

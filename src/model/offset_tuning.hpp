@@ -65,8 +65,8 @@ struct OffsetExamples {
 
 /// The best offset by a cross-validation, for options.metric as `metric`, which has no answers yet,
 /// measures it. Of equally good ranges the one nearest to 0 is taken: 0 if it is inside, otherwise
-/// the middle. The range that is looked at answers with a third to three times as many labels as
-/// the first fold has. Time limits are shared as cross_validate() says; when time is out, examples
+/// the middle. The range that is looked at goes up to where the answers to the first
+/// fold have three times as many labels as they should. Time limits are shared as cross_validate() says; when time is out, examples
 /// without answers do not count, and without any answer the offset is 0.
 double tuned_offset(const DecisionOptions& options, const OffsetExamples& examples,
                     AnswerMetric& metric, const FitSearch& fit, Executor& executor,

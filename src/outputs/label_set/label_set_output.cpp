@@ -18,13 +18,13 @@ LabelSetTuning tuning_of(const StructuredOptions& options, const TrainingSet& da
 
 TrainResult train(const StructuredOptions& options, const TrainingSet& data, Executor& executor,
                   RunControl& control) {
-  require_hamming(options);
   const LeafSets leaves = without_common_roots(leaf_sets(data));
   const PlannedRows rows = planned_rows(data, leaves.kept, options.bias);
   const auto fit_rows = [&](const PlannedRows& part, const LabelSets& sets, RunControl& share) {
     return train_label_set_svm(part.X, sets, leaves.tree.graph, node_weights_of(leaves),
-                               {Inference::exact, LabelSetLoss::nodes}, options.training(),
-                               executor, share, part.weights);
+                               {Inference::exact, LabelSetLoss::nodes,
+                                criteria_for(options.surrogate)},
+                               options.training(), executor, share, part.weights);
   };
   // Label sets also where each row has one label.
   Decision decision = label_set_decision(
