@@ -49,6 +49,7 @@ PUBLIC = {
     "node_weights": "hierarchy",
     "point_loss_kind": "linear",
     "common_options": "model",
+    "decision_kind": "model",
     "linear_estimators": "methods",
     "path_estimators": "methods",
     "kernel_estimators": "methods",

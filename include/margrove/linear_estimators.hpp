@@ -10,6 +10,7 @@
 
 #include "margrove/api.hpp"
 #include "margrove/common_options.hpp"
+#include "margrove/decision_kind.hpp"
 #include "margrove/node_weights.hpp"
 #include "margrove/point_loss_kind.hpp"
 #include "margrove/structured.hpp"
@@ -17,20 +18,14 @@
 
 namespace margrove MARGROVE_API {
 
-/// How the labels of a row follow from their scores (docs/notation.md, Decisions).
-enum class DecisionKind { automatic, argmax, zero, threshold, scut, rcut, instance };
-template <>
-inline constexpr auto kEnumNames<DecisionKind> = std::array{
-    EnumName{DecisionKind::automatic, "auto"},   EnumName{DecisionKind::argmax, "argmax"},
-    EnumName{DecisionKind::zero, "zero"},        EnumName{DecisionKind::threshold, "threshold"},
-    EnumName{DecisionKind::scut, "scut"},        EnumName{DecisionKind::rcut, "rcut"},
-    EnumName{DecisionKind::instance, "instance"}};
-
 namespace detail {
 template <class Options>
 auto decision_fields() {
   return std::tuple{
       field("decision", &Options::decision,
+            {DecisionKind::automatic, DecisionKind::argmax, DecisionKind::zero,
+             DecisionKind::threshold, DecisionKind::scut, DecisionKind::rcut,
+             DecisionKind::instance},
             "labels of a row from its scores: the best one (argmax); those above zero; those above "
             "one threshold for all labels (threshold) or one for each (scut); a fixed number of "
             "best ones (rcut); those "

@@ -10,6 +10,7 @@
 
 #include "margrove/api.hpp"
 #include "margrove/common_options.hpp"
+#include "margrove/decision_kind.hpp"
 #include "margrove/node_weights.hpp"
 #include "margrove/structured.hpp"
 #include "margrove/surrogates.hpp"
@@ -19,9 +20,19 @@ namespace margrove MARGROVE_API {
 
 namespace detail {
 template <class Options>
+auto label_set_decision_fields() {
+  return detail::offset_fields<Options>(
+      "rows with several labels: the label set with the highest score (argmax), or with the "
+      "highest one once a tuned number is added to the score of each leaf (offset); auto: offset "
+      "where training rows have several labels, otherwise argmax",
+      "what the offset is tuned for");
+}
+
+template <class Options>
 auto path_fields() {
   return std::tuple_cat(
-      detail::common_fields<Options>(), detail::structured_fields<Options>(),
+      detail::common_fields<Options>(), detail::label_set_decision_fields<Options>(),
+      detail::structured_fields<Options>(),
       std::tuple{
           field("alpha", &Options::alpha, detail::node_weight_help()),
           field("merge_duplicates", &Options::merge_duplicates,
@@ -46,6 +57,9 @@ struct HSvmOptions {
   double lambda = 0;
   double bias = 1.0;
   std::uint64_t seed = 0;
+  DecisionKind decision = DecisionKind::automatic;
+  int decision_folds = 3;
+  DecisionMetric decision_metric = DecisionMetric::micro_f1;
   NodeWeightRule alpha = {};
   bool merge_duplicates = false;
   Inference inference = Inference::exact;
@@ -66,6 +80,9 @@ struct NhSvmOptions {
   double lambda = 0;
   double bias = 1.0;
   std::uint64_t seed = 0;
+  DecisionKind decision = DecisionKind::automatic;
+  int decision_folds = 3;
+  DecisionMetric decision_metric = DecisionMetric::micro_f1;
   NodeWeightRule alpha = {.kind = NodeWeightRule::Kind::maxmin};
   bool merge_duplicates = false;
   Inference inference = Inference::exact;
@@ -87,6 +104,9 @@ struct SharedSvmOptions {
   double lambda = 0;
   double bias = 1.0;
   std::uint64_t seed = 0;
+  DecisionKind decision = DecisionKind::automatic;
+  int decision_folds = 3;
+  DecisionMetric decision_metric = DecisionMetric::micro_f1;
   TaskLoss task_loss = TaskLoss::zero_one;
   double tolerance = 1e-3;
   int max_rounds = 200;
@@ -95,7 +115,7 @@ struct SharedSvmOptions {
   static auto fields() {
     using Options = SharedSvmOptions;
     return std::tuple_cat(
-        detail::common_fields<Options>(),
+        detail::common_fields<Options>(), detail::label_set_decision_fields<Options>(),
         std::tuple{
             field("task_loss", &Options::task_loss, {TaskLoss::zero_one, TaskLoss::hamming},
                   "what a wrong path costs: 1, or the number of nodes on one of the two paths "

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <limits>
 
-#include "eval/closure.hpp"
 #include "eval/metric_choice.hpp"
 #include "eval/ranking.hpp"
 #include "eval/selective.hpp"
 #include "eval/set_metrics.hpp"
+#include "hierarchy/closed_sets.hpp"
 #include "margrove/errors.hpp"
 #include "model/calibration.hpp"
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "eval/closure.hpp"
 #include "eval/set_metrics.hpp"
 #include "eval/sibling_confusion.hpp"
+#include "hierarchy/closed_sets.hpp"
 #include "margrove/metrics.hpp"
 
 namespace margrove {

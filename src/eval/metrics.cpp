@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "eval/closure.hpp"
 #include "eval/named_metrics.hpp"
 #include "eval/set_metrics.hpp"
+#include "hierarchy/closed_sets.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {

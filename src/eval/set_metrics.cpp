@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "eval/closure.hpp"
 #include "eval/tree_distance.hpp"
+#include "hierarchy/closed_sets.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/metrics.hpp"
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "eval/closure.hpp"
+#include "hierarchy/closed_sets.hpp"
 
 namespace margrove {
 

@@ -29,21 +29,39 @@ std::span<const float> ranked_scores(const RankedLabels& ranked, std::size_t row
       .subspan(ranked.pointers[row], ranked.pointers[row + 1] - ranked.pointers[row]);
 }
 
+double weight_of(std::span<const double> weights, std::size_t row) {
+  return weights.empty() ? 1.0 : weights[row];
+}
+
 // Cuts --------------------------------------------------------------------------------------------
 
 struct ScoredDecision {
   float score;
   bool correct;
+  double weight;  // of the row
 };
 
-/// Numbers of chosen labels, of true ones among these, and of true ones in all.
+/// Weights of chosen labels, of true ones among these, and of true ones in all.
 struct Counts {
-  std::int64_t chosen = 0, hits = 0, wanted = 0;
+  double chosen = 0, hits = 0, wanted = 0;
+  void choose(bool correct, double weight) {
+    chosen += weight;
+    hits += correct ? weight : 0.0;
+  }
   double f1() const {
-    const auto both = static_cast<double>(chosen + wanted);
-    return both > 0 ? 2.0 * static_cast<double>(hits) / both : 0.0;
+    const double both = chosen + wanted;
+    return both > 0 ? 2.0 * hits / both : 0.0;
   }
 };
+
+/// Nothing chosen yet.
+Counts counts_of(const LabelSets& truth, std::span<const double> weights) {
+  Counts counts;
+  for (std::size_t i = 0; i < truth.num_rows(); ++i) {
+    counts.wanted += weight_of(weights, i) * static_cast<double>(truth[i].size());
+  }
+  return counts;
+}
 
 struct Cut {
   float threshold = 0;
@@ -60,8 +78,7 @@ Cut best_cut(std::vector<ScoredDecision>& entries, Counts counts) {
   for (std::size_t k = 0; k < entries.size();) {
     const float score = entries[k].score;
     for (; k < entries.size() && entries[k].score == score; ++k) {
-      ++counts.chosen;
-      counts.hits += entries[k].correct;
+      counts.choose(entries[k].correct, entries[k].weight);
     }
     if (counts.f1() <= best.f1) continue;
     const float next = k < entries.size()
@@ -91,11 +108,12 @@ LabelCuts label_cuts(const HeldOutScores& scores, Part part) {
   for (std::size_t i = 0; i < scores.truth.num_rows(); ++i) {
     if (!is_in(i, part)) continue;
     const auto labels = ranked_labels(scores.ranked, i);
+    const double weight = weight_of(scores.weights, i);
     for (std::size_t k = 0; k < labels.size(); ++k) {
       entries[labels[k]].push_back(
-          {ranked_scores(scores.ranked, i)[k], contains(scores.truth[i], labels[k])});
+          {ranked_scores(scores.ranked, i)[k], contains(scores.truth[i], labels[k]), weight});
     }
-    for (const LabelId label : scores.truth[i]) ++counts[label].wanted;
+    for (const LabelId label : scores.truth[i]) counts[label].wanted += weight;
   }
   LabelCuts cuts;
   for (LabelId l = 0; l < scores.num_labels; ++l) {
@@ -120,12 +138,12 @@ double sum_of_f1(const HeldOutScores& scores, Part part, std::span<const float> 
   for (std::size_t i = 0; i < scores.truth.num_rows(); ++i) {
     if (!is_in(i, part)) continue;
     const auto labels = ranked_labels(scores.ranked, i);
+    const double weight = weight_of(scores.weights, i);
     for (std::size_t k = 0; k < labels.size(); ++k) {
       if (ranked_scores(scores.ranked, i)[k] <= thresholds[labels[k]]) continue;
-      ++counts[labels[k]].chosen;
-      counts[labels[k]].hits += contains(scores.truth[i], labels[k]);
+      counts[labels[k]].choose(contains(scores.truth[i], labels[k]), weight);
     }
-    for (const LabelId label : scores.truth[i]) ++counts[label].wanted;
+    for (const LabelId label : scores.truth[i]) counts[label].wanted += weight;
   }
   double sum = 0;
   for (const Counts& count : counts) sum += count.wanted > 0 ? count.f1() : 0.0;
@@ -153,13 +171,12 @@ double best_level(const HeldOutScores& scores) {
 double best_threshold(const HeldOutScores& scores, std::size_t i) {
   const auto labels = ranked_labels(scores.ranked, i);
   const auto values = ranked_scores(scores.ranked, i);
-  Counts counts{.wanted = static_cast<std::int64_t>(scores.truth[i].size())};
+  Counts counts{.wanted = static_cast<double>(scores.truth[i].size())};
   // Nothing is chosen at half the distance of the two best scores above the best one.
   const double first_gap = values.size() > 1 ? 0.5 * (values[0] - values[1]) : 0.5;
   double best = values[0] + first_gap, best_f1 = counts.wanted == 0 ? 1.0 : -1.0;
   for (std::size_t k = 0; k < values.size(); ++k) {
-    ++counts.chosen;
-    counts.hits += contains(scores.truth[i], labels[k]);
+    counts.choose(contains(scores.truth[i], labels[k]), 1);
     if (k + 1 < values.size() && values[k] == values[k + 1]) continue;
     if (counts.f1() <= best_f1) continue;
     best_f1 = counts.f1();
@@ -172,17 +189,17 @@ double best_threshold(const HeldOutScores& scores, std::size_t i) {
 }  // namespace
 
 TunedThreshold tune_threshold(const RankedLabels& ranked, const LabelSets& truth,
-                              bool at_least_one) {
+                              bool at_least_one, std::span<const double> weights) {
   std::vector<ScoredDecision> entries;
-  Counts counts{.wanted = truth.num_labels_total()};
+  Counts counts = counts_of(truth, weights);
   for (std::size_t i = 0; i + 1 < ranked.pointers.size(); ++i) {
+    const double weight = weight_of(weights, i);
     for (std::size_t k = ranked.pointers[i]; k < ranked.pointers[i + 1]; ++k) {
       const bool correct = contains(truth[i], ranked.labels[k]);
       if (at_least_one && k == ranked.pointers[i]) {
-        ++counts.chosen;
-        counts.hits += correct;
+        counts.choose(correct, weight);
       } else {
-        entries.push_back({ranked.scores[k], correct});
+        entries.push_back({ranked.scores[k], correct, weight});
       }
     }
   }
@@ -195,16 +212,15 @@ ThresholdDecision tune_scut(const HeldOutScores& scores) {
 }
 
 RcutDecision tune_rcut(const HeldOutScores& scores) {
-  Counts counts{.wanted = scores.truth.num_labels_total()};
+  Counts counts = counts_of(scores.truth, scores.weights);
   RcutDecision best;
   double best_f1 = -1;
   for (std::uint32_t count = 1; count <= scores.num_labels; ++count) {
-    const std::int64_t before = counts.chosen;
+    const double before = counts.chosen;
     for (std::size_t i = 0; i < scores.truth.num_rows(); ++i) {
       const auto labels = ranked_labels(scores.ranked, i);
       if (labels.size() < count) continue;
-      ++counts.chosen;
-      counts.hits += contains(scores.truth[i], labels[count - 1]);
+      counts.choose(contains(scores.truth[i], labels[count - 1]), weight_of(scores.weights, i));
     }
     if (counts.chosen == before) break;
     if (counts.f1() > best_f1) {
@@ -226,15 +242,16 @@ InstanceDecision tune_instance(const HeldOutScores& scores) {
     width = std::max(width, std::min(size, kMostSortedScores));
   }
   if (rows.empty()) return decision;
-  std::vector<double> features, targets;
+  std::vector<double> features, targets, weights;
   for (const std::size_t i : rows) {
     const auto values = ranked_scores(scores.ranked, i);
     for (std::size_t r = 0; r < width; ++r) {
       features.push_back(values[std::min(r, values.size() - 1)]);
     }
     targets.push_back(best_threshold(scores, i));
+    if (!scores.weights.empty()) weights.push_back(scores.weights[i]);
   }
-  detail::RidgeFit fit = detail::ridge_regression(features, width, targets);
+  detail::RidgeFit fit = detail::ridge_regression(features, width, targets, weights);
   decision.coefficients = std::move(fit.coefficients);
   RankedLabels margins = scores.ranked;
   for (std::size_t k = 0; k < rows.size(); ++k) {
@@ -242,8 +259,9 @@ InstanceDecision tune_instance(const HeldOutScores& scores) {
       margins.scores[p] -= static_cast<float>(fit.left_out[k]);
     }
   }
-  decision.intercept =
-      fit.intercept + tune_threshold(margins, scores.truth, scores.at_least_one).threshold;
+  const TunedThreshold cut =
+      tune_threshold(margins, scores.truth, scores.at_least_one, scores.weights);
+  decision.intercept = fit.intercept + cut.threshold;
   return decision;
 }
 
@@ -255,9 +273,8 @@ bool needs_scores(DecisionKind rule) {
   return rule != DecisionKind::argmax && rule != DecisionKind::zero;
 }
 
-DecisionKind resolved(DecisionKind rule, const LabelSets& sets) {
-  if (rule != DecisionKind::automatic) return rule;
-  return sets.single_label() ? DecisionKind::argmax : DecisionKind::instance;
+DecisionKind rule_of(const DecisionOptions& options, const LabelSets& sets) {
+  return options.resolved(sets, DecisionKind::instance);
 }
 
 std::size_t largest_set(const LabelSets& sets) {
@@ -274,14 +291,16 @@ std::size_t num_ranked(const LabelSets& sets) {
 /// `scores` may be empty if !needs_scores(rule).
 Decision tune(DecisionKind rule, const HeldOutScores& scores) {
   switch (rule) {
-    case DecisionKind::automatic:  // does not occur: resolved() replaced it
+    case DecisionKind::automatic:  // does not occur: rule_of() replaced it
+    case DecisionKind::offset:     // does not occur: no choice of these methods
     case DecisionKind::argmax:
       break;
     case DecisionKind::zero:
       return ThresholdDecision{{0.0F}, scores.at_least_one};
     case DecisionKind::threshold:
       return ThresholdDecision{
-          {tune_threshold(scores.ranked, scores.truth, scores.at_least_one).threshold},
+          {tune_threshold(scores.ranked, scores.truth, scores.at_least_one, scores.weights)
+               .threshold},
           scores.at_least_one};
     case DecisionKind::scut:
       return tune_scut(scores);
@@ -297,7 +316,7 @@ Decision tune(DecisionKind rule, const HeldOutScores& scores) {
 
 MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
                             std::uint32_t num_labels, MemoryEstimate training) {
-  const DecisionKind rule = resolved(options.rule, sets);
+  const DecisionKind rule = rule_of(options, sets);
   if (!needs_scores(rule) || X.num_rows() < 2) return training;
   const auto rows = static_cast<double>(X.num_rows());
   const auto ranked = static_cast<double>(std::min<std::size_t>(num_ranked(sets), num_labels));
@@ -306,7 +325,7 @@ MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, co
   // Eight bytes per score, in arrays that may be half empty. Tuning adds a copy of the scores less
   // the threshold, a sorted one, and the regression on the best scores of each row.
   fold.add("scores of the cross-validation", 3 * 8 * ranked * rows);
-  tuning.add("scores of the cross-validation", 7 * 8 * ranked * rows);
+  tuning.add("scores of the cross-validation", 8 * 8 * ranked * rows);
   if (rule == DecisionKind::instance) {
     tuning.add("regression of thresholds",
                3 * 8 * std::min<double>(kMostSortedScores, ranked) * rows);
@@ -315,23 +334,18 @@ MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, co
 }
 
 Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
+                        std::span<const double> row_weights,
                         std::span<const LabelId> label_of_node, const FitRows& fit,
                         Executor& executor, RunControl& control) {
-  const DecisionKind rule = resolved(options.rule, sets);
+  const DecisionKind rule = rule_of(options, sets);
   HeldOutScores scores;
   scores.at_least_one = true;
   for (std::size_t i = 0; i < sets.num_rows(); ++i) scores.at_least_one &= !sets[i].empty();
   if (!needs_scores(rule)) return tune(rule, scores);
   if (X.num_rows() < 2) return ThresholdDecision{{0.0F}, scores.at_least_one};
 
-  const auto folds = static_cast<int>(
-      std::min<std::size_t>(static_cast<std::size_t>(options.folds), X.num_rows()));
   std::vector<LabelId> set;
-  int trainings_left = folds + 1;
-  for (const Split& split : stratified_folds(sets, folds, options.seed)) {
-    RunControl share(
-        control, [&](const Progress& progress) { return control.proceed(progress); },
-        control.seconds_left() / trainings_left--);
+  const auto score_fold = [&](const Split& split, RunControl& share) {
     const std::unique_ptr<RowPredictor> predictor = fit(split.training, share);
     const RankedLabels part =
         predictor->top(select_rows(X, split.validation), num_ranked(sets), executor);
@@ -346,9 +360,11 @@ Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const 
       set.clear();
       for (const LabelId node : sets[i]) set.push_back(label_of_node[node]);
       scores.truth.append(set);
+      if (!row_weights.empty()) scores.weights.push_back(row_weights[i]);
     }
     scores.num_labels = predictor->num_labels();
-  }
+  };
+  cross_validate(sets, options.folds, options.seed, control, score_fold);
   return tune(rule, scores);
 }
 

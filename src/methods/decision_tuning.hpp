@@ -13,42 +13,33 @@
 #include "margrove/csr_matrix.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/executor.hpp"
-#include "margrove/linear_estimators.hpp"
 #include "model/decision.hpp"
+#include "model/decision_options.hpp"
 #include "model/predictor.hpp"
 
 namespace margrove {
 
-/// The best labels of each row with their scores, and its true labels.
+/// The best labels of each row with their scores, its true labels, and how much it counts.
 struct HeldOutScores {
   RankedLabels ranked;
   LabelSets truth;
+  std::vector<double> weights = {};  // >= 0; empty: all 1
   std::uint32_t num_labels = 0;
   bool at_least_one = false;  // whether every training row has a label
 };
-
-struct DecisionOptions {
-  DecisionKind rule = DecisionKind::automatic;
-  int folds = 3;
-  std::uint64_t seed = 0;  // of the folds
-};
-/// From the options of an estimator.
-template <class Options>
-DecisionOptions decision_options(const Options& options) {
-  return {options.decision, options.decision_folds, options.seed};
-}
 
 /// Trains on the given rows of X and returns a predictor of their labels.
 using FitRows = std::function<std::unique_ptr<RowPredictor>(const std::vector<std::uint32_t>& rows,
                                                             RunControl& control)>;
 
 /// The decision that `options` ask for. If it needs tuning, it is tuned on the scores of a
-/// cross-validation over X, stratified by the rows' first labels. `automatic` is argmax if every
-/// row has one label, otherwise instance. `sets` has nodes, and label_of_node gives the predictor's
-/// label of each. With fewer than two rows nothing is tuned, and every label with a score > 0 is
+/// cross-validation over X, stratified by the rows' first labels, each of which counts with its
+/// weight (row_weights; empty: all 1). `automatic` is argmax if every row has one label, otherwise
+/// instance. `sets` has nodes, and label_of_node gives the predictor's label of each. With fewer than two rows nothing is tuned, and every label with a score > 0 is
 /// chosen. Under a time limit, each fold and the training that follows get equal shares of the time
 /// left.
 Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
+                        std::span<const double> row_weights,
                         std::span<const LabelId> label_of_node, const FitRows& fit,
                         Executor& executor, RunControl& control);
 
@@ -58,15 +49,15 @@ MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, co
                             std::uint32_t num_labels, MemoryEstimate training);
 
 /// The threshold for all labels with the largest micro-F1. Labels of a row that are not in `ranked`
-/// count as not chosen; with `at_least_one`, the first label of each row is always chosen. The
-/// threshold is the midpoint of two scores; of equal maxima it is the highest. O(n log n) for n
+/// count as not chosen; with `at_least_one`, the first label of each row is always chosen;
+/// rows count with their weights (empty: all 1). The threshold is the midpoint of two scores; of equal maxima it is the highest. O(n log n) for n
 /// ranked labels.
 struct TunedThreshold {
   float threshold = 0;
   double micro_f1 = 0;
 };
 TunedThreshold tune_threshold(const RankedLabels& ranked, const LabelSets& truth,
-                              bool at_least_one);
+                              bool at_least_one, std::span<const double> weights = {});
 
 /// One threshold per label, with the largest F1 of this label (Yang's SCut). If that F1 is below a
 /// level, the highest score of the label is its threshold instead (SCutFBR.1), because the best cut

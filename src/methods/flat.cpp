@@ -8,6 +8,7 @@
 #include "data/cost_matrix_reader.hpp"
 #include "data/csr_operations.hpp"
 #include "linear/one_vs_rest.hpp"
+#include "margrove/linear_estimators.hpp"
 #include "methods/decision_tuning.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
@@ -116,7 +117,7 @@ TrainResult train_ovr(const OneVsRestPlan& plan, Executor& executor, RunControl&
         flat_parts(labels, std::move(part.weights), 0, plan.num_known_labels()));
   };
   Decision decision =
-      tuned_decision(plan.run.decision, X, sets, labels, fit_part, executor, control);
+      tuned_decision(plan.run.decision, X, sets, plan.rows.weights, labels, fit_part, executor, control);
   OneVsRestFit fit = fit_one_vs_rest(X, sets, labels.size(), plan.rows.weights, plan.run.solver,
                                      plan.data.continuation, executor, control);
   TrainResult result;

@@ -6,6 +6,7 @@
 #include "margrove/path_estimators.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
+#include "outputs/label_set/label_set_decision.hpp"
 #include "outputs/label_set/label_set_svm.hpp"
 #include "outputs/path/path_svm.hpp"
 
@@ -23,29 +24,47 @@ struct PathPlan {
   LeafSets leaves;
   std::vector<double> alpha;
   PlannedRows rows;
+  LabelSetTuning tuning;
   std::uint32_t num_known_labels;
+  bool has_label_sets() const { return !leaves.sets.single_label(); }
 };
+
+PathSvmResult fit_label_sets(const PathPlan& plan, const PlannedRows& rows, const LabelSets& sets,
+                             const Continuation& continuation, Executor& executor,
+                             RunControl& control) {
+  return train_label_set_svm(rows.X, sets, plan.leaves.tree.graph, plan.alpha,
+                             {.inference = plan.inference}, plan.solver, executor, control,
+                             rows.weights, continuation);
+}
 
 PathSvmResult fit(const PathPlan& plan, Executor& executor, RunControl& control) {
   const LeafSets& leaves = plan.leaves;
-  if (leaves.sets.single_label()) {
-    return train_path_svm(plan.rows.X, leaf_of_row(leaves), leaves.tree.graph, plan.alpha,
-                          {plan.loss, plan.costs}, plan.solver, executor, control,
-                          plan.rows.weights, plan.continuation);
+  if (plan.has_label_sets()) {
+    return fit_label_sets(plan, plan.rows, leaves.sets, plan.continuation, executor, control);
   }
-  return train_label_set_svm(plan.rows.X, leaves.sets, leaves.tree.graph, plan.alpha,
-                             {.inference = plan.inference}, plan.solver, executor, control,
-                             plan.rows.weights, plan.continuation);
+  return train_path_svm(plan.rows.X, leaf_of_row(leaves), leaves.tree.graph, plan.alpha,
+                        {plan.loss, plan.costs}, plan.solver, executor, control, plan.rows.weights,
+                        plan.continuation);
+}
+
+Decision decide(const PathPlan& plan, Executor& executor, RunControl& control) {
+  if (!plan.has_label_sets()) return ArgmaxDecision{};
+  const auto fit_part = [&](const PlannedRows& rows, const LabelSets& sets, RunControl& share) {
+    return fit_label_sets(plan, rows, sets, {}, executor, share).weights;
+  };
+  return label_set_decision(plan.tuning, plan.leaves, plan.rows, fit_part, executor, control);
 }
 
 TrainResult train(const PathPlan& plan, Executor& executor, RunControl& control) {
+  Decision decision = decide(plan, executor, control);
   PathSvmResult found = fit(plan, executor, control);
   TrainResult result;
   result.report = to_report(found.fit);
   result.report.warnings = plan.leaves.warnings;
   std::string warning = unweighted_leaves(plan.leaves.tree.graph, plan.alpha);
   if (!warning.empty()) result.report.warnings.push_back(std::move(warning));
-  auto parts = path_parts(plan.leaves, std::move(found.weights), plan.bias, plan.num_known_labels);
+  auto parts = path_parts(plan.leaves, std::move(found.weights), plan.bias, plan.num_known_labels,
+                          std::move(decision));
   parts.alpha = plan.alpha;
   result.predictor = std::make_unique<LinearPredictor>(std::move(parts));
   result.state = std::move(found.state);
@@ -55,11 +74,13 @@ TrainResult train(const PathPlan& plan, Executor& executor, RunControl& control)
 MemoryEstimate memory_of(const PathPlan& plan, int num_threads) {
   const LeafSets& leaves = plan.leaves;
   MemoryEstimate memory = planned_rows_memory(plan.rows, leaves.sets);
-  memory.add(leaves.sets.single_label()
-                 ? path_svm_memory(plan.rows.X, leaves.tree.graph, plan.alpha, !plan.costs.empty(),
-                                   plan.solver, plan.continuation, num_threads)
-                 : label_set_svm_memory(plan.rows.X, leaves.sets, leaves.tree.graph, plan.alpha,
-                                        plan.solver, plan.continuation, num_threads));
+  memory.add(plan.has_label_sets()
+                 ? label_set_decision_memory(
+                       plan.tuning, leaves, plan.rows,
+                       label_set_svm_memory(plan.rows.X, leaves.sets, leaves.tree.graph, plan.alpha,
+                                            plan.solver, plan.continuation, num_threads))
+                 : path_svm_memory(plan.rows.X, leaves.tree.graph, plan.alpha, !plan.costs.empty(),
+                                   plan.solver, plan.continuation, num_threads));
   return memory;
 }
 
@@ -76,7 +97,9 @@ Plan make_plan(const Options& options, TaskLoss loss, const TrainingSet& data, E
                 .leaves = without_common_roots(leaf_sets(data)),
                 .alpha = {},
                 .rows = {},
+                .tuning = {decision_options(options), data.hierarchy},
                 .num_known_labels = static_cast<std::uint32_t>(data.codec->size())};
+  require_label_sets(plan.tuning.options, plan.leaves);
   plan.costs = leaf_costs(options.cost_matrix, plan.leaves, *data.codec);
   plan.alpha = node_weights(plan.leaves.tree.graph, options.alpha,
                             {.merge_duplicates = options.merge_duplicates}, &control)

@@ -280,7 +280,7 @@ TrainResult train(const HrPlan& plan, Executor& executor, RunControl& control) {
     return std::make_unique<LinearPredictor>(parts_of(plan, std::move(fit.weights), 0));
   };
   Decision decision = tuned_decision(decision_options(plan.options), X, sets,
-                                     plan.leaves.tree.label_of_node, fit_part, executor, control);
+                                     plan.rows.weights, plan.leaves.tree.label_of_node, fit_part, executor, control);
   Fit fit = fit_rows(plan, X, sets, plan.rows.weights, executor, control);
   TrainResult result;
   result.report = std::move(fit.report);

@@ -5,6 +5,7 @@
 #include "margrove/path_estimators.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
+#include "outputs/label_set/label_set_decision.hpp"
 #include "outputs/path/path_svm.hpp"
 #include "outputs/shared_norm_svm.hpp"
 
@@ -17,22 +18,39 @@ struct SharedSvmPlan {
   double bias;
   LeafSets leaves;
   PlannedRows rows;
+  LabelSetTuning tuning;
   std::uint32_t num_known_labels;
+  bool has_label_sets() const { return !leaves.sets.single_label(); }
 };
+
+SharedNormSvmResult fit_label_sets(const SharedSvmPlan& plan, const PlannedRows& rows,
+                                   const LabelSets& sets, Executor& executor,
+                                   RunControl& control) {
+  return train_shared_norm_svm(rows.X, sets, plan.leaves.tree.graph, plan.solver, executor, control,
+                               rows.weights);
+}
+
+Decision decide(const SharedSvmPlan& plan, Executor& executor, RunControl& control) {
+  if (!plan.has_label_sets()) return ArgmaxDecision{};
+  const auto fit_part = [&](const PlannedRows& rows, const LabelSets& sets, RunControl& share) {
+    return fit_label_sets(plan, rows, sets, executor, share).weights;
+  };
+  return label_set_decision(plan.tuning, plan.leaves, plan.rows, fit_part, executor, control);
+}
 
 TrainResult train(const SharedSvmPlan& plan, Executor& executor, RunControl& control) {
   const LeafSets& leaves = plan.leaves;
-  const LabelGraph& graph = leaves.tree.graph;
+  Decision decision = decide(plan, executor, control);
   SharedNormSvmResult fit =
-      leaves.sets.single_label()
-          ? train_shared_norm_svm(plan.rows.X, leaf_of_row(leaves), graph, plan.solver, executor,
-                                  control, plan.rows.weights, plan.costs)
-          : train_shared_norm_svm(plan.rows.X, leaves.sets, graph, plan.solver, executor, control,
-                                  plan.rows.weights);
+      plan.has_label_sets()
+          ? fit_label_sets(plan, plan.rows, leaves.sets, executor, control)
+          : train_shared_norm_svm(plan.rows.X, leaf_of_row(leaves), leaves.tree.graph, plan.solver,
+                                  executor, control, plan.rows.weights, plan.costs);
   TrainResult result;
   result.report = to_report(fit.fit);
   result.report.warnings = leaves.warnings;
-  auto parts = path_parts(leaves, std::move(fit.weights), plan.bias, plan.num_known_labels);
+  auto parts = path_parts(leaves, std::move(fit.weights), plan.bias, plan.num_known_labels,
+                          std::move(decision));
   parts.alpha = std::move(fit.alpha);
   result.predictor = std::make_unique<LinearPredictor>(std::move(parts));
   return result;
@@ -46,10 +64,12 @@ MemoryEstimate memory_of(const SharedSvmPlan& plan, int num_threads) {
   const CsrView X = plan.rows.X;
   MemoryEstimate memory = planned_rows_memory(plan.rows, plan.leaves.sets);
   const MemoryEstimate one =
-      plan.leaves.sets.single_label()
-          ? path_svm_memory(X, graph, alpha, !plan.costs.empty(), {}, {}, num_threads)
-          : label_set_svm_memory(X, plan.leaves.sets, graph, alpha, {}, {}, num_threads);
-  memory.add(one.times(2));
+      plan.has_label_sets()
+          ? label_set_svm_memory(X, plan.leaves.sets, graph, alpha, {}, {}, num_threads)
+          : path_svm_memory(X, graph, alpha, !plan.costs.empty(), {}, {}, num_threads);
+  memory.add(plan.has_label_sets() ? label_set_decision_memory(plan.tuning, plan.leaves, plan.rows,
+                                                               one.times(2))
+                                   : one.times(2));
   return memory;
 }
 
@@ -65,7 +85,9 @@ Plan plan_shared(const SharedSvmOptions& options, const TrainingSet& data, Execu
                      .bias = options.bias,
                      .leaves = without_common_roots(leaf_sets(data)),
                      .rows = {},
+                     .tuning = {decision_options(options), data.hierarchy},
                      .num_known_labels = static_cast<std::uint32_t>(data.codec->size())};
+  require_label_sets(plan.tuning.options, plan.leaves);
   plan.costs = leaf_costs(options.cost_matrix, plan.leaves, *data.codec);
   plan.rows = planned_rows(data, plan.leaves.kept, options.bias);
   MemoryEstimate memory = memory_of(plan, executor.size());

@@ -52,6 +52,10 @@ class StructuredRun final : public MethodRun {
   OptionTable& options() override { return table_; }
   Plan plan(const TrainingSet& data, Executor&, RunControl&) const override {
     table_.validate();
+    require<InvalidOption>(shared_.decision != DecisionKind::offset ||
+                               types_[chosen_type(types_, table_)].takes_offset,
+                           "option decision is offset, which model ", shared_.model,
+                           " does not offer");
     return {chosen()->memory(shared_, data),
             [run = chosen(), options = shared_, data](Executor& executor, RunControl& control) {
               return run->train(options, data, executor, control);

@@ -6,6 +6,7 @@
 
 #include "hierarchy/graph_operations.hpp"
 #include "linear/one_vs_rest.hpp"
+#include "margrove/linear_estimators.hpp"
 #include "methods/decision_tuning.hpp"
 #include "methods/linear_training.hpp"
 #include "methods/methods.hpp"
@@ -288,7 +289,7 @@ TrainResult train(const TopDownPlan& plan, Executor& executor, RunControl& contr
     return predictor_of(parts_of(plan, std::move(fit.weights), leaves.candidates));
   };
   Decision decision = tuned_decision(decision_options(plan.options), X, leaves.sets,
-                                     leaves.tree.label_of_node, fit_fold, executor, control);
+                                     plan.rows.weights, leaves.tree.label_of_node, fit_fold, executor, control);
   Fit fit = fit_rows(plan.options, graph, X, leaves.sets, plan.rows.weights, executor, control);
   TrainResult result;
   result.report = std::move(fit.report);

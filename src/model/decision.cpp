@@ -145,10 +145,36 @@ InstanceDecision InstanceDecision::load(const TensorMap& tensors, const std::str
 
 // label-set ---------------------------------------------------------------------------------------
 
+namespace {
+
+void choose_label_set(std::string_view rule, const RowScores& scores, double offset,
+                      std::vector<LabelId>& labels) {
+  require(scores.label_sets != nullptr, "decision is ", rule,
+          ", but must be one of label scores where there is no hierarchy");
+  scores.label_sets->best(scores.nodes, offset, labels);
+}
+
+}  // namespace
+
 void LabelSetDecision::choose(const RowScores& scores, std::vector<LabelId>& labels) const {
-  require(scores.label_sets != nullptr,
-          "decision is label-set, but must be one of label scores where there is no hierarchy");
-  scores.label_sets->best(scores.nodes, labels);
+  choose_label_set(kName, scores, 0, labels);
+}
+
+// offset ------------------------------------------------------------------------------------------
+
+void OffsetDecision::choose(const RowScores& scores, std::vector<LabelId>& labels) const {
+  choose_label_set(kName, scores, offset, labels);
+}
+
+std::vector<Fact> OffsetDecision::facts() const { return {{"offset", concat(offset)}}; }
+
+void OffsetDecision::save(TensorMap& out, const std::string& prefix) const {
+  out.put_number(prefix + ".offset", offset);
+}
+
+OffsetDecision OffsetDecision::load(const TensorMap& tensors, const std::string& prefix,
+                                    std::uint32_t) {
+  return {tensors.number(prefix + ".offset")};
 }
 
 // Any of them -------------------------------------------------------------------------------------
@@ -184,6 +210,11 @@ bool Decision::several_labels() const {
 
 bool Decision::uses_node_scores() const {
   return std::visit([](const auto& r) -> bool { return r.kUsesNodeScores; }, rule);
+}
+
+double Decision::offset() const {
+  const auto* chosen = std::get_if<OffsetDecision>(&rule);
+  return chosen != nullptr ? chosen->offset : 0.0;
 }
 
 void Decision::choose(const RowScores& scores, std::vector<LabelId>& labels) const {

@@ -103,8 +103,7 @@ struct InstanceDecision {
                                std::uint32_t num_labels);
 };
 
-/// The leaves of the best label set of a hierarchy: what training on label sets bounds the loss of,
-/// so that it is not tuned.
+/// The leaves of the best label set of a hierarchy: what training on label sets bounds the loss of.
 struct LabelSetDecision {
   static constexpr std::string_view kName = "label-set";
   static constexpr bool kSeveral = true;
@@ -116,10 +115,27 @@ struct LabelSetDecision {
   static LabelSetDecision load(const TensorMap&, const std::string&, std::uint32_t) { return {}; }
 };
 
+/// The best labelling once `offset` is added to the score of each of its labels: leaves of a
+/// hierarchy, labels of a field, tags of a chain that are not outside. choose() is for label sets of
+/// hierarchies; the predictors of fields and chains take the offset instead.
+struct OffsetDecision {
+  static constexpr std::string_view kName = "offset";
+  static constexpr bool kSeveral = true;
+  static constexpr bool kUsesNodeScores = true;
+  double offset = 0;
+
+  /// Throws InvalidInput if there is no search.
+  void choose(const RowScores& scores, std::vector<LabelId>& labels) const;
+  std::vector<Fact> facts() const;
+  void save(TensorMap& out, const std::string& prefix) const;
+  static OffsetDecision load(const TensorMap& tensors, const std::string& prefix,
+                             std::uint32_t num_labels);
+};
+
 /// Any of them; by default the best label.
 struct Decision {
   using Rule = std::variant<ArgmaxDecision, ThresholdDecision, RcutDecision, InstanceDecision,
-                            LabelSetDecision>;
+                            LabelSetDecision, OffsetDecision>;
   Rule rule;
 
   Decision() = default;
@@ -129,6 +145,8 @@ struct Decision {
   std::string_view name() const;
   bool several_labels() const;
   bool uses_node_scores() const;
+  /// What is added to the score of each label of a labelling; 0 for other rules than `offset`.
+  double offset() const;
   void choose(const RowScores& scores, std::vector<LabelId>& labels) const;
   /// `decision` first, then the rule's own.
   std::vector<Fact> facts() const;

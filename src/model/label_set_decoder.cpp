@@ -43,16 +43,21 @@ CandidateHierarchy::CandidateHierarchy(const LabelGraph& graph, std::span<const 
   for (const NodeId n : kept_) label_of_kept_.push_back(label_of_node[n]);
 }
 
-void LabelSetDecoder::best(std::span<const float> node_scores, std::vector<LabelId>& labels) {
+double LabelSetDecoder::best(std::span<const float> node_scores, double offset,
+                             std::vector<LabelId>& labels) {
   const CandidateHierarchy& hierarchy = *hierarchy_;
   rewards_.clear();
-  for (const NodeId n : hierarchy.kept_) rewards_.push_back(static_cast<double>(node_scores[n]));
-  hierarchy.inference_.best(rewards_, workspace_, chosen_);
+  for (NodeId k = 0; k < hierarchy.kept_.size(); ++k) {
+    const auto score = static_cast<double>(node_scores[hierarchy.kept_[k]]);
+    rewards_.push_back(hierarchy.graph_.is_leaf(k) ? score + offset : score);
+  }
+  const BestLabelSet best = hierarchy.inference_.best(rewards_, workspace_, chosen_);
   labels.clear();
   for (const NodeId n : chosen_) {
     if (hierarchy.graph_.is_leaf(n)) labels.push_back(hierarchy.label_of_kept_[n]);
   }
   std::sort(labels.begin(), labels.end());
+  return best.score - offset * static_cast<double>(labels.size());
 }
 
 }  // namespace margrove

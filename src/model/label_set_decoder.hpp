@@ -31,9 +31,11 @@ class LabelSetDecoder {
   /// Keeps a reference.
   explicit LabelSetDecoder(const CandidateHierarchy& hierarchy) : hierarchy_(&hierarchy) {}
 
-  /// Writes the labels of the best set's leaves, ascending; never none. `node_scores` has one
-  /// finite score per node of the whole graph. Cost: LabelSetInference::best().
-  void best(std::span<const float> node_scores, std::vector<LabelId>& labels);
+  /// Writes the labels of the leaves, ascending and never none, of the set that is best once
+  /// `offset` is added to the score of each leaf, and returns its score without the offsets.
+  /// `node_scores` has one finite score per node of the whole graph. Cost:
+  /// LabelSetInference::best().
+  double best(std::span<const float> node_scores, double offset, std::vector<LabelId>& labels);
 
  private:
   const CandidateHierarchy* hierarchy_;

@@ -60,6 +60,9 @@ class LinearPredictor final : public RowPredictor {
     std::vector<float> values;
     std::vector<float> node_scores;
   };
+  /// What the best label sets are sought in; null where the decision is not one of nodes.
+  const CandidateHierarchy* label_sets() const { return label_sets_.get(); }
+
   /// U_n.x of every node, intercept included; valid until `scratch` is used again.
   std::span<float> node_scores(const SparseRow& x, Scratch& scratch) const;
 

@@ -62,6 +62,19 @@ std::vector<Split> stratified_folds(const LabelSets& labels, int num_folds, std:
   return folds;
 }
 
+void cross_validate(const LabelSets& labels, int num_folds, std::uint64_t seed, RunControl& control,
+                    const std::function<void(const Split& split, RunControl& share)>& visit) {
+  const auto folds = static_cast<int>(
+      std::min<std::size_t>(static_cast<std::size_t>(num_folds), labels.num_rows()));
+  int trainings_left = folds + 1;
+  for (const Split& split : stratified_folds(labels, folds, seed)) {
+    RunControl share(
+        control, [&](const Progress& progress) { return control.proceed(progress); },
+        control.seconds_left() / trainings_left--);
+    visit(split, share);
+  }
+}
+
 Split stratified_hold_out(const LabelSets& labels, double fraction, std::uint64_t seed) {
   require<InvalidOption>(fraction > 0 && fraction < 1, "option holdout is ", fraction,
                          ", but must be between 0 and 1");

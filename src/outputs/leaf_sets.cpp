@@ -95,7 +95,7 @@ std::vector<double> kept_weights(std::span<const double> row_weights,
 }
 
 LinearPredictor::Parts path_parts(const LeafSets& leaves, WeightMatrix weights, double bias,
-                                  std::uint32_t num_labels) {
+                                  std::uint32_t num_labels, Decision decision) {
   LinearPredictor::Parts parts;
   parts.weights = std::move(weights);
   parts.bias = bias;
@@ -103,7 +103,7 @@ LinearPredictor::Parts path_parts(const LeafSets& leaves, WeightMatrix weights, 
   parts.label_of_node = leaves.tree.label_of_node;
   parts.candidates = leaves.candidates;
   parts.num_labels = num_labels;
-  if (!leaves.sets.single_label()) parts.decision = LabelSetDecision{};
+  parts.decision = std::move(decision);
   return parts;
 }
 

@@ -49,9 +49,8 @@ MemoryEstimate planned_rows_memory(const PlannedRows& rows, const LabelSets& set
 std::vector<double> kept_weights(std::span<const double> row_weights,
                                  const std::vector<std::uint32_t>& kept);
 
-/// The parts of a predictor over the candidate leaves. It predicts the best leaf if every row has
-/// one leaf, otherwise the best label set.
+/// The parts of a predictor over the candidate leaves.
 LinearPredictor::Parts path_parts(const LeafSets& leaves, WeightMatrix weights, double bias,
-                                  std::uint32_t num_labels);
+                                  std::uint32_t num_labels, Decision decision);
 
 }  // namespace margrove

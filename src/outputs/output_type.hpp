@@ -52,6 +52,7 @@ struct OutputType {
   std::string file_format{};  // of the examples: "CoNLL-U"; empty for rows
   std::string kind;           // of the predictor that it trains
   std::unique_ptr<Predictor> (*load)(const TensorMap& tensors, std::uint32_t num_labels) = nullptr;
+  bool takes_offset = false;  // whether its training obeys --decision
   /// Makes a run with default options; of_rows() or of_files() sets it.
   std::function<std::unique_ptr<OutputRun>()> start = nullptr;
 };

@@ -24,6 +24,18 @@ std::vector<float> finite_weights(const TensorMap& tensors, const std::string& n
   return weights;
 }
 
+void save_offset(const Decision& decision, const std::string& kind, TensorMap& out) {
+  if (std::holds_alternative<OffsetDecision>(decision.rule)) decision.save(out, kind);
+}
+
+Decision load_offset(const TensorMap& tensors, const std::string& kind, std::uint32_t num_labels) {
+  if (!tensors.has_text(kind + ".decision")) return {};
+  Decision decision = Decision::load(tensors, kind, num_labels);
+  tensors.check(std::holds_alternative<OffsetDecision>(decision.rule), "metadata ", kind,
+                ".decision is '", decision.name(), "', but must be ", OffsetDecision::kName);
+  return decision;
+}
+
 void RowShape::save(const std::string& kind, TensorMap& out) const {
   out.put_number(kind + ".features", num_features);
   out.put_number(kind + ".bias", bias);

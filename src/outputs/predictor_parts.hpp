@@ -9,6 +9,7 @@
 #include "base/tensors.hpp"
 #include "margrove/csr_matrix.hpp"
 #include "margrove/label_codec.hpp"
+#include "model/decision.hpp"
 #include "model/predictor.hpp"
 
 namespace margrove {
@@ -19,6 +20,12 @@ LabelCodec codec_of(const TensorMap& tensors, const std::string& name, std::uint
 /// The numbers of tensor `name`. Throws ModelFileError unless there are `size` finite ones.
 std::vector<float> finite_weights(const TensorMap& tensors, const std::string& name,
                                   std::size_t size);
+
+/// Stores the rule of a predictor that takes argmax or an offset under KIND.decision, unless it is
+/// argmax, which models without that key have.
+void save_offset(const Decision& decision, const std::string& kind, TensorMap& out);
+/// Throws ModelFileError for another rule.
+Decision load_offset(const TensorMap& tensors, const std::string& kind, std::uint32_t num_labels);
 
 /// The rows that a model takes. `bias` is the value of their constant feature, 0 if there is none.
 struct RowShape {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "margrove/csr_matrix.hpp"
+#include "margrove/decision_kind.hpp"
 #include "margrove/structured.hpp"
 #include "model/method.hpp"
 #include "structured/structured_training.hpp"
@@ -23,10 +24,14 @@ struct StructuredOptions : CommonOptions {
   double tolerance = 1e-2;
   int max_passes = 50;
   int max_bans = 10;
+  DecisionKind decision = DecisionKind::automatic;
+  int decision_folds = 3;
+  DecisionMetric decision_metric = DecisionMetric::micro_f1;
 
   /// models: the names that `model` may be; empty: any text.
   static auto fields(const Choices& models = {}, const std::string& model_help = "type of output") {
     return std::tuple_cat(CommonOptions::fields(), detail::structured_fields<StructuredOptions>(),
+                          detail::offset_fields<StructuredOptions>(kDecisionHelp, kMetricHelp),
                           std::tuple{
                               field("model", &StructuredOptions::model, models, model_help),
                               field("tolerance", &StructuredOptions::tolerance, positive,
@@ -36,6 +41,13 @@ struct StructuredOptions : CommonOptions {
                           });
   }
   static std::tuple<> own_fields() { return {}; }
+  static constexpr const char* kDecisionHelp =
+      "label sets and tags: the labelling with the highest score (argmax), or with the highest one "
+      "once a tuned number is added for each label, leaf or tag of a span (offset); auto: offset "
+      "where training rows have several labels or tags stand for spans, otherwise argmax";
+  static constexpr const char* kMetricHelp =
+      "what the offset is tuned for; of tags: micro-f1 (of spans, where tags stand for them) or "
+      "accuracy";
 
   /// Minibatches have one example: the oracles are so expensive that each should see new weights.
   StructuredTraining training() const {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/simd.hpp"
+#include "data/csr_operations.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -63,6 +64,22 @@ void add_best_next(const double* from_b, const double* next, std::size_t K, std:
 }
 
 }  // namespace
+
+SequenceData SequenceData::select(std::span<const std::uint32_t> sequences) const {
+  SequenceData part;
+  part.num_tags = num_tags;
+  part.outside_tag = outside_tag;
+  std::vector<std::uint32_t> tokens;
+  for (const std::uint32_t i : sequences) {
+    for (std::size_t t = pointers[i]; t < pointers[i + 1]; ++t) {
+      tokens.push_back(static_cast<std::uint32_t>(t));
+      part.tags.push_back(tags[t]);
+    }
+    part.pointers.push_back(tokens.size());
+  }
+  part.X = select_rows(X, tokens);
+  return part;
+}
 
 void check_sequences(const SequenceData& data) {
   const std::size_t tokens = data.X.num_rows();
@@ -343,11 +360,26 @@ void score_chain(const CsrView& X, std::size_t begin, std::size_t end, std::size
   }
 }
 
+double best_tags(ChainWorkspace& workspace, std::uint32_t num_tags, const ChainOffset& offset,
+                 TagSequence& tags) {
+  if (offset.amount != 0.0) {
+    for (std::size_t k = 0; k < workspace.emissions.size(); ++k) {
+      if (k % num_tags != offset.outside_tag) workspace.emissions[k] += offset.amount;
+    }
+  }
+  const ChainOracle oracle(workspace, num_tags, {}, Criteria::hamming, 0);
+  tags = oracle.decode();
+  const auto inside = std::ssize(tags) - std::count(tags.begin(), tags.end(), offset.outside_tag);
+  return oracle.score(tags) - offset.amount * static_cast<double>(inside);
+}
+
 TagSequence decode_chain(const CsrView& X, std::size_t begin, std::size_t end,
                          std::size_t num_features, std::uint32_t num_tags, ScaledWeights w,
-                         ChainWorkspace& workspace) {
+                         ChainWorkspace& workspace, const ChainOffset& offset) {
   score_chain(X, begin, end, num_features, num_tags, w, workspace);
-  return ChainOracle(workspace, num_tags, {}, Criteria::hamming, 0).decode();
+  TagSequence tags;
+  best_tags(workspace, num_tags, offset, tags);
+  return tags;
 }
 
 ChainOracle ChainModel::oracle(std::size_t i, ScaledWeights w, ChainWorkspace& workspace) const {

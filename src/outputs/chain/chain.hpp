@@ -24,6 +24,8 @@ struct SequenceData {
   std::uint32_t outside_tag = 0;  // the tag that stands for "nothing" in Micro-F1
 
   std::size_t size() const { return pointers.size() - 1; }
+  /// Some of the sequences.
+  SequenceData select(std::span<const std::uint32_t> sequences) const;
   std::size_t length(std::size_t i) const { return pointers[i + 1] - pointers[i]; }
   std::span<const std::uint32_t> tags_of(std::size_t i) const {
     return std::span(tags).subspan(pointers[i], length(i));
@@ -65,11 +67,12 @@ class ChainOracle {
                                                        std::span<const TagSequence> banned) const;
   /// argmax f(x, y).
   TagSequence decode() const;
+  /// f(x, y).
+  double score(std::span<const std::uint32_t> y) const;
 
  private:
   // What tag k at token t adds to the two criteria apart from the score.
   PartCriteria part(std::size_t t, std::uint32_t k) const;
-  double score(std::span<const std::uint32_t> y) const;
   // Fills nodes, what is maximised, and if with_ties also ties, which decides between equal values.
   void fill_nodes(double w_m, double w_g, bool with_ties) const;
   TagSequence viterbi(double transition_weight, double transition_ties, bool with_ties) const;
@@ -116,9 +119,19 @@ class ChainModel {
 /// skipped.
 void score_chain(const CsrView& X, std::size_t begin, std::size_t end, std::size_t num_features,
                  std::uint32_t num_tags, ScaledWeights w, ChainWorkspace& workspace);
-/// The best tags of those tokens.
+
+/// What is added to the scores of all tags but one.
+struct ChainOffset {
+  double amount = 0;
+  std::uint32_t outside_tag = 0;
+};
+/// Adds the offset to the scores in the workspace and writes the tags that are then best. Returns
+/// their score without the offsets.
+double best_tags(ChainWorkspace& workspace, std::uint32_t num_tags, const ChainOffset& offset,
+                 TagSequence& tags);
+/// The best tags of tokens [begin, end) of X, scored as by score_chain().
 TagSequence decode_chain(const CsrView& X, std::size_t begin, std::size_t end,
                          std::size_t num_features, std::uint32_t num_tags, ScaledWeights w,
-                         ChainWorkspace& workspace);
+                         ChainWorkspace& workspace, const ChainOffset& offset = {});
 
 }  // namespace margrove

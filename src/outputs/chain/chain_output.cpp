@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "outputs/chain/chain_decision.hpp"
 #include "outputs/chain/chain_predictor.hpp"
 #include "outputs/chain/column_reader.hpp"
 #include "outputs/chain/token_features.hpp"
@@ -18,11 +19,14 @@ TrainResult train(const ChainSvmOptions& options, const ColumnCorpus& corpus, co
   FeatureTable features = FeatureTable::collect(corpus, options.min_feature_count);
   const auto outside = corpus.tags.find("O").value_or(0);
   const SequenceData sequences = features.encode(corpus, outside);
+  const ChainDecision decision =
+      chain_decision(options, sequences, corpus.tags, executor, control);
   StructuredWeights fit = fit_chain(sequences, options, executor, control);
   TrainResult result;
   result.report = to_report(fit.fit);
   result.predictor = std::make_unique<ChainPredictor>(std::move(features), corpus.tags,
-                                                      corpus.num_columns, std::move(fit.weights));
+                                                      corpus.num_columns, std::move(fit.weights),
+                                                      decision.rule, decision.outside_tag);
   return result;
 }
 
@@ -34,7 +38,7 @@ std::size_t num_texts(const ColumnCorpus& corpus) {
   return texts.size();
 }
 
-MemoryEstimate memory(const ChainSvmOptions&, const ColumnCorpus& corpus) {
+MemoryEstimate memory(const ChainSvmOptions& options, const ColumnCorpus& corpus) {
   double tokens = 0;
   for (std::size_t i = 0; i < corpus.size(); ++i) {
     tokens += static_cast<double>(corpus.num_tokens(i));
@@ -51,7 +55,7 @@ MemoryEstimate memory(const ChainSvmOptions&, const ColumnCorpus& corpus) {
   memory.add("weights", solver_bytes(features * tags + tags * tags));
   // Assumes two wrong labellings per sentence, each wrong at half of the tokens.
   memory.add("dual variables", 24 * kTemplates * tokens);
-  return memory;
+  return chain_decision_memory(options, corpus, 8 * kTemplates * tokens, std::move(memory));
 }
 
 }  // namespace
@@ -65,6 +69,7 @@ OutputType chain_output() {
       .file_format = "CoNLL column",
       .kind = "chain",
       .load = ChainPredictor::load,
+      .takes_offset = true,
   };
   return of_files(type, FileTraining<ChainSvmOptions, ColumnCorpus>{read, train, memory});
 }

@@ -7,17 +7,22 @@
 namespace margrove {
 
 ChainPredictor::ChainPredictor(FeatureTable features, LabelCodec tags, std::size_t num_columns,
-                               std::vector<float> weights)
+                               std::vector<float> weights, Decision decision,
+                               std::uint32_t outside_tag)
     : features_(std::move(features)),
       tags_(std::move(tags)),
       num_columns_(num_columns),
-      weights_(std::move(weights)) {}
+      weights_(std::move(weights)),
+      decision_(std::move(decision)),
+      outside_tag_(outside_tag) {}
 
 void ChainPredictor::save(TensorMap& out) const {
   out.put_strings("chain.features", features_.names());
   out.put_strings("chain.tags", tags_.names());
   out.put_number("chain.columns", static_cast<double>(num_columns_));
   out.put_view<float>("chain.weights", weights_);
+  save_offset(decision_, "chain", out);
+  if (decision_.offset() != 0.0) out.put_text("chain.outside_tag", concat(outside_tag_));
 }
 
 std::unique_ptr<Predictor> ChainPredictor::load(const TensorMap& tensors,
@@ -28,14 +33,22 @@ std::unique_ptr<Predictor> ChainPredictor::load(const TensorMap& tensors,
   const auto columns = tensors.whole_number("chain.columns");
   auto weights = finite_weights(tensors, "chain.weights",
                                 ChainModel::num_weights(features.size(), num_labels));
+  Decision decision = load_offset(tensors, "chain", num_labels);
+  const std::uint64_t outside_tag =
+      decision.offset() != 0.0 ? tensors.whole_number("chain.outside_tag", num_labels - 1) : 0;
   return std::make_unique<ChainPredictor>(std::move(features), std::move(tags), columns,
-                                          std::move(weights));
+                                          std::move(weights), std::move(decision),
+                                          static_cast<std::uint32_t>(outside_tag));
 }
 
 std::vector<Fact> ChainPredictor::facts() const {
-  return {{"features", concat(features_.size())},
-          {"tags", concat(tags_.size())},
-          weight_fact(weights_)};
+  std::vector<Fact> facts{{"features", concat(features_.size())},
+                          {"tags", concat(tags_.size())},
+                          weight_fact(weights_)};
+  for (Fact& fact : decision_.facts()) facts.push_back(std::move(fact));
+  if (decision_.offset() != 0.0)
+    facts.push_back({"offset is not of tag", tags_.name(outside_tag_)});
+  return facts;
 }
 
 ColumnCorpus ChainPredictor::read(const std::string& path, bool has_tags) const {
@@ -66,8 +79,9 @@ std::vector<TagSequence> ChainPredictor::decode(const ColumnCorpus& corpus, Exec
   try {
     executor.for_each(data.size(), [&](std::size_t i, int worker) {
       end_if_out_of_time(&control);
-      tags[i] = decode_chain(data.X, data.pointers[i], data.pointers[i + 1], features_.size(),
-                             num_tags, {weights_, 1.0}, workspaces[worker]);
+      tags[i] =
+          decode_chain(data.X, data.pointers[i], data.pointers[i + 1], features_.size(), num_tags,
+                       {weights_, 1.0}, workspaces[worker], {decision_.offset(), outside_tag_});
     });
   } catch (const OutOfTime&) {  // the sequences that are missing are empty
   }

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "model/decision.hpp"
 #include "model/predictor.hpp"
+#include "outputs/chain/chain.hpp"
 #include "outputs/chain/token_features.hpp"
 
 namespace margrove {
@@ -14,8 +16,10 @@ namespace margrove {
 /// sentence. evaluate_file: token and sentence accuracy, and span scores where the tags are spans.
 class ChainPredictor final : public FilePredictor {
  public:
+  /// The decision is argmax, the best tags, or an offset of all tags but `outside_tag`.
   ChainPredictor(FeatureTable features, LabelCodec tags, std::size_t num_columns,
-                 std::vector<float> weights);
+                 std::vector<float> weights, Decision decision = {},
+                 std::uint32_t outside_tag = 0);
 
   std::string_view kind() const override { return "chain"; }
   void save(TensorMap& out) const override;
@@ -35,6 +39,8 @@ class ChainPredictor final : public FilePredictor {
   LabelCodec tags_;
   std::size_t num_columns_;
   std::vector<float> weights_;
+  Decision decision_;
+  std::uint32_t outside_tag_;
 };
 
 }  // namespace margrove

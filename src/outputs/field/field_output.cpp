@@ -8,19 +8,48 @@
 namespace margrove {
 namespace {
 
+bool is_tuned(const FieldSvmOptions& options, const LabelSets& sets) {
+  return decision_options(options).resolved(sets, DecisionKind::offset) == DecisionKind::offset;
+}
+
+/// X has the intercept.
+Decision decide(const FieldSvmOptions& options, const CsrView& X, const TrainingSet& data,
+                Executor& executor, RunControl& control) {
+  const LabelSets& sets = *data.labels;
+  if (!is_tuned(options, sets)) return ArgmaxDecision{};
+  if (sets.num_rows() < 2) return OffsetDecision{};
+  const auto num_labels = static_cast<std::uint32_t>(data.codec->size());
+  std::vector<std::uint32_t> sizes;
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
+    sizes.push_back(static_cast<std::uint32_t>(sets[i].size()));
+  }
+  const auto fit_part = [&](const Split& split, RunControl& share) {
+    StructuredWeights fit =
+        fit_field(select_rows(X, split.training), select_rows(sets, split.training), num_labels,
+                  options, executor, share);
+    return field_searches(select_rows(X, split.validation), num_labels, std::move(fit.weights));
+  };
+  const auto metric =
+      label_set_metric(options.decision_metric, sets, data.row_weights, data.hierarchy);
+  return OffsetDecision{tuned_offset(decision_options(options), {sets, sizes}, *metric, fit_part,
+                                     executor, control)};
+}
+
 TrainResult train(const FieldSvmOptions& options, const TrainingSet& data, Executor& executor,
                   RunControl& control) {
   const auto num_labels = static_cast<std::uint32_t>(data.codec->size());
   const CsrMatrix X = with_intercept(data.X, options.bias);
+  Decision decision = decide(options, X, data, executor, control);
   StructuredWeights fit = fit_field(X, *data.labels, num_labels, options, executor, control);
   TrainResult result;
   result.report = to_report(fit.fit);
   result.predictor = std::make_unique<FieldPredictor>(RowShape{data.X.num_columns(), options.bias},
-                                                      num_labels, std::move(fit.weights));
+                                                      num_labels, std::move(fit.weights),
+                                                      std::move(decision));
   return result;
 }
 
-MemoryEstimate memory(const FieldSvmOptions&, const TrainingSet& data) {
+MemoryEstimate memory(const FieldSvmOptions& options, const TrainingSet& data) {
   const auto rows = static_cast<double>(data.X.num_rows());
   const auto labels = static_cast<double>(data.codec->size());
   const double kept = std::min(60.0, 1.2 * labels);  // label sets per row in the dual, a guess
@@ -29,7 +58,9 @@ MemoryEstimate memory(const FieldSvmOptions&, const TrainingSet& data) {
   memory.add("weights",
              solver_bytes(2 * (data.X.num_columns() + 1.0) * labels + 2 * labels * labels));
   memory.add("dual variables", rows * (kept * (labels + 100) + 4 * kept * kept + 500));
-  return memory;
+  if (!is_tuned(options, *data.labels)) return memory;
+  return offset_memory(decision_options(options), counts_of(*data.labels), solver_row_bytes(data.X),
+                       std::move(memory));
 }
 
 }  // namespace
@@ -41,6 +72,7 @@ OutputType field_output() {
       .summary = "label sets with pairwise terms",
       .kind = "field",
       .load = FieldPredictor::load,
+      .takes_offset = true,
   };
   return of_rows(type, RowTraining<FieldSvmOptions>{train, memory});
 }

@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "model/decision.hpp"
+#include "model/offset_tuning.hpp"
 #include "model/predictor.hpp"
 #include "outputs/predictor_parts.hpp"
 
@@ -12,7 +14,9 @@ namespace margrove {
 /// Predicts label sets with pairwise terms. scores() gives the scores of the single labels only.
 class FieldPredictor final : public RowPredictor {
  public:
-  FieldPredictor(RowShape rows, std::uint32_t num_labels, std::vector<float> weights);
+  /// The decision is argmax, the best label set, or an offset.
+  FieldPredictor(RowShape rows, std::uint32_t num_labels, std::vector<float> weights,
+                 Decision decision = {});
 
   std::string_view kind() const override { return "field"; }
   void save(TensorMap& out) const override;
@@ -28,6 +32,10 @@ class FieldPredictor final : public RowPredictor {
   RowShape rows_;
   std::uint32_t num_labels_;
   std::vector<float> weights_;
+  Decision decision_;
 };
+
+/// The label sets of `rows`, which have the constant feature, under a field with these weights.
+MakeSearch field_searches(CsrMatrix rows, std::uint32_t num_labels, std::vector<float> weights);
 
 }  // namespace margrove

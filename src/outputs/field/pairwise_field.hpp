@@ -79,6 +79,8 @@ class FieldOracle {
   Candidate<FieldShares> relaxed_argmax(double w_m, double w_g) const;
   Candidate<FieldShares> evaluate(const FieldShares& y) const;
   LabelVector decode() const;
+  /// f(x, y).
+  double score(std::span<const std::uint8_t> y) const;
 
   /// False if a call reached max_nodes, so that its answer may not be the best.
   bool is_exact() const { return is_exact_; }
@@ -97,7 +99,6 @@ class FieldOracle {
   class ConstrainedSearch;
   template <class Better>
   void search(Wanted wanted, const Better& visit, const std::function<double()>& threshold) const;
-  double score(std::span<const std::uint8_t> y) const;
 
   FieldWorkspace& workspace_;
   std::span<const std::uint8_t> truth_;

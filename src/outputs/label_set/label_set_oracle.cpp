@@ -77,16 +77,24 @@ LabelSetModel::Oracle LabelSetModel::oracle(std::size_t i, ScaledWeights w, Work
   return oracle;
 }
 
-// Fills the rewards of all nodes. Their sum over y is w_m f(x, y) + w_g (g(y) - g(empty set)).
-void LabelSetModel::Oracle::load_rewards(double w_m, double w_g) const {
+// Fills the rewards of all nodes and returns a constant; the sum of the rewards over y plus the
+// constant is w_m m(y) + w_g g(y).
+double LabelSetModel::Oracle::load_rewards(double w_m, double w_g) const {
   Workspace& ws = *workspace_;
+  // What a node adds to w_m constant + w_g g if it is not in y_i, and if it is (part_criteria()). The
+  // empty set has what as many wrong nodes have as y_i has nodes.
+  const bool is_f1 = model_->criteria() == Criteria::micro_f1;
+  const double of_wrong = is_f1 ? w_m - w_g : w_g;
+  const double of_right = is_f1 ? -w_m - w_g : -w_g;
   ws.rewards.resize(ws.scores.size());
   for (std::size_t n = 0; n < ws.scores.size(); ++n) {
-    ws.rewards[n] = w_m * ws.scores[n] + w_g * model_->counts_[n];
+    ws.rewards[n] = w_m * ws.scores[n] + of_wrong * model_->counts_[n];
   }
-  for (const NodeId n : model_->truth_[example_].nodes) {
-    ws.rewards[n] -= 2 * w_g * model_->counts_[n];
+  const Labelling& truth = model_->truth_[example_];
+  for (const NodeId n : truth.nodes) {
+    ws.rewards[n] += (of_right - of_wrong) * model_->counts_[n];
   }
+  return of_wrong * model_->num_counted(truth) - w_m * truth_score_;
 }
 
 // Replaces a weight of 0 by one so small that it only decides ties; losses are whole numbers.
@@ -94,6 +102,7 @@ std::pair<double, double> LabelSetModel::Oracle::with_ties_broken(double w_m, do
   if (w_m == 0.0) {
     double total = 1.0;
     for (const double score : workspace_->scores) total += std::abs(score);
+    if (model_->criteria() == Criteria::micro_f1) total += static_cast<double>(model_->counts_.size());
     w_m = w_g / (4.0 * total);
   }
   if (w_g == 0.0) w_g = 1e-10 * w_m;
@@ -107,11 +116,8 @@ Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::argmax(double w_m, do
 
 BoundedCandidate<LabelSetModel::Labelling> LabelSetModel::Oracle::approximate_argmax(
     double w_m, double w_g, const SearchGoal& goal) const {
-  load_rewards(w_m, w_g);
+  const double constant = load_rewards(w_m, w_g);
   Workspace& ws = *workspace_;
-  double num_true = 0;
-  for (const NodeId n : model_->truth_[example_].nodes) num_true += model_->counts_[n];
-  const double constant = w_g * num_true - w_m * truth_score_;
   SearchGoal of_sums = goal;
   of_sums.floor -= constant;
   Labelling y;
@@ -241,7 +247,7 @@ void LabelSetModel::Oracle::steps(double w_m, double w_g, const Labelling& y, do
 }
 
 Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::truth() const {
-  return {model_->truth_[example_], 0.0, 0.0};
+  return evaluate(model_->truth_[example_]);
 }
 
 Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::evaluate(const Labelling& y) const {
@@ -249,11 +255,20 @@ Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::evaluate(const Labell
   for (std::size_t k = 0; k < y.nodes.size(); ++k) {
     score += y.share(k) * workspace_->scores[y.nodes[k]];
   }
-  return {y, score - truth_score_, model_->task_loss(y, model_->truth_[example_])};
+  const Labelling& truth = model_->truth_[example_];
+  const double margin = score - truth_score_, wrong = model_->num_wrong(y, truth);
+  if (model_->criteria() == Criteria::hamming) return {y, margin, wrong};
+  return {y, margin + wrong, -model_->num_counted(y) - model_->num_counted(truth), wrong};
 }
 
-double LabelSetModel::task_loss(const Labelling& y, const Labelling& z) const {
+double LabelSetModel::num_wrong(const Labelling& y, const Labelling& z) const {
   return sum_of_differences(y, z, counts_, [](double d) { return std::fabs(d); });
+}
+
+double LabelSetModel::num_counted(const Labelling& y) const {
+  double sum = 0;
+  for (std::size_t k = 0; k < y.nodes.size(); ++k) sum += y.share(k) * counts_[y.nodes[k]];
+  return sum;
 }
 
 double LabelSetModel::alpha_distance(const Labelling& y, const Labelling& z) const {

@@ -22,6 +22,7 @@
 #include "margrove/label_graph.hpp"
 #include "margrove/structured.hpp"
 #include "outputs/node_scorer.hpp"
+#include "structured/criteria.hpp"
 #include "structured/oracle.hpp"
 
 namespace margrove {
@@ -37,10 +38,11 @@ struct NodeShares {
 /// The nodes that the task loss counts.
 enum class LabelSetLoss { leaves, nodes };
 
-/// What is maximised over label sets.
+/// What is maximised over label sets. The parts of the criteria are the nodes that count.
 struct LabelSetTask {
   Inference inference = Inference::exact;
   LabelSetLoss loss = LabelSetLoss::leaves;
+  Criteria criteria = Criteria::hamming;
   bool operator==(const LabelSetTask&) const = default;
 };
 
@@ -83,8 +85,11 @@ class LabelSetModel {
     std::vector<Candidate<Labelling>> k_best(double w_m, double w_g, int k) const;
     std::optional<Candidate<Labelling>> argmax_without(double w_m, double w_g,
                                                        std::span<const Labelling> banned) const;
-    /// True on trees of up to kMaxFrontNodes nodes.
-    bool has_loss_front() const { return has_k_best() && model_->counts_.size() <= kMaxFrontNodes; }
+    /// True with Hamming loss on trees of up to kMaxFrontNodes nodes.
+    bool has_loss_front() const {
+      return has_k_best() && model_->counts_.size() <= kMaxFrontNodes &&
+             model_->criteria() == Criteria::hamming;
+    }
     std::span<const double> loss_front() const;
     Candidate<Labelling> at_loss(std::uint32_t g) const;
     Candidate<Labelling> truth() const;
@@ -92,7 +97,7 @@ class LabelSetModel {
 
    private:
     friend class LabelSetModel;
-    void load_rewards(double w_m, double w_g) const;
+    double load_rewards(double w_m, double w_g) const;
     std::pair<double, double> with_ties_broken(double w_m, double w_g) const;
     const LabelSetModel* model_ = nullptr;
     std::size_t example_ = 0;
@@ -125,11 +130,13 @@ class LabelSetModel {
                        std::span<float> w) const;
 
   const NodeScorer& scorer() const { return scorer_; }
+  Criteria criteria() const { return task_.criteria; }
   /// Steps are worth their time if only leaves count, because many label sets are nearly tied then.
   bool takes_steps() const { return task_.loss == LabelSetLoss::leaves; }
 
  private:
-  double task_loss(const Labelling& y, const Labelling& z) const;
+  double num_wrong(const Labelling& y, const Labelling& z) const;
+  double num_counted(const Labelling& y) const;
   double alpha_distance(const Labelling& y, const Labelling& z) const;
 
   NodeScorer scorer_;

@@ -1,5 +1,6 @@
 #include "outputs/label_set/label_set_output.hpp"
 
+#include "outputs/label_set/label_set_decision.hpp"
 #include "outputs/label_set/label_set_svm.hpp"
 #include "outputs/leaf_sets.hpp"
 
@@ -11,21 +12,34 @@ std::vector<double> node_weights_of(const LeafSets& leaves) {
   return std::vector<double>(leaves.tree.graph.num_nodes(), 1.0);
 }
 
+LabelSetTuning tuning_of(const StructuredOptions& options, const TrainingSet& data) {
+  return {decision_options(options), data.hierarchy};
+}
+
 TrainResult train(const StructuredOptions& options, const TrainingSet& data, Executor& executor,
                   RunControl& control) {
-  require_hamming(options);
   const LeafSets leaves = without_common_roots(leaf_sets(data));
   const PlannedRows rows = planned_rows(data, leaves.kept, options.bias);
-  PathSvmResult fit = train_label_set_svm(
-      rows.X, leaves.sets, leaves.tree.graph, node_weights_of(leaves),
-      {Inference::exact, LabelSetLoss::nodes}, options.training(), executor, control);
+  const auto fit_rows = [&](const PlannedRows& part, const LabelSets& sets, RunControl& share) {
+    return train_label_set_svm(part.X, sets, leaves.tree.graph, node_weights_of(leaves),
+                               {Inference::exact, LabelSetLoss::nodes,
+                                criteria_for(options.surrogate)},
+                               options.training(), executor, share, part.weights);
+  };
+  // Label sets also where each row has one label.
+  Decision decision = label_set_decision(
+      tuning_of(options, data), leaves, rows,
+      [&](const PlannedRows& part, const LabelSets& sets, RunControl& share) {
+        return fit_rows(part, sets, share).weights;
+      },
+      executor, control);
+  PathSvmResult fit = fit_rows(rows, leaves.sets, control);
   TrainResult result;
   result.report = to_report(fit.fit);
   result.report.warnings = leaves.warnings;
-  auto parts = path_parts(leaves, std::move(fit.weights), options.bias,
-                          static_cast<std::uint32_t>(data.codec->size()));
-  parts.decision = LabelSetDecision{};  // also where each row has one label
-  result.predictor = std::make_unique<LinearPredictor>(std::move(parts));
+  result.predictor = std::make_unique<LinearPredictor>(
+      path_parts(leaves, std::move(fit.weights), options.bias,
+                 static_cast<std::uint32_t>(data.codec->size()), std::move(decision)));
   return result;
 }
 
@@ -33,8 +47,10 @@ MemoryEstimate memory(const StructuredOptions& options, const TrainingSet& data)
   const LeafSets leaves = without_common_roots(leaf_sets(data));
   const PlannedRows rows = planned_rows(data, leaves.kept, options.bias);
   MemoryEstimate memory = planned_rows_memory(rows, leaves.sets);
-  memory.add(label_set_svm_memory(rows.X, leaves.sets, leaves.tree.graph, node_weights_of(leaves),
-                                  options.training(), {}, 1));
+  memory.add(label_set_decision_memory(
+      tuning_of(options, data), leaves, rows,
+      label_set_svm_memory(rows.X, leaves.sets, leaves.tree.graph, node_weights_of(leaves),
+                           options.training(), {}, 1)));
   return memory;
 }
 
@@ -47,6 +63,7 @@ OutputType label_set_output() {
       .summary = "label sets of a hierarchy",
       .kind = "linear",
       .load = LinearPredictor::load,
+      .takes_offset = true,
   };
   return of_rows(type, RowTraining<StructuredOptions>{train, memory});
 }

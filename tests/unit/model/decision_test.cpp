@@ -79,6 +79,38 @@ TEST(Decision, label_set_takes_the_leaves_of_the_best_set_and_throws_without_a_h
   }
 }
 
+TEST(Decision, offset_moves_the_scores_of_leaves_only) {
+  // Node 0 above 1 and 2, node 3 above 4.
+  const std::vector<LabelEdge> edges{{0, 1}, {0, 2}, {3, 4}};
+  const CandidateHierarchy hierarchy(LabelGraph::build(5, edges), std::vector<NodeId>{1, 2, 4},
+                                     std::vector<LabelId>{0, 1, 2, 3, 4});
+  LabelSetDecoder search(hierarchy);
+  const std::vector<float> nodes{-1, 2, -0.5F, -2, 1};
+  const auto best = [&](double offset) {
+    std::vector<LabelId> labels;
+    Decision(OffsetDecision{offset}).choose({{}, nodes, &search}, labels);
+    return labels;
+  };
+  EXPECT_THAT(best(0), ElementsAre(1));
+  EXPECT_THAT(best(0.75), ElementsAre(1, 2));
+  EXPECT_THAT(best(1.25), ElementsAre(1, 2, 4));
+  EXPECT_THAT(best(-5), ElementsAre(1)) << "none is empty";
+  std::vector<LabelId> labels;
+  EXPECT_DOUBLE_EQ(search.best(nodes, 1.25, labels), -0.5) << "the score has no offsets";
+  EXPECT_EQ(Decision(OffsetDecision{2}).offset(), 2);
+  EXPECT_EQ(Decision(LabelSetDecision{}).offset(), 0);
+}
+
+TEST(Decision, offset_is_read_back_exactly) {
+  TensorMap out;
+  Decision(OffsetDecision{0.1}).save(out, "d");
+  const Decision read = Decision::load(out, "d", 4);
+  EXPECT_EQ(read.name(), "offset");
+  EXPECT_EQ(read.offset(), 0.1);
+  EXPECT_EQ(read.facts().back().value, "0.1");
+  EXPECT_TRUE(read.several_labels());
+}
+
 TEST(Decision, label_set_is_read_back) {
   TensorMap out;
   Decision(LabelSetDecision{}).save(out, "d");
@@ -125,7 +157,7 @@ TEST(Decision, files_with_wrong_rules_throw_saying_what_must_be) {
   EXPECT_EQ(
       error_after({}, [](TensorMap& m) { m.put_text("d.decision", "dice"); }),
       "m: metadata d.decision is 'dice', but must be one of argmax, threshold, rcut, instance, "
-      "label-set");
+      "label-set, offset");
   EXPECT_EQ(error_after(ThresholdDecision{{1, 2}, false}, [](TensorMap&) {}),
             "m: tensor d.thresholds has 2 entries, but must have 1 or 4");
   EXPECT_EQ(error_after(ThresholdDecision{{std::nanf("")}, false}, [](TensorMap&) {}),

@@ -19,11 +19,12 @@ static_assert(StructuredModel<LabelSetModel> && EvaluatingOracle<SetOracle> &&
               KBestOracle<SetOracle> && BanListOracle<SetOracle> && LossFrontOracle<SetOracle>);
 
 LabelSetModel model_of(const CsrMatrix& X, const std::vector<NodeId>& leaves,
-                       const LabelGraph& graph, LabelSetLoss loss) {
+                       const LabelGraph& graph, LabelSetLoss loss,
+                       Criteria criteria = Criteria::hamming) {
   LabelSets sets;
   sets.append(leaves);
   const std::vector<double> alpha(graph.num_nodes(), 1.0);
-  return {X, sets, graph, alpha, false, {Inference::exact, loss}};
+  return {X, sets, graph, alpha, false, {Inference::exact, loss, criteria}};
 }
 
 // Every union of A(l) over a non-empty set of leaves.
@@ -62,19 +63,22 @@ TEST(LabelSetSurrogates, equal_enumeration_for_every_lambda_on_trees_and_dags) {
       if (leaves.empty() || random.below(2)) leaves.push_back(leaf);
     }
     const LabelSetLoss loss = round % 3 ? LabelSetLoss::nodes : LabelSetLoss::leaves;
-    const LabelSetModel model = model_of(X, leaves, graph, loss);
+    const Criteria criteria = round % 4 < 2 ? Criteria::hamming : Criteria::micro_f1;
+    const LabelSetModel model = model_of(X, leaves, graph, loss, criteria);
     const auto w = testing::random_weights(random, model.num_weights(), round % 5 ? 1.0 : 0.0);
     LabelSetModel::Workspace workspace;
     const std::vector<NodeId> truth = model.truth(0).nodes;
     const auto reference =
         testing::enumerate(model, 0, {w}, all_sets(graph), [&](const NodeShares& y) {
-          double wrong = 0;
+          double wrong = 0, chosen = 0;
           for (NodeId n = 0; n < size; ++n) {
             if (loss == LabelSetLoss::leaves && !graph.is_leaf(n)) continue;
-            wrong += std::binary_search(y.nodes.begin(), y.nodes.end(), n) !=
-                     std::binary_search(truth.begin(), truth.end(), n);
+            const bool in_y = std::binary_search(y.nodes.begin(), y.nodes.end(), n);
+            const bool in_truth = std::binary_search(truth.begin(), truth.end(), n);
+            wrong += in_y != in_truth;
+            chosen += in_y + in_truth;
           }
-          return std::pair(0.0, wrong);
+          return criteria == Criteria::hamming ? std::pair(0.0, wrong) : std::pair(wrong, -chosen);
         });
     testing::expect_same_answers(model.oracle(0, {w}, workspace), reference, random);
     auto some = all_sets(graph);

@@ -1,4 +1,4 @@
-#include "eval/closure.hpp"
+#include "hierarchy/closed_sets.hpp"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ std::optional<NodeId> uncounted_root(const LabelGraph& hierarchy) {
   return std::nullopt;
 }
 
-void Closure::close(std::span<const LabelId> labels, std::vector<NodeId>& closed) {
+void SetCloser::close(std::span<const LabelId> labels, std::vector<NodeId>& closed) {
   closed.clear();
   ++row_;
   for (const LabelId label : labels) {
@@ -33,7 +33,7 @@ void Closure::close(std::span<const LabelId> labels, std::vector<NodeId>& closed
 }
 
 LabelSets closed_sets(const LabelGraph& hierarchy, const LabelSets& sets) {
-  Closure closure(hierarchy);
+  SetCloser closure(hierarchy);
   LabelSets all;
   std::vector<NodeId> closed;
   for (std::size_t i = 0; i < sets.num_rows(); ++i) {
@@ -50,7 +50,7 @@ std::vector<bool> closed_training(const LabelGraph& hierarchy,
     if (in_training[l]) trained.push_back(l);
   }
   std::vector<NodeId> closed;
-  Closure(hierarchy).close(trained, closed);
+  SetCloser(hierarchy).close(trained, closed);
   std::vector<bool> nodes(std::max<std::size_t>(hierarchy.num_nodes(), in_training.size()), false);
   for (const NodeId n : closed) nodes[n] = true;
   return nodes;

@@ -14,10 +14,10 @@ namespace margrove {
 std::optional<NodeId> uncounted_root(const LabelGraph& hierarchy);
 
 /// Closes one set after the other.
-class Closure {
+class SetCloser {
  public:
   /// Keeps a reference.
-  explicit Closure(const LabelGraph& hierarchy)
+  explicit SetCloser(const LabelGraph& hierarchy)
       : hierarchy_(hierarchy), root_(uncounted_root(hierarchy)), seen_(hierarchy.num_nodes(), 0) {}
 
   /// The labels and their ancestors without uncounted_root(), ascending; replaces `closed`. Labels

@@ -1,0 +1,45 @@
+#pragma once
+// How good the answers to all examples are, kept up to date while single answers change.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "margrove/dataset.hpp"
+#include "margrove/decision_kind.hpp"
+#include "margrove/label_graph.hpp"
+
+namespace margrove {
+
+/// An answer is a list of numbers: the labels of a row, ascending, or the tags of a sentence.
+using Answer = std::span<const std::uint32_t>;
+
+/// A metric over the examples that have an answer. Examples count with their weights.
+class AnswerMetric {
+ public:
+  virtual ~AnswerMetric() = default;
+  /// Counts an answer, or takes back one that was counted. O(labels of the answer and the truth).
+  virtual void add(std::size_t example, Answer answer) = 0;
+  virtual void remove(std::size_t example, Answer answer) = 0;
+  /// O(1). 0 where there are no answers.
+  virtual double value() const = 0;
+};
+
+/// Sizes of an answer, of the true one, and of what is in both.
+struct Overlap {
+  double common = 0, answered = 0, wanted = 0;
+};
+using OverlapOf = std::function<Overlap(std::size_t example, Answer answer)>;
+
+/// F1 of the sums of the overlaps. weights: of the examples; empty: all 1.
+std::unique_ptr<AnswerMetric> pooled_f1(OverlapOf overlap, std::span<const double> weights);
+
+/// The metric of label sets that docs/notation.md defines, with `truth` as the true ones. The
+/// hierarchy closes the sets of hierarchical_f1; null: there is none. Refers to its arguments.
+std::unique_ptr<AnswerMetric> label_set_metric(DecisionMetric metric, const LabelSets& truth,
+                                               std::span<const double> weights,
+                                               const LabelGraph* hierarchy);
+
+}  // namespace margrove

@@ -1,0 +1,44 @@
+#pragma once
+// The decision of methods that are trained on label sets of a hierarchy.
+
+#include <functional>
+#include <string>
+
+#include "base/memory_estimate.hpp"
+#include "data/weight_matrix.hpp"
+#include "margrove/control.hpp"
+#include "margrove/executor.hpp"
+#include "model/decision.hpp"
+#include "model/decision_options.hpp"
+#include "model/training_set.hpp"
+#include "outputs/leaf_sets.hpp"
+
+namespace margrove {
+
+/// What a decision is tuned on: the rows of a plan, all with a label.
+struct LabelSetTuning {
+  DecisionOptions options;
+  const LabelGraph* hierarchy;  // of the training set's labels; null: none
+};
+
+/// Trains on rows with the intercept and their leaves, and returns U.
+using FitLabelSets = std::function<WeightMatrix(const PlannedRows& rows, const LabelSets& leaves,
+                                                RunControl& control)>;
+
+/// The best label set, or the best one at an offset that is tuned by tuned_offset(), as the options
+/// say. `automatic` is the offset if some row has several leaves. With fewer than two rows nothing
+/// is tuned, and the offset is 0.
+Decision label_set_decision(const LabelSetTuning& tuning, const LeafSets& leaves,
+                            const PlannedRows& rows, const FitLabelSets& fit, Executor& executor,
+                            RunControl& control);
+
+/// The memory that label_set_decision() and the training after it take, if one training on all rows
+/// takes `training`.
+MemoryEstimate label_set_decision_memory(const LabelSetTuning& tuning, const LeafSets& leaves,
+                                         const PlannedRows& rows, MemoryEstimate training);
+
+/// Throws InvalidOption if an offset is asked for although every row has one leaf, so that paths
+/// are learned.
+void require_label_sets(const DecisionOptions& options, const LeafSets& leaves);
+
+}  // namespace margrove
