@@ -20,7 +20,7 @@ struct EvaluationOptions {
   int bootstrap = 0;                       // resamples; 0: no intervals
   std::uint64_t seed = 0;                  // of the bootstrap
 };
-inline constexpr std::size_t kMostPairs = 200'000'000;
+inline constexpr std::size_t kMostPairs = 100'000'000;
 
 struct EvaluatedMetric {
   std::string group;  // a heading
