@@ -38,7 +38,6 @@ struct Pair {
       : truth(sets_of(of_truth)), predicted(sets_of(of_prediction)) {
     require(truth.num_rows() == predicted.num_rows(), "y_pred: it has ", predicted.num_rows(),
             " rows, but must have ", truth.num_rows(), " as y_true");
-    require(truth.num_rows() > 0, "y_true: it has no rows, but must have");
   }
   std::vector<bool> right() const {
     std::vector<bool> right;

@@ -53,12 +53,12 @@ class Evaluator {
   void add(MetricFamily family, RowRatio ratio) {
     if (!choice_.wants(ratio.name)) return;
     add(family, ratio.name, ratio.value());
-    ratios_.push_back(std::move(ratio));
+    if (options_.bootstrap > 0) ratios_.push_back(std::move(ratio));
   }
   void add(MetricFamily family, MacroF1 macro) {
     if (!choice_.wants(macro.name())) return;
     add(family, macro.name(), macro.value());
-    macros_.push_back(std::move(macro));
+    if (options_.bootstrap > 0) macros_.push_back(std::move(macro));
   }
 
   void measure_labels() {
@@ -103,9 +103,9 @@ class Evaluator {
     constexpr auto kFamily = MetricFamily::node_scores;
     if (!choice_.wants_any(kFamily) && !options_.node_scores) return;
     const std::size_t pairs = rows_.truth.num_rows() * rows_.labels.size();
-    if (choice_.is_default() && !options_.node_scores && pairs > kMostPairs) {
+    if (choice_.is_default() && !options_.node_scores && pairs > options_.most_pairs) {
       result_.left_out.push_back(concat("metrics of node scores are left out: there are ", pairs,
-                                        " pairs (row, node), more than ", kMostPairs,
+                                        " pairs (row, node), more than ", options_.most_pairs,
                                         "; ask for them by name or for all"));
       return;
     }

@@ -13,14 +13,14 @@ namespace margrove {
 
 struct EvaluationOptions {
   /// Names; "all" for every one that the model and the rows allow; empty for these but for those
-  /// of node scores where there are more than kMostPairs pairs (row, node).
-  std::vector<std::string> metrics;
-  std::vector<std::string> ignored_nodes;  // by the metrics of node scores
-  bool node_scores = false;                // needed in any case, for a table
-  int bootstrap = 0;                       // resamples; 0: no intervals
-  std::uint64_t seed = 0;                  // of the bootstrap
+  /// of node scores where there are more than most_pairs pairs (row, node).
+  std::vector<std::string> metrics = {};
+  std::size_t most_pairs = 100'000'000;
+  std::vector<std::string> ignored_nodes = {};  // by the metrics of node scores
+  bool node_scores = false;                     // needed in any case, for a table
+  int bootstrap = 0;                            // resamples; 0: no intervals
+  std::uint64_t seed = 0;                       // of the bootstrap
 };
-inline constexpr std::size_t kMostPairs = 200'000'000;
 
 struct EvaluatedMetric {
   std::string group;  // a heading

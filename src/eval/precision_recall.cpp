@@ -30,8 +30,18 @@ class Thresholds {
 
   std::size_t size() const { return scores_.size(); }
   /// The number of the highest threshold that a score reaches, or kBelowAll.
-  std::size_t highest_reached(double score) const {
-    return static_cast<std::size_t>(std::ranges::upper_bound(scores_, score) - scores_.begin()) - 1;
+  std::size_t highest_reached(double score) const { return highest_reached(score, size()); }
+  /// The same, known to be below threshold `end`: quick where it is just below.
+  std::size_t highest_reached(double score, std::size_t end) const {
+    std::size_t begin = end;
+    for (std::size_t step = 1; begin > 0 && scores_[begin - 1] > score; step *= 2) {
+      end = begin;
+      begin -= std::min(step, begin);
+    }
+    const auto first = scores_.begin();
+    const auto found = std::upper_bound(first + static_cast<std::ptrdiff_t>(begin),
+                                        first + static_cast<std::ptrdiff_t>(end), score);
+    return static_cast<std::size_t>(found - first) - 1;
   }
   /// Counts a negative pair; from any thread.
   void add_negative(std::size_t threshold) {
@@ -74,9 +84,8 @@ class ProteinCentric {
     std::size_t threshold;
     bool is_true;
   };
-  /// How one row's precision and recall change as the threshold falls. Sorts `reached`.
-  static std::vector<Change> changes(std::vector<Reached>& reached, std::size_t num_true) {
-    std::ranges::sort(reached, std::greater<>{}, &Reached::threshold);
+  /// How one row's precision and recall change as the threshold falls. `reached` falls too.
+  static std::vector<Change> changes(std::span<const Reached> reached, std::size_t num_true) {
     std::vector<Change> changes;
     double right = 0, precision = 0;
     for (std::size_t k = 0; k < reached.size();) {
@@ -214,23 +223,32 @@ class Measurement {
 
   std::vector<ProteinCentric::Change> count_row(std::span<const double> scores,
                                                 std::span<const LabelId> truth) {
-    std::vector<ProteinCentric::Reached> reached;
+    std::vector<Scored> ranked;
     auto next_true = truth.begin();
     for (const NodeId n : columns_) {
       const bool is_true = next_true != truth.end() && *next_true == n;
       next_true += is_true;
-      const std::size_t threshold = pooled_->highest_reached(scores[n]);
-      if (!is_true) {
-        pooled_->add_negative(threshold);
-        if (of_node_[n].size() > 0) {
-          of_node_[n].add_negative(of_node_[n].highest_reached(scores[n]));
-        }
-      }
-      if (threshold != kBelowAll) reached.push_back({threshold, is_true});
+      ranked.push_back({scores[n], is_true});
+      if (is_true || of_node_[n].size() == 0) continue;
+      of_node_[n].add_negative(of_node_[n].highest_reached(scores[n]));
+    }
+    std::ranges::sort(ranked, std::greater<>{}, &Scored::score);
+    std::vector<ProteinCentric::Reached> reached;
+    std::size_t end = pooled_->size();
+    for (const Scored& pair : ranked) {  // thresholds fall with the scores
+      const std::size_t threshold = pooled_->highest_reached(pair.score, end);
+      if (threshold == kBelowAll) break;
+      if (!pair.is_true) pooled_->add_negative(threshold);
+      reached.push_back({threshold, pair.is_true});
+      end = threshold + 1;
     }
     return ProteinCentric::changes(reached, truth.size());
   }
 
+  struct Scored {
+    double score;
+    bool is_true;
+  };
   const ScoreRows& scores_;
   const LabelSets& truth_;
   Executor& executor_;

@@ -248,6 +248,9 @@ class CompareWithFlat(EvaluateTest):
             with self.subTest(models=models):
                 self.assert_fails(3, message, *compare, *models)
         self.assert_fails(4, "missing: ", *compare, "missing", "flat-model")
+        self.train("--view", "more=train", "--quiet", model="views")
+        message = "compare: the models must take rows of one view"
+        self.assert_fails(3, message, *compare, "views", "flat-model")
         self.run_program("compare", "--flat", "--text", "test", "a", "b", code=2)
         self.run_program("compare", "--threads", "1", "test", "a", "b", code=2)
 

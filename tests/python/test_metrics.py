@@ -10,7 +10,7 @@ import margrove
 import numpy as np
 import pytest
 from margrove import metrics
-from sklearn.metrics import average_precision_score, ndcg_score
+from sklearn.metrics import average_precision_score, log_loss, ndcg_score
 
 TREE = {"animal": ["cat", "dog"], "plant": ["oak", "rose"], "cat": ["lion", "tiger"]}
 MARGROVE = os.environ.get("MARGROVE", "build/margrove")
@@ -220,6 +220,13 @@ def test_risk_coverage_by_hand() -> None:
 # The same as the program -------------------------------------------------------------------------
 
 
+def evaluate(folder: Path) -> Any:
+    """What the program says of the model and the rows in a folder."""
+    command = [MARGROVE, "evaluate", "--json", "--quiet", str(folder / "model")]
+    done = subprocess.run([*command, str(folder / "test")], capture_output=True, check=True)
+    return json.loads(done.stdout)
+
+
 def test_values_are_those_of_the_program(tmp_path: Path) -> None:
     random = np.random.default_rng(2)
     leaves = ["dog", "oak", "rose", "lion", "tiger"]
@@ -236,9 +243,7 @@ def test_values_are_those_of_the_program(tmp_path: Path) -> None:
         for x, labels in zip(X[50:], y[50:], strict=True)
     ]
     (tmp_path / "test").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    command = [MARGROVE, "evaluate", "--json", "--quiet", str(tmp_path / "model")]
-    done = subprocess.run([*command, str(tmp_path / "test")], capture_output=True, check=True)
-    program = json.loads(done.stdout)
+    program = evaluate(tmp_path)
     truth, predicted = y[50:], model.predict(X[50:])
     scores = model.decision_function(X[50:])
     columns: Any = {"classes": model.classes_}
@@ -254,6 +259,27 @@ def test_values_are_those_of_the_program(tmp_path: Path) -> None:
         "f_max": metrics.f_max(truth, scores, **columns, **tree),
     }
     assert found == pytest.approx({name: program[name] for name in found}, abs=1e-12)
+
+
+def test_losses_of_the_program_are_those_of_scikit_learn(tmp_path: Path) -> None:
+    random = np.random.default_rng(4)
+    y = random.integers(0, 4, 300)
+    X = (np.eye(4)[y] + random.normal(scale=0.7, size=(300, 4))).astype(np.float32)
+    model = margrove.FlatSVC(calibration=0.3).fit(X[:200], y[:200])
+    model.save(tmp_path / "model")
+    lines = [
+        f"{label}" + "".join(f" {j + 1}:{v:.9g}" for j, v in enumerate(x))
+        for x, label in zip(X[200:], y[200:], strict=True)
+    ]
+    (tmp_path / "test").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    program = evaluate(tmp_path)
+    p, predicted = model.predict_proba(X[200:]), model.predict(X[200:])
+    assert program["log_loss"] == pytest.approx(log_loss(y[200:], p))
+    assert program["brier"] == pytest.approx(((p - np.eye(4)[y[200:]]) ** 2).sum(1).mean())
+    error = metrics.expected_calibration_error(y[200:], predicted, p.max(1))
+    assert program["ece"] == pytest.approx(error)
+    area = metrics.risk_coverage(y[200:], predicted, p.max(1)).area
+    assert program["risk_coverage_area"] == pytest.approx(area)
 
 
 # Errors ------------------------------------------------------------------------------------------
