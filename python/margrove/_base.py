@@ -133,7 +133,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         return read_targets(y), X
 
     def _targets(self, y: Any) -> Targets:
-        """A hierarchy that is given knows nodes by their names; without one, paths are the nodes."""
+        """A given hierarchy knows nodes by their names; without one, paths are the nodes."""
         return read_targets(y, paths_by_name=self.hierarchy is not None)
 
     def _weighted(

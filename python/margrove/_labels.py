@@ -169,9 +169,7 @@ def _from_paths(y: Any, by_name: bool) -> Targets:
                 known[key] = [path_id(path[: level + 1]) for level in range(len(path))]
                 names.update(zip(known[key], path, strict=True))
             paths[number] = known[key]
-        edges = dict.fromkeys(
-            pair for path in known.values() for pair in pairwise([None, *path])
-        )
+        edges = dict.fromkeys(pair for path in known.values() for pair in pairwise([None, *path]))
     classes = classes_of({path[-1] for path in paths})
     position = {label: i for i, label in enumerate(classes.tolist())}
     positions = np.array([position[path[-1]] for path in paths], dtype=np.uint32)

@@ -247,8 +247,8 @@ def test_the_program_gives_the_same_ids_to_paths(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("\n".join(["p,q,r,s,shop,part", *lines]), encoding="utf-8")
     options = ["--method", "flat-svm", "--numeric-columns", "p,q,r,s"]
     options += ["--path-columns", "shop,part"]
-    arguments = [PROGRAM, "train", *options, tmp_path / "rows.csv", tmp_path / "model"]
-    subprocess.run(arguments, check=True, capture_output=True)
+    files = [str(tmp_path / "rows.csv"), str(tmp_path / "model")]
+    subprocess.run([PROGRAM, "train", *options, *files], check=True, capture_output=True)
     loaded = load(tmp_path / "model")
     ours = FlatSVC().fit(X, y)
     assert loaded.classes_.tolist() == ours.classes_.tolist()

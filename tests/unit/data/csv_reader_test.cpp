@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "compression.hpp"
 
@@ -50,8 +51,10 @@ TEST(CsvReader, takes_quotes_as_rfc_4180_says) {
 }
 
 TEST(CsvReader, finds_the_delimiter_by_the_selected_columns) {
-  for (const std::string delimiter : {",", ";", "\t"}) {
-    const RecordDataset data = parse("label" + delimiter + "title" + delimiter + "a,b;c\nx" +
+  const std::vector<std::pair<std::string, std::string>> all{
+      {",", "a;b\tc"}, {";", "a,b,c\td"}, {"\t", "a,b,c;d"}};
+  for (const auto& [delimiter, other] : all) {
+    const RecordDataset data = parse("label" + delimiter + "title" + delimiter + other + "\nx" +
                                      delimiter + "words" + delimiter + "1\n");
     EXPECT_THAT(names(data, 0), ElementsAre("x"));
     EXPECT_THAT(data.fields.documents, ElementsAre("words"));
