@@ -218,6 +218,28 @@ class Paths(Records):
         )
 
 
+class Codes(Records):
+    def test_codes_are_below_what_they_begin_with(self) -> None:
+        words = {"631.2": "soil", "631.5": "harvest", "639": "fish", "91": "map"}
+        lines = "".join(f"{code}\t{word} x\n" for code, word in words.items())
+        self.write("rows", lines * 5)
+        options = ["--hierarchy-from", "codes", "--text", "--C", "100"]
+        self.fit(*options, method="hr-svm", data="rows")
+        self.assertIn("tree of 6 nodes and 4 edges", self.run_program("info", "model")[0])
+        self.assertEqual(self.predictions(data="rows")[:4], list(words))
+        path = self.predictions("--show", "path", data="rows")[0]
+        self.assertEqual(path, "63 > 631 > 631.2")
+        train = ["train", "--method", "hr-svm", "--quiet", "--hierarchy-from", "codes"]
+        self.assert_fails(
+            2, "option hierarchy_from is given, but option hierarchy is, too",
+            *train, "--hierarchy", "tree", "rows", "m",
+        )  # fmt: skip
+        self.assert_fails(
+            2, "option hierarchy_from is given, but paths are their own hierarchy",
+            *train, "--text-column", "title", *PATHS, "rows.csv", "m",
+        )  # fmt: skip
+
+
 class Faults(Records):
     def test_2_for_selections_that_do_not_fit_together(self) -> None:
         text, label = ["--text-column", "title"], ["--label-column", "shop"]
