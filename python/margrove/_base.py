@@ -26,11 +26,11 @@ from sklearn.utils.validation import (
 from margrove import _core
 from margrove._arrays import csr_of, merge_equal_rows
 from margrove._labels import (
+    PathForm,
     Targets,
     array_of,
     classes_of_names,
     read_targets,
-    write_paths,
     write_targets,
 )
 from margrove._probabilities import Probabilistic
@@ -117,13 +117,13 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         hierarchy = targets.hierarchy(None if self.hierarchy is None else self.hierarchy)
         rows, sets, weights = self._weighted(X, targets.to_core(), sample_weight)
         model = self._train(rows, sets, targets.classes, hierarchy, weights, **self._continuation())
-        self._adopt(model, targets.form, targets.classes, hierarchy, targets.path_width)
+        self._adopt(model, targets.form, targets.classes, hierarchy, targets.path_form)
         self._warn()
         return self
 
     def _check(self, X: Any, y: Any) -> tuple[Targets, Any]:
         checks = {"accept_sparse": "csr", "dtype": np.float32}
-        targets = read_targets(y) if _is_plural(y) else None
+        targets = self._targets(y) if _is_plural(y) else None
         if targets is not None and targets.form != "single":
             X = validate_data(self, X, **checks)
             if X.shape[0] != targets.num_rows:
@@ -131,6 +131,10 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
             return targets, X
         X, y = validate_data(self, X, y, **checks)
         return read_targets(y), X
+
+    def _targets(self, y: Any) -> Targets:
+        """A given hierarchy knows nodes by their names; without one, paths are the nodes."""
+        return read_targets(y, paths_by_name=self.hierarchy is not None)
 
     def _weighted(
         self, X: Any, sets: Sets, sample_weight: Any
@@ -225,7 +229,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         form: str,
         classes: NDArray[Any],
         hierarchy: Hierarchy | None,
-        path_width: int | None = None,
+        path_form: PathForm | None = None,
     ) -> None:
         """Takes over a trained model whose labels are the names of `classes` and of the nodes."""
         self.model_ = model
@@ -233,7 +237,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         self.hierarchy_ = hierarchy
         self.report_ = model.report
         self._form = form
-        self._path_width = path_width
+        self._path_form = path_form
         label_of_name = {name: label for label, name in enumerate(model.labels)}
         self._label_of_class = np.array(
             [label_of_name[str(label)] for label in classes], dtype=np.int64
@@ -301,10 +305,10 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
 
     def _in_form(self, labels: NDArray[Any]) -> Any:
         """One label per row in the form of `fit`: itself, or its path."""
-        if self._form != "paths":
+        if self._path_form is None:
             return labels
         paths = Paths(self.hierarchy_)
-        return write_paths([paths.of([label]) for label in labels.tolist()], self._path_width)
+        return self._path_form.write([paths.of([label]) for label in labels.tolist()])
 
     def model_predict(self, X: Any) -> Sets:
         """Row pointers and the model's own numbers of the labels, as its file has them."""
@@ -360,7 +364,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         """The share of rows whose labels are all right."""
         predicted = self.predict(X)
         if self._form == "paths":
-            truth = read_targets(y)
+            truth = self._targets(y)
             best = self.classes_[self._classes(self.model_predict(X)[1])]
             right = truth.classes[truth.positions] == best
             return float(np.average(right, weights=sample_weight))
@@ -409,7 +413,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
 
     def _sets_of(self, X: Any, y: Any) -> tuple[Csr, Sets]:
         """Rows and their labels in the model's numbers; unknown labels get numbers beyond them."""
-        targets = read_targets(y)
+        targets = self._targets(y)
         number = {name: label for label, name in enumerate(self.model_.labels)}
         of_class = np.array(
             [number.get(str(label), len(number) + k) for k, label in enumerate(targets.classes)],

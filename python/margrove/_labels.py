@@ -1,6 +1,6 @@
 """Between the labels that users have and the names and numbers that models have."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
@@ -19,6 +19,25 @@ Form = Literal["single", "indicator", "sparse", "sets", "paths"]
 
 
 @dataclass(frozen=True)
+class PathForm:
+    """How paths are given and returned."""
+
+    row: type  # of a path: tuple, list or np.ndarray
+    width: int | None  # to which short ones are filled up with empty texts; None: they are not
+    names: Mapping[str, Any]  # of each node, if nodes are told apart by their paths
+
+    def write(self, paths: list[list[Any]]) -> Any:
+        """Paths of nodes in this form."""
+        named = [[self.names.get(node, node) for node in path] for path in paths]
+        if self.width is not None:
+            width = max([self.width, *map(len, named)])
+            named = [path + [""] * (width - len(path)) for path in named]
+        if self.row is np.ndarray:
+            return np.array(named, dtype=object)
+        return [self.row(path) for path in named]
+
+
+@dataclass(frozen=True)
 class Targets:
     """y as classes and, of each row, the positions of its labels among them."""
 
@@ -27,7 +46,7 @@ class Targets:
     pointers: NDArray[np.int64]
     positions: NDArray[np.uint32]
     edges: tuple[tuple[Any, Any], ...] = ()  # of paths
-    path_width: int | None = None  # of paths that are rows of an array
+    path_form: PathForm | None = None
 
     def hierarchy(self, given: Any) -> Hierarchy | None:
         """The hierarchy that is given, which paths must follow; without one, that of the paths."""
@@ -98,11 +117,14 @@ def _from_sets(y: Sequence[Any]) -> Targets:
 
 
 def _are_paths(y: Any) -> bool:
-    """Whether the rows of y are paths: tuples, or the rows of an array or frame of texts."""
+    """Whether the rows of y are paths: tuples, lists with texts, rows of an array or frame of
+    texts."""
     if isinstance(y, list | tuple):
-        if not len(y) or not all(isinstance(row, tuple) for row in y):
+        if not len(y) or not all(isinstance(row, list | tuple) for row in y):
             return False
-        return any(isinstance(cell, str) or cell not in (0, 1) for row in y for cell in row)
+        if all(isinstance(row, tuple) for row in y):
+            return any(isinstance(cell, str) or cell not in (0, 1) for row in y for cell in row)
+        return any(isinstance(cell, str) for row in y for cell in row)
     if hasattr(y, "columns") and hasattr(y, "to_numpy"):
         y = y.to_numpy()
     if not isinstance(y, np.ndarray) or y.ndim != 2 or y.shape[1] < 2:
@@ -112,33 +134,55 @@ def _are_paths(y: Any) -> bool:
     )
 
 
-def _from_paths(y: Any) -> Targets:
-    width = None if isinstance(y, list | tuple) else y.shape[1]
-    rows = y.to_numpy() if hasattr(y, "to_numpy") else y
+_SEPARATOR = " > "
+
+
+def path_id(names: Sequence[Any]) -> str:
+    """The id of a node that is its path, as `margrove train --path-columns` gives it."""
+    texts = [str(name) for name in names]
+    return _SEPARATOR.join(text.replace("\\", "\\\\").replace(">", "\\>") for text in texts)
+
+
+def _rows_of_paths(y: Any) -> tuple[Any, type, int | None]:
+    """The rows, their type and their width."""
+    if not isinstance(y, list | tuple):
+        rows = y.to_numpy() if hasattr(y, "to_numpy") else y
+        return rows, np.ndarray, rows.shape[1]
+    row = tuple if all(isinstance(path, tuple) for path in y) else list
+    is_table = row is list and len({len(path) for path in y}) == 1
+    return y, row, len(y[0]) if is_table else None
+
+
+def _from_paths(y: Any, by_name: bool) -> Targets:
+    rows, row, width = _rows_of_paths(y)
     paths: list[list[Any]] = []
     edges = dict.fromkeys(pairs_of_paths(rows, "y", paths))
     empty = next((number for number, path in enumerate(paths) if not path), None)
     if empty is not None:
         raise ValueError(f"y: row {empty} is empty, but must be a path")
+    names: dict[str, Any] = {}
+    if not by_name:
+        known: dict[tuple[Any, ...], list[str]] = {}
+        for number, path in enumerate(paths):
+            key = tuple(path)
+            if key not in known:
+                known[key] = [path_id(path[: level + 1]) for level in range(len(path))]
+                names.update(zip(known[key], path, strict=True))
+            paths[number] = known[key]
+        edges = dict.fromkeys(pair for path in known.values() for pair in pairwise([None, *path]))
     classes = classes_of({path[-1] for path in paths})
     position = {label: i for i, label in enumerate(classes.tolist())}
     positions = np.array([position[path[-1]] for path in paths], dtype=np.uint32)
     pointers = np.arange(len(paths) + 1, dtype=np.int64)
-    return Targets("paths", classes, pointers, positions, tuple(edges), width)
+    form = PathForm(row, width, names)
+    return Targets("paths", classes, pointers, positions, tuple(edges), form)
 
 
-def write_paths(paths: list[list[Any]], width: int | None) -> Any:
-    """Paths as tuples, or as rows of an array that short ones fill up with empty texts."""
-    if width is None:
-        return [tuple(path) for path in paths]
-    width = max([width, *map(len, paths)])
-    return np.array([path + [""] * (width - len(path)) for path in paths], dtype=object)
-
-
-def read_targets(y: Any) -> Targets:
-    """Raises ValueError for targets that are not classes."""
+def read_targets(y: Any, *, paths_by_name: bool = False) -> Targets:
+    """The nodes of paths are told apart by their paths or, if a hierarchy says where each name
+    belongs, by their names. Raises ValueError for targets that are not classes."""
     if _are_paths(y):
-        return _from_paths(y)
+        return _from_paths(y, paths_by_name)
     if _are_sets(y):
         return _from_sets(y)
     check_classification_targets(y)

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <set>
 
+#include "data/code_hierarchy.hpp"
 #include "io/model_file.hpp"
 
 namespace margrove::cli {
@@ -15,6 +16,11 @@ namespace margrove::cli {
 void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& arguments) {
   app.add_option("--method", method_name_, "what to train")->required()->type_name("NAME");
   app.add_option("--hierarchy", hierarchy_path_, "file of lines `parent child`")->type_name("FILE");
+  app.add_option(
+         "--hierarchy-from", hierarchy_from_,
+         "codes: the labels are codes such as Dewey's, which lie below what they begin with")
+      ->type_name("codes")
+      ->check(CLI::IsMember({"codes"}));
   views_.declare(app);
   records_.declare(app);
   app.add_option("TRAIN", data_path_, "rows to train on")->required()->type_name("");
@@ -86,6 +92,9 @@ TrainingArguments::Data TrainingArguments::read(CommandControl& control) {
                        &control.run(), &of_paths);
   if (of_paths && data.hierarchy) require_equal(*data.hierarchy, *of_paths);
   if (of_paths) data.hierarchy = std::move(of_paths);
+  if (!hierarchy_from_.empty()) {
+    data.hierarchy = hierarchy_of_codes(data.raw.codec.names(), data_path_);
+  }
   control.leave_if_interrupted();
   read_views(data.raw, views_.files(), &control.run());
   control.leave_if_interrupted();
@@ -103,15 +112,22 @@ const std::string& TrainingArguments::examples_path() const {
   return data_path_;
 }
 
+bool TrainingArguments::has_hierarchy() const {
+  const std::optional<RecordSelection> selection = records_.selection();
+  const bool has_paths = selection && selection->has_paths();
+  require<InvalidOption>(hierarchy_from_.empty() || (hierarchy_path_.empty() && !has_paths),
+                         "option hierarchy_from is given, but ",
+                         has_paths ? "paths are their own hierarchy" : "option hierarchy is, too");
+  return has_paths || !hierarchy_path_.empty() || !hierarchy_from_.empty();
+}
+
 std::unique_ptr<MethodRun> TrainingArguments::start(const OptionValues& more) const {
   OptionValues values = method_options();
   values.insert(values.end(), more.begin(), more.end());
   auto run = method_->start();
   set_options(run->options(), values);
-  const std::optional<RecordSelection> selection = records_.selection();
-  require<InvalidOption>(!hierarchy_path_.empty() || (selection && selection->has_paths()) ||
-                             !needs_hierarchy(*method_, run->options()),
-                         "method ", method_->name, " needs a hierarchy: give --hierarchy FILE");
+  require<InvalidOption>(has_hierarchy() || !needs_hierarchy(*method_, run->options()), "method ",
+                         method_->name, " needs a hierarchy: give --hierarchy FILE");
   return run;
 }
 

@@ -34,7 +34,9 @@ class TrainingArguments {
 
  private:
   const Method* method_ = nullptr;
-  std::string method_name_, hierarchy_path_, data_path_, model_path_;
+  bool has_hierarchy() const;
+
+  std::string method_name_, hierarchy_path_, hierarchy_from_, data_path_, model_path_;
   ViewArguments views_;
   RecordArguments records_;
   GivenOptions method_options_;

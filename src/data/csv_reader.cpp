@@ -20,11 +20,9 @@ struct Cell {
 /// Cuts a file into records and these into cells.
 class CsvScanner {
  public:
-  explicit CsvScanner(LineBlocks blocks) : blocks_(std::move(blocks)) {
-    if (blocks_.next()) rest_ = blocks_.text();
-  }
+  explicit CsvScanner(LineBlocks blocks) : blocks_(std::move(blocks)) { skip_empty_lines(); }
 
-  /// The line that the next record begins with.
+  /// The line that the first record begins with.
   std::string_view first_line() const { return rest_.substr(0, rest_.find_first_of("\r\n")); }
   void set_delimiter(char delimiter) { delimiter_ = delimiter; }
 
@@ -57,6 +55,16 @@ class CsvScanner {
  private:
   TextPlace place(std::size_t at) const {
     return {line_number_, static_cast<std::int64_t>(at) + 1};
+  }
+
+  void skip_empty_lines() {
+    while (!rest_.empty() || blocks_.next()) {
+      if (rest_.empty()) rest_ = blocks_.text();
+      const std::size_t line_end = rest_.starts_with("\r\n") ? 2 : 1;
+      if (line_end == 1 && rest_.front() != '\n') return;
+      rest_.remove_prefix(line_end);
+      ++line_number_;
+    }
   }
 
   bool next_line() {

@@ -34,19 +34,24 @@ constexpr std::array kFormats{
     RowFormat{RowKind::records, "", tsv_rows, "tsv"},
 };
 
-/// The bytes at the start of a file, without a byte order mark; opened only when it is asked for.
+/// The lines at the start of a file up to the first one that is not blank, without a byte order
+/// mark. The file is opened only when they are asked for.
 class FileStart {
  public:
   explicit FileStart(std::string_view path) : path_(path) {}
   std::string_view text() {
     if (!blocks_) {
       blocks_.emplace(open_file(path_), path_);
-      blocks_->next();
+      while (blocks_->next() && is_blank(blocks_->text())) continue;
     }
     return blocks_->text();
   }
 
  private:
+  static bool is_blank(std::string_view text) {
+    return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+  }
+
   std::string path_;
   std::optional<LineBlocks> blocks_;
 };

@@ -205,10 +205,8 @@ class Parser {
     const std::string_view token = token_at(start);
     const std::size_t colon = token.find(':');
     if (colon == std::string_view::npos || !all_digits(token.substr(0, colon))) {
-      const std::string_view whole(line_,
-                                   static_cast<std::size_t>(std::find(line_, end_, '\n') - line_));
       line().fail(start, "feature is ", quoted(token), ", but must be index:value",
-                  whole.find(':') == std::string_view::npos ? kOtherFormats : std::string_view());
+                  colon == std::string_view::npos ? kOtherFormats : std::string_view());
     }
     check_index(token.substr(0, colon));
     const std::string_view index = token.substr(0, colon);

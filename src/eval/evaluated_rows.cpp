@@ -92,7 +92,7 @@ EvaluatedRows evaluated_rows(const ModelParts& model, const RawRows& raw,
   rows.in_training.resize(rows.labels.size(), false);
   set_truth(raw, rows);
   count_training_rows(model, training, rows);
-  rows.X = preprocess(model.preprocessing, raw);
+  rows.X = preprocess(model, raw);
   rows.predicted = model.rows().predict(rows.X, executor);
   return rows;
 }

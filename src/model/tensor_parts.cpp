@@ -160,11 +160,7 @@ std::optional<RecordFeatures> load_records(const TensorMap& tensors) {
   for (std::size_t f = 0; f < selection.categorical.size(); ++f) {
     records.categorical.push_back(tensors.get_strings(concat("records.values.", f)));
   }
-  try {
-    records.check();
-  } catch (const InvalidOption& error) {
-    tensors.fail(error.what());
-  }
+  records.check();
   return records;
 }
 

@@ -734,8 +734,8 @@ class Accidents(CliTest):
         for name in ("table", "json"):
             message = (
                 f"{name}:1:1: the row has no index:value, and no other row has one; rows must be "
-                "`label,label index:value ...`, separated by blanks. For CSV or JSON lines say what "
-                "the columns are, with --format csv"
+                "`label,label index:value ...`, separated by blanks. For CSV or JSON lines say "
+                "what the columns are, with --format csv"
             )
             flat = ["--method", "flat-svm", "--quiet"]
             for arguments in (

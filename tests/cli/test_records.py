@@ -89,6 +89,31 @@ class Columns(Records):
             self.fit(*SELECTION, "--label-column", "part", data=name)
             self.assertEqual(self.read("model"), model, name)
 
+    def test_json_lines_give_the_model_of_the_same_table(self) -> None:
+        rows = records(120, 1)
+        self.fit(*SELECTION, *PATHS)
+        model = self.read("model")
+        listed = [{**row, "price": float(row["price"]) if row["price"] else None} for row in rows]
+        self.write("rows.jsonl", "".join(json.dumps(row) + "\n" for row in listed))
+        self.fit(*SELECTION, *PATHS, data="rows.jsonl")
+        self.assertEqual(self.read("model"), model)
+        self.write("new.jsonl", json.dumps({"title": self.test[0]["title"]}) + "\n")
+        self.assertEqual(self.predictions(data="new.jsonl"), self.predictions()[:1])
+
+    def test_json_lines_may_be_nested_and_list_their_labels_and_names(self) -> None:
+        lines = [
+            {"product": {"title": [row["title"], "x"]}, "path": [row["shop"], row["part"]],
+             "labels": [row["shop"], row["part"]]}
+            for row in self.test
+        ]  # fmt: skip
+        self.write("nested", "".join(json.dumps(line) + "\n" for line in lines))
+        text = ["--text-column", "product.title"]
+        self.fit(*text, "--path-column", "path", "--C", "100", data="nested")
+        self.assertEqual(self.accuracy("nested"), 1)
+        self.fit(*text, "--label-column", "labels", "--C", "100", data="nested")
+        sets = [set(line.split("\t")) for line in self.predictions(data="nested")]
+        self.assertEqual(sets, [{row["shop"], row["part"]} for row in self.test])
+
     def test_unknown_categories_and_missing_numbers_are_no_faults_at_prediction(self) -> None:
         self.fit(*SELECTION, "--label-column", "shop")
         for row in self.test:
@@ -121,10 +146,10 @@ class Columns(Records):
         out, _ = self.run_program(*tune, *SELECTION, *PATHS, "rows.csv", "model")
         self.assertIn("1.0000 (1.0000 1.0000) *", out)
         self.run_program("report", "model", "test.csv", "--output", "page.html", "--quiet")
-        self.assertIn("Books &gt; Accessories".replace("&gt;", ">"), self.read("page.html").decode())
+        self.assertIn("Books > Accessories", self.read("page.html").decode())
 
     def test_hierarchies_beside_a_label_column_hold_the_labels(self) -> None:
-        self.write("tree", "all\tBooks\nall\tPhones\nall\tGarden, \"home\"\n")
+        self.write("tree", 'all\tBooks\nall\tPhones\nall\tGarden, "home"\n')
         options = ["--hierarchy", "tree", *SELECTION, "--label-column", "shop"]
         self.fit(*options, method="nhsvm")
         self.assertEqual(self.accuracy(), 1)
@@ -166,9 +191,7 @@ class Paths(Records):
         self.write("some.csv", "t,p\na b,A/x;B/x\na,A\nb,B/x\nc,A/y\n" * 5)
         options = ["--text-column", "t", "--path-column", "p", "--separator", "/"]
         self.fit(*options, "--label-separator", ";", "--C", "100", data="some.csv")
-        self.assertEqual(
-            self.predictions(data="some.csv")[:4], ["A/x;B/x", "A", "B/x", "A/y"]
-        )
+        self.assertEqual(self.predictions(data="some.csv")[:4], ["A/x;B/x", "A", "B/x", "A/y"])
 
     def test_scores_and_ranks_are_separated_by_tabs(self) -> None:
         self.fit(*SELECTION, *PATHS)
@@ -190,7 +213,31 @@ class Paths(Records):
             *train, "--hierarchy", "less",
         )  # fmt: skip
         self.write("more", "A\tA > x\nB\tB > x\nB\tB > y\n")
-        self.assert_fails(3, "some.csv: there is no edge 'B' 'B > y'", *train, "--hierarchy", "more")
+        self.assert_fails(
+            3, "some.csv: there is no edge 'B' 'B > y'", *train, "--hierarchy", "more"
+        )
+
+
+class Codes(Records):
+    def test_codes_are_below_what_they_begin_with(self) -> None:
+        words = {"631.2": "soil", "631.5": "harvest", "639": "fish", "91": "map"}
+        lines = "".join(f"{code}\t{word} x\n" for code, word in words.items())
+        self.write("rows", lines * 5)
+        options = ["--hierarchy-from", "codes", "--text", "--C", "100"]
+        self.fit(*options, method="hr-svm", data="rows")
+        self.assertIn("tree of 6 nodes and 4 edges", self.run_program("info", "model")[0])
+        self.assertEqual(self.predictions(data="rows")[:4], list(words))
+        path = self.predictions("--show", "path", data="rows")[0]
+        self.assertEqual(path, "63 > 631 > 631.2")
+        train = ["train", "--method", "hr-svm", "--quiet", "--hierarchy-from", "codes"]
+        self.assert_fails(
+            2, "option hierarchy_from is given, but option hierarchy is, too",
+            *train, "--hierarchy", "tree", "rows", "m",
+        )  # fmt: skip
+        self.assert_fails(
+            2, "option hierarchy_from is given, but paths are their own hierarchy",
+            *train, "--text-column", "title", *PATHS, "rows.csv", "m",
+        )  # fmt: skip
 
 
 class Faults(Records):
@@ -232,6 +279,11 @@ class Faults(Records):
         self.assert_fails(
             3, "prices.csv:1:1: the header has no column 'cost'",
             *train, "--numeric-columns", "cost", "prices.csv", "m",
+        )  # fmt: skip
+        self.write("broken", '{"title": "a", "shop": "x"}\n{"title": }\n')
+        self.assert_fails(
+            3, "broken:2:11: the line is not JSON: syntax error",
+            *train, "--text-column", "title", "broken", "m",
         )  # fmt: skip
         self.assert_fails(
             3, "the rows are records, but only numbers can have further views",

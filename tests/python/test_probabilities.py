@@ -175,8 +175,12 @@ def test_paths_are_labels_and_bring_their_hierarchy() -> None:
     named = HRSVC(hierarchy=EDGES).fit(X, y)
     tuples = HRSVC().fit(X, paths_of(y))
     assert tuples.hierarchy_ is not None
-    assert set(tuples.hierarchy_.edges) == set(EDGES)
-    np.testing.assert_array_equal(tuples.decision_function(X), named.decision_function(X))
+    edges = {tuple(node.split(" > ")[-1] for node in edge) for edge in tuples.hierarchy_.edges}
+    assert edges == set(EDGES)
+    column = [named.classes_.tolist().index(node.split(" > ")[-1]) for node in tuples.classes_]
+    np.testing.assert_allclose(
+        tuples.decision_function(X), named.decision_function(X)[:, column], atol=1e-3
+    )
     assert tuples.predict(X) == paths_of(named.predict(X))
     assert tuples.predict_paths(X) == named.predict_paths(X)
     assert tuples.score(X, paths_of(y)) == named.score(X, y)
@@ -187,6 +191,68 @@ def test_paths_are_labels_and_bring_their_hierarchy() -> None:
     assert predicted.shape == (200, 4)
     assert [tuple(c for c in row if c) for row in predicted] == tuples.predict(X)
     assert rowed.score(X, table) == named.score(X, y)
+
+
+def shops(count: int, seed: int) -> tuple[Any, list[list[str]]]:
+    """Columns say shop and part; both shops have a part of the same name."""
+    rng = np.random.default_rng(seed)
+    paths = [["Books", "Accessories"], ["Phones", "Accessories"], ["Phones", "Cases > new"]]
+    chosen = [paths[k] for k in rng.integers(3, size=count)]
+    words = ["Books", "Phones", "Accessories", "Cases > new"]
+    X = np.array([[float(word in path) for word in words] for path in chosen], dtype=np.float32)
+    return X + rng.normal(0, 0.1, X.shape).astype(np.float32), chosen
+
+
+@pytest.mark.parametrize("made", [FlatSVC, HRSVC, NHSVC])
+def test_equal_names_under_different_parents_are_different_nodes(made: Any) -> None:
+    X, y = shops(120, 1)
+    model = made(C=10).fit(X, y)
+    assert model.predict(X) == y
+    assert model.score(X, y) == 1
+    swapped = [["Phones" if shop == "Books" else "Books", part] for shop, part in y]
+    assert model.score(X, swapped) == 0
+    assert model.classes_.tolist() == [
+        "Books > Accessories", "Phones > Accessories", "Phones > Cases \\> new"
+    ]  # fmt: skip
+    assert model.predict_paths(X) == y
+    assert len(model.hierarchy_.edges) == 3
+    assert made(C=10).fit(X, [tuple(path) for path in y]).predict(X) == [tuple(p) for p in y]
+    table = np.array(y, dtype=object)
+    predicted = made(C=10).fit(X, table).predict(X)
+    assert isinstance(predicted, np.ndarray)
+    np.testing.assert_array_equal(predicted, table)
+
+
+def test_frames_of_paths_tell_equal_names_apart() -> None:
+    pandas = pytest.importorskip("pandas")
+    X, y = shops(60, 2)
+    frame = pandas.DataFrame(y, columns=["shop", "part"])
+    frame.loc[0] = ["Garden", None]
+    model = FlatSVC(C=100).fit(X, frame)
+    assert set(model.classes_) >= {"Garden", "Books > Accessories", "Phones > Accessories"}
+    np.testing.assert_array_equal(model.predict(X[1:]), np.array(y[1:], dtype=object))
+
+
+def test_short_lists_are_filled_up_as_they_were() -> None:
+    X = np.eye(2, dtype=np.float32).repeat(4, axis=0)
+    table = [["a", "b"]] * 4 + [["c", ""]] * 4
+    assert FlatSVC(C=10).fit(X, table).predict(X) == table
+    ragged = [["a", "b"]] * 4 + [["c"]] * 4
+    assert FlatSVC(C=10).fit(X, ragged).predict(X) == ragged
+
+
+def test_the_program_gives_the_same_ids_to_paths(tmp_path: Path) -> None:
+    X, y = shops(60, 3)
+    lines = [",".join([*map(str, x), *path]) for x, path in zip(X.tolist(), y, strict=True)]
+    (tmp_path / "rows.csv").write_text("\n".join(["p,q,r,s,shop,part", *lines]), encoding="utf-8")
+    options = ["--method", "flat-svm", "--numeric-columns", "p,q,r,s"]
+    options += ["--path-columns", "shop,part"]
+    files = [str(tmp_path / "rows.csv"), str(tmp_path / "model")]
+    subprocess.run([PROGRAM, "train", *options, *files], check=True, capture_output=True)
+    loaded = load(tmp_path / "model")
+    ours = FlatSVC().fit(X, y)
+    assert loaded.classes_.tolist() == ours.classes_.tolist()
+    np.testing.assert_allclose(loaded.decision_function(X), ours.decision_function(X), atol=1e-2)
 
 
 def test_paths_outside_the_hierarchy_are_refused() -> None:

@@ -5,6 +5,9 @@
 #include <array>
 #include <stdexcept>
 
+#include "compression.hpp"
+#include "files.hpp"
+
 namespace margrove {
 namespace {
 
@@ -37,6 +40,22 @@ TEST(RowFormats, claim_every_file_of_both_kinds) {
   for (const RowKind kind : {RowKind::numbers, RowKind::documents}) {
     EXPECT_EQ(row_format_of(row_formats(), "any", kind).kind, kind);
   }
+}
+
+TEST(RowFormats, of_records_are_chosen_by_name_or_by_the_first_bytes) {
+  const testing::ScratchFolder folder;
+  testing::write_bytes(folder / "rows", "\xEF\xBB\xBF\n {\"a\": 1}\n");
+  testing::write_bytes(folder / "packed.gz", testing::gzip("{\"a\": 1}\n"));
+  testing::write_bytes(folder / "table", "a,b\n");
+  const auto name = [&](std::string_view file, std::string_view given = {}) {
+    return row_format_of(row_formats(), folder / file, RowKind::records, given).name;
+  };
+  EXPECT_EQ(name("rows"), "jsonl");
+  EXPECT_EQ(name("packed.gz"), "jsonl");
+  EXPECT_EQ(name("table"), "csv");
+  EXPECT_EQ(name("rows", "csv"), "csv");
+  EXPECT_EQ(name("missing", "tsv"), "tsv");
+  EXPECT_THROW(name("missing"), InvalidInput);
 }
 
 }  // namespace

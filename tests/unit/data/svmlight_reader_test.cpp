@@ -112,6 +112,10 @@ struct Malformed {
   std::string text;
   std::string message;
 };
+const std::string kOtherFormats =
+    "; rows must be `label,label index:value ...`, separated by blanks. For CSV or JSON lines say "
+    "what the columns are, with --format csv, --text-column, --label-column and so on";
+
 class SvmlightErrors : public ::testing::TestWithParam<Malformed> {};
 TEST_P(SvmlightErrors, say_where_and_what) {
   EXPECT_EQ(error_of(GetParam().text), GetParam().message);
@@ -141,7 +145,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "f:1:3: feature index is '18446744073709551617', but must be at most 2147483647"},
         Malformed{"negative_index", "1 -1:1\n",
                   "f:1:3: feature is '-1:1', but must be index:value"},
-        Malformed{"missing_colon", "1 1:2 3\n", "f:1:7: feature is '3', but must be index:value"},
+        Malformed{"missing_colon", "1 1:2 3\n",
+                  "f:1:7: feature is '3', but must be index:value" + kOtherFormats},
         Malformed{"missing_index", "1 :2\n", "f:1:3: feature is ':2', but must be index:value"},
         Malformed{"missing_value", "1 7: 8:1\n",
                   "f:1:5: value of feature 7 is missing, but must be a number"},
@@ -157,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "f:1:5: value of feature 7 is '1.2.3', but must be a finite number"},
         Malformed{"garbage", "1 one:1\n", "f:1:3: feature is 'one:1', but must be index:value"},
         Malformed{"lone_cr", "1 1:1\r2 1:1\n",
-                  "f:1:6: feature is '\\x0d2', but must be index:value"},
+                  "f:1:6: feature is '\\x0d2', but must be index:value" + kOtherFormats},
         Malformed{"nul_in_value", "1 1:1\0\n"s,
                   "f:1:5: value of feature 1 is '1\\x00', but must be a finite number"},
         Malformed{"nul_in_label", "1\0 1:1\n"s,
@@ -201,10 +206,22 @@ INSTANTIATE_TEST_SUITE_P(
                   "f:1:3: the header's number of features is 2147483648, but must be at most "
                   "2147483647"},
         Malformed{"header_in_the_middle", "1 1:1\n1 2 3\n",
-                  "f:2:3: feature is '2', but must be index:value"},
+                  "f:2:3: feature is '2', but must be index:value" + kOtherFormats},
         Malformed{"long_tokens_are_cut", "1 " + std::string(100, 'y') + "\n",
-                  "f:1:3: feature is '" + std::string(40, 'y') + "...', but must be index:value"}),
+                  "f:1:3: feature is '" + std::string(40, 'y') + "...', but must be index:value" +
+                      kOtherFormats}),
     [](const auto& test) { return std::string(test.param.name); });
+
+TEST(SvmlightReader, takes_no_csv_for_rows_with_labels_alone) {
+  const auto error = [](std::string_view text) {
+    return message_of([&] { parse_svmlight(text, "f", {.refuse_labels_alone = true}); });
+  };
+  EXPECT_EQ(error("# a comment\nlabel,time\nx,12:30\n"),
+            "f:2:1: the row has no index:value, and no other row has one" + kOtherFormats);
+  EXPECT_EQ(error("label,title\nx,two words\n"),
+            "f:2:7: feature is 'words', but must be index:value" + kOtherFormats);
+  EXPECT_EQ(parse_svmlight("x\ny 1:2\n", "f", {.refuse_labels_alone = true}).X.num_rows(), 2U);
+}
 
 TEST(SvmlightReader, errors_name_the_line_also_after_the_first_block) {
   std::string text;

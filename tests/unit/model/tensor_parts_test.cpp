@@ -1,0 +1,68 @@
+#include "model/tensor_parts.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "files.hpp"
+#include "margrove/errors.hpp"
+
+namespace margrove {
+namespace {
+using ::testing::HasSubstr;
+using testing::message_of;
+
+RecordFeatures features() {
+  RecordFields fields;
+  fields.documents = {"apple", "pear apple"};
+  fields.numeric = {{1, std::numeric_limits<float>::quiet_NaN()}, {2, 3}};
+  fields.categorical = {{LabelCodec({"red", "blue"}), {0, 1}}};
+  return RecordFeatures::fit(fields,
+                             {.text = {"t"},
+                              .numeric = {"n", "m"},
+                              .categorical = {"c"},
+                              .path_levels = {"a", "b"},
+                              .separator = "/"},
+                             {});
+}
+
+std::string message_after(const RecordFeatures& broken) {
+  TensorMap tensors("f");
+  save_records(tensors, broken);
+  return message_of<std::runtime_error>([&] { load_records(tensors); });
+}
+
+TEST(TensorParts, records_read_back_equal) {
+  const RecordFeatures saved = features();
+  TensorMap tensors;
+  save_records(tensors, saved);
+  const auto loaded = load_records(tensors);
+  ASSERT_TRUE(loaded.has_value());
+  EXPECT_EQ(loaded->selection, saved.selection);
+  EXPECT_EQ(loaded->text.vocabulary, saved.text.vocabulary);
+  EXPECT_EQ(loaded->text.idf, saved.text.idf);
+  EXPECT_EQ(loaded->numeric[0].mean, 1);
+  EXPECT_TRUE(loaded->numeric[0].may_be_missing);
+  EXPECT_FALSE(loaded->numeric[1].may_be_missing);
+  EXPECT_EQ(loaded->categorical, saved.categorical);
+  EXPECT_FALSE(load_records(TensorMap()).has_value());
+}
+
+TEST(TensorParts, records_that_do_not_fit_together_are_refused) {
+  RecordFeatures broken = features();
+  broken.numeric.pop_back();
+  EXPECT_THAT(message_after(broken), HasSubstr("records.means"));
+  broken = features();
+  broken.selection.label = "l";
+  EXPECT_THAT(message_after(broken), HasSubstr("more than one is given"));
+  broken = features();
+  broken.categorical[0] = {"red", "blue"};
+  EXPECT_THAT(message_after(broken), HasSubstr("do not ascend"));
+  broken = features();
+  broken.text.idf.pop_back();
+  EXPECT_THAT(message_after(broken), HasSubstr("words"));
+}
+
+}  // namespace
+}  // namespace margrove
