@@ -305,11 +305,12 @@ class EndToEnd(CliTest):
                     self.assertTrue({"a1,b1", "a,b2"} <= set(predicted.splitlines()))
 
     def test_decision_of_label_sets_is_tuned_for_the_metric_asked_for(self) -> None:
-        noisy = rows(160, 1).splitlines(keepends=True)
-        for i, line in enumerate(noisy):  # a second label, often missing
-            label, rest = line.split(" ", 1)
-            noisy[i] = f"{label}{',b3' if i % 5 < 2 else ''} {rest}"
-        self.write("sets", "".join(noisy))
+        for name, seed in (("sets", 1), ("new", 2)):
+            noisy = rows(400, seed).splitlines(keepends=True)
+            for i, line in enumerate(noisy):  # a second label, more often missing than not
+                label, rest = line.split(" ", 1)
+                noisy[i] = f"{label}{',b3' if i % 40 < 19 else ''} {rest}"
+            self.write(name, "".join(noisy))
         offsets = {}
         for metric in ("micro-f1", "accuracy"):
             self.train("--decision", "offset", "--decision-metric", metric, "--quiet", data="sets")
@@ -318,9 +319,9 @@ class EndToEnd(CliTest):
         self.assertNotEqual(offsets["micro-f1"], offsets["accuracy"])
         self.train("--decision", "argmax", "--quiet", data="sets")
         self.assertIn("label-set", self.run_program("info", "model")[0])
-        argmax = json.loads(self.run_program("evaluate", "model", "sets", "--json")[0])
+        argmax = json.loads(self.run_program("evaluate", "model", "new", "--json")[0])
         self.train("--quiet", data="sets")
-        tuned = json.loads(self.run_program("evaluate", "model", "sets", "--json")[0])
+        tuned = json.loads(self.run_program("evaluate", "model", "new", "--json")[0])
         self.assertGreater(tuned["micro_f1"], argmax["micro_f1"])
         self.assert_fails(
             2, "option decision is offset, which is for rows with several labels",
@@ -329,24 +330,24 @@ class EndToEnd(CliTest):
         )  # fmt: skip
 
     def test_decision_of_tags_finds_more_spans(self) -> None:
-        rng = random.Random(4)
-        sentences = []
-        for _ in range(150):
-            tokens = []
-            for _ in range(6):
-                is_name = rng.random() < 0.2
-                word = "Zo" + rng.choice("abcdefgh") if is_name else rng.choice("abcdefgh") * 3
-                tag = "B-X" if is_name and rng.random() < 0.45 else "O"
-                tokens.append(f"{word}\t{tag}")
-            sentences.append("\n".join(tokens) + "\n\n")
-        self.write("words", "".join(sentences))
+        for name, seed in (("words", 4), ("new", 5)):
+            rng = random.Random(seed)
+            sentences = []
+            for _ in range(300):
+                tokens = []
+                for _ in range(6):  # fewer than half of the words with a capital are names
+                    has_capital = rng.random() < 0.3
+                    tag = "B-X" if has_capital and rng.random() < 0.45 else "O"
+                    tokens.append(f"{'Zo' if has_capital else 'la'}\t{tag}")
+                sentences.append("\n".join(tokens) + "\n\n")
+            self.write(name, "".join(sentences))
         spans = {}
         for decision in ("argmax", "auto"):
             self.run_program(
                 "train", "--method", "structured", "--model", "chain", "--decision", decision,
                 "--quiet", "words", "m",
             )  # fmt: skip
-            measured = json.loads(self.run_program("evaluate", "m", "words", "--json")[0])
+            measured = json.loads(self.run_program("evaluate", "m", "new", "--json")[0])
             spans[decision] = measured["span_f1"]
         self.assertGreater(spans["auto"], spans["argmax"])
         self.assertRegex(self.run_program("info", "m")[0], r"(?m)^offset is not of tag +O$")
