@@ -258,6 +258,16 @@ class HSVC(Incremental):
         value of the appended constant feature, regularised like the others; 0: none [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
+    decision : str, default "auto"
+        rows with several labels: the label set with the highest score (argmax), or with the highest
+        one once a tuned number is added to the score of each leaf (offset); auto: offset where
+        training rows have several labels, otherwise argmax [auto | argmax | offset]
+    decision_folds : int, default 3
+        parts of the cross-validation that tunes offset; they and the training itself share a time
+        limit evenly [>= 2]
+    decision_metric : str, default "micro-f1"
+        what the offset is tuned for [micro-f1 | instance-f1 | macro-f1 | hierarchical-f1 |
+        accuracy]
     surrogate : str, default "margin"
         function of margin violation and task loss: margin, slack, generalised:BETA,A, beta:BETA,
         log, prob, prob-convex, micro-f1 (label sets and sequences), normalized-difference (rows
@@ -319,6 +329,9 @@ class HSVC(Incremental):
         lambda_: float = 0.0,
         bias: float = 1.0,
         seed: int = 0,
+        decision: str = "auto",
+        decision_folds: int = 3,
+        decision_metric: str = "micro-f1",
         surrogate: str = "margin",
         search: str = "auto",
         solver: str = "auto",
@@ -342,6 +355,9 @@ class HSVC(Incremental):
         self.lambda_ = lambda_
         self.bias = bias
         self.seed = seed
+        self.decision = decision
+        self.decision_folds = decision_folds
+        self.decision_metric = decision_metric
         self.surrogate = surrogate
         self.search = search
         self.solver = solver
@@ -378,6 +394,16 @@ class NHSVC(Incremental):
         value of the appended constant feature, regularised like the others; 0: none [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
+    decision : str, default "auto"
+        rows with several labels: the label set with the highest score (argmax), or with the highest
+        one once a tuned number is added to the score of each leaf (offset); auto: offset where
+        training rows have several labels, otherwise argmax [auto | argmax | offset]
+    decision_folds : int, default 3
+        parts of the cross-validation that tunes offset; they and the training itself share a time
+        limit evenly [>= 2]
+    decision_metric : str, default "micro-f1"
+        what the offset is tuned for [micro-f1 | instance-f1 | macro-f1 | hierarchical-f1 |
+        accuracy]
     surrogate : str, default "margin"
         function of margin violation and task loss: margin, slack, generalised:BETA,A, beta:BETA,
         log, prob, prob-convex, micro-f1 (label sets and sequences), normalized-difference (rows
@@ -439,6 +465,9 @@ class NHSVC(Incremental):
         lambda_: float = 0.0,
         bias: float = 1.0,
         seed: int = 0,
+        decision: str = "auto",
+        decision_folds: int = 3,
+        decision_metric: str = "micro-f1",
         surrogate: str = "margin",
         search: str = "auto",
         solver: str = "auto",
@@ -462,6 +491,9 @@ class NHSVC(Incremental):
         self.lambda_ = lambda_
         self.bias = bias
         self.seed = seed
+        self.decision = decision
+        self.decision_folds = decision_folds
+        self.decision_metric = decision_metric
         self.surrogate = surrogate
         self.search = search
         self.solver = solver
@@ -498,6 +530,16 @@ class SharedSVC(Classifier):
         value of the appended constant feature, regularised like the others; 0: none [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
+    decision : str, default "auto"
+        rows with several labels: the label set with the highest score (argmax), or with the highest
+        one once a tuned number is added to the score of each leaf (offset); auto: offset where
+        training rows have several labels, otherwise argmax [auto | argmax | offset]
+    decision_folds : int, default 3
+        parts of the cross-validation that tunes offset; they and the training itself share a time
+        limit evenly [>= 2]
+    decision_metric : str, default "micro-f1"
+        what the offset is tuned for [micro-f1 | instance-f1 | macro-f1 | hierarchical-f1 |
+        accuracy]
     task_loss : str, default "zero-one"
         what a wrong path costs: 1, or the number of nodes on one of the two paths only; rows with
         several labels pay 1 for each wrong leaf [zero-one | hamming]
@@ -536,6 +578,9 @@ class SharedSVC(Classifier):
         lambda_: float = 0.0,
         bias: float = 1.0,
         seed: int = 0,
+        decision: str = "auto",
+        decision_folds: int = 3,
+        decision_metric: str = "micro-f1",
         task_loss: str = "zero-one",
         tolerance: float = 0.001,
         max_rounds: int = 200,
@@ -552,6 +597,9 @@ class SharedSVC(Classifier):
         self.lambda_ = lambda_
         self.bias = bias
         self.seed = seed
+        self.decision = decision
+        self.decision_folds = decision_folds
+        self.decision_metric = decision_metric
         self.task_loss = task_loss
         self.tolerance = tolerance
         self.max_rounds = max_rounds
@@ -897,6 +945,17 @@ class StructuredSVC(Structured):
     max_bans : int, default 10
         rounds in which convex-hull search makes a fractional optimum integral; prob by sgd: none
         [>= 0]
+    decision : str, default "auto"
+        label sets and tags: the labelling with the highest score (argmax), or with the highest one
+        once a tuned number is added for each label, leaf or tag of a span (offset); auto: offset
+        where training rows have several labels or tags stand for spans, otherwise argmax [auto |
+        argmax | offset]
+    decision_folds : int, default 3
+        parts of the cross-validation that tunes offset; they and the training itself share a time
+        limit evenly [>= 2]
+    decision_metric : str, default "micro-f1"
+        what the offset is tuned for; of tags: micro-f1 (of spans, where tags stand for them) or
+        accuracy [micro-f1 | instance-f1 | macro-f1 | hierarchical-f1 | accuracy]
     model : str, default "chain"
         what a labelling is: tags of a CoNLL column file, label sets with pairwise terms, label sets
         of a hierarchy, projective trees of a CoNLL-U file [chain | multilabel-field | hierarchy |
@@ -944,6 +1003,9 @@ class StructuredSVC(Structured):
         search: str = "auto",
         solver: str = "auto",
         max_bans: int = 10,
+        decision: str = "auto",
+        decision_folds: int = 3,
+        decision_metric: str = "micro-f1",
         model: str = "chain",
         tolerance: float = 0.01,
         max_passes: int = 50,
@@ -966,6 +1028,9 @@ class StructuredSVC(Structured):
         self.search = search
         self.solver = solver
         self.max_bans = max_bans
+        self.decision = decision
+        self.decision_folds = decision_folds
+        self.decision_metric = decision_metric
         self.model = model
         self.tolerance = tolerance
         self.max_passes = max_passes

@@ -50,7 +50,9 @@ PathSvmResult fit(const PathPlan& plan, Executor& executor, RunControl& control)
 Decision decide(const PathPlan& plan, Executor& executor, RunControl& control) {
   if (!plan.has_label_sets()) return ArgmaxDecision{};
   const auto fit_part = [&](const PlannedRows& rows, const LabelSets& sets, RunControl& share) {
-    return fit_label_sets(plan, rows, sets, {}, executor, share).weights;
+    // Like the training on all rows, sgd makes its epochs after those of an earlier run.
+    return fit_label_sets(plan, rows, sets, {.start = plan.continuation.start}, executor, share)
+        .weights;
   };
   return label_set_decision(plan.tuning, plan.leaves, plan.rows, fit_part, executor, control);
 }

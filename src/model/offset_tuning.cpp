@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <tuple>
 #include <utility>
 
 namespace margrove {
@@ -110,12 +110,16 @@ double best_offset(const std::vector<std::vector<OffsetPiece>>& pieces, double h
     std::size_t example, piece;
   };
   std::vector<Change> changes;
+  std::size_t num_changes = 0;
+  for (const auto& of_example : pieces) num_changes += of_example.size();
+  changes.reserve(num_changes);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (!pieces[i].empty()) metric.add(i, pieces[i].front().labels);
     for (std::size_t p = 0; p < pieces[i].size(); ++p) changes.push_back({pieces[i][p].begin, i, p});
   }
-  std::stable_sort(changes.begin(), changes.end(),
-                   [](const Change& a, const Change& b) { return a.offset < b.offset; });
+  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+    return std::tie(a.offset, a.example, a.piece) < std::tie(b.offset, b.example, b.piece);
+  });
   constexpr double kRounding = 1e-12;
   double best = 0, best_value = -1, best_distance = 0;
   for (std::size_t k = 0; k < changes.size();) {
@@ -143,6 +147,7 @@ std::vector<OffsetPiece> offset_pieces(OffsetSearch& search, double low, double 
   const OffsetAnswer first = search.best(low);
   std::vector<OffsetPiece> pieces{{low, first.labels}};
   if (low < high) add_pieces(search, first, search.best(high), pieces);
+  pieces.shrink_to_fit();
   return pieces;
 }
 
@@ -179,9 +184,9 @@ MemoryEstimate offset_memory(const DecisionOptions& options, const LabelCounts& 
   MemoryEstimate fold = training.times(1 - 1.0 / options.folds);
   fold.add("rows of a fold", row_bytes);
   // An example has up to kMostTimesTrue times as many answers as true labels, and one more. Each is
-  // a vector in a piece.
+  // a vector in a piece, and a change.
   const double most = kMostTimesTrue * counts.labels / std::max(counts.examples, 1.0);
-  const double answer = 56 + 4 * (labels_per_answer > 0 ? labels_per_answer : most);
+  const double answer = 80 + 4 * (labels_per_answer > 0 ? labels_per_answer : most);
   fold.add("answers of the cross-validation", counts.examples * (24 + (1 + most) * answer));
   return larger_of(std::move(fold), std::move(training));
 }

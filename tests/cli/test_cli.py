@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -301,11 +302,69 @@ class EndToEnd(CliTest):
                         "train", "--method", method, "--hierarchy", hierarchy, "--quiet", "sets",
                         "model",
                     )  # fmt: skip
-                    self.assertIn("label-set", self.run_program("info", "model")[0])
+                    self.assertRegex(
+                        self.run_program("info", "model")[0], r"(?m)^decision +offset\noffset +[-0-9]"
+                    )
                     result = json.loads(self.run_program("evaluate", "model", "sets", "--json")[0])
                     self.assertGreater(result["accuracy"], 0.9)
                     predicted = self.run_program("predict", "model", "sets", "--quiet")[0]
                     self.assertTrue({"a1,b1", "a,b2"} <= set(predicted.splitlines()))
+
+    def test_decision_of_label_sets_is_tuned_for_the_metric_asked_for(self) -> None:
+        for name, seed in (("sets", 1), ("new", 2)):
+            noisy = rows(400, seed).splitlines(keepends=True)
+            for i, line in enumerate(noisy):  # a second label, more often missing than not
+                label, rest = line.split(" ", 1)
+                noisy[i] = f"{label}{',b3' if i % 40 < 19 else ''} {rest}"
+            self.write(name, "".join(noisy))
+        offsets = {}
+        for metric in ("micro-f1", "accuracy"):
+            self.train("--decision", "offset", "--decision-metric", metric, "--quiet", data="sets")
+            out = self.run_program("info", "model")[0]
+            offsets[metric] = float(re.search(r"(?m)^offset +(\S+)$", out)[1])  # type: ignore[index]
+        self.assertNotEqual(offsets["micro-f1"], offsets["accuracy"])
+        self.train("--decision", "argmax", "--quiet", data="sets")
+        self.assertIn("label-set", self.run_program("info", "model")[0])
+        argmax = json.loads(self.run_program("evaluate", "model", "new", "--json")[0])
+        self.train("--quiet", data="sets")
+        tuned = json.loads(self.run_program("evaluate", "model", "new", "--json")[0])
+        self.assertGreater(tuned["micro_f1"], argmax["micro_f1"])
+        self.assert_fails(
+            2, "option decision is offset, which is for rows with several labels",
+            "train", "--method", "hsvm", "--hierarchy", "tree", "--decision", "offset", "train",
+            "m",
+        )  # fmt: skip
+
+    def test_decision_of_tags_finds_more_spans(self) -> None:
+        for name, seed in (("words", 4), ("new", 5)):
+            rng = random.Random(seed)
+            sentences = []
+            for _ in range(300):
+                tokens = []
+                for _ in range(6):  # fewer than half of the words with a capital are names
+                    has_capital = rng.random() < 0.3
+                    tag = "B-X" if has_capital and rng.random() < 0.45 else "O"
+                    tokens.append(f"{'Zo' if has_capital else 'la'}\t{tag}")
+                sentences.append("\n".join(tokens) + "\n\n")
+            self.write(name, "".join(sentences))
+        spans = {}
+        for decision in ("argmax", "auto"):
+            self.run_program(
+                "train", "--method", "structured", "--model", "chain", "--decision", decision,
+                "--quiet", "words", "m",
+            )  # fmt: skip
+            measured = json.loads(self.run_program("evaluate", "m", "new", "--json")[0])
+            spans[decision] = measured["span_f1"]
+        self.assertGreater(spans["auto"], spans["argmax"])
+        self.assertRegex(self.run_program("info", "m")[0], r"(?m)^offset is not of tag +O$")
+        for message, *options in (
+            ("option decision_metric is macro-f1, but must be micro-f1 or accuracy",
+             "--model", "chain", "--decision-metric", "macro-f1", "words"),
+            ("option decision is offset, which model dependency does not offer",
+             "--model", "dependency", "--decision", "offset", "trees"),
+        ):  # fmt: skip
+            self.write("trees", "1\tWe\t_\tPRON\t_\t_\t0\troot\t_\t_\n\n")
+            self.assert_fails(2, message, "train", "--method", "structured", *options, "m")
 
     def test_generated_data_are_the_same_every_time_and_can_be_continued(self) -> None:
         size = ["--num-features", "5", "--seed", "3"]
@@ -490,6 +549,10 @@ class ExitCodes(CliTest):
              ["train", "--method", "flat-svm", "--multiclass", "ava", "train", "m"]),
             ("option decision is 'dice', but must be one of auto, argmax, zero, threshold, scut",
              ["train", "--method", "flat-lr", "--decision", "dice", "train", "m"]),
+            ("option decision is 'instance', but must be one of auto, argmax, offset",
+             [*start, "--decision", "instance", "train", "m"]),
+            ("option decision_metric is 'luck', but must be one of micro-f1, instance-f1",
+             [*start, "--decision-metric", "luck", "train", "m"]),
             ("option decision_folds is 1",
              ["train", "--method", "flat-lr", "--decision-folds", "1", "train", "m"]),
             ("--loss", [*start, "--loss", "hinge", "train", "m"]),

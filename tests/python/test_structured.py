@@ -100,3 +100,28 @@ def test_parsers_of_the_program_load_and_say_who_predicts(tmp_path: Path) -> Non
     assert (loaded.model, loaded.hash_bits) == ("dependency", 10)
     with pytest.raises(ValueError, match="'dependency', which is predicted by the program from"):
         loaded.predict([["dogs", "bark"]])
+
+
+def test_decision_is_tuned_for_the_metric_and_kept() -> None:
+    random = np.random.default_rng(1)
+    Y = (random.random((200, 3)) < 0.35).astype(int)  # hard to tell from X: none is the best guess
+    X = (random.normal(size=(200, 3)) + 0.8 * Y).astype(np.float32)
+    argmax = StructuredSVC(model="multilabel-field", decision="argmax").fit(X, Y)
+    tuned = StructuredSVC(model="multilabel-field").fit(X, Y)
+    assert tuned.predict(X).sum() > argmax.predict(X).sum()
+    np.testing.assert_array_equal(tuned.decision_function(X), argmax.decision_function(X))
+    exact = StructuredSVC(model="multilabel-field", decision_metric="accuracy").fit(X, Y)
+    assert (exact.predict(X) != tuned.predict(X)).any()
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(tuned)).predict(X), tuned.predict(X))
+    with pytest.raises(ValueError, match="decision is 'zero', but must be one of auto, argmax"):
+        StructuredSVC(model="multilabel-field", decision="zero").fit(X, Y)
+
+
+def test_surrogate_micro_f1_is_for_label_sets_of_hierarchies() -> None:
+    X, Y = several()
+    edges = [("all", 0), ("all", 1), ("all", 2)]
+    sets = [{int(k) for k in np.flatnonzero(row)} or {2} for row in Y]
+    model = StructuredSVC(model="hierarchy", surrogate="micro-f1", hierarchy=edges, C=10)
+    fitted = model.fit(X, sets)
+    assert fitted.report_["relative_gap"] <= 0.01
+    assert fitted.score(X, sets) > 0.6

@@ -238,6 +238,7 @@ class Echo final : public RowPredictor {
 struct Problem {
   CsrMatrix X{5};
   LabelSets sets;
+  std::vector<double> weights;  // of the rows; empty: all 1
   std::vector<LabelId> label_of_node{0, 1, 2, 3, 4};
 
   explicit Problem(const Rows& rows) {
@@ -257,7 +258,7 @@ struct Problem {
   Decision decide(const std::string& name, int folds, RunControl& control, const Fitted& fitted) {
     Executor executor(1);
     return tuned_decision(
-        {parse_enum<DecisionKind>("decision", name), folds, 7}, X, sets, label_of_node,
+        {parse_enum<DecisionKind>("decision", name), folds, 7}, X, sets, weights, label_of_node,
         [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
           fitted(rows, share);
           return std::make_unique<Echo>();
@@ -297,6 +298,41 @@ TEST(TunedDecision, every_row_is_scored_by_a_model_of_the_others) {
   EXPECT_THAT(sizes, ElementsAre());
 }
 
+TEST(TunedDecision, a_row_of_weight_two_counts_as_two) {
+  const Rows rows = shifted_rows(40, 0.8);
+  HeldOutScores weighted = held_out(rows.scores, rows.truth);
+  Rows repeated = rows;
+  for (std::size_t i = 0; i < 40; ++i) {
+    weighted.weights.push_back(i % 3 ? 1 : 2);
+    if (i % 3) continue;
+    repeated.scores.push_back(rows.scores[i]);
+    repeated.truth.push_back(rows.truth[i]);
+  }
+  const HeldOutScores twice = held_out(repeated.scores, repeated.truth);
+  const TunedThreshold one =
+      tune_threshold(weighted.ranked, weighted.truth, true, weighted.weights);
+  const TunedThreshold other = tune_threshold(twice.ranked, twice.truth, true);
+  EXPECT_EQ(one.threshold, other.threshold);
+  EXPECT_NEAR(one.micro_f1, other.micro_f1, 1e-12);
+  EXPECT_NE(one.micro_f1, tune_threshold(weighted.ranked, weighted.truth, true).micro_f1);
+  EXPECT_EQ(tune_rcut(weighted).count, tune_rcut(twice).count);
+}
+
+TEST(TunedDecision, heavy_rows_decide) {
+  Rows rows{{{2, 1, -1, -2, -3}, {2, 1, -1, -2, -3}, {2, 1, -1, -2, -3}, {2, 1, -1, -2, -3},
+             {2, 1, -1, -2, -3}, {2, 1, -1, -2, -3}},
+            {{0}, {0, 1}, {0}, {0, 1}, {0}, {0}}};
+  for (const std::string rule : {"threshold", "instance", "rcut"}) {
+    Problem problem(rows);
+    std::vector<LabelId> few, many;
+    problem.decide(rule, 2).choose({rows.scores.front()}, few);
+    problem.weights = {1, 1000, 1, 1000, 1, 1};
+    problem.decide(rule, 2).choose({rows.scores.front()}, many);
+    EXPECT_THAT(few, ElementsAre(0)) << rule;
+    EXPECT_THAT(many, ElementsAre(0, 1)) << rule;
+  }
+}
+
 // What a fold does not use is for those after it.
 TEST(TunedDecision, folds_and_the_training_after_them_share_the_time_left) {
   Problem problem(shifted_rows(50, 0.2));
@@ -331,7 +367,7 @@ TEST(TunedDecision, an_unknown_kind_throws_with_those_there_are) {
   } catch (const InvalidOption& error) {
     EXPECT_STREQ(error.what(),
                  "option decision is 'dice', but must be one of auto, argmax, zero, threshold, "
-                 "scut, rcut, instance");
+                 "scut, rcut, instance, offset");
   }
 }
 
