@@ -32,6 +32,9 @@ std::vector<Fact> facts_of(const ModelParts& model) {
     facts.push_back({"hierarchy", "none"});
   }
   facts.push_back({"preprocessing", std::string(name_of(model.preprocessing.kind))});
+  if (model.preprocessing.kind == Preprocessing::Kind::scale) {
+    facts.push_back({"scale", std::string(name_of(model.preprocessing.column_scale))});
+  }
   if (!model.preprocessing.vocabulary.empty()) {
     facts.push_back({"vocabulary", concat(model.preprocessing.vocabulary.size(), " words")});
   }

@@ -123,17 +123,35 @@ void read_views_of_model(RawRows& raw, std::span<const ViewFile> files, std::spa
   raw.X = side_by_side(rows, raw.views);
 }
 
-Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options) {
+PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& table,
+                                       PreprocessingOptions options) {
+  if (options.scale != ColumnScale::automatic) return options;
+  for (const OptionInfo& option : table.list()) {
+    const bool speaks_of_columns = std::ranges::count(method.column_options, option.name) > 0;
+    if (speaks_of_columns && table.get(option.name) != option.default_value) {
+      options.scale = ColumnScale::none;
+    }
+  }
+  return options;
+}
+
+Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options,
+                                std::span<const double> row_weights) {
   validate(options);
-  require<InvalidOption>(options.text + options.tfidf + options.normalize <= 1,
+  const int num_kinds = options.text + options.tfidf + options.normalize;
+  require<InvalidOption>(num_kinds <= 1,
                          "options text, tfidf and normalize: more than one is given, but each says "
                          "what the rows are");
+  const bool scales = options.scale != ColumnScale::automatic && options.scale != ColumnScale::none;
+  require<InvalidOption>(num_kinds == 0 || !scales, "option scale is ", name_of(options.scale),
+                         ", which is for columns of numbers, but must be none beside text, tfidf "
+                         "and normalize");
   const TfidfOptions tfidf{.min_document_frequency = options.min_document_frequency,
                            .sublinear_tf = options.sublinear_tf};
   if (options.text) return Preprocessing::fit_text(raw.documents, tfidf);
   if (options.tfidf) return Preprocessing::fit_counts(raw.X, tfidf);
   if (options.normalize) return Preprocessing::unit_norm();
-  return {};
+  return Preprocessing::fit_columns(raw.X, options.scale, row_weights);
 }
 
 CsrMatrix preprocess(const Preprocessing& preprocessing, const RawRows& raw) {
@@ -158,12 +176,13 @@ TrainingSet PreparedRows::training_set() const {
 }
 
 PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
-                          const PreprocessingOptions& options) {
+                          const PreprocessingOptions& options,
+                          std::span<const double> row_weights) {
   PreparedRows prepared;
   prepared.source = raw.source;
   prepared.views = raw.views;
   prepared.labelled = label_rows(raw.labels, raw.codec, hierarchy, raw.source);
-  prepared.preprocessing = fit_preprocessing(raw, options);
+  prepared.preprocessing = fit_preprocessing(raw, options, row_weights);
   prepared.X = prepared.preprocessing.kind == Preprocessing::Kind::none
                    ? std::move(raw.X)
                    : preprocess(prepared.preprocessing, raw);
