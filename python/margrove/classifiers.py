@@ -88,6 +88,10 @@ class FlatSVC(Continued):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
+        columns get standard, or common where the columns are of one scale
     warm_start : bool, default False
         fit goes on from the last one: from its weights, or its dual variables where rows and labels
         are the same. What that takes stays in memory, not in files
@@ -125,6 +129,7 @@ class FlatSVC(Continued):
         cost_matrix: str = "",
         hierarchy: Any = None,
         calibration: float = 0.0,
+        scale: str = "auto",
         warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
@@ -149,6 +154,7 @@ class FlatSVC(Continued):
         self.cost_matrix = cost_matrix
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.scale = scale
         self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
@@ -189,6 +195,10 @@ class FlatLogisticRegression(Continued):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
+        columns get standard, or common where the columns are of one scale
     warm_start : bool, default False
         fit goes on from the last one: from its weights, or its dual variables where rows and labels
         are the same. What that takes stays in memory, not in files
@@ -219,6 +229,7 @@ class FlatLogisticRegression(Continued):
         max_passes: int = 1000,
         hierarchy: Any = None,
         calibration: float = 0.0,
+        scale: str = "auto",
         warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
@@ -235,6 +246,7 @@ class FlatLogisticRegression(Continued):
         self.max_passes = max_passes
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.scale = scale
         self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
@@ -296,6 +308,10 @@ class HSVC(Incremental):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
+        columns get standard, or common where the columns are of one scale
     warm_start : bool, default False
         fit goes on from the last one: from its dual variables where rows and labels are the same;
         with solver="sgd" by further epochs. What that takes stays in memory, not in files
@@ -332,6 +348,7 @@ class HSVC(Incremental):
         cost_matrix: str = "",
         hierarchy: Any = None,
         calibration: float = 0.0,
+        scale: str = "auto",
         warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
@@ -355,6 +372,7 @@ class HSVC(Incremental):
         self.cost_matrix = cost_matrix
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.scale = scale
         self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
@@ -416,6 +434,10 @@ class NHSVC(Incremental):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
+        columns get standard, or common where the columns are of one scale
     warm_start : bool, default False
         fit goes on from the last one: from its dual variables where rows and labels are the same;
         with solver="sgd" by further epochs. What that takes stays in memory, not in files
@@ -452,6 +474,7 @@ class NHSVC(Incremental):
         cost_matrix: str = "",
         hierarchy: Any = None,
         calibration: float = 0.0,
+        scale: str = "auto",
         warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
@@ -475,6 +498,7 @@ class NHSVC(Incremental):
         self.cost_matrix = cost_matrix
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.scale = scale
         self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
@@ -516,6 +540,10 @@ class SharedSVC(Classifier):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
+        columns get standard, or common where the columns are of one scale
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -543,6 +571,7 @@ class SharedSVC(Classifier):
         cost_matrix: str = "",
         hierarchy: Any = None,
         calibration: float = 0.0,
+        scale: str = "auto",
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -559,6 +588,7 @@ class SharedSVC(Classifier):
         self.cost_matrix = cost_matrix
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.scale = scale
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -616,6 +646,10 @@ class HRSVC(Classifier):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
+        columns get standard, or common where the columns are of one scale
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -648,6 +682,7 @@ class HRSVC(Classifier):
         solver: str = "joint",
         hierarchy: Any = None,
         calibration: float = 0.0,
+        scale: str = "auto",
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -669,6 +704,7 @@ class HRSVC(Classifier):
         self.solver = solver
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.scale = scale
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -721,6 +757,10 @@ class HRLogisticRegression(Classifier):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
+        columns get standard, or common where the columns are of one scale
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -752,6 +792,7 @@ class HRLogisticRegression(Classifier):
         max_passes: int = 1000,
         hierarchy: Any = None,
         calibration: float = 0.0,
+        scale: str = "auto",
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -771,6 +812,7 @@ class HRLogisticRegression(Classifier):
         self.max_passes = max_passes
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.scale = scale
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -815,6 +857,10 @@ class TopDownSVC(Classifier):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
+        columns get standard, or common where the columns are of one scale
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -843,6 +889,7 @@ class TopDownSVC(Classifier):
         beam: int = 1,
         hierarchy: Any = None,
         calibration: float = 0.0,
+        scale: str = "auto",
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -860,6 +907,7 @@ class TopDownSVC(Classifier):
         self.beam = beam
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.scale = scale
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -920,6 +968,10 @@ class StructuredSVC(Structured):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
+        columns get standard, or common where the columns are of one scale
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -953,6 +1005,7 @@ class StructuredSVC(Structured):
         hash_bits: int = 20,
         hierarchy: Any = None,
         calibration: float = 0.0,
+        scale: str = "auto",
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -975,6 +1028,7 @@ class StructuredSVC(Structured):
         self.hash_bits = hash_bits
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.scale = scale
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
