@@ -35,6 +35,7 @@
 #include "metrics_bindings.hpp"
 #include "model/kernel_predictor.hpp"
 #include "model/linear_predictor.hpp"
+#include "model/raw_units.hpp"
 #include "model/tensor_parts.hpp"
 #include "outputs/registry.hpp"
 
@@ -79,6 +80,16 @@ class Reporter {
 
 // Training ----------------------------------------------------------------------------------------
 
+Preprocessing fitted_scale(const Method& method, const OptionTable& options,
+                           const std::string& scale, const CsrView& X,
+                           const std::optional<Vector<double>>& row_weights) {
+  PreprocessingOptions asked;
+  asked.scale = parse_enum<ColumnScale>("scale", scale);
+  return Preprocessing::fit_columns(
+      X, preprocessing_for(method, options, asked).scale,
+      row_weights ? span_of(*row_weights) : std::span<const double>{});
+}
+
 ModelParts train(const std::string& method_name, const std::map<std::string, std::string>& options,
                  const Csr& X, const Sets& labels, const std::vector<std::string>& names,
                  const std::optional<Edges>& hierarchy,
@@ -86,8 +97,9 @@ ModelParts train(const std::string& method_name, const std::map<std::string, std
                  std::optional<double> time_limit_seconds, std::optional<double> memory_limit,
                  double calibration, nb::object callback,
                  const std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>& views,
-                 const ModelParts* start, bool keep_state, bool expect_all) {
-  const CsrView view = view_of(X);
+                 const ModelParts* start, bool keep_state, bool expect_all,
+                 const std::string& scale) {
+  CsrView view = view_of(X);
   const Method& method = find_method(method_name);
   const auto run = method.start();
   set_options(run->options(), OptionValues(options.begin(), options.end()));
@@ -101,6 +113,16 @@ ModelParts train(const std::string& method_name, const std::map<std::string, std
         label_rows(sets_of(labels), LabelCodec(names), graph ? &*graph : nullptr, "y");
     require(rows.labels.num_rows() == view.num_rows(), "y: it has ", rows.labels.num_rows(),
             " rows, but must have ", view.num_rows(), " as X");
+    require(!row_weights || row_weights->size() == view.num_rows(), "sample_weight: it has ",
+            row_weights ? row_weights->size() : 0, " values, but must have ", view.num_rows(),
+            " as X has rows");
+    const Preprocessing preprocessing =
+        start != nullptr && expect_all  // partial_fit: weights of columns as scaled before
+            ? start->preprocessing
+            : fitted_scale(method, run->options(), scale, view, row_weights);
+    const CsrMatrix scaled =
+        preprocessing.kind == Preprocessing::Kind::scale ? preprocessing.apply(view) : CsrMatrix();
+    if (preprocessing.kind == Preprocessing::Kind::scale) view = scaled;
     TrainingSet data{.X = view, .labels = &rows.labels, .codec = &rows.codec, .source = "X"};
     if (rows.has_hierarchy) data.hierarchy = &rows.hierarchy;
     std::vector<View> sources;
@@ -110,11 +132,7 @@ ModelParts train(const std::string& method_name, const std::map<std::string, std
             "views: they end at column ", sources.empty() ? 0 : sources.back().end, ", but X has ",
             view.num_columns());
     data.views = sources;
-    if (row_weights) {
-      require(row_weights->size() == view.num_rows(), "sample_weight: it has ", row_weights->size(),
-              " values, but must have ", view.num_rows(), " as X has rows");
-      data.row_weights = span_of(*row_weights);
-    }
+    if (row_weights) data.row_weights = span_of(*row_weights);
     data.continuation = {.start = start != nullptr ? start->state.get() : nullptr,
                          .keep = keep_state};
     std::vector<LabelId> expected;
@@ -127,7 +145,7 @@ ModelParts train(const std::string& method_name, const std::map<std::string, std
                        time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
     const Plan plan = plan_training(method, *run, data, executor, control);
     require_memory(plan, data, memory_limit.value_or(0));
-    model = train_model(method, *run, plan, data, {}, executor, control);
+    model = train_model(method, *run, plan, data, preprocessing, executor, control);
     if (calibration > 0) {
       model->calibration = calibrate_held_out(method, *run, data, calibration, executor, control);
     }
@@ -301,11 +319,11 @@ nb::object calibration_of(const ModelParts& model) {
 
 /// (columns, row pointers, columns of the weights, weights) of U with one row per feature, the
 /// bias, the edges between nodes, the label of each node, the nodes that may be predicted, whether
-/// the best of them is (instead of all above a threshold).
+/// the best of them is (instead of all above a threshold). Of rows before their columns are scaled.
 nb::tuple linear_parts(const ModelParts& model) {
   const LinearPredictor* linear = model.predictor->linear();
   require(linear != nullptr, "the model is of method ", model.method, ", but must be linear");
-  const LinearPredictor::Parts& parts = linear->parts();
+  const LinearPredictor::Parts parts = in_raw_units(linear->parts(), model.preprocessing);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   for (const LabelEdge& edge : edges_of(parts.graph)) edges.emplace_back(edge.parent, edge.child);
   nb::object weights;
@@ -321,7 +339,7 @@ nb::tuple linear_parts(const ModelParts& model) {
                         to_numpy(std::vector(parts.candidates)), linear->gives_one_label());
 }
 
-/// (label, score, [(label, is spawned, score, [(feature, value, weight, score)])],
+/// (label, score, [(label, is spawned, score, [(feature, value, weight, score, centre)])],
 ///  [(source, score, [(path, weight, score)])])
 nb::tuple explain(const ModelParts& model, const Csr& X, std::size_t row, const std::string& label,
                   std::size_t num_features) {
@@ -329,12 +347,13 @@ nb::tuple explain(const ModelParts& model, const Csr& X, std::size_t row, const 
   require(row < view.num_rows(), "row is ", row, ", but X has only ", view.num_rows());
   const auto id = model.labels.find(label);
   require(id.has_value(), "label is '", label, "', but must be a label of the model");
-  const Explanation explanation = model.rows().explain(view.row(row), *id, num_features);
+  const Explanation explanation = model.explain(view.row(row), *id, num_features);
   nb::list nodes;
   for (const auto& node : explanation.nodes) {
     nb::list strongest;
     for (const auto& part : node.strongest) {
-      strongest.append(nb::make_tuple(part.feature, part.value, part.weight, part.score));
+      strongest.append(
+          nb::make_tuple(part.feature, part.value, part.weight, part.score, part.centre));
     }
     nodes.append(
         nb::make_tuple(model.labels.name(node.label), node.is_spawned, node.score, strongest));
@@ -459,7 +478,7 @@ NB_MODULE(_core, m) {
         "threads"_a, "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "calibration"_a,
         "callback"_a.none(),
         "views"_a = std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>{},
-        "start"_a = nb::none(), "keep_state"_a = false, "expect_all"_a = false);
+        "start"_a = nb::none(), "keep_state"_a = false, "expect_all"_a = false, "scale"_a = "auto");
   m.def("train_file", &py::train_file, "method"_a, "options"_a, "path"_a, "threads"_a,
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none());
   m.def("import_liblinear", &margrove::import_liblinear, "path"_a);

@@ -69,13 +69,16 @@ struct FitReport {
 };
 
 /// score(x, y) taken apart: it is the sum of the nodes' scores, and a node's score is the sum of
-/// value * weight over its features, the intercept included.
+/// weight * (value - centre) over its features, the intercept included. Values are those of the
+/// rows as given, where their columns were scaled (Preprocessing::Kind::scale), otherwise those
+/// that preprocessing makes of them.
 struct Explanation {
   struct Contribution {
     FeatureId feature;  // num_features(): the intercept
     float value;        // x_j
-    float weight;       // W[j][node]
-    double score;       // value * weight
+    float weight;       // W[j][node], by unit of the value
+    double score;       // weight * (value - centre)
+    float centre = 0;   // of a scaled column, otherwise 0
   };
   struct Node {
     LabelId label;

@@ -1,6 +1,8 @@
 #pragma once
-// From words or counts to weighted unit rows.
+// What is done to rows before training: weighted unit rows from words or counts, columns of one
+// scale.
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -27,6 +29,23 @@ struct TfidfOptions {
   }
 };
 
+/// How columns of numbers get scales that fit each other and the intercept: x_j becomes
+/// (x_j - centre_j) / spread_j. Rows are dense if at least half of their cells, in the columns that
+/// occur in training, are not zero; centres are 0 otherwise, so that sparse rows stay sparse.
+enum class ColumnScale : std::uint8_t {
+  automatic,  // dense rows with large columns: common or standard; otherwise none
+  none,
+  standard,  // centre: the mean; spread: the standard deviation
+  max_abs,   // centre: 0; spread: the largest absolute value
+  robust,    // centre: the median; spread: the interquartile range / 1.349, about the deviation
+  common,    // centre: 0; spread: the largest root mean square of a column, the same for all
+};
+template <>
+inline constexpr auto kEnumNames<ColumnScale> = std::array{
+    EnumName{ColumnScale::automatic, "auto"},    EnumName{ColumnScale::none, "none"},
+    EnumName{ColumnScale::standard, "standard"}, EnumName{ColumnScale::max_abs, "max-abs"},
+    EnumName{ColumnScale::robust, "robust"},     EnumName{ColumnScale::common, "common"}};
+
 /// What is done to rows before training and again before prediction. Plain data, to be stored in
 /// model files. Fitted on training rows only.
 ///
@@ -34,26 +53,36 @@ struct TfidfOptions {
 /// Words or columns that were not in enough training rows are left out; rows without any known
 /// word stay empty.
 struct Preprocessing {
-  enum class Kind : std::uint8_t { none, text_tfidf, count_tfidf, normalize };
+  enum class Kind : std::uint8_t { none, text_tfidf, count_tfidf, normalize, scale };
   Kind kind = Kind::none;
   bool sublinear_tf = true;
   std::vector<std::string> vocabulary;  // text_tfidf: the word of each column, ascending by bytes
   std::vector<float> idf;               // of each column; count_tfidf: 0 for columns left out
+  ColumnScale column_scale = ColumnScale::none;  // of kind scale: what the next two come from
+  std::vector<double> centre;                    // scale: of each column
+  std::vector<double> spread;  // scale: of each column; 0: constant in training, left out
 
   static Preprocessing fit_text(std::span<const std::string> documents,
                                 const TfidfOptions& options = {});
   /// Throws InvalidInput naming row and column of a negative count.
   static Preprocessing fit_counts(const CsrView& counts, const TfidfOptions& options = {});
   static Preprocessing unit_norm();
+  /// Of kind scale, or none where nothing is to be done. `row_weights` (empty: all 1) count rows as
+  /// repeated. `is_numeric`: 0 for columns that stay as they are; empty: all are scaled. Throws
+  /// InvalidInput unless there is a weight for each row and a number for each column. O(nonzeros),
+  /// and for robust the sorting of each column.
+  static Preprocessing fit_columns(const CsrView& X, ColumnScale scale,
+                                   std::span<const double> row_weights = {},
+                                   std::span<const std::uint8_t> is_numeric = {});
 
   /// kind text_tfidf only.
   CsrMatrix apply(std::span<const std::string> documents) const;
   /// Any kind but text_tfidf. The result has as many columns as the training rows had, or as X for
-  /// kinds without idf. Throws InvalidInput on a negative count (count_tfidf).
+  /// the kinds none and normalize. Throws InvalidInput on a negative count (count_tfidf).
   CsrMatrix apply(const CsrView& X) const;
 
   /// Throws InvalidInput unless the members fit together, as after loading them from a file:
-  /// vocabulary ascending, one finite idf >= 0 per word.
+  /// vocabulary ascending, one finite idf >= 0 per word, finite centres and spreads >= 0.
   void check() const;
 };
 

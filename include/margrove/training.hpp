@@ -35,6 +35,7 @@ struct TrainingData {
   std::optional<Hierarchy> hierarchy = {};  // labels of the rows must be among its nodes
   std::vector<double> row_weights = {};     // >= 0, of each row's loss; empty: all 1
   RowScaling scaling = RowScaling::none;
+  ColumnScale column_scale = ColumnScale::automatic;  // with RowScaling::none, of numbers
   TfidfOptions tfidf = {};
 };
 

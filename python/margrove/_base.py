@@ -45,6 +45,7 @@ Self = TypeVar("Self", bound="Classifier")
 _RUN_PARAMETERS = (
     "hierarchy",
     "calibration",
+    "scale",
     "warm_start",
     "threads",
     "time_limit_seconds",
@@ -69,6 +70,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
     # What __init__ of every subclass sets, beside its method's own options.
     hierarchy: Any
     calibration: float
+    scale: str
     threads: int
     time_limit_seconds: float | None
     memory_limit: float | None
@@ -181,6 +183,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
                 self.calibration,
                 callback,
                 self._views_of_X(),
+                scale=self.scale,
                 **continuation,
             )
 

@@ -85,7 +85,7 @@ class Model:
     ) -> tuple[
         str,
         float,
-        list[tuple[str, bool, float, list[tuple[int, float, float, float]]]],
+        list[tuple[str, bool, float, list[tuple[int, float, float, float, float]]]],
         list[tuple[str, float, list[tuple[str, float, float]]]],
     ]: ...
     @property
@@ -152,4 +152,5 @@ def train(
     start: Model | None = ...,
     keep_state: bool = ...,
     expect_all: bool = ...,
+    scale: str = ...,
 ) -> Model: ...

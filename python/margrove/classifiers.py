@@ -88,6 +88,10 @@ class FlatSVC(Continued):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
+        columns get standard, or common where the columns are of one scale
     warm_start : bool, default False
         fit goes on from the last one: from its weights, or its dual variables where rows and labels
         are the same. What that takes stays in memory, not in files
@@ -125,6 +129,7 @@ class FlatSVC(Continued):
         cost_matrix: str = "",
         hierarchy: Any = None,
         calibration: float = 0.0,
+        scale: str = "auto",
         warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
@@ -149,6 +154,7 @@ class FlatSVC(Continued):
         self.cost_matrix = cost_matrix
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.scale = scale
         self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
@@ -189,6 +195,10 @@ class FlatLogisticRegression(Continued):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
+        columns get standard, or common where the columns are of one scale
     warm_start : bool, default False
         fit goes on from the last one: from its weights, or its dual variables where rows and labels
         are the same. What that takes stays in memory, not in files
@@ -219,6 +229,7 @@ class FlatLogisticRegression(Continued):
         max_passes: int = 1000,
         hierarchy: Any = None,
         calibration: float = 0.0,
+        scale: str = "auto",
         warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
@@ -235,6 +246,7 @@ class FlatLogisticRegression(Continued):
         self.max_passes = max_passes
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.scale = scale
         self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
@@ -306,6 +318,10 @@ class HSVC(Incremental):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
+        columns get standard, or common where the columns are of one scale
     warm_start : bool, default False
         fit goes on from the last one: from its dual variables where rows and labels are the same;
         with solver="sgd" by further epochs. What that takes stays in memory, not in files
@@ -345,6 +361,7 @@ class HSVC(Incremental):
         cost_matrix: str = "",
         hierarchy: Any = None,
         calibration: float = 0.0,
+        scale: str = "auto",
         warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
@@ -371,6 +388,7 @@ class HSVC(Incremental):
         self.cost_matrix = cost_matrix
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.scale = scale
         self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
@@ -442,6 +460,10 @@ class NHSVC(Incremental):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
+        columns get standard, or common where the columns are of one scale
     warm_start : bool, default False
         fit goes on from the last one: from its dual variables where rows and labels are the same;
         with solver="sgd" by further epochs. What that takes stays in memory, not in files
@@ -481,6 +503,7 @@ class NHSVC(Incremental):
         cost_matrix: str = "",
         hierarchy: Any = None,
         calibration: float = 0.0,
+        scale: str = "auto",
         warm_start: bool = False,
         threads: int = 1,
         time_limit_seconds: float | None = None,
@@ -507,6 +530,7 @@ class NHSVC(Incremental):
         self.cost_matrix = cost_matrix
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.scale = scale
         self.warm_start = warm_start
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
@@ -558,6 +582,10 @@ class SharedSVC(Classifier):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
+        columns get standard, or common where the columns are of one scale
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -588,6 +616,7 @@ class SharedSVC(Classifier):
         cost_matrix: str = "",
         hierarchy: Any = None,
         calibration: float = 0.0,
+        scale: str = "auto",
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -607,6 +636,7 @@ class SharedSVC(Classifier):
         self.cost_matrix = cost_matrix
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.scale = scale
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -664,6 +694,10 @@ class HRSVC(Classifier):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
+        columns get standard, or common where the columns are of one scale
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -696,6 +730,7 @@ class HRSVC(Classifier):
         solver: str = "joint",
         hierarchy: Any = None,
         calibration: float = 0.0,
+        scale: str = "auto",
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -717,6 +752,7 @@ class HRSVC(Classifier):
         self.solver = solver
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.scale = scale
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -769,6 +805,10 @@ class HRLogisticRegression(Classifier):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
+        columns get standard, or common where the columns are of one scale
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -800,6 +840,7 @@ class HRLogisticRegression(Classifier):
         max_passes: int = 1000,
         hierarchy: Any = None,
         calibration: float = 0.0,
+        scale: str = "auto",
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -819,6 +860,7 @@ class HRLogisticRegression(Classifier):
         self.max_passes = max_passes
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.scale = scale
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -863,6 +905,10 @@ class TopDownSVC(Classifier):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
+        columns get standard, or common where the columns are of one scale
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -891,6 +937,7 @@ class TopDownSVC(Classifier):
         beam: int = 1,
         hierarchy: Any = None,
         calibration: float = 0.0,
+        scale: str = "auto",
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -908,6 +955,7 @@ class TopDownSVC(Classifier):
         self.beam = beam
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.scale = scale
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -979,6 +1027,10 @@ class StructuredSVC(Structured):
     calibration : float, default 0.0
         share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
         none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
+        columns get standard, or common where the columns are of one scale
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -1015,6 +1067,7 @@ class StructuredSVC(Structured):
         hash_bits: int = 20,
         hierarchy: Any = None,
         calibration: float = 0.0,
+        scale: str = "auto",
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -1040,6 +1093,7 @@ class StructuredSVC(Structured):
         self.hash_bits = hash_bits
         self.hierarchy = hierarchy
         self.calibration = calibration
+        self.scale = scale
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit

@@ -6,12 +6,16 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """A feature's part in a node's score: `score` is `value * weight`."""
+    """A feature's part in a node's score: `score` is `weight * (value - centre)`.
+
+    Where columns were scaled, value and weight are those of the column as given.
+    """
 
     feature: str | int  # a word, a column's name or its number; "(intercept)"
     value: float
     weight: float
     score: float
+    centre: float = 0.0  # of a scaled column
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +63,9 @@ class Explanation:
         for node in self.nodes:
             lines.append(f"  {node.label}{' (itself)' * node.itself}: {node.score:+.6g}")
             lines += [
-                f"    {part.score:+.6g}  {part.feature} = {part.value:.6g},"
-                f" weight {part.weight:+.6g}"
+                f"    {part.score:+.6g}  {part.feature} = {part.value:.6g}"
+                + f" (centre {part.centre:.6g})" * (part.centre != 0)
+                + f", weight {part.weight:+.6g}"
                 for part in node.strongest
             ]
         for source in self.sources:

@@ -34,6 +34,9 @@ class KernelClassifier(Classifier):
     {"colour": (0, 20), "shape": (20, 60)}, side by side from 0 to the last column. The network's
     kernels choose one with {"view": "colour"}.
 
+    `scale`: of the columns, as in the other estimators; "auto" leaves them alone where `network` is
+    given, whose kernels may have widths of their own.
+
     Attributes after `fit`, beside those of all estimators: `views_`, a dict of column ranges (empty
     for one source), `weights_`, a dict of the product nodes' weights, and `network_`, the network
     with its weights as text.
@@ -57,6 +60,7 @@ class KernelClassifier(Classifier):
         svm_tolerance: float = 1e-3,
         max_rounds: int = 500,
         views: Views = None,
+        scale: str = "auto",
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -69,6 +73,7 @@ class KernelClassifier(Classifier):
         self.svm_tolerance = svm_tolerance
         self.max_rounds = max_rounds
         self.views = views
+        self.scale = scale
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
         self.memory_limit = memory_limit
@@ -173,6 +178,7 @@ class SPNMKLClassifier(KernelClassifier):
         p: float = 1.0,
         max_paths: float = 10_000.0,
         views: Views = None,
+        scale: str = "auto",
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -186,6 +192,7 @@ class SPNMKLClassifier(KernelClassifier):
             svm_tolerance=svm_tolerance,
             max_rounds=max_rounds,
             views=views,
+            scale=scale,
             threads=threads,
             time_limit_seconds=time_limit_seconds,
             memory_limit=memory_limit,
@@ -212,6 +219,7 @@ class LpMKLClassifier(KernelClassifier):
         max_rounds: int = 500,
         p: float = 2.0,
         views: Views = None,
+        scale: str = "auto",
         threads: int = 1,
         time_limit_seconds: float | None = None,
         memory_limit: float | None = None,
@@ -225,6 +233,7 @@ class LpMKLClassifier(KernelClassifier):
             svm_tolerance=svm_tolerance,
             max_rounds=max_rounds,
             views=views,
+            scale=scale,
             threads=threads,
             time_limit_seconds=time_limit_seconds,
             memory_limit=memory_limit,

@@ -120,7 +120,7 @@ Explanation Model::explain(const Rows& rows, std::size_t i, LabelId label,
   const PreparedInput input(parts_->preprocessing, rows);
   require(i < input.matrix().num_rows(), "explain: row is ", i, ", but must be below ",
           input.matrix().num_rows());
-  return parts_->rows().explain(input.matrix().row(i), label, num_strongest);
+  return parts_->explain(input.matrix().row(i), label, num_strongest);
 }
 
 Metrics Model::evaluate(const LabelSets& truth, const LabelSets& predicted) const {

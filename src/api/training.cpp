@@ -42,9 +42,12 @@ Model train(const Estimator& estimator, TrainingData data, Executor& executor,
   preprocessing.normalize = !preprocessing.text && data.scaling == RowScaling::unit_norm;
   preprocessing.min_document_frequency = data.tfidf.min_document_frequency;
   preprocessing.sublinear_tf = data.tfidf.sublinear_tf;
+  preprocessing.scale = data.column_scale;
+  preprocessing = preprocessing_for(method, run->options(), preprocessing);
   ReadRows rows = std::visit([](auto& each) { return ReadRows(std::move(each)); }, data.rows);
-  PreparedRows prepared = prepare_rows(RawRows(std::move(rows), "training data"),
-                                       data.hierarchy ? &*data.hierarchy : nullptr, preprocessing);
+  PreparedRows prepared =
+      prepare_rows(RawRows(std::move(rows), "training data"),
+                   data.hierarchy ? &*data.hierarchy : nullptr, preprocessing, data.row_weights);
   if (!data.row_weights.empty()) weigh(prepared, data.row_weights);
   RunControl unlimited;
   return Model(std::make_unique<ModelParts>(

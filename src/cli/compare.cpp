@@ -106,13 +106,17 @@ class Compare final : public Command {
             ", which uses a hierarchy, but must be a flat one");
     require(with.views.empty() && flat.views.empty(),
             "compare: the models must take rows of one view");
-    const RowKind kind = row_kind(with.preprocessing);
-    require(kind == row_kind(flat.preprocessing), second_path_,
+    const RowKind kind = row_kind(with);
+    require(kind == row_kind(flat), second_path_,
             ": the model must take rows of the same kind, texts or numbers, as ", first_path_);
-    const RawRows raw = read_rows(truth_path_, kind, {.refuse_labels_alone = true});
+    require(!with.records || with.records->selection == flat.records->selection, second_path_,
+            ": the model must take the same columns as ", first_path_);
+    const RawRows raw = read_rows(truth_path_, kind,
+                                  {.refuse_labels_alone = true,
+                                   .selection = with.records ? &with.records->selection : nullptr});
     Executor executor(threads_);
     const EvaluatedRows rows = evaluated_rows(with, raw, nullptr, nullptr, executor);
-    const CsrMatrix X = preprocess(flat.preprocessing, raw);
+    const CsrMatrix X = preprocess(flat, raw);
     const LabelSets of_flat =
         translate_labels(flat.rows().predict(X, executor), flat.labels, rows.labels).labels;
     print_gain(

@@ -41,8 +41,10 @@ void print(const ModelParts& model, const Explanation& explanation) {
     print_text(fmt::format("  {}{}: {:+.6g}\n", model.labels.name(node.label),
                            node.is_spawned ? " (itself)" : "", node.score));
     for (const auto& part : node.strongest) {
-      print_text(fmt::format("    {:+.6g}  {} = {:.6g}, weight {:+.6g}\n", part.score,
-                             feature_name(model, part.feature), part.value, part.weight));
+      const std::string centre =
+          part.centre != 0 ? fmt::format(" (centre {:.6g})", part.centre) : std::string();
+      print_text(fmt::format("    {:+.6g}  {} = {:.6g}{}, weight {:+.6g}\n", part.score,
+                             feature_name(model, part.feature), part.value, centre, part.weight));
     }
   }
   print(explanation.sources);
@@ -115,7 +117,7 @@ class Explain final : public Command {
       explained = {*id};
     }
     for (const LabelId label : explained) {
-      print(model, model.rows().explain(X.row(0), label, static_cast<std::size_t>(num_features_)));
+      print(model, model.explain(X.row(0), label, static_cast<std::size_t>(num_features_)));
     }
   }
 

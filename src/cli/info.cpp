@@ -48,6 +48,9 @@ std::vector<Fact> facts_of(const ModelParts& model) {
   }
   if (model.records) append_facts(facts, *model.records);
   facts.push_back({"preprocessing", std::string(name_of(model.preprocessing.kind))});
+  if (model.preprocessing.kind == Preprocessing::Kind::scale) {
+    facts.push_back({"scale", std::string(name_of(model.preprocessing.column_scale))});
+  }
   if (!model.preprocessing.vocabulary.empty()) {
     facts.push_back({"vocabulary", concat(model.preprocessing.vocabulary.size(), " words")});
   }

@@ -43,8 +43,8 @@ class Train final : public Command {
  private:
   ModelParts train_rows(MethodRun& run, Executor& executor, CommandControl& control) {
     auto [hierarchy, raw] = arguments_.read(control);
-    const PreparedRows prepared =
-        prepare_rows(std::move(raw), hierarchy ? &*hierarchy : nullptr, arguments_.preprocessing());
+    const PreparedRows prepared = prepare_rows(std::move(raw), hierarchy ? &*hierarchy : nullptr,
+                                               arguments_.preprocessing_for(run));
     const TrainingSet data = prepared.training_set();
     ModelParts model = train_with_reports(arguments_.method(), run, arguments_.run_options(), data,
                                           prepared.preprocessing, executor, control);

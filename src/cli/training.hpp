@@ -26,6 +26,10 @@ class TrainingArguments {
   std::unique_ptr<MethodRun> start(const OptionValues& more = {}) const;
   OptionValues method_options() const { return method_options_.values(); }
   PreprocessingOptions preprocessing();
+  /// The same for a run of the method, whose options may speak of the columns.
+  PreprocessingOptions preprocessing_for(MethodRun& run) {
+    return margrove::preprocessing_for(method(), run.options(), preprocessing());
+  }
   const RunOptions& run_options() { return run_.parse(); }
   const std::string& data_path() const { return data_path_; }
   /// Of methods with a file format of their own. Throws InvalidOption if views are given.

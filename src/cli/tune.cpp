@@ -85,7 +85,8 @@ class Tune final : public Command {
     const OptionValues fixed = arguments_.method_options();
     const TuningResult result =
         tune(arguments_.method(), fixed, grid, data.raw, data.hierarchy_or_null(),
-             arguments_.preprocessing(), splits, tuning.metric, executor, control.run());
+             arguments_.preprocessing_for(*arguments_.start()), splits, tuning.metric, executor,
+             control.run());
     control.leave_if_interrupted();
     require(result.stop == Stop::converged, "tune: the time limit ended the search before all ",
             grid.size() * splits.size(), " runs were done");
@@ -94,8 +95,8 @@ class Tune final : public Command {
     std::cout << fmt::format("seconds_tuning\t{:.2f}\n", tuning_seconds);
 
     const auto winner = arguments_.start(result.points[result.best].values);
-    const PreparedRows prepared =
-        prepare_rows(std::move(data.raw), data.hierarchy_or_null(), arguments_.preprocessing());
+    const PreparedRows prepared = prepare_rows(std::move(data.raw), data.hierarchy_or_null(),
+                                               arguments_.preprocessing_for(*winner));
     const ModelParts model =
         train_with_reports(arguments_.method(), *winner, options, prepared.training_set(),
                            prepared.preprocessing, executor, control);

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "data/column_scale.hpp"
 #include "data/csr_operations.hpp"
 #include "data/utf8.hpp"
 #include "data/words.hpp"
@@ -215,6 +216,7 @@ CsrMatrix Preprocessing::apply(std::span<const std::string> documents) const {
 
 CsrMatrix Preprocessing::apply(const CsrView& X) const {
   require(kind != Kind::text_tfidf, "preprocessing: it was fitted on text, not on rows of numbers");
+  if (kind == Kind::scale) return scale_columns(X, centre, spread);
   if (kind != Kind::count_tfidf) {
     CsrMatrix same(X.num_columns());
     for (std::size_t i = 0; i < X.num_rows(); ++i) {
@@ -252,6 +254,13 @@ void Preprocessing::check() const {
   for (std::size_t j = 1; j < vocabulary.size(); ++j) {
     require(vocabulary[j - 1] < vocabulary[j], "preprocessing: word ", j,
             " of the vocabulary is not after the one before it");
+  }
+  require(centre.size() == spread.size() && (kind == Kind::scale || spread.empty()),
+          "preprocessing: ", centre.size(), " centres, but ", spread.size(), " spreads");
+  for (std::size_t j = 0; j < spread.size(); ++j) {
+    require(std::isfinite(centre[j]) && std::isfinite(spread[j]) && spread[j] >= 0,
+            "preprocessing: column ", j, " has centre ", centre[j], " and spread ", spread[j],
+            ", but must have numbers, the spread >= 0");
   }
 }
 

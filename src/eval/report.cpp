@@ -202,7 +202,7 @@ Json examples_of(const ModelParts& model, const CsrView& X, const LabelSets& tru
     for (const LabelId label : explained) {
       if (linear == nullptr || !can_predict(*linear, label)) continue;
       explanations.push_back(explanation_json(
-          model, linear->explain(X.row(i), label, static_cast<std::size_t>(options.num_features)),
+          model, model.explain(X.row(i), label, static_cast<std::size_t>(options.num_features)),
           options));
     }
     list.push_back({{"row", i + 1},

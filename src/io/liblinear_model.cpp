@@ -12,6 +12,7 @@
 #include "margrove/linear_estimators.hpp"
 #include "methods/registry.hpp"
 #include "model/linear_predictor.hpp"
+#include "model/raw_units.hpp"
 
 namespace margrove {
 namespace {
@@ -70,7 +71,8 @@ int number_of(const std::string& label) {
 }  // namespace
 
 void export_liblinear(const ModelParts& model, const std::string& path) {
-  const LinearPredictor& predictor = flat_predictor_of(model);
+  const LinearPredictor predictor(
+      in_raw_units(flat_predictor_of(model).parts(), model.preprocessing));
   const LinearPredictor::Parts& parts = predictor.parts();
   const std::string_view solver = solver_type_of(model);
   const std::size_t num_classes = parts.candidates.size();

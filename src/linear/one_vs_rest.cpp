@@ -11,6 +11,7 @@
 #include "data/csr_operations.hpp"
 #include "linear/block_solvers.hpp"
 #include "linear/dual_descent.hpp"
+#include "linear/second_order.hpp"
 #include "linear/used_columns.hpp"
 #include "margrove/errors.hpp"
 
@@ -219,6 +220,8 @@ class Training {
                 .seed = options.seed};
     if (!prior_ && !start_weights_) problem_.constant_column = constant_column(problem_.X);
     use_newton_ = prefers_newton(problem_.X, problem_.loss);
+    passes_first_ = passes_before_second_order(problem_.X.num_rows(), problem_.X.num_columns(),
+                                               problem_.X.num_nonzeros(), options.max_passes);
     const auto blocks = make_blocks(positives_);
     blocks_left_ = std::ssize(blocks);
     executor.for_each(blocks.size(), [&](std::size_t index, int worker) {
@@ -273,15 +276,21 @@ class Training {
     }
     scratch.weights.assign(problem_.X.num_columns(), Lanes{});
     std::vector<LaneOutput> outputs(labels.size());
+    BlockProblem first = problem_;
+    if (passes_first_ > 0) first.max_passes = std::min(first.max_passes, passes_first_);
     if (!use_newton_) {
-      solve_working_sets(problem_, inputs, scratch, share, outputs);
+      solve_working_sets(first, inputs, scratch, share, outputs);
     } else {
       if (start_weights_) {
         for (std::size_t l = 0; l < labels.size(); ++l) {
           start_weights_.read(labels[l], l, scratch.weights);
         }
       }
-      solve_newton(problem_, inputs, scratch, share, outputs);
+      solve_newton(first, inputs, scratch, share, outputs);
+    }
+    for (std::size_t l = 0; l < labels.size() && passes_first_ > 0; ++l) {
+      if (!crawls(outputs[l].fit)) continue;
+      solve_second_order(problem_, inputs[l], scratch.prior_scores, l, share, outputs[l]);
     }
     for (std::size_t l = 0; l < labels.size(); ++l) {
       for (FeatureId& j : outputs[l].weights.features) j = used_.original()[j];
@@ -289,6 +298,13 @@ class Training {
       fall_back_to_constant(labels[l]);
       report(outputs_[labels[l]].fit);
     }
+  }
+
+  /// Whether passes or rounding, not the control, have ended a label above the tolerance.
+  bool crawls(const BinaryFit& fit) const {
+    return (fit.stop == Stop::converged || fit.stop == Stop::pass_limit) &&
+           fit.passes < problem_.max_passes &&
+           !(fit.primal - fit.dual <= problem_.tolerance * fit.primal);
   }
 
   // The objective of a label whose training was cut short may be above that of the constant score
@@ -330,6 +346,7 @@ class Training {
   NodeReader start_weights_;
   BlockProblem problem_;
   bool use_newton_ = false;
+  int passes_first_ = 0;  // of the first-order solvers, before second-order steps; 0: no limit
   std::vector<LaneOutput> outputs_;
   int num_workers_;
   std::vector<BlockScratch> scratch_;
@@ -361,7 +378,8 @@ MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
                                   std::uint32_t num_labels, const OneVsRestOptions& options,
                                   int num_threads) {
   const auto rows = static_cast<double>(X.num_rows());
-  const auto columns = static_cast<double>(num_used_columns(X));
+  const std::size_t used = num_used_columns(X);
+  const auto columns = static_cast<double>(used);
   const double width = std::clamp((num_labels + 7.0) / 8.0, 1.0, static_cast<double>(kLanes));
   const double blocks = std::ceil(num_labels / width);
   double nonzeros = 0;
@@ -383,6 +401,10 @@ MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
   memory.add("scratch of the threads",
              std::min<double>(num_threads, blocks) *
                  (row_bytes * rows + (column_bytes + 8) * columns + sets));
+  if (passes_before_second_order(X.num_rows(), used, X.num_nonzeros(), options.max_passes) > 0) {
+    memory.add("second-order steps",
+               std::min<double>(num_threads, blocks) * second_order_bytes(X.num_rows(), used));
+  }
   const double dense = 4.0 * static_cast<double>(X.num_columns()) * num_labels;
   memory.add("weights of each label", 8 * nonzeros);
   memory.add("model", std::min(dense, 8 * nonzeros) + 8.0 * static_cast<double>(X.num_columns()));

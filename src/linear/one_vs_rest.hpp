@@ -79,7 +79,8 @@ struct OneVsRestFit {
 /// Same bits for any executor size. Memory: the result, plus about 700 bytes per column and 300 per
 /// row for each thread: sixteen labels share every pass over the rows. Hinge and squared hinge
 /// solve the dual on working sets; logistic, and squared hinge on few full columns, takes Newton
-/// steps.
+/// steps. Labels that either is slow on go on with second-order steps where there are few columns
+/// (linear/second_order.hpp): these are what reaches the gap on columns of any scale.
 ///
 /// A label also counts as converged when rounding ends the descent above the tolerance; its gap
 /// tells: float32 weights limit relative gaps to about 1e-7.

@@ -218,21 +218,28 @@ Plan plan_average(const AverageMklOptions& options, const TrainingSet& data, Exe
       });
 }
 
+template <class Options, class MakePlan>
+Method kernel_method(std::string summary, MakePlan make_plan) {
+  Method method = make_method<Options>(std::move(summary), make_plan);
+  method.column_options = {"network"};
+  return method;
+}
+
 }  // namespace
 
 Method spn_mkl() {
-  return make_method<SpnMklOptions>(
+  return kernel_method<SpnMklOptions>(
       "kernel weights of a sum-product network, learned with the SVMs", plan_spn);
 }
 Method lp_mkl() {
-  return make_method<LpMklOptions>("multiple kernel learning with an l_p norm", plan_lp);
+  return kernel_method<LpMklOptions>("multiple kernel learning with an l_p norm", plan_lp);
 }
 Method simple_mkl() {
-  return make_method<SimpleMklOptions>("multiple kernel learning with an l_1 norm: few kernels",
-                                       plan_simple);
+  return kernel_method<SimpleMklOptions>("multiple kernel learning with an l_1 norm: few kernels",
+                                         plan_simple);
 }
 Method average_mkl() {
-  return make_method<AverageMklOptions>("SVMs with the average of all kernels", plan_average);
+  return kernel_method<AverageMklOptions>("SVMs with the average of all kernels", plan_average);
 }
 
 }  // namespace margrove

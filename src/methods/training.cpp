@@ -150,16 +150,35 @@ TfidfOptions tfidf_options(const PreprocessingOptions& options) {
 
 }  // namespace
 
-Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options) {
+PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& table,
+                                       PreprocessingOptions options) {
+  if (options.scale != ColumnScale::automatic) return options;
+  for (const OptionInfo& option : table.list()) {
+    const bool speaks_of_columns = std::ranges::count(method.column_options, option.name) > 0;
+    if (speaks_of_columns && table.get(option.name) != option.default_value) {
+      options.scale = ColumnScale::none;
+    }
+  }
+  return options;
+}
+
+Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options,
+                                std::span<const double> row_weights,
+                                std::span<const std::uint8_t> is_numeric) {
   validate(options);
-  require<InvalidOption>(options.text + options.tfidf + options.normalize <= 1,
+  const int num_kinds = options.text + options.tfidf + options.normalize;
+  require<InvalidOption>(num_kinds <= 1,
                          "options text, tfidf and normalize: more than one is given, but each says "
                          "what the rows are");
+  const bool scales = options.scale != ColumnScale::automatic && options.scale != ColumnScale::none;
+  require<InvalidOption>(num_kinds == 0 || !scales, "option scale is ", name_of(options.scale),
+                         ", which is for columns of numbers, but must be none beside text, tfidf "
+                         "and normalize");
   const TfidfOptions tfidf = tfidf_options(options);
   if (options.text) return Preprocessing::fit_text(raw.documents, tfidf);
   if (options.tfidf) return Preprocessing::fit_counts(raw.X, tfidf);
   if (options.normalize) return Preprocessing::unit_norm();
-  return {};
+  return Preprocessing::fit_columns(raw.X, options.scale, row_weights, is_numeric);
 }
 
 CsrMatrix preprocess(const ModelParts& model, const RawRows& raw) {
@@ -204,13 +223,20 @@ void to_numbers(RawRows& raw, const PreprocessingOptions& options,
 }  // namespace
 
 PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
-                          const PreprocessingOptions& options) {
+                          const PreprocessingOptions& options,
+                          std::span<const double> row_weights) {
   PreparedRows prepared;
   prepared.source = raw.source;
   prepared.views = raw.views;
   prepared.labelled = label_rows(raw.labels, raw.codec, hierarchy, raw.source);
-  if (raw.kind == RowKind::records) to_numbers(raw, options, prepared.records);
-  prepared.preprocessing = fit_preprocessing(raw, options);
+  std::vector<std::uint8_t> is_numeric;
+  if (raw.kind == RowKind::records) {
+    to_numbers(raw, options, prepared.records);
+    const auto [begin, end] = prepared.records->numeric_columns();
+    is_numeric.assign(raw.X.num_columns(), 0);
+    std::fill(is_numeric.begin() + begin, is_numeric.begin() + end, 1);
+  }
+  prepared.preprocessing = fit_preprocessing(raw, options, row_weights, is_numeric);
   if (prepared.preprocessing.kind == Preprocessing::Kind::none) {
     prepared.X = std::move(raw.X);
   } else if (raw.kind == RowKind::documents) {

@@ -55,13 +55,15 @@ void read_views(RawRows& raw, std::span<const ViewFile> files, RunControl* contr
 void read_views_of_model(RawRows& raw, std::span<const ViewFile> files, std::span<const View> views,
                          RunControl* control = nullptr);
 
-/// What is done to rows before training. At most one of text, tfidf and normalize may be true.
+/// What is done to rows before training. At most one of text, tfidf, normalize and a scale other
+/// than automatic and none may be asked for; automatic is none beside the others.
 struct PreprocessingOptions {
   bool text = false;
   bool tfidf = false;
   bool normalize = false;
   int min_document_frequency = 1;
   bool sublinear_tf = true;
+  ColumnScale scale = ColumnScale::automatic;
   static auto fields() {
     return std::tuple{
         field("text", &PreprocessingOptions::text,
@@ -73,11 +75,22 @@ struct PreprocessingOptions {
               "text, tfidf: words in fewer training rows than this are dropped"),
         field("sublinear_tf", &PreprocessingOptions::sublinear_tf,
               "text, tfidf: weigh a word that occurs t times by 1 + ln t instead of t"),
+        field("scale", &PreprocessingOptions::scale,
+              "columns of numbers: standard (mean 0, deviation 1), max-abs, robust (median, "
+              "quartiles), common (one divisor for all); sparse rows are divided only. auto: dense "
+              "rows with large columns get standard, or common where the columns are of one scale"),
     };
   }
 };
-/// Throws InvalidOption if more than one kind is asked for.
-Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options);
+/// `options` for a method: the scale is none instead of automatic where an option of the method
+/// speaks of the columns' own values (Method::column_options).
+PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& table,
+                                       PreprocessingOptions options);
+/// `row_weights` (empty: all 1) count rows as repeated. is_numeric (empty: all) says which columns
+/// of raw.X are scaled. Throws InvalidOption if more than one kind is asked for.
+Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options,
+                                std::span<const double> row_weights = {},
+                                std::span<const std::uint8_t> is_numeric = {});
 /// The rows as the predictor takes them. Throws InvalidInput if they are not of row_kind(model).
 CsrMatrix preprocess(const ModelParts& model, const RawRows& raw);
 
@@ -93,9 +106,11 @@ struct PreparedRows {
   /// Valid while this object stays where it is.
   TrainingSet training_set() const;
 };
-/// Fits and applies the preprocessing and numbers the labels. Throws what label_rows() throws.
+/// Fits and applies the preprocessing and numbers the labels. `row_weights` as in
+/// fit_preprocessing(). Throws what label_rows() throws.
 PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
-                          const PreprocessingOptions& options);
+                          const PreprocessingOptions& options,
+                          std::span<const double> row_weights = {});
 
 /// Throws InvalidInput, naming the estimate, its parts and the limit, if training would take more
 /// than the limit (in units of 10^9 bytes; 0: no limit) beside the data already in memory.

@@ -71,6 +71,9 @@ struct Method {
       read_examples;
   /// The option that, where it is given, replaces the hierarchy; empty: there is none.
   std::string hierarchy_substitute;
+  /// Options that, where they are not at their defaults, speak of the columns' own values, as
+  /// kernels with widths do: columns are then not scaled unless this is asked for.
+  std::vector<std::string> column_options;
 };
 
 /// Whether the method with these options cannot do without a hierarchy.
@@ -105,7 +108,8 @@ Method make_method(std::string summary, MakePlan make_plan) {
           [make_plan] { return std::make_unique<Run>(make_plan); },
           /*needs_hierarchy=*/false,
           /*read_examples=*/{},
-          /*hierarchy_substitute=*/{}};
+          /*hierarchy_substitute=*/{},
+          /*column_options=*/{}};
 }
 
 /// name -> value, as on a command line.

@@ -1,11 +1,18 @@
 #include "model/model.hpp"
 
+#include "model/raw_units.hpp"
+
 namespace margrove {
 
 const RowPredictor& ModelParts::rows() const {
   const RowPredictor* rows = predictor->rows();
   require(rows != nullptr, "model of method ", method, ": its examples are not rows of a matrix");
   return *rows;
+}
+
+Explanation ModelParts::explain(const SparseRow& x, LabelId label,
+                                std::size_t num_strongest) const {
+  return in_raw_units(rows().explain(x, label, num_strongest), preprocessing);
 }
 
 std::vector<bool> ModelParts::in_training() const {

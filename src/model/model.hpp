@@ -33,6 +33,8 @@ struct ModelParts {
 
   /// The predictor of rows. Throws InvalidInput for a model of another kind.
   const RowPredictor& rows() const;
+  /// RowPredictor::explain() of a row after preprocessing, in the units of the row before scaling.
+  Explanation explain(const SparseRow& x, LabelId label, std::size_t num_strongest) const;
   /// Whether each label has training rows.
   std::vector<bool> in_training() const;
   /// Of probabilities: the calibration's, or 1.

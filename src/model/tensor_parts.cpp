@@ -84,6 +84,12 @@ void save_preprocessing(TensorMap& out, const Preprocessing& preprocessing) {
   const Preprocessing::Kind kind = preprocessing.kind;
   out.put_enum("preprocessing.kind", kind);
   if (kind == Preprocessing::Kind::none || kind == Preprocessing::Kind::normalize) return;
+  if (kind == Preprocessing::Kind::scale) {
+    out.put_enum("preprocessing.scale", preprocessing.column_scale);
+    out.put_view<double>("preprocessing.centre", preprocessing.centre);
+    out.put_view<double>("preprocessing.spread", preprocessing.spread);
+    return;
+  }
   out.put_truth("preprocessing.sublinear_tf", preprocessing.sublinear_tf);
   out.put_view<float>("preprocessing.idf", preprocessing.idf);
   if (kind == Preprocessing::Kind::text_tfidf) {
@@ -97,6 +103,11 @@ Preprocessing load_preprocessing(const TensorMap& tensors) {
   if (tensors.has_text("preprocessing.sublinear_tf")) {
     preprocessing.sublinear_tf = tensors.truth("preprocessing.sublinear_tf");
     preprocessing.idf = tensors.get<float>("preprocessing.idf");
+  }
+  if (preprocessing.kind == Preprocessing::Kind::scale) {
+    preprocessing.column_scale = tensors.get_enum<ColumnScale>("preprocessing.scale");
+    preprocessing.centre = tensors.get<double>("preprocessing.centre");
+    preprocessing.spread = tensors.get<double>("preprocessing.spread");
   }
   if (preprocessing.kind == Preprocessing::Kind::text_tfidf) {
     preprocessing.vocabulary = tensors.get_strings("preprocessing.vocabulary");

@@ -31,9 +31,11 @@ inline constexpr auto kEnumNames<Preprocessing::Kind> =
     std::array{EnumName{Preprocessing::Kind::none, "none"},
                EnumName{Preprocessing::Kind::text_tfidf, "text-tfidf"},
                EnumName{Preprocessing::Kind::count_tfidf, "count-tfidf"},
-               EnumName{Preprocessing::Kind::normalize, "normalize"}};
+               EnumName{Preprocessing::Kind::normalize, "normalize"},
+               EnumName{Preprocessing::Kind::scale, "scale"}};
 /// "preprocessing.kind" and, for the tf-idf kinds, "preprocessing.sublinear_tf",
-/// "preprocessing.idf" and "preprocessing.vocabulary".
+/// "preprocessing.idf" and "preprocessing.vocabulary"; for kind scale, "preprocessing.scale",
+/// "preprocessing.centre" and "preprocessing.spread".
 void save_preprocessing(TensorMap& out, const Preprocessing& preprocessing);
 Preprocessing load_preprocessing(const TensorMap& tensors);
 

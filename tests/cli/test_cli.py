@@ -229,6 +229,64 @@ class EndToEnd(CliTest):
         self.assertIn("apple = ", out)
         self.assertIn("vocabulary", self.run_program("info", "model")[0])
 
+    def write_raw_columns(self) -> None:
+        """The rows of train and test with columns of 1, 1000 and 100000."""
+        for name in ("train", "test"):
+            lines = []
+            for line in self.read(name).decode().splitlines():
+                label, *cells = line.split()
+                x = [float(cell.split(":")[1]) for cell in cells]
+                lines.append(f"{label} 1:{x[0]} 2:{1000 * x[1]} 3:{1e5 * x[2] + 1e5}\n")
+            self.write(f"{name}.raw", "".join(lines))
+
+    def test_raw_columns_are_scaled_by_the_model_and_explained_in_their_units(self) -> None:
+        self.write_raw_columns()
+        self.train(method="flat-svm", data="train.raw")
+        result = json.loads(self.run_program("evaluate", "model", "test.raw", "--json")[0])
+        self.assertGreater(result["accuracy"], 0.9)
+        facts = self.run_program("info", "model")[0]
+        self.assertIn("preprocessing              scale\n", facts)
+        self.assertIn("scale                      standard\n", facts)
+        value = self.read("test.raw").decode().split()[2].split(":")[1]
+        out, _ = self.run_program("explain", "model", "test.raw", "--row", "1")
+        self.assertRegex(out, rf"feature 2 = {float(value):.6g} \(centre [-0-9.]+\), weight ")
+
+    def test_every_scale_can_be_asked_for_and_none_gets_to_the_gap_too(self) -> None:
+        self.write_raw_columns()
+        for scale in ("none", "standard", "max-abs", "robust", "common"):
+            for method in ("flat-svm", "flat-lr"):
+                with self.subTest(scale=scale, method=method):
+                    out, _ = self.train("--scale", scale, method=method, data="train.raw")
+                    self.assertIn("stop\tconverged\n", out)
+                    kind = "none" if scale == "none" else "scale"
+                    facts = self.run_program("info", "model")[0]
+                    self.assertIn(f"preprocessing              {kind}\n", facts)
+
+    def test_sparse_rows_and_scaled_rows_are_left_alone(self) -> None:
+        self.write("sparse", "".join(f"x {j}:100\ny {j + 1}:5\n" for j in range(1, 30, 2)))
+        for data in ("sparse", "train"):
+            self.run_program("train", "--method", "flat-svm", data, "model")
+            self.assertIn(
+                "preprocessing              none\n", self.run_program("info", "model")[0]
+            )
+
+    def test_exported_models_take_raw_columns(self) -> None:
+        self.write_raw_columns()
+        numbers = {"a1": "1", "a2": "2", "b1": "3", "b2": "4"}
+        for name in ("train.raw", "test.raw"):
+            text = self.read(name).decode()
+            for label, number in numbers.items():
+                text = text.replace(f"{label} ", f"{number} ")
+            self.write(name, text)
+        for bias in ("1", "0"):
+            self.run_program("train", "--method", "flat-svm", "--bias", bias, "train.raw", "model")
+            self.run_program("export", "model", "liblinear")
+            self.run_program("import", "liblinear", "imported")
+            self.assertEqual(
+                self.run_program("predict", "imported", "test.raw")[0],
+                self.run_program("predict", "model", "test.raw")[0],
+            )
+
     def test_rows_with_several_labels_get_sets(self) -> None:
         lines = "x 1:1\ny 2:1\nx,y 1:1 2:1\n 3:1\n" * 10
         self.write("multi", lines)
@@ -543,6 +601,10 @@ class ExitCodes(CliTest):
             ("option time_limit_seconds is 'soon'",
              [*start, "--time-limit-seconds", "soon", "train", "m"]),
             ("more than one is given", [*start, "--tfidf", "--normalize", "train", "m"]),
+            ("option scale is 'log', but must be one of auto, none, standard, max-abs, robust",
+             [*start, "--scale", "log", "train", "m"]),
+            ("option scale is standard, which is for columns of numbers, but must be none beside",
+             [*start, "--normalize", "--scale", "standard", "train", "m"]),
             ("option loss is 'cubic'",
              ["train", "--method", "flat-svm", "--loss", "cubic", "train", "m"]),
             ("option multiclass is 'ava'",

@@ -49,11 +49,12 @@ inline Hierarchy groups() {
 }
 
 inline ModelParts train(const std::string& name, const OptionValues& options, RawRows raw,
-                        const Hierarchy* hierarchy, int threads = 1) {
+                        const Hierarchy* hierarchy, int threads = 1,
+                        const PreprocessingOptions& preprocessing = {}) {
   const Method& method = find_method(name);
   const auto run = method.start();
   set_options(run->options(), options);
-  const PreparedRows prepared = prepare_rows(std::move(raw), hierarchy, {});
+  const PreparedRows prepared = prepare_rows(std::move(raw), hierarchy, preprocessing);
   Executor executor(threads);
   RunControl control;
   return train_model(method, *run, prepared.training_set(), prepared.preprocessing, executor,

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "eval/tuning.hpp"
 #include "files.hpp"
 #include "io/model_file.hpp"
 #include "margrove/hierarchy_reader.hpp"
@@ -206,7 +207,8 @@ TEST(Methods, rows_without_labels_are_left_out_with_a_counted_warning) {
   RawRows more = raw;
   more.X.append_row(std::vector<FeatureId>{0}, std::vector<float>{50});
   more.labels.append({});
-  const ModelParts with = train("nhsvm", {}, more, &hierarchy);
+  const PreprocessingOptions unscaled{.scale = ColumnScale::none};  // scales come from all rows
+  const ModelParts with = train("nhsvm", {}, more, &hierarchy, 1, unscaled);
   EXPECT_THAT(with.report.warnings,
               ElementsAre(HasSubstr("1 of 41 rows have no label and were left out")));
   EXPECT_EQ(with.report.primal, train("nhsvm", {}, raw, &hierarchy).report.primal);
@@ -501,7 +503,7 @@ TEST(Training, converged_means_a_gap_within_the_tolerance_for_every_method) {
       try {
         const ModelParts model =
             train(method.name, {{"C", C}, {"tolerance", "0.001"}, {"max_passes", "100"}}, raw,
-                  &hierarchy);
+                  &hierarchy, 1, {.scale = ColumnScale::none});
         const FitReport& report = model.report;
         EXPECT_TRUE(std::isfinite(report.primal));
         if (report.stop == Stop::converged) {
@@ -746,6 +748,62 @@ TEST(Preprocessing, two_kinds_at_once_throw) {
   options.tfidf = options.normalize = true;
   EXPECT_THAT(message_of<InvalidOption>([&] { fit_preprocessing(grouped_rows(2, 1), options); }),
               HasSubstr("more than one is given"));
+}
+
+TEST(Preprocessing, a_scale_beside_another_kind_throws) {
+  PreprocessingOptions options;
+  options.normalize = true;
+  EXPECT_EQ(fit_preprocessing(grouped_rows(2, 1), options).kind, Preprocessing::Kind::normalize);
+  options.scale = ColumnScale::standard;
+  EXPECT_THAT(message_of<InvalidOption>([&] { fit_preprocessing(grouped_rows(2, 1), options); }),
+              HasSubstr("option scale is standard, which is for columns of numbers, but must be "
+                        "none beside text, tfidf and normalize"));
+}
+
+TEST(Preprocessing, a_network_of_kernels_speaks_of_the_columns_as_they_are) {
+  const auto scale_for = [](const char* name, const char* network, ColumnScale asked) {
+    const Method& method = find_method(name);
+    const auto run = method.start();
+    if (*network != '\0') run->options().set("network", network);
+    PreprocessingOptions options;
+    options.scale = asked;
+    return preprocessing_for(method, run->options(), options).scale;
+  };
+  EXPECT_EQ(scale_for("spn-mkl", "", ColumnScale::automatic), ColumnScale::automatic);
+  EXPECT_EQ(scale_for("spn-mkl", "kernels.json", ColumnScale::automatic), ColumnScale::none);
+  EXPECT_EQ(scale_for("lp-mkl", "kernels.json", ColumnScale::robust), ColumnScale::robust);
+  EXPECT_EQ(scale_for("flat-svm", "", ColumnScale::automatic), ColumnScale::automatic);
+}
+
+/// Column j of grouped rows times 10^(2 j), and an offset: what it stands for is the same.
+RawRows raw_columns(std::size_t num_rows, std::uint64_t seed) {
+  RawRows raw = grouped_rows(num_rows, seed);
+  std::vector<FeatureId> columns{0, 1, 2, 3};
+  CsrMatrix X(4);
+  for (std::size_t i = 0; i < raw.num_rows(); ++i) {
+    const auto x = raw.X.row(i).values;
+    X.append_row(columns,
+                 std::vector<float>{x[0], 3 + 100 * x[1], 1e4F * x[2], 5e6F + 1e6F * x[3]});
+  }
+  raw.X = std::move(X);
+  return raw;
+}
+
+TEST(Preprocessing, every_method_of_rows_learns_raw_columns) {
+  const RawRows train_rows = raw_columns(150, 1), test_rows = raw_columns(100, 2);
+  const Hierarchy hierarchy = groups();
+  for (const Method& method : methods()) {
+    if (method.read_examples) continue;
+    const auto run = method.start();
+    const bool is_kernel = !method.column_options.empty();
+    const PreparedRows prepared = prepare_rows(train_rows, is_kernel ? nullptr : &hierarchy, {});
+    EXPECT_EQ(prepared.preprocessing.column_scale, ColumnScale::standard);
+    Executor executor(1);
+    RunControl control;
+    const ModelParts model = train_model(method, *run, prepared.training_set(),
+                                         prepared.preprocessing, executor, control);
+    EXPECT_GT(evaluate_model(model, test_rows, executor).metrics.accuracy, 0.9) << method.name;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,253 @@
+#include "data/column_scale.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "data/csr_operations.hpp"
+#include "margrove/errors.hpp"
+#include "margrove/tfidf.hpp"
+
+namespace margrove {
+namespace {
+
+constexpr double kDenseShare = 0.5;  // of cells that are not zero
+// Rows are left alone by `automatic` whose columns are at most this large (root mean square), and
+// whose norm is at least that large: the intercept of 1 and the default of C are made for these.
+constexpr double kLargeColumn = 2;
+constexpr double kSmallRow = 0.1;
+constexpr double kOneScale = 10;        // columns whose root mean squares differ by less share one
+constexpr double kConstant = 1e-7;      // a smaller deviation, relative to the size, is rounding
+constexpr double kNormalRange = 1.349;  // interquartile range of the normal distribution
+
+/// Moments of one column over all rows, those without an entry included.
+struct Column {
+  double nonzero = 0;  // rows
+  double mean = 0;
+  double mean_square = 0;
+  double deviation = 0;  // 0 for constant columns
+  double max_abs = 0;
+  double size() const { return std::sqrt(mean_square); }
+};
+
+/// The rows that scales are fitted on.
+class ScaledRows {
+ public:
+  ScaledRows(const CsrView& X, std::span<const double> row_weights,
+             std::span<const std::uint8_t> is_numeric)
+      : X_(X), row_weights_(row_weights), is_numeric_(is_numeric), columns_(X.num_columns()) {
+    for (std::size_t i = 0; i < X.num_rows(); ++i) total_ += weight(i);
+    if (total_ <= 0) return;
+    find_means();
+    find_deviations();
+  }
+
+  const CsrView& X() const { return X_; }
+  double total() const { return total_; }
+  double weight(std::size_t row) const { return row_weights_.empty() ? 1.0 : row_weights_[row]; }
+  const std::vector<Column>& columns() const { return columns_; }
+  bool is_scaled(std::size_t j) const {
+    return columns_[j].nonzero > 0 && (is_numeric_.empty() || is_numeric_[j] != 0);
+  }
+
+  bool is_dense() const {
+    double cells = 0, filled = 0;
+    for (std::size_t j = 0; j < columns_.size(); ++j) {
+      if (!is_scaled(j)) continue;
+      cells += total_;
+      filled += columns_[j].nonzero;
+    }
+    return cells > 0 && filled >= kDenseShare * cells;
+  }
+
+ private:
+  /// visit(row's weight, column, value) for all entries.
+  template <class Visit>
+  void for_entries(const Visit& visit) {
+    for (std::size_t i = 0; i < X_.num_rows(); ++i) {
+      const SparseRow x = X_.row(i);
+      const double w = weight(i);
+      if (w == 0) continue;
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        if (x.values[k] != 0) visit(w, columns_[x.columns[k]], static_cast<double>(x.values[k]));
+      }
+    }
+  }
+
+  void find_means() {
+    for_entries([](double w, Column& column, double x) {
+      column.nonzero += w;
+      column.mean += w * x;
+      column.mean_square += w * x * x;
+      column.max_abs = std::max(column.max_abs, std::abs(x));
+    });
+    for (Column& column : columns_) {
+      column.mean /= total_;
+      column.mean_square /= total_;
+    }
+  }
+
+  void find_deviations() {
+    for_entries([](double w, Column& column, double x) {
+      column.deviation += w * (x - column.mean) * (x - column.mean);
+    });
+    for (Column& column : columns_) {
+      const double zeros = std::max(0.0, total_ - column.nonzero);
+      column.deviation = std::sqrt((column.deviation + zeros * column.mean * column.mean) / total_);
+      if (column.deviation <= kConstant * column.size()) column.deviation = 0;
+    }
+  }
+
+  CsrView X_;
+  std::span<const double> row_weights_;
+  std::span<const std::uint8_t> is_numeric_;
+  double total_ = 0;
+  std::vector<Column> columns_;
+};
+
+/// The quarter, the half and three quarters of a column's values, zeros included.
+struct Quartiles {
+  double first, median, third;
+};
+
+class QuartileFinder {
+ public:
+  explicit QuartileFinder(const ScaledRows& rows) : rows_(rows), by_column_(transpose(rows.X())) {}
+
+  Quartiles operator()(FeatureId j) const {
+    const SparseRow column = by_column_.row(j);
+    std::vector<std::pair<double, double>> values;  // and weights
+    double zeros = rows_.total();
+    for (std::size_t k = 0; k < column.size(); ++k) {
+      const double weight = rows_.weight(column.columns[k]);
+      values.emplace_back(column.values[k], weight);
+      zeros -= weight;
+    }
+    values.emplace_back(0.0, std::max(0.0, zeros));
+    std::sort(values.begin(), values.end());
+    return {at(values, 0.25), at(values, 0.5), at(values, 0.75)};
+  }
+
+ private:
+  /// The first value up to which rows of `share` of the weight lie.
+  double at(const std::vector<std::pair<double, double>>& values, double share) const {
+    double below = 0;
+    for (const auto& [value, weight] : values) {
+      below += weight;
+      if (below >= share * rows_.total()) return value;
+    }
+    return values.back().first;
+  }
+
+  const ScaledRows& rows_;
+  CsrMatrix by_column_;
+};
+
+/// What `automatic` stands for.
+ColumnScale chosen_scale(const ScaledRows& rows) {
+  if (!rows.is_dense()) return ColumnScale::none;
+  double largest = 0, smallest = std::numeric_limits<double>::infinity(), squared_row = 0;
+  for (std::size_t j = 0; j < rows.columns().size(); ++j) {
+    const Column& column = rows.columns()[j];
+    if (!rows.is_scaled(j) || column.deviation == 0) continue;
+    largest = std::max(largest, column.size());
+    smallest = std::min(smallest, column.size());
+    squared_row += column.mean_square;
+  }
+  if (largest == 0) return ColumnScale::none;
+  if (largest <= kLargeColumn && squared_row >= kSmallRow * kSmallRow) return ColumnScale::none;
+  return largest <= kOneScale * smallest ? ColumnScale::common : ColumnScale::standard;
+}
+
+double largest_size(const ScaledRows& rows) {
+  double largest = 0;
+  for (std::size_t j = 0; j < rows.columns().size(); ++j) {
+    if (rows.is_scaled(j)) largest = std::max(largest, rows.columns()[j].size());
+  }
+  return largest;
+}
+
+/// Centre and spread of every column; rows that are not dense have no centres.
+void fit_each_column(const ScaledRows& rows, Preprocessing& fitted) {
+  const bool centres = rows.is_dense();
+  const double common = largest_size(rows);
+  std::optional<QuartileFinder> quartiles;
+  if (fitted.column_scale == ColumnScale::robust) quartiles.emplace(rows);
+  for (FeatureId j = 0; j < rows.columns().size(); ++j) {
+    if (!rows.is_scaled(j)) continue;
+    const Column& column = rows.columns()[j];
+    double& centre = fitted.centre[j];
+    double& spread = fitted.spread[j];
+    if (fitted.column_scale == ColumnScale::max_abs) {
+      spread = column.max_abs;
+    } else if (fitted.column_scale == ColumnScale::common) {
+      spread = common;
+    } else {
+      // Without a centre, a constant column keeps its place as a second intercept.
+      spread = column.deviation > 0 || centres ? column.deviation : column.max_abs;
+      if (centres) centre = column.mean;
+      if (!quartiles || column.deviation == 0) continue;
+      const Quartiles of_column = (*quartiles)(j);
+      const double range = (of_column.third - of_column.first) / kNormalRange;
+      if (range > kConstant * column.size()) spread = range;  // most values may be equal
+      if (centres) centre = of_column.median;
+    }
+  }
+}
+
+}  // namespace
+
+Preprocessing Preprocessing::fit_columns(const CsrView& X, ColumnScale scale,
+                                         std::span<const double> row_weights,
+                                         std::span<const std::uint8_t> is_numeric) {
+  require(row_weights.empty() || row_weights.size() == X.num_rows(), "row weights: there are ",
+          row_weights.size(), ", but must be ", X.num_rows());
+  require(is_numeric.empty() || is_numeric.size() == X.num_columns(), "scale: there are ",
+          is_numeric.size(), " numbers that say which columns are numeric, but must be ",
+          X.num_columns());
+  Preprocessing fitted;
+  if (scale == ColumnScale::none) return fitted;
+  const ScaledRows rows(X, row_weights, is_numeric);
+  fitted.column_scale = scale == ColumnScale::automatic ? chosen_scale(rows) : scale;
+  if (fitted.column_scale == ColumnScale::none) return fitted;
+  fitted.kind = Kind::scale;
+  fitted.centre.assign(X.num_columns(), 0.0);
+  fitted.spread.assign(X.num_columns(), 1.0);
+  fit_each_column(rows, fitted);
+  return fitted;
+}
+
+CsrMatrix scale_columns(const CsrView& X, std::span<const double> centre,
+                        std::span<const double> spread) {
+  const auto num_columns = static_cast<FeatureId>(centre.size());
+  std::vector<FeatureId> filled;
+  for (FeatureId j = 0; j < num_columns; ++j) {
+    if (centre[j] != 0 && spread[j] > 0) filled.push_back(j);
+  }
+  CsrMatrix scaled(num_columns);
+  std::vector<FeatureId> columns;
+  std::vector<float> values;
+  const auto add = [&](FeatureId j, double x) {
+    if (spread[j] == 0) return;
+    columns.push_back(j);
+    values.push_back(static_cast<float>((x - centre[j]) / spread[j]));
+  };
+  for (std::size_t i = 0; i < X.num_rows(); ++i) {
+    const SparseRow x = X.row(i);
+    columns.clear();
+    values.clear();
+    std::size_t next = 0;  // in filled
+    for (std::size_t k = 0; k < x.size() && x.columns[k] < num_columns; ++k) {
+      const FeatureId j = x.columns[k];
+      for (; next < filled.size() && filled[next] < j; ++next) add(filled[next], 0.0);
+      if (next < filled.size() && filled[next] == j) ++next;
+      add(j, static_cast<double>(x.values[k]));
+    }
+    for (; next < filled.size(); ++next) add(filled[next], 0.0);
+    scaled.append_row(columns, values);
+  }
+  return scaled;
+}
+
+}  // namespace margrove

@@ -1,0 +1,154 @@
+#include "linear/second_order.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "linear/binary_solvers.hpp"
+#include "linear/second_order_label.hpp"
+
+namespace margrove::detail {
+namespace {
+
+constexpr std::size_t kMostColumns = 1000;  // of the systems
+constexpr double kDenseShare = 0.25;        // of the cells; below, passes cost too little
+constexpr int kFewestPasses = 100;
+constexpr int kPassesPerColumn = 3;  // of coordinate descent, as long as some 25 systems
+constexpr Eigen::Index kBlock = 64;  // rows that are added to the system together
+
+}  // namespace
+
+int passes_before_second_order(std::size_t num_rows, std::size_t num_used_columns,
+                               std::size_t num_nonzeros, int max_passes) {
+  const double cells = static_cast<double>(num_rows) * static_cast<double>(num_used_columns);
+  if (num_used_columns > kMostColumns || cells == 0 ||
+      static_cast<double>(num_nonzeros) < kDenseShare * cells) {
+    return 0;
+  }
+  const int passes = kPassesPerColumn * static_cast<int>(num_used_columns);
+  return std::clamp(passes, kFewestPasses, std::max(kFewestPasses, max_passes / 2));
+}
+
+double second_order_bytes(std::size_t num_rows, std::size_t num_columns) {
+  const auto rows = static_cast<double>(num_rows);
+  const auto columns = static_cast<double>(num_columns);
+  return 8.0 * (2 * columns * columns + kBlock * columns + 8 * columns + 20 * rows);
+}
+
+LabelRows::LabelRows(const BlockProblem& problem, const LaneInput& input,
+                     std::span<const Lanes> prior_scores, std::size_t lane)
+    : X_(problem.X) {
+  std::vector<bool> is_positive(X_.num_rows(), false);
+  for (const std::uint32_t i : input.positives) is_positive[i] = true;
+  for (std::uint32_t i = 0; i < X_.num_rows(); ++i) {
+    if (problem.costs[i] <= 0) continue;
+    rows_.push_back(i);
+    signs_.push_back(is_positive[i] ? 1.0 : -1.0);
+    costs_.push_back(problem.costs[i]);
+    prior_scores_.push_back(prior_scores.empty() ? 0.0 : prior_scores[i].at[lane]);
+  }
+}
+
+void LabelRows::margins(std::span<const double> v, std::span<double> m) const {
+  for (std::size_t k = 0; k < size(); ++k) m[k] = signs_[k] * (prior_scores_[k] + dot(x(k), v));
+}
+
+void LabelRows::combine(std::span<const double> a, std::span<double> v) const {
+  std::fill(v.begin(), v.end(), 0.0);
+  for (std::size_t k = 0; k < size(); ++k) {
+    if (a[k] != 0) add_scaled(a[k] * signs_[k], x(k), v);
+  }
+}
+
+CurvatureSystem::CurvatureSystem(const LabelRows& rows)
+    : rows_(rows),
+      H_(static_cast<Eigen::Index>(rows.num_columns()),
+         static_cast<Eigen::Index>(rows.num_columns())),
+      block_(static_cast<Eigen::Index>(rows.num_columns()), kBlock) {}
+
+bool CurvatureSystem::factorise(std::span<const double> theta) {
+  H_.setIdentity();
+  Eigen::Index filled = 0;
+  const auto add_block = [&] {
+    H_.selfadjointView<Eigen::Lower>().rankUpdate(block_.leftCols(filled));
+    filled = 0;
+  };
+  for (std::size_t k = 0; k < rows_.size(); ++k) {
+    if (theta[k] <= 0) continue;
+    auto column = block_.col(filled++);
+    column.setZero();
+    const double root = std::sqrt(theta[k]);
+    const SparseRow x = rows_.x(k);
+    for (std::size_t m = 0; m < x.size(); ++m) column[x.columns[m]] = root * x.values[m];
+    if (filled == kBlock) add_block();
+  }
+  if (filled > 0) add_block();
+  factor_.compute(H_);
+  return factor_.info() == Eigen::Success;
+}
+
+std::vector<double> CurvatureSystem::solve(std::span<const double> r) const {
+  std::vector<double> d(r.begin(), r.end());
+  Eigen::Map<Eigen::VectorXd> in_place(d.data(), static_cast<Eigen::Index>(d.size()));
+  factor_.solveInPlace(in_place);
+  return d;
+}
+
+double BestWeights::objective(std::span<const double> v) const {
+  std::vector<double> m(rows_.size());
+  rows_.margins(v, m);
+  double sum = 0;
+  for (const double each : v) sum += 0.5 * each * each;
+  return visit_point_loss(problem_.loss, [&](auto loss) {
+    for (std::size_t k = 0; k < m.size(); ++k) sum += rows_.cost(k) * loss.value(m[k]);
+    return sum;
+  });
+}
+
+bool BestWeights::offer(std::span<const double> v, double dual) {
+  std::vector<double> rounded(v.size());
+  for (std::size_t j = 0; j < v.size(); ++j) rounded[j] = static_cast<float>(v[j]);
+  const double primal = objective(rounded);
+  BinaryFit& fit = output_.fit;
+  if (std::isfinite(primal) && !(fit.primal <= primal)) {
+    fit.primal = primal;
+    output_.weights = {};
+    for (FeatureId j = 0; j < rounded.size(); ++j) {
+      if (rounded[j] == 0) continue;
+      output_.weights.features.push_back(j);
+      output_.weights.values.push_back(static_cast<float>(rounded[j]));
+    }
+  }
+  if (std::isfinite(dual) && !(fit.dual >= dual)) fit.dual = dual;
+  return fit.primal - fit.dual <= problem_.tolerance * fit.primal;
+}
+
+bool BestWeights::may_go_on(RunControl& control) {
+  BinaryFit& fit = output_.fit;
+  if (fit.passes >= problem_.max_passes) {
+    fit.stop = Stop::pass_limit;
+    return false;
+  }
+  if (!control.proceed()) {
+    fit.stop = control.stop_reason();
+    return false;
+  }
+  ++fit.passes;
+  return true;
+}
+
+void solve_second_order(const BlockProblem& problem, const LaneInput& input,
+                        std::span<const Lanes> prior_scores, std::size_t lane, RunControl& control,
+                        LaneOutput& output) {
+  const LabelRows rows(problem, input, prior_scores, lane);
+  output.fit.stop = Stop::converged;
+  BestWeights best(rows, problem, output);
+  visit_point_loss(problem.loss, [&]<class Loss>(Loss) {
+    if constexpr (Loss::kSmooth) {
+      solve_dense_newton<Loss>(rows, best, control);
+    } else {
+      solve_interior_point(rows, best, control, output.duals);
+    }
+  });
+}
+
+}  // namespace margrove::detail

@@ -1,0 +1,76 @@
+#pragma once
+// What the second-order solvers of one label share: its rows, the system of a step, the best
+// weights so far.
+
+#include <Eigen/Cholesky>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "linear/second_order.hpp"
+
+namespace margrove::detail {
+
+/// y_i, C_i and s_i of the rows with C_i > 0.
+class LabelRows {
+ public:
+  LabelRows(const BlockProblem& problem, const LaneInput& input,
+            std::span<const Lanes> prior_scores, std::size_t lane);
+  std::size_t size() const { return rows_.size(); }
+  std::size_t num_columns() const { return X_.num_columns(); }
+  SparseRow x(std::size_t k) const { return X_.row(rows_[k]); }
+  std::uint32_t row(std::size_t k) const { return rows_[k]; }
+  double sign(std::size_t k) const { return signs_[k]; }
+  double cost(std::size_t k) const { return costs_[k]; }
+  double prior_score(std::size_t k) const { return prior_scores_[k]; }
+  /// m_k = y_k (s_k + v.x_k). O(nonzeros).
+  void margins(std::span<const double> v, std::span<double> m) const;
+  /// v = sum_k a_k y_k x_k. O(nonzeros).
+  void combine(std::span<const double> a, std::span<double> v) const;
+
+ private:
+  CsrView X_;
+  std::vector<std::uint32_t> rows_;
+  std::vector<double> signs_, costs_, prior_scores_;
+};
+
+/// (I + sum_k theta_k x_k x_k') d = r by Cholesky's method, in float64.
+class CurvatureSystem {
+ public:
+  explicit CurvatureSystem(const LabelRows& rows);
+  /// theta_k >= 0. False if the matrix is not positive definite within rounding. O(rows columns^2).
+  bool factorise(std::span<const double> theta);
+  /// d. O(columns^2).
+  std::vector<double> solve(std::span<const double> r) const;
+
+ private:
+  const LabelRows& rows_;
+  Eigen::MatrixXd H_;
+  Eigen::MatrixXd block_;  // some rows, times sqrt(theta), as columns
+  Eigen::LLT<Eigen::MatrixXd> factor_;
+};
+
+/// The best weights of a label as the model will have them, float32, and its certificate.
+class BestWeights {
+ public:
+  BestWeights(const LabelRows& rows, const BlockProblem& problem, LaneOutput& output)
+      : rows_(rows), problem_(problem), output_(output) {}
+  /// Weights v, and a dual value. Returns whether the gap is within the tolerance.
+  bool offer(std::span<const double> v, double dual);
+  /// Counts a system. False when the passes or the control end the work; sets the stop.
+  bool may_go_on(RunControl& control);
+
+ private:
+  double objective(std::span<const double> v) const;
+
+  const LabelRows& rows_;
+  const BlockProblem& problem_;
+  LaneOutput& output_;
+};
+
+void solve_interior_point(const LabelRows& rows, BestWeights& best, RunControl& control,
+                          LabelDuals& duals);
+template <class Loss>
+void solve_dense_newton(const LabelRows& rows, BestWeights& best, RunControl& control);
+
+}  // namespace margrove::detail

@@ -1,0 +1,78 @@
+#include "model/raw_units.hpp"
+
+#include <cmath>
+
+namespace margrove {
+namespace {
+
+/// The value that scaling made `scaled` of. A zero comes back as a zero in spite of rounding.
+float raw_value(double scaled, double centre, double spread) {
+  const double value = scaled * spread + centre;
+  return std::abs(value) < 1e-6 * (std::abs(centre) + spread) ? 0.0F : static_cast<float>(value);
+}
+
+/// Rows of W, one by one.
+template <class Visit>
+void for_nonzeros(const WeightMatrix& W, FeatureId j, const Visit& visit) {
+  for (NodeId n = 0; n < W.num_nodes(); ++n) {
+    const float w = W.at(j, n);
+    if (w != 0) visit(n, static_cast<double>(w));
+  }
+}
+
+}  // namespace
+
+Explanation in_raw_units(Explanation explanation, const Preprocessing& preprocessing) {
+  if (preprocessing.kind != Preprocessing::Kind::scale) return explanation;
+  const std::size_t num_columns = preprocessing.spread.size();
+  for (Explanation::Node& node : explanation.nodes) {
+    for (Explanation::Contribution& part : node.strongest) {
+      if (part.feature >= num_columns) continue;  // the intercept
+      const double centre = preprocessing.centre[part.feature];
+      const double spread = preprocessing.spread[part.feature];
+      part.value = raw_value(part.value, centre, spread);
+      part.weight = static_cast<float>(part.weight / spread);
+      part.centre = static_cast<float>(centre);
+    }
+  }
+  return explanation;
+}
+
+LinearPredictor::Parts in_raw_units(const LinearPredictor::Parts& parts,
+                                    const Preprocessing& preprocessing) {
+  if (preprocessing.kind != Preprocessing::Kind::scale) return parts;
+  LinearPredictor::Parts raw = parts;
+  const WeightMatrix& W = parts.weights;
+  const FeatureId num_features = W.num_features() - (parts.bias > 0 ? 1 : 0);
+  raw.bias = parts.bias > 0 ? parts.bias : 1.0;
+  std::vector<double> intercept(W.num_nodes(), 0.0);
+  if (parts.bias > 0) for_nonzeros(W, num_features, [&](NodeId n, double w) { intercept[n] = w; });
+  CsrMatrix rows(W.num_nodes());
+  std::vector<NodeId> nodes;
+  std::vector<float> values;
+  const auto append_row = [&] {
+    rows.append_row(nodes, values);
+    nodes.clear();
+    values.clear();
+  };
+  for (FeatureId j = 0; j < num_features; ++j) {
+    const double spread = preprocessing.spread[j];
+    if (spread > 0) {  // otherwise left out
+      for_nonzeros(W, j, [&](NodeId n, double w) {
+        nodes.push_back(n);
+        values.push_back(static_cast<float>(w / spread));
+        intercept[n] -= w / spread * preprocessing.centre[j] / raw.bias;
+      });
+    }
+    append_row();
+  }
+  for (NodeId n = 0; n < W.num_nodes(); ++n) {
+    nodes.push_back(n);
+    values.push_back(static_cast<float>(intercept[n]));
+  }
+  append_row();
+  raw.weights = WeightMatrix::sparse(std::move(rows)).compacted();
+  return raw;
+}
+
+}  // namespace margrove
