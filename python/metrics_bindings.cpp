@@ -9,12 +9,12 @@
 #include <optional>
 
 #include "arrays.hpp"
-#include "eval/closure.hpp"
 #include "eval/precision_recall.hpp"
 #include "eval/ranking.hpp"
 #include "eval/row_ratio.hpp"
 #include "eval/selective.hpp"
 #include "eval/set_metrics.hpp"
+#include "hierarchy/closed_sets.hpp"
 #include "margrove/executor.hpp"
 #include "model/calibration.hpp"
 
