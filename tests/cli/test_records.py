@@ -240,6 +240,27 @@ class Codes(Records):
         )  # fmt: skip
 
 
+class Ontologies(Records):
+    def test_obo_is_a_hierarchy_of_its_terms(self) -> None:
+        terms = {"x:1": [], "x:2": ["is_a: x:1 ! one"], "x:3": ["relationship: part_of x:1"]}
+        lines = ["format-version: 1.2"]
+        for term, parents in terms.items():
+            lines += ["[Term]", f"id: {term}", *parents]
+        self.write("go.obo", "\n".join(lines))
+        self.write("rows", "x:2\tsoil\nx:3\tfish\n" * 5)
+        for options, edges in ([], 1), (["--part-of"], 2):
+            self.fit("--hierarchy", "go.obo", "--text", *options, method="nhsvm", data="rows")
+            info = self.run_program("info", "model")[0]
+            self.assertIn(f"tree of 3 nodes and {edges} edges", info)
+            out, _ = self.run_program("hierarchy", "go.obo", *options)
+            self.assertIn("nodes                      3\n", out)
+        train = ["train", "--method", "flat-svm", "--quiet", "--text", "--part-of", "rows", "m"]
+        self.assert_fails(2, "option part_of is given, but no --hierarchy FILE in OBO", *train)
+        self.assert_fails(
+            2, "option part_of is given, but tree is not OBO", *train, "--hierarchy", "tree"
+        )
+
+
 class Faults(Records):
     def test_2_for_selections_that_do_not_fit_together(self) -> None:
         text, label = ["--text-column", "title"], ["--label-column", "shop"]
