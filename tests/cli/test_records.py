@@ -130,6 +130,17 @@ class Columns(Records):
         sets = [set(line.split(";")) for line in self.predictions(data="sets.csv")]
         self.assertEqual(sets, [{row["shop"], row["part"]} for row in self.test])
 
+    def test_format_says_what_the_content_does_not(self) -> None:
+        self.write("texts", "x\tone\ny\ttwo\n" * 5)
+        self.fit("--format", "text", data="texts")
+        self.assertEqual(self.predictions(data="texts")[:2], ["x", "y"])
+        table = ["--text-column", "{title", "--label-column", "label", "rows", "m"]
+        self.write("rows", "{title,label\none,x\ntwo,y\n")
+        train = ["train", "--method", "flat-svm", "--quiet"]
+        self.assert_fails(3, "rows:1:3: the line is not JSON", *train, *table)
+        self.run_program(*train, "--format", "csv", *table)
+        self.assert_fails(3, "the header has no column '{title'", *train, "--format", "tsv", *table)
+
     def test_explain_and_info_name_the_columns(self) -> None:
         self.fit(*SELECTION, "--label-column", "shop")
         out, _ = self.run_program(
