@@ -28,6 +28,7 @@ from margrove._arrays import csr_of, merge_equal_rows
 from margrove._labels import (
     PathForm,
     Targets,
+    are_path_ids,
     array_of,
     classes_of_names,
     read_targets,
@@ -65,6 +66,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
     _method: ClassVar[str]
     _several_labels: ClassVar[bool] = False
     _weighs_rows: ClassVar[bool] = True  # whether the method knows row weights
+    _has_path_ids = False  # whether the nodes of a model from a file are named by their paths
     _of_method: ClassVar[dict[str, type["Classifier"]]] = {}
 
     # What __init__ of every subclass sets, beside its method's own options.
@@ -136,7 +138,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
 
     def _targets(self, y: Any) -> Targets:
         """A given hierarchy knows nodes by their names; without one, paths are the nodes."""
-        return read_targets(y, paths_by_name=self.hierarchy is not None)
+        return read_targets(y, paths_by_name=self.hierarchy is not None and not self._has_path_ids)
 
     def _weighted(
         self, X: Any, sets: Sets, sample_weight: Any
@@ -477,6 +479,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
             edges = tuple((plain[p], plain[c]) for p, c in model.edges.tolist())
             hierarchy = Hierarchy(tuple(plain), edges)
             estimator.hierarchy = hierarchy
+            estimator._has_path_ids = are_path_ids(edges)
         if model.is_of_files:
             estimator._adopt(model, "sentences", nodes, None)
             return estimator

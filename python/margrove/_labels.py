@@ -143,6 +143,11 @@ def path_id(names: Sequence[Any]) -> str:
     return _SEPARATOR.join(text.replace("\\", "\\\\").replace(">", "\\>") for text in texts)
 
 
+def are_path_ids(edges: Sequence[tuple[Any, Any]]) -> bool:
+    """Whether the edges (parent, child) are between ids of paths."""
+    return bool(edges) and all(str(c).startswith(f"{p}{_SEPARATOR}") for p, c in edges)
+
+
 def _rows_of_paths(y: Any) -> tuple[Any, type, int | None]:
     """The rows, their type and their width."""
     if not isinstance(y, list | tuple):

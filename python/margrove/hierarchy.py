@@ -31,7 +31,8 @@ class Hierarchy:
         - a dict: child -> parent (None for roots), or parent -> list, tuple or set of children;
         - a networkx DiGraph whose edges point from parents to children;
         - a pandas or Polars frame of paths: a row is a path from a root, one column per level,
-          missing or empty cells below its end.
+          missing or empty cells below its end. A name must not have two parents: labels could
+          not tell its nodes apart. Paths as `y` can; an edge list makes one node of them.
 
         Raises ValueError for anything else. Cycles are found when training starts.
         """
@@ -48,7 +49,7 @@ class Hierarchy:
             return cls.of_pairs(given.edges(), given.nodes())
         if hasattr(given, "columns"):
             rows = given.iter_rows() if hasattr(given, "iter_rows") else given.to_numpy()
-            return cls.of_pairs(pairs_of_paths(rows))
+            return cls.of_pairs(_pairs_of_unambiguous_paths(rows))
         if isinstance(given, Iterable):
             return cls.of_pairs(_checked_pairs(given))
         raise ValueError(
@@ -136,12 +137,32 @@ def _pairs_of_mapping(given: Mapping[Any, Any]) -> Iterator[Pair]:
             yield value, key
 
 
+def _pairs_of_unambiguous_paths(rows: Iterable[Iterable[Any]]) -> Iterator[Pair]:
+    """The pairs of paths in which every name is one node."""
+    places: dict[Any, tuple[Any, int]] = {}
+    for number, row in enumerate(rows):
+        for parent, child in pairs_of_paths([row], first=number):
+            known, earlier = places.setdefault(child, (parent, number))
+            if known != parent:
+                below = "a root" if known is None else f"below {known!r}"
+                raise ValueError(
+                    f"hierarchy: {child!r} is {below} in row {earlier} and "
+                    f"{'a root' if parent is None else f'below {parent!r}'} in row {number}; give "
+                    "the paths as y, where they are different nodes, or an edge list, where they "
+                    "are one"
+                )
+            yield parent, child
+
+
 def pairs_of_paths(
-    rows: Iterable[Iterable[Any]], source: str = "hierarchy", paths: list[list[Any]] | None = None
+    rows: Iterable[Iterable[Any]],
+    source: str = "hierarchy",
+    paths: list[list[Any]] | None = None,
+    first: int = 0,
 ) -> Iterator[Pair]:
     """The pairs (parent, child) of paths with missing or empty cells below their ends; a root's
-    parent is None. The paths themselves are appended to `paths`."""
-    for number, row in enumerate(rows):
+    parent is None. The paths themselves are appended to `paths`. Rows count from `first`."""
+    for number, row in enumerate(rows, first):
         cells = [_plain(cell) for cell in row]
         path = [cell for cell in cells if not _missing(cell)]
         if path != cells[: len(path)]:

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/verbs.hpp"
+#include "data/hierarchy_edges.hpp"
 #include "hierarchy/graph_operations.hpp"
 #include "hierarchy/weight_paths.hpp"
 #include "margrove/hierarchy_reader.hpp"
@@ -63,7 +64,8 @@ void print_weights(const LabelGraph& graph, const std::vector<NodeId>& kept,
 class ShowHierarchy final : public Command {
  public:
   explicit ShowHierarchy(CLI::App& app) {
-    app.add_option("FILE", path_, "lines `parent child`")->required()->type_name("");
+    app.add_option("FILE", path_, "lines `parent child`, or OBO")->required()->type_name("");
+    app.add_flag("--part-of", part_of_, "of OBO the edges of part_of, too");
     app.add_option(
            "--alpha", alpha_,
            concat("also print node weights and path sums by a rule: ", NodeWeightRule::known()))
@@ -72,7 +74,7 @@ class ShowHierarchy final : public Command {
   }
 
   int run() override {
-    const Hierarchy hierarchy = read_hierarchy(path_);
+    const Hierarchy hierarchy = part_of_ ? read_hierarchy_with_parts(path_) : read_hierarchy(path_);
     const LabelledRows labelled = label_rows({}, {}, &hierarchy, path_);
     print_shape(labelled.hierarchy);
     if (alpha_.empty()) return kOk;
@@ -91,6 +93,7 @@ class ShowHierarchy final : public Command {
 
  private:
   std::string path_, alpha_;
+  bool part_of_ = false;
   BoundOptions<NodeWeightOptions> options_;
 };
 

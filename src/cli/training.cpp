@@ -9,13 +9,16 @@
 #include <set>
 
 #include "data/code_hierarchy.hpp"
+#include "data/hierarchy_edges.hpp"
 #include "io/model_file.hpp"
 
 namespace margrove::cli {
 
 void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& arguments) {
   app.add_option("--method", method_name_, "what to train")->required()->type_name("NAME");
-  app.add_option("--hierarchy", hierarchy_path_, "file of lines `parent child`")->type_name("FILE");
+  app.add_option("--hierarchy", hierarchy_path_, "file of lines `parent child`, or OBO")
+      ->type_name("FILE");
+  app.add_flag("--part-of", part_of_, "of an OBO hierarchy the edges of part_of, too");
   app.add_option(
          "--hierarchy-from", hierarchy_from_,
          "codes: the labels are codes such as Dewey's, which lie below what they begin with")
@@ -76,7 +79,8 @@ TrainingArguments::Data TrainingArguments::read(CommandControl& control) {
   const std::string format = records_.format();
   const LabelCodec* codec = nullptr;
   if (!hierarchy_path_.empty()) {
-    data.hierarchy = read_hierarchy(hierarchy_path_);
+    data.hierarchy =
+        part_of_ ? read_hierarchy_with_parts(hierarchy_path_) : read_hierarchy(hierarchy_path_);
     codec = &data.hierarchy->codec;
   }
   const RowKind kind = selection              ? RowKind::records
@@ -118,6 +122,8 @@ bool TrainingArguments::has_hierarchy() const {
   require<InvalidOption>(hierarchy_from_.empty() || (hierarchy_path_.empty() && !has_paths),
                          "option hierarchy_from is given, but ",
                          has_paths ? "paths are their own hierarchy" : "option hierarchy is, too");
+  require<InvalidOption>(!part_of_ || !hierarchy_path_.empty(),
+                         "option part_of is given, but no --hierarchy FILE in OBO");
   return has_paths || !hierarchy_path_.empty() || !hierarchy_from_.empty();
 }
 

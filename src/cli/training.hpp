@@ -41,6 +41,7 @@ class TrainingArguments {
   bool has_hierarchy() const;
 
   std::string method_name_, hierarchy_path_, hierarchy_from_, data_path_, model_path_;
+  bool part_of_ = false;
   ViewArguments views_;
   RecordArguments records_;
   GivenOptions method_options_;

@@ -7,6 +7,10 @@
 
 namespace margrove {
 
+/// read_hierarchy(), in which an OBO file also has the edges of part_of. Throws InvalidOption for a
+/// file of another format.
+Hierarchy read_hierarchy_with_parts(const std::string& path);
+
 /// "file:line" of an edge, or its two names if the hierarchy did not come from a file.
 std::string edge_location(const Hierarchy& hierarchy, std::size_t edge);
 

@@ -5,15 +5,16 @@
 #include <vector>
 
 #include "data/hierarchy_edges.hpp"
+#include "data/obo_parser.hpp"
 #include "data/text_scan.hpp"
 
 namespace margrove {
 namespace {
 using detail::Line;
 
-class Parser {
+class EdgeParser {
  public:
-  explicit Parser(std::string name) { hierarchy_.source = std::move(name); }
+  explicit EdgeParser(std::string name) { hierarchy_.source = std::move(name); }
 
   void parse_line(const Line& line) {
     const auto fields = detail::two_fields(line, "parent child");
@@ -55,10 +56,23 @@ class Parser {
   std::unordered_map<std::uint64_t, std::int64_t> edge_lines_;
 };
 
-Hierarchy read(LineBlocks blocks) {
-  Parser parser(blocks.name());
-  detail::for_each_line(blocks, [&](const Line& line) { parser.parse_line(line); });
-  return parser.finish();
+bool is_blank_line(const Line& line) { return detail::trimmed(line.text).empty(); }
+
+/// With parts, the file must be OBO.
+Hierarchy read(LineBlocks blocks, bool with_parts) {
+  EdgeParser edges(blocks.name());
+  detail::OboParser terms(blocks.name(), with_parts);
+  enum class Format : std::uint8_t { unknown, edges, obo } format = Format::unknown;
+  detail::for_each_line(blocks, [&](const Line& line) {
+    if (format == Format::unknown && !is_blank_line(line)) {
+      format = detail::OboParser::begins_with(line.text) ? Format::obo : Format::edges;
+    }
+    if (format == Format::edges) edges.parse_line(line);
+    if (format == Format::obo) terms.parse_line(line);
+  });
+  require<InvalidOption>(!with_parts || format == Format::obo, "option part_of is given, but ",
+                         blocks.name(), " is not OBO, which begins with format-version:");
+  return format == Format::obo ? terms.finish() : edges.finish();
 }
 
 /// Edges that point at nodes which are never without an unvisited parent: every one of these nodes
@@ -93,11 +107,15 @@ std::vector<std::size_t> unresolved_parents(const Hierarchy& h) {
 }  // namespace
 
 Hierarchy read_hierarchy(const std::string& path) {
-  return read(LineBlocks(open_file(path), path));
+  return read(LineBlocks(open_file(path), path), false);
+}
+
+Hierarchy read_hierarchy_with_parts(const std::string& path) {
+  return read(LineBlocks(open_file(path), path), true);
 }
 
 Hierarchy parse_hierarchy(std::string_view bytes, const std::string& name) {
-  return read(LineBlocks(open_memory(bytes, name), name));
+  return read(LineBlocks(open_memory(bytes, name), name), false);
 }
 
 std::string edge_location(const Hierarchy& hierarchy, std::size_t edge) {

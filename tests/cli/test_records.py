@@ -130,6 +130,17 @@ class Columns(Records):
         sets = [set(line.split(";")) for line in self.predictions(data="sets.csv")]
         self.assertEqual(sets, [{row["shop"], row["part"]} for row in self.test])
 
+    def test_format_says_what_the_content_does_not(self) -> None:
+        self.write("texts", "x\tone\ny\ttwo\n" * 5)
+        self.fit("--format", "text", data="texts")
+        self.assertEqual(self.predictions(data="texts")[:2], ["x", "y"])
+        table = ["--text-column", "{title", "--label-column", "label", "rows", "m"]
+        self.write("rows", "{title,label\none,x\ntwo,y\n")
+        train = ["train", "--method", "flat-svm", "--quiet"]
+        self.assert_fails(3, "rows:1:3: the line is not JSON", *train, *table)
+        self.run_program(*train, "--format", "csv", *table)
+        self.assert_fails(3, "the header has no column '{title'", *train, "--format", "tsv", *table)
+
     def test_explain_and_info_name_the_columns(self) -> None:
         self.fit(*SELECTION, "--label-column", "shop")
         out, _ = self.run_program(
@@ -238,6 +249,27 @@ class Codes(Records):
             2, "option hierarchy_from is given, but paths are their own hierarchy",
             *train, "--text-column", "title", *PATHS, "rows.csv", "m",
         )  # fmt: skip
+
+
+class Ontologies(Records):
+    def test_obo_is_a_hierarchy_of_its_terms(self) -> None:
+        terms = {"x:1": [], "x:2": ["is_a: x:1 ! one"], "x:3": ["relationship: part_of x:1"]}
+        lines = ["format-version: 1.2"]
+        for term, parents in terms.items():
+            lines += ["[Term]", f"id: {term}", *parents]
+        self.write("go.obo", "\n".join(lines))
+        self.write("rows", "x:2\tsoil\nx:3\tfish\n" * 5)
+        for options, edges in ([], 1), (["--part-of"], 2):
+            self.fit("--hierarchy", "go.obo", "--text", *options, method="nhsvm", data="rows")
+            info = self.run_program("info", "model")[0]
+            self.assertIn(f"tree of 3 nodes and {edges} edges", info)
+            out, _ = self.run_program("hierarchy", "go.obo", *options)
+            self.assertIn("nodes                      3\n", out)
+        train = ["train", "--method", "flat-svm", "--quiet", "--text", "--part-of", "rows", "m"]
+        self.assert_fails(2, "option part_of is given, but no --hierarchy FILE in OBO", *train)
+        self.assert_fails(
+            2, "option part_of is given, but tree is not OBO", *train, "--hierarchy", "tree"
+        )
 
 
 class Faults(Records):

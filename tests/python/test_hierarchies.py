@@ -66,6 +66,16 @@ def test_a_file_gives_its_edges(tmp_path: Path) -> None:
         Hierarchy.of(path)
 
 
+def test_names_in_files_may_have_blanks_between_tabs(tmp_path: Path) -> None:
+    path = tmp_path / "tree.txt"
+    path.write_text("all things\tGarden, home\nall things\tBooks\n", encoding="utf-8")
+    model = NHSVC(hierarchy=path, C=10).fit(np.eye(2), ["Garden, home", "Books"])
+    assert model.predict_paths(np.eye(2)) == [
+        ["all things", "Garden, home"],
+        ["all things", "Books"],
+    ]
+
+
 def test_networkx_and_pandas_are_understood() -> None:
     networkx = pytest.importorskip("networkx")
     pandas = pytest.importorskip("pandas")
@@ -94,6 +104,11 @@ def test_nodes_without_edges_are_kept() -> None:
         ([("a", None)], "must name two nodes"),
         (Graph(directed=False), "undirected"),
         (Frame([["a", None, "b"]]), "row 0 is .* must be a path without gaps"),
+        (
+            Frame([["Books", "New"], ["Books", "Accessories"], ["Phones", "Accessories"]]),
+            "'Accessories' is below 'Books' in row 1 and below 'Phones' in row 2; give the paths",
+        ),
+        (Frame([["a", "b"], ["b", "c"]]), "'b' is below 'a' in row 0 and a root in row 1"),
     ],
 )
 def test_what_is_no_hierarchy_is_named(given: Any, message: str) -> None:

@@ -1,0 +1,85 @@
+#include "data/obo_parser.hpp"
+
+#include <set>
+#include <utility>
+
+#include "data/hierarchy_edges.hpp"
+
+namespace margrove::detail {
+namespace {
+
+/// The value of a line `tag: value`; empty if it has another tag.
+std::string_view value_of(std::string_view text, std::string_view tag) {
+  if (!text.starts_with(tag) || !text.substr(tag.size()).starts_with(':')) return {};
+  return trimmed(text.substr(tag.size() + 1));
+}
+
+std::string_view first_word(std::string_view text) {
+  return text.substr(0, text.find_first_of(" \t"));
+}
+
+}  // namespace
+
+void OboParser::parse_line(const Line& line) {
+  if (line.text.starts_with('[')) {
+    close_term();
+    in_term_ = line.text.starts_with("[Term]");
+    term_line_ = line.number;
+    return;
+  }
+  if (!in_term_) return;
+  if (const std::string_view id = value_of(line.text, "id"); !id.empty()) {
+    line.require_label(id);
+    const auto [first, is_new] = lines_.emplace(id, line.number);
+    if (!is_new) {
+      line.fail(id.data(), "term ", quoted(id), " is on line ", first->second,
+                " already, but must be there once");
+    }
+    id_ = id;
+  } else if (value_of(line.text, "is_obsolete") == "true") {
+    is_obsolete_ = true;
+  } else if (const std::string_view parent = value_of(line.text, "is_a"); !parent.empty()) {
+    add_parent(line, first_word(parent));
+  } else if (std::string_view related = value_of(line.text, "relationship");
+             part_of_ && first_word(related) == "part_of") {
+    related.remove_prefix(std::string_view("part_of").size());
+    add_parent(line, first_word(trimmed(related)));
+  }
+}
+
+void OboParser::add_parent(const Line& line, std::string_view id) {
+  line.require_label(id);
+  parents_.push_back({std::string(id), line.number, (id.data() - line.text.data()) + 1});
+}
+
+void OboParser::close_term() {
+  if (in_term_) {
+    require(!id_.empty(), hierarchy_.source, ":", term_line_, ":1: the term has no id");
+    if (!is_obsolete_) {
+      const LabelId node = hierarchy_.codec.add(id_);
+      for (Parent& parent : parents_) edges_.emplace_back(node, std::move(parent));
+    }
+  }
+  in_term_ = is_obsolete_ = false;
+  id_.clear();
+  parents_.clear();
+}
+
+Hierarchy OboParser::finish() {
+  close_term();
+  require(hierarchy_.codec.size() > 0, hierarchy_.source,
+          ": the file has no term, but must have at least one");
+  std::set<std::pair<LabelId, LabelId>> known;  // a term may be a part of what it is, too
+  for (const auto& [child, parent] : edges_) {
+    const auto id = hierarchy_.codec.find(parent.id);
+    require(id.has_value(), hierarchy_.source, ":", parent.line, ":", parent.column, ": parent is ",
+            quoted(parent.id), ", but must be a term that is not obsolete");
+    if (!known.emplace(*id, child).second) continue;
+    hierarchy_.edges.push_back({*id, child});
+    hierarchy_.lines.push_back(parent.line);
+  }
+  require_acyclic(hierarchy_);
+  return std::move(hierarchy_);
+}
+
+}  // namespace margrove::detail

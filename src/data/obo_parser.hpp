@@ -1,0 +1,51 @@
+#pragma once
+// Ontologies in OBO, such as the Gene Ontology's, as hierarchies of their terms.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "data/text_scan.hpp"
+#include "margrove/dataset.hpp"
+
+namespace margrove::detail {
+
+/// Takes the lines of an OBO file. Nodes are the ids of the terms that are not obsolete, edges
+/// their is_a and, with `part_of`, the relationships of that name; other tags are not used.
+class OboParser {
+ public:
+  OboParser(std::string source, bool part_of) : part_of_(part_of) {
+    hierarchy_.source = std::move(source);
+  }
+
+  /// Whether a file whose first line that is not empty is this one is OBO.
+  static bool begins_with(std::string_view line) { return line.starts_with("format-version:"); }
+
+  /// Throws InvalidInput "file:line:column: ..." for a term without an id or with that of another.
+  void parse_line(const Line& line);
+  /// Throws InvalidInput for a parent that is no term, and for a cycle.
+  Hierarchy finish();
+
+ private:
+  struct Parent {
+    std::string id;
+    std::int64_t line;
+    std::int64_t column;
+  };
+  void close_term();
+  void add_parent(const Line& line, std::string_view id);
+
+  bool part_of_;
+  bool in_term_ = false;
+  std::int64_t term_line_ = 0;  // of the present term
+  std::string id_;
+  bool is_obsolete_ = false;
+  std::vector<Parent> parents_;                          // of the present term
+  std::vector<std::pair<LabelId, Parent>> edges_;        // of all terms: child and parent
+  std::unordered_map<std::string, std::int64_t> lines_;  // of all ids
+  Hierarchy hierarchy_;
+};
+
+}  // namespace margrove::detail

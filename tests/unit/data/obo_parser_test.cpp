@@ -1,0 +1,68 @@
+#include "data/obo_parser.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "data/hierarchy_edges.hpp"
+#include "files.hpp"
+#include "margrove/hierarchy_reader.hpp"
+
+namespace margrove {
+namespace {
+using ::testing::ElementsAre;
+using testing::message_of;
+
+constexpr std::string_view kOntology =
+    "format-version: 1.2\nontology: toy\n\n"
+    "[Term]\nid: GO:1\nname: cell part\n\n"
+    "[Term]\nid: GO:3\nis_a: GO:2 {source=\"x\"} ! organelle\nis_a: GO:1\n"
+    "relationship: part_of GO:4 ! cell\nrelationship: part_of GO:2\nrelationship: regulates "
+    "GO:5\n\n"
+    "[Term]\nid: GO:2\nalt_id: GO:9\nis_a: GO:1 ! cell part\n\n"
+    "[Term]\nid: GO:6\nis_a: GO:77\nis_obsolete: true\n\n"
+    "[Term]\nid: GO:4\n\n"
+    "[Typedef]\nid: part_of\nname: part of\nis_a: overlaps\n";
+
+std::vector<std::string> edges(const Hierarchy& h) {
+  std::vector<std::string> named;
+  for (const auto& [parent, child] : h.edges) {
+    named.push_back(h.codec.name(parent) + " " + h.codec.name(child));
+  }
+  return named;
+}
+
+std::string error_of(std::string_view terms) {
+  return message_of([&] { parse_hierarchy("format-version: 1.2\n" + std::string(terms), "f"); });
+}
+
+TEST(OboParser, has_terms_that_are_not_obsolete_below_what_they_are) {
+  const Hierarchy h = parse_hierarchy(kOntology, "f");
+  EXPECT_THAT(h.codec.names(), ElementsAre("GO:1", "GO:3", "GO:2", "GO:4"));
+  EXPECT_THAT(edges(h), ElementsAre("GO:2 GO:3", "GO:1 GO:3", "GO:1 GO:2"));
+  EXPECT_EQ(edge_location(h, 0), "f:10");
+}
+
+TEST(OboParser, has_parts_below_the_whole_where_it_is_asked_to) {
+  const testing::ScratchFolder folder;
+  testing::write_bytes(folder / "go.obo", kOntology);
+  EXPECT_THAT(edges(read_hierarchy_with_parts(folder / "go.obo")),
+              ElementsAre("GO:2 GO:3", "GO:1 GO:3", "GO:4 GO:3", "GO:1 GO:2"));
+  testing::write_bytes(folder / "edges", "a b\n");
+  EXPECT_THROW(read_hierarchy_with_parts(folder / "edges"), InvalidOption);
+}
+
+TEST(OboParser, errors_say_where_and_what) {
+  EXPECT_EQ(error_of(""), "f: the file has no term, but must have at least one");
+  EXPECT_EQ(error_of("[Term]\nid: a\n\n[Term]\nname: x\n"), "f:5:1: the term has no id");
+  EXPECT_EQ(error_of("[Term]\nid: a\n[Term]\nid: a\n"),
+            "f:5:5: term 'a' is on line 3 already, but must be there once");
+  EXPECT_EQ(error_of("[Term]\nid: a\nis_a: b ! none\n"),
+            "f:4:7: parent is 'b', but must be a term that is not obsolete");
+  EXPECT_EQ(error_of("[Term]\nid: a b\n"),
+            "f:3:5: label is 'a b', but must not contain blanks, commas or control characters");
+  EXPECT_EQ(error_of("[Term]\nid: a\nis_a: b\n[Term]\nid: b\nis_a: a\n"),
+            "f:7: edge 'a' 'b' closes the cycle b > a > b, but no node may be its own ancestor");
+}
+
+}  // namespace
+}  // namespace margrove
