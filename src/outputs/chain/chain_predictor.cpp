@@ -46,7 +46,8 @@ std::vector<Fact> ChainPredictor::facts() const {
                           {"tags", concat(tags_.size())},
                           weight_fact(weights_)};
   for (Fact& fact : decision_.facts()) facts.push_back(std::move(fact));
-  if (decision_.offset() != 0.0) facts.push_back({"offset is not of tag", tags_.name(outside_tag_)});
+  if (decision_.offset() != 0.0)
+    facts.push_back({"offset is not of tag", tags_.name(outside_tag_)});
   return facts;
 }
 
@@ -76,9 +77,9 @@ std::vector<TagSequence> ChainPredictor::decode(const ColumnCorpus& corpus, Exec
   std::vector<ChainWorkspace> workspaces(static_cast<std::size_t>(executor.size()));
   executor.for_each(data.size(), [&](std::size_t i, int worker) {
     if (!control.proceed()) return;
-    tags[i] = decode_chain(data.X, data.pointers[i], data.pointers[i + 1], features_.size(),
-                           num_tags, {weights_, 1.0}, workspaces[worker],
-                           {decision_.offset(), outside_tag_});
+    tags[i] =
+        decode_chain(data.X, data.pointers[i], data.pointers[i + 1], features_.size(), num_tags,
+                     {weights_, 1.0}, workspaces[worker], {decision_.offset(), outside_tag_});
   });
   return tags;
 }
