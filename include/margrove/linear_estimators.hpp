@@ -22,15 +22,15 @@ namespace detail {
 template <class Options>
 auto decision_fields() {
   return std::tuple{
-      field("decision", &Options::decision,
-            {DecisionKind::automatic, DecisionKind::argmax, DecisionKind::zero,
-             DecisionKind::threshold, DecisionKind::scut, DecisionKind::rcut,
-             DecisionKind::instance},
-            "labels of a row from its scores: the best one (argmax); those above zero; those above "
-            "one threshold for all labels (threshold) or one for each (scut); a fixed number of "
-            "best ones (rcut); those "
-            "above a threshold predicted from the row's scores (instance); auto: instance where "
-            "training rows have several labels, otherwise argmax"),
+      field(
+          "decision", &Options::decision,
+          {DecisionKind::automatic, DecisionKind::argmax, DecisionKind::zero,
+           DecisionKind::threshold, DecisionKind::scut, DecisionKind::rcut, DecisionKind::instance},
+          "labels of a row from its scores: the best one (argmax); those above zero; those above "
+          "one threshold for all labels (threshold) or one for each (scut); a fixed number of "
+          "best ones (rcut); those "
+          "above a threshold predicted from the row's scores (instance); auto: instance where "
+          "training rows have several labels, otherwise argmax"),
       field("decision_folds", &Options::decision_folds, at_least(2),
             "parts of the cross-validation whose scores tune threshold, scut, rcut and instance; "
             "they and the training itself share a time limit evenly"),

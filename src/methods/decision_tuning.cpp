@@ -188,8 +188,8 @@ double best_threshold(const HeldOutScores& scores, std::size_t i) {
 
 }  // namespace
 
-TunedThreshold tune_threshold(const RankedLabels& ranked, const LabelSets& truth,
-                              bool at_least_one, std::span<const double> weights) {
+TunedThreshold tune_threshold(const RankedLabels& ranked, const LabelSets& truth, bool at_least_one,
+                              std::span<const double> weights) {
   std::vector<ScoredDecision> entries;
   Counts counts = counts_of(truth, weights);
   for (std::size_t i = 0; i + 1 < ranked.pointers.size(); ++i) {
@@ -334,9 +334,8 @@ MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, co
 }
 
 Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
-                        std::span<const double> row_weights,
-                        std::span<const LabelId> label_of_node, const FitRows& fit,
-                        Executor& executor, RunControl& control) {
+                        std::span<const double> row_weights, std::span<const LabelId> label_of_node,
+                        const FitRows& fit, Executor& executor, RunControl& control) {
   const DecisionKind rule = rule_of(options, sets);
   HeldOutScores scores;
   scores.at_least_one = true;

@@ -35,13 +35,12 @@ using FitRows = std::function<std::unique_ptr<RowPredictor>(const std::vector<st
 /// The decision that `options` ask for. If it needs tuning, it is tuned on the scores of a
 /// cross-validation over X, stratified by the rows' first labels, each of which counts with its
 /// weight (row_weights; empty: all 1). `automatic` is argmax if every row has one label, otherwise
-/// instance. `sets` has nodes, and label_of_node gives the predictor's label of each. With fewer than two rows nothing is tuned, and every label with a score > 0 is
-/// chosen. Under a time limit, each fold and the training that follows get equal shares of the time
-/// left.
+/// instance. `sets` has nodes, and label_of_node gives the predictor's label of each. With fewer
+/// than two rows nothing is tuned, and every label with a score > 0 is chosen. Under a time limit,
+/// each fold and the training that follows get equal shares of the time left.
 Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
-                        std::span<const double> row_weights,
-                        std::span<const LabelId> label_of_node, const FitRows& fit,
-                        Executor& executor, RunControl& control);
+                        std::span<const double> row_weights, std::span<const LabelId> label_of_node,
+                        const FitRows& fit, Executor& executor, RunControl& control);
 
 /// The memory that the cross-validation and the training after it take, if one training on all rows
 /// takes `training`.
@@ -50,14 +49,14 @@ MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, co
 
 /// The threshold for all labels with the largest micro-F1. Labels of a row that are not in `ranked`
 /// count as not chosen; with `at_least_one`, the first label of each row is always chosen;
-/// rows count with their weights (empty: all 1). The threshold is the midpoint of two scores; of equal maxima it is the highest. O(n log n) for n
-/// ranked labels.
+/// rows count with their weights (empty: all 1). The threshold is the midpoint of two scores; of
+/// equal maxima it is the highest. O(n log n) for n ranked labels.
 struct TunedThreshold {
   float threshold = 0;
   double micro_f1 = 0;
 };
-TunedThreshold tune_threshold(const RankedLabels& ranked, const LabelSets& truth,
-                              bool at_least_one, std::span<const double> weights = {});
+TunedThreshold tune_threshold(const RankedLabels& ranked, const LabelSets& truth, bool at_least_one,
+                              std::span<const double> weights = {});
 
 /// One threshold per label, with the largest F1 of this label (Yang's SCut). If that F1 is below a
 /// level, the highest score of the label is its threshold instead (SCutFBR.1), because the best cut

@@ -116,8 +116,8 @@ TrainResult train_ovr(const OneVsRestPlan& plan, Executor& executor, RunControl&
     return std::make_unique<LinearPredictor>(
         flat_parts(labels, std::move(part.weights), 0, plan.num_known_labels()));
   };
-  Decision decision =
-      tuned_decision(plan.run.decision, X, sets, plan.rows.weights, labels, fit_part, executor, control);
+  Decision decision = tuned_decision(plan.run.decision, X, sets, plan.rows.weights, labels,
+                                     fit_part, executor, control);
   OneVsRestFit fit = fit_one_vs_rest(X, sets, labels.size(), plan.rows.weights, plan.run.solver,
                                      plan.data.continuation, executor, control);
   TrainResult result;

@@ -279,8 +279,8 @@ TrainResult train(const HrPlan& plan, Executor& executor, RunControl& control) {
                        kept_weights(plan.rows.weights, rows), executor, share);
     return std::make_unique<LinearPredictor>(parts_of(plan, std::move(fit.weights), 0));
   };
-  Decision decision = tuned_decision(decision_options(plan.options), X, sets,
-                                     plan.rows.weights, plan.leaves.tree.label_of_node, fit_part, executor, control);
+  Decision decision = tuned_decision(decision_options(plan.options), X, sets, plan.rows.weights,
+                                     plan.leaves.tree.label_of_node, fit_part, executor, control);
   Fit fit = fit_rows(plan, X, sets, plan.rows.weights, executor, control);
   TrainResult result;
   result.report = std::move(fit.report);

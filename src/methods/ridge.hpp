@@ -15,10 +15,9 @@ struct RidgeFit {
   std::vector<double> left_out;  // one per row: its prediction by a fit without it
 };
 
-/// features: one row of `width` numbers per target. weights: empty: all 1. There must be a target of
-/// weight > 0. O(rows width^2).
+/// features: one row of `width` numbers per target. weights: empty: all 1. There must be a target
+/// of weight > 0. O(rows width^2).
 RidgeFit ridge_regression(std::span<const double> features, std::size_t width,
-                          std::span<const double> targets,
-                          std::span<const double> weights = {});
+                          std::span<const double> targets, std::span<const double> weights = {});
 
 }  // namespace margrove::detail

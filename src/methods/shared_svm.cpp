@@ -24,8 +24,7 @@ struct SharedSvmPlan {
 };
 
 SharedNormSvmResult fit_label_sets(const SharedSvmPlan& plan, const PlannedRows& rows,
-                                   const LabelSets& sets, Executor& executor,
-                                   RunControl& control) {
+                                   const LabelSets& sets, Executor& executor, RunControl& control) {
   return train_shared_norm_svm(rows.X, sets, plan.leaves.tree.graph, plan.solver, executor, control,
                                rows.weights);
 }
@@ -67,9 +66,9 @@ MemoryEstimate memory_of(const SharedSvmPlan& plan, int num_threads) {
       plan.has_label_sets()
           ? label_set_svm_memory(X, plan.leaves.sets, graph, alpha, {}, {}, num_threads)
           : path_svm_memory(X, graph, alpha, !plan.costs.empty(), {}, {}, num_threads);
-  memory.add(plan.has_label_sets() ? label_set_decision_memory(plan.tuning, plan.leaves, plan.rows,
-                                                               one.times(2))
-                                   : one.times(2));
+  memory.add(plan.has_label_sets()
+                 ? label_set_decision_memory(plan.tuning, plan.leaves, plan.rows, one.times(2))
+                 : one.times(2));
   return memory;
 }
 

@@ -288,8 +288,9 @@ TrainResult train(const TopDownPlan& plan, Executor& executor, RunControl& contr
     Fit fit = fit_part(plan, rows, executor, share);
     return predictor_of(parts_of(plan, std::move(fit.weights), leaves.candidates));
   };
-  Decision decision = tuned_decision(decision_options(plan.options), X, leaves.sets,
-                                     plan.rows.weights, leaves.tree.label_of_node, fit_fold, executor, control);
+  Decision decision =
+      tuned_decision(decision_options(plan.options), X, leaves.sets, plan.rows.weights,
+                     leaves.tree.label_of_node, fit_fold, executor, control);
   Fit fit = fit_rows(plan.options, graph, X, leaves.sets, plan.rows.weights, executor, control);
   TrainResult result;
   result.report = std::move(fit.report);

@@ -116,8 +116,8 @@ struct LabelSetDecision {
 };
 
 /// The best labelling once `offset` is added to the score of each of its labels: leaves of a
-/// hierarchy, labels of a field, tags of a chain that are not outside. choose() is for label sets of
-/// hierarchies; the predictors of fields and chains take the offset instead.
+/// hierarchy, labels of a field, tags of a chain that are not outside. choose() is for label sets
+/// of hierarchies; the predictors of fields and chains take the offset instead.
 struct OffsetDecision {
   static constexpr std::string_view kName = "offset";
   static constexpr bool kSeveral = true;

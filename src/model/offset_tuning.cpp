@@ -78,8 +78,8 @@ double end_of_range(double step, const LabelsAt& labels_at, const IsBeyond& is_b
   return end;
 }
 
-/// Down to answers without labels, which takes few pieces, and up to kMostTimesTrue times as many as
-/// there should be, beyond which there could be as many pieces as labels.
+/// Down to answers without labels, which takes few pieces, and up to kMostTimesTrue times as many
+/// as there should be, beyond which there could be as many pieces as labels.
 OffsetRange offset_range(std::size_t num_held_out, double true_labels, const MakeSearch& make,
                          Executor& executor, RunControl& control) {
   std::vector<double> counts(num_held_out, 0.0);
@@ -115,7 +115,8 @@ double best_offset(const std::vector<std::vector<OffsetPiece>>& pieces, double h
   changes.reserve(num_changes);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (!pieces[i].empty()) metric.add(i, pieces[i].front().labels);
-    for (std::size_t p = 0; p < pieces[i].size(); ++p) changes.push_back({pieces[i][p].begin, i, p});
+    for (std::size_t p = 0; p < pieces[i].size(); ++p)
+      changes.push_back({pieces[i][p].begin, i, p});
   }
   std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
     return std::tie(a.offset, a.example, a.piece) < std::tie(b.offset, b.example, b.piece);
@@ -157,21 +158,22 @@ double tuned_offset(const DecisionOptions& options, const OffsetExamples& exampl
   std::vector<std::vector<OffsetPiece>> pieces(examples.strata.num_rows());
   OffsetRange range;
   bool is_first = true;
-  cross_validate(
-      examples.strata, options.folds, options.seed, control,
-      [&](const Split& split, RunControl& share) {
-        const MakeSearch make = fit(split, share);
-        const std::size_t num_held_out = split.validation.size();
-        if (std::exchange(is_first, false)) {
-          double true_labels = 0;
-          for (const std::uint32_t i : split.validation) true_labels += examples.true_sizes[i];
-          range = offset_range(num_held_out, true_labels, make, executor, share);
-        }
-        for_each_search(num_held_out, make, executor, share,
-                        [&](std::size_t k, OffsetSearch& search) {
-                          pieces[split.validation[k]] = offset_pieces(search, range.low, range.high);
-                        });
-      });
+  cross_validate(examples.strata, options.folds, options.seed, control,
+                 [&](const Split& split, RunControl& share) {
+                   const MakeSearch make = fit(split, share);
+                   const std::size_t num_held_out = split.validation.size();
+                   if (std::exchange(is_first, false)) {
+                     double true_labels = 0;
+                     for (const std::uint32_t i : split.validation)
+                       true_labels += examples.true_sizes[i];
+                     range = offset_range(num_held_out, true_labels, make, executor, share);
+                   }
+                   for_each_search(num_held_out, make, executor, share,
+                                   [&](std::size_t k, OffsetSearch& search) {
+                                     pieces[split.validation[k]] =
+                                         offset_pieces(search, range.low, range.high);
+                                   });
+                 });
   return best_offset(pieces, range.high, metric);
 }
 
@@ -179,16 +181,15 @@ LabelCounts counts_of(const LabelSets& sets) {
   return {static_cast<double>(sets.num_rows()), static_cast<double>(sets.num_labels_total())};
 }
 
-MemoryEstimate offset_memory(const DecisionOptions& options, const LabelCounts& counts,
-                             double row_bytes, MemoryEstimate training, double labels_per_answer) {
-  MemoryEstimate fold = training.times(1 - 1.0 / options.folds);
-  fold.add("rows of a fold", row_bytes);
+MemoryEstimate offset_memory(const LabelCounts& counts, double row_bytes, MemoryEstimate training,
+                             double labels_per_answer) {
+  training.add("rows of a fold", row_bytes);
   // An example has up to kMostTimesTrue times as many answers as true labels, and one more. Each is
   // a vector in a piece, and a change.
   const double most = kMostTimesTrue * counts.labels / std::max(counts.examples, 1.0);
   const double answer = 80 + 4 * (labels_per_answer > 0 ? labels_per_answer : most);
-  fold.add("answers of the cross-validation", counts.examples * (24 + (1 + most) * answer));
-  return larger_of(std::move(fold), std::move(training));
+  training.add("answers of the cross-validation", counts.examples * (24 + (1 + most) * answer));
+  return training;
 }
 
 }  // namespace margrove

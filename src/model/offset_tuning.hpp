@@ -66,8 +66,9 @@ struct OffsetExamples {
 /// The best offset by a cross-validation, for options.metric as `metric`, which has no answers yet,
 /// measures it. Of equally good ranges the one nearest to 0 is taken: 0 if it is inside, otherwise
 /// the middle. The range that is looked at goes up to where the answers to the first
-/// fold have three times as many labels as they should. Time limits are shared as cross_validate() says; when time is out, examples
-/// without answers do not count, and without any answer the offset is 0.
+/// fold have three times as many labels as they should. Time limits are shared as cross_validate()
+/// says; when time is out, examples without answers do not count, and without any answer the offset
+/// is 0.
 double tuned_offset(const DecisionOptions& options, const OffsetExamples& examples,
                     AnswerMetric& metric, const FitSearch& fit, Executor& executor,
                     RunControl& control);
@@ -78,10 +79,9 @@ struct LabelCounts {
 };
 LabelCounts counts_of(const LabelSets& sets);
 /// The memory of tuning and of the training after it, if one training on all examples takes
-/// `training` and the rows of all folds take `row_bytes`. An answer has labels_per_answer numbers; 0:
-/// as many as labels are chosen.
-MemoryEstimate offset_memory(const DecisionOptions& options, const LabelCounts& counts,
-                             double row_bytes, MemoryEstimate training,
+/// `training` (that of a fold may take as much for weights) and the rows of all folds take
+/// `row_bytes`. An answer has labels_per_answer numbers; 0: as many as labels are chosen.
+MemoryEstimate offset_memory(const LabelCounts& counts, double row_bytes, MemoryEstimate training,
                              double labels_per_answer = 0);
 
 }  // namespace margrove

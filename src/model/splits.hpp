@@ -19,9 +19,9 @@ struct Split {
 /// folds differ by at most one. Deterministic from the seed. Throws InvalidOption unless 2 <=
 /// num_folds <= rows.
 std::vector<Split> stratified_folds(const LabelSets& labels, int num_folds, std::uint64_t seed);
-/// Calls visit(split, share) for each of num_folds stratified folds, or for one per row if there are
-/// fewer rows, of which there must be two. `share` ends with `control` or after an even share of the
-/// time left; one more share is for the training on all rows that follows.
+/// Calls visit(split, share) for each of num_folds stratified folds, or for one per row if there
+/// are fewer rows, of which there must be two. `share` ends with `control` or after an even share
+/// of the time left; one more share is for the training on all rows that follows.
 void cross_validate(const LabelSets& labels, int num_folds, std::uint64_t seed, RunControl& control,
                     const std::function<void(const Split& split, RunControl& share)>& visit);
 /// About `fraction` of every label's rows; a label with one row stays in training. Throws

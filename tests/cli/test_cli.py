@@ -361,7 +361,8 @@ class EndToEnd(CliTest):
                         "model",
                     )  # fmt: skip
                     self.assertRegex(
-                        self.run_program("info", "model")[0], r"(?m)^decision +offset\noffset +[-0-9]"
+                        self.run_program("info", "model")[0],
+                        r"(?m)^decision +offset\noffset +[-0-9]",
                     )
                     result = json.loads(self.run_program("evaluate", "model", "sets", "--json")[0])
                     self.assertGreater(result["accuracy"], 0.9)

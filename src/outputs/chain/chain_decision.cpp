@@ -46,8 +46,8 @@ class ChainSearch final : public OffsetSearch {
     OffsetAnswer answer;
     workspace_.emissions = emissions_;
     answer.score = best_tags(workspace_, shared_->data.num_tags, {offset, outside}, answer.labels);
-    answer.count = static_cast<std::uint32_t>(
-        std::ssize(answer.labels) - std::ranges::count(answer.labels, outside));
+    answer.count = static_cast<std::uint32_t>(std::ssize(answer.labels) -
+                                              std::ranges::count(answer.labels, outside));
     return answer;
   }
 
@@ -109,10 +109,9 @@ ChainDecision chain_decision(const StructuredOptions& options, const SequenceDat
     strata.append(inside);
   }
   const auto fit = [&](const Split& split, RunControl& share) -> MakeSearch {
-    StructuredWeights trained =
-        fit_chain(data.select(split.training), options, executor, share);
-    const auto shared = std::make_shared<const ChainSearch::Shared>(ChainSearch::Shared{
-        data.select(split.validation), std::move(trained.weights), outside});
+    StructuredWeights trained = fit_chain(data.select(split.training), options, executor, share);
+    const auto shared = std::make_shared<const ChainSearch::Shared>(
+        ChainSearch::Shared{data.select(split.validation), std::move(trained.weights), outside});
     return [shared] { return std::make_unique<ChainSearch>(shared); };
   };
   return {OffsetDecision{tuned_offset(decision_options(options), {strata, sizes},
@@ -130,7 +129,7 @@ MemoryEstimate chain_decision_memory(const StructuredOptions& options, const Col
     tokens += static_cast<double>(sentence.tags.size());
     for (const LabelId tag : sentence.tags) counts.labels += tag != outside ? 1.0 : 0.0;
   }
-  return offset_memory(decision_options(options), counts, row_bytes, std::move(training),
+  return offset_memory(counts, row_bytes, std::move(training),
                        tokens / std::max(counts.examples, 1.0));
 }
 

@@ -19,14 +19,13 @@ TrainResult train(const ChainSvmOptions& options, const ColumnCorpus& corpus, co
   FeatureTable features = FeatureTable::collect(corpus, options.min_feature_count);
   const auto outside = corpus.tags.find("O").value_or(0);
   const SequenceData sequences = features.encode(corpus, outside);
-  const ChainDecision decision =
-      chain_decision(options, sequences, corpus.tags, executor, control);
+  const ChainDecision decision = chain_decision(options, sequences, corpus.tags, executor, control);
   StructuredWeights fit = fit_chain(sequences, options, executor, control);
   TrainResult result;
   result.report = to_report(fit.fit);
-  result.predictor = std::make_unique<ChainPredictor>(std::move(features), corpus.tags,
-                                                      corpus.num_columns, std::move(fit.weights),
-                                                      decision.rule, decision.outside_tag);
+  result.predictor =
+      std::make_unique<ChainPredictor>(std::move(features), corpus.tags, corpus.num_columns,
+                                       std::move(fit.weights), decision.rule, decision.outside_tag);
   return result;
 }
 

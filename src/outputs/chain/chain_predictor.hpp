@@ -18,8 +18,7 @@ class ChainPredictor final : public FilePredictor {
  public:
   /// The decision is argmax, the best tags, or an offset of all tags but `outside_tag`.
   ChainPredictor(FeatureTable features, LabelCodec tags, std::size_t num_columns,
-                 std::vector<float> weights, Decision decision = {},
-                 std::uint32_t outside_tag = 0);
+                 std::vector<float> weights, Decision decision = {}, std::uint32_t outside_tag = 0);
 
   std::string_view kind() const override { return "chain"; }
   void save(TensorMap& out) const override;

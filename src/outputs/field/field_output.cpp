@@ -31,8 +31,8 @@ Decision decide(const FieldSvmOptions& options, const CsrView& X, const Training
   };
   const auto metric =
       label_set_metric(options.decision_metric, sets, data.row_weights, data.hierarchy);
-  return OffsetDecision{tuned_offset(decision_options(options), {sets, sizes}, *metric, fit_part,
-                                     executor, control)};
+  return OffsetDecision{
+      tuned_offset(decision_options(options), {sets, sizes}, *metric, fit_part, executor, control)};
 }
 
 TrainResult train(const FieldSvmOptions& options, const TrainingSet& data, Executor& executor,
@@ -43,9 +43,9 @@ TrainResult train(const FieldSvmOptions& options, const TrainingSet& data, Execu
   StructuredWeights fit = fit_field(X, *data.labels, num_labels, options, executor, control);
   TrainResult result;
   result.report = to_report(fit.fit);
-  result.predictor = std::make_unique<FieldPredictor>(RowShape{data.X.num_columns(), options.bias},
-                                                      num_labels, std::move(fit.weights),
-                                                      std::move(decision));
+  result.predictor =
+      std::make_unique<FieldPredictor>(RowShape{data.X.num_columns(), options.bias}, num_labels,
+                                       std::move(fit.weights), std::move(decision));
   return result;
 }
 
@@ -59,8 +59,7 @@ MemoryEstimate memory(const FieldSvmOptions& options, const TrainingSet& data) {
              solver_bytes(2 * (data.X.num_columns() + 1.0) * labels + 2 * labels * labels));
   memory.add("dual variables", rows * (kept * (labels + 100) + 4 * kept * kept + 500));
   if (!is_tuned(options, *data.labels)) return memory;
-  return offset_memory(decision_options(options), counts_of(*data.labels), solver_row_bytes(data.X),
-                       std::move(memory));
+  return offset_memory(counts_of(*data.labels), solver_row_bytes(data.X), std::move(memory));
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ namespace {
 class LabelSetSearch final : public OffsetSearch {
  public:
   /// Shares its arguments.
-  LabelSetSearch(std::shared_ptr<const LinearPredictor> model, std::shared_ptr<const CsrMatrix> rows)
+  LabelSetSearch(std::shared_ptr<const LinearPredictor> model,
+                 std::shared_ptr<const CsrMatrix> rows)
       : model_(std::move(model)), rows_(std::move(rows)), decoder_(*model_->label_sets()) {}
 
   void start(std::size_t held_out) override {
@@ -62,7 +63,8 @@ Decision label_set_decision(const LabelSetTuning& tuning, const LeafSets& leaves
   const LabelSets truth = true_labels(leaves);
   std::vector<std::uint32_t> sizes;
   LabelId num_labels = 0;
-  for (const LabelId label : leaves.tree.label_of_node) num_labels = std::max(num_labels, label + 1);
+  for (const LabelId label : leaves.tree.label_of_node)
+    num_labels = std::max(num_labels, label + 1);
   for (std::size_t i = 0; i < truth.num_rows(); ++i) {
     sizes.push_back(static_cast<std::uint32_t>(truth[i].size()));
   }
@@ -77,15 +79,15 @@ Decision label_set_decision(const LabelSetTuning& tuning, const LeafSets& leaves
   };
   const auto metric =
       label_set_metric(tuning.options.metric, truth, rows.weights, tuning.hierarchy);
-  return OffsetDecision{tuned_offset(tuning.options, {leaves.sets, sizes}, *metric, fit_search,
-                                     executor, control)};
+  return OffsetDecision{
+      tuned_offset(tuning.options, {leaves.sets, sizes}, *metric, fit_search, executor, control)};
 }
 
 MemoryEstimate label_set_decision_memory(const LabelSetTuning& tuning, const LeafSets& leaves,
                                          const PlannedRows& rows, MemoryEstimate training) {
   if (!is_tuned(tuning.options, leaves.sets)) return training;
   const CsrView X = rows.X;
-  return offset_memory(tuning.options, counts_of(leaves.sets),
+  return offset_memory(counts_of(leaves.sets),
                        8.0 * static_cast<double>(X.num_nonzeros() + X.num_rows()),
                        std::move(training));
 }

@@ -81,8 +81,8 @@ LabelSetModel::Oracle LabelSetModel::oracle(std::size_t i, ScaledWeights w, Work
 // constant is w_m m(y) + w_g g(y).
 double LabelSetModel::Oracle::load_rewards(double w_m, double w_g) const {
   Workspace& ws = *workspace_;
-  // What a node adds to w_m constant + w_g g if it is not in y_i, and if it is (part_criteria()). The
-  // empty set has what as many wrong nodes have as y_i has nodes.
+  // What a node adds to w_m constant + w_g g if it is not in y_i, and if it is (part_criteria()).
+  // The empty set has what as many wrong nodes have as y_i has nodes.
   const bool is_f1 = model_->criteria() == Criteria::micro_f1;
   const double of_wrong = is_f1 ? w_m - w_g : w_g;
   const double of_right = is_f1 ? -w_m - w_g : -w_g;
@@ -102,7 +102,8 @@ std::pair<double, double> LabelSetModel::Oracle::with_ties_broken(double w_m, do
   if (w_m == 0.0) {
     double total = 1.0;
     for (const double score : workspace_->scores) total += std::abs(score);
-    if (model_->criteria() == Criteria::micro_f1) total += static_cast<double>(model_->counts_.size());
+    if (model_->criteria() == Criteria::micro_f1)
+      total += static_cast<double>(model_->counts_.size());
     w_m = w_g / (4.0 * total);
   }
   if (w_g == 0.0) w_g = 1e-10 * w_m;

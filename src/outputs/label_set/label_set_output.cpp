@@ -21,10 +21,10 @@ TrainResult train(const StructuredOptions& options, const TrainingSet& data, Exe
   const LeafSets leaves = without_common_roots(leaf_sets(data));
   const PlannedRows rows = planned_rows(data, leaves.kept, options.bias);
   const auto fit_rows = [&](const PlannedRows& part, const LabelSets& sets, RunControl& share) {
-    return train_label_set_svm(part.X, sets, leaves.tree.graph, node_weights_of(leaves),
-                               {Inference::exact, LabelSetLoss::nodes,
-                                criteria_for(options.surrogate)},
-                               options.training(), executor, share, part.weights);
+    return train_label_set_svm(
+        part.X, sets, leaves.tree.graph, node_weights_of(leaves),
+        {Inference::exact, LabelSetLoss::nodes, criteria_for(options.surrogate)},
+        options.training(), executor, share, part.weights);
   };
   // Label sets also where each row has one label.
   Decision decision = label_set_decision(

@@ -319,8 +319,12 @@ TEST(TunedDecision, a_row_of_weight_two_counts_as_two) {
 }
 
 TEST(TunedDecision, heavy_rows_decide) {
-  Rows rows{{{2, 1, -1, -2, -3}, {2, 1, -1, -2, -3}, {2, 1, -1, -2, -3}, {2, 1, -1, -2, -3},
-             {2, 1, -1, -2, -3}, {2, 1, -1, -2, -3}},
+  Rows rows{{{2, 1, -1, -2, -3},
+             {2, 1, -1, -2, -3},
+             {2, 1, -1, -2, -3},
+             {2, 1, -1, -2, -3},
+             {2, 1, -1, -2, -3},
+             {2, 1, -1, -2, -3}},
             {{0}, {0, 1}, {0}, {0, 1}, {0}, {0}}};
   for (const std::string rule : {"threshold", "instance", "rcut"}) {
     Problem problem(rows);

@@ -433,8 +433,9 @@ TEST(LabelSets, an_offset_is_tuned_where_rows_have_several_labels_only) {
   const RawRows raw = grouped_rows(60, 1);
   for (const char* name : {"hsvm", "nhsvm", "shared-svm"}) {
     EXPECT_EQ(parts_of(train(name, {}, raw, &tree)).decision.name(), "argmax") << name;
-    EXPECT_EQ(message_of<InvalidOption>(
-                  [&] { train(name, {{"decision", "offset"}}, raw, &tree); }),
+    EXPECT_EQ(message_of<InvalidOption>([&] {
+                train(name, {{"decision", "offset"}}, raw, &tree);
+              }),
               "option decision is offset, which is for rows with several labels, but every row has "
               "one")
         << name;

@@ -130,8 +130,7 @@ TEST(TunedOffset, is_as_good_as_the_best_of_a_fine_grid_for_every_metric) {
     std::vector<double> weights;
     for (std::size_t i = 0; seed % 2 && i < 24; ++i) weights.push_back(0.25 + double(i % 5));
     for (const auto& metric : kEnumNames<DecisionMetric>) {
-      const double offset =
-          tuned(table, metric.value, weights, &hierarchy, Executor::serial());
+      const double offset = tuned(table, metric.value, weights, &hierarchy, Executor::serial());
       const double reached = value_at(offset, table, metric.value, weights, &hierarchy);
       double best = 0;
       for (double grid = -3; grid <= 3; grid += 0.01) {
@@ -187,12 +186,13 @@ TEST(TunedOffset, folds_and_the_training_after_them_share_the_time_left) {
   const auto measure = label_set_metric(DecisionMetric::micro_f1, table.truth, {}, nullptr);
   RunControl control(nullptr, 1200.0);
   std::vector<double> seconds;
-  tuned_offset({}, {table.truth, sizes}, *measure,
-               [&](const Split& split, RunControl& share) {
-                 seconds.push_back(share.seconds_left());
-                 return fit_of(table)(split, share);
-               },
-               Executor::serial(), control);
+  tuned_offset(
+      {}, {table.truth, sizes}, *measure,
+      [&](const Split& split, RunControl& share) {
+        seconds.push_back(share.seconds_left());
+        return fit_of(table)(split, share);
+      },
+      Executor::serial(), control);
   EXPECT_THAT(seconds, ElementsAre(DoubleNear(300, 40), DoubleNear(400, 40), DoubleNear(600, 40)));
 }
 
@@ -202,9 +202,9 @@ TEST(TunedOffset, without_time_for_any_answer_it_is_zero) {
   const auto measure = label_set_metric(DecisionMetric::micro_f1, table.truth, {}, nullptr);
   RunControl control;
   control.interrupt();
-  EXPECT_EQ(tuned_offset({}, {table.truth, sizes}, *measure, fit_of(table), Executor::serial(),
-                         control),
-            0.0);
+  EXPECT_EQ(
+      tuned_offset({}, {table.truth, sizes}, *measure, fit_of(table), Executor::serial(), control),
+      0.0);
 }
 
 }  // namespace
