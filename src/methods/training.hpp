@@ -73,8 +73,8 @@ struct PreprocessingOptions {
               "text, tfidf: weigh a word that occurs t times by 1 + ln t instead of t"),
         field("scale", &PreprocessingOptions::scale,
               "columns of numbers: standard (mean 0, deviation 1), max-abs, robust (median, "
-              "quartiles), common (one divisor for all); sparse rows are divided only. auto: dense "
-              "rows with large columns get standard, or common where the columns are of one scale"),
+              "quartiles), common (mean 0, one divisor); sparse rows are divided only. auto: dense "
+              "rows get standard, or common where no column is large or all are of one scale"),
     };
   }
 };
