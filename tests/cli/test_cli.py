@@ -260,9 +260,7 @@ class EndToEnd(CliTest):
         self.write("unit", "x 1:0.6 2:0.8\ny 1:-0.8 2:0.6\n" * 5)
         for data in ("sparse", "unit"):
             self.run_program("train", "--method", "flat-svm", data, "model")
-            self.assertIn(
-                "preprocessing              none\n", self.run_program("info", "model")[0]
-            )
+            self.assertIn("preprocessing              none\n", self.run_program("info", "model")[0])
 
     def test_exported_models_take_raw_columns(self) -> None:
         self.write_raw_columns()
