@@ -135,8 +135,7 @@ PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& 
   return options;
 }
 
-Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options,
-                                std::span<const double> row_weights) {
+Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options) {
   validate(options);
   const int num_kinds = options.text + options.tfidf + options.normalize;
   require<InvalidOption>(num_kinds <= 1,
@@ -151,7 +150,7 @@ Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& 
   if (options.text) return Preprocessing::fit_text(raw.documents, tfidf);
   if (options.tfidf) return Preprocessing::fit_counts(raw.X, tfidf);
   if (options.normalize) return Preprocessing::unit_norm();
-  return Preprocessing::fit_columns(raw.X, options.scale, row_weights);
+  return Preprocessing::fit_columns(raw.X, options.scale);
 }
 
 CsrMatrix preprocess(const Preprocessing& preprocessing, const RawRows& raw) {
@@ -176,13 +175,12 @@ TrainingSet PreparedRows::training_set() const {
 }
 
 PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
-                          const PreprocessingOptions& options,
-                          std::span<const double> row_weights) {
+                          const PreprocessingOptions& options) {
   PreparedRows prepared;
   prepared.source = raw.source;
   prepared.views = raw.views;
   prepared.labelled = label_rows(raw.labels, raw.codec, hierarchy, raw.source);
-  prepared.preprocessing = fit_preprocessing(raw, options, row_weights);
+  prepared.preprocessing = fit_preprocessing(raw, options);
   prepared.X = prepared.preprocessing.kind == Preprocessing::Kind::none
                    ? std::move(raw.X)
                    : preprocess(prepared.preprocessing, raw);

@@ -82,10 +82,8 @@ struct PreprocessingOptions {
 /// speaks of the columns' own values (Method::column_options).
 PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& table,
                                        PreprocessingOptions options);
-/// `row_weights` (empty: all 1) count rows as repeated. Throws InvalidOption if more than one kind
-/// is asked for.
-Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options,
-                                std::span<const double> row_weights = {});
+/// Throws InvalidOption if more than one kind is asked for.
+Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options);
 /// Throws InvalidInput if `raw` has numbers and the preprocessing takes texts, or the reverse.
 CsrMatrix preprocess(const Preprocessing& preprocessing, const RawRows& raw);
 
@@ -100,11 +98,9 @@ struct PreparedRows {
   /// Valid while this object stays where it is.
   TrainingSet training_set() const;
 };
-/// Fits and applies the preprocessing and numbers the labels. `row_weights` as in
-/// fit_preprocessing(). Throws what label_rows() throws.
+/// Fits and applies the preprocessing and numbers the labels. Throws what label_rows() throws.
 PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
-                          const PreprocessingOptions& options,
-                          std::span<const double> row_weights = {});
+                          const PreprocessingOptions& options);
 
 /// Throws InvalidInput, naming the estimate, its parts and the limit, if training would take more
 /// than the limit (in units of 10^9 bytes; 0: no limit) beside the data already in memory.
