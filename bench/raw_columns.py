@@ -49,7 +49,7 @@ def table_of(data: pathlib.Path, name: str) -> tuple[Any, Any]:
     if name.startswith("uci-"):
         lines = (data / name / "data.csv").read_text(encoding="utf-8").split("\n")[1:]
         cells = [line.split(",") for line in lines if line]
-        rows = [[float(cell) if cell else 0.0 for cell in line[:-1]] for line in cells]
+        rows: Any = [[float(cell) if cell else 0.0 for cell in line[:-1]] for line in cells]
         labels = [line[-1] for line in cells]
     else:
         rows = np.loadtxt(data / "mfeat" / f"{name.removeprefix('mfeat-')}.csv", delimiter=",")

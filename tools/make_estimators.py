@@ -136,8 +136,8 @@ RUN_PARAMETERS: list[tuple[str, str | None]] = [
     (
         'scale: str = "auto"',
         "columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common "
-        "(one divisor for all) or none; sparse rows are divided only. auto: dense rows with large "
-        "columns get standard, or common where the columns are of one scale",
+        "(mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get "
+        "standard, or common where no column is large or all are of one scale",
     ),
     ("warm_start: bool = False", None),  # of the estimators that have it: as above
     ("threads: int = 1", "threads to use, 0: one for each core; the result does not depend on it"),

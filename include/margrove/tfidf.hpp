@@ -33,12 +33,12 @@ struct TfidfOptions {
 /// (x_j - centre_j) / spread_j. Rows are dense if at least half of their cells, in the columns that
 /// occur in training, are not zero; centres are 0 otherwise, so that sparse rows stay sparse.
 enum class ColumnScale : std::uint8_t {
-  automatic,  // dense rows with large columns: common or standard; otherwise none
+  automatic,  // dense rows that are not scaled yet: common or standard; else none
   none,
   standard,  // centre: the mean; spread: the standard deviation
   max_abs,   // centre: 0; spread: the largest absolute value
   robust,    // centre: the median; spread: the interquartile range / 1.349, about the deviation
-  common,    // centre: 0; spread: the largest root mean square of a column, the same for all
+  common,    // centre: the mean; spread: the largest root mean square of all columns
 };
 template <>
 inline constexpr auto kEnumNames<ColumnScale> = std::array{

@@ -90,8 +90,8 @@ class FlatSVC(Continued):
         none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
-        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
-        columns get standard, or common where the columns are of one scale
+        (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
+        or common where no column is large or all are of one scale
     warm_start : bool, default False
         fit goes on from the last one: from its weights, or its dual variables where rows and labels
         are the same. What that takes stays in memory, not in files
@@ -197,8 +197,8 @@ class FlatLogisticRegression(Continued):
         none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
-        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
-        columns get standard, or common where the columns are of one scale
+        (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
+        or common where no column is large or all are of one scale
     warm_start : bool, default False
         fit goes on from the last one: from its weights, or its dual variables where rows and labels
         are the same. What that takes stays in memory, not in files
@@ -320,8 +320,8 @@ class HSVC(Incremental):
         none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
-        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
-        columns get standard, or common where the columns are of one scale
+        (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
+        or common where no column is large or all are of one scale
     warm_start : bool, default False
         fit goes on from the last one: from its dual variables where rows and labels are the same;
         with solver="sgd" by further epochs. What that takes stays in memory, not in files
@@ -462,8 +462,8 @@ class NHSVC(Incremental):
         none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
-        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
-        columns get standard, or common where the columns are of one scale
+        (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
+        or common where no column is large or all are of one scale
     warm_start : bool, default False
         fit goes on from the last one: from its dual variables where rows and labels are the same;
         with solver="sgd" by further epochs. What that takes stays in memory, not in files
@@ -584,8 +584,8 @@ class SharedSVC(Classifier):
         none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
-        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
-        columns get standard, or common where the columns are of one scale
+        (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
+        or common where no column is large or all are of one scale
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -696,8 +696,8 @@ class HRSVC(Classifier):
         none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
-        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
-        columns get standard, or common where the columns are of one scale
+        (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
+        or common where no column is large or all are of one scale
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -807,8 +807,8 @@ class HRLogisticRegression(Classifier):
         none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
-        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
-        columns get standard, or common where the columns are of one scale
+        (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
+        or common where no column is large or all are of one scale
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -907,8 +907,8 @@ class TopDownSVC(Classifier):
         none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
-        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
-        columns get standard, or common where the columns are of one scale
+        (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
+        or common where no column is large or all are of one scale
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None
@@ -1029,8 +1029,8 @@ class StructuredSVC(Structured):
         none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
-        (one divisor for all) or none; sparse rows are divided only. auto: dense rows with large
-        columns get standard, or common where the columns are of one scale
+        (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
+        or common where no column is large or all are of one scale
     threads : int, default 1
         threads to use, 0: one for each core; the result does not depend on it
     time_limit_seconds : float | None, default None

@@ -17,6 +17,12 @@ void weigh(PreparedRows& prepared, std::span<const double> row_weights) {
   prepared.row_weights = std::move(merged->row_weights);
 }
 
+void scale_columns(PreparedRows& prepared, ColumnScale scale) {
+  prepared.preprocessing = Preprocessing::fit_columns(prepared.X, scale, prepared.row_weights);
+  if (prepared.preprocessing.kind == Preprocessing::Kind::none) return;
+  prepared.X = prepared.preprocessing.apply(prepared.X.view());
+}
+
 std::unique_ptr<MethodRun> start(const Method& method, const Estimator& estimator) {
   auto run = method.start();
   std::visit(
@@ -44,11 +50,16 @@ Model train(const Estimator& estimator, TrainingData data, Executor& executor,
   preprocessing.sublinear_tf = data.tfidf.sublinear_tf;
   preprocessing.scale = data.column_scale;
   preprocessing = preprocessing_for(method, run->options(), preprocessing);
+  // A scale is that of the rows merged, so that weights and repetitions give the same bits.
+  const bool scales_merged_rows =
+      !data.row_weights.empty() && !preprocessing.text && data.scaling == RowScaling::none;
+  const ColumnScale scale = preprocessing.scale;
+  if (scales_merged_rows) preprocessing.scale = ColumnScale::none;
   ReadRows rows = std::visit([](auto& each) { return ReadRows(std::move(each)); }, data.rows);
-  PreparedRows prepared =
-      prepare_rows(RawRows(std::move(rows), "training data"),
-                   data.hierarchy ? &*data.hierarchy : nullptr, preprocessing, data.row_weights);
+  PreparedRows prepared = prepare_rows(RawRows(std::move(rows), "training data"),
+                                       data.hierarchy ? &*data.hierarchy : nullptr, preprocessing);
   if (!data.row_weights.empty()) weigh(prepared, data.row_weights);
+  if (scales_merged_rows) scale_columns(prepared, scale);
   RunControl unlimited;
   return Model(std::make_unique<ModelParts>(
       train_model(method, *run, prepared.training_set(), prepared.preprocessing, executor,

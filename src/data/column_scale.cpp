@@ -12,14 +12,14 @@
 namespace margrove {
 namespace {
 
-constexpr double kDenseShare = 0.5;  // of cells that are not zero
-// Rows are left alone by `automatic` whose columns are at most this large (root mean square), and
-// whose norm is at least that large: the intercept of 1 and the default of C are made for these.
-constexpr double kLargeColumn = 2;
-constexpr double kSmallRow = 0.1;
-constexpr double kOneScale = 10;        // columns whose root mean squares differ by less share one
-constexpr double kConstant = 1e-7;      // a smaller deviation, relative to the size, is rounding
-constexpr double kNormalRange = 1.349;  // interquartile range of the normal distribution
+constexpr double kDenseShare = 0.5;      // of cells that are not zero
+constexpr double kLargeColumn = 2;       // root mean square: it outweighs an intercept of 1
+constexpr double kOneScale = 10;         // columns whose root mean squares differ by less share one
+constexpr double kScaledMean = 0.01;     // of a scaled column, relative to its size
+constexpr double kSmallestScaled = 0.5;  // largest column of rows that are scaled already
+constexpr double kUnitNorm = 1e-3;       // relative difference of a row's norm from 1
+constexpr double kConstant = 1e-7;       // a smaller deviation, relative to the size, is rounding
+constexpr double kNormalRange = 1.349;   // interquartile range of the normal distribution
 
 /// Moments of one column over all rows, those without an entry included.
 struct Column {
@@ -144,20 +144,46 @@ class QuartileFinder {
   CsrMatrix by_column_;
 };
 
+/// The root mean squares of the columns that vary.
+struct ColumnSizes {
+  double smallest = std::numeric_limits<double>::infinity();
+  double largest = 0;
+  bool are_centred = true;
+
+  explicit ColumnSizes(const ScaledRows& rows) {
+    for (std::size_t j = 0; j < rows.columns().size(); ++j) {
+      const Column& column = rows.columns()[j];
+      if (!rows.is_scaled(j) || column.deviation == 0) continue;
+      largest = std::max(largest, column.size());
+      smallest = std::min(smallest, column.size());
+      are_centred &= std::abs(column.mean) <= kScaledMean * column.size();
+    }
+  }
+  bool are_scaled() const {
+    return are_centred && largest >= kSmallestScaled && largest <= kLargeColumn;
+  }
+};
+
+bool has_unit_rows(const ScaledRows& rows) {
+  for (std::size_t i = 0; i < rows.X().num_rows(); ++i) {
+    if (rows.weight(i) == 0) continue;
+    if (std::abs(std::sqrt(squared_norm(rows.X().row(i))) - 1) > kUnitNorm) return false;
+  }
+  return true;
+}
+
+bool are_indicators(const CsrView& X) {
+  return std::ranges::all_of(X.values(), [](float x) { return x == 0 || x == 1; });
+}
+
 /// What `automatic` stands for.
 ColumnScale chosen_scale(const ScaledRows& rows) {
-  if (!rows.is_dense()) return ColumnScale::none;
-  double largest = 0, smallest = std::numeric_limits<double>::infinity(), squared_row = 0;
-  for (std::size_t j = 0; j < rows.columns().size(); ++j) {
-    const Column& column = rows.columns()[j];
-    if (!rows.is_scaled(j) || column.deviation == 0) continue;
-    largest = std::max(largest, column.size());
-    smallest = std::min(smallest, column.size());
-    squared_row += column.mean_square;
-  }
-  if (largest == 0) return ColumnScale::none;
-  if (largest <= kLargeColumn && squared_row >= kSmallRow * kSmallRow) return ColumnScale::none;
-  return largest <= kOneScale * smallest ? ColumnScale::common : ColumnScale::standard;
+  const ColumnSizes sizes(rows);
+  const bool is_scaled = sizes.are_scaled() || has_unit_rows(rows) || are_indicators(rows.X());
+  if (sizes.largest == 0 || is_scaled || !rows.is_dense()) return ColumnScale::none;
+  const bool share_one =
+      sizes.largest <= kLargeColumn || sizes.largest <= kOneScale * sizes.smallest;
+  return share_one ? ColumnScale::common : ColumnScale::standard;
 }
 
 double largest_size(const ScaledRows& rows) {
@@ -183,6 +209,7 @@ void fit_each_column(const ScaledRows& rows, Preprocessing& fitted) {
       spread = column.max_abs;
     } else if (fitted.column_scale == ColumnScale::common) {
       spread = common;
+      if (centres) centre = column.mean;
     } else {
       // Without a centre, a constant column keeps its place as a second intercept.
       spread = column.deviation > 0 || centres ? column.deviation : column.max_abs;

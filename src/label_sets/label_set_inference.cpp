@@ -106,13 +106,13 @@ void LabelSetInference::Impl::solve_tree(Scratch& s) const {
   s.reserve_child.resize(size());
   for (Index k = size(); k-- > 0;) {
     Index best_child = kNoNode;
-    double positive = 0;
+    double positive_sum = 0;
     for (const Index c : children(k)) {
-      if (s.score[c] > 0) positive += s.score[c];
+      if (s.score[c] > 0) positive_sum += s.score[c];
       if (best_child == kNoNode || s.score[c] > s.score[best_child]) best_child = c;
     }
     s.reserve_child[k] = best_child;
-    if (best_child != kNoNode) s.score[k] += positive > 0 ? positive : s.score[best_child];
+    if (best_child != kNoNode) s.score[k] += positive_sum > 0 ? positive_sum : s.score[best_child];
   }
   s.selected[0] = 1;
   for (Index k = 0; k < size(); ++k) {

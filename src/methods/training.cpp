@@ -163,7 +163,6 @@ PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& 
 }
 
 Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options,
-                                std::span<const double> row_weights,
                                 std::span<const std::uint8_t> is_numeric) {
   validate(options);
   const int num_kinds = options.text + options.tfidf + options.normalize;
@@ -178,7 +177,7 @@ Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& 
   if (options.text) return Preprocessing::fit_text(raw.documents, tfidf);
   if (options.tfidf) return Preprocessing::fit_counts(raw.X, tfidf);
   if (options.normalize) return Preprocessing::unit_norm();
-  return Preprocessing::fit_columns(raw.X, options.scale, row_weights, is_numeric);
+  return Preprocessing::fit_columns(raw.X, options.scale, {}, is_numeric);
 }
 
 CsrMatrix preprocess(const ModelParts& model, const RawRows& raw) {
@@ -223,8 +222,7 @@ void to_numbers(RawRows& raw, const PreprocessingOptions& options,
 }  // namespace
 
 PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
-                          const PreprocessingOptions& options,
-                          std::span<const double> row_weights) {
+                          const PreprocessingOptions& options) {
   PreparedRows prepared;
   prepared.source = raw.source;
   prepared.views = raw.views;
@@ -236,7 +234,7 @@ PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
     is_numeric.assign(raw.X.num_columns(), 0);
     std::fill(is_numeric.begin() + begin, is_numeric.begin() + end, 1);
   }
-  prepared.preprocessing = fit_preprocessing(raw, options, row_weights, is_numeric);
+  prepared.preprocessing = fit_preprocessing(raw, options, is_numeric);
   if (prepared.preprocessing.kind == Preprocessing::Kind::none) {
     prepared.X = std::move(raw.X);
   } else if (raw.kind == RowKind::documents) {

@@ -77,8 +77,8 @@ struct PreprocessingOptions {
               "text, tfidf: weigh a word that occurs t times by 1 + ln t instead of t"),
         field("scale", &PreprocessingOptions::scale,
               "columns of numbers: standard (mean 0, deviation 1), max-abs, robust (median, "
-              "quartiles), common (one divisor for all); sparse rows are divided only. auto: dense "
-              "rows with large columns get standard, or common where the columns are of one scale"),
+              "quartiles), common (mean 0, one divisor); sparse rows are divided only. auto: dense "
+              "rows get standard, or common where no column is large or all are of one scale"),
     };
   }
 };
@@ -86,10 +86,9 @@ struct PreprocessingOptions {
 /// speaks of the columns' own values (Method::column_options).
 PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& table,
                                        PreprocessingOptions options);
-/// `row_weights` (empty: all 1) count rows as repeated. is_numeric (empty: all) says which columns
-/// of raw.X are scaled. Throws InvalidOption if more than one kind is asked for.
+/// is_numeric (empty: all) says which columns of raw.X are scaled. Throws InvalidOption if more
+/// than one kind is asked for.
 Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options,
-                                std::span<const double> row_weights = {},
                                 std::span<const std::uint8_t> is_numeric = {});
 /// The rows as the predictor takes them. Throws InvalidInput if they are not of row_kind(model).
 CsrMatrix preprocess(const ModelParts& model, const RawRows& raw);
@@ -106,11 +105,9 @@ struct PreparedRows {
   /// Valid while this object stays where it is.
   TrainingSet training_set() const;
 };
-/// Fits and applies the preprocessing and numbers the labels. `row_weights` as in
-/// fit_preprocessing(). Throws what label_rows() throws.
+/// Fits and applies the preprocessing and numbers the labels. Throws what label_rows() throws.
 PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
-                          const PreprocessingOptions& options,
-                          std::span<const double> row_weights = {});
+                          const PreprocessingOptions& options);
 
 /// Throws InvalidInput, naming the estimate, its parts and the limit, if training would take more
 /// than the limit (in units of 10^9 bytes; 0: no limit) beside the data already in memory.

@@ -210,7 +210,7 @@ def test_shared_svc_reaches_the_optimum_over_vectors_and_node_weights(
     )
     problem.solve()
 
-    model = SharedSVC(C=C, bias=0, hierarchy=edges, tolerance=1e-4, max_rounds=1000)
+    model = SharedSVC(C=C, bias=0, hierarchy=edges, tolerance=1e-4, max_rounds=1000, scale="none")
     report = model.fit(X, leaf.astype(str)).report_
     assert report["stop"] == "converged"
     assert report["primal"] == pytest.approx(problem.value, rel=2e-4)

@@ -106,7 +106,7 @@ def test_liblinear_reads_our_model_and_we_read_its(
 
 def test_the_program_converts_both_ways(tmp_path: Path) -> None:
     X, y = rows()
-    model = FlatSVC().fit(X, y)
+    model = FlatSVC(scale="none").fit(X, y)  # scaled columns are folded into the weights
     model.save(tmp_path / "model")
     for verb, source, target in (("export", "model", "text"), ("import", "text", "again")):
         subprocess.run([PROGRAM, verb, source, target], cwd=tmp_path, check=True)

@@ -48,13 +48,14 @@ inline Hierarchy groups() {
   return hierarchy;
 }
 
+/// Columns stay as they are, so that tests may speak of weights.
 inline ModelParts train(const std::string& name, const OptionValues& options, RawRows raw,
-                        const Hierarchy* hierarchy, int threads = 1,
-                        const PreprocessingOptions& preprocessing = {}) {
+                        const Hierarchy* hierarchy, int threads = 1) {
   const Method& method = find_method(name);
   const auto run = method.start();
   set_options(run->options(), options);
-  const PreparedRows prepared = prepare_rows(std::move(raw), hierarchy, preprocessing);
+  const PreparedRows prepared =
+      prepare_rows(std::move(raw), hierarchy, {.scale = ColumnScale::none});
   Executor executor(threads);
   RunControl control;
   return train_model(method, *run, prepared.training_set(), prepared.preprocessing, executor,

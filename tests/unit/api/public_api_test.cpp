@@ -23,7 +23,9 @@ TrainingData toy_data(std::size_t num_rows = 60) {
 }
 
 TEST(Train, gives_the_model_of_the_method_with_these_options) {
-  const Model model = train(NhSvmOptions{.C = 3, .tolerance = 1e-4}, toy_data());
+  TrainingData unscaled = toy_data();
+  unscaled.column_scale = ColumnScale::none;
+  const Model model = train(NhSvmOptions{.C = 3, .tolerance = 1e-4}, unscaled);
   const Hierarchy hierarchy = testing::groups();
   const ModelParts parts = testing::train("nhsvm", {{"C", "3"}, {"tolerance", "0.0001"}},
                                           testing::grouped_rows(60, 1), &hierarchy);
@@ -61,6 +63,31 @@ TEST(Train, row_of_weight_two_is_the_row_twice) {
   weighted.row_weights[0] = 2.0;
   const CsrMatrix X = rows.X;
   EXPECT_EQ(train(FlatLrOptions{}, twice).scores(X), train(FlatLrOptions{}, weighted).scores(X));
+}
+
+TEST(Train, scales_columns_as_asked_and_applies_it_to_new_rows) {
+  TrainingData raw = toy_data();
+  auto& rows = std::get<Dataset>(raw.rows);
+  CsrMatrix large(rows.X.num_columns());
+  for (std::size_t i = 0; i < rows.X.num_rows(); ++i) {
+    const SparseRow x = rows.X.row(i);
+    std::vector<float> values(x.values.begin(), x.values.end());
+    values[0] = 1000 * values[0] + 5e4F;
+    large.append_row(x.columns, values);
+  }
+  TrainingData scaled = toy_data();
+  raw.column_scale = scaled.column_scale = ColumnScale::standard;
+  const CsrMatrix small = std::get<Dataset>(scaled.rows).X;
+  rows.X = large;
+  const auto expected = train(FlatLrOptions{.tolerance = 1e-8}, scaled).scores(small);
+  const auto found = train(FlatLrOptions{.tolerance = 1e-8}, raw).scores(large);
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    if (std::isfinite(expected[k])) EXPECT_NEAR(found[k], expected[k], 1e-2);
+  }
+  raw.scaling = RowScaling::unit_norm;
+  EXPECT_THAT([&] { train(FlatLrOptions{}, raw); },
+              ThrowsMessage<InvalidOption>(HasSubstr("option scale is standard, which is for")));
 }
 
 class TextModel : public ::testing::Test {

@@ -65,12 +65,12 @@ TEST(ColumnScale, a_zero_of_a_dense_column_is_as_far_from_the_mean_as_it_is) {
   EXPECT_FLOAT_EQ(scaled[2][1], static_cast<float>(-4 / std::sqrt(8.0)));
 }
 
-TEST(ColumnScale, max_abs_and_common_only_divide) {
+TEST(ColumnScale, max_abs_only_divides_and_common_has_one_divisor) {
   const CsrMatrix X = matrix({{-4, 10}, {2, 20}});
   const Preprocessing largest = Preprocessing::fit_columns(X, ColumnScale::max_abs);
   EXPECT_EQ(table(largest.apply(X)), (Table{{-1, 0.5F}, {0.5F, 1}}));
   const Preprocessing common = Preprocessing::fit_columns(X, ColumnScale::common);
-  EXPECT_THAT(common.centre, ElementsAre(0, 0));
+  EXPECT_THAT(common.centre, ElementsAre(-1, 15));
   EXPECT_THAT(common.spread, ElementsAre(DoubleEq(std::sqrt(250)), DoubleEq(std::sqrt(250))));
 }
 
@@ -139,19 +139,25 @@ TEST(ColumnScale, automatic_standardises_large_columns_of_different_scales) {
   EXPECT_EQ(chosen(random_table(50, 200)), ColumnScale::common);
 }
 
-TEST(ColumnScale, automatic_enlarges_rows_that_are_tiny) {
+TEST(ColumnScale, automatic_keeps_the_proportions_of_columns_that_are_not_large) {
   EXPECT_EQ(chosen(random_table(1e-3, 2e-3)), ColumnScale::common);
+  EXPECT_EQ(chosen(random_table(0.3, 0.001)), ColumnScale::common);
+  Table pixels = random_table(1, 1);
+  for (auto& row : pixels) {
+    for (float& value : row) value = std::abs(value);
+  }
+  EXPECT_EQ(chosen(pixels), ColumnScale::common);
 }
 
 TEST(ColumnScale, automatic_leaves_alone_what_is_scaled_or_sparse) {
-  EXPECT_EQ(chosen(random_table(1, 0.3)), ColumnScale::none);
-  EXPECT_EQ(chosen(random_table(1, 0.001)), ColumnScale::none);
   EXPECT_EQ(chosen(random_table(1, 1000, 0.3)), ColumnScale::none);
   const Table large = random_table(1, 1000);
   const CsrMatrix scaled =
       Preprocessing::fit_columns(matrix(large), ColumnScale::standard).apply(matrix(large));
   EXPECT_EQ(chosen(table(scaled)), ColumnScale::none);
-  EXPECT_EQ(chosen({{5, 5}, {5, 5}}), ColumnScale::none);  // constant
+  EXPECT_EQ(chosen({{5, 5}, {5, 5}}), ColumnScale::none);                      // constant
+  EXPECT_EQ(chosen({{0.6F, 0.8F}, {0.8F, 0.6F}, {1, 0}}), ColumnScale::none);  // unit rows
+  EXPECT_EQ(chosen({{1, 1}, {0, 1}, {1, 0}}), ColumnScale::none);              // indicators
 }
 
 TEST(ColumnScale, a_weight_counts_as_a_repetition) {
@@ -179,6 +185,7 @@ TEST(ColumnScale, columns_that_are_not_numeric_stay_as_they_are) {
       Preprocessing::fit_columns(X, ColumnScale::automatic, {}, is_numeric);
   EXPECT_EQ(fitted.column_scale, ColumnScale::common);  // of one numeric column
   EXPECT_THAT(fitted.spread, ElementsAre(1, 1, DoubleNear(369.7, 0.1)));
+  EXPECT_THAT(fitted.centre, ElementsAre(0, 0, 300));
   const Preprocessing standard =
       Preprocessing::fit_columns(X, ColumnScale::standard, {}, is_numeric);
   EXPECT_THAT(standard.centre, ElementsAre(0, 0, 300));

@@ -207,8 +207,7 @@ TEST(Methods, rows_without_labels_are_left_out_with_a_counted_warning) {
   RawRows more = raw;
   more.X.append_row(std::vector<FeatureId>{0}, std::vector<float>{50});
   more.labels.append({});
-  const PreprocessingOptions unscaled{.scale = ColumnScale::none};  // scales come from all rows
-  const ModelParts with = train("nhsvm", {}, more, &hierarchy, 1, unscaled);
+  const ModelParts with = train("nhsvm", {}, more, &hierarchy);
   EXPECT_THAT(with.report.warnings,
               ElementsAre(HasSubstr("1 of 41 rows have no label and were left out")));
   EXPECT_EQ(with.report.primal, train("nhsvm", {}, raw, &hierarchy).report.primal);
@@ -504,7 +503,7 @@ TEST(Training, converged_means_a_gap_within_the_tolerance_for_every_method) {
       try {
         const ModelParts model =
             train(method.name, {{"C", C}, {"tolerance", "0.001"}, {"max_passes", "100"}}, raw,
-                  &hierarchy, 1, {.scale = ColumnScale::none});
+                  &hierarchy);
         const FitReport& report = model.report;
         EXPECT_TRUE(std::isfinite(report.primal));
         if (report.stop == Stop::converged) {
