@@ -43,7 +43,7 @@ class ScaledRows {
     find_deviations();
   }
 
-  const CsrView& X() const { return X_; }
+  const CsrView& matrix() const { return X_; }
   double total() const { return total_; }
   double weight(std::size_t row) const { return row_weights_.empty() ? 1.0 : row_weights_[row]; }
   const std::vector<Column>& columns() const { return columns_; }
@@ -113,7 +113,8 @@ struct Quartiles {
 
 class QuartileFinder {
  public:
-  explicit QuartileFinder(const ScaledRows& rows) : rows_(rows), by_column_(transpose(rows.X())) {}
+  explicit QuartileFinder(const ScaledRows& rows)
+      : rows_(rows), by_column_(transpose(rows.matrix())) {}
 
   Quartiles operator()(FeatureId j) const {
     const SparseRow column = by_column_.row(j);
@@ -165,9 +166,9 @@ struct ColumnSizes {
 };
 
 bool has_unit_rows(const ScaledRows& rows) {
-  for (std::size_t i = 0; i < rows.X().num_rows(); ++i) {
+  for (std::size_t i = 0; i < rows.matrix().num_rows(); ++i) {
     if (rows.weight(i) == 0) continue;
-    if (std::abs(std::sqrt(squared_norm(rows.X().row(i))) - 1) > kUnitNorm) return false;
+    if (std::abs(std::sqrt(squared_norm(rows.matrix().row(i))) - 1) > kUnitNorm) return false;
   }
   return true;
 }
@@ -179,7 +180,7 @@ bool are_indicators(const CsrView& X) {
 /// What `automatic` stands for.
 ColumnScale chosen_scale(const ScaledRows& rows) {
   const ColumnSizes sizes(rows);
-  const bool is_scaled = sizes.are_scaled() || has_unit_rows(rows) || are_indicators(rows.X());
+  const bool is_scaled = sizes.are_scaled() || has_unit_rows(rows) || are_indicators(rows.matrix());
   if (sizes.largest == 0 || is_scaled || !rows.is_dense()) return ColumnScale::none;
   const bool share_one =
       sizes.largest <= kLargeColumn || sizes.largest <= kOneScale * sizes.smallest;

@@ -62,12 +62,12 @@ bool is_blank_line(const Line& line) { return detail::trimmed(line.text).empty()
 Hierarchy read(LineBlocks blocks, bool with_parts) {
   EdgeParser edges(blocks.name());
   detail::OboParser terms(blocks.name(), with_parts);
-  enum class Format : std::uint8_t { unknown, edges, obo } format = Format::unknown;
+  enum class Format : std::uint8_t { unknown, edge_list, obo } format = Format::unknown;
   detail::for_each_line(blocks, [&](const Line& line) {
     if (format == Format::unknown && !is_blank_line(line)) {
-      format = detail::OboParser::begins_with(line.text) ? Format::obo : Format::edges;
+      format = detail::OboParser::begins_with(line.text) ? Format::obo : Format::edge_list;
     }
-    if (format == Format::edges) edges.parse_line(line);
+    if (format == Format::edge_list) edges.parse_line(line);
     if (format == Format::obo) terms.parse_line(line);
   });
   require<InvalidOption>(!with_parts || format == Format::obo, "option part_of is given, but ",

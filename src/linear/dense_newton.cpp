@@ -2,6 +2,7 @@
 // float64 (newton_block.cpp has the formulas). The gap at v is 1/2 |g|^2.
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "linear/point_loss.hpp"
@@ -51,8 +52,8 @@ class DenseNewton {
       rows_.margins(v, m);
       const double value = objective(v, m);
       if (!(value <= objective_ + kArmijo * length * slope) || !(value < objective_)) continue;
-      v_ = v;
-      m_ = m;
+      v_ = std::move(v);
+      m_ = std::move(m);
       objective_ = value;
       linearise();
       return true;

@@ -10,7 +10,6 @@ import os
 import resource
 import struct
 import subprocess
-import sys
 import unittest
 from pathlib import Path
 
@@ -86,7 +85,14 @@ class HostileModels(CliTest):
         self.assert_refused(model, "the table of the precomputed kernel")
 
     def test_keep_the_tables_of_their_kernels(self) -> None:
-        rows = [[1, 0.5, 0], [0.2, 1, 0], [1.1, 0, 0], [0, 1, 0], [0, 0, 1], [0.1, 0, 0.9]]
+        rows: list[list[float]] = [
+            [1, 0.5, 0],
+            [0.2, 1, 0],
+            [1.1, 0, 0],
+            [0, 1, 0],
+            [0, 0, 1],
+            [0.1, 0, 0.9],
+        ]
         table = [" ".join(str(sum(a * b for a, b in zip(x, z, strict=True))) for z in rows)
                  for x in rows]  # fmt: skip
         self.write("table", "\n".join(table) + "\n")
@@ -155,4 +161,4 @@ class HostileModels(CliTest):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main()

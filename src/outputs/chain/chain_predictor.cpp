@@ -83,7 +83,8 @@ std::vector<TagSequence> ChainPredictor::decode(const ColumnCorpus& corpus, Exec
           decode_chain(data.X, data.pointers[i], data.pointers[i + 1], features_.size(), num_tags,
                        {weights_, 1.0}, workspaces[worker], {decision_.offset(), outside_tag_});
     });
-  } catch (const OutOfTime&) {  // the sequences that are missing are empty
+  } catch (const OutOfTime&) {
+    return tags;  // the rest are empty
   }
   return tags;
 }

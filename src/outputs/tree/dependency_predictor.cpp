@@ -54,7 +54,8 @@ std::vector<DependencyTree> DependencyPredictor::decode(
       end_if_out_of_time(&control);
       trees[i] = decode_tree(sentences[i], bits_, {weights_, 1.0}, workspaces[worker]);
     });
-  } catch (const OutOfTime&) {  // the trees that are missing are empty
+  } catch (const OutOfTime&) {
+    return trees;  // the rest are empty
   }
   return trees;
 }

@@ -83,7 +83,9 @@ TEST(Train, scales_columns_as_asked_and_applies_it_to_new_rows) {
   const auto found = train(FlatLrOptions{.tolerance = 1e-8}, raw).scores(large);
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t k = 0; k < found.size(); ++k) {
-    if (std::isfinite(expected[k])) EXPECT_NEAR(found[k], expected[k], 1e-2);
+    if (std::isfinite(expected[k])) {
+      EXPECT_NEAR(found[k], expected[k], 1e-2);
+    }
   }
   raw.scaling = RowScaling::unit_norm;
   EXPECT_THAT([&] { train(FlatLrOptions{}, raw); },
