@@ -152,6 +152,9 @@ class Parser {
   }
 
   void add_label(std::string_view name) {
+    if (name.empty()) {  // as in many lines of CSV
+      line().fail(name.data(), detail::label_fault(name).insert(0, "label "), kOtherFormats);
+    }
     if (header_ && (!all_digits(name) || capped_number(name) >= header_->num_labels)) {
       line().fail(name.data(), "label is ", quoted(name), ", but must be a whole number below ",
                   header_->num_labels, ", the header's number of labels");
