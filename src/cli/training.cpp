@@ -133,7 +133,9 @@ std::unique_ptr<MethodRun> TrainingArguments::start(const OptionValues& more) co
   auto run = method_->start();
   set_options(run->options(), values);
   require<InvalidOption>(has_hierarchy() || !needs_hierarchy(*method_, run->options()), "method ",
-                         method_->name, " needs a hierarchy: give --hierarchy FILE");
+                         method_->name,
+                         " needs a hierarchy: give --hierarchy FILE, or rows with paths: "
+                         "--path-columns, --path-column, --hierarchy-from codes");
   return run;
 }
 

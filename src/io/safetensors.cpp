@@ -196,7 +196,8 @@ std::uint64_t header_size(std::span<const std::byte, kLengthBytes> first, std::u
   std::memcpy(&size, first.data(), kLengthBytes);
   const std::uint64_t most =
       std::min<std::uint64_t>(file_size - kLengthBytes, kMaxSafetensorsHeader);
-  out.check(size <= most, "byte 0: the header's length is ", size, ", but must be at most ", most);
+  out.check(size <= most, "byte 0: the header's length is ", size, ", but must be at most ", most,
+            "; it is no model file");
   return size;
 }
 
