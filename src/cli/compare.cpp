@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
 #include "data/prediction_reader.hpp"
 #include "eval/evaluated_rows.hpp"
@@ -111,9 +112,7 @@ class Compare final : public Command {
             ": the model must take rows of the same kind, texts or numbers, as ", first_path_);
     require(!with.records || with.records->selection == flat.records->selection, second_path_,
             ": the model must take the same columns as ", first_path_);
-    const RawRows raw = read_rows(truth_path_, kind,
-                                  {.refuse_labels_alone = true,
-                                   .selection = with.records ? &with.records->selection : nullptr});
+    const RawRows raw = read_rows(truth_path_, kind, read_options(with));
     Executor executor(threads_);
     const EvaluatedRows rows = evaluated_rows(with, raw, nullptr, nullptr, executor);
     const CsrMatrix X = preprocess(flat, raw);

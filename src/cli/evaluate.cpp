@@ -124,10 +124,7 @@ class Evaluate final : public Command {
     if (!hierarchy_path_.empty()) hierarchy = read_hierarchy(hierarchy_path_);
     std::optional<RawRows> training;
     if (!train_path_.empty()) {
-      training = read_rows(train_path_, row_kind(model),
-                           {.refuse_labels_alone = true,
-                            .selection = model.records ? &model.records->selection : nullptr},
-                           &control.run());
+      training = read_rows(train_path_, row_kind(model), read_options(model), &control.run());
       control.leave_if_interrupted();
     }
     const RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);

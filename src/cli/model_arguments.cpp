@@ -2,6 +2,11 @@
 
 namespace margrove::cli {
 
+ReadOptions read_options(const ModelParts& model) {
+  return {.refuse_labels_alone = true,
+          .selection = model.records ? &model.records->selection : nullptr};
+}
+
 void ModelArguments::declare(CLI::App& app, bool needs_data) {
   app.add_option("MODEL", model_path, "file that train wrote")->required()->type_name("");
   app.add_option("DATA", data_path, "rows")->required(needs_data)->type_name("");
@@ -14,11 +19,9 @@ void ModelArguments::declare(CLI::App& app, bool needs_data) {
 
 RawRows ModelArguments::read(const ModelParts& model, CommandControl& control,
                              bool needs_labels) const {
-  RawRows raw = read_rows(data_path, row_kind(model),
-                          {.refuse_labels_alone = true,
-                           .selection = model.records ? &model.records->selection : nullptr,
-                           .labels_optional = !needs_labels},
-                          &control.run());
+  ReadOptions options = read_options(model);
+  options.labels_optional = !needs_labels;
+  RawRows raw = read_rows(data_path, row_kind(model), options, &control.run());
   control.leave_if_interrupted();
   read_views_of_model(raw, views.files(), model.views, &control.run());
   control.leave_if_interrupted();

@@ -6,6 +6,9 @@
 
 namespace margrove::cli {
 
+/// For rows with labels in the form that the model takes. Refers to the model.
+ReadOptions read_options(const ModelParts& model);
+
 struct ModelArguments {
   std::string model_path, data_path;
   ViewArguments views;

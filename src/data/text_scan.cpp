@@ -8,13 +8,6 @@
 namespace margrove::detail {
 namespace {
 constexpr std::size_t kMaxQuotedBytes = 40;
-
-void append_escaped(std::string& text, unsigned char byte) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  text += "\\x";
-  text += kDigits[byte >> 4U];
-  text += kDigits[byte & 15U];
-}
 }  // namespace
 
 std::string quoted(std::string_view token) {
@@ -23,7 +16,7 @@ std::string quoted(std::string_view token) {
   while (at < token.size() && at < kMaxQuotedBytes) {
     const CodePoint c = decode_utf8(token.substr(at));
     if (c.size == 0 || c.value < 0x20 || c.value == 0x7F) {
-      append_escaped(text, static_cast<unsigned char>(token[at]));
+      append_hexadecimal(text, token[at]);
       ++at;
     } else {
       text += token.substr(at, c.size);

@@ -68,8 +68,13 @@ std::size_t find_invalid_utf8(std::string_view text) {
   return std::string_view::npos;
 }
 
-std::string printable(std::string_view text) {
+void append_hexadecimal(std::string& text, char byte) {
   constexpr std::string_view kDigits = "0123456789abcdef";
+  const auto value = static_cast<unsigned char>(byte);
+  text += {'\\', 'x', kDigits[value >> 4U], kDigits[value & 15U]};
+}
+
+std::string printable(std::string_view text) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
     const CodePoint c = decode_utf8(text.substr(at));
@@ -79,8 +84,7 @@ std::string printable(std::string_view text) {
       at += c.size;
       continue;
     }
-    const auto byte = static_cast<unsigned char>(text[at]);
-    result += {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 15U]};
+    append_hexadecimal(result, text[at]);
     ++at;
   }
   return result;

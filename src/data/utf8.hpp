@@ -16,6 +16,8 @@ CodePoint decode_utf8(std::string_view text);
 void append_utf8(std::string& text, char32_t character);
 /// Where the first invalid sequence starts; npos if there is none.
 std::size_t find_invalid_utf8(std::string_view text);
+/// Appends \xNN.
+void append_hexadecimal(std::string& text, char byte);
 /// The text with control characters, which a terminal would obey, and stray bytes as \xNN; line
 /// ends and TABs stay.
 std::string printable(std::string_view text);

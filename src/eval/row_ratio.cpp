@@ -43,10 +43,8 @@ double mean_f1(std::span<const LabelScore> scores) {
   return quotient(sum, static_cast<double>(scores.size()));
 }
 
-double MacroF1::value() const { return mean_f1(label_scores(truth_, predicted_, in_training_)); }
-
 double MacroF1::value(std::span<const std::uint32_t> counts) const {
-  std::vector<LabelScore> scores = label_scores(truth_, predicted_, in_training_);
+  std::vector<LabelScore> scores = scores_;
   std::vector<LabelScore*> of_label(scores.empty() ? 0 : scores.back().label + std::size_t{1});
   for (LabelScore& score : scores) {
     score.support = score.predicted = score.true_positives = 0;

@@ -33,20 +33,21 @@ double mean_f1(std::span<const LabelScore> scores);
 class MacroF1 {
  public:
   /// Keeps the sets.
-  MacroF1(std::string name, LabelSets truth, LabelSets predicted, std::vector<bool> in_training)
+  MacroF1(std::string name, LabelSets truth, LabelSets predicted,
+          const std::vector<bool>& in_training)
       : name_(std::move(name)),
         truth_(std::move(truth)),
         predicted_(std::move(predicted)),
-        in_training_(std::move(in_training)) {}
+        scores_(label_scores(truth_, predicted_, in_training)) {}
   const std::string& name() const { return name_; }
-  double value() const;
+  double value() const { return mean_f1(scores_); }
   /// With row i taken counts[i] times; over the same labels.
   double value(std::span<const std::uint32_t> counts) const;
 
  private:
   std::string name_;
   LabelSets truth_, predicted_;
-  std::vector<bool> in_training_;
+  std::vector<LabelScore> scores_;
 };
 
 struct Interval {

@@ -177,15 +177,9 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{"label_like_a_comment", "a,#b 1:1\n",
                   "f:1:3: label is '#b', but must not start with '#', which starts comments"},
         Malformed{"empty_label", "1,,2 1:1\n",
-                  "f:1:3: label is empty, but must have at least one character; rows must be "
-                  "`label,label index:value ...`, separated by blanks. For CSV or JSON lines say "
-                  "what the columns are, with --format csv, --text-column, --label-column and so "
-                  "on"},
+                  "f:1:3: label is empty, but must have at least one character" + kOtherFormats},
         Malformed{"trailing_comma", "1, 1:1\n",
-                  "f:1:3: label is empty, but must have at least one character; rows must be "
-                  "`label,label index:value ...`, separated by blanks. For CSV or JSON lines say "
-                  "what the columns are, with --format csv, --text-column, --label-column and so "
-                  "on"},
+                  "f:1:3: label is empty, but must have at least one character" + kOtherFormats},
         Malformed{"no_label", "1:2 2:3\n",
                   "f:1:1: label is '1:2', which is a feature; a row without labels must start with "
                   "a blank"},
