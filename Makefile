@@ -1,5 +1,5 @@
-# The commands of the project; `make help` lists them. Everything they need is installed by
-# tools/setup, which they call themselves.
+# The commands of the project; `make help` lists them. They call tools/setup, which installs their
+# requirements.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -29,8 +29,7 @@ cmake --preset $(1) $(LAUNCHER) $(3) >build-$(1).log || { cat build-$(1).log; ex
 rm -f build-$(1).log; \
 ninja -C $(if $(filter release,$(1)),build,build-$(1)) -j$(JOBS) --quiet $(2)
 endef
-# One build folder serves program, tests and Python module: what one target has compiled the others
-# take as it is.
+# Program, tests and Python module share one build folder, so that each object is compiled once.
 release = $(call build,release,$(1),-DMARGROVE_TESTS=ON -DMARGROVE_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON))
 # .venv sees the package as it stands in the tree.
 link_package = echo "$(CURDIR)/build/python" >$$($(PYTHON) -c 'import site; print(site.getsitepackages()[0])')/margrove.pth
@@ -68,7 +67,7 @@ test: tests ## unit, property and Python tests
 	@$(PYTEST) tests/python
 
 .PHONY: check
-check: lint check-asan check-tsan check-fuzz check-docs check-consumer ## sanitizers, fuzzers, lint, documented commands, consumer
+check: lint check-asan check-tsan check-fuzz check-coverage check-attack check-docs check-consumer check-wheel ## sanitizers, fuzzers, attacks, lint, documented commands, consumer, wheel
 
 .PHONY: lint
 lint: python ## format, clang-tidy, ruff, mypy, shellcheck, include direction
@@ -85,13 +84,44 @@ check-tsan: setup ## the tests that use an executor under the thread sanitizer
 	@cd build-tsan && $(CTEST) --no-tests=error -L executor
 
 .PHONY: check-fuzz
-check-fuzz: setup ## every fuzz target for FUZZ_SECONDS (30)
+check-fuzz: setup ## every fuzz target for FUZZ_SECONDS (20)
 	@$(call build,fuzz)
 	@tools/run_fuzzers build-fuzz
 
+.PHONY: check-coverage
+check-coverage: setup ## lines and branches of readers and loaders that tests and corpora reach
+	@$(call release,margrove_internal)
+	@$(PYTHON) tools/reader_coverage.py build
+
+# What attacks the program from outside: claimed gaps against another solver, calls of the system
+# that fail, random problems. With the build of check-asan, if there is one, half of the problems run
+# under its sanitizers.
+FAIL_AT = build/tests/libfail_at.so
+.PHONY: check-attack
+check-attack: python ## gaps verified by another solver, injected failures, 600 random problems
+	@$(call release,fail_at)
+	@$(PYTHON) tools/verify_gap.py build/margrove
+	@$(PYTHON) tools/inject_failures.py build/margrove $(FAIL_AT) --most 60
+	@$(PYTHON) tools/soak.py build/margrove --problems 450
+	@if [ -x build-asan/margrove ]; then $(PYTHON) tools/soak.py build-asan/margrove --sanitized --problems 150 --seed asan; fi
+
+SOAK_SECONDS ?= 1200
+SOAK_SEED ?= 1
+.PHONY: soak
+soak: python ## random problems for SOAK_SECONDS (1200), after every call of the system has failed once
+	@$(call release,fail_at)
+	@$(PYTHON) tools/inject_failures.py build/margrove $(FAIL_AT)
+	@$(PYTHON) tools/soak.py build/margrove --seconds $(SOAK_SECONDS) --seed $(SOAK_SEED)
+
 .PHONY: check-docs
-check-docs: python ## run the commands in README.md and docs/ that are marked for it
+check-docs: python ## run the marked commands in README.md and docs/, and build the site
 	@$(PYTHON) tools/check_docs.py
+	@$(MAKE) site
+
+.PHONY: site
+site: setup ## the documentation as a site in build-site/
+	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build -q
+	@echo "build-site/index.html"
 
 .PHONY: library
 library: ## the C++ library build/libmargrove.so, and the program
@@ -103,8 +133,16 @@ install: library ## program and library, into PREFIX (/usr/local)
 	@cmake --install build --prefix "$(or $(PREFIX),/usr/local)"
 
 .PHONY: check-consumer
-check-consumer: setup library ## examples/cxx as a project of its own against the installed library
+check-consumer: setup library ## examples/cxx as a separate project against the installed library
 	@tools/check_consumer
+
+.PHONY: wheel
+wheel: setup ## a self-contained wheel of the Python package with the program, in dist/
+	@tools/wheel --build
+
+.PHONY: check-wheel
+check-wheel: setup ## the wheel, tried in a new environment without this system's libraries
+	@tools/wheel
 
 .PHONY: format
 format: setup ## format C++ and Python in place
@@ -117,5 +155,5 @@ bench: ## build the benchmarks and install their peers; bench/README.md says how
 	@$(call build,bench)
 
 .PHONY: clean
-clean: ## remove what was built; .venv and demo-data stay
+clean: ## remove the build folders, but not .venv and demo-data
 	rm -rf build build-*

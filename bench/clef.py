@@ -3,9 +3,10 @@
 
     python bench/clef.py --program build/margrove --data ../shared/data/clef [--methods flat-svm]
 
-The columns of the set come standardised by the training rows' means and deviations; nothing else is
-done to them. Prints the chosen C, micro- and macro-F1 on the test rows, the mean micro-F1 in the
-folds, and CPU seconds (user + system, all threads) of the whole search with its final training.
+The columns of the set are already standardised by the means and deviations of the training rows;
+nothing else is done to them. Prints the chosen C, micro- and macro-F1 on the test rows, the mean
+micro-F1 in the folds, and CPU seconds (user + system, all threads) of the whole search with its
+final training.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""HR's table on one data set: flat, recursive and top-down machines, C by cross-validation.
+"""HR's table on one data set: flat, recursive and top-down methods, C by cross-validation.
 
 bench/clef_table.py --program build/margrove --data clef [--methods hr-svm hr-lr] [--alpha RULE]
 

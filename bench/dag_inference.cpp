@@ -1,6 +1,6 @@
 // Label-set inference on a real DAG: the time per example, the stage that ends it, the ratio to the
-// time of COIN-OR's CBC on the same problems, and what searches with goals take and miss. The
-// scores are those of a trained model, as in prediction and training.
+// time of COIN-OR's CBC on the same problems, and time and error of searches with goals. The scores
+// are those of a trained model, as in prediction and training.
 //
 //   bench_dag_inference FOLDER MODEL [test rows = 300] [training rows = 300] [ILPs of each = 20]
 //

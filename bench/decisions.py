@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""All decisions of rows with several labels, for flat and recursive machines.
+"""All decisions of rows with several labels, for flat and recursive methods.
 
 bench/decisions.py --program build/margrove --data DIRECTORY [--methods flat-svm ...]
 
@@ -64,7 +64,7 @@ class Bench:
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
     def structures(self, data: pathlib.Path) -> dict[str, list[str]]:
-        """Name of a structure -> how the recursive methods are told of it."""
+        """Name of a structure -> the options that give it to the recursive methods."""
         if (data / "hierarchy.txt").exists():
             return {"": ["--hierarchy", str(data / "hierarchy.txt")]}
         sets = label_sets(self.train)

@@ -1,4 +1,4 @@
-"""What a run of a program costs."""
+"""Runs programs and measures their time and memory."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ class MeasuredRun:
 
 
 def measured_run(command: list[str]) -> MeasuredRun:
-    """Runs a program to its end; leaves with its exit code where that is not 0."""
+    """Runs a program; exits with its exit code if that is not 0."""
     start = time.monotonic()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
         assert run.stdout is not None

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Defaults on numeric columns as they lie on disk, beside scikit-learn's defaults.
+"""Defaults on unscaled numeric columns, compared with scikit-learn's defaults.
 
 bench/raw_columns.py --program build/margrove [--data FOLDER] [--sets uci-heart yeast ...]
                      [--scale auto none] [--repeats 4] [--json FILE]
@@ -118,7 +118,7 @@ def peer_score(estimator: Any, part: Part) -> float:
 
 
 def results_of(arguments: argparse.Namespace, name: str) -> dict[str, Any]:
-    """By peer the mean score; by method and scale the means of what is measured."""
+    """Mean scores by peer; means of all measurements by method and scale."""
     measured: dict[str, list[Any]] = {}
     for part in parts_of(arguments.data, name, arguments.repeats):
         with tempfile.TemporaryDirectory() as work:

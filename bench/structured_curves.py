@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws what bench_structured_curves prints: objective against oracle calls and CPU time, test
+"""Draws the output of bench_structured_curves: objective against oracle calls and CPU time, test
 score against CPU time (Thesis, figures 4.7 and 4.8).
 
 bench/structured_curves.py CURVES.tsv docs/structured_curves.svg --title "yeast, slack rescaling"
@@ -24,7 +24,7 @@ PANELS = [
 
 
 def thinned(points: list[dict[str, float]]) -> list[dict[str, float]]:
-    """Without points that a logarithmic axis would not tell apart from the one before."""
+    """Without points that coincide with the one before on a logarithmic axis."""
     kept = [points[0]]
     for point in points[1:]:
         if point["calls"] > 1.04 * kept[-1]["calls"] or point is points[-1]:

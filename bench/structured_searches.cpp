@@ -1,13 +1,13 @@
-// Compares the searches for the most violating labelling (Thesis, tables 4.1 and 5.1): in a cutting
-// plane run with slack rescaling every search is run for every example and round (a question).
+// Compares the searches for the most violating labelling (Thesis, tables 4.1 and 5.1). In a run of
+// cutting planes with slack rescaling, every search is run for every example and round (a problem).
 //
 //   bench_structured_searches TRAIN.svm LABELS EXAMPLES C [MAX_ROUNDS [MAX_NODES]] [relaxed]
 //
-// LABELS: so many of the most frequent labels are kept. MAX_NODES: of one branch-and-bound tree.
-// relaxed: labellings are the points of the linear relaxation, as in the thesis; the solver then
-// uses the answers of convex hull search, which is exact there, otherwise those of angular search.
-// Prints the oracle calls and CPU microseconds per question of each search, and the share of
-// questions whose maximum it missed.
+// LABELS: the number of most frequent labels that are kept. MAX_NODES: of one branch-and-bound
+// tree. relaxed: labellings are the points of the linear relaxation, as in the thesis; the solver
+// then uses the answers of convex hull search, which is exact there, otherwise those of angular
+// search. Prints the oracle calls and CPU microseconds per problem of each search, and the share of
+// problems whose maximum it missed.
 
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ struct Tally {
   double seconds = 0;
 };
 
-// Runs the searches on one question and counts. The solver uses the answer of the last one.
+// Runs the searches on one problem and counts. The solver uses the result of the last one.
 template <class Y>
 class Question {
  public:

@@ -1,6 +1,5 @@
-// Compares training of single-label paths with the search that skips subtrees by bounds and with
-// the one that scores all nodes: processor seconds to the same gap, and the share of the tree
-// scored.
+// Compares training of single-label paths by the search that skips subtrees and by the search that
+// scores all nodes: processor seconds to the same gap, and the share of the tree that is scored.
 //
 //   bench_subtree_search MODEL TRAIN [C = 1] [tolerance = 3e-2] [largest part ...]
 //

@@ -1,4 +1,4 @@
-"""The machine of one precomputed kernel: Margrove against LIBSVM, in one run.
+"""The SVM of one precomputed kernel: Margrove against LIBSVM, in one run.
 
     ninja -C build-bench bench_mkl_tables
     python bench/svm_vs_libsvm.py build-bench/bench/bench_mkl_tables [N]

@@ -1,4 +1,4 @@
-// The synthetic experiments of NHSVM, section 8.1, and how much duplicated nodes change a model.
+// The synthetic experiments of NHSVM, section 8.1, and the effect of duplicated nodes on a model.
 //
 //   bench_synthetic_hierarchies accuracy balanced|unbalanced [repetitions = 20] [rows = 8000]
 //                               [repetitions that choose C = 2] [tolerance = 1e-2]
@@ -70,8 +70,8 @@ double accuracy(const ModelParts& model, const RawRows& raw) {
 
 // The shared norm by stochastic subgradients ------------------------------------------------------
 
-/// Algorithm 1 of NHSVM as printed, except that leaves keep what is left. The share of a node is
-/// computed after its N has become (sqrt N + sqrt S)^2, so that it is never below one half.
+/// Algorithm 1 of NHSVM as printed, except that leaves keep the remaining budget. The share of a
+/// node is computed after its N has become (sqrt N + sqrt S)^2, so that it is never below one half.
 std::vector<double> printed_weights(const LabelGraph& tree, std::vector<double> N) {
   std::vector<double> share(N.size(), 1.0), budget(N.size(), 1.0), alpha(N.size());
   const auto order = tree.topological_order();
@@ -120,7 +120,7 @@ struct Forest {
 };
 
 double path_accuracy(const WeightMatrix& U, const Forest& forest, const RawRows& raw) {
-  const AncestorSets ancestors = ancestor_sets(forest.graph);
+  const NodeLists ancestors = ancestor_sets(forest.graph, forest.graph.topological_order());
   const std::vector<NodeId> truth = forest.leaves_of(raw);
   std::vector<float> scores(forest.graph.num_nodes());
   double hits = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// How arrays cross between NumPy and the library.
+// Conversion of arrays between NumPy and the library.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -29,12 +29,12 @@ using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-/// (columns, row pointers, column of each value, values), as in scipy.sparse.csr_array. Columns
-/// come signed, as SciPy has them; check_csr refuses those that are out of range.
+/// (columns, row pointers, column of each value, values), as in scipy.sparse.csr_array. Columns are
+/// signed as in SciPy; check_csr refuses those that are out of range.
 using Csr = std::tuple<std::uint32_t, Vector<std::int64_t>, Vector<std::int32_t>, Vector<float>>;
 /// (row pointers, labels)
 using Sets = std::tuple<Vector<std::int64_t>, Vector<std::uint32_t>>;
-/// (names of the nodes, (parent, child) a row)
+/// (names of the nodes, one row (parent, child) per edge)
 using Edges = std::tuple<std::vector<std::string>, Matrix<std::uint32_t>>;
 
 template <class T>
@@ -42,7 +42,7 @@ std::span<const T> span_of(const Vector<T>& array) {
   return {array.data(), array.size()};
 }
 
-/// No copy: valid while the arrays are.
+/// Does not copy: valid as long as the arrays.
 inline CsrView view_of(const Csr& X) {
   const auto& [num_columns, row_pointers, columns, values] = X;
   const auto* ids = reinterpret_cast<const FeatureId*>(columns.data());
@@ -115,7 +115,7 @@ inline Hierarchy hierarchy_of(const Edges& python) {
   hierarchy.source = "hierarchy";
   for (std::size_t e = 0; e < edges.shape(0); ++e) {
     require(edges(e, 0) < names.size() && edges(e, 1) < names.size(), "hierarchy: edge ", e,
-            " leaves the ", names.size(), " nodes");
+            " names a node that is not one of the ", names.size(), " nodes");
     hierarchy.edges.push_back({edges(e, 0), edges(e, 1)});
   }
   require_acyclic(hierarchy);

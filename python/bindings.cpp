@@ -27,6 +27,7 @@
 #include "eval/report.hpp"
 #include "io/liblinear_model.hpp"
 #include "io/model_file.hpp"
+#include "io/shards.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/executor.hpp"
 #include "margrove/hierarchy_reader.hpp"
@@ -38,45 +39,15 @@
 #include "model/raw_units.hpp"
 #include "model/tensor_parts.hpp"
 #include "outputs/registry.hpp"
+#include "reporter.hpp"
+#include "score_loss_bindings.hpp"
+#include "structured_bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace margrove::python {
 namespace {
-
-// Progress and Ctrl-C -----------------------------------------------------------------------------
-
-/// Reports to a Python callable, and looks whether a signal handler wants to raise. The first
-/// exception stops the work and is kept for rethrow().
-class Reporter {
- public:
-  explicit Reporter(nb::object callback) : callback_(std::move(callback)) {}
-
-  bool operator()(const Progress& p) {
-    const nb::gil_scoped_acquire gil;
-    try {
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      if (!callback_.is_none()) {
-        callback_("stage"_a = std::string(p.stage), "done"_a = p.done, "total"_a = p.total,
-                  "unit"_a = std::string(p.unit), "objective"_a = p.objective,
-                  "relative_gap"_a = p.relative_gap, "seconds"_a = p.seconds);
-      }
-    } catch (...) {
-      error_ = std::current_exception();
-      return false;
-    }
-    return true;
-  }
-
-  void rethrow() const {
-    if (error_) std::rethrow_exception(error_);
-  }
-
- private:
-  nb::object callback_;
-  std::exception_ptr error_;
-};
 
 // Training ----------------------------------------------------------------------------------------
 
@@ -90,71 +61,175 @@ Preprocessing fitted_scale(const Method& method, const OptionTable& options,
       row_weights ? span_of(*row_weights) : std::span<const double>{});
 }
 
+using NamedRanges = std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>;
+
+std::vector<View> views_of(const NamedRanges& ranges, std::size_t num_columns) {
+  std::vector<View> views;
+  for (const auto& [name, begin, end] : ranges) views.push_back({name, begin, end});
+  check_views(views);
+  require(views.empty() || views.back().end == num_columns, "views: they end at column ",
+          views.empty() ? 0 : views.back().end, ", but X has ", num_columns);
+  return views;
+}
+
+/// What train() and plan_shards() take alike.
+struct TrainingInput {
+  const std::string& method;
+  const std::map<std::string, std::string>& options;
+  const Csr& X;
+  const Sets& labels;
+  const std::vector<std::string>& names;
+  const std::optional<Edges>& hierarchy;
+  const std::optional<Vector<double>>& row_weights;
+  const NamedRanges& views;
+  const std::string& scale;
+  const ModelParts* start = nullptr;
+  bool keep_state = false;
+  bool expect_all = false;
+};
+
+/// Prepares the input and calls use(method, run, data, preprocessing) without the GIL.
+template <class Use>
+void with_training_set(const TrainingInput& input, const Use& use) {
+  CsrView view = view_of(input.X);
+  const Method& method = find_method(input.method);
+  const auto run = method.start();
+  set_options(run->options(), OptionValues(input.options.begin(), input.options.end()));
+  const auto& row_weights = input.row_weights;
+  const nb::gil_scoped_release released;
+  std::optional<Hierarchy> graph;
+  if (input.hierarchy) graph = hierarchy_of(*input.hierarchy);
+  const LabelledRows rows =
+      label_rows(sets_of(input.labels), LabelCodec(input.names), graph ? &*graph : nullptr, "y");
+  require(rows.labels.num_rows() == view.num_rows(), "y: it has ", rows.labels.num_rows(),
+          " rows, but must have ", view.num_rows(), " as X");
+  require(!row_weights || row_weights->size() == view.num_rows(), "sample_weight: it has ",
+          row_weights ? row_weights->size() : 0, " values, but must have ", view.num_rows(),
+          " as X has rows");
+  const Preprocessing preprocessing =
+      input.start != nullptr && input.expect_all  // partial_fit: weights of columns of this scale
+          ? input.start->preprocessing
+          : fitted_scale(method, run->options(), input.scale, view, row_weights);
+  const CsrMatrix scaled =
+      preprocessing.kind == Preprocessing::Kind::scale ? preprocessing.apply(view) : CsrMatrix();
+  if (preprocessing.kind == Preprocessing::Kind::scale) view = scaled;
+  TrainingSet data{.X = view, .labels = &rows.labels, .codec = &rows.codec, .source = "X"};
+  if (rows.has_hierarchy) data.hierarchy = &rows.hierarchy;
+  const std::vector<View> sources = views_of(input.views, view.num_columns());
+  data.views = sources;
+  if (row_weights) data.row_weights = span_of(*row_weights);
+  data.continuation = {.start = input.start != nullptr ? input.start->state.get() : nullptr,
+                       .keep = input.keep_state};
+  std::vector<LabelId> expected;
+  if (input.expect_all) {
+    for (const std::string& name : input.names) expected.push_back(rows.codec.find(name).value());
+  }
+  data.expected_labels = expected;
+  use(method, *run, data, preprocessing);
+}
+
 ModelParts train(const std::string& method_name, const std::map<std::string, std::string>& options,
                  const Csr& X, const Sets& labels, const std::vector<std::string>& names,
                  const std::optional<Edges>& hierarchy,
                  const std::optional<Vector<double>>& row_weights, int threads,
                  std::optional<double> time_limit_seconds, std::optional<double> memory_limit,
-                 double calibration, nb::object callback,
-                 const std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>& views,
+                 double calibration, nb::object callback, const NamedRanges& views,
                  const ModelParts* start, bool keep_state, bool expect_all,
                  const std::string& scale) {
-  CsrView view = view_of(X);
-  const Method& method = find_method(method_name);
-  const auto run = method.start();
-  set_options(run->options(), OptionValues(options.begin(), options.end()));
   Reporter reporter(std::move(callback));
+  std::optional<ModelParts> model;
+  with_training_set(
+      {method_name, options, X, labels, names, hierarchy, row_weights, views, scale, start,
+       keep_state, expect_all},
+      [&](const Method& method, MethodRun& run, const TrainingSet& data,
+          const Preprocessing& preprocessing) {
+        Executor executor(threads);
+        RunControl control(std::ref(reporter),
+                           time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
+        const Plan plan = plan_training(method, run, data, executor, control);
+        require_memory(plan, data, memory_limit.value_or(0));
+        model = reporter.train(
+            [&] { return train_model(method, run, plan, data, preprocessing, executor, control); });
+        if (calibration > 0) {
+          model->calibration =
+              calibrate_held_out(method, run, data, calibration, executor, control);
+        }
+      });
+  reporter.rethrow();
+  return std::move(*model);
+}
+
+// Shards ------------------------------------------------------------------------------------------
+
+void plan_shards(const std::string& folder, std::size_t num_shards, const std::string& method_name,
+                 const std::map<std::string, std::string>& options, const Csr& X,
+                 const Sets& labels, const std::vector<std::string>& names,
+                 const std::optional<Edges>& hierarchy,
+                 const std::optional<Vector<double>>& row_weights,
+                 std::optional<double> memory_limit, const NamedRanges& views,
+                 const std::string& scale) {
+  with_training_set(
+      {method_name, options, X, labels, names, hierarchy, row_weights, views, scale},
+      [&](const Method& method, MethodRun& run, const TrainingSet& data,
+          const Preprocessing& preprocessing) {
+        RunControl control;
+        const Plan plan = plan_training(method, run, data, Executor::serial(), control);
+        require_memory(plan, data, memory_limit.value_or(0));
+        margrove::plan_shards(method, run, plan, data, preprocessing, num_shards, folder);
+      });
+}
+
+std::string shard_state(const ShardedTraining& training, std::size_t shard) {
+  const nb::gil_scoped_release released;
+  switch (training.state(shard)) {
+    case ShardState::missing:
+      return "missing";
+    case ShardState::finished:
+      return "finished";
+    case ShardState::damaged:
+      break;
+  }
+  return "damaged";
+}
+
+void train_shard(const ShardedTraining& training, std::size_t shard, int threads,
+                 nb::object callback) {
+  Reporter reporter(std::move(callback));
+  {
+    const nb::gil_scoped_release released;
+    Executor executor(threads);
+    RunControl control(std::ref(reporter));
+    training.train(shard, executor, control);
+  }
+  reporter.rethrow();
+}
+
+nb::dict shard_summary(const ShardedTraining& training, std::size_t shard) {
+  const ShardSummary summary = training.summary(shard);
+  nb::dict result;
+  result["labels"] = summary.num_labels;
+  result["primal"] = summary.primal;
+  result["dual"] = summary.dual;
+  result["seconds"] = summary.seconds;
+  result["threads"] = summary.threads;
+  result["bytes"] = summary.bytes;
+  return result;
+}
+
+ModelParts merge_shards(const ShardedTraining& training, int threads) {
+  Reporter reporter{nb::none()};
   std::optional<ModelParts> model;
   {
     const nb::gil_scoped_release released;
-    std::optional<Hierarchy> graph;
-    if (hierarchy) graph = hierarchy_of(*hierarchy);
-    const LabelledRows rows =
-        label_rows(sets_of(labels), LabelCodec(names), graph ? &*graph : nullptr, "y");
-    require(rows.labels.num_rows() == view.num_rows(), "y: it has ", rows.labels.num_rows(),
-            " rows, but must have ", view.num_rows(), " as X");
-    require(!row_weights || row_weights->size() == view.num_rows(), "sample_weight: it has ",
-            row_weights ? row_weights->size() : 0, " values, but must have ", view.num_rows(),
-            " as X has rows");
-    const Preprocessing preprocessing =
-        start != nullptr && expect_all  // partial_fit: weights of columns as scaled before
-            ? start->preprocessing
-            : fitted_scale(method, run->options(), scale, view, row_weights);
-    const CsrMatrix scaled =
-        preprocessing.kind == Preprocessing::Kind::scale ? preprocessing.apply(view) : CsrMatrix();
-    if (preprocessing.kind == Preprocessing::Kind::scale) view = scaled;
-    TrainingSet data{.X = view, .labels = &rows.labels, .codec = &rows.codec, .source = "X"};
-    if (rows.has_hierarchy) data.hierarchy = &rows.hierarchy;
-    std::vector<View> sources;
-    for (const auto& [name, begin, end] : views) sources.push_back({name, begin, end});
-    check_views(sources);
-    require(sources.empty() || sources.back().end == view.num_columns(),
-            "views: they end at column ", sources.empty() ? 0 : sources.back().end, ", but X has ",
-            view.num_columns());
-    data.views = sources;
-    if (row_weights) data.row_weights = span_of(*row_weights);
-    data.continuation = {.start = start != nullptr ? start->state.get() : nullptr,
-                         .keep = keep_state};
-    std::vector<LabelId> expected;
-    if (expect_all) {
-      for (const std::string& name : names) expected.push_back(rows.codec.find(name).value());
-    }
-    data.expected_labels = expected;
     Executor executor(threads);
-    RunControl control(std::ref(reporter),
-                       time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
-    const Plan plan = plan_training(method, *run, data, executor, control);
-    require_memory(plan, data, memory_limit.value_or(0));
-    model = train_model(method, *run, plan, data, preprocessing, executor, control);
-    if (calibration > 0) {
-      model->calibration = calibrate_held_out(method, *run, data, calibration, executor, control);
-    }
+    RunControl control(std::ref(reporter));
+    model = reporter.train([&] { return training.merge(executor, control); });
   }
   reporter.rethrow();
   return std::move(*model);
 }
 
-/// Of methods with a file format of their own.
+/// For methods with their own file format.
 ModelParts train_file(const std::string& method_name,
                       const std::map<std::string, std::string>& options, const std::string& path,
                       int threads, std::optional<double> time_limit_seconds,
@@ -177,7 +252,8 @@ ModelParts train_file(const std::string& method_name,
                        time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
     const Plan plan = plan_training(method, *run, data, executor, control);
     require_memory(plan, data, memory_limit.value_or(0));
-    model = train_model(method, *run, plan, data, {}, executor, control);
+    model = reporter.train(
+        [&] { return train_model(method, *run, plan, data, {}, executor, control); });
   }
   reporter.rethrow();
   return std::move(*model);
@@ -318,8 +394,9 @@ nb::object calibration_of(const ModelParts& model) {
 }
 
 /// (columns, row pointers, columns of the weights, weights) of U with one row per feature, the
-/// bias, the edges between nodes, the label of each node, the nodes that may be predicted, whether
-/// the best of them is (instead of all above a threshold). Of rows before their columns are scaled.
+/// bias, the edges between nodes, the label of each node, the nodes that may be predicted, and
+/// whether the best of them is predicted (instead of all above a threshold). U is for rows before
+/// scaling.
 nb::tuple linear_parts(const ModelParts& model) {
   const LinearPredictor* linear = model.predictor->linear();
   require(linear != nullptr, "the model is of method ", model.method, ", but must be linear");
@@ -390,7 +467,7 @@ nb::dict report(const ModelParts& model) {
 nb::tuple network(const ModelParts& model) {
   const KernelPredictor* kernels = model.predictor->kernels();
   require(kernels != nullptr, "network: a model of method ", model.method,
-          " has none, only kernel models do");
+          " has no network, only kernel models have one");
   nb::dict weights;
   const SumProductNetwork& graph = kernels->network();
   for (std::size_t v = 0; v < graph.num_products(); ++v) {
@@ -454,6 +531,7 @@ nb::tuple read_hierarchy_file(const std::string& path) {
 }  // namespace
 }  // namespace margrove::python
 
+// Longer than 60 lines: the table of what Python sees.
 NB_MODULE(_core, m) {
   using margrove::ModelParts;
   namespace py = margrove::python;
@@ -463,6 +541,8 @@ NB_MODULE(_core, m) {
       std::rethrow_exception(p);
     } catch (const margrove::InvalidInput& e) {
       PyErr_SetString(PyExc_ValueError, e.what());
+    } catch (const margrove::OutOfTimeLimit& e) {
+      PyErr_SetString(PyExc_TimeoutError, e.what());
     }
   });
   nb::exception<margrove::ModelFileError>(m, "ModelFileError", PyExc_ValueError);
@@ -476,13 +556,25 @@ NB_MODULE(_core, m) {
   m.def("train", &py::train, "method"_a, "options"_a, "X"_a.noconvert(), "labels"_a.noconvert(),
         "names"_a, "hierarchy"_a.noconvert().none(), "row_weights"_a.noconvert().none(),
         "threads"_a, "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "calibration"_a,
-        "callback"_a.none(),
-        "views"_a = std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>{},
-        "start"_a = nb::none(), "keep_state"_a = false, "expect_all"_a = false, "scale"_a = "auto");
+        "callback"_a.none(), "views"_a = py::NamedRanges{}, "start"_a = nb::none(),
+        "keep_state"_a = false, "expect_all"_a = false, "scale"_a = "auto");
   m.def("train_file", &py::train_file, "method"_a, "options"_a, "path"_a, "threads"_a,
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none());
+  m.def("plan_shards", &py::plan_shards, "folder"_a, "num_shards"_a, "method"_a, "options"_a,
+        "X"_a.noconvert(), "labels"_a.noconvert(), "names"_a, "hierarchy"_a.noconvert().none(),
+        "row_weights"_a.noconvert().none(), "memory_limit"_a.none(), "views"_a, "scale"_a);
   m.def("import_liblinear", &margrove::import_liblinear, "path"_a);
   py::bind_metrics(m);
+  py::bind_structured(m);
+  py::bind_score_losses(m);
+
+  nb::class_<margrove::ShardedTraining>(m, "ShardedTraining")
+      .def(nb::init<std::string>(), "folder"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("num_shards", &margrove::ShardedTraining::num_shards)
+      .def("state", &py::shard_state, "shard"_a)
+      .def("summary", &py::shard_summary, "shard"_a)
+      .def("train", &py::train_shard, "shard"_a, "threads"_a, "callback"_a.none())
+      .def("merge", &py::merge_shards, "threads"_a);
 
   nb::class_<ModelParts>(m, "Model")
       .def_static(
@@ -527,12 +619,15 @@ NB_MODULE(_core, m) {
                      }
                      return facts;
                    })
-      .def_prop_ro("num_features",
-                   [](const ModelParts& model) { return model.rows().num_features(); })
+      .def_prop_ro("num_features", &ModelParts::num_raw_features)
       .def_prop_ro("preprocessing",
                    [](const ModelParts& model) {
                      return std::string(margrove::name_of(model.preprocessing.kind));
                    })
+      .def_prop_ro("takes_records",
+                   [](const ModelParts& model) { return model.records.has_value(); })
+      .def_prop_ro("keeps_rows",
+                   [](const ModelParts& model) { return model.preprocessing.keeps_rows(); })
       .def_prop_ro("vocabulary",
                    [](const ModelParts& model) { return model.preprocessing.vocabulary; })
       .def("preprocess_texts",

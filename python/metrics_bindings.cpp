@@ -32,7 +32,7 @@ LabelGraph graph_of(const Edges& given) {
   return LabelGraph::build(static_cast<std::uint32_t>(hierarchy.codec.size()), edges);
 }
 
-/// Truth and prediction of as many rows.
+/// True and predicted label sets of the same rows.
 struct Pair {
   Pair(const Sets& of_truth, const Sets& of_prediction)
       : truth(sets_of(of_truth)), predicted(sets_of(of_prediction)) {
@@ -93,7 +93,7 @@ std::pair<double, double> bootstrap_interval(const std::string& metric, const Se
   return {intervals.front().low, intervals.front().high};
 }
 
-/// Rows of an array; refers to it. Throws InvalidInput where a score is NaN.
+/// Rows of an array, to which it refers. Throws InvalidInput if a score is NaN.
 ScoreRows rows_of(const Matrix<double>& scores) {
   const std::size_t num_columns = scores.shape(1);
   const std::span<const double> all(scores.data(), scores.size());
@@ -123,7 +123,7 @@ Values ranking_metrics(const Sets& truth, const Matrix<double>& scores,
   return values;
 }
 
-/// Columns from the hierarchy's nodes on are labels outside it.
+/// The first columns are the nodes of the hierarchy, the others labels outside it.
 Values node_score_metrics(const Sets& truth, const Matrix<double>& scores, const Edges& hierarchy,
                           const std::vector<std::uint32_t>& ignored) {
   const LabelGraph graph = graph_of(hierarchy);

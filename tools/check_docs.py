@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs what the documentation shows, as a reader of one page would.
+"""Runs the commands of the documentation and compares their output.
 
 In README.md and docs/**/*.md, fenced blocks that open with ```sh run or ```python run are executed.
 A page begins in the root of a fresh copy of the tree's files, with the environment of the caller
@@ -31,7 +31,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TIME_LIMIT_SECONDS = 120
 
-# What the lines that are taken as done leave behind.
+# The results of the lines that are not run.
 MADE = {
     "make build": "build/margrove",
     "make library": "build/libmargrove.so",
@@ -41,7 +41,7 @@ MADE = {
 
 @dataclass
 class Block:
-    """A fenced block: what follows the opening backticks, its text, the line it opens on."""
+    """A fenced block: the words after the opening backticks, its text, its first line."""
 
     info: list[str]
     text: str
@@ -66,7 +66,7 @@ def blocks_of(markdown: str) -> list[Block]:
 
 
 def matches(shown: str, printed: str) -> bool:
-    """Whether `printed` is what the page shows, up to its wildcards and trailing blanks."""
+    """Whether `printed` equals the text of the page, up to its wildcards and trailing blanks."""
     pattern = ""
     for line in shown.splitlines():
         if line.strip() == "...":
@@ -113,7 +113,7 @@ def quote_files(page: Path) -> None:
 
 
 def copy_tree(target: Path) -> None:
-    """Copies the files that a clone of this tree would have, and links to what was built."""
+    """Copies the files that a clone of this tree would have, and links the build folders."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     for name in subprocess.check_output(listed, cwd=ROOT, text=True).split("\0"):
         if (ROOT / name).is_file():
@@ -125,7 +125,7 @@ def copy_tree(target: Path) -> None:
 
 
 class Session:
-    """A reader at a page: the folder and the environment as the blocks so far have left them."""
+    """The folder and the environment after the blocks so far."""
 
     def __init__(self, scratch: Path) -> None:
         """A shell in the root of a fresh copy of the tree; `scratch` is an empty folder."""
@@ -140,7 +140,7 @@ class Session:
         self.environment["PATH"] = os.pathsep.join(outside)
 
     def run(self, block: Block) -> subprocess.CompletedProcess[str]:
-        """Runs a block; one of the shell changes the folder and the environment of the next."""
+        """Runs a block; a shell block changes the folder and the environment of the next."""
         if block.info[0] == "python":
             return self._execute(["env", "python", "-c", block.text])
         lines = block.text.splitlines()
@@ -168,13 +168,13 @@ class Session:
 
 
 def not_made(block: Block) -> list[str]:
-    """The lines of a block that are taken as done although what they make is not there."""
+    """The lines of a block that are not run although their result is missing."""
     lines = block.text.splitlines()
     return [line for line in lines if line in MADE and not (ROOT / MADE[line]).exists()]
 
 
 def check_page(page: Path) -> tuple[int, list[str]]:
-    """How many blocks of a page ran, and what was wrong."""
+    """The number of blocks of a page that ran, and the errors."""
     blocks = blocks_of(page.read_text(encoding="utf-8"))
     errors = wrong_quotes(page)
     if not any(block.info[1:] == ["run"] for block in blocks):

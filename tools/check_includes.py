@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Fails on an include that points against the order of the library's rooms, or at a private header.
+"""Fails on an include against the order of the library's parts, or of a private in a public header.
 
-A room may include itself and the rooms before it; two rooms of one rank know nothing of each other.
-The order is the one of docs/architecture.md. A public header, which lies in include/margrove and
-belongs to the room named in PUBLIC, includes public headers only: what is installed must be enough.
+A part may include itself and the parts before it; parts of one rank do not include each other. The
+order is that of docs/architecture.md. A public header is in include/margrove, belongs to the part
+that PUBLIC names, and includes public headers only.
 """
 
 import re
@@ -27,10 +27,10 @@ ORDER = [
     ["api"],
     ["cli", "python"],
 ]
-RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
+RANKS = {part: rank for rank, parts in enumerate(ORDER) for part in parts}
 
-# The room from which each public header may be included. It is the first that has what the header
-# declares in terms of, even where a later room implements it.
+# The part of each public header: the first that has the types of its declarations, even if a later
+# part implements it.
 PUBLIC = {
     "api": "base",
     "errors": "base",
@@ -73,8 +73,8 @@ def is_public(path: Path) -> bool:
     return path.parts[:2] == ("include", "margrove")
 
 
-def room_of(path: Path) -> str | None:
-    """The room that a source file belongs to: by its folder, or by PUBLIC."""
+def part_of(path: Path) -> str | None:
+    """The part that a source file belongs to: by its folder, or by PUBLIC."""
     if is_public(path):
         return PUBLIC.get(path.stem, path.stem)
     if path.parts[0] == "src" and len(path.parts) > 2:
@@ -83,20 +83,20 @@ def room_of(path: Path) -> str | None:
 
 
 def target_of(included: str) -> str:
-    """The room that an include names."""
+    """The part that an include names."""
     folder, _, rest = included.partition("/")
     return PUBLIC.get(Path(rest).stem, rest) if folder == "margrove" else folder
 
 
 def violations(root: Path, files: list[Path]) -> list[str]:
-    """What is wrong, one line each; paths relative to `root`."""
+    """The violations, one line each; paths are relative to `root`."""
     found = []
     for file in files:
-        room = room_of(file)
-        if room is None:
+        part = part_of(file)
+        if part is None:
             continue
-        if room not in RANKS:
-            found.append(f"{file}: '{room}' is not in the order of the rooms")
+        if part not in RANKS:
+            found.append(f"{file}: '{part}' is not in the order of the parts")
             continue
         lines = (root / file).read_text(encoding="utf-8").splitlines()
         for number, line in enumerate(lines, start=1):
@@ -107,9 +107,9 @@ def violations(root: Path, files: list[Path]) -> list[str]:
             if is_public(file) and not match[1].startswith("margrove/"):
                 found.append(f"{file}:{number}: a public header must not include {match[1]}")
             elif target not in RANKS:
-                found.append(f"{file}:{number}: unknown room '{target}'")
-            elif target != room and RANKS[target] >= RANKS[room]:
-                found.append(f"{file}:{number}: {room} must not include {match[1]}")
+                found.append(f"{file}:{number}: unknown part '{target}'")
+            elif target != part and RANKS[target] >= RANKS[part]:
+                found.append(f"{file}:{number}: {part} must not include {match[1]}")
     return found
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts what the public headers promise, and fails where it is more than the limit.
+"""Counts the names in the public headers, and fails if there are more than the limit.
 
 Counted are the names of types, functions, concepts and constants that include/margrove declares in
 namespace margrove; overloads count once, and margrove::detail, which is not for users, not at all.
@@ -27,7 +27,7 @@ TEMPLATE_HEAD = re.compile(r"\btemplate\s*<")
 
 
 def without_template_heads(text: str) -> str:
-    """A declaration without `template <...>` and what a `requires` before it asks."""
+    """A declaration without `template <...>` and a `requires` clause before it."""
     while match := TEMPLATE_HEAD.search(text):
         depth, end = 1, match.end()
         while depth > 0:
@@ -47,7 +47,7 @@ def name_of(declaration: str) -> str | None:
 
 
 def declarations(text: str) -> list[str]:
-    """What stands directly in `namespace margrove`, each up to its body or semicolon."""
+    """The declarations directly in `namespace margrove`, each up to its body or semicolon."""
     text = COMMENT_OR_TEXT.sub(" ", text)
     start = re.search(r"\bnamespace margrove\b[^{]*\{", text)
     if start is None:
@@ -81,7 +81,7 @@ def public_names(root: Path) -> dict[str, list[str]]:
 
 
 def unknown_symbols(library: Path, names: set[str]) -> list[str]:
-    """Dynamic symbols whose name in margrove is none of `names`."""
+    """Dynamic symbols whose name in margrove is not one of `names`."""
     lines = subprocess.run(
         ["nm", "-DC", "--defined-only", str(library)], capture_output=True, text=True, check=True
     ).stdout.splitlines()

@@ -1,16 +1,27 @@
 #!/usr/bin/env python3
-"""Rules for the sources that no compiler or linter knows.
+"""Rules for the sources that no compiler or linter checks.
 
 Errors: the library (all of src/ and include/ but the command line) prints, exits, or draws from the
 standard library's random distributions, which differ between implementations; a header without
-`#pragma once`. Warnings: files of more than 500 lines.
+`#pragma once`; in src/, include/ and python/ a function of more than 60 lines (docstrings do not
+count) without a comment `Longer than 60 lines: REASON` on the line before it. Warnings: files of
+more than 500 lines.
 """
 
+import ast
 import re
 import sys
 from pathlib import Path
 
 MOST_LINES = 500
+MOST_FUNCTION_LINES = 60
+REASON = re.compile(rf"(?://|#) Longer than {MOST_FUNCTION_LINES} lines: \w+")
+COMMENT_OR_TEXT = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"'
+    r"|'(?:\\.|[^'\\\n])'|^\s*#(?:[^\n]*\\\n)*[^\n]*",
+    re.S | re.M,
+)
+TYPE_OR_VALUE = re.compile(r"\b(?:class|struct|enum|union|namespace)\b[^()]*$|[=,(]\s*$")
 FORBIDDEN = [
     (re.compile(r"std::(cout|cerr|clog)\b|\b(?:std::)?f?printf\s*\(|\bputs\s*\("), "prints"),
     (re.compile(r"\b(?:std::)?(?:quick_)?exit\s*\(|\b(?:std::)?(?:abort|terminate)\s*\("), "exits"),
@@ -21,12 +32,12 @@ FORBIDDEN = [
 
 
 def without_comments(line: str) -> str:
-    """The code of a line; a // inside a string literal also ends it, which these rules can bear."""
+    """The code of a line; a // inside a string literal also ends it, which does no harm here."""
     return line.split("//", 1)[0]
 
 
 def errors_in(file: Path, text: str) -> list[str]:
-    """What is wrong in one library file, one line each."""
+    """The errors of one library file, one line each."""
     found = []
     if file.suffix == ".hpp" and "#pragma once" not in text:
         found.append(f"{file}: no #pragma once")
@@ -36,6 +47,52 @@ def errors_in(file: Path, text: str) -> list[str]:
             f"{file}:{number}: the library {what}" for rule, what in FORBIDDEN if rule.search(code)
         ]
     return found
+
+
+def cpp_functions(text: str) -> list[tuple[int, int]]:
+    """First and last line of each function with a body; lambdas belong to theirs."""
+    code = COMMENT_OR_TEXT.sub(lambda match: "\n" * match[0].count("\n"), text)
+    found: list[tuple[int, int]] = []
+    depth, head, begin, outside = 0, 0, 0, -1  # outside: the depth around the open function, or -1
+    for position, character in enumerate(code):
+        if character not in "{};":
+            continue
+        before = code[head:position]
+        if character == "{":
+            if outside < 0 and ")" in before and not TYPE_OR_VALUE.search(before):
+                outside, begin = depth, position - len(before.lstrip())
+            depth += 1
+        elif character == "}":
+            depth -= 1
+            if depth == outside:
+                lines = (code.count("\n", 0, begin) + 1, code.count("\n", 0, position) + 1)
+                found.append(lines)
+                outside = -1
+        head = position + 1
+    return found
+
+
+def python_functions(text: str) -> list[tuple[int, int]]:
+    """First and last line of each function, without its docstring."""
+    found: list[tuple[int, int]] = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
+            documented = ast.get_docstring(node, clean=False)
+            lines = 0 if documented is None else documented.count("\n") + 1
+            found.append((node.lineno, node.end_lineno - lines))
+    return found
+
+
+def long_functions(file: Path, text: str) -> list[str]:
+    """Functions above MOST_FUNCTION_LINES lines without a reason."""
+    lines = text.splitlines()
+    functions = python_functions(text) if file.suffix == ".py" else cpp_functions(text)
+    return [
+        f"{file}:{first}: a function of {last - first + 1} lines: shorten it, or say before it "
+        f"'Longer than {MOST_FUNCTION_LINES} lines: REASON'"
+        for first, last in functions
+        if last - first >= MOST_FUNCTION_LINES and not REASON.search(lines[first - 2])
+    ]
 
 
 def main() -> int:
@@ -50,6 +107,8 @@ def main() -> int:
             lines = text.count("\n")
             if lines > MOST_LINES:
                 print(f"warning: {file}: {lines} lines, more than {MOST_LINES}", file=sys.stderr)
+            if folder in {"include", "src", "python"}:
+                errors += long_functions(file, text)
             if folder in {"include", "src"} and file.parts[:2] != ("src", "cli"):
                 errors += errors_in(file, text)
     for line in errors:

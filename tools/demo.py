@@ -3,8 +3,8 @@
 
 usage: tools/demo.py PROGRAM DATA_DIRECTORY [METHOD...]
 
-DATA_DIRECTORY has train.txt, test.txt and hierarchy.txt; models and predictions are written beside
-them. Three explained predictions go to standard output, then the table, and what to try next.
+DATA_DIRECTORY has train.txt, test.txt and hierarchy.txt; models and predictions are written next to
+them. Standard output has three explained predictions, the table, and commands to try next.
 """
 
 import json
@@ -20,10 +20,10 @@ EXPLAINED_FEATURES = "3"
 
 @dataclass(frozen=True)
 class Method:
-    """A row of the table: a method, its own options, the values to choose from.
+    """A row of the table: a method, its options, the values to choose from.
 
-    The tolerances are loose, for speed: hsvm with C = 3 loses 0.3 points of accuracy by its.
-    Without grids C is given, and a note below the table says where it comes from.
+    The tolerances are loose, for speed: hsvm with C = 3 loses 0.3 points of accuracy.
+        Without grids C is given, and a note below the table gives its origin.
     """
 
     name: str
@@ -45,7 +45,7 @@ METHODS = [
 
 @dataclass(frozen=True)
 class Row:
-    """What the table says of one method."""
+    """The results of one method."""
 
     method: str
     chosen: str
@@ -64,7 +64,7 @@ class Demo:
         self.data = data
 
     def run(self, verb: str, *arguments: str | Path) -> str:
-        """The verb's standard output; leaves with its message where it fails."""
+        """The verb's standard output; exits with its message if it fails."""
         command = [str(self.program), verb, *map(str, arguments)]
         result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if result.returncode != 0:
@@ -82,7 +82,7 @@ class Demo:
         return self.data / f"{method.name}.model"
 
     def train(self, method: Method) -> tuple[str, float]:
-        """What was chosen, on a hold-out where there is a choice; seconds of the last training."""
+        """The options, chosen on a hold-out if there is a choice; seconds of the last training."""
         files = (self.data / "train.txt", self.model(method))
         if not method.grids:
             printed = self.run("train", *self.training(method), *files)
@@ -101,7 +101,7 @@ class Demo:
         return chosen, seconds_of(printed)
 
     def compare(self, method: Method) -> Row:
-        """Trains on all rows, after a choice where there is one, and measures."""
+        """Chooses options if there is a choice, trains on all rows, and evaluates."""
         chosen, seconds = self.train(method)
         metrics = json.loads(
             self.run("evaluate", "--json", "--quiet", self.model(method), self.data / "test.txt")
@@ -131,7 +131,7 @@ class Demo:
         return right + wrong
 
     def explain(self, method: Method) -> str:
-        """The document, and why it gets its label."""
+        """Documents with the explanations of their labels."""
         documents = (self.data / "test.txt").read_text(encoding="utf-8").splitlines()
         parts = []
         for row in self.rows_to_explain(method):
@@ -145,7 +145,7 @@ class Demo:
         return "\n".join(parts)
 
     def what_next(self, method: Method) -> str:
-        """Commands that go on from here."""
+        """Commands to try next."""
         model, test = self.model(method), self.data / "test.txt"
         return "\n".join(
             [
@@ -160,7 +160,7 @@ class Demo:
 
 
 def seconds_of(printed: str) -> float:
-    """What train and tune print of the training's time."""
+    """The training time that train and tune print."""
     return next(
         float(line.split("\t")[1]) for line in printed.splitlines() if line.startswith("seconds\t")
     )

@@ -4,7 +4,7 @@
 usage: tools/instruction_counts.py PROGRAM [--record FILE.json] [--baseline FILE.json]
                                    [--only REGEX] [--jobs N]
 
-Times vary with what else the machine does; instructions do not. Each of WORKLOADS runs on one
+Times depend on other work of the machine, instructions do not. Each of WORKLOADS runs on one
 thread under `valgrind --tool=callgrind`; the instructions of starting the program are subtracted.
 With --baseline the ratio to the recorded count is printed, and the exit code is 1 if one is above
 1.03 or a workload is on one side only. The exit code is 2 if a workload cannot be run. Counts hold
@@ -38,7 +38,7 @@ Counts = dict[str, int]
 
 @dataclass(frozen=True)
 class Workload:
-    """A model that is trained on a set; where `predicts`, prediction is counted as well."""
+    """A model that is trained on a set; if `predicts`, prediction is counted, too."""
 
     name: str
     data: str
@@ -88,7 +88,7 @@ WORKLOADS = [
 
 
 def parse_count(text: str) -> int:
-    """The total in what callgrind prints."""
+    """The total in the output of callgrind."""
     found = COLLECTED.findall(text)
     if len(found) != 1:
         raise ValueError(f"callgrind printed {len(found)} totals, but must print 1")
@@ -120,7 +120,7 @@ class Counter:
         return parse_count(ended.stderr)
 
     def counts(self, workload: Workload, start: int) -> Counts:
-        """Training and, where it is wanted, prediction, without the start of the program."""
+        """Training and, if requested, prediction, without the start of the program."""
         model = f"{WORKLOADS.index(workload)}.model"
         common = ("--threads", "1", "--quiet")
         options = shlex.split(workload.options)

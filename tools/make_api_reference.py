@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes docs/api.md: the Python package's reference, from its docstrings and signatures.
 
-A test keeps the page and the package alike.
+A test checks that the page is up to date.
 
 usage: PYTHONPATH=build/python tools/make_api_reference.py
 """
@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import margrove
-from margrove import metrics
+import margrove.ray
+from margrove import datasets, losses, metrics, shards, structured
 
 FILE = Path(__file__).resolve().parent.parent / "docs/api.md"
 HEAD = """# Python reference
 
-Made by `tools/make_api_reference.py` from the docstrings; a test keeps page and package alike.
-[python.md](python.md) shows the package at work, [options.md](options.md) the methods' options.
+Made by `tools/make_api_reference.py` from the docstrings; a test checks that it is up to date.
+[python.md](python.md) has examples, [options.md](options.md) the options of the methods.
 """
 
 
@@ -48,7 +49,7 @@ def body(thing: Any) -> str:
 
 
 def signature(name: str, thing: Any) -> str:
-    """As it is called; an estimator's parameters are listed below it instead."""
+    """The call of a function or method."""
     text = plain(str(inspect.signature(thing)))
     return f"{name}{text}".replace("(self, ", "(").replace("(self)", "()").replace("'", "")
 
@@ -86,11 +87,15 @@ def page() -> str:
             parts.append("\n\n".join([f"## `{name}`\n\n{body(thing)}", *own]))
         else:
             parts.append("\n\n".join([f"## `{name}`\n\n{body(thing)}", *members(thing, set())]))
-    parts.append(f"## `margrove.metrics`\n\n{body(metrics)}")
-    for name in metrics.__all__:
-        thing = getattr(metrics, name)
-        head = name if inspect.isclass(thing) else signature(name, thing)
-        parts.append(f"### `metrics.{head}`\n\n{body(thing)}")
+    for module in (metrics, datasets, structured, losses, shards, margrove.ray):
+        own_name = module.__name__.removeprefix("margrove.")
+        parts.append(f"## `{module.__name__}`\n\n{body(module)}")
+        for name in module.__all__:
+            thing = getattr(module, name)
+            head = name if inspect.isclass(thing) else signature(name, thing)
+            parts.append(f"### `{own_name}.{head}`\n\n{body(thing)}")
+            if module is structured:
+                parts += members(thing, set())
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 

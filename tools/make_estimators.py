@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Writes python/margrove/classifiers.py: one class a method, with the options the registry lists.
+"""Writes python/margrove/classifiers.py: one class per method, with the options in the registry.
 
-Names, defaults, ranges and help of the options stand in the C++ tables only; what is Python's own
-(names of the classes, what they say of themselves, parameters of a run) stands here. A test keeps
-the file and the registry alike.
+Names, defaults, ranges and help of the options come from the C++ tables. Names and docstrings of
+the classes and the parameters of a run are here. A test checks that the file is up to date.
 
 usage: PYTHONPATH=build/python tools/make_estimators.py [--check]
 """
@@ -31,7 +30,7 @@ class Estimator:
 
     @property
     def parameters_of_run(self) -> list[tuple[str, str]]:
-        """(declaration, help) of those that are no options of the method."""
+        """(declaration, help) of the parameters that are not options of the method."""
         warm_start = {"Continued": WARM_START, "Incremental": WARM_START_BY_EPOCHS}.get(self.base)
         described = ((declaration, help or warm_start) for declaration, help in RUN_PARAMETERS)
         return [(declaration, help) for declaration, help in described if help]
@@ -42,7 +41,7 @@ ESTIMATORS = [
         "FlatSVC",
         "flat-svm",
         True,
-        "Linear support vector machines that use no hierarchy.\n\n"
+        "Linear support vector machines without a hierarchy.\n\n"
         'One classifier per label (`multiclass="ovr"`), or all labels in one problem '
         '("crammer-singer"). Rows may have several labels.',
         "Continued",
@@ -51,7 +50,7 @@ ESTIMATORS = [
         "FlatLogisticRegression",
         "flat-lr",
         True,
-        "Logistic regression, each label against the rest.\n\nRows may have several labels.",
+        "One-vs-rest logistic regression without a hierarchy.\n\nRows may have several labels.",
         "Continued",
     ),
     Estimator(
@@ -98,8 +97,18 @@ ESTIMATORS = [
         "TopDownSVC",
         "top-down-svm",
         True,
-        "A choice among the children of one node after the other, by linear SVMs (TD in [HR]).\n\n"
+        "Top-down classification: linear SVMs among the children of each node (TD in [HR]).\n\n"
         "The hierarchy must be a tree; without one it is FlatSVC. Rows may have several labels.",
+    ),
+    Estimator(
+        "KernelRidgeClassifier",
+        "kernel-ridge",
+        True,
+        "Kernel ridge regression of every node of the hierarchy, for rows with several labels.\n\n"
+        "Width and strengths are chosen by leave-one-out scores in closed form. "
+        "`decision_function` estimates the probability that a row has the label or one below it. "
+        "It takes no row weights.",
+        "Unweighted",
     ),
     Estimator(
         "StructuredSVC",
@@ -112,26 +121,26 @@ ESTIMATORS = [
     ),
 ]
 
-_IN_MEMORY = " What that takes stays in memory, not in files"
+_IN_MEMORY = " The state for this is kept in memory, not in files"
 WARM_START = (
-    "fit goes on from the last one: from its weights, or its dual variables where rows and labels "
-    "are the same." + _IN_MEMORY
+    "fit continues the last one: from its dual variables if rows and labels are the same, else "
+    "from its weights." + _IN_MEMORY
 )
 WARM_START_BY_EPOCHS = (
-    "fit goes on from the last one: from its dual variables where rows and labels are the same; "
-    'with solver="sgd" by further epochs.' + _IN_MEMORY
+    "fit continues the last one: from its dual variables if rows and labels are the same; with "
+    'solver="sgd" by further epochs.' + _IN_MEMORY
 )
 
-# What every class has beside its options: declaration, annotation of the default, help.
+# The parameters of every class in addition to its options: declaration with default, help.
 RUN_PARAMETERS: list[tuple[str, str | None]] = [
     (
         "hierarchy: Any = None",
-        "the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none",
+        "hierarchy of the labels in any form that `Hierarchy.of` takes",
     ),
     (
         "calibration: float = 0.0",
-        "share of the rows held out to fit the temperature of probabilities, which trains twice; "
-        "0: none",
+        "share of the rows that is held out to fit the temperature of probabilities, which trains "
+        "twice; 0: none",
     ),
     (
         'scale: str = "auto"',
@@ -139,19 +148,20 @@ RUN_PARAMETERS: list[tuple[str, str | None]] = [
         "(mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get "
         "standard, or common where no column is large or all are of one scale",
     ),
-    ("warm_start: bool = False", None),  # of the estimators that have it: as above
-    ("threads: int = 1", "threads to use, 0: one for each core; the result does not depend on it"),
+    ("warm_start: bool = False", None),  # only of some estimators: see above
+    ("threads: int = 1", "number of threads, 0: one per core; the result does not depend on it"),
     (
         "time_limit_seconds: float | None = None",
-        "end training after so long, with the best weights so far and a ConvergenceWarning",
+        "time after which training ends with the best weights so far and a ConvergenceWarning",
     ),
     (
         "memory_limit: float | None = None",
-        "refuse to train if the estimate exceeds so many GB (10^9 bytes)",
+        "refuse to train if the estimated memory exceeds this many GB (10^9 bytes); None: 90 % of "
+        "what is free",
     ),
     (
         "progress: Progress = False",
-        "True for a tqdm bar, or a function that gets each report by keyword",
+        "True for a tqdm bar, or a function that is called with each report as keywords",
     ),
 ]
 
@@ -166,6 +176,7 @@ from margrove._base import Classifier, load, load_liblinear
 from margrove._continued import Continued, Incremental
 from margrove._progress import Progress
 from margrove._structured import Structured
+from margrove._unweighted import Unweighted
 
 __all__ = [
 {names}
@@ -230,7 +241,7 @@ def file_text() -> str:
 
 
 def main() -> int:
-    """Writes the file, or with --check only says whether it is as it would be written."""
+    """Writes the file, or with --check only checks whether it is up to date."""
     text = file_text()
     if "--check" in sys.argv[1:]:
         return 0 if FILE.read_text(encoding="utf-8") == text else 1

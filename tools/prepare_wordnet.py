@@ -2,14 +2,14 @@
 """Turns the nouns of WordNet into a taxonomy with documents, in Margrove's text format.
 
 Input is WordNet 3.0's data.noun (Debian package wordnet-base; its format is wndb(5WN)). A document
-is a synset's lemmas and gloss; its label is the synset's first hypernym, kept where that has at
-least --min-children such documents. The hierarchy is the tree of first hypernyms above the labels.
-The split depends on nothing but the synset's number.
+is a synset's lemmas and gloss; its label is the synset's first hypernym. Only labels with at least
+--min-children such documents are kept. The hierarchy is the tree of first hypernyms above the
+labels. The split depends on the synset's number only.
 
 usage: tools/prepare_wordnet.py [--min-children 10] [--test-share 0.2] DATA_NOUN OUTPUT_DIRECTORY
 
-Writes train.txt and test.txt (label<TAB>text, one document a line) and hierarchy.txt (parent child,
-one edge a line).
+Writes train.txt and test.txt (label<TAB>text, one document per line) and hierarchy.txt (parent
+child, one edge per line).
 """
 
 import argparse
@@ -27,7 +27,7 @@ SATELLITE = re.compile(r"\((?:a|p|ip)\)$")
 
 @dataclass(frozen=True)
 class Synset:
-    """One line of data.noun: what it is called, what it means, and what it is a kind of."""
+    """One line of data.noun: its lemmas, its gloss and its first hypernym."""
 
     offset: str
     lemmas: tuple[str, ...]
@@ -67,7 +67,7 @@ def read_synsets(lines: Iterable[str], source: str) -> dict[str, Synset]:
 
 
 def label_names(synsets: dict[str, Synset]) -> dict[str, str]:
-    """A synset's first lemma, with its offset after it where several begin with that lemma.
+    """A synset's first lemma, followed by its offset if several synsets begin with that lemma.
 
     Commas and a leading # have a meaning in label columns and become underscores.
     """

@@ -11,8 +11,8 @@ explain print. Each command of FAILURES there must fail; its exit code and messa
 exit code is 1 if anything differs, or if a model depends on the number of threads.
 
 The data are samples of the public sets in the folder that MARGROVE_DATA names, or in shared/data
-beside the repository; without them, generated ones. A record holds for the machine it was made on,
-since others may round differently.
+next to the repository, or else generated data. A record is valid on the machine it was made on,
+because others may round differently.
 """
 
 import argparse
@@ -40,7 +40,7 @@ from tools.model_cases import CASES, FAILURES, MODEL, NETWORK, VIEWS, Case  # no
 
 THREADS = (1, 2)
 
-Result = dict[str, Any]  # of one run, as the record has it
+Result = dict[str, Any]  # of one run
 Record = dict[str, Result]  # by the run's name
 
 
@@ -93,7 +93,7 @@ class Runner:
         )
 
     def output(self, arguments: list[str]) -> Result:
-        """The digest of what a command prints, a checksum of each line; or how it fails."""
+        """The digest of a command's output and a checksum of each line, or its failure."""
         ended = self.run(arguments)
         if ended.returncode != 0:
             return {"exit": ended.returncode, "message": ended.stderr.decode()}
@@ -104,7 +104,7 @@ class Runner:
         }
 
     def model(self, case: Case, threads: int, number: int) -> Result:
-        """Trains the case and reads the model in every way."""
+        """Trains the case and runs all verbs on the model."""
         model = f"{number}-{threads}.model"
         common = ["--quiet", "--threads", str(threads)]
         options = shlex.split(case.options.replace("{part}", "train"))
@@ -181,7 +181,7 @@ def changed(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
 
 
 def relative_difference(old: str | None, new: str | None) -> float:
-    """|new - old| / |old|; infinite where only one is a number."""
+    """|new - old| / |old|; infinite if only one is a number."""
     if old == new:
         return 0.0
     try:
@@ -198,7 +198,7 @@ def report_difference(old: dict[str, str], new: dict[str, str]) -> float:
 
 
 def lines_differing(old: str, new: str) -> tuple[int, int]:
-    """(how many lines differ, how many there are) of two lists of checksums."""
+    """(number of lines that differ, number of lines) of two lists of checksums."""
     before, after = old.split(), new.split()
     pairs = zip(before, after, strict=False)
     missing = abs(len(before) - len(after))
@@ -231,7 +231,7 @@ def differences(old: Result, new: Result) -> list[str]:
     if metadata := changed(old["metadata"], new["metadata"]):
         found.append(f"metadata: {', '.join(metadata)}")
     if not found and old["file"] != new["file"]:
-        found.append("file: the layout differs, not what it holds")
+        found.append("file: the layout differs, but not the content")
     if old["warnings"] != new["warnings"]:
         found.append(f"warnings: {new['warnings']!r}, was {old['warnings']!r}")
     if old["evaluate"] != new["evaluate"]:
@@ -244,7 +244,7 @@ def differences(old: Result, new: Result) -> list[str]:
 
 
 def compare(old: Record, new: Record) -> Iterator[tuple[str, list[str]]]:
-    """Every run of either record with what differs."""
+    """Every run of either record with its differences."""
     for name in [*new, *(name for name in old if name not in new)]:
         if name not in old:
             yield name, ["not in the record"]
@@ -255,7 +255,7 @@ def compare(old: Record, new: Record) -> Iterator[tuple[str, list[str]]]:
 
 
 def threads_matter(record: Record) -> list[tuple[str, list[str]]]:
-    """Cases whose models differ between numbers of threads, which none should."""
+    """Cases whose models depend on the number of threads, which is a fault."""
     found = []
     for case in CASES:
         results = [record.get(run_name(case, threads)) for threads in THREADS]
@@ -267,7 +267,7 @@ def threads_matter(record: Record) -> list[tuple[str, list[str]]]:
 
 
 def wrong_ends(record: Record) -> list[str]:
-    """Cases that fail, and failures that do not."""
+    """Cases that fail, and commands that should fail but do not."""
     models = [run_name(case, threads) for case in CASES for threads in THREADS]
     return [
         f"{name}: {record[name]['message'].strip()}"
@@ -306,7 +306,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="compares models with recorded ones, bit by bit")
     parser.add_argument("program", type=Path)
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--record", type=Path, metavar="FILE", help="write what the models are")
+    what.add_argument("--record", type=Path, metavar="FILE", help="write the record")
     what.add_argument("--compare", type=Path, metavar="FILE", help="compare with a record")
     parser.add_argument("--only", type=re.compile, default=re.compile(""), metavar="REGEX")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at once")

@@ -1,7 +1,7 @@
 """Small data sets of every kind, for tools that run the program on all of them.
 
 `make_sets(program, data, folder)` writes one folder for each set below `folder`. They are samples
-of the public sets in the folder `data`; where that is None they are generated, with the same names.
+of the public sets in the folder `data`; if that is None they are generated, with the same names.
 
     tree     one leaf per row (train, test), its hierarchy, pairs.txt (a label graph)
     text     the same as documents
@@ -27,14 +27,14 @@ Parts = dict[str, str]  # the text of each file of a set
 
 
 def shared_data(root: Path) -> Path | None:
-    """The folder that MARGROVE_DATA names, or else shared/data beside the repository `root`."""
+    """The folder that MARGROVE_DATA names, or else shared/data next to the repository `root`."""
     given = os.environ.get("MARGROVE_DATA")
     folder = Path(given) if given else root.parent / "shared" / "data"
     return folder if folder.is_dir() else None
 
 
 def every(step: int, lines: Sequence[str], count: int) -> list[str]:
-    """At most `count` lines, each `step`-th one: files are often sorted by label."""
+    """At most `count` lines, every `step`-th one, because files are often sorted by label."""
     return list(lines[::step][:count])
 
 
@@ -58,7 +58,7 @@ def pairs_of(rows: Iterable[str]) -> str:
 
 
 def above(edges: Iterable[str], labels: Iterable[str]) -> str:
-    """The lines `parent child` of a hierarchy that lead to the labels."""
+    """The lines `parent child` of a hierarchy above the labels."""
     parents: dict[str, list[str]] = {}
     lines = list(edges)
     for line in lines:
@@ -160,7 +160,7 @@ def public_sets(data: Path) -> dict[str, Parts]:
     }
 
 
-# Generated sets: every label has words of its own, and rows are words of their labels and noise.
+# Generated sets: every label has its own words, and rows are words of their labels and noise.
 
 
 class Topics:
@@ -215,7 +215,7 @@ def text_set(labels: Sequence[str], hierarchy: str, rows: int) -> Parts:
 
 
 def grown_tree(depth: int, children: int) -> tuple[list[str], str]:
-    """Leaves and lines of a complete tree whose nodes are named after the way to them."""
+    """Leaves and lines of a complete tree whose nodes are named by their paths."""
     level, edges = ["r"], []
     for _ in range(depth):
         below = [(node, f"{node}{i}") for node in level for i in range(children)]
@@ -225,7 +225,7 @@ def grown_tree(depth: int, children: int) -> tuple[list[str], str]:
 
 
 def grown_dag() -> tuple[list[str], str]:
-    """A complete tree whose leaves hang below the next inner node too."""
+    """A complete tree in which some leaves are also children of the next inner node."""
     leaves, tree = grown_tree(3, 3)
     inner = sorted({leaf[:-1] for leaf in leaves})
     extra = [
@@ -253,7 +253,7 @@ def tagged_set() -> Parts:
 
 
 def parsed_set() -> Parts:
-    """Trees in which nouns hang on the verb, and other words on the noun after them."""
+    """Trees in which nouns depend on the verb, and other words on the noun after them."""
     draw = random.Random(11)
 
     def token(i: int, kind: str, head: int, relation: str) -> str:

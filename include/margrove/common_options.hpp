@@ -15,11 +15,13 @@ inline constexpr const char* kLossWeightHelp =
     "loss weight: the objective is the regulariser plus C times the sum of the losses";
 
 inline constexpr const char* kCostMatrixHelp =
-    "CSV file with what it costs to predict one label for another, in place of the task loss: the "
-    "first line names predicted labels, the first cell of the others the true one; 0 where both "
-    "are the same";
+    "CSV file with the cost of predicting one label for another, used in place of the task loss: "
+    "the "
+    "first line names the predicted labels, the first cell of every other line the true label; the "
+    "cost of the true label is 0";
 
-/// Of structs with C, lambda, bias and seed: all linear estimators.
+/// The fields of structs with C, lambda, bias, intercept_penalty and seed, which all linear
+/// estimators have.
 template <class Options>
 auto common_fields() {
   return std::tuple{
@@ -27,7 +29,11 @@ auto common_fields() {
       field("lambda", &Options::lambda, non_negative,
             "regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used"),
       field("bias", &Options::bias, non_negative,
-            "value of the appended constant feature, regularised like the others; 0: none"),
+            "value of the appended constant feature; 0: none"),
+      field("intercept_penalty", &Options::intercept_penalty, non_negative,
+            "strength of the regulariser of the constant feature's weights, the intercepts, "
+            "relative to that of the others; 0: intercepts are not regularised (flat-svm and "
+            "top-down-svm one-vs-rest, flat-lr, hr-svm, hr-lr)"),
       field("seed", &Options::seed, at_least(0), "seed of the random order of visits"),
   };
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Progress reports of long work and its early end, by one callback and without global state.
+// Progress reports, time limits and interruption of long work, through one callback and without
+// global state.
 
 #include <array>
 #include <atomic>
@@ -18,17 +19,19 @@ namespace margrove MARGROVE_API {
 /// Why a solver returned, the less severe reasons first.
 enum class Stop {
   converged,    // the relative gap is at most the tolerance
-  epochs_done,  // stochastic subgradients, which have no gap, made all their passes
-  stalled,      // no step lowers the objective any longer, but no gap proves that it is done
+  epochs_done,  // a solver without a gap (stochastic subgradients) made all its passes
+  stalled,      // no step lowers the objective any longer, but no gap proves the optimum
   pass_limit,
+  diverged,  // the objective is not a finite number; a method then throws, as there is no model
   time_limit,
   interrupted,
 };
 template <>
 inline constexpr auto kEnumNames<Stop> = std::array{
-    EnumName{Stop::converged, "converged"},   EnumName{Stop::epochs_done, "epochs_done"},
-    EnumName{Stop::stalled, "stalled"},       EnumName{Stop::pass_limit, "pass_limit"},
-    EnumName{Stop::time_limit, "time_limit"}, EnumName{Stop::interrupted, "interrupted"}};
+    EnumName{Stop::converged, "converged"},    EnumName{Stop::epochs_done, "epochs_done"},
+    EnumName{Stop::stalled, "stalled"},        EnumName{Stop::pass_limit, "pass_limit"},
+    EnumName{Stop::diverged, "diverged"},      EnumName{Stop::time_limit, "time_limit"},
+    EnumName{Stop::interrupted, "interrupted"}};
 std::string_view to_string(Stop stop);
 
 /// A report of long work while it runs. NaN stands for "not known".
@@ -59,8 +62,8 @@ class RunControl {
   RunControl(RunControl& parent, ProgressCallback callback,
              double time_limit_seconds = std::numeric_limits<double>::infinity());
 
-  /// Reports to the callback. Returns false if the work must end; from then on it always does.
-  /// Calls of the callback are serialised.
+  /// Reports to the callback. Returns false if the work must end, and from then on always. Calls of
+  /// the callback are serialised.
   bool proceed(Progress progress);
   /// proceed() without a report, which is cheap enough for every few thousand steps.
   bool proceed();

@@ -71,7 +71,7 @@ class CsrMatrix {
 
   /// Columns must be ascending; num_columns() grows to hold them. Amortised O(size).
   void append_row(std::span<const FeatureId> columns, std::span<const float> values);
-  void set_num_columns(std::uint32_t num_columns);  // not below what is used
+  void set_num_columns(std::uint32_t num_columns);  // not below the largest column used
   std::span<float> mutable_values() { return values_; }
 
  private:

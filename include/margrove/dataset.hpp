@@ -53,6 +53,7 @@ struct Hierarchy {
   };
   LabelCodec codec;  // in order of first appearance
   std::vector<Edge> edges;
+  std::vector<std::string> names;   // of each node for people, or empty; none if all are the ids
   std::string source;               // file name, for messages
   std::vector<std::int64_t> lines;  // of each edge; empty if not from a file
 };

@@ -8,7 +8,7 @@
 
 namespace margrove MARGROVE_API {
 
-/// docs/notation.md, Decisions.
+/// See docs/notation.md, "Decisions of rows with several labels".
 enum class DecisionKind { automatic, argmax, zero, threshold, scut, rcut, instance, offset };
 template <>
 inline constexpr auto kEnumNames<DecisionKind> = std::array{
@@ -28,14 +28,14 @@ inline constexpr auto kEnumNames<DecisionMetric> =
                EnumName{DecisionMetric::accuracy, "accuracy"}};
 
 namespace detail {
-/// Of methods that score whole labellings.
+/// The fields of the decision of methods that score whole labellings.
 template <class Options>
 auto offset_fields(const std::string& help, const std::string& metric_help) {
   return std::tuple{
       field("decision", &Options::decision,
             {DecisionKind::automatic, DecisionKind::argmax, DecisionKind::offset}, help),
       field("decision_folds", &Options::decision_folds, at_least(2),
-            "parts of the cross-validation that tunes offset; they and the training itself share a "
+            "folds of the cross-validation that tunes offset; they and the training itself share a "
             "time limit evenly"),
       field("decision_metric", &Options::decision_metric, metric_help),
   };

@@ -56,7 +56,7 @@ void append_any(std::string& message, const Part& part) {
 }
 }  // namespace detail
 
-/// The parts one after the other, with numbers in the C locale.
+/// The parts joined into one text; numbers are written in the C locale.
 template <class... Parts>
 std::string concat(const Parts&... parts) {
   std::string message;

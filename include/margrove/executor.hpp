@@ -16,9 +16,8 @@ namespace margrove MARGROVE_API {
 /// index (see ordered_sum()).
 class Executor {
  public:
-  /// num_threads >= 1, the calling thread included; 0 means one per core of the computer. At most
-  /// 256 are made, or as many as there are cores if these are more, and fewer if the system gives
-  /// no more. size() says how many there are.
+  /// num_threads >= 1 counts the calling thread; 0 means one thread per core. There are at most
+  /// max(256, cores) threads, and fewer if the system refuses to start more; size() says how many.
   explicit Executor(int num_threads = 1);
   ~Executor();
   Executor(const Executor&) = delete;

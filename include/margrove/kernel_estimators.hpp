@@ -2,6 +2,8 @@
 // Estimators that learn the weights of kernels together with SVMs. kMethod is the name of each in
 // the registry.
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -17,24 +19,23 @@ auto kernel_fields() {
   return std::tuple{
       field("C", &Options::C, positive, detail::kLossWeightHelp),
       field("network", &Options::network, Choices{},
-            "JSON file with the kernels and how they combine, or the JSON itself; empty: Gaussian "
+            "JSON file with the kernels and their combination, or the JSON itself; empty: Gaussian "
             "kernels of all columns, or of each view, with the given widths"),
       field("widths", &Options::widths, Choices{},
             "without a network: widths of the Gaussian kernels, in medians of the distance"),
       field("tolerance", &Options::tolerance, positive,
             "relative duality gap to reach; where some p < 1, a thousandth of it is the relative "
             "change of the objective at which to stop"),
-      field(
-          "svm_tolerance", &Options::svm_tolerance, positive,
-          "largest violation of the SVMs' optimality conditions; made smaller where the gap needs "
-          "it"),
+      field("svm_tolerance", &Options::svm_tolerance, positive,
+            "largest violation of the SVMs' optimality conditions; lowered where the gap requires "
+            "it"),
       field("max_rounds", &Options::max_rounds, at_least(1),
-            "rounds of training the SVMs and then the kernel weights, at most"),
+            "maximum number of rounds, each of which trains the SVMs and then the kernel weights"),
   };
 }
 }  // namespace detail
 
-/// The weights of a sum-product network of kernels.
+/// Learns the weights of a sum-product network of kernels (SPN).
 struct SpnMklOptions {
   static constexpr std::string_view kMethod = "spn-mkl";
   double C = 1.0;
@@ -61,7 +62,7 @@ struct SpnMklOptions {
   }
 };
 
-/// Weights of single kernels with ||d||_p <= 1.
+/// Learns kernel weights d with ||d||_p <= 1.
 struct LpMklOptions {
   static constexpr std::string_view kMethod = "lp-mkl";
   double C = 1.0;
@@ -78,7 +79,7 @@ struct LpMklOptions {
   }
 };
 
-/// The same with p = 1, which leaves few kernels.
+/// Learns kernel weights d with ||d||_1 <= 1, most of which become 0.
 struct SimpleMklOptions {
   static constexpr std::string_view kMethod = "simple-mkl";
   double C = 1.0;
@@ -90,7 +91,7 @@ struct SimpleMklOptions {
   static auto fields() { return detail::kernel_fields<SimpleMklOptions>(); }
 };
 
-/// Equal weights.
+/// Gives all kernels the same weight.
 struct AverageMklOptions {
   static constexpr std::string_view kMethod = "average-mkl";
   double C = 1.0;
@@ -100,6 +101,47 @@ struct AverageMklOptions {
   double svm_tolerance = 1e-3;
   int max_rounds = 500;
   static auto fields() { return detail::kernel_fields<AverageMklOptions>(); }
+};
+
+enum class RidgeKernel { automatic, exponential, gaussian, laplacian };
+template <>
+inline constexpr auto kEnumNames<RidgeKernel> = std::array{
+    EnumName{RidgeKernel::automatic, "auto"}, EnumName{RidgeKernel::exponential, "exponential"},
+    EnumName{RidgeKernel::gaussian, "gaussian"}, EnumName{RidgeKernel::laplacian, "laplacian"}};
+
+/// Kernel ridge regression of every node of the hierarchy, whose scores are probabilities.
+struct KernelRidgeOptions {
+  static constexpr std::string_view kMethod = "kernel-ridge";
+  RidgeKernel kernel = RidgeKernel::automatic;
+  std::string widths = "0.5,1,2";
+  double lambda = 0;
+  double sharing = 10;
+  int tuning_rows = 3000;
+  int max_rows = 20'000;
+  std::uint64_t seed = 0;
+  static auto fields() {
+    return std::tuple{
+        field("kernel", &KernelRidgeOptions::kernel,
+              "of distances: exponential exp(-d/w), gaussian exp(-d^2/2w^2), laplacian "
+              "exp(-d_1/w); auto: the mean of the three"),
+        field(
+            "widths", &KernelRidgeOptions::widths, Choices{},
+            "widths to choose from by the average precision of left-out scores, in medians of the "
+            "distance"),
+        field("lambda", &KernelRidgeOptions::lambda, non_negative,
+              "strength of the regularisation; 0: each node has the one with the smallest square "
+              "error of left-out scores"),
+        field("sharing", &KernelRidgeOptions::sharing, non_negative,
+              "strength of the penalty on differences between a node's score and its prediction "
+              "from the scores of all nodes; 0: each node keeps its own score"),
+        field("tuning_rows", &KernelRidgeOptions::tuning_rows, at_least(2),
+              "the width and the strengths are chosen on no more training rows than this"),
+        field("max_rows", &KernelRidgeOptions::max_rows, at_least(2),
+              "refuse to train on more rows, whose kernel matrix would be too large"),
+        field("seed", &KernelRidgeOptions::seed, at_least(0),
+              "seed of the choice of the tuning rows"),
+    };
+  }
 };
 
 }  // namespace margrove

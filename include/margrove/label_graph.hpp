@@ -19,7 +19,8 @@ struct LabelEdge {
 };
 
 /// A directed acyclic graph of labels. It is a tree if no node has two parents; there may be
-/// several roots, and without edges all labels are equals. Immutable. Memory O(nodes + edges).
+/// several roots, and without edges every label is a root and a leaf. Immutable. Memory O(nodes +
+/// edges).
 class LabelGraph {
  public:
   LabelGraph() = default;

@@ -1,5 +1,5 @@
 #pragma once
-// Estimators of one linear classifier per label: flat, recursively regularised, from the top down.
+// Estimators with one linear classifier per label: flat, recursively regularised and top-down.
 // Beside the options, kMethod is the name of each in the program and in the registry.
 
 #include <array>
@@ -32,7 +32,7 @@ auto decision_fields() {
           "above a threshold predicted from the row's scores (instance); auto: instance where "
           "training rows have several labels, otherwise argmax"),
       field("decision_folds", &Options::decision_folds, at_least(2),
-            "parts of the cross-validation whose scores tune threshold, scut, rcut and instance; "
+            "folds of the cross-validation whose scores tune threshold, scut, rcut and instance; "
             "they and the training itself share a time limit evenly"),
   };
 }
@@ -43,13 +43,13 @@ auto decision_fields() {
 namespace detail {
 template <class Options>
 auto one_vs_rest_fields() {
-  return std::tuple_cat(
-      detail::common_fields<Options>(), detail::decision_fields<Options>(),
-      std::tuple{
-          field("tolerance", &Options::tolerance, positive,
-                "relative duality gap at which training stops"),
-          field("max_passes", &Options::max_passes, at_least(1), "passes over the rows, at most"),
-      });
+  return std::tuple_cat(detail::common_fields<Options>(), detail::decision_fields<Options>(),
+                        std::tuple{
+                            field("tolerance", &Options::tolerance, positive,
+                                  "relative duality gap at which training stops"),
+                            field("max_passes", &Options::max_passes, at_least(1),
+                                  "maximum number of passes over the rows"),
+                        });
 }
 }  // namespace detail
 
@@ -65,6 +65,7 @@ struct FlatSvmOptions {
   double C = 1.0;
   double lambda = 0;
   double bias = 1.0;
+  double intercept_penalty = 1.0;
   std::uint64_t seed = 0;
   DecisionKind decision = DecisionKind::automatic;
   int decision_folds = 3;
@@ -102,6 +103,7 @@ struct FlatLrOptions {
   double C = 1.0;
   double lambda = 0;
   double bias = 1.0;
+  double intercept_penalty = 1.0;
   std::uint64_t seed = 0;
   DecisionKind decision = DecisionKind::automatic;
   int decision_folds = 3;
@@ -115,6 +117,7 @@ struct TopDownSvmOptions {
   double C = 1.0;
   double lambda = 0;
   double bias = 1.0;
+  double intercept_penalty = 1.0;
   std::uint64_t seed = 0;
   DecisionKind decision = DecisionKind::automatic;
   int decision_folds = 3;
@@ -130,21 +133,21 @@ struct TopDownSvmOptions {
             field("tolerance", &Options::tolerance, positive,
                   "relative duality gap at which training of a node stops"),
             field("max_passes", &Options::max_passes, at_least(1),
-                  "passes over the rows of a node, at most"),
+                  "maximum number of passes over the rows of a node"),
             field("loss", &Options::loss, {PointLossKind::hinge, PointLossKind::squared_hinge},
                   "loss of each row's margin"),
             field(
                 "beam", &Options::beam, at_least(0),
-                "paths to keep at each step down, the most probable ones by a scale of the margins "
-                "that is learned on held-out rows (trains twice); 1: greedy, 0: all"),
+                "number of most probable paths kept at each level, where a scale of the margins is "
+                "learned on held-out rows (trains twice); 1: greedy, 0: all"),
         });
   }
 };
 
 // Recursive regularisation ------------------------------------------------------------------------
 
-/// What a node with several parents means: a leaf is the sum over all its ancestors, or each node
-/// is regularised towards every parent.
+/// What several parents of a node mean: the classifier of a leaf is the sum over all its ancestors,
+/// or each node is regularised towards every parent.
 enum class DagRule { additive, graph };
 template <>
 inline constexpr auto kEnumNames<DagRule> =
@@ -163,10 +166,9 @@ auto recursive_fields() {
       detail::common_fields<Options>(), detail::decision_fields<Options>(),
       std::tuple{
           field("alpha", &Options::alpha, detail::node_weight_help("uniform (the paper's)")),
-          field(
-              "dag", &Options::dag,
-              "nodes with several parents: a leaf is the sum over all its ancestors, or each node "
-              "is regularised towards every parent; the same on trees"),
+          field("dag", &Options::dag,
+                "nodes with several parents: the classifier of a leaf is the sum over all its "
+                "ancestors, or each node is regularised towards every parent; the same on trees"),
           field("label_graph", &Options::label_graph, Choices{},
                 "instead of a hierarchy's edges: file of pairs of labels, one per line, whose "
                 "classifiers are regularised towards each other (hr-svm: alternating solver)"),
@@ -177,7 +179,8 @@ auto recursive_fields() {
                 "relative duality gap at which training stops; where nodes are solved in turn "
                 "(alternating; hr-lr on label graphs without anchors): relative change of the "
                 "objective"),
-          field("max_passes", &Options::max_passes, at_least(1), "passes over all labels, at most"),
+          field("max_passes", &Options::max_passes, at_least(1),
+                "maximum number of passes over all labels"),
       });
 }
 }  // namespace detail
@@ -187,6 +190,7 @@ struct HrSvmOptions {
   double C = 1.0;
   double lambda = 0;
   double bias = 1.0;
+  double intercept_penalty = 1.0;
   std::uint64_t seed = 0;
   DecisionKind decision = DecisionKind::automatic;
   int decision_folds = 3;
@@ -216,6 +220,7 @@ struct HrLrOptions {
   double C = 1.0;
   double lambda = 0;
   double bias = 1.0;
+  double intercept_penalty = 1.0;
   std::uint64_t seed = 0;
   DecisionKind decision = DecisionKind::automatic;
   int decision_folds = 3;

@@ -1,5 +1,6 @@
 #pragma once
-// All of Margrove: docs/cxx.md shows it at work. Namespace margrove::detail is not for users.
+// Includes every public header. docs/cxx.md has examples. Namespace margrove::detail is not for //
+// users.
 //
 //   errors, executor, control, options   how calls fail, run in parallel, report, are configured
 //   dataset, ..._reader, writers, tfidf  rows and their labels; files

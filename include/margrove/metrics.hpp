@@ -1,9 +1,9 @@
 #pragma once
-// How good predicted label sets are.
+// Metrics of predicted label sets.
 //
 // Labels are ids of one codec. Ids below hierarchy.num_nodes() are nodes of the hierarchy as it was
-// given (before leaves are spawned: a spawned leaf is counted as its inner label); ids from there
-// on are labels the model has never heard of, which no prediction can hit.
+// given (before leaves are spawned: a spawned leaf is counted as its inner label); higher // ids
+// are labels unknown to the model, which no prediction can match.
 
 #include <array>
 #include <cstdint>

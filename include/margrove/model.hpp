@@ -20,8 +20,8 @@
 
 namespace margrove MARGROVE_API {
 
-/// Rows of numbers or of text, which belong to the caller. Cheap to copy; whatever the readers
-/// return is one.
+/// Rows of numbers or of text, which belong to the caller. Cheap to copy. What the readers return
+/// converts to it.
 class Rows {
  public:
   // NOLINTBEGIN(google-explicit-constructor)
@@ -68,15 +68,15 @@ struct FitReport {
   std::vector<std::string> warnings;
 };
 
-/// score(x, y) taken apart: it is the sum of the nodes' scores, and a node's score is the sum of
-/// weight * (value - centre) over its features, the intercept included. Values are those of the
-/// rows as given, where their columns were scaled (Preprocessing::Kind::scale), otherwise those
-/// that preprocessing makes of them.
+/// The terms of score(x, y). It is the sum of the nodes' scores, and a node's score is the sum of
+/// weight * (value - centre) over its features, the intercept included. Where columns were scaled
+/// (Preprocessing::Kind::scale), values are those of the rows as given; otherwise they are those
+/// that preprocessing makes of the rows.
 struct Explanation {
   struct Contribution {
     FeatureId feature;  // num_features(): the intercept
     float value;        // x_j
-    float weight;       // W[j][node], by unit of the value
+    float weight;       // W[j][node], per unit of the value
     double score;       // weight * (value - centre)
     float centre = 0;   // of a scaled column, otherwise 0
   };
@@ -86,8 +86,9 @@ struct Explanation {
     double score;
     std::vector<Contribution> strongest;  // by |score|, largest first
   };
-  /// Kernel classifiers have sources instead: the score is the sum of theirs, and a source's score
-  /// is the sum over its paths of weight * sum_i u_i (product of kernels)(x_i, x).
+  /// Kernel classifiers have sources instead of nodes. The score is the sum of the sources' scores,
+  /// and a source's score is the sum over its paths of weight * sum_i u_i (product of kernels)(x_i,
+  /// x).
   struct Path {
     std::string name;  // "a * b" for the product of kernels a and b
     double weight;     // of the path
@@ -111,20 +112,20 @@ struct ModelParts;
 /// takes numbers, or the reverse) and for models of sentences, which take files instead.
 class Model {
  public:
-  /// Throws ModelFileError with the path unless the file holds a model that can be used.
+  /// Throws ModelFileError with the path if the file is missing, damaged or of a later format.
   static Model load(const std::string& path);
   /// Writes the whole file or none. Throws InvalidInput with the system's reason.
   void save(const std::string& path) const;
 
   const std::string& method() const;  // "nhsvm"
-  /// Names and values of all options it was trained with.
+  /// Names and values of all options of the training.
   const std::vector<std::pair<std::string, std::string>>& options() const;
   const LabelCodec& labels() const;
-  /// Over the ids of labels(); without edges where no hierarchy was given.
+  /// The hierarchy over the ids of labels(); it has no edges if none was given.
   const LabelGraph& hierarchy() const;
-  /// Gap, reason to stop, warnings.
+  /// How training ended: the gap, the reason to stop, warnings.
   const FitReport& report() const;
-  /// Sizes, sparsity, and what else helps to understand it.
+  /// Sizes, sparsity and other facts that help to understand the model.
   std::vector<Fact> facts() const;
 
   /// A set of labels per row.
@@ -137,15 +138,16 @@ class Model {
   /// label.
   std::vector<double> probabilities(const Rows& rows,
                                     Executor& executor = Executor::serial()) const;
-  /// The probability that a row ends at a node of the hierarchy or below; throws alike.
+  /// The probability of each node of the hierarchy, which is that of the labels at or below it;
+  /// num_rows x num_labels. Throws as probabilities().
   std::vector<double> node_probabilities(const Rows& rows,
                                          Executor& executor = Executor::serial()) const;
-  /// Why row i has its score for `label`. Throws InvalidInput if `label` is never predicted or the
-  /// method cannot be explained.
+  /// The largest terms of row i's score for `label`. Throws InvalidInput if `label` is never
+  /// predicted or the method cannot be explained.
   Explanation explain(const Rows& rows, std::size_t i, LabelId label,
                       std::size_t num_strongest = 10) const;
-  /// How good predicted sets are. Labels are ids of labels(); those of the truth from there on
-  /// count as unknown, so that a reader may be given labels() as its codec. Throws as
+  /// Metrics of predicted label sets. Labels are ids of labels(); higher ids in `truth` count as
+  /// labels unknown to the model, so that a reader may be given labels() as its codec. Throws as
   /// compute_metrics().
   Metrics evaluate(const LabelSets& truth, const LabelSets& predicted) const;
   /// Models of sentences: the predictions of the examples in a file, in the file's format. Throws

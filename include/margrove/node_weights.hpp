@@ -33,8 +33,8 @@ struct NodeWeightRule {
 };
 
 namespace detail {
-/// The help text of an option that is a rule. It lists the rules; `uniform` is the text that stands
-/// for that rule.
+/// The help text of an option that is a rule. It lists the rules; `uniform` is the text for the
+/// rule of that name.
 std::string node_weight_help(std::string_view uniform = "uniform");
 }  // namespace detail
 
@@ -51,7 +51,7 @@ struct NodeWeightOptions {
         field("kkt_tolerance", &NodeWeightOptions::kkt_tolerance, positive,
               "largest violation of an optimality condition of the weights"),
         field("max_newton_steps", &NodeWeightOptions::max_newton_steps, at_least(1),
-              "Newton steps of the solver for weights on graphs"),
+              "maximum number of Newton steps of the solver for weights on graphs"),
     };
   }
 };
@@ -59,8 +59,8 @@ struct NodeWeightOptions {
 struct NodeWeights {
   std::vector<double> alpha;  // one per node, >= 0
   /// The largest violation of the rule's optimality conditions, computed from the final alpha and
-  /// multipliers; path sums are wrong by no more than this. 0, not measured, for rules with a
-  /// closed form, which are exact but for rounding.
+  /// multipliers; path sums are wrong by no more than this. It is 0 for rules with a closed form,
+  /// which are exact up to rounding.
   double kkt_residual = 0;
   std::int64_t iterations = 0;  // Newton steps; 0 for rules with a closed form
   Stop stop = Stop::converged;

@@ -55,7 +55,7 @@ struct EnumName {
   E value;
   std::string_view name;
 };
-// Compilers before C++20's deduction for aggregates (clang 16) need it.
+// Compilers without C++20's deduction for aggregates (clang 16) need it.
 template <class E>
 EnumName(E, std::string_view) -> EnumName<E>;
 /// The names of all values of an enumeration, in the order of help pages. An enumeration that is an
@@ -69,7 +69,7 @@ inline constexpr auto kEnumNames = nullptr;
 template <class E>
 concept NamedEnum = std::is_enum_v<E> && requires { kEnumNames<E>.size(); };
 
-/// The name of a value, all of which must be in the table.
+/// The name of `value`; every value must be in the table.
 template <NamedEnum E>
 std::string_view name_of(E value) {
   for (const auto& each : kEnumNames<E>) {
@@ -146,7 +146,7 @@ std::string join(const std::vector<std::string>& values, std::string_view separa
 [[noreturn]] void fail_choice(std::string_view option, std::string_view value,
                               const std::vector<std::string>& allowed);
 
-/// The value of that name among those allowed.
+/// The value named `text` if it is among those allowed; throws InvalidOption otherwise.
 template <NamedEnum E>
 E parse_choice(std::string_view option, std::string_view text,
                const std::vector<std::string>& allowed) {
@@ -159,7 +159,7 @@ E parse_choice(std::string_view option, std::string_view text,
   fail_choice(option, text, allowed);
 }
 
-/// The value that `text` is, before its range is checked.
+/// `text` as a value whose range is not checked yet.
 template <class Value, class Constraint>
 Value parse_value(std::string_view option, std::string_view text, const Constraint& constraint) {
   if constexpr (std::is_same_v<Value, bool>) {
@@ -180,7 +180,7 @@ Value parse_value(std::string_view option, std::string_view text, const Constrai
   }
 }
 
-/// The type as OptionInfo has it.
+/// The text of OptionInfo::type.
 template <class Value>
 constexpr std::string_view option_type(bool has_choices) {
   if (std::is_same_v<Value, bool>) return "switch";
@@ -190,7 +190,7 @@ constexpr std::string_view option_type(bool has_choices) {
 }
 }  // namespace detail
 
-/// The value of that name. Throws InvalidOption listing the names there are.
+/// The value named `text`. Throws InvalidOption listing all names.
 template <NamedEnum E>
 E parse_enum(std::string_view option, std::string_view text) {
   std::vector<std::string> names;
@@ -204,7 +204,8 @@ class OptionTable {
   /// Refers to `options`, which must outlive the table.
   template <class Struct>
   explicit OptionTable(Struct& options) : OptionTable(options, Struct::fields()) {}
-  /// Of the fields in a tuple: where not all belong to the table, or some are known at run time.
+  /// A table of the given fields, for structs of which not all fields belong to the table or some
+  /// are known at run time only.
   template <class Struct, class... Fields>
   OptionTable(Struct& options, const std::tuple<Fields...>& fields) {
     const Struct defaults = Struct();

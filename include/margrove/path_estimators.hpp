@@ -44,7 +44,7 @@ auto path_fields() {
           field("tolerance", &Options::tolerance, positive,
                 "bcfw and cutting planes: relative duality gap at which training stops"),
           field("max_passes", &Options::max_passes, at_least(1),
-                "bcfw and cutting planes: passes over the rows, at most"),
+                "bcfw and cutting planes: maximum number of passes over the rows"),
           field("epochs", &Options::epochs, at_least(1), "sgd: passes over the rows"),
           field("cost_matrix", &Options::cost_matrix, Choices{}, kCostMatrixHelp),
       });
@@ -56,6 +56,7 @@ struct HSvmOptions {
   double C = 1.0;
   double lambda = 0;
   double bias = 1.0;
+  double intercept_penalty = 1.0;
   std::uint64_t seed = 0;
   DecisionKind decision = DecisionKind::automatic;
   int decision_folds = 3;
@@ -79,6 +80,7 @@ struct NhSvmOptions {
   double C = 1.0;
   double lambda = 0;
   double bias = 1.0;
+  double intercept_penalty = 1.0;
   std::uint64_t seed = 0;
   DecisionKind decision = DecisionKind::automatic;
   int decision_folds = 3;
@@ -103,6 +105,7 @@ struct SharedSvmOptions {
   double C = 1.0;
   double lambda = 0;
   double bias = 1.0;
+  double intercept_penalty = 1.0;
   std::uint64_t seed = 0;
   DecisionKind decision = DecisionKind::automatic;
   int decision_folds = 3;
@@ -118,14 +121,14 @@ struct SharedSvmOptions {
         detail::common_fields<Options>(), detail::label_set_decision_fields<Options>(),
         std::tuple{
             field("task_loss", &Options::task_loss, {TaskLoss::zero_one, TaskLoss::hamming},
-                  "what a wrong path costs: 1, or the number of nodes on one of the two paths "
-                  "only; rows with several labels pay 1 for each wrong leaf"),
+                  "cost of a wrong path: 1, or the number of nodes on only one of the two paths; "
+                  "rows with several labels pay 1 for each wrong leaf"),
             field("tolerance", &Options::tolerance, positive,
                   "relative duality gap of the joint problem at which training stops"),
             field("max_rounds", &Options::max_rounds, at_least(1),
-                  "changes of the node weights, at most"),
+                  "maximum number of changes of the node weights"),
             field("max_passes", &Options::max_passes, at_least(1),
-                  "passes over the rows for one choice of node weights, at most"),
+                  "maximum number of passes over the rows for one choice of node weights"),
             field("cost_matrix", &Options::cost_matrix, Choices{}, detail::kCostMatrixHelp),
         });
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Is one prediction file really better than another? Two-sided paired tests, as HR reports them.
+// Two-sided paired tests of whether one prediction is better than another, as HR reports them.
 
 #include <cstdint>
 #include <span>

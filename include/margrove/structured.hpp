@@ -49,7 +49,7 @@ enum class StructuredSearch {
   angular,      // slack rescaling, exact, by a ConstrainedOracle
   convex_hull,  // every surrogate that increases with the task loss; exact with a BanListOracle
                 // unless it reaches max_bans
-  enumeration,  // every surrogate, if the oracle looks at all labellings anyway
+  enumeration,  // every surrogate, for oracles that look at all labellings
 };
 template <>
 inline constexpr auto kEnumNames<StructuredSearch> =
@@ -69,8 +69,8 @@ inline constexpr auto kEnumNames<Inference> =
     std::array{EnumName{Inference::exact, "exact"}, EnumName{Inference::relaxed, "relaxed"}};
 
 namespace detail {
-/// The fields that all estimators share which can be trained as structured SVMs. when: a text put
-/// before each help text.
+/// The fields that all estimators trained as structured SVMs share. `when` is put before each help
+/// text.
 template <class Options>
 auto structured_fields(const std::string& when = {}) {
   return std::tuple{
@@ -81,16 +81,15 @@ auto structured_fields(const std::string& when = {}) {
       field("search", &Options::search,
             when +
                 "how the most violating labelling is found; auto: margin for margin rescaling; for "
-                "the others enumeration where all labellings are looked at anyway, or else "
+                "the others enumeration where the oracle looks at all labellings, otherwise "
                 "convex-hull"),
       field("solver", &Options::solver,
             when + "bcfw (block-coordinate Frank-Wolfe), cutting-plane and one-slack stop at a "
                    "duality gap, sgd (averaged stochastic subgradients) after a number of passes; "
                    "auto: bcfw where the surrogate is affine in the margin, otherwise sgd"),
       field("max_bans", &Options::max_bans, at_least(0),
-            when +
-                "rounds in which convex-hull search makes a fractional optimum integral; prob by "
-                "sgd: none"),
+            when + "maximum number of rounds in which convex-hull search bans labellings to make a "
+                   "fractional optimum integral; none for prob by sgd"),
   };
 }
 }  // namespace detail
@@ -116,27 +115,27 @@ struct StructuredSvmOptions {
             field("tolerance", &Options::tolerance, positive,
                   "relative duality gap at which bcfw and cutting planes stop"),
             field("max_passes", &Options::max_passes, at_least(1),
-                  "passes over the examples, at most; sgd makes all of them"),
-            field("seed", &Options::seed, at_least(0), "order of the examples"),
+                  "maximum number of passes over the examples; sgd makes all of them"),
+            field("seed", &Options::seed, at_least(0), "seed of the order of the examples"),
         });
   }
 };
 
 /// How a structured solver ended. NaN stands for "not known".
 struct StructuredFit {
-  // Of the weights returned, or an upper bound on it if searches end at a goal.
+  // The objective at the weights returned, or an upper bound on it if searches end at a goal.
   double primal = std::numeric_limits<double>::quiet_NaN();
   double dual = std::numeric_limits<double>::quiet_NaN();
   double relative_gap = std::numeric_limits<double>::quiet_NaN();  // (primal - dual) / primal
-  // Whether the primal is proven to be at most `primal`. If not, some search was not exact or time
-  // was out before all examples were searched, and `primal` is an estimate.
+  // Whether it is proven that the objective is at most `primal`. If not, some search was not exact
+  // or the time limit passed before all examples were searched, and `primal` is an estimate.
   bool certified = false;
   int passes = 0;
   std::int64_t oracle_calls = 0;
   Stop stop = Stop::pass_limit;
 };
 
-/// num_weights() weights, and how the solver ended.
+/// The num_weights() weights, and how the solver ended.
 struct StructuredWeights {
   std::vector<float> weights;
   StructuredFit fit;

@@ -76,7 +76,7 @@ class BetaScaling {
   double beta_;
 };
 
-/// psi = g log(1 + exp m), the log loss of a labelling weighted by its task loss.
+/// psi = g log(1 + exp m): the log loss weighted by the task loss.
 struct LossScaledLog {
   double value(double m, double g) const { return g * softplus(m); }
   double derivative_m(double m, double g) const { return g / (1.0 + std::exp(-m)); }
@@ -135,9 +135,8 @@ struct MicroF1 {
 };
 
 /// NHSVM's variant with normalised score differences (eq. 13): psi = m / g + 1 for y != y_i, where
-/// g is the path loss. It does not increase with g, so that a search has to look at every
-/// labelling. If g = 0, the two labels have the same weights: the mistake costs 1, which no weights
-/// can change.
+/// g is the path loss. It does not increase with g, so that a search has to look at every ///
+/// labelling. If g = 0, both labels always have the same score, and the loss is 1 at all weights.
 struct NormalizedDifference {
   double value(double m, double g) const { return slope(g) * m + 1.0; }
   double derivative_m(double, double g) const { return slope(g); }

@@ -20,8 +20,8 @@ struct SvmlightOptions {
   const LabelCodec* codec = nullptr;
   /// A label that `codec` lacks is an error.
   bool known_labels_only = false;
-  /// A file without a header whose rows are all labels alone, with nothing after them, not even a
-  /// blank, is an error: it is likely to be of another format, such as CSV.
+  /// A file without a header whose rows have labels and nothing after them, not even a blank, is an
+  /// error, because it is likely to be of another format, such as CSV.
   bool refuse_labels_alone = false;
 };
 

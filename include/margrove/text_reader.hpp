@@ -28,8 +28,8 @@ struct TextOptions {
 };
 
 /// Reads a plain, gzip or zstd file. A row without labels starts with the tab. Throws InvalidInput
-/// "file:line:column: ..." for a line without a tab, a wrong label, or text that is not UTF-8.
-/// When `control` asks to end, returns the rows read so far. O(bytes).
+/// "file:line:column: ..." for a line without a tab, an empty or unknown label, or text that is not
+/// UTF-8. When `control` asks to end, returns the rows read so far. O(bytes).
 TextDataset read_text(const std::string& path, const TextOptions& options = {},
                       RunControl* control = nullptr);
 /// The same from memory; `name` stands for the file in messages.

@@ -21,13 +21,14 @@
 
 namespace margrove MARGROVE_API {
 
-/// The options of a method name it.
-using Estimator = std::variant<FlatSvmOptions, FlatLrOptions, HSvmOptions, NhSvmOptions,
-                               SharedSvmOptions, HrSvmOptions, HrLrOptions, TopDownSvmOptions,
-                               SpnMklOptions, LpMklOptions, SimpleMklOptions, AverageMklOptions>;
+/// The method is chosen by the type of its options.
+using Estimator =
+    std::variant<FlatSvmOptions, FlatLrOptions, HSvmOptions, NhSvmOptions, SharedSvmOptions,
+                 HrSvmOptions, HrLrOptions, TopDownSvmOptions, SpnMklOptions, LpMklOptions,
+                 SimpleMklOptions, AverageMklOptions, KernelRidgeOptions>;
 
-/// What is done to rows of numbers before training, and again before prediction: nothing, tf-idf
-/// weights from counts, or unit L2 norm. Documents always become tf-idf weights of their words.
+/// Preprocessing of rows of numbers: none, tf-idf weights from counts, or unit L2 norm. Documents
+/// always become tf-idf weights of their words.
 enum class RowScaling { none, tfidf, unit_norm };
 
 struct TrainingData {
@@ -39,11 +40,11 @@ struct TrainingData {
   TfidfOptions tfidf = {};
 };
 
-/// Deterministic for given options and data, whatever executor.size() is, unless `control` ends it
-/// early: then the best weights so far come back, and report().stop says why. A row of weight 2
-/// counts as the row twice, one of weight 0 not at all. Throws InvalidOption (a value out of range,
-/// a method without the hierarchy that it needs) and InvalidInput (a label that is no node of the
-/// hierarchy, weights that are not numbers >= 0, ...).
+/// The result depends only on options and data, not on executor.size(), unless `control` ends
+/// training early: then it returns the best weights so far, and report().stop says why. A row of
+/// weight 2 counts as the row twice, one of weight 0 not at all. Throws InvalidOption (a value out
+/// of range, a method without the hierarchy that it needs) and InvalidInput (a label that is no
+/// node of the hierarchy, weights that are not numbers >= 0, ...).
 Model train(const Estimator& estimator, TrainingData data, Executor& executor = Executor::serial(),
             RunControl* control = nullptr);
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         FlatLogisticRegression,
         FlatSVC,
         HRLogisticRegression,
+        KernelRidgeClassifier,
         SharedSVC,
         StructuredSVC,
         TopDownSVC,
@@ -50,6 +51,7 @@ __all__ = [
     "HRLogisticRegression",
     "Hierarchy",
     "KernelNetwork",
+    "KernelRidgeClassifier",
     "LpMKLClassifier",
     "ModelFileError",
     "NodeScore",
@@ -77,8 +79,8 @@ _HOMES |= dict.fromkeys(
 
 
 def __getattr__(name: str) -> Any:
-    if name == "metrics":
-        return import_module("margrove.metrics")
+    if name in ("datasets", "losses", "metrics", "structured"):
+        return import_module(f"margrove.{name}")
     if name not in __all__:
         raise AttributeError(f"module 'margrove' has no attribute {name!r}")
     value = getattr(import_module(f"margrove.{_HOMES.get(name, 'classifiers')}"), name)

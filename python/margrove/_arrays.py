@@ -1,4 +1,4 @@
-"""Matrices as the extension takes them, and equal rows made one."""
+"""Conversion of matrices for the extension, and merging of equal rows."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from margrove._types import Csr, Sets
 
 
 def csr_of(X: Any) -> Csr:
-    """The arrays of a checked float32 matrix; those of a canonical CSR matrix as they are."""
+    """The arrays of a checked float32 matrix; a canonical CSR matrix is not copied."""
     rows = X if sp.issparse(X) else sp.csr_array(X)
     if not rows.has_canonical_format:
         rows = rows.copy()
@@ -29,7 +29,7 @@ def csr_of(X: Any) -> Csr:
 def merge_equal_rows(
     X: Csr, labels: Sets, weights: NDArray[np.float64] | None
 ) -> tuple[Csr, Sets, NDArray[np.float64] | None]:
-    """Equal rows as one row with the sum of their weights, where there are any or weights."""
+    """Merges equal rows into one with the sum of their weights."""
     merged = _core.merge_equal_rows(X, labels, weights)
     if merged is None:
         return X, labels, weights

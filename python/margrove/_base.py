@@ -1,11 +1,12 @@
-"""What all estimators share: training, prediction and files around the registry of methods."""
+"""The base class of all estimators: training, prediction and files."""
 
-import contextlib
 import inspect
 import json
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import pairwise, repeat
 from typing import Any, ClassVar, TypeVar
 
@@ -26,21 +27,37 @@ from sklearn.utils.validation import (
 from margrove import _core
 from margrove._arrays import csr_of, merge_equal_rows
 from margrove._labels import (
+    Form,
     PathForm,
     Targets,
     are_path_ids,
     array_of,
     classes_of_names,
+    name_of_path_id,
     read_targets,
     write_targets,
 )
 from margrove._probabilities import Probabilistic
-from margrove._progress import Bar, Progress
+from margrove._progress import Progress, receiver
 from margrove._types import Csr, Sets
 from margrove.explanation import Contribution, Explanation, NodeScore, PathScore, SourceScore
 from margrove.hierarchy import Hierarchy, Paths
 
 Self = TypeVar("Self", bound="Classifier")
+
+# Trains a model from the arguments of _core.train, by name.
+_trainer: ContextVar[Callable[..., _core.Model]] = ContextVar("trainer", default=_core.train)
+
+
+@contextmanager
+def trained_by(train: Callable[..., _core.Model]) -> Iterator[None]:
+    """Within the block, estimators call `train` instead of _core.train."""
+    token = _trainer.set(train)
+    try:
+        yield
+    finally:
+        _trainer.reset(token)
+
 
 # Parameters of every estimator that are not options of its method.
 _RUN_PARAMETERS = (
@@ -56,7 +73,7 @@ _RUN_PARAMETERS = (
 
 
 class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
-    """What all estimators do. A subclass names its method and lists the method's options.
+    """The base class of all estimators. A subclass names its method and the method's options.
 
     Attributes after `fit`: `classes_`, `n_features_in_`, `feature_names_in_` (of frames),
     `hierarchy_` (None without one), `report_` (how training ended: stop, passes, primal, dual,
@@ -65,11 +82,11 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
 
     _method: ClassVar[str]
     _several_labels: ClassVar[bool] = False
-    _weighs_rows: ClassVar[bool] = True  # whether the method knows row weights
+    _weighs_rows: ClassVar[bool] = True  # whether the method takes row weights
     _has_path_ids = False  # whether the nodes of a model from a file are named by their paths
     _of_method: ClassVar[dict[str, type["Classifier"]]] = {}
 
-    # What __init__ of every subclass sets, beside its method's own options.
+    # Set by __init__ of every subclass, in addition to the options of its method.
     hierarchy: Any
     calibration: float
     scale: str
@@ -78,7 +95,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
     memory_limit: float | None
     progress: Progress
 
-    # What fit sets.
+    # Set by fit.
     classes_: NDArray[Any]
     hierarchy_: Hierarchy | None
     model_: _core.Model
@@ -105,10 +122,10 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         """Trains on rows X and their labels y.
 
         X: dense or sparse; CSR of float32 with 32-bit columns is used without a copy. y: one label
-        per row or, where the method takes several, a 0/1 matrix (dense or sparse) or a sequence of
-        sets. sample_weight: of each row's loss, >= 0; rows of weight 0 are left out, and a row of
-        weight 2 is, bit for bit, the row twice: equal rows are trained as one with the sum of their
-        weights. Raises ValueError for wrong data or options.
+        per row or, if the method takes several, a 0/1 matrix (dense or sparse) or a sequence of
+        sets. sample_weight: the weight of each row's loss, >= 0. Equal rows are merged into one
+        with the sum of their weights, so that a row of weight 2 gives the same bits as the row
+        twice. Raises ValueError for wrong data or options.
         """
         if y is None:
             raise ValueError(
@@ -137,13 +154,13 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         return read_targets(y), X
 
     def _targets(self, y: Any) -> Targets:
-        """A given hierarchy knows nodes by their names; without one, paths are the nodes."""
+        """Labels as numbers. The nodes of paths are names in a given hierarchy, otherwise paths."""
         return read_targets(y, paths_by_name=self.hierarchy is not None and not self._has_path_ids)
 
     def _weighted(
         self, X: Any, sets: Sets, sample_weight: Any
     ) -> tuple[Csr, Sets, NDArray[np.float64] | None]:
-        """Rows as training takes them: equal ones as one, where the method knows row weights."""
+        """Rows for training; equal rows are merged if the method takes row weights."""
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(
@@ -168,45 +185,34 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         options = self._options() | ({} if epochs is None else {"epochs": str(epochs)})
         graph = None if hierarchy is None else hierarchy.to_core()
         if graph is None and _needs_hierarchy(self._method):
-            # Labels that are all roots: the method is then its own special case without structure.
+            # All labels are roots: the special case of the method without structure.
             graph = names, np.empty((0, 2), dtype=np.uint32)
-        with self._callback() as callback:
-            return _core.train(
-                self._method,
-                options,
-                X,
-                labels,
-                names,
-                graph,
-                weights,
-                self.threads,
-                self.time_limit_seconds,
-                self.memory_limit,
-                self.calibration,
-                callback,
-                self._views_of_X(),
+        with receiver(self.progress) as callback:
+            return _trainer.get()(
+                method=self._method,
+                options=options,
+                X=X,
+                labels=labels,
+                names=names,
+                hierarchy=graph,
+                row_weights=weights,
+                threads=self.threads,
+                time_limit_seconds=self.time_limit_seconds,
+                memory_limit=self.memory_limit,
+                calibration=self.calibration,
+                callback=callback,
+                views=self._views_of_X(),
                 scale=self.scale,
                 **continuation,
             )
 
     def _continuation(self) -> dict[str, Any]:
-        """Which model training goes on from, and whether it leaves what a later run needs."""
+        """The model that training continues, and whether it keeps its state for a later run."""
         return {}
 
     def _views_of_X(self) -> list[tuple[str, int, int]]:
-        """The sources of the columns of X: (name, first column, end), side by side."""
+        """The views of X, side by side: (name, first column, end)."""
         return []
-
-    @contextlib.contextmanager
-    def _callback(self) -> Iterator[Callable[..., object] | None]:
-        """What gets the reports of progress."""
-        if callable(self.progress):
-            yield self.progress
-        elif self.progress:
-            with Bar() as bar:
-                yield bar
-        else:
-            yield None
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
@@ -219,7 +225,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         }
 
     def _options(self) -> dict[str, str]:
-        """As text; C is left out where lambda is given instead of it."""
+        """The options as text; C is left out if lambda is given instead."""
         defaults = self._defaults()
         values = {name: getattr(self, name) for name in defaults}
         if values.get("lambda_", 0) == 0:
@@ -236,7 +242,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         hierarchy: Hierarchy | None,
         path_form: PathForm | None = None,
     ) -> None:
-        """Takes over a trained model whose labels are the names of `classes` and of the nodes."""
+        """Sets a trained model, whose labels are the names of `classes` and of the nodes."""
         self.model_ = model
         self.classes_ = classes
         self.hierarchy_ = hierarchy
@@ -254,27 +260,32 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         self._class_of_label[self._label_of_class] = np.arange(len(classes))
 
     def _loaded(self) -> None:
-        """Called when the estimator was made from a model file."""
+        """Called after the estimator was made from a model file."""
 
     def _warn(self) -> None:
         unfinished = self.report_["stop"] in ("stalled", "pass_limit", "time_limit")
         *others, last = self.report_["warnings"] or [""]
         for message in others:
             warnings.warn(message, UserWarning, stacklevel=3)
-        if last:  # where training ended early, the last one says why
+        if last:  # if training ended early, the last warning says why
             kind = ConvergenceWarning if unfinished else UserWarning
             warnings.warn(last, kind, stacklevel=3)
 
     # Prediction -----------------------------------------------------------------------------------
 
     def _rows(self, X: Any) -> Csr:
-        """X checked against the model, and preprocessed as the model says."""
+        """X, checked and preprocessed for the model."""
         check_is_fitted(self)
+        if self.model_.takes_records:
+            raise ValueError(
+                "the model takes rows with named columns, which only the program reads: "
+                "margrove predict MODEL FILE"
+            )
         if self.model_.preprocessing == "text-tfidf":
             return self.model_.preprocess_texts(list(X))
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
         rows = csr_of(X)
-        return rows if self.model_.preprocessing == "none" else self.model_.preprocess_rows(rows)
+        return rows if self.model_.keeps_rows else self.model_.preprocess_rows(rows)
 
     def _classes(self, labels: NDArray[np.uint32]) -> NDArray[np.int64]:
         positions: NDArray[np.int64] = self._class_of_label[labels]
@@ -283,13 +294,13 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
     def predict(
         self, X: Any, *, stop: str = "leaf", min_confidence: float = 0.5, cost: Any = None
     ) -> Any:
-        """The label of each row, or its labels in the form in which `fit` had them.
+        """The label of each row, or its labels in the form of y in `fit`.
 
-        stop="inner": the most specific node, on the way down the most probable ones, whose
-        probability is at least min_confidence; if no root has it, the most probable root.
-        cost: the label (with stop="inner" the node) of the least expected cost instead: a matrix
-        with a row for each of `classes_`, what is true, and a column for each of `classes_` (or
-        `nodes_`), what is said; "path" counts the nodes on one of the two paths only. Both need
+        stop="inner" follows the most probable children from the root down and returns the last node
+        with a probability of at least min_confidence, or the most probable root.
+        cost: returns the label (with stop="inner" the node) with the least expected cost. It is a
+        matrix with a row per true label of `classes_` and a column per prediction of `classes_` (or
+        `nodes_`), or "path": the number of nodes on one of the two paths only. Both need
         probabilities.
         """
         check_is_fitted(self)
@@ -316,12 +327,12 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         return self._path_form.write([paths.of([label]) for label in labels.tolist()])
 
     def model_predict(self, X: Any) -> Sets:
-        """Row pointers and the model's own numbers of the labels, as its file has them."""
+        """Row pointers and labels, numbered as in the model file."""
         rows = self._rows(X)
         return self.model_.predict(rows, self.threads)
 
     def decision_function(self, X: Any) -> NDArray[np.float32]:
-        """The score of each class, a column each; of two classes, the second's less the first's.
+        """The scores, one column per class; for two classes the second's minus the first's.
 
         Labels that are never predicted have -inf.
         """
@@ -335,7 +346,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
     def top_k(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[np.float32]]:
         """The k best labels of each row, best first, and their scores: two arrays of k columns.
 
-        k is cut to the number of labels that can be predicted.
+        k is reduced to the number of labels that can be predicted.
         """
         if k < 1:
             raise ValueError(f"k is {k}, but must be >= 1")
@@ -345,11 +356,11 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         return self.classes_[self._classes(labels)].reshape(shape), scores.reshape(shape)
 
     def predict_paths(self, X: Any, **how: Any) -> list[list[Any]]:
-        """Of each row, the nodes from the root down to its label, the label last.
+        """For each row, the nodes from the root down to its label, the label last.
 
-        `how` is handed to `predict`. In a DAG these are all ancestors of the label, parents before
-        children; for rows with several labels, those of all labels. Without a hierarchy the labels
-        alone.
+        `how` is passed to `predict`. In a DAG these are all ancestors of the label, parents before
+        children; for rows with several labels, the ancestors of all. Without a hierarchy these are
+        the labels only.
         """
         sets = self.predict(X, **how)
         if self._form == "paths":
@@ -417,7 +428,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         return str(names[number]) if number < len(names) else number
 
     def _sets_of(self, X: Any, y: Any) -> tuple[Csr, Sets]:
-        """Rows and their labels in the model's numbers; unknown labels get numbers beyond them."""
+        """Rows and their labels, numbered as in the model; unknown labels get further numbers."""
         targets = self._targets(y)
         number = {name: label for label, name in enumerate(self.model_.labels)}
         of_class = np.array(
@@ -432,12 +443,12 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
     # Files ----------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model as `margrove train` does; `margrove predict` takes it."""
+        """Writes the model in the format of `margrove train`; `margrove predict` reads it."""
         check_is_fitted(self)
         self.model_.save(os.fspath(path))
 
     def export_liblinear(self, path: str | os.PathLike[str]) -> None:
-        """Writes a flat model of numbered classes for LIBLINEAR's programs."""
+        """Writes a flat model with integer classes in the format of LIBLINEAR."""
         check_is_fitted(self)
         self.model_.export_liblinear(os.fspath(path))
 
@@ -449,10 +460,10 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
 
     @classmethod
     def load(cls: type[Self], path: str | os.PathLike[str]) -> Self:
-        """A fitted estimator from a model file, whoever wrote it.
+        """A fitted estimator from a model file of Margrove.
 
         Labels are whole numbers if all of the model's are, otherwise strings. Raises
-        ModelFileError for a file that holds no model, ValueError for one of another method.
+        ModelFileError if the file holds no model, ValueError if it is of another method.
         """
         return cls._of_model(_core.Model.load(os.fspath(path)), os.fspath(path))
 
@@ -484,20 +495,25 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
             estimator._adopt(model, "sentences", nodes, None)
             return estimator
         several = not model.gives_one_label
+        form: Form = "sets" if several else "single"
+        path_form = None
+        if estimator._has_path_ids and not several:
+            form = "paths"
+            path_form = PathForm(list, None, {node: name_of_path_id(node) for node in model.labels})
         classes = nodes[model.training_rows > 0]
-        estimator._adopt(model, "sets" if several else "single", classes, hierarchy)
+        estimator._adopt(model, form, classes, hierarchy, path_form)
         estimator._loaded()
         estimator.n_features_in_ = model.num_features
         return estimator
 
 
 def load(path: str | os.PathLike[str]) -> Classifier:
-    """A fitted estimator of whatever method the model file holds: see Classifier.load."""
+    """A fitted estimator from a model file of any method: see Classifier.load."""
     return Classifier.load(path)
 
 
 def load_liblinear(path: str | os.PathLike[str]) -> Classifier:
-    """A fitted FlatSVC or FlatLogisticRegression from a classifier that LIBLINEAR wrote."""
+    """A fitted FlatSVC or FlatLogisticRegression from a model file of LIBLINEAR."""
     return Classifier._of_model(_core.import_liblinear(os.fspath(path)), os.fspath(path))
 
 

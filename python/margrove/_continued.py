@@ -1,4 +1,4 @@
-"""Estimators that go on from an earlier fit."""
+"""Estimators that can continue an earlier fit."""
 
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ Self = TypeVar("Self", bound="Incremental")
 
 
 class Continued(Classifier):
-    """With `warm_start`: what a solver knows at its end beyond the weights stays in memory."""
+    """Estimators with `warm_start`, which keep the final state of the solver in memory."""
 
     warm_start: bool
 
@@ -33,7 +33,7 @@ def _takes_steps(estimator: Any) -> bool:
 
 
 class Incremental(Continued):
-    """With `partial_fit` where the solver takes one row after the other."""
+    """Estimators with `partial_fit` if the solver is stochastic."""
 
     solver: str
 
@@ -46,18 +46,18 @@ class Incremental(Continued):
     ) -> Self:
         """One more pass of the stochastic solver, over these rows.
 
-        X: as in `fit`. y: one label per row. classes: all labels that will ever come; needed in the
-        first call, unless `fit` with solver="sgd" came before, whose classes then stay. `C` weighs
-        the losses as if every pass had as many rows as the first call: k calls with all rows are
-        `fit` with epochs=k, and with rows in batches of n of N, C is N / n times that of `fit`. The
-        objective in `report_` is that of the last rows. Memory: twice the weights, dense, beside
-        the model. Raises ValueError for wrong data, a label that is not in `classes`, and if the
-        hierarchy, the node weights or the loss have changed since the first call.
+        X: as in `fit`. y: one label per row. classes: all labels that any call will have; needed in
+        the first call, unless `fit` with solver="sgd" came before, whose classes are kept. `C`
+        weights the losses as if every pass had as many rows as the first call. k calls with all
+        rows thus equal `fit` with epochs=k; for batches of n of N rows, multiply the C of `fit` by
+        N / n. The objective in `report_` is that of the last rows. Memory: the model and twice the
+        dense weights. Raises ValueError for wrong data, for a label that is not in `classes`, and
+        if the hierarchy, the node weights or the loss have changed since the first call.
         """
         if self.calibration != 0:
             raise ValueError(
-                f"calibration is {self.calibration}, but must be 0 for partial_fit, which holds no "
-                "rows out: call calibrate with rows of your own"
+                f"calibration is {self.calibration}, but must be 0 for partial_fit, which holds "
+                "out no rows: call calibrate with other rows"
             )
         goes_on = (
             hasattr(self, "model_")
@@ -68,7 +68,7 @@ class Incremental(Continued):
             raise ValueError(
                 "classes must be passed on the first call to partial_fit."
                 if not hasattr(self, "model_")
-                else "there is no run to go on from, only a model (from a file, or of solver "
+                else "there is no run to continue, only a model (from a file, or of solver "
                 "'bcfw'); with classes, partial_fit starts anew"
             )
         given = None if classes is None else classes_of(np.unique(np.asarray(classes)))

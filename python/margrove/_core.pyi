@@ -12,6 +12,19 @@ __version__: str
 
 class ModelFileError(ValueError): ...
 
+class SlopeBounds:
+    @property
+    def lower(self) -> float: ...
+    @property
+    def upper(self) -> float: ...
+    @property
+    def lower_strict(self) -> bool: ...
+    @property
+    def upper_strict(self) -> bool: ...
+    @property
+    def floor(self) -> float: ...
+    def contain(self, h: float, g: float) -> bool: ...
+
 class Model:
     @staticmethod
     def load(path: str) -> Model: ...
@@ -40,6 +53,10 @@ class Model:
     def num_features(self) -> int: ...
     @property
     def preprocessing(self) -> str: ...
+    @property
+    def takes_records(self) -> bool: ...
+    @property
+    def keeps_rows(self) -> bool: ...
     @property
     def vocabulary(self) -> list[str]: ...
     def preprocess_texts(self, documents: Sequence[str]) -> Csr: ...
@@ -93,6 +110,15 @@ class Model:
     @property
     def network(self) -> tuple[list[str], str, str, dict[str, float]]: ...
 
+class ShardedTraining:
+    def __init__(self, folder: str) -> None: ...
+    @property
+    def num_shards(self) -> int: ...
+    def state(self, shard: int) -> str: ...
+    def summary(self, shard: int) -> dict[str, Any]: ...
+    def train(self, shard: int, threads: int, callback: Callable[..., object] | None) -> None: ...
+    def merge(self, threads: int) -> Model: ...
+
 def methods() -> list[tuple[str, str, bool, list[tuple[str, str, str, str, str]]]]: ...
 def output_types() -> list[tuple[str, str, str, str, list[str]]]: ...
 def read_hierarchy(path: str) -> Edges: ...
@@ -105,6 +131,20 @@ def train_file(
     memory_limit: float | None,
     callback: Callable[..., object] | None,
 ) -> Model: ...
+def plan_shards(
+    folder: str,
+    num_shards: int,
+    method: str,
+    options: Mapping[str, str],
+    X: Csr,
+    labels: Sets,
+    names: Sequence[str],
+    hierarchy: Edges | None,
+    row_weights: NDArray[np.float64] | None,
+    memory_limit: float | None,
+    views: Sequence[tuple[str, int, int]],
+    scale: str,
+) -> None: ...
 def import_liblinear(path: str) -> Model: ...
 def merge_equal_rows(
     X: Csr, labels: Sets, row_weights: NDArray[np.float64] | None
@@ -154,3 +194,54 @@ def train(
     expect_all: bool = ...,
     scale: str = ...,
 ) -> Model: ...
+
+_LossSettings = tuple[str, str, int, float, int]
+_Losses = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]
+_ScoreBlock = tuple[NDArray[Any], NDArray[Any]]
+
+def chain_losses(
+    settings: _LossSettings,
+    losses: _Losses,
+    lengths: NDArray[np.int64] | None,
+    outside_tag: int,
+    emissions: _ScoreBlock,
+    transitions: _ScoreBlock,
+    start: _ScoreBlock | None,
+    end: _ScoreBlock | None,
+) -> None: ...
+def tree_losses(
+    settings: _LossSettings,
+    losses: _Losses,
+    lengths: NDArray[np.int64] | None,
+    arcs: _ScoreBlock,
+) -> None: ...
+def field_losses(
+    settings: _LossSettings, losses: _Losses, labels: _ScoreBlock, pairs: _ScoreBlock
+) -> None: ...
+def path_losses(
+    settings: _LossSettings,
+    losses: _Losses,
+    nodes: _ScoreBlock,
+    edges: NDArray[np.uint32],
+    loss: str,
+    costs: NDArray[np.float64] | None,
+) -> None: ...
+def label_set_losses(
+    settings: _LossSettings,
+    losses: _Losses,
+    nodes: _ScoreBlock,
+    edges: NDArray[np.uint32],
+    counts_nodes: bool,
+) -> None: ...
+def structured_options() -> list[tuple[str, str, str, str, str]]: ...
+def train_structured(
+    model: object,
+    X: list[Any],
+    y: list[Any],
+    options: Mapping[str, str],
+    read_feature: Callable[[Any, int], Any],
+    are_equal: Callable[[Any, Any], bool],
+    threads: int,
+    time_limit_seconds: float | None,
+    callback: Callable[..., object] | None,
+) -> tuple[NDArray[np.float32], dict[str, Any]]: ...

@@ -1,5 +1,6 @@
-"""Between the labels that users have and the names and numbers that models have."""
+"""Conversion between the labels of users and the names and numbers of models."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,10 +21,10 @@ Form = Literal["single", "indicator", "sparse", "sets", "paths"]
 
 @dataclass(frozen=True)
 class PathForm:
-    """How paths are given and returned."""
+    """The form of paths in y and in predictions."""
 
     row: type  # of a path: tuple, list or np.ndarray
-    width: int | None  # to which short ones are filled up with empty texts; None: they are not
+    width: int | None  # short paths are filled up to it with empty texts; None: they are not
     names: Mapping[str, Any]  # of each node, if nodes are told apart by their paths
 
     def write(self, paths: list[list[Any]]) -> Any:
@@ -39,7 +40,7 @@ class PathForm:
 
 @dataclass(frozen=True)
 class Targets:
-    """y as classes and, of each row, the positions of its labels among them."""
+    """y as classes and, for each row, the positions of its labels among them."""
 
     form: Form
     classes: NDArray[Any]
@@ -49,7 +50,7 @@ class Targets:
     path_form: PathForm | None = None
 
     def hierarchy(self, given: Any) -> Hierarchy | None:
-        """The hierarchy that is given, which paths must follow; without one, that of the paths."""
+        """The given hierarchy, whose edges paths must use, or else the hierarchy of the paths."""
         if self.form != "paths":
             return None if given is None else Hierarchy.of(given)
         if given is None:
@@ -65,7 +66,7 @@ class Targets:
         return hierarchy
 
     def to_core(self) -> Sets:
-        """As the extension takes them."""
+        """The labels for the extension."""
         return self.pointers, self.positions
 
     @property
@@ -89,7 +90,7 @@ def _are_sets(y: Any) -> bool:
 
 
 def classes_of(labels: Any) -> NDArray[Any]:
-    """Sorted labels as an array: of objects where they have no common order."""
+    """Sorted labels as an array; an array of objects if they have no common order."""
     labels = list(labels)
     try:
         ordered = sorted(labels)
@@ -99,7 +100,7 @@ def classes_of(labels: Any) -> NDArray[Any]:
 
 
 def array_of(labels: list[Any]) -> NDArray[Any]:
-    """As an array with the labels' type, or of objects where they have several."""
+    """An array with the type of the labels, or of objects if they have several types."""
     if len({type(label) for label in labels}) <= 1:
         return np.array(labels)
     array = np.empty(len(labels), dtype=object)
@@ -138,13 +139,18 @@ _SEPARATOR = " > "
 
 
 def path_id(names: Sequence[Any]) -> str:
-    """The id of a node that is its path, as `margrove train --path-columns` gives it."""
+    """The id of a node that is identified by its path, as in `margrove train --path-columns`."""
     texts = [str(name) for name in names]
     return _SEPARATOR.join(text.replace("\\", "\\\\").replace(">", "\\>") for text in texts)
 
 
+def name_of_path_id(node: str) -> str:
+    """The last name of the path."""
+    return re.sub(r"\\([\\>])", r"\1", node.rsplit(_SEPARATOR, 1)[-1])
+
+
 def are_path_ids(edges: Sequence[tuple[Any, Any]]) -> bool:
-    """Whether the edges (parent, child) are between ids of paths."""
+    """Whether the nodes of the edges (parent, child) are ids of paths."""
     return bool(edges) and all(str(c).startswith(f"{p}{_SEPARATOR}") for p, c in edges)
 
 
@@ -184,8 +190,8 @@ def _from_paths(y: Any, by_name: bool) -> Targets:
 
 
 def read_targets(y: Any, *, paths_by_name: bool = False) -> Targets:
-    """The nodes of paths are told apart by their paths or, if a hierarchy says where each name
-    belongs, by their names. Raises ValueError for targets that are not classes."""
+    """y as classes and positions. The nodes of paths are identified by their paths, or by their
+    names if paths_by_name. Raises ValueError for targets that are not classes."""
     if _are_paths(y):
         return _from_paths(y, paths_by_name)
     if _are_sets(y):
@@ -208,7 +214,7 @@ def read_targets(y: Any, *, paths_by_name: bool = False) -> Targets:
 
 
 def write_targets(form: Form, classes: NDArray[Any], sets: Sets) -> Any:
-    """Predictions in the form in which y was given."""
+    """Predictions in the form of y."""
     pointers, positions = sets
     if form == "single":
         return classes[positions]
@@ -222,7 +228,7 @@ def write_targets(form: Form, classes: NDArray[Any], sets: Sets) -> Any:
 
 
 def classes_of_names(names: Sequence[str]) -> NDArray[Any]:
-    """The classes of a model from a file: whole numbers where all names are such, else strings."""
+    """The classes of a model from a file: integers if all names are integers, else strings."""
     try:
         numbers = [int(name) for name in names]
     except ValueError:

@@ -16,7 +16,7 @@ from margrove.hierarchy import Hierarchy
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How scores become probabilities: softmax of score / temperature, fitted on held-out rows."""
+    """Temperature scaling: probabilities are softmax(score / temperature)."""
 
     temperature: float
     num_rows: int
@@ -34,7 +34,7 @@ def _gives_probabilities(estimator: "Probabilistic") -> bool:
 
 
 class Probabilistic:
-    """What estimators that give each row one label do with probabilities."""
+    """Probabilities of estimators that predict one label per row."""
 
     _logistic: ClassVar[bool] = False  # scores are log odds: probabilities without calibration
 
@@ -58,7 +58,7 @@ class Probabilistic:
         return None if found is None else Calibration(*found)
 
     def calibrate(self, X: Any, y: Any) -> "Probabilistic":
-        """Fits the temperature on rows that `fit` did not see; `calibration_` says how well."""
+        """Fits the temperature on rows that `fit` did not see; `calibration_` has the errors."""
         check_is_fitted(self)
         rows, sets = self._sets_of(X, y)
         self.model_.calibrate(rows, sets, self.threads)
@@ -66,10 +66,10 @@ class Probabilistic:
 
     @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of each class, a column each.
+        """The probabilities, one column per class.
 
-        They sum to one, unless rows have several labels: then (logistic regression only) each
-        label has its own.
+        They sum to one, unless rows have several labels: logistic regression then gives each label
+        an independent probability.
         """
         rows = self._rows(X)
         if self._form in ("single", "paths"):
@@ -83,17 +83,16 @@ class Probabilistic:
 
     @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
     def predict_node_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of ending at or below each node, a column for each of `nodes_`.
+        """The probability that the label is the node or below it, one column per node of `nodes_`.
 
-        On a tree the nodes of one depth, and ending above it, have probabilities that sum to one,
-        however uneven the depths of the leaves are.
+        On a tree, the probabilities of the nodes at a depth and of the labels above it sum to one.
         """
         self._check_one_label("predict_node_proba")
         return self.model_.probabilities(self._rows(X), True, self.threads)
 
     @property
     def nodes_(self) -> NDArray[Any]:
-        """All labels of the hierarchy and the data, inner nodes too, in the model's order."""
+        """All labels of the hierarchy and the data, inner nodes included, in the model's order."""
         return self._node_of_label
 
     def _check_one_label(self, what: str) -> None:
@@ -101,7 +100,7 @@ class Probabilistic:
             raise ValueError(f"{what}: rows have several labels, but must have one")
 
     def _confident(self, X: Any, min_confidence: float) -> NDArray[Any]:
-        """The deepest nodes that are probable enough."""
+        """The deepest nodes with at least the given probability."""
         self._check_one_label("stop='inner'")
         if not 0 <= min_confidence <= 1:
             raise ValueError(f"min_confidence is {min_confidence}, but must be in [0, 1]")
@@ -126,14 +125,14 @@ class Probabilistic:
                 names = "classes_" if stop == "leaf" else "nodes_"
                 raise ValueError(
                     f"cost has the shape {matrix.shape}, but must have {shape}: a row for each of "
-                    f"classes_, what is true, and a column for each of {names}, what is said"
+                    f"classes_ (the truth) and a column for each of {names} (the prediction)"
                 )
             expected = self.predict_proba(X) @ matrix
         cheapest: NDArray[Any] = self._node_of_label[choices[np.argmin(expected, axis=1)]]
         return cheapest
 
     def _path_costs(self, X: Any) -> NDArray[np.float64]:
-        """The expected number of nodes on one of the two paths only, for each node said.
+        """The expected number of nodes on one of the two paths only, for each predicted node.
 
         E|A(y) - A(n)| + E|A(n) - A(y)| = sum_m p_m + |A(n)| - 2 sum over m in A(n) of p_m.
         """

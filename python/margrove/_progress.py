@@ -1,7 +1,8 @@
-"""How training reports itself."""
+"""Progress bars."""
 
+import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
@@ -43,3 +44,15 @@ class Bar:
 
 
 Progress = bool | Callable[..., object]
+
+
+@contextlib.contextmanager
+def receiver(progress: Progress) -> Iterator[Callable[..., object] | None]:
+    """What gets the progress reports of an estimator with this parameter `progress`."""
+    if callable(progress):
+        yield progress
+    elif progress:
+        with Bar() as bar:
+            yield bar
+    else:
+        yield None

@@ -1,4 +1,4 @@
-"""What StructuredSVC does beyond the other estimators: examples that are no rows."""
+"""StructuredSVC on examples that are not rows."""
 
 import os
 import tempfile
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from margrove import _core
 from margrove._base import Classifier, _option_text
+from margrove._progress import receiver
 
 Self = TypeVar("Self", bound="Structured")
 
@@ -29,7 +30,7 @@ _OUTPUT_TYPES = {fields[0]: _OutputType(*fields) for fields in _core.output_type
 
 
 class Structured(Classifier):
-    """Rows with label sets as in the other estimators, or sentences with a tag for each token."""
+    """Learns from rows with label sets, or from sentences with a tag for each token."""
 
     model: str
 
@@ -38,14 +39,14 @@ class Structured(Classifier):
     def fit(self: Self, X: Any, y: Any) -> Self:  # type: ignore[override]
         """Trains on rows and label sets, or (model="chain") on sentences and tags.
 
-        A sentence is a sequence of tokens, a token its text or a sequence of texts: the token and
-        its columns of features, `name:number` for a feature with a value. y: a tag for each token,
-        of the same lengths. Examples have no weights.
+        A sentence is a sequence of tokens. A token is a text or a sequence of texts: the token and
+        its features, `name:number` for a feature with a value. y: a sequence of tags per sentence,
+        one per token. Examples have no weights.
         """
         output = _OUTPUT_TYPES.get(self.model)
-        if output is None or output.form == "rows":  # an unknown name is the library's to refuse
+        if output is None or output.form == "rows":  # the library refuses unknown names
             return super().fit(X, y)
-        with _file_of(output, X, y) as path, self._callback() as callback:
+        with _file_of(output, X, y) as path, receiver(self.progress) as callback:
             model = _core.train_file(
                 self._method,
                 self._options(),
@@ -79,7 +80,7 @@ class Structured(Classifier):
         self._output = _OUTPUT_TYPES[model.options["model"]]
 
     def predict(self, X: Any, **how: Any) -> Any:
-        """Labels of rows as in the other estimators; of sentences, a list of tags each."""
+        """Labels of rows as in the other estimators; for sentences, a list of tags each."""
         check_is_fitted(self)
         if self._output.form == "rows":
             if self._form == "single" and not how:
@@ -90,7 +91,7 @@ class Structured(Classifier):
         return [block.split("\n") for block in text.rstrip("\n").split("\n\n")]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose labels are all right; of sentences, of tokens."""
+        """The share of rows with right labels; for sentences, the share of right tokens."""
         check_is_fitted(self)
         if self._output.form == "rows":
             return super().score(X, y, sample_weight)
@@ -101,7 +102,7 @@ class Structured(Classifier):
 
 @contextmanager
 def _file_of(output: _OutputType, X: Any, y: Any) -> Iterator[str]:
-    """The examples as the library reads them; y: None for those to predict."""
+    """A file of the examples for the library; y is None for prediction."""
     if output.form not in _WRITERS:
         done = "predicted" if y is None else "trained"
         raise ValueError(
@@ -156,5 +157,5 @@ def _check_sentences(output: _OutputType, X: Any) -> None:
             raise ValueError(f"X: sentence {number} must be a sequence of at least one token")
 
 
-# How examples in memory become a file, for each form of which they can.
+# Functions that write examples in memory to a file, by the form of the examples.
 _WRITERS = {"tagged-tokens": _columns}

@@ -9,6 +9,7 @@ from margrove._base import Classifier, load, load_liblinear
 from margrove._continued import Continued, Incremental
 from margrove._progress import Progress
 from margrove._structured import Structured
+from margrove._unweighted import Unweighted
 
 __all__ = [
     "HRSVC",
@@ -18,6 +19,7 @@ __all__ = [
     "FlatLogisticRegression",
     "FlatSVC",
     "HRLogisticRegression",
+    "KernelRidgeClassifier",
     "SharedSVC",
     "StructuredSVC",
     "TopDownSVC",
@@ -27,7 +29,7 @@ __all__ = [
 
 
 class FlatSVC(Continued):
-    """Linear support vector machines that use no hierarchy.
+    """Linear support vector machines without a hierarchy.
 
     One classifier per label (`multiclass="ovr"`), or all labels in one problem ("crammer-singer").
     Rows may have several labels.
@@ -39,7 +41,11 @@ class FlatSVC(Continued):
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
-        value of the appended constant feature, regularised like the others; 0: none [>= 0]
+        value of the appended constant feature; 0: none [>= 0]
+    intercept_penalty : float, default 1.0
+        strength of the regulariser of the constant feature's weights, the intercepts, relative to
+        that of the others; 0: intercepts are not regularised (flat-svm and top-down-svm
+        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
@@ -49,19 +55,19 @@ class FlatSVC(Continued):
         where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
         | scut | rcut | instance]
     decision_folds : int, default 3
-        parts of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
+        folds of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
         the training itself share a time limit evenly [>= 2]
     tolerance : float, default 0.001
         relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
-        passes over the rows, at most [>= 1]
+        maximum number of passes over the rows [>= 1]
     surrogate : str, default "margin"
         crammer-singer: function of margin violation and task loss: margin, slack,
         generalised:BETA,A, beta:BETA, log, prob, prob-convex, micro-f1 (label sets and sequences),
         normalized-difference (rows with one label)
     search : str, default "auto"
         crammer-singer: how the most violating labelling is found; auto: margin for margin
-        rescaling; for the others enumeration where all labellings are looked at anyway, or else
+        rescaling; for the others enumeration where the oracle looks at all labellings, otherwise
         convex-hull [auto | margin | sarawagi | binary | bisecting | angular | convex-hull |
         enumeration]
     solver : str, default "auto"
@@ -70,8 +76,8 @@ class FlatSVC(Continued):
         where the surrogate is affine in the margin, otherwise sgd [auto | bcfw | sgd |
         cutting-plane | one-slack]
     max_bans : int, default 10
-        crammer-singer: rounds in which convex-hull search makes a fractional optimum integral; prob
-        by sgd: none [>= 0]
+        crammer-singer: maximum number of rounds in which convex-hull search bans labellings to make
+        a fractional optimum integral; none for prob by sgd [>= 0]
     loss : str, default "hinge"
         loss of each row's margin (crammer-singer: hinge) [hinge | squared-hinge]
     multiclass : str, default "ovr"
@@ -80,29 +86,30 @@ class FlatSVC(Continued):
     epochs : int, default 50
         crammer-singer by sgd: passes over the rows [>= 1]
     cost_matrix : str, default ""
-        crammer-singer: CSV file with what it costs to predict one label for another, in place of
-        the task loss: the first line names predicted labels, the first cell of the others the true
-        one; 0 where both are the same
+        crammer-singer: CSV file with the cost of predicting one label for another, used in place of
+        the task loss: the first line names the predicted labels, the first cell of every other line
+        the true label; the cost of the true label is 0
     hierarchy : Any, default None
-        the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+        hierarchy of the labels in any form that `Hierarchy.of` takes
     calibration : float, default 0.0
-        share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
-        none
+        share of the rows that is held out to fit the temperature of probabilities, which trains
+        twice; 0: none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
         or common where no column is large or all are of one scale
     warm_start : bool, default False
-        fit goes on from the last one: from its weights, or its dual variables where rows and labels
-        are the same. What that takes stays in memory, not in files
+        fit continues the last one: from its dual variables if rows and labels are the same, else
+        from its weights. The state for this is kept in memory, not in files
     threads : int, default 1
-        threads to use, 0: one for each core; the result does not depend on it
+        number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
-        end training after so long, with the best weights so far and a ConvergenceWarning
+        time after which training ends with the best weights so far and a ConvergenceWarning
     memory_limit : float | None, default None
-        refuse to train if the estimate exceeds so many GB (10^9 bytes)
+        refuse to train if the estimated memory exceeds this many GB (10^9 bytes); None: 90 % of
+        what is free
     progress : Progress, default False
-        True for a tqdm bar, or a function that gets each report by keyword
+        True for a tqdm bar, or a function that is called with each report as keywords
     """
 
     _method = "flat-svm"
@@ -114,6 +121,7 @@ class FlatSVC(Continued):
         C: float = 1.0,
         lambda_: float = 0.0,
         bias: float = 1.0,
+        intercept_penalty: float = 1.0,
         seed: int = 0,
         decision: str = "auto",
         decision_folds: int = 3,
@@ -139,6 +147,7 @@ class FlatSVC(Continued):
         self.C = C
         self.lambda_ = lambda_
         self.bias = bias
+        self.intercept_penalty = intercept_penalty
         self.seed = seed
         self.decision = decision
         self.decision_folds = decision_folds
@@ -163,7 +172,7 @@ class FlatSVC(Continued):
 
 
 class FlatLogisticRegression(Continued):
-    """Logistic regression, each label against the rest.
+    """One-vs-rest logistic regression without a hierarchy.
 
     Rows may have several labels.
 
@@ -174,7 +183,11 @@ class FlatLogisticRegression(Continued):
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
-        value of the appended constant feature, regularised like the others; 0: none [>= 0]
+        value of the appended constant feature; 0: none [>= 0]
+    intercept_penalty : float, default 1.0
+        strength of the regulariser of the constant feature's weights, the intercepts, relative to
+        that of the others; 0: intercepts are not regularised (flat-svm and top-down-svm
+        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
@@ -184,32 +197,33 @@ class FlatLogisticRegression(Continued):
         where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
         | scut | rcut | instance]
     decision_folds : int, default 3
-        parts of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
+        folds of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
         the training itself share a time limit evenly [>= 2]
     tolerance : float, default 0.001
         relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
-        passes over the rows, at most [>= 1]
+        maximum number of passes over the rows [>= 1]
     hierarchy : Any, default None
-        the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+        hierarchy of the labels in any form that `Hierarchy.of` takes
     calibration : float, default 0.0
-        share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
-        none
+        share of the rows that is held out to fit the temperature of probabilities, which trains
+        twice; 0: none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
         or common where no column is large or all are of one scale
     warm_start : bool, default False
-        fit goes on from the last one: from its weights, or its dual variables where rows and labels
-        are the same. What that takes stays in memory, not in files
+        fit continues the last one: from its dual variables if rows and labels are the same, else
+        from its weights. The state for this is kept in memory, not in files
     threads : int, default 1
-        threads to use, 0: one for each core; the result does not depend on it
+        number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
-        end training after so long, with the best weights so far and a ConvergenceWarning
+        time after which training ends with the best weights so far and a ConvergenceWarning
     memory_limit : float | None, default None
-        refuse to train if the estimate exceeds so many GB (10^9 bytes)
+        refuse to train if the estimated memory exceeds this many GB (10^9 bytes); None: 90 % of
+        what is free
     progress : Progress, default False
-        True for a tqdm bar, or a function that gets each report by keyword
+        True for a tqdm bar, or a function that is called with each report as keywords
     """
 
     _method = "flat-lr"
@@ -222,6 +236,7 @@ class FlatLogisticRegression(Continued):
         C: float = 1.0,
         lambda_: float = 0.0,
         bias: float = 1.0,
+        intercept_penalty: float = 1.0,
         seed: int = 0,
         decision: str = "auto",
         decision_folds: int = 3,
@@ -239,6 +254,7 @@ class FlatLogisticRegression(Continued):
         self.C = C
         self.lambda_ = lambda_
         self.bias = bias
+        self.intercept_penalty = intercept_penalty
         self.seed = seed
         self.decision = decision
         self.decision_folds = decision_folds
@@ -267,7 +283,11 @@ class HSVC(Incremental):
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
-        value of the appended constant feature, regularised like the others; 0: none [>= 0]
+        value of the appended constant feature; 0: none [>= 0]
+    intercept_penalty : float, default 1.0
+        strength of the regulariser of the constant feature's weights, the intercepts, relative to
+        that of the others; 0: intercepts are not regularised (flat-svm and top-down-svm
+        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
@@ -275,7 +295,7 @@ class HSVC(Incremental):
         one once a tuned number is added to the score of each leaf (offset); auto: offset where
         training rows have several labels, otherwise argmax [auto | argmax | offset]
     decision_folds : int, default 3
-        parts of the cross-validation that tunes offset; they and the training itself share a time
+        folds of the cross-validation that tunes offset; they and the training itself share a time
         limit evenly [>= 2]
     decision_metric : str, default "micro-f1"
         what the offset is tuned for [micro-f1 | instance-f1 | macro-f1 | hierarchical-f1 |
@@ -286,15 +306,15 @@ class HSVC(Incremental):
         with one label)
     search : str, default "auto"
         how the most violating labelling is found; auto: margin for margin rescaling; for the others
-        enumeration where all labellings are looked at anyway, or else convex-hull [auto | margin |
+        enumeration where the oracle looks at all labellings, otherwise convex-hull [auto | margin |
         sarawagi | binary | bisecting | angular | convex-hull | enumeration]
     solver : str, default "auto"
         bcfw (block-coordinate Frank-Wolfe), cutting-plane and one-slack stop at a duality gap, sgd
         (averaged stochastic subgradients) after a number of passes; auto: bcfw where the surrogate
         is affine in the margin, otherwise sgd [auto | bcfw | sgd | cutting-plane | one-slack]
     max_bans : int, default 10
-        rounds in which convex-hull search makes a fractional optimum integral; prob by sgd: none
-        [>= 0]
+        maximum number of rounds in which convex-hull search bans labellings to make a fractional
+        optimum integral; none for prob by sgd [>= 0]
     alpha : str, default "uniform"
         rule of the node weights: uniform, leaves, power:RHO, directional, maxmin, relaxed:T
     merge_duplicates : bool, default False
@@ -306,33 +326,34 @@ class HSVC(Incremental):
     tolerance : float, default 0.001
         bcfw and cutting planes: relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
-        bcfw and cutting planes: passes over the rows, at most [>= 1]
+        bcfw and cutting planes: maximum number of passes over the rows [>= 1]
     epochs : int, default 50
         sgd: passes over the rows [>= 1]
     cost_matrix : str, default ""
-        CSV file with what it costs to predict one label for another, in place of the task loss: the
-        first line names predicted labels, the first cell of the others the true one; 0 where both
-        are the same
+        CSV file with the cost of predicting one label for another, used in place of the task loss:
+        the first line names the predicted labels, the first cell of every other line the true
+        label; the cost of the true label is 0
     hierarchy : Any, default None
-        the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+        hierarchy of the labels in any form that `Hierarchy.of` takes
     calibration : float, default 0.0
-        share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
-        none
+        share of the rows that is held out to fit the temperature of probabilities, which trains
+        twice; 0: none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
         or common where no column is large or all are of one scale
     warm_start : bool, default False
-        fit goes on from the last one: from its dual variables where rows and labels are the same;
-        with solver="sgd" by further epochs. What that takes stays in memory, not in files
+        fit continues the last one: from its dual variables if rows and labels are the same; with
+        solver="sgd" by further epochs. The state for this is kept in memory, not in files
     threads : int, default 1
-        threads to use, 0: one for each core; the result does not depend on it
+        number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
-        end training after so long, with the best weights so far and a ConvergenceWarning
+        time after which training ends with the best weights so far and a ConvergenceWarning
     memory_limit : float | None, default None
-        refuse to train if the estimate exceeds so many GB (10^9 bytes)
+        refuse to train if the estimated memory exceeds this many GB (10^9 bytes); None: 90 % of
+        what is free
     progress : Progress, default False
-        True for a tqdm bar, or a function that gets each report by keyword
+        True for a tqdm bar, or a function that is called with each report as keywords
     """
 
     _method = "hsvm"
@@ -344,6 +365,7 @@ class HSVC(Incremental):
         C: float = 1.0,
         lambda_: float = 0.0,
         bias: float = 1.0,
+        intercept_penalty: float = 1.0,
         seed: int = 0,
         decision: str = "auto",
         decision_folds: int = 3,
@@ -371,6 +393,7 @@ class HSVC(Incremental):
         self.C = C
         self.lambda_ = lambda_
         self.bias = bias
+        self.intercept_penalty = intercept_penalty
         self.seed = seed
         self.decision = decision
         self.decision_folds = decision_folds
@@ -409,7 +432,11 @@ class NHSVC(Incremental):
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
-        value of the appended constant feature, regularised like the others; 0: none [>= 0]
+        value of the appended constant feature; 0: none [>= 0]
+    intercept_penalty : float, default 1.0
+        strength of the regulariser of the constant feature's weights, the intercepts, relative to
+        that of the others; 0: intercepts are not regularised (flat-svm and top-down-svm
+        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
@@ -417,7 +444,7 @@ class NHSVC(Incremental):
         one once a tuned number is added to the score of each leaf (offset); auto: offset where
         training rows have several labels, otherwise argmax [auto | argmax | offset]
     decision_folds : int, default 3
-        parts of the cross-validation that tunes offset; they and the training itself share a time
+        folds of the cross-validation that tunes offset; they and the training itself share a time
         limit evenly [>= 2]
     decision_metric : str, default "micro-f1"
         what the offset is tuned for [micro-f1 | instance-f1 | macro-f1 | hierarchical-f1 |
@@ -428,15 +455,15 @@ class NHSVC(Incremental):
         with one label)
     search : str, default "auto"
         how the most violating labelling is found; auto: margin for margin rescaling; for the others
-        enumeration where all labellings are looked at anyway, or else convex-hull [auto | margin |
+        enumeration where the oracle looks at all labellings, otherwise convex-hull [auto | margin |
         sarawagi | binary | bisecting | angular | convex-hull | enumeration]
     solver : str, default "auto"
         bcfw (block-coordinate Frank-Wolfe), cutting-plane and one-slack stop at a duality gap, sgd
         (averaged stochastic subgradients) after a number of passes; auto: bcfw where the surrogate
         is affine in the margin, otherwise sgd [auto | bcfw | sgd | cutting-plane | one-slack]
     max_bans : int, default 10
-        rounds in which convex-hull search makes a fractional optimum integral; prob by sgd: none
-        [>= 0]
+        maximum number of rounds in which convex-hull search bans labellings to make a fractional
+        optimum integral; none for prob by sgd [>= 0]
     alpha : str, default "maxmin"
         rule of the node weights: uniform, leaves, power:RHO, directional, maxmin, relaxed:T
     merge_duplicates : bool, default False
@@ -448,33 +475,34 @@ class NHSVC(Incremental):
     tolerance : float, default 0.001
         bcfw and cutting planes: relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
-        bcfw and cutting planes: passes over the rows, at most [>= 1]
+        bcfw and cutting planes: maximum number of passes over the rows [>= 1]
     epochs : int, default 50
         sgd: passes over the rows [>= 1]
     cost_matrix : str, default ""
-        CSV file with what it costs to predict one label for another, in place of the task loss: the
-        first line names predicted labels, the first cell of the others the true one; 0 where both
-        are the same
+        CSV file with the cost of predicting one label for another, used in place of the task loss:
+        the first line names the predicted labels, the first cell of every other line the true
+        label; the cost of the true label is 0
     hierarchy : Any, default None
-        the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+        hierarchy of the labels in any form that `Hierarchy.of` takes
     calibration : float, default 0.0
-        share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
-        none
+        share of the rows that is held out to fit the temperature of probabilities, which trains
+        twice; 0: none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
         or common where no column is large or all are of one scale
     warm_start : bool, default False
-        fit goes on from the last one: from its dual variables where rows and labels are the same;
-        with solver="sgd" by further epochs. What that takes stays in memory, not in files
+        fit continues the last one: from its dual variables if rows and labels are the same; with
+        solver="sgd" by further epochs. The state for this is kept in memory, not in files
     threads : int, default 1
-        threads to use, 0: one for each core; the result does not depend on it
+        number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
-        end training after so long, with the best weights so far and a ConvergenceWarning
+        time after which training ends with the best weights so far and a ConvergenceWarning
     memory_limit : float | None, default None
-        refuse to train if the estimate exceeds so many GB (10^9 bytes)
+        refuse to train if the estimated memory exceeds this many GB (10^9 bytes); None: 90 % of
+        what is free
     progress : Progress, default False
-        True for a tqdm bar, or a function that gets each report by keyword
+        True for a tqdm bar, or a function that is called with each report as keywords
     """
 
     _method = "nhsvm"
@@ -486,6 +514,7 @@ class NHSVC(Incremental):
         C: float = 1.0,
         lambda_: float = 0.0,
         bias: float = 1.0,
+        intercept_penalty: float = 1.0,
         seed: int = 0,
         decision: str = "auto",
         decision_folds: int = 3,
@@ -513,6 +542,7 @@ class NHSVC(Incremental):
         self.C = C
         self.lambda_ = lambda_
         self.bias = bias
+        self.intercept_penalty = intercept_penalty
         self.seed = seed
         self.decision = decision
         self.decision_folds = decision_folds
@@ -551,7 +581,11 @@ class SharedSVC(Classifier):
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
-        value of the appended constant feature, regularised like the others; 0: none [>= 0]
+        value of the appended constant feature; 0: none [>= 0]
+    intercept_penalty : float, default 1.0
+        strength of the regulariser of the constant feature's weights, the intercepts, relative to
+        that of the others; 0: intercepts are not regularised (flat-svm and top-down-svm
+        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
@@ -559,41 +593,42 @@ class SharedSVC(Classifier):
         one once a tuned number is added to the score of each leaf (offset); auto: offset where
         training rows have several labels, otherwise argmax [auto | argmax | offset]
     decision_folds : int, default 3
-        parts of the cross-validation that tunes offset; they and the training itself share a time
+        folds of the cross-validation that tunes offset; they and the training itself share a time
         limit evenly [>= 2]
     decision_metric : str, default "micro-f1"
         what the offset is tuned for [micro-f1 | instance-f1 | macro-f1 | hierarchical-f1 |
         accuracy]
     task_loss : str, default "zero-one"
-        what a wrong path costs: 1, or the number of nodes on one of the two paths only; rows with
+        cost of a wrong path: 1, or the number of nodes on only one of the two paths; rows with
         several labels pay 1 for each wrong leaf [zero-one | hamming]
     tolerance : float, default 0.001
         relative duality gap of the joint problem at which training stops [> 0]
     max_rounds : int, default 200
-        changes of the node weights, at most [>= 1]
+        maximum number of changes of the node weights [>= 1]
     max_passes : int, default 1000
-        passes over the rows for one choice of node weights, at most [>= 1]
+        maximum number of passes over the rows for one choice of node weights [>= 1]
     cost_matrix : str, default ""
-        CSV file with what it costs to predict one label for another, in place of the task loss: the
-        first line names predicted labels, the first cell of the others the true one; 0 where both
-        are the same
+        CSV file with the cost of predicting one label for another, used in place of the task loss:
+        the first line names the predicted labels, the first cell of every other line the true
+        label; the cost of the true label is 0
     hierarchy : Any, default None
-        the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+        hierarchy of the labels in any form that `Hierarchy.of` takes
     calibration : float, default 0.0
-        share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
-        none
+        share of the rows that is held out to fit the temperature of probabilities, which trains
+        twice; 0: none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
         or common where no column is large or all are of one scale
     threads : int, default 1
-        threads to use, 0: one for each core; the result does not depend on it
+        number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
-        end training after so long, with the best weights so far and a ConvergenceWarning
+        time after which training ends with the best weights so far and a ConvergenceWarning
     memory_limit : float | None, default None
-        refuse to train if the estimate exceeds so many GB (10^9 bytes)
+        refuse to train if the estimated memory exceeds this many GB (10^9 bytes); None: 90 % of
+        what is free
     progress : Progress, default False
-        True for a tqdm bar, or a function that gets each report by keyword
+        True for a tqdm bar, or a function that is called with each report as keywords
     """
 
     _method = "shared-svm"
@@ -605,6 +640,7 @@ class SharedSVC(Classifier):
         C: float = 1.0,
         lambda_: float = 0.0,
         bias: float = 1.0,
+        intercept_penalty: float = 1.0,
         seed: int = 0,
         decision: str = "auto",
         decision_folds: int = 3,
@@ -625,6 +661,7 @@ class SharedSVC(Classifier):
         self.C = C
         self.lambda_ = lambda_
         self.bias = bias
+        self.intercept_penalty = intercept_penalty
         self.seed = seed
         self.decision = decision
         self.decision_folds = decision_folds
@@ -655,7 +692,11 @@ class HRSVC(Classifier):
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
-        value of the appended constant feature, regularised like the others; 0: none [>= 0]
+        value of the appended constant feature; 0: none [>= 0]
+    intercept_penalty : float, default 1.0
+        strength of the regulariser of the constant feature's weights, the intercepts, relative to
+        that of the others; 0: intercepts are not regularised (flat-svm and top-down-svm
+        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
@@ -665,14 +706,14 @@ class HRSVC(Classifier):
         where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
         | scut | rcut | instance]
     decision_folds : int, default 3
-        parts of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
+        folds of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
         the training itself share a time limit evenly [>= 2]
     alpha : str, default "uniform"
         rule of the node weights: uniform (the paper's), leaves, power:RHO, directional, maxmin,
         relaxed:T
     dag : str, default "additive"
-        nodes with several parents: a leaf is the sum over all its ancestors, or each node is
-        regularised towards every parent; the same on trees [additive | graph]
+        nodes with several parents: the classifier of a leaf is the sum over all its ancestors, or
+        each node is regularised towards every parent; the same on trees [additive | graph]
     label_graph : str, default ""
         instead of a hierarchy's edges: file of pairs of labels, one per line, whose classifiers are
         regularised towards each other (hr-svm: alternating solver)
@@ -683,29 +724,30 @@ class HRSVC(Classifier):
         relative duality gap at which training stops; where nodes are solved in turn (alternating;
         hr-lr on label graphs without anchors): relative change of the objective [> 0]
     max_passes : int, default 1000
-        passes over all labels, at most [>= 1]
+        maximum number of passes over all labels [>= 1]
     loss : str, default "hinge"
         loss of each row's margin [hinge | squared-hinge]
     solver : str, default "joint"
         dual coordinate descent over all leaves at once with a duality gap, or the paper's
         alternation between nodes [joint | alternating]
     hierarchy : Any, default None
-        the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+        hierarchy of the labels in any form that `Hierarchy.of` takes
     calibration : float, default 0.0
-        share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
-        none
+        share of the rows that is held out to fit the temperature of probabilities, which trains
+        twice; 0: none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
         or common where no column is large or all are of one scale
     threads : int, default 1
-        threads to use, 0: one for each core; the result does not depend on it
+        number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
-        end training after so long, with the best weights so far and a ConvergenceWarning
+        time after which training ends with the best weights so far and a ConvergenceWarning
     memory_limit : float | None, default None
-        refuse to train if the estimate exceeds so many GB (10^9 bytes)
+        refuse to train if the estimated memory exceeds this many GB (10^9 bytes); None: 90 % of
+        what is free
     progress : Progress, default False
-        True for a tqdm bar, or a function that gets each report by keyword
+        True for a tqdm bar, or a function that is called with each report as keywords
     """
 
     _method = "hr-svm"
@@ -717,6 +759,7 @@ class HRSVC(Classifier):
         C: float = 1.0,
         lambda_: float = 0.0,
         bias: float = 1.0,
+        intercept_penalty: float = 1.0,
         seed: int = 0,
         decision: str = "auto",
         decision_folds: int = 3,
@@ -739,6 +782,7 @@ class HRSVC(Classifier):
         self.C = C
         self.lambda_ = lambda_
         self.bias = bias
+        self.intercept_penalty = intercept_penalty
         self.seed = seed
         self.decision = decision
         self.decision_folds = decision_folds
@@ -771,7 +815,11 @@ class HRLogisticRegression(Classifier):
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
-        value of the appended constant feature, regularised like the others; 0: none [>= 0]
+        value of the appended constant feature; 0: none [>= 0]
+    intercept_penalty : float, default 1.0
+        strength of the regulariser of the constant feature's weights, the intercepts, relative to
+        that of the others; 0: intercepts are not regularised (flat-svm and top-down-svm
+        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
@@ -781,14 +829,14 @@ class HRLogisticRegression(Classifier):
         where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
         | scut | rcut | instance]
     decision_folds : int, default 3
-        parts of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
+        folds of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
         the training itself share a time limit evenly [>= 2]
     alpha : str, default "uniform"
         rule of the node weights: uniform (the paper's), leaves, power:RHO, directional, maxmin,
         relaxed:T
     dag : str, default "additive"
-        nodes with several parents: a leaf is the sum over all its ancestors, or each node is
-        regularised towards every parent; the same on trees [additive | graph]
+        nodes with several parents: the classifier of a leaf is the sum over all its ancestors, or
+        each node is regularised towards every parent; the same on trees [additive | graph]
     label_graph : str, default ""
         instead of a hierarchy's edges: file of pairs of labels, one per line, whose classifiers are
         regularised towards each other (hr-svm: alternating solver)
@@ -799,24 +847,25 @@ class HRLogisticRegression(Classifier):
         relative duality gap at which training stops; where nodes are solved in turn (alternating;
         hr-lr on label graphs without anchors): relative change of the objective [> 0]
     max_passes : int, default 1000
-        passes over all labels, at most [>= 1]
+        maximum number of passes over all labels [>= 1]
     hierarchy : Any, default None
-        the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+        hierarchy of the labels in any form that `Hierarchy.of` takes
     calibration : float, default 0.0
-        share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
-        none
+        share of the rows that is held out to fit the temperature of probabilities, which trains
+        twice; 0: none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
         or common where no column is large or all are of one scale
     threads : int, default 1
-        threads to use, 0: one for each core; the result does not depend on it
+        number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
-        end training after so long, with the best weights so far and a ConvergenceWarning
+        time after which training ends with the best weights so far and a ConvergenceWarning
     memory_limit : float | None, default None
-        refuse to train if the estimate exceeds so many GB (10^9 bytes)
+        refuse to train if the estimated memory exceeds this many GB (10^9 bytes); None: 90 % of
+        what is free
     progress : Progress, default False
-        True for a tqdm bar, or a function that gets each report by keyword
+        True for a tqdm bar, or a function that is called with each report as keywords
     """
 
     _method = "hr-lr"
@@ -829,6 +878,7 @@ class HRLogisticRegression(Classifier):
         C: float = 1.0,
         lambda_: float = 0.0,
         bias: float = 1.0,
+        intercept_penalty: float = 1.0,
         seed: int = 0,
         decision: str = "auto",
         decision_folds: int = 3,
@@ -849,6 +899,7 @@ class HRLogisticRegression(Classifier):
         self.C = C
         self.lambda_ = lambda_
         self.bias = bias
+        self.intercept_penalty = intercept_penalty
         self.seed = seed
         self.decision = decision
         self.decision_folds = decision_folds
@@ -868,7 +919,7 @@ class HRLogisticRegression(Classifier):
 
 
 class TopDownSVC(Classifier):
-    """A choice among the children of one node after the other, by linear SVMs (TD in [HR]).
+    """Top-down classification: linear SVMs among the children of each node (TD in [HR]).
 
     The hierarchy must be a tree; without one it is FlatSVC. Rows may have several labels.
 
@@ -879,7 +930,11 @@ class TopDownSVC(Classifier):
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
-        value of the appended constant feature, regularised like the others; 0: none [>= 0]
+        value of the appended constant feature; 0: none [>= 0]
+    intercept_penalty : float, default 1.0
+        strength of the regulariser of the constant feature's weights, the intercepts, relative to
+        that of the others; 0: intercepts are not regularised (flat-svm and top-down-svm
+        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
     decision : str, default "auto"
@@ -889,34 +944,35 @@ class TopDownSVC(Classifier):
         where training rows have several labels, otherwise argmax [auto | argmax | zero | threshold
         | scut | rcut | instance]
     decision_folds : int, default 3
-        parts of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
+        folds of the cross-validation whose scores tune threshold, scut, rcut and instance; they and
         the training itself share a time limit evenly [>= 2]
     tolerance : float, default 0.001
         relative duality gap at which training of a node stops [> 0]
     max_passes : int, default 1000
-        passes over the rows of a node, at most [>= 1]
+        maximum number of passes over the rows of a node [>= 1]
     loss : str, default "hinge"
         loss of each row's margin [hinge | squared-hinge]
     beam : int, default 1
-        paths to keep at each step down, the most probable ones by a scale of the margins that is
-        learned on held-out rows (trains twice); 1: greedy, 0: all [>= 0]
+        number of most probable paths kept at each level, where a scale of the margins is learned on
+        held-out rows (trains twice); 1: greedy, 0: all [>= 0]
     hierarchy : Any, default None
-        the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+        hierarchy of the labels in any form that `Hierarchy.of` takes
     calibration : float, default 0.0
-        share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
-        none
+        share of the rows that is held out to fit the temperature of probabilities, which trains
+        twice; 0: none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
         or common where no column is large or all are of one scale
     threads : int, default 1
-        threads to use, 0: one for each core; the result does not depend on it
+        number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
-        end training after so long, with the best weights so far and a ConvergenceWarning
+        time after which training ends with the best weights so far and a ConvergenceWarning
     memory_limit : float | None, default None
-        refuse to train if the estimate exceeds so many GB (10^9 bytes)
+        refuse to train if the estimated memory exceeds this many GB (10^9 bytes); None: 90 % of
+        what is free
     progress : Progress, default False
-        True for a tqdm bar, or a function that gets each report by keyword
+        True for a tqdm bar, or a function that is called with each report as keywords
     """
 
     _method = "top-down-svm"
@@ -928,6 +984,7 @@ class TopDownSVC(Classifier):
         C: float = 1.0,
         lambda_: float = 0.0,
         bias: float = 1.0,
+        intercept_penalty: float = 1.0,
         seed: int = 0,
         decision: str = "auto",
         decision_folds: int = 3,
@@ -946,6 +1003,7 @@ class TopDownSVC(Classifier):
         self.C = C
         self.lambda_ = lambda_
         self.bias = bias
+        self.intercept_penalty = intercept_penalty
         self.seed = seed
         self.decision = decision
         self.decision_folds = decision_folds
@@ -953,6 +1011,89 @@ class TopDownSVC(Classifier):
         self.max_passes = max_passes
         self.loss = loss
         self.beam = beam
+        self.hierarchy = hierarchy
+        self.calibration = calibration
+        self.scale = scale
+        self.threads = threads
+        self.time_limit_seconds = time_limit_seconds
+        self.memory_limit = memory_limit
+        self.progress = progress
+
+
+class KernelRidgeClassifier(Unweighted):
+    """Kernel ridge regression of every node of the hierarchy, for rows with several labels.
+
+    Width and strengths are chosen by leave-one-out scores in closed form. `decision_function`
+    estimates the probability that a row has the label or one below it. It takes no row weights.
+
+    Parameters
+    ----------
+    kernel : str, default "auto"
+        of distances: exponential exp(-d/w), gaussian exp(-d^2/2w^2), laplacian exp(-d_1/w); auto:
+        the mean of the three [auto | exponential | gaussian | laplacian]
+    widths : str, default "0.5,1,2"
+        widths to choose from by the average precision of left-out scores, in medians of the
+        distance
+    lambda_ : float, default 0.0
+        strength of the regularisation; 0: each node has the one with the smallest square error of
+        left-out scores [>= 0]
+    sharing : float, default 10.0
+        strength of the penalty on differences between a node's score and its prediction from the
+        scores of all nodes; 0: each node keeps its own score [>= 0]
+    tuning_rows : int, default 3000
+        the width and the strengths are chosen on no more training rows than this [>= 2]
+    max_rows : int, default 20000
+        refuse to train on more rows, whose kernel matrix would be too large [>= 2]
+    seed : int, default 0
+        seed of the choice of the tuning rows [>= 0]
+    hierarchy : Any, default None
+        hierarchy of the labels in any form that `Hierarchy.of` takes
+    calibration : float, default 0.0
+        share of the rows that is held out to fit the temperature of probabilities, which trains
+        twice; 0: none
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
+        or common where no column is large or all are of one scale
+    threads : int, default 1
+        number of threads, 0: one per core; the result does not depend on it
+    time_limit_seconds : float | None, default None
+        time after which training ends with the best weights so far and a ConvergenceWarning
+    memory_limit : float | None, default None
+        refuse to train if the estimated memory exceeds this many GB (10^9 bytes); None: 90 % of
+        what is free
+    progress : Progress, default False
+        True for a tqdm bar, or a function that is called with each report as keywords
+    """
+
+    _method = "kernel-ridge"
+    _several_labels = True
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "auto",
+        widths: str = "0.5,1,2",
+        lambda_: float = 0.0,
+        sharing: float = 10.0,
+        tuning_rows: int = 3000,
+        max_rows: int = 20000,
+        seed: int = 0,
+        hierarchy: Any = None,
+        calibration: float = 0.0,
+        scale: str = "auto",
+        threads: int = 1,
+        time_limit_seconds: float | None = None,
+        memory_limit: float | None = None,
+        progress: Progress = False,
+    ) -> None:
+        self.kernel = kernel
+        self.widths = widths
+        self.lambda_ = lambda_
+        self.sharing = sharing
+        self.tuning_rows = tuning_rows
+        self.max_rows = max_rows
+        self.seed = seed
         self.hierarchy = hierarchy
         self.calibration = calibration
         self.scale = scale
@@ -975,7 +1116,11 @@ class StructuredSVC(Structured):
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
     bias : float, default 1.0
-        value of the appended constant feature, regularised like the others; 0: none [>= 0]
+        value of the appended constant feature; 0: none [>= 0]
+    intercept_penalty : float, default 1.0
+        strength of the regulariser of the constant feature's weights, the intercepts, relative to
+        that of the others; 0: intercepts are not regularised (flat-svm and top-down-svm
+        one-vs-rest, flat-lr, hr-svm, hr-lr) [>= 0]
     seed : int, default 0
         seed of the random order of visits [>= 0]
     surrogate : str, default "margin"
@@ -984,61 +1129,63 @@ class StructuredSVC(Structured):
         with one label)
     search : str, default "auto"
         how the most violating labelling is found; auto: margin for margin rescaling; for the others
-        enumeration where all labellings are looked at anyway, or else convex-hull [auto | margin |
+        enumeration where the oracle looks at all labellings, otherwise convex-hull [auto | margin |
         sarawagi | binary | bisecting | angular | convex-hull | enumeration]
     solver : str, default "auto"
         bcfw (block-coordinate Frank-Wolfe), cutting-plane and one-slack stop at a duality gap, sgd
         (averaged stochastic subgradients) after a number of passes; auto: bcfw where the surrogate
         is affine in the margin, otherwise sgd [auto | bcfw | sgd | cutting-plane | one-slack]
     max_bans : int, default 10
-        rounds in which convex-hull search makes a fractional optimum integral; prob by sgd: none
-        [>= 0]
+        maximum number of rounds in which convex-hull search bans labellings to make a fractional
+        optimum integral; none for prob by sgd [>= 0]
     decision : str, default "auto"
-        label sets and tags: the labelling with the highest score (argmax), or with the highest one
-        once a tuned number is added for each label, leaf or tag of a span (offset); auto: offset
-        where training rows have several labels or tags stand for spans, otherwise argmax [auto |
-        argmax | offset]
+        label sets and tags: the labelling with the highest score (argmax), or with the highest
+        score after a tuned number is added for each label, leaf or tag of a span (offset); auto:
+        offset where training rows have several labels or tags stand for spans, otherwise argmax
+        [auto | argmax | offset]
     decision_folds : int, default 3
-        parts of the cross-validation that tunes offset; they and the training itself share a time
+        folds of the cross-validation that tunes offset; they and the training itself share a time
         limit evenly [>= 2]
     decision_metric : str, default "micro-f1"
-        what the offset is tuned for; of tags: micro-f1 (of spans, where tags stand for them) or
-        accuracy [micro-f1 | instance-f1 | macro-f1 | hierarchical-f1 | accuracy]
+        metric that the offset is tuned for; for tags: micro-f1 (of spans, where tags stand for
+        them) or accuracy [micro-f1 | instance-f1 | macro-f1 | hierarchical-f1 | accuracy]
     model : str, default "chain"
-        what a labelling is: tags of a CoNLL column file, label sets with pairwise terms, label sets
-        of a hierarchy, projective trees of a CoNLL-U file [chain | multilabel-field | hierarchy |
+        type of output: tags of a CoNLL column file, label sets with pairwise terms, label sets of a
+        hierarchy, projective trees of a CoNLL-U file [chain | multilabel-field | hierarchy |
         dependency]
     tolerance : float, default 0.01
         relative duality gap at which bcfw and cutting planes stop [> 0]
     max_passes : int, default 50
-        passes over the examples, at most; sgd makes all of them [>= 1]
+        maximum number of passes over the examples; sgd makes all of them [>= 1]
     min_feature_count : int, default 1
-        chain: features seen less often are left out [>= 1]
+        chain: features that occur less often are left out [>= 1]
     inference : str, default "exact"
         multilabel-field: train on the most violating label set, or on the maximum of the linear
-        relaxation, which may be fractional; the gap is that of the choice [exact | relaxed]
+        relaxation, which may be fractional; the reported gap is that of the chosen problem [exact |
+        relaxed]
     pair_scale : float, default 1.0
-        multilabel-field: value of the features of label pairs, of which each label has one for each
-        other: smaller ones keep many labels from outweighing the rows [> 0]
+        multilabel-field: value of the features of label pairs; with many labels, smaller values
+        keep the pairs from outweighing the rows [> 0]
     hash_bits : int, default 20
         dependency: features share a table of 2^hash_bits weights [in [8, 30]]
     hierarchy : Any, default None
-        the hierarchy of the labels in any form that `Hierarchy.of` takes; None: none
+        hierarchy of the labels in any form that `Hierarchy.of` takes
     calibration : float, default 0.0
-        share of the rows held out to fit the temperature of probabilities, which trains twice; 0:
-        none
+        share of the rows that is held out to fit the temperature of probabilities, which trains
+        twice; 0: none
     scale : str, default "auto"
         columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
         (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
         or common where no column is large or all are of one scale
     threads : int, default 1
-        threads to use, 0: one for each core; the result does not depend on it
+        number of threads, 0: one per core; the result does not depend on it
     time_limit_seconds : float | None, default None
-        end training after so long, with the best weights so far and a ConvergenceWarning
+        time after which training ends with the best weights so far and a ConvergenceWarning
     memory_limit : float | None, default None
-        refuse to train if the estimate exceeds so many GB (10^9 bytes)
+        refuse to train if the estimated memory exceeds this many GB (10^9 bytes); None: 90 % of
+        what is free
     progress : Progress, default False
-        True for a tqdm bar, or a function that gets each report by keyword
+        True for a tqdm bar, or a function that is called with each report as keywords
     """
 
     _method = "structured"
@@ -1050,6 +1197,7 @@ class StructuredSVC(Structured):
         C: float = 1.0,
         lambda_: float = 0.0,
         bias: float = 1.0,
+        intercept_penalty: float = 1.0,
         seed: int = 0,
         surrogate: str = "margin",
         search: str = "auto",
@@ -1076,6 +1224,7 @@ class StructuredSVC(Structured):
         self.C = C
         self.lambda_ = lambda_
         self.bias = bias
+        self.intercept_penalty = intercept_penalty
         self.seed = seed
         self.surrogate = surrogate
         self.search = search

@@ -1,4 +1,4 @@
-"""Why a row gets a label: its score taken apart."""
+"""Explanations of predictions: the parts of a score."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 class Contribution:
     """A feature's part in a node's score: `score` is `weight * (value - centre)`.
 
-    Where columns were scaled, value and weight are those of the column as given.
+    If columns were scaled, value and weight are those of the unscaled column.
     """
 
     feature: str | int  # a word, a column's name or its number; "(intercept)"
@@ -20,7 +20,7 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class NodeScore:
-    """One node on the way to the label; `itself` marks the stand-in of an inner label."""
+    """A node on the path to the label; `itself`: the leaf of an inner label below its node."""
 
     label: Any
     itself: bool
@@ -39,7 +39,7 @@ class PathScore:
 
 @dataclass(frozen=True, slots=True)
 class SourceScore:
-    """What the kernels of one view (or of other columns) add to a score."""
+    """The part of a score that comes from the kernels of one view or of other columns."""
 
     source: str  # "view x", "columns 1-20", "all columns", products of them, "(intercept)"
     score: float

@@ -24,15 +24,16 @@ class Hierarchy:
 
     @classmethod
     def of(cls, given: Any) -> "Hierarchy":
-        """From any of
+        """A hierarchy from one of these forms:
 
-        - a file's path: lines `parent child`;
+        - a file's path: lines `parent child`, OBO or SKOS (Turtle, N-Triples);
         - an edge list: pairs (parent, child), also an array of two columns;
         - a dict: child -> parent (None for roots), or parent -> list, tuple or set of children;
         - a networkx DiGraph whose edges point from parents to children;
         - a pandas or Polars frame of paths: a row is a path from a root, one column per level,
-          missing or empty cells below its end. A name must not have two parents: labels could
-          not tell its nodes apart. Paths as `y` can; an edge list makes one node of them.
+          missing or empty cells after its end. A name must not have two parents, because labels
+          name nodes. Paths as `y` allow it; an edge list makes one node of them;
+        - a sequence of paths, at least one of which has three or more names: the same.
 
         Raises ValueError for anything else. Cycles are found when training starts.
         """
@@ -47,11 +48,13 @@ class Hierarchy:
             if not given.is_directed():
                 raise ValueError("hierarchy: the graph is undirected, but must be a DiGraph")
             return cls.of_pairs(given.edges(), given.nodes())
-        if hasattr(given, "columns"):
-            rows = given.iter_rows() if hasattr(given, "iter_rows") else given.to_numpy()
-            return cls.of_pairs(_pairs_of_unambiguous_paths(rows))
-        if isinstance(given, Iterable):
-            return cls.of_pairs(_checked_pairs(given))
+        is_frame = hasattr(given, "columns")
+        if is_frame or isinstance(given, Iterable):
+            rows = list(_rows_of_frame(given) if is_frame else given)
+            has_paths = is_frame or _are_paths(rows)
+            return cls.of_pairs(
+                (_pairs_of_unambiguous_paths if has_paths else _checked_pairs)(rows)
+            )
         raise ValueError(
             f"hierarchy: it is a {type(given).__name__}, but must be a path, an edge list, a dict, "
             "a DiGraph or a frame of paths"
@@ -59,7 +62,7 @@ class Hierarchy:
 
     @classmethod
     def of_pairs(cls, pairs: Iterable[Pair], nodes: Iterable[Any] = ()) -> "Hierarchy":
-        """Pairs that only name a root have None for a parent; repeated pairs count once."""
+        """From pairs (parent, child); the parent of a root is None. Repeated pairs count once."""
         edges: dict[Pair, None] = {}
         seen: dict[Hashable, None] = dict.fromkeys(map(_plain, nodes))
         for pair in pairs:
@@ -79,7 +82,7 @@ class Hierarchy:
         return above
 
     def to_core(self) -> Edges:
-        """Names and numbers, as the extension takes them."""
+        """Names and edges for the extension."""
         number = {node: i for i, node in enumerate(self.nodes)}
         edges = np.array([(number[p], number[c]) for p, c in self.edges], dtype=np.uint32)
         return [str(node) for node in self.nodes], edges.reshape(-1, 2)
@@ -108,12 +111,25 @@ class Paths:
 
 
 def _plain(value: Any) -> Any:
-    """Python's own value of a NumPy scalar, so that 3 and np.int64(3) are printed alike."""
+    """A NumPy scalar as a Python value, so that 3 and np.int64(3) have the same text."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _missing(value: Any) -> bool:
     return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+
+
+def _rows_of_frame(frame: Any) -> Iterable[Any]:
+    """The rows of a Polars or pandas frame."""
+    rows: Iterable[Any] = frame.iter_rows() if hasattr(frame, "iter_rows") else frame.to_numpy()
+    return rows
+
+
+def _are_paths(rows: Sequence[Any]) -> bool:
+    """Whether the rows are paths and not edges; paths of two nodes are the same as edges."""
+    if not all(isinstance(row, list | tuple | np.ndarray) for row in rows):
+        return False
+    return any(len(row) > 2 for row in rows)
 
 
 def _checked_pairs(given: Iterable[Any]) -> Iterator[Pair]:

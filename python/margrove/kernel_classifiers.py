@@ -27,24 +27,24 @@ WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
 class KernelClassifier(Classifier):
-    """What the kernel estimators share.
+    """The base class of the kernel estimators.
 
     X is one array or several views of the same rows: a list of arrays (named "view1", "view2",
     ...), or a dict of them by name. The parameter `views` names the columns of one array instead:
     {"colour": (0, 20), "shape": (20, 60)}, side by side from 0 to the last column. The network's
     kernels choose one with {"view": "colour"}.
 
-    `scale`: of the columns, as in the other estimators; "auto" leaves them alone where `network` is
-    given, whose kernels may have widths of their own.
+    `scale`: scale of the columns, as in the other estimators. "auto" does not scale if `network` is
+    given, because its kernels may have widths for the given values.
 
-    Attributes after `fit`, beside those of all estimators: `views_`, a dict of column ranges (empty
-    for one source), `weights_`, a dict of the product nodes' weights, and `network_`, the network
-    with its weights as text.
+    Attributes after `fit`, in addition to those of all estimators: `views_`, a dict of column
+    ranges (empty for one view), `weights_`, a dict of the product nodes' weights, and `network_`,
+    the network with its weights as text.
     """
 
     _weighs_rows = False
 
-    hierarchy = None  # kernel methods know none
+    hierarchy = None  # kernel methods use none
     calibration = 0.0
     views_: dict[str, tuple[int, int]]
     weights_: dict[str, float]
@@ -87,7 +87,7 @@ class KernelClassifier(Classifier):
         return {name: _option_text(getattr(self, name)) for name in self._defaults()}
 
     def fit(self: Self, X: Any, y: Any) -> Self:  # type: ignore[override]
-        """Trains on rows X and a label for each. Raises ValueError for wrong data or options."""
+        """Trains on rows X and one label per row. Raises ValueError for wrong data or options."""
         X, self._given_views = _joined(X, self.views)
         super().fit(X, y)
         self._describe()
@@ -125,7 +125,7 @@ class KernelClassifier(Classifier):
 
 
 def _is_views(X: Any) -> bool:
-    if sp.issparse(X):  # some of which are mappings too
+    if sp.issparse(X):  # some sparse matrices are mappings, too
         return False
     if isinstance(X, Mapping):
         return True
@@ -137,7 +137,7 @@ def _is_views(X: Any) -> bool:
 
 
 def _joined(X: Any, views: Views) -> tuple[Any, list[tuple[str, int, int]]]:
-    """The columns side by side, and where each view lies."""
+    """The columns side by side, and the columns of each view."""
     if not _is_views(X):
         return X, [(name, int(begin), int(end)) for name, (begin, end) in (views or {}).items()]
     if views is not None:
@@ -145,7 +145,7 @@ def _joined(X: Any, views: Views) -> tuple[Any, list[tuple[str, int, int]]]:
     parts = dict(X) if isinstance(X, Mapping) else {f"view{k + 1}": x for k, x in enumerate(X)}
     rows = {name: part.shape[0] for name, part in parts.items()}
     if len(set(rows.values())) > 1:
-        raise ValueError(f"X: its views have {rows} rows, but must have as many each")
+        raise ValueError(f"X: its views have {rows} rows, but must have equally many")
     found: list[tuple[str, int, int]] = []
     for name, part in parts.items():
         begin = found[-1][2] if found else 0
@@ -243,7 +243,7 @@ class LpMKLClassifier(KernelClassifier):
 
 
 class SimpleMKLClassifier(KernelClassifier):
-    """Multiple kernel learning with an l_1 norm: few of the network's kernels."""
+    """Multiple kernel learning with an l_1 norm, which selects few of the network's kernels."""
 
     _method = "simple-mkl"
 

@@ -1,4 +1,4 @@
-"""Networks of kernels for the kernel classifiers, node by node."""
+"""Networks of kernels for the kernel classifiers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,10 +16,10 @@ class KernelNetwork:
         both = b.product(b.sum(colour), b.sum(shape), name="both", p=1.5)
         network = b.build(b.sum(b.product(either), both))
 
-    Sums and products alternate, the root is a sum, and nodes may be shared: every call returns the
-    node's name, to be used as often as needed. Product nodes have the weights that are learned; `p`
-    is the exponent of their penalty, None the estimator's. What a kernel may say, and the shapes by
-    name, are in docs/spn_mkl.md; wrong networks are found when an estimator is fitted.
+    Sums and products alternate, and the root is a sum. Every call returns the name of its node,
+    which may be used several times. Product nodes have the weights that are learned; `p` is the
+    exponent of their penalty (None: that of the estimator). docs/spn_mkl.md lists the fields of
+    kernels and the named shapes. `fit` raises ValueError for a wrong network.
     """
 
     def __init__(self) -> None:
@@ -27,17 +27,17 @@ class KernelNetwork:
         self._nodes: dict[str, dict[str, Any]] = {}
 
     def kernel(self, name: str, **fields: Any) -> str:
-        """A kernel, or a family of kernels where `widths` or `degrees` list several."""
+        """A kernel, or a family of kernels if `widths` or `degrees` lists several values."""
         self._require_new(name)
         self._kernels[name] = fields
         return name
 
     def sum(self, *children: str, name: str | None = None) -> str:
-        """A kernel among the children stands for a product of that kernel alone."""
+        """A sum node. A kernel among the children is a product with that kernel only."""
         return self._add("sum", children, name, {})
 
     def product(self, *children: str, name: str | None = None, p: float | None = None) -> str:
-        """The entry-wise product of its children, times the node's weight."""
+        """A product node: the entry-wise product of its children, times the node's weight."""
         return self._add("product", children, name, {} if p is None else {"p": p})
 
     def build(self, root: str) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class KernelNetwork:
         self._require_new(name)
         for child in children:
             if child not in self._kernels and child not in self._nodes:
-                raise ValueError(f"network: {name!r} has the child {child!r}, which is not there")
+                raise ValueError(f"network: {name!r} has the child {child!r}, which does not exist")
         self._nodes[name] = {kind: list(children), **fields}
         return name
 

@@ -2,7 +2,7 @@
 
 They are those of `margrove evaluate`, computed by the same code. `y_true` and `y_pred` take the
 forms of `fit`: one label per row, sets of labels, 0/1 matrices, or paths, whose hierarchy then need
-not be given. `hierarchy` takes the forms of the estimators. Labels are told apart by their text.
+not be given. `hierarchy` takes the forms of the estimators. Labels with equal texts are equal.
 """
 
 from collections.abc import Iterable, Sequence
@@ -59,7 +59,7 @@ def _targets(y: Any) -> Targets:
 
 
 def _hierarchy_of(given: Any, *targets: Targets) -> Hierarchy:
-    """The hierarchy that is given, or else that of all paths."""
+    """The given hierarchy, or else the hierarchy of all paths."""
     if given is not None:
         return Hierarchy.of(given)
     return Hierarchy.of_pairs(pair for target in targets for pair in target.edges)
@@ -67,7 +67,7 @@ def _hierarchy_of(given: Any, *targets: Targets) -> Hierarchy:
 
 @dataclass
 class _Numbering:
-    """Nodes of the hierarchy come first, other labels follow as they are met."""
+    """Numbers the nodes of the hierarchy first, then other labels as they occur."""
 
     edges: Edges
     numbers: dict[str, int]
@@ -154,9 +154,9 @@ def hierarchical_f1(
 def lca_f1(y_true: Any, y_pred: Any, *, hierarchy: Any = None) -> float:
     """LCA-F1 of Kosmopoulos et al. (2015), the mean over rows, in (0, 1].
 
-    Every label of a row is joined with the nearest one of the other set (ties: the first in the
-    hierarchy). The nodes from a true label up to the lowest common ancestor make Y', those from the
-    predicted one P'; the row has 2 |Y' & P'| / (|Y'| + |P'|).
+    Every label of a row is paired with the nearest one of the other set (ties: the first in the
+    hierarchy). The nodes from a true label up to the lowest common ancestor are Y', those from the
+    predicted label P'; the value of a row is 2 |Y' & P'| / (|Y'| + |P'|).
     """
     return _of_sets(y_true, y_pred, hierarchy)["lca_f1"]
 
@@ -164,10 +164,10 @@ def lca_f1(y_true: Any, y_pred: Any, *, hierarchy: Any = None) -> float:
 def tree_distance(y_true: Any, y_pred: Any, *, hierarchy: Any = None) -> float:
     """The mean number of edges between true and predicted labels, at least 0.
 
-    A row has (sum_y d(y, P) + sum_p d(p, Y)) / (|Y| + |P|), with d the distance to the nearest
-    label of the other set. In a DAG, d leads up to a common ancestor and down, by the fewest edges.
-    Several roots hang below one common top, as do labels outside the hierarchy; an empty set is the
-    top.
+    The value of a row is (sum_y d(y, P) + sum_p d(p, Y)) / (|Y| + |P|), with d the distance to the
+    nearest label of the other set. In a DAG, d is the length of the shortest path via a common
+    ancestor. Several roots and labels outside the hierarchy are children of one common top; an
+    empty set is the top.
     """
     return _of_sets(y_true, y_pred, hierarchy)["tree_distance"]
 
@@ -175,9 +175,9 @@ def tree_distance(y_true: Any, y_pred: Any, *, hierarchy: Any = None) -> float:
 def accuracy_by_level(y_true: Any, y_pred: Any, *, hierarchy: Any = None) -> NDArray[np.float64]:
     """Accuracy at each level of the hierarchy, shape (levels,), each in [0, 1].
 
-    Entry k has the share, of the rows whose labels reach depth k + 1, of those whose true and
-    predicted nodes of that depth are the same. A single root does not count; in a DAG a node's
-    depth is that of its longest path.
+    Entry k: of the rows whose labels reach depth k + 1, the share whose true and predicted nodes at
+    that depth are equal. A single root does not count; in a DAG the depth of a node is the length
+    of its longest path.
     """
     prefix = "accuracy_level_"
     values = _of_sets(y_true, y_pred, hierarchy)
@@ -358,7 +358,7 @@ def _confident(y_true: Any, y_pred: Any, confidence: Any) -> tuple[Sets, Sets, N
 def expected_calibration_error(
     y_true: Any, y_pred: Any, confidence: Any, *, n_bins: int = 15
 ) -> float:
-    """ECE: how far the predictions' probabilities are from the share that is right, in [0, 1].
+    """ECE: the difference between the probabilities of predictions and their accuracy, in [0, 1].
 
     `confidence`, shape (rows,), has the probability of each prediction, in [0, 1]. Over bins of
     equal width, sum_b n_b / n |share of right rows - mean confidence|.
@@ -370,8 +370,8 @@ def expected_calibration_error(
 def risk_coverage(y_true: Any, y_pred: Any, confidence: Any) -> RiskCoverage:
     """The share of errors among the most confident rows, for every share of the rows.
 
-    `confidence`, shape (rows,), is larger where a prediction is surer; rows of equal confidence
-    share their errors evenly. All of the result lies in [0, 1].
+    `confidence`, shape (rows,), is larger for more certain predictions; the errors of rows of equal
+    confidence are distributed evenly. All values of the result are in [0, 1].
     """
     risks, area = _core.risk_coverage(*_confident(y_true, y_pred, confidence))
     return RiskCoverage(np.arange(1, len(risks) + 1) / len(risks), risks, area)

@@ -16,10 +16,10 @@ def to_onnx(estimator: "Classifier") -> Any:
     """An onnx.ModelProto of a fitted linear model that gives each row one label.
 
     Input `X`: float32, (rows, n_features_in_), preprocessed as the model was trained. Outputs
-    `scores`: float32, a column for each of classes_ as in `decision_function` (of two classes both
-    columns, too); `label`: the best one, int64 if all are whole numbers and text otherwise. Weights
-    are stored densely: raises ValueError if they would not fit into a protocol buffer (2 GB), or if
-    the model is not such a one.
+    `scores`: float32, one column per class of classes_ as in `decision_function` (both columns also
+    for two classes); `label`: the best class, int64 if all classes are integers, otherwise text.
+    Weights are stored densely. Raises ValueError if they would not fit into a protocol buffer (2
+    GB), or if the model is not linear or does not give each row one label.
     """
     try:
         import onnx
@@ -34,7 +34,7 @@ def to_onnx(estimator: "Classifier") -> Any:
         raise ValueError("to_onnx: the model takes texts, but must take numbers")
     matrix = _dense(weights, len(label_of_node))
     rows = matrix[: estimator.n_features_in_]
-    # Labels that are never predicted, and nodes in another order: columns of the scores.
+    # The columns of the classes in the scores; labels that are never predicted have none.
     node_of_label = np.full(len(estimator.nodes_), -1, dtype=np.int64)
     node_of_label[label_of_node[candidates]] = candidates
     columns = node_of_label[estimator._label_of_class]

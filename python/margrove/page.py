@@ -18,11 +18,11 @@ def report(
     title: str = "Margrove report",
     num_examples: int = 20,
 ) -> str:
-    """What a fitted model does on rows X with labels y, as one page of HTML without other files.
+    """A report about a fitted model on rows X with labels y: one self-contained page of HTML.
 
-    The page has the metrics, the hierarchy as a tree coloured by F1, the siblings that are taken
-    for each other most often, how training converged, how probabilities are calibrated, and
-    examples with the features that decided. It is also written to `path`, if that is given.
+    The page has the metrics, the hierarchy as a tree coloured by F1, the siblings that are confused
+    most often, the convergence of training, the calibration of probabilities, and examples with
+    their most important features. It is also written to `path`, if that is given.
     """
     check_is_fitted(model)
     rows, sets = model._sets_of(X, y)

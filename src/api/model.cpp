@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kRowsPerTask = 64;
 
-/// The caller's rows after preprocessing: themselves where there is none.
+/// The caller's rows after preprocessing, if there is any.
 class PreparedInput {
  public:
   PreparedInput(const Preprocessing& preprocessing, const Rows& rows) {
@@ -27,7 +27,7 @@ class PreparedInput {
       view_ = own_;
     } else {
       view_ = std::get<CsrView>(rows.get());
-      if (preprocessing.kind == Preprocessing::Kind::none) return;
+      if (preprocessing.keeps_rows()) return;
       own_ = preprocessing.apply(view_);
       view_ = own_;
     }

@@ -18,9 +18,12 @@ void weigh(PreparedRows& prepared, std::span<const double> row_weights) {
 }
 
 void scale_columns(PreparedRows& prepared, ColumnScale scale) {
+  std::vector<FeatureId> columns = std::move(prepared.preprocessing.columns);
   prepared.preprocessing = Preprocessing::fit_columns(prepared.X, scale, prepared.row_weights);
-  if (prepared.preprocessing.kind == Preprocessing::Kind::none) return;
-  prepared.X = prepared.preprocessing.apply(prepared.X.view());
+  if (!prepared.preprocessing.keeps_rows()) {
+    prepared.X = prepared.preprocessing.apply(prepared.X.view());
+  }
+  prepared.preprocessing.columns = std::move(columns);
 }
 
 std::unique_ptr<MethodRun> start(const Method& method, const Estimator& estimator) {
@@ -50,7 +53,7 @@ Model train(const Estimator& estimator, TrainingData data, Executor& executor,
   preprocessing.sublinear_tf = data.tfidf.sublinear_tf;
   preprocessing.scale = data.column_scale;
   preprocessing = preprocessing_for(method, run->options(), preprocessing);
-  // A scale is that of the rows merged, so that weights and repetitions give the same bits.
+  // Scales are fitted to the merged rows, so that weights and repetitions give the same bits.
   const bool scales_merged_rows =
       !data.row_weights.empty() && !preprocessing.text && data.scaling == RowScaling::none;
   const ColumnScale scale = preprocessing.scale;

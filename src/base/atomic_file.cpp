@@ -22,7 +22,8 @@ std::string resolve_links(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
   if (real) return real.get();
   std::error_code ignored;
-  if (std::filesystem::exists(path, ignored)) return path;  // a pipe of /dev/fd has no other name
+  if (std::filesystem::exists(path, ignored))
+    return path;                        // a pipe under /dev/fd has no other name
   std::filesystem::path target = path;  // the last link of a chain may lead to a file to be made
   for (int links = 0; links < kMostLinks && std::filesystem::is_symlink(target, ignored); ++links) {
     target = target.parent_path() / std::filesystem::read_symlink(target, ignored);
@@ -47,7 +48,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(resol
     if (descriptor_ < 0) fail("cannot open it for writing", errno);
     return;
   }
-  // Other processes and threads may be writing the same target: O_EXCL finds a name of our own.
+  // Other processes and threads may be writing the same target; O_EXCL reserves an unused name.
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
     std::string name = concat(target_, ".tmp-", static_cast<long long>(::getpid()), "-", attempt);
     descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -64,7 +65,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(resol
 
 void require_writable(const std::string& path) {
   require(!path.empty(), "the name of the file to write is empty");
-  // Whoever reads a pipe would take its closing for the end of the result.
+  // Opening and closing a pipe here would tell its reader that the result has ended.
   struct stat existing {};
   if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode) &&
       !S_ISDIR(existing.st_mode)) {

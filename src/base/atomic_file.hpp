@@ -7,10 +7,10 @@
 
 namespace margrove {
 
-/// Writes beside the target and renames over it in commit(), so that whoever opens the path sees
-/// the old file or the complete new one. A symbolic link is followed,
-/// also to a file that does not exist yet; a target that is not a regular file (a device, a pipe)
-/// is written to directly. Keeps the permissions of a file that it replaces.
+/// Writes a file beside the target and renames it to the target in commit(), so that the path
+/// always holds the old file or the complete new one. Symbolic links are followed, also to a file
+/// that does not exist yet. A target that is not a regular file (a device, a pipe) is written to
+/// directly. A file that is replaced keeps its permissions.
 ///
 /// Every member throws InvalidInput naming the path and the system's reason; an object that has
 /// thrown, or is destroyed without commit(), leaves the old target untouched and no other file.
@@ -23,9 +23,9 @@ class AtomicFile {
 
   /// Writes into a buffer, and to the disk when it is full.
   void write(std::string_view bytes);
-  /// Flushes to the disk, then renames. No call may follow. `check` is called before the renaming
-  /// with the path of the finished file; what it throws leaves the old target untouched. Of a
-  /// target that is written to directly there is nothing to check.
+  /// Flushes to the disk, then renames. No call may follow. `check` is called with the path of the
+  /// finished file before it is renamed; if it throws, the old target stays untouched. It is not
+  /// called for a target that is written to directly.
   void commit(const std::function<void(const std::string& path)>& check = {});
 
  private:
@@ -41,8 +41,8 @@ class AtomicFile {
   std::string buffer_;
 };
 
-/// Throws InvalidInput unless an AtomicFile of that path can be made now. Makes and removes a file
-/// beside the target, which shows all that the file system can refuse; the target is not touched.
+/// Throws InvalidInput unless an AtomicFile of that path can be made now. It tries by making and
+/// removing a file beside the target, which is not touched.
 void require_writable(const std::string& path);
 
 }  // namespace margrove

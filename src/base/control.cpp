@@ -31,7 +31,7 @@ bool RunControl::check_clock() {
     stop_.store(parent_->stop_reason(), std::memory_order_relaxed);
     return false;
   }
-  // Solvers call this often, and through several levels of work; only limits need the clock.
+  // Solvers call this often; the clock is read only where there is a time limit.
   if (time_limit_seconds_ < std::numeric_limits<double>::infinity() &&
       seconds() >= time_limit_seconds_) {
     stop_.store(Stop::time_limit, std::memory_order_relaxed);

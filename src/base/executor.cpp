@@ -1,5 +1,7 @@
 #include "margrove/executor.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -17,9 +19,18 @@ namespace {
 /// True inside a task: a nested call must not wait for the workers that run its caller.
 thread_local bool inside_task = false;
 
-/// Of threads, unless the machine has more cores. Beyond the cores they gain nothing, and tens of
-/// thousands exhaust the memory mappings of a process, which ends it.
+/// The maximum number of threads on machines with fewer cores. Tens of thousands of threads would
+/// exhaust the memory mappings of a process, which ends it.
 constexpr int kMostThreads = 256;
+
+/// Those that this process may use, which may be fewer than the machine has.
+int num_cores() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  const bool is_known = ::sched_getaffinity(0, sizeof(allowed), &allowed) == 0;
+  return std::max(
+      1, is_known ? CPU_COUNT(&allowed) : static_cast<int>(std::thread::hardware_concurrency()));
+}
 
 using Task = std::function<void(std::size_t, int)>;
 }  // namespace
@@ -32,7 +43,7 @@ class Executor::Pool {
       try {
         threads_.emplace_back([this, worker](const std::stop_token& stop) { work(stop, worker); });
       } catch (const std::system_error&) {
-        break;  // the system gives no more: the work goes on with those that there are
+        break;  // the system refuses more threads: go on with those started so far
       }
     }
   }
@@ -114,9 +125,8 @@ class Executor::Pool {
 
 Executor::Executor(int num_threads) {
   require<InvalidOption>(num_threads >= 0, "threads is ", num_threads, ", but must be >= 0");
-  const int num_cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  num_threads =
-      num_threads == 0 ? num_cores : std::min(num_threads, std::max(num_cores, kMostThreads));
+  const int cores = num_cores();
+  num_threads = num_threads == 0 ? cores : std::min(num_threads, std::max(cores, kMostThreads));
   if (num_threads > 1) pool_ = std::make_unique<Pool>(num_threads);
 }
 

@@ -6,8 +6,8 @@
 
 namespace margrove {
 
-/// What a solver has at its end beyond the weights: dual variables, sums of steps. Each solver has
-/// a type of its own. It is kept in memory only, not in model files.
+/// The state of a solver at its end beside the weights, such as dual variables. Each solver has a
+/// type of its own. It is kept in memory only, not in model files.
 class FitState {
  public:
   template <class State>
@@ -22,7 +22,7 @@ class FitState {
   std::any state_;
 };
 
-/// Tells a solver to continue from a state, and to leave one.
+/// Tells a solver whether to continue from a state and whether to keep its own at the end.
 struct Continuation {
   /// The state of an earlier run, or null. Solvers say what they do if it does not fit the problem.
   const FitState* start = nullptr;

@@ -1,5 +1,4 @@
 #pragma once
-// The best of many items.
 
 #include <algorithm>
 #include <cstddef>

@@ -9,7 +9,7 @@
 namespace margrove {
 namespace {
 constexpr double kGigabyte = 1e9;
-constexpr double kLeastShare = 0.01;  // of the total, to be told
+constexpr double kLeastShare = 0.01;  // smaller shares of the total are left out of texts
 }  // namespace
 
 void MemoryEstimate::add(const std::string& name, double bytes) {
@@ -47,7 +47,7 @@ std::string MemoryEstimate::to_text() const {
   std::string text;
   for (const Part& part : sorted) {
     if (part.bytes < least) continue;
-    // Two digits: more would claim too much.
+    // Two digits, as the estimate is no more accurate.
     const double unit = std::pow(10.0, std::floor(std::log10(part.bytes)) - 1);
     const double rounded = std::round(part.bytes / unit) * unit / kGigabyte;
     text +=

@@ -7,8 +7,8 @@
 
 namespace margrove {
 
-/// Bytes by part: an estimate of the peak, from above but not far above it
-/// (tests/unit/methods/memory_test.cpp says how far).
+/// Bytes by part: an upper estimate of the peak (tests/unit/methods/memory_test.cpp bounds its
+/// excess).
 class MemoryEstimate {
  public:
   struct Part {
@@ -30,7 +30,8 @@ class MemoryEstimate {
   std::vector<Part> parts_;
 };
 
-/// The one with the larger total: of two phases of which one frees what it has before the other.
+/// The estimate with the larger total, for two phases of which the first frees its memory before
+/// the second starts.
 MemoryEstimate larger_of(MemoryEstimate first, MemoryEstimate second);
 
 }  // namespace margrove

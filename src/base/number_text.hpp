@@ -17,7 +17,7 @@ void append_number(std::string& text, Number number) {
   text.append(digits.data(), end);
 }
 
-/// The number that the text consists of; nothing if it has anything else or is out of range.
+/// The number that the whole text is; nothing if it is not one or is out of range.
 template <class Number>
 std::optional<Number> read_number(std::string_view text) {
   Number number{};

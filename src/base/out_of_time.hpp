@@ -1,5 +1,5 @@
 #pragma once
-// How work without reports of its own, such as one search of an oracle, ends at the time limit.
+// How work that returns no stop reason, such as one search of an oracle, ends at the time limit.
 
 #include <exception>
 
@@ -7,8 +7,8 @@
 
 namespace margrove {
 
-/// Thrown out of a search whose answer nobody can wait for. Solvers catch it and return what they
-/// had before.
+/// Thrown out of a search when the time limit has passed or the run is interrupted. Solvers catch
+/// it and return the weights that they had before.
 class OutOfTime : public std::exception {
  public:
   const char* what() const noexcept override { return "the time is up"; }
@@ -18,7 +18,7 @@ inline void end_if_out_of_time(RunControl* control) {
   if (control != nullptr && !control->proceed()) throw OutOfTime{};
 }
 
-/// Hands the control to workspaces that have a place for one: their oracles take long.
+/// Passes the control to workspaces that have a member for it, because their oracles may take long.
 template <class Workspaces>
 void watch(Workspaces& workspaces, RunControl& control) {
   for (auto& workspace : workspaces) {

@@ -9,7 +9,7 @@
 namespace margrove {
 
 enum class Accuracy {
-  heuristic,    // a good answer: the search ends where it gets expensive, whatever its bound
+  heuristic,    // a good answer; the search ends where it gets expensive, whatever its bound
   approximate,  // an answer with a fair share of the possible gain, or as `exact`
   exact,        // an answer that is proven to be within a gap of the best one
 };
@@ -23,15 +23,15 @@ struct SearchGoal {
   // the gain over what is known already.
   double gain_share = 0.0;
   double floor = -std::numeric_limits<double>::infinity();
-  // Times the usual number of branches, after which a search may end short of the goal.
+  // Factor of the number of branches after which a search may end without having met the goal.
   double branch_limit_factor = 1.0;
-  // If it says to end, a search returns what it has.
+  // If it asks to end, a search returns the best answer so far.
   RunControl* control = nullptr;
 
   static SearchGoal heuristic() { return {.accuracy = Accuracy::heuristic}; }
   bool is_out_of_time() const { return control != nullptr && !control->proceed(); }
   bool is_heuristic() const { return accuracy == Accuracy::heuristic; }
-  /// Only a best answer will do.
+  /// Whether only a best answer meets the goal.
   bool needs_best() const {
     return !is_heuristic() && !(gap > 0 || (accuracy == Accuracy::approximate && gain_share > 0));
   }

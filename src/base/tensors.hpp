@@ -1,5 +1,5 @@
 #pragma once
-// Named arrays and texts: what a model writes to a file and is read back from.
+// Named arrays and texts, of which model files consist.
 
 #include <array>
 #include <cstddef>
@@ -23,7 +23,7 @@ inline constexpr auto kEnumNames<DType> = std::array{
     EnumName{DType::u8, "U8"},   EnumName{DType::i32, "I32"}, EnumName{DType::u32, "U32"},
     EnumName{DType::i64, "I64"}, EnumName{DType::u64, "U64"}, EnumName{DType::f32, "F32"},
     EnumName{DType::f64, "F64"}};
-/// Of one value, in bytes.
+/// The size of one value in bytes.
 std::size_t size_of(DType dtype);
 
 template <class T>
@@ -37,8 +37,8 @@ constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, double>) return DType::f64;
 }
 
-/// A file whose bytes are copied where they are asked for. Nothing of it is mapped: a file that is
-/// cut meanwhile gives an error, where a mapping would end the process.
+/// A file whose bytes are read on request. It is not mapped into memory, because a mapped file that
+/// is truncated meanwhile would end the process, whereas a read gives an error.
 class ByteStore {
  public:
   virtual ~ByteStore() = default;
@@ -46,8 +46,8 @@ class ByteStore {
   virtual void read(std::uint64_t offset, std::span<std::byte> out) const = 0;
 };
 
-/// A little-endian, row-major array. The bytes lie in memory or, where there is a store, in that
-/// from an offset on; they belong to the TensorMap or to what it keeps alive.
+/// A little-endian, row-major array. The bytes lie in memory or, if there is a store, in the store
+/// from `offset` on. They belong to the TensorMap or to an owner that it keeps alive.
 struct Tensor {
   DType dtype = DType::u8;
   std::vector<std::uint64_t> shape;
@@ -60,9 +60,9 @@ struct Tensor {
   void copy_to(void* out) const;
 };
 
-/// Tensors and metadata by name. Whatever is wrong with what is asked for (missing, another dtype,
-/// another shape) throws ModelFileError naming the tensor and source(): models read themselves
-/// through this class and need no checks of their own beyond the meaning of the numbers.
+/// Tensors and metadata by name. The getters throw ModelFileError naming source() and the tensor if
+/// it is missing or has another dtype or shape, so that models which read themselves through this
+/// class check only the meaning of the numbers.
 class TensorMap {
  public:
   /// `source` is for messages: the file's name.
@@ -101,7 +101,8 @@ class TensorMap {
     put_text(std::move(key), std::string(name_of(value)));
   }
 
-  /// A copy of the values of a tensor with one axis; of `size` values unless size is kAnySize.
+  /// A copy of the values of a tensor with one axis, which must have `size` values unless size is
+  /// kAnySize.
   static constexpr std::uint64_t kAnySize = ~std::uint64_t{0};
   template <class T>
   std::vector<T> get(std::string_view name, std::uint64_t size = kAnySize) const {
@@ -137,7 +138,7 @@ class TensorMap {
   }
   [[noreturn]] void fail(std::string_view message) const;
 
-  /// Adds a tensor whose bytes live in what keep_alive() was given.
+  /// Adds a tensor whose bytes belong to an owner passed to keep_alive().
   void put_raw(std::string name, Tensor tensor) {
     tensors_.insert_or_assign(std::move(name), std::move(tensor));
   }

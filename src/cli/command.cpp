@@ -1,15 +1,17 @@
 #include "cli/command.hpp"
 
 #include <fmt/format.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 #include <limits>
+#include <tuple>
 
 #include "base/atomic_file.hpp"
 #include "data/utf8.hpp"
@@ -17,12 +19,55 @@
 namespace margrove::cli {
 namespace {
 
-std::atomic<RunControl*> interruptible = nullptr;
+volatile std::sig_atomic_t bar_shown = 0;
+
+// Moves to the left end of the terminal's line and erases its text.
+constexpr std::string_view kStartOfLine = "\r\033[K";
+
+// Handlers call only what is safe in them: stdio, destructors and exit() are not.
+[[noreturn]] void end_at_once(int code, std::string_view message) {
+  // A message that cannot be written changes nothing.
+  if (bar_shown != 0)
+    std::ignore = ::write(STDERR_FILENO, kStartOfLine.data(), kStartOfLine.size());
+  std::ignore = ::write(STDERR_FILENO, message.data(), message.size());
+  ::_exit(code);
+}
 
 extern "C" void on_interrupt(int) {
-  if (RunControl* control = interruptible.load()) control->interrupt();
+  end_at_once(kInterrupted, "margrove: interrupted; nothing was written\n");
+}
+extern "C" void on_time_limit(int) {
+  end_at_once(kOutOfTime, "margrove: the time limit ended the work; nothing was written\n");
+}
+extern "C" void on_interrupt_while_writing(int) {
   std::signal(SIGINT, SIG_DFL);  // the next one ends the program
   std::signal(SIGTERM, SIG_DFL);
+}
+
+void on_interruption(void (*handler)(int)) {
+  std::signal(SIGINT, handler);
+  std::signal(SIGTERM, handler);
+}
+
+/// Sends SIGALRM after this many seconds; 0: cancels it.
+void set_alarm(double seconds) {
+  constexpr double kLongest = 1e8;  // three years
+  seconds = std::min(seconds, kLongest);
+  itimerval timer{};
+  timer.it_value.tv_sec = static_cast<::time_t>(seconds);
+  const double rest = seconds - std::floor(seconds);
+  timer.it_value.tv_usec = static_cast<::suseconds_t>(rest * 1e6);
+  if (seconds > 0 && timer.it_value.tv_sec == 0 && timer.it_value.tv_usec == 0) {
+    timer.it_value.tv_usec = 1;
+  }
+  ::setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+/// Resident memory of the program; 0 if it is unknown.
+double resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  double pages = 0, resident = 0;
+  return file >> pages >> resident ? resident * static_cast<double>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
 std::string type_name(const OptionInfo& info) {
@@ -73,9 +118,9 @@ OptionValues GivenOptions::values() const {
 }
 
 void ViewArguments::declare(CLI::App& app) {
-  app.add_option("--view", texts_,
-                 "file with further features of the same rows, as a view of that name; again for "
-                 "another")
+  app.add_option(
+         "--view", texts_,
+         "file with further features of the same rows, as a view of that name; may be repeated")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
 }
@@ -114,15 +159,43 @@ std::string list_of_methods() {
 
 // Progress and interruption -----------------------------------------------------------------------
 
+std::string duration_text(double seconds) {
+  if (seconds < 60) return fmt::format("{:.{}f} s", seconds, seconds < 10 ? 1 : 0);
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
+}
+
 ProgressPrinter::ProgressPrinter(bool quiet) : quiet_(quiet), on_terminal_(isatty(2) == 1) {}
 
-ProgressPrinter::~ProgressPrinter() {
-  if (bar_shown_) std::fputs("\r\033[K", stderr);
+ProgressPrinter::~ProgressPrinter() { clear(); }
+
+void ProgressPrinter::clear() {
+  if (bar_shown != 0) print_error(kStartOfLine);
+  bar_shown = 0;
+}
+
+std::string ProgressPrinter::seconds_left(const Progress& progress) {
+  if (progress.stage != stage_ || progress.done < stage_done_) {
+    stage_ = progress.stage;
+    stage_seconds_ = progress.seconds;
+    stage_done_ = progress.done;
+  }
+  // For work that ends at a gap, the total is only a limit.
+  const bool is_known =
+      progress.total > 0 && progress.done > stage_done_ && std::isnan(progress.relative_gap);
+  if (!is_known) return {};
+  const double per_unit =
+      (progress.seconds - stage_seconds_) / static_cast<double>(progress.done - stage_done_);
+  const auto left = static_cast<double>(std::max<std::int64_t>(progress.total - progress.done, 0));
+  return fmt::format(", about {} left", duration_text(per_unit * left));
 }
 
 void ProgressPrinter::show(const Progress& progress) {
+  if (quiet_) return;
+  const std::string left = seconds_left(progress);
   const double interval = on_terminal_ ? 0.1 : 5.0;
-  if (quiet_ || progress.seconds - last_seconds_ < interval) return;
+  if (progress.seconds - last_seconds_ < interval) return;
   last_seconds_ = progress.seconds;
   std::string line = fmt::format("{}: {}", progress.stage, progress.done);
   if (progress.total > 0) line += fmt::format(" of {}", progress.total);
@@ -133,7 +206,8 @@ void ProgressPrinter::show(const Progress& progress) {
   if (!std::isnan(progress.relative_gap)) {
     line += fmt::format(", gap {:.2e}", progress.relative_gap);
   }
-  line += fmt::format(", {:.1f} s", progress.seconds);
+  line += fmt::format(", {}{}, {:.2f} GB", duration_text(progress.seconds), left,
+                      resident_bytes() / 1e9);
   if (!on_terminal_) {
     print_error(fmt::format("{}\n", line));
     return;
@@ -147,34 +221,39 @@ void ProgressPrinter::show(const Progress& progress) {
                                              0.0, 1.0));
     bar = fmt::format("[{}{}] ", std::string(filled, '#'), std::string(kWidth - filled, '.'));
   }
-  print_error(fmt::format("\r\033[K{}{}", bar, line));
+  print_error(fmt::format("{}{}{}", kStartOfLine, bar, line));
   std::fflush(stderr);
-  bar_shown_ = true;
+  bar_shown = 1;
 }
 
-CommandControl::CommandControl(bool quiet, double time_limit_seconds)
+CommandControl::CommandControl(bool quiet, double time_limit_seconds, AtLimit at_limit)
     : printer_(quiet),
       control_(
           [this](const Progress& progress) {
             printer_.show(progress);
             return true;
           },
-          time_limit_seconds > 0 ? time_limit_seconds : std::numeric_limits<double>::infinity()) {
-  interruptible = &control_;
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+          at_limit == AtLimit::best_so_far && time_limit_seconds > 0
+              ? time_limit_seconds
+              : std::numeric_limits<double>::infinity()) {
+  on_interruption(on_interrupt);
+  if (at_limit == AtLimit::end && time_limit_seconds > 0) {
+    std::signal(SIGALRM, on_time_limit);
+    set_alarm(time_limit_seconds);
+  }
 }
 
 CommandControl::~CommandControl() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-  interruptible = nullptr;
+  set_alarm(0);
+  on_interruption(SIG_DFL);
 }
 
-void CommandControl::leave_if_interrupted() const {
-  // No std::exception: handlers of errors are to let it pass.
-  // NOLINTNEXTLINE(bugprone-std-exception-baseclass)
-  if (control_.stop_reason() == Stop::interrupted) throw InterruptedByUser{};
+void CommandControl::end_progress() { printer_.clear(); }
+
+void CommandControl::start_writing() {
+  printer_.clear();
+  set_alarm(0);
+  on_interruption(on_interrupt_while_writing);
 }
 
 void print_error(std::string_view text) noexcept {

@@ -1,6 +1,6 @@
 #pragma once
-// What the verbs of the program share: options from tables, progress on stderr, interruption, exit
-// codes. The library itself never prints, so all of it is here.
+// Parts that the verbs of the program share: options from tables, progress on stderr, interruption,
+// exit codes. The library never prints, so that all output is made here.
 
 #include <CLI/CLI.hpp>
 #include <functional>
@@ -24,10 +24,11 @@ enum ExitCode {
   kUsage = 2,
   kBadInput = 3,
   kBadModelFile = 4,
-  kInterrupted = 130,  // as a shell reports a program that Ctrl-C ended
+  kOutOfTime = 5,
+  kInterrupted = 130,  // the code that shells report after Ctrl-C
 };
 
-/// One verb after its arguments were parsed.
+/// A verb whose arguments have been parsed.
 class Command {
  public:
   virtual ~Command() = default;
@@ -35,8 +36,8 @@ class Command {
   virtual int run() = 0;
 };
 
-/// A verb: `declare` adds its arguments to `app` and returns what runs once they are parsed. The
-/// raw arguments are there for verbs whose options depend on them (--method).
+/// A verb. `declare` adds its arguments to `app` and returns the command to run after parsing.
+/// Verbs whose options depend on --method read the raw arguments.
 struct Verb {
   std::string name;
   std::string summary;
@@ -56,19 +57,19 @@ Verb make_verb(std::string name, std::string summary) {
           }};
 }
 
-/// In the order of --help.
+/// All verbs, in the order of --help.
 const std::vector<Verb>& verbs();
 
 /// "--min-confidence" of min_confidence.
 std::string option_name(const std::string& name);
 
-/// The command-line options of a table, and the values that were given.
+/// The options of a table on the command line, and the given values.
 class GivenOptions {
  public:
-  /// `--name value` for each option, dashes for underscores; switches are flags, `--name=false`
-  /// turns one off.
+  /// Declares `--name value` for each option, with dashes for underscores. Switches are flags,
+  /// which `--name=false` turns off.
   void declare(CLI::App& app, const std::vector<OptionInfo>& infos, const std::string& group);
-  /// Those that were given, in the order of the table.
+  /// The given options, in the order of the table.
   OptionValues values() const;
 
  private:
@@ -98,7 +99,7 @@ class BoundOptions {
   GivenOptions given_;
 };
 
-/// `--view NAME=FILE`, as often as there are views.
+/// `--view NAME=FILE`, once per view.
 class ViewArguments {
  public:
   void declare(CLI::App& app);
@@ -109,26 +110,32 @@ class ViewArguments {
   std::vector<std::string> texts_;
 };
 
-/// How a run is carried out; nothing here changes its result, except a time limit.
+/// Options of a run that do not change its result, except for a time limit.
 struct RunOptions {
   int threads = 0;
   double time_limit_seconds = 0;
   double memory_limit = 0;
+  bool strict = false;
   bool quiet = false;
   static auto fields() {
     return std::tuple{
         field("threads", &RunOptions::threads, at_least(0),
-              "threads to use; 0: one for each core. The result does not depend on it"),
+              "number of threads; 0: one per core. The result does not depend on it"),
         field("time_limit_seconds", &RunOptions::time_limit_seconds, non_negative,
-              "end training after so long, with the best weights so far; 0: no limit"),
+              "time after which training ends with the best weights so far; 0: no limit"),
         field("memory_limit", &RunOptions::memory_limit, non_negative,
-              "refuse to train if the estimate exceeds so many GB (10^9 bytes); 0: no limit"),
-        field("quiet", &RunOptions::quiet, "no progress on stderr"),
+              "refuse to train if the estimated memory exceeds this many GB (10^9 bytes); 0: 90 % "
+              "of what is free"),
+        field("strict", &RunOptions::strict,
+              "refuse suspicious rows (without features or labels, with values beyond 1e10), and "
+              "write no model where training ends with a warning"),
+        field("quiet", &RunOptions::quiet, "print no progress on stderr"),
     };
   }
 };
 
-/// Shows progress on stderr: a bar on a terminal, otherwise a line every few seconds.
+/// Shows progress on stderr: a bar on a terminal, otherwise a line every few seconds. If the amount
+/// of work is known, the line has an estimate of the remaining time.
 class ProgressPrinter {
  public:
   explicit ProgressPrinter(bool quiet);
@@ -136,49 +143,67 @@ class ProgressPrinter {
   ProgressPrinter(const ProgressPrinter&) = delete;
   ProgressPrinter& operator=(const ProgressPrinter&) = delete;
   void show(const Progress& progress);
+  /// Removes the bar, so that results are not printed next to it.
+  void clear();
 
  private:
+  std::string seconds_left(const Progress& progress);
+
   bool quiet_;
   bool on_terminal_;
-  bool bar_shown_ = false;
   double last_seconds_ = 0;
+  // The beginning of the current stage.
+  std::string stage_;
+  double stage_seconds_ = 0;
+  std::int64_t stage_done_ = 0;
 };
 
-/// The control of one command: shows progress, and ends work at the first Ctrl-C; the second ends
-/// the program. There is one at a time.
+/// "42 s", "3 min 20 s" or "1 h 05 min".
+std::string duration_text(double seconds);
+
+/// The control of one command; at most one may exist. It shows progress and handles Ctrl-C, SIGTERM
+/// and the time limit. A command computes first and writes last, so that until start_writing() an
+/// interruption ends the program at once with kInterrupted.
 class CommandControl {
  public:
+  enum class AtLimit {
+    best_so_far,  // run() says that time is up: there is a result, if not the best one
+    end           // the program ends at once with kOutOfTime: there is no result without the rest
+  };
   /// time_limit_seconds 0: none.
-  explicit CommandControl(bool quiet, double time_limit_seconds = 0);
+  explicit CommandControl(bool quiet, double time_limit_seconds = 0,
+                          AtLimit at_limit = AtLimit::best_so_far);
   ~CommandControl();
   CommandControl(const CommandControl&) = delete;
   CommandControl& operator=(const CommandControl&) = delete;
   RunControl& run() { return control_; }
-  /// Throws InterruptedByUser if Ctrl-C was pressed.
-  void leave_if_interrupted() const;
+  /// To be called before anything but progress is printed.
+  void end_progress();
+  /// After this call only a second interruption ends the program.
+  void start_writing();
 
  private:
   ProgressPrinter printer_;
   RunControl control_;
 };
 
-/// Writes to stderr. Faults are ignored, so that no result is lost to them.
+/// Writes to stderr and ignores errors, so that they do not lose a result.
 void print_error(std::string_view text) noexcept;
 /// Writes "margrove: warning: ..." to stderr.
 void warn(const std::string& message);
-/// Writes to stdout, with control characters as \xNN: names may come from a stranger's model.
+/// Writes to stdout, with control characters as \xNN, because names may come from an untrusted
+/// model.
 void print_text(std::string_view text);
-/// main() turns it into kInterrupted.
-struct InterruptedByUser {};
 
 /// The value of `--method` among raw arguments.
 std::optional<std::string> method_argument(const std::vector<std::string>& arguments);
-/// A help text's list of methods.
+/// The list of methods for help texts.
 std::string list_of_methods();
 
 /// Writes to a file, whole or not at all, or to stdout if the path is empty.
 void write_result(const std::string& path, std::string_view text);
-/// Throws InvalidInput if write_result() could not write there. To be called before the work.
+/// Throws InvalidInput if write_result() could not write there. To be called before the
+/// computation.
 void require_result_writable(const std::string& path);
 
 }  // namespace margrove::cli

@@ -37,16 +37,16 @@ class Compare final : public Command {
  public:
   explicit Compare(CLI::App& app) {
     app.add_option("TRUTH", truth_path_, "rows with their labels")->required()->type_name("");
-    app.add_option("A", first_path_, "what predict wrote for these rows")
+    app.add_option("A", first_path_, "predictions for these rows, as written by predict")
         ->required()
         ->type_name("");
-    app.add_option("B", second_path_, "the same of another model")->required()->type_name("");
+    app.add_option("B", second_path_, "predictions of another model")->required()->type_name("");
     auto* text = app.add_flag("--text", text_, "TRUTH has lines label<TAB>text");
     auto* flat = app.add_flag(
         "--flat", flat_,
-        "A and B are models instead, B a flat one: does the hierarchy of A help on TRUTH?");
+        "A and B are models, and B is flat: tests whether the hierarchy of A helps on TRUTH");
     flat->excludes(text);
-    app.add_option("--threads", threads_, "with --flat: threads to use; 0: one for each core")
+    app.add_option("--threads", threads_, "with --flat: number of threads; 0: one per core")
         ->type_name("INT")
         ->check(CLI::NonNegativeNumber)
         ->needs(flat);
@@ -157,8 +157,9 @@ class Compare final : public Command {
 }  // namespace
 
 Verb compare_verb() {
-  return make_verb<Compare>("compare",
-                            "is one prediction better than another? sign test and Wilcoxon test");
+  return make_verb<Compare>(
+      "compare",
+      "test whether one prediction is better than another (sign test and Wilcoxon test)");
 }
 
 }  // namespace margrove::cli

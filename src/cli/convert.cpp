@@ -24,10 +24,13 @@ class Convert final : public Command {
 
   int run() override {
     require_writable(to_);
+    CommandControl control(/*quiet=*/true);
+    const ModelParts model = exports_ ? load_model(from_) : import_liblinear(from_);
+    control.start_writing();
     if (exports_) {
-      export_liblinear(load_model(from_), to_);
+      export_liblinear(model, to_);
     } else {
-      save_model(import_liblinear(from_), to_);
+      save_model(model, to_);
     }
     return kOk;
   }
@@ -39,8 +42,7 @@ class Convert final : public Command {
 
 Verb convert_verb(bool exports) {
   return {exports ? "export" : "import",
-          exports ? "write a flat model for LIBLINEAR's programs"
-                  : "make a model of one that LIBLINEAR wrote",
+          exports ? "write a flat model in the format of LIBLINEAR" : "read a model of LIBLINEAR",
           [exports](CLI::App& app, const std::vector<std::string>&) -> std::unique_ptr<Command> {
             return std::make_unique<Convert>(app, exports);
           }};

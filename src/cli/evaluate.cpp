@@ -18,7 +18,7 @@
 namespace margrove::cli {
 namespace {
 
-/// Names separated by commas, or the lines of the file of that path; empty ones do not count.
+/// Names separated by commas, or the lines of the file with this path; empty names are skipped.
 std::vector<std::string> names_in(const std::string& given) {
   char separator = ',';
   std::string text = given;
@@ -44,31 +44,33 @@ class Evaluate final : public Command {
     app.add_flag("--json", json_, "one JSON object instead of lines");
     own_ = {
         app.add_option("--metrics", metrics_,
-                       "names separated by commas, or all; instead of those that are cheap")
+                       "names separated by commas, or all; by default the inexpensive ones")
             ->type_name("NAME,...")
             ->delimiter(',')
             ->allow_extra_args(false),
         app.add_option("--hierarchy", hierarchy_path_,
-                       "hierarchy to measure by, for a model without one")
+                       "hierarchy for the metrics, for a model without one")
             ->type_name("FILE"),
         app.add_option("--train", train_path_,
                        "rows that the model was trained on, for the propensities of labels")
             ->type_name("FILE"),
-        app.add_option("--ignore-nodes", ignored_,
-                       "nodes that metrics of node scores leave out, beside a single root: names "
-                       "separated by commas, or a file with a name on each line")
+        app.add_option(
+               "--ignore-nodes", ignored_,
+               "nodes that metrics of node scores leave out in addition to a single root: names "
+               "separated by commas, or a file with one name per line")
             ->type_name("A,B,...|FILE"),
         app.add_option("--bootstrap", options_.bootstrap,
-                       "95 % intervals from N samples of the rows with replacement")
+                       "95 % bootstrap intervals from N samples of the rows with replacement")
             ->type_name("N")
             ->check(CLI::PositiveNumber),
-        app.add_option("--seed", options_.seed, "of the bootstrap")->capture_default_str(),
-        app.add_option("--per-label", per_label_path_, "table of the labels to write, CSV")
+        app.add_option("--seed", options_.seed, "seed of the bootstrap")->capture_default_str(),
+        app.add_option("--per-label", per_label_path_, "CSV file to write with a line per label")
             ->type_name("FILE"),
-        app.add_option("--per-level", per_level_path_, "table of the levels to write, CSV")
+        app.add_option("--per-level", per_level_path_,
+                       "CSV file to write with a line per level of the hierarchy")
             ->type_name("FILE"),
         app.add_option("--confusion", confusion_path_,
-                       "table of siblings taken for each other to write, CSV")
+                       "CSV file to write with the confusions of siblings")
             ->type_name("FILE"),
     };
   }
@@ -77,19 +79,19 @@ class Evaluate final : public Command {
     for (const std::string& path : {per_label_path_, per_level_path_, confusion_path_}) {
       require_result_writable(path);
     }
+    CommandControl control = arguments_.control();
     const ModelParts model = load_model(arguments_.model_path);
-    CommandControl control(arguments_.quiet);
     Executor executor(arguments_.threads);
     if (const FilePredictor* files = model.predictor->files()) {
       refuse_options_of_rows(model);
       const auto values =
           files->evaluate_file(arguments_.examples_path(model), executor, control.run());
-      control.leave_if_interrupted();
+      control.start_writing();
       print_values(values);
       return kOk;
     }
     const EvaluatedRows rows = read(model, control, executor);
-    control.leave_if_interrupted();
+    control.end_progress();
     if (rows.num_rows_with_unknown > 0) {
       warn(
           fmt::format("{} rows have labels that the model does not know ({} of them); they count "
@@ -100,7 +102,7 @@ class Evaluate final : public Command {
     options_.ignored_nodes = names_in(ignored_);
     options_.node_scores = !per_label_path_.empty();
     const ModelEvaluation evaluation = evaluate_rows(model, rows, options_, executor);
-    control.leave_if_interrupted();
+    control.start_writing();
     write_tables(rows, evaluation);
     if (json_) {
       print_json(rows, evaluation);
@@ -125,7 +127,6 @@ class Evaluate final : public Command {
     std::optional<RawRows> training;
     if (!train_path_.empty()) {
       training = read_rows(train_path_, row_kind(model), read_options(model), &control.run());
-      control.leave_if_interrupted();
     }
     const RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);
     return evaluated_rows(model, raw, hierarchy ? &*hierarchy : nullptr,
@@ -191,7 +192,7 @@ class Evaluate final : public Command {
 }  // namespace
 
 Verb evaluate_verb() {
-  return make_verb<Evaluate>("evaluate", "compare predictions with the labels of rows");
+  return make_verb<Evaluate>("evaluate", "metrics of a model on labelled rows");
 }
 
 }  // namespace margrove::cli

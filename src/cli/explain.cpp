@@ -12,18 +12,6 @@
 namespace margrove::cli {
 namespace {
 
-/// A word of the vocabulary, or the feature's number as data files write it.
-std::string feature_name(const ModelParts& model, FeatureId feature) {
-  if (feature == model.rows().num_features()) return "(intercept)";
-  if (model.records) return model.records->column_name(feature);
-  const auto& words = model.preprocessing.vocabulary;
-  for (const View& view : model.views) {
-    if (feature < view.begin || feature >= view.end) continue;
-    return fmt::format("{} feature {}", view.name, feature - view.begin + 1);
-  }
-  return feature < words.size() ? words[feature] : fmt::format("feature {}", feature + 1);
-}
-
 void print(const std::vector<Explanation::Source>& sources) {
   for (const auto& source : sources) {
     print_text(fmt::format("  {}: {:+.6g}\n", source.name, source.score));
@@ -44,7 +32,7 @@ void print(const ModelParts& model, const Explanation& explanation) {
       const std::string centre =
           part.centre != 0 ? fmt::format(" (centre {:.6g})", part.centre) : std::string();
       print_text(fmt::format("    {:+.6g}  {} = {:.6g}{}, weight {:+.6g}\n", part.score,
-                             feature_name(model, part.feature), part.value, centre, part.weight));
+                             model.feature_name(part.feature), part.value, centre, part.weight));
     }
   }
   print(explanation.sources);
@@ -60,7 +48,7 @@ class Explain final : public Command {
     app.add_option("--label", label_, "explain this label's score instead of the prediction")
         ->type_name("LABEL");
     app.add_option("--features", num_features_,
-                   "strongest features of each node, or kernels of each source, to show")
+                   "number of features to show per node, or of kernels per source")
         ->type_name("N")
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber);
@@ -72,12 +60,14 @@ class Explain final : public Command {
   int run() override {
     require_result_writable(svg_path_);
     require_result_writable(dot_path_);
+    CommandControl control = arguments_.control();
     const ModelParts model = load_model(arguments_.model_path);
     require<InvalidOption>(arguments_.data_path.empty() == (row_ == 0),
                            "DATA and option row must be given together");
     const bool draws = !svg_path_.empty() || !dot_path_.empty();
+    if (draws) control.start_writing();
     if (draws || row_ == 0) show_network(model, draws);
-    if (row_ > 0) explain_row(model);
+    if (row_ > 0) explain_row(model, control);
     return kOk;
   }
 
@@ -93,8 +83,7 @@ class Explain final : public Command {
     for (const std::string& line : kernels->lines()) print_text(line + "\n");
   }
 
-  void explain_row(const ModelParts& model) const {
-    CommandControl control(arguments_.quiet);
+  void explain_row(const ModelParts& model, CommandControl& control) const {
     const RawRows raw = arguments_.read(model, control, /*needs_labels=*/false);
     require<InvalidOption>(row_ <= raw.num_rows(), "option row is ", row_,
                            ", but the data have only ", raw.num_rows(), " rows");
@@ -104,6 +93,7 @@ class Explain final : public Command {
     Executor executor(1);
     const LabelSets predicted = model.rows().predict(X, executor);
 
+    control.end_progress();
     std::string line = "row " + std::to_string(row_) + ": predicted ";
     append_labels(line, predicted[0], model.labels.names());
     line += "; labels in the data: ";
@@ -130,8 +120,8 @@ class Explain final : public Command {
 }  // namespace
 
 Verb explain_verb() {
-  return make_verb<Explain>(
-      "explain", "why a row gets its labels: parts of the score; a kernel model's network");
+  return make_verb<Explain>("explain",
+                            "the parts of a row's score, or the network of a kernel model");
 }
 
 }  // namespace margrove::cli

@@ -24,8 +24,10 @@ class Generate final : public Command {
     const GeneratorOptions& options = options_.parse();
     require_writable(data_);
     require_result_writable(hierarchy_);
+    CommandControl control(/*quiet=*/true);
     const GeneratedData generated =
         kind_ == "balanced" ? generate_balanced(options) : generate_unbalanced(options);
+    control.start_writing();
     if (!hierarchy_.empty()) write_hierarchy(hierarchy_, generated.hierarchy);
     write_svmlight(data_, generated.data.X, generated.data.labels, generated.data.codec);
     return kOk;

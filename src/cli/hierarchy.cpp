@@ -64,8 +64,8 @@ void print_weights(const LabelGraph& graph, const std::vector<NodeId>& kept,
 class ShowHierarchy final : public Command {
  public:
   explicit ShowHierarchy(CLI::App& app) {
-    app.add_option("FILE", path_, "lines `parent child`, or OBO")->required()->type_name("");
-    app.add_flag("--part-of", part_of_, "of OBO the edges of part_of, too");
+    app.add_option("FILE", path_, "lines `parent child`, OBO or SKOS")->required()->type_name("");
+    app.add_flag("--part-of", read_.part_of, "OBO: read the edges of part_of, too");
     app.add_option(
            "--alpha", alpha_,
            concat("also print node weights and path sums by a rule: ", NodeWeightRule::known()))
@@ -74,16 +74,16 @@ class ShowHierarchy final : public Command {
   }
 
   int run() override {
-    const Hierarchy hierarchy = part_of_ ? read_hierarchy_with_parts(path_) : read_hierarchy(path_);
+    const Hierarchy hierarchy = read_hierarchy(path_, read_);
     const LabelledRows labelled = label_rows({}, {}, &hierarchy, path_);
     print_shape(labelled.hierarchy);
     if (alpha_.empty()) return kOk;
     CommandControl control(false);
-    // As hsvm and nhsvm train: nodes above all leaves have no weight.
+    // As in hsvm and nhsvm, nodes above all leaves have no weight.
     const auto [graph, kept] = without_common_roots(labelled.hierarchy);
     const NodeWeights weights =
         node_weights(graph, NodeWeightRule::parse(alpha_), options_.parse(), &control.run());
-    control.leave_if_interrupted();
+    control.end_progress();
     print_weights(graph, kept, labelled.codec, weights);
     if (const std::string warning = unweighted_leaves(graph, weights.alpha); !warning.empty()) {
       warn(warning);
@@ -93,7 +93,7 @@ class ShowHierarchy final : public Command {
 
  private:
   std::string path_, alpha_;
-  bool part_of_ = false;
+  HierarchyOptions read_;
   BoundOptions<NodeWeightOptions> options_;
 };
 

@@ -32,7 +32,7 @@ void append_facts(std::vector<Fact>& facts, const RecordFeatures& records) {
 std::vector<Fact> facts_of(const ModelParts& model) {
   std::vector<Fact> facts{{"method", model.method},
                           {"kind", std::string(model.predictor->kind())},
-                          {"format version", concat(kModelFormatVersion)}};
+                          {"format version", concat(format_version_of(model))}};
   for (const auto& [name, value] : model.options) facts.push_back({"option " + name, value});
   facts.push_back({"labels", concat(model.labels.size())});
   facts.push_back({"labels with training rows",
@@ -48,6 +48,10 @@ std::vector<Fact> facts_of(const ModelParts& model) {
   }
   if (model.records) append_facts(facts, *model.records);
   facts.push_back({"preprocessing", std::string(name_of(model.preprocessing.kind))});
+  if (!model.preprocessing.columns.empty()) {
+    facts.push_back({"columns in use",
+                     concat(model.preprocessing.columns.size(), " of ", model.num_raw_features())});
+  }
   if (model.preprocessing.kind == Preprocessing::Kind::scale) {
     facts.push_back({"scale", std::string(name_of(model.preprocessing.column_scale))});
   }
@@ -94,6 +98,6 @@ class Info final : public Command {
 
 }  // namespace
 
-Verb info_verb() { return make_verb<Info>("info", "what a model file holds"); }
+Verb info_verb() { return make_verb<Info>("info", "the content of a model file"); }
 
 }  // namespace margrove::cli

@@ -7,11 +7,17 @@
 namespace margrove::cli {
 namespace {
 
+/// For people; the id where the label has no other name.
+const std::string& name_of(const ModelParts& model, LabelId label) {
+  const bool has_name = !model.label_names.empty() && !model.label_names[label].empty();
+  return has_name ? model.label_names[label] : model.labels.name(label);
+}
+
 std::string path_of(const ModelParts& model, LabelId label) {
-  std::vector<std::string> names{model.labels.name(label)};
+  std::vector<std::string> names{name_of(model, label)};
   while (!model.hierarchy.parents(label).empty()) {
     label = model.hierarchy.parents(label).front();
-    names.push_back(model.labels.name(label));
+    names.push_back(name_of(model, label));
   }
   std::reverse(names.begin(), names.end());
   return join_path(names, " > ");
@@ -29,9 +35,14 @@ LabelTexts label_texts(const ModelParts& model, std::string_view show) {
       texts.names.push_back(split_path(id, selection->separator).back());
     } else if (!ids_are_paths && show == "path") {
       texts.names.push_back(path_of(model, label));
+    } else if (show == "name") {
+      texts.names.push_back(name_of(model, label));
     } else {
       texts.names.push_back(id);
     }
+  }
+  if (!show.empty() && show != "id" && !model.label_names.empty()) {
+    texts.between = texts.between_scores = "\t";  // names have blanks and commas
   }
   if (selection != nullptr) {
     texts.between = selection->label_separator.empty() ? "\t" : selection->label_separator;

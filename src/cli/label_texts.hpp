@@ -1,5 +1,5 @@
 #pragma once
-// How predictions name labels.
+// The texts of labels in predictions.
 
 #include <string>
 #include <string_view>
@@ -15,9 +15,10 @@ struct LabelTexts {
   std::string between_scores = " ";
 };
 
-/// `show`: "id", "name" (the last name of a path; other labels have no name beside their id),
-/// "path" (of other labels the names from a root down, by the first parent of each) or "". Labels
-/// of records may have blanks and commas, so tabs stand between them, or the label separator.
+/// `show`: "id", "name" (the last name of a path; for other labels the one of their vocabulary, or
+/// the id), "path" (for other labels the names from a root down, via the first parent of each) or
+/// "". Names and the labels of records may have blanks and commas and are therefore separated by
+/// tabs or by the label separator.
 LabelTexts label_texts(const ModelParts& model, std::string_view show);
 
 }  // namespace margrove::cli

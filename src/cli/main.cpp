@@ -5,14 +5,34 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <exception>
 #include <iostream>
+#include <tuple>
 
+#include "cli/help.hpp"
 #include "cli/verbs.hpp"
 #include "data/utf8.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove::cli {
 namespace {
+
+// Allocates nothing.
+[[noreturn]] void end_at_once(std::string_view message) noexcept {
+  std::ignore = ::write(STDERR_FILENO, message.data(), message.size());
+  ::_exit(kInternalError);
+}
+
+// The exit code must also be one of ours if no handler is reached, for example if an allocation
+// fails in a destructor (those of the JSON library allocate) or before main().
+[[noreturn]] void on_terminate() noexcept {
+  end_at_once("margrove: internal error, or out of memory\n");
+}
+struct TerminateHandler {
+  TerminateHandler() noexcept { std::set_terminate(on_terminate); }
+};
+// Made before all other objects of static storage.
+[[gnu::init_priority(101)]] const TerminateHandler kTerminateHandler;
 
 int report(ExitCode code, std::string_view message) {
   std::cout.flush();
@@ -22,17 +42,18 @@ int report(ExitCode code, std::string_view message) {
 
 int run(int argc, char** argv) {
   CLI::App app("Large-margin learning with structured labels and kernels.", "margrove");
+  app.formatter(std::make_shared<WrappedHelp>(help_width()));
   app.set_version_flag("--version", "margrove " MARGROVE_VERSION);
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 bad input, 4 bad model file, "
-      "130 interrupted.");
+      "5 time limit without a result, 130 interrupted.");
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   std::vector<std::pair<CLI::App*, const Verb*>> declared;
   for (const Verb& verb : verbs()) {
     declared.emplace_back(app.add_subcommand(verb.name, verb.summary), &verb);
   }
-  // Only the verb that is asked for declares its arguments: they may depend on each other.
+  // Only the called verb declares its arguments, because they may depend on each other.
   std::unique_ptr<Command> command;
   for (const auto& [verb_app, verb] : declared) {
     if (!arguments.empty() && arguments.front() == verb->name) {
@@ -42,7 +63,9 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kOk : kUsage;
+    if (app.exit(error) == 0) return kOk;
+    print_error(suggestion(app, arguments));
+    return kUsage;
   }
   const int code = command->run();
   std::cout.flush();
@@ -50,8 +73,8 @@ int run(int argc, char** argv) {
   return code;
 }
 
-// A file that is opened while a standard stream is closed would take its place, and messages would
-// end in the model.
+// A file that is opened while a standard stream is closed would get its descriptor, and messages
+// would be written into the model.
 void open_standard_streams() {
   for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
     if (::fcntl(descriptor, F_GETFD) == -1) ::open("/dev/null", O_RDWR);
@@ -61,8 +84,8 @@ void open_standard_streams() {
 int guarded(int argc, char** argv) {
   try {
     return run(argc, argv);
-  } catch (const InterruptedByUser&) {
-    return report(kInterrupted, "interrupted; nothing was written");
+  } catch (const OutOfTimeLimit& error) {
+    return report(kOutOfTime, error.what());
   } catch (const InvalidOption& error) {
     return report(kUsage, error.what());
   } catch (const InvalidInput& error) {
@@ -70,7 +93,7 @@ int guarded(int argc, char** argv) {
   } catch (const ModelFileError& error) {
     return report(kBadModelFile, error.what());
   } catch (const std::bad_alloc&) {
-    return report(kInternalError, "out of memory");
+    throw;
   } catch (const std::exception& error) {
     return report(kInternalError, fmt::format("internal error: {}", error.what()));
   }
@@ -81,6 +104,13 @@ int guarded(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   margrove::cli::open_standard_streams();
-  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit of file sizes is an error like others
-  return margrove::cli::guarded(argc, argv);
+  // A write beyond the limit of file sizes or to a closed pipe is then an ordinary error, or is
+  // ignored if only a message is lost.
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return margrove::cli::guarded(argc, argv);
+  } catch (const std::bad_alloc&) {  // also if the message of another error cannot be allocated
+    margrove::cli::end_at_once("margrove: out of memory\n");
+  }
 }

@@ -11,10 +11,15 @@ void ModelArguments::declare(CLI::App& app, bool needs_data) {
   app.add_option("MODEL", model_path, "file that train wrote")->required()->type_name("");
   app.add_option("DATA", data_path, "rows")->required(needs_data)->type_name("");
   views.declare(app);
-  app.add_option("--threads", threads, "threads to use; 0: one for each core")
+  app.add_option("--threads", threads, "number of threads; 0: one per core")
       ->type_name("INT")
       ->check(CLI::NonNegativeNumber);
-  app.add_flag("--quiet", quiet, "no progress on stderr");
+  app.add_option("--time-limit-seconds", time_limit_seconds,
+                 "end with exit code 5, and write nothing, if there is no result after so long; 0: "
+                 "no limit")
+      ->type_name("NUMBER")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag("--quiet", quiet, "print no progress on stderr");
 }
 
 RawRows ModelArguments::read(const ModelParts& model, CommandControl& control,
@@ -22,9 +27,7 @@ RawRows ModelArguments::read(const ModelParts& model, CommandControl& control,
   ReadOptions options = read_options(model);
   options.labels_optional = !needs_labels;
   RawRows raw = read_rows(data_path, row_kind(model), options, &control.run());
-  control.leave_if_interrupted();
   read_views_of_model(raw, views.files(), model.views, &control.run());
-  control.leave_if_interrupted();
   return raw;
 }
 

@@ -1,22 +1,27 @@
 #pragma once
-// What predict, evaluate and explain share: MODEL DATA.
+// The arguments MODEL DATA, which predict, evaluate, explain and report share.
 
 #include "cli/command.hpp"
 #include "model/model.hpp"
 
 namespace margrove::cli {
 
-/// For rows with labels in the form that the model takes. Refers to the model.
+/// Options to read labelled rows for the model; they refer to it.
 ReadOptions read_options(const ModelParts& model);
 
 struct ModelArguments {
   std::string model_path, data_path;
   ViewArguments views;
   int threads = 0;
+  double time_limit_seconds = 0;
   bool quiet = false;
   void declare(CLI::App& app, bool needs_data = true);
-  /// The rows as the model takes them: texts, numbers or records, with all its views. Records may
-  /// lack the column of labels unless they are needed.
+  /// To be created before anything that takes long, such as reading the model.
+  CommandControl control() const {
+    return CommandControl(quiet, time_limit_seconds, CommandControl::AtLimit::end);
+  }
+  /// The rows for the model (texts, numbers or records) with all its views. Records may lack the
+  /// column of labels unless labels are needed.
   RawRows read(const ModelParts& model, CommandControl& control, bool needs_labels) const;
   /// The file of a model whose examples are not rows. Throws InvalidOption if views are given.
   const std::string& examples_path(const ModelParts& model) const;

@@ -1,5 +1,5 @@
 #pragma once
-// `margrove train --options-reference`: docs/options.md from the tables. Hidden; a test compares.
+// `margrove train --options-reference`, a hidden option: prints docs/options.md.
 
 #include "cli/command.hpp"
 

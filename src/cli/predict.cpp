@@ -19,9 +19,9 @@
 namespace margrove::cli {
 namespace {
 
-constexpr std::size_t kRowsAtOnce = 8192;  // between two checks for Ctrl-C
+constexpr std::size_t kRowsAtOnce = 8192;  // between two reports of progress
 
-/// The labels and all above them, each once, parents before children.
+/// The labels and all their ancestors, each once, parents before children.
 std::vector<LabelId> with_ancestors(const LabelGraph& hierarchy, std::span<const LabelId> labels) {
   std::set<std::pair<std::uint32_t, LabelId>> closed;
   for (const LabelId label : labels) {
@@ -52,23 +52,26 @@ class Predict final : public Command {
   explicit Predict(CLI::App& app) {
     arguments_.declare(app);
     app.add_option("--output", output_, "file to write instead of stdout")->type_name("FILE");
-    app.add_option("--top", top_, "the K best labels of each row, best first, instead of its set")
+    app.add_option("--top", top_,
+                   "write the K best labels of each row, best first, instead of its label set")
         ->type_name("K")
         ->check(CLI::PositiveNumber);
     auto* scores = app.add_flag("--scores", scores_, "write label:score, separated by blanks");
     app.add_flag("--probabilities", probabilities_, "write label:probability, separated by blanks")
         ->excludes(scores);
     auto* confidence =
-        app.add_option("--min-confidence", min_confidence_,
-                       "the most specific label, inner ones included, whose probability is at "
-                       "least P, or else the most probable root")
+        app.add_option(
+               "--min-confidence", min_confidence_,
+               "write the most specific label, inner nodes included, with a probability of at "
+               "least P, or else the most probable root")
             ->type_name("P")
             ->check(CLI::Range(0.0, 1.0));
-    app.add_flag("--paths", paths_, "write all labels above a row's labels too, parents first")
+    app.add_flag("--paths", paths_, "write the ancestors of a row's labels, too, parents first")
         ->excludes(scores);
-    app.add_option("--show", show_,
-                   "what stands for a label: its name, its path from a root, its id; without it "
-                   "the path where paths are the labels, otherwise the id")
+    app.add_option(
+           "--show", show_,
+           "text of a label: its name, its path from a root or its id; default: the path if "
+           "the labels are paths, otherwise the id")
         ->type_name("name|path|id")
         ->check(CLI::IsMember({"name", "path", "id"}));
     confidence->excludes("--top")->excludes(scores);
@@ -76,8 +79,8 @@ class Predict final : public Command {
 
   int run() override {
     require_result_writable(output_);
+    CommandControl control = arguments_.control();
     const ModelParts model = load_model(arguments_.model_path);
-    CommandControl control(arguments_.quiet);
     Executor executor(arguments_.threads);
     std::string lines;
     if (const FilePredictor* files = model.predictor->files()) {
@@ -88,7 +91,7 @@ class Predict final : public Command {
       texts_ = label_texts(model, show_);
       predict_rows(model, executor, control, lines);
     }
-    control.leave_if_interrupted();
+    control.start_writing();
     write_result(output_, lines);
     return kOk;
   }
@@ -113,12 +116,10 @@ class Predict final : public Command {
       } else {
         append_sets(model, block, executor, lines);
       }
-      if (!control.run().proceed({.stage = "predict",
-                                  .done = static_cast<std::int64_t>(end),
-                                  .total = static_cast<std::int64_t>(X.num_rows()),
-                                  .unit = "rows"})) {
-        return;
-      }
+      control.run().proceed({.stage = "predict",
+                             .done = static_cast<std::int64_t>(end),
+                             .total = static_cast<std::int64_t>(X.num_rows()),
+                             .unit = "rows"});
     }
   }
 
@@ -136,7 +137,7 @@ class Predict final : public Command {
     }
   }
 
-  /// Labels chosen by their probabilities, or with them.
+  /// Appends labels with their probabilities, or chosen by them.
   void append_probable(const ModelParts& model, const HierarchyProbabilities& hierarchy,
                        const CsrView& X, Executor& executor, std::string& lines) const {
     std::vector<std::vector<ScoredLabel>> chosen(X.num_rows());
@@ -189,7 +190,7 @@ class Predict final : public Command {
   ModelArguments arguments_;
   std::string output_;
   int top_ = 0;
-  double min_confidence_ = -1;  // not asked for
+  double min_confidence_ = -1;  // not given
   std::string show_;
   LabelTexts texts_;
   bool scores_ = false, probabilities_ = false, paths_ = false;
@@ -198,7 +199,7 @@ class Predict final : public Command {
 }  // namespace
 
 Verb predict_verb() {
-  return make_verb<Predict>("predict", "write the labels of rows, one line for each");
+  return make_verb<Predict>("predict", "write the labels of rows, one line per row");
 }
 
 }  // namespace margrove::cli

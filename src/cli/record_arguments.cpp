@@ -7,24 +7,27 @@ namespace margrove::cli {
 auto RecordOptions::fields() {
   using O = RecordOptions;
   return std::tuple{
-      field("format", &O::format, Choices{{"auto", "csv", "tsv", "jsonl", "svmlight", "text"}},
-            "of TRAIN; auto: with selected columns csv, tsv or jsonl by content, else svmlight, or "
-            "text with the option text"),
+      field(
+          "format", &O::format,
+          Choices{{"auto", "csv", "tsv", "jsonl", "svmlight", "text", "annif"}},
+          "format of TRAIN; auto: csv, tsv or jsonl by content if columns are selected, otherwise "
+          "svmlight or, with the option text, annif (text<TAB><URI> <URI>) or text "
+          "(label<TAB>text) by content"),
       field("text_column", &O::text_column, Choices{},
-            "column of text, whose words become tf-idf features; several names separated by "
-            "commas; of JSON lines a key, dotted where it is nested; so for all columns"),
+            "column of text, whose words become tf-idf features. All columns: several names are "
+            "separated by commas; in JSON lines a name is a key, with dots if it is nested"),
       field("numeric_columns", &O::numeric_columns, Choices{},
-            "columns of numbers; missing ones become the mean, with a feature that says so"),
+            "columns of numbers; missing ones become the mean and set a further feature"),
       field("categorical_columns", &O::categorical_columns, Choices{},
-            "columns of names, each of which becomes a feature"),
+            "columns of categories, each of which becomes a feature"),
       field("label_column", &O::label_column, Choices{}, "column with the label"),
       field("label_separator", &O::label_separator, Choices{},
-            "between several labels of the label column, or several paths of the path column"),
+            "text between several labels in the label column, or several paths in the path column"),
       field("path_columns", &O::path_columns, Choices{},
-            "columns with the label's path, one per level from the root down; the hierarchy is "
-            "that of the paths"),
+            "columns with the label's path, one per level from the root down; the paths give the "
+            "hierarchy"),
       field("path_column", &O::path_column, Choices{}, "one column with the label's path"),
-      field("separator", &O::separator, Choices{}, "between the levels of a path"),
+      field("separator", &O::separator, Choices{}, "text between the levels of a path"),
   };
 }
 
@@ -47,7 +50,7 @@ RecordOptions RecordArguments::options() const {
 
 namespace {
 
-/// Names separated by commas; a name with a comma stands in double quotes.
+/// Names separated by commas; a name with a comma is in double quotes.
 std::vector<std::string> names_of(const std::string& option, const std::string& text) {
   if (text.empty()) return {};
   std::vector<std::string> names = csv_cells(text, ',');
@@ -83,7 +86,7 @@ std::optional<RecordSelection> RecordArguments::selection() const {
   selection.check();
   require<InvalidOption>(selection.has_labels(),
                          "options label_column, path_columns and path_column: none is given, but "
-                         "one must say what the labels are");
+                         "one must name the labels");
   require<InvalidOption>(selection.label_separator.empty() || selection.path_levels.empty(),
                          "option label_separator is given, but path_columns have one path");
   return selection;

@@ -1,5 +1,5 @@
 #pragma once
-// Which columns of CSV, TSV and JSON lines are what.
+// The options that select columns of CSV, TSV and JSON lines.
 
 #include <optional>
 #include <string>
@@ -17,7 +17,7 @@ struct RecordOptions {
   static auto fields();
 };
 
-/// Their table.
+/// The table of RecordOptions.
 std::vector<OptionInfo> record_option_infos();
 
 /// The options that select columns.
@@ -25,9 +25,9 @@ class RecordArguments {
  public:
   void declare(CLI::App& app);
   /// After the command line was parsed; nothing if no column is selected. Throws InvalidOption for
-  /// selections that do not fit together, or not the format.
+  /// selections that contradict each other or the format.
   std::optional<RecordSelection> selection() const;
-  /// Of --format; empty if the content says it.
+  /// The value of --format; empty if the content decides.
   std::string format() const;
 
  private:

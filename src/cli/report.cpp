@@ -24,14 +24,14 @@ class Report final : public Command {
 
   int run() override {
     require_result_writable(output_);
+    CommandControl control = arguments_.control();
     const ModelParts model = load_model(arguments_.model_path);
-    CommandControl control(arguments_.quiet);
     Executor executor(arguments_.threads);
     const RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);
     const CsrMatrix X = preprocess(model, raw);
     const TranslatedLabels truth = translate_labels(raw.labels, raw.codec, model.labels);
     const std::string page = report_html(model, X, truth.labels, options_, executor);
-    control.leave_if_interrupted();
+    control.start_writing();
     write_result(output_, page);
     return kOk;
   }
@@ -45,7 +45,7 @@ class Report final : public Command {
 }  // namespace
 
 Verb report_verb() {
-  return make_verb<Report>("report", "one page of HTML: what a model does on labelled rows");
+  return make_verb<Report>("report", "a page of HTML about a model on labelled rows");
 }
 
 }  // namespace margrove::cli

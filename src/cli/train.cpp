@@ -1,9 +1,11 @@
 // margrove train
 
+#include <filesystem>
 #include <iostream>
 
 #include "base/atomic_file.hpp"
 #include "cli/options_reference.hpp"
+#include "cli/ray_engine.hpp"
 #include "cli/training.hpp"
 #include "cli/verbs.hpp"
 #include "eval/held_out.hpp"
@@ -15,19 +17,41 @@ class Train final : public Command {
  public:
   Train(CLI::App& app, const std::vector<std::string>& arguments) {
     arguments_.declare(app, arguments);
-    app.add_option("--calibration", calibration_,
-                   "share of the rows held out to fit the temperature of probabilities: trains "
-                   "twice; 0: none")
+    app.add_option(
+           "--calibration", calibration_,
+           "share of the rows that is held out to fit the temperature of probabilities, which "
+           "trains twice; 0: none")
         ->type_name("SHARE")
         ->group("Probabilities (kept in the model)")
         ->capture_default_str()
         ->check(CLI::Range(0.0, 0.9));
+    app.add_option("--engine", engine_,
+                   "local: this process; ray: tasks on Ray, with the same result (docs/cluster.md)")
+        ->type_name("NAME")
+        ->group("Engine")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"local", "ray"}));
+    const auto of_ray = [&](const std::string& name, auto& value, const std::string& help) {
+      ray_options_.push_back(app.add_option(name, value, concat("ray: ", help))->group("Engine"));
+      return ray_options_.back();
+    };
+    of_ray("--address", address_, "address of the cluster; none: a new one on this machine");
+    of_ray("--shards", num_shards_, "number of tasks")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1'000'000));
+    of_ray("--work", work_,
+           "folder of the shards, which all machines see; none: MODEL.shards, removed in the end");
   }
 
   int run() override {
     const RunOptions& options = arguments_.run_options();
     const auto method_run = arguments_.start();
-    require_writable(arguments_.model_path());
+    require_writable(arguments_.result_path());
+    if (engine_ == "ray") return run_on_ray(*method_run);
+    for (const CLI::Option* option : ray_options_) {
+      require<InvalidOption>(option->count() == 0, "option ", option->get_name(),
+                             " is given, but needs --engine ray");
+    }
     CommandControl control(options.quiet, options.time_limit_seconds);
     Executor executor(options.threads);
     const Method& method = arguments_.method();
@@ -36,11 +60,30 @@ class Train final : public Command {
                              : nullptr;
     const ModelParts model = examples ? train_examples(*examples, *method_run, executor, control)
                                       : train_rows(*method_run, executor, control);
-    save_and_print(model, arguments_.model_path(), control);
+    save_and_print(model, arguments_.result_path(), control);
     return kOk;
   }
 
  private:
+  int run_on_ray(MethodRun& run) {
+    const RunOptions& options = arguments_.run_options();
+    require<InvalidOption>(calibration_ == 0,
+                           "option calibration is given, but engine ray does not offer it");
+    require_ray();
+    const std::string folder = work_.empty() ? arguments_.result_path() + ".shards" : work_;
+    CommandControl control(options.quiet);
+    Executor executor(options.threads);
+    plan_rows_in_shards(arguments_, run, num_shards_, folder, executor, control);
+    train_shards_on_ray(folder, {address_, options.threads, options.quiet});
+    const ModelParts model = ShardedTraining(folder).merge(executor, control.run());
+    control.end_progress();
+    print_warnings(model, options);
+    save_and_print(model, arguments_.result_path(), control);
+    std::error_code ignored;  // a folder that stays costs space only
+    if (work_.empty()) std::filesystem::remove_all(folder, ignored);
+    return kOk;
+  }
+
   ModelParts train_rows(MethodRun& run, Executor& executor, CommandControl& control) {
     auto [hierarchy, raw] = arguments_.read(control);
     const PreparedRows prepared = prepare_rows(std::move(raw), hierarchy ? &*hierarchy : nullptr,
@@ -51,12 +94,11 @@ class Train final : public Command {
     if (calibration_ > 0) {
       model.calibration =
           calibrate_held_out(arguments_.method(), run, data, calibration_, executor, control.run());
-      control.leave_if_interrupted();
     }
     return model;
   }
 
-  /// Of methods with a file format of their own.
+  /// For methods with their own file format.
   ModelParts train_examples(const Examples& examples, MethodRun& run, Executor& executor,
                             CommandControl& control) {
     TrainingSet data;
@@ -68,6 +110,9 @@ class Train final : public Command {
 
   TrainingArguments arguments_;
   double calibration_ = 0;
+  std::string engine_ = "local", address_, work_;
+  std::size_t num_shards_ = kDefaultShards;
+  std::vector<CLI::Option*> ray_options_;
 };
 
 }  // namespace

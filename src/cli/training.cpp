@@ -9,25 +9,33 @@
 #include <set>
 
 #include "data/code_hierarchy.hpp"
-#include "data/hierarchy_edges.hpp"
 #include "io/model_file.hpp"
 
 namespace margrove::cli {
 
-void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& arguments) {
-  app.add_option("--method", method_name_, "what to train")->required()->type_name("NAME");
-  app.add_option("--hierarchy", hierarchy_path_, "file of lines `parent child`, or OBO")
+void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& arguments,
+                                const std::string& result, const std::string& result_help) {
+  app.add_option("--method", method_name_, "method to train")->required()->type_name("NAME");
+  app.add_option("--hierarchy", hierarchy_path_, "file of lines `parent child`, OBO or SKOS")
       ->type_name("FILE");
-  app.add_flag("--part-of", part_of_, "of an OBO hierarchy the edges of part_of, too");
+  app.add_flag("--part-of", read_hierarchy_.part_of,
+               "OBO hierarchy: read the edges of part_of, too");
+  app.add_option("--language", read_hierarchy_.language,
+                 "SKOS hierarchy: language of the names that predict --show name writes")
+      ->type_name("CODE");
   app.add_option(
          "--hierarchy-from", hierarchy_from_,
-         "codes: the labels are codes such as Dewey's, which lie below what they begin with")
+         "codes: labels are codes such as Dewey's; their common prefixes are the inner nodes")
       ->type_name("codes")
       ->check(CLI::IsMember({"codes"}));
+  app.add_option("--unknown-labels", unknown_labels_,
+                 "labels of rows that the hierarchy file lacks: error, or drop (with a warning)")
+      ->type_name("error|drop")
+      ->check(CLI::IsMember({"error", "drop"}));
   views_.declare(app);
   records_.declare(app);
   app.add_option("TRAIN", data_path_, "rows to train on")->required()->type_name("");
-  app.add_option("MODEL", model_path_, "file to write")->required()->type_name("");
+  app.add_option(result, result_path_, result_help)->required()->type_name("");
   if (const auto name = method_argument(arguments)) {
     method_ = &find_method(*name);
     method_options_.declare(app, method_->start()->options().list(), "Options of " + *name);
@@ -41,9 +49,10 @@ void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& a
 PreprocessingOptions TrainingArguments::preprocessing() {
   PreprocessingOptions options = preprocessing_.parse();
   const std::string format = records_.format();
-  require<InvalidOption>(format.empty() || format == "text" || !options.text, "option format is ",
-                         format, ", but option text says that rows are label<TAB>text");
-  options.text |= format == "text";
+  const bool is_text = format == "text" || format == "annif";
+  require<InvalidOption>(format.empty() || is_text || !options.text, "option format is ", format,
+                         ", but option text says that rows are documents");
+  options.text |= is_text;
   return options;
 }
 
@@ -57,18 +66,40 @@ std::set<std::pair<std::string, std::string>> named_edges(const Hierarchy& hiera
   return edges;
 }
 
-/// The hierarchy of paths is known; one that is given beside it must be the same.
+/// Paths define a hierarchy; a hierarchy that is given, too, must be the same.
 void require_equal(const Hierarchy& given, const Hierarchy& of_paths) {
   const auto given_edges = named_edges(given), edges = named_edges(of_paths);
   const auto require_all = [](const auto& some, const auto& others, const std::string& has,
                               const std::string& lacks) {
     for (const auto& edge : some) {
       require(others.contains(edge), lacks, ": there is no edge '", edge.first, "' '", edge.second,
-              "', which ", has, " has; leave --hierarchy out: paths are their own hierarchy");
+              "', which ", has, " has; leave --hierarchy out, because paths define the hierarchy");
     }
   };
   require_all(edges, given_edges, of_paths.source, given.source);
   require_all(given_edges, edges, given.source, of_paths.source);
+}
+
+}  // namespace
+
+namespace {
+
+void drop_unknown_labels(RawRows& raw, const Hierarchy& hierarchy) {
+  const auto num_known = static_cast<LabelId>(hierarchy.codec.size());
+  LabelSets kept;
+  std::size_t num_rows = 0;
+  for (std::size_t i = 0; i < raw.labels.num_rows(); ++i) {
+    const auto set = raw.labels[i];  // ascending, and readers append unknown labels
+    const auto end = std::lower_bound(set.begin(), set.end(), num_known);
+    num_rows += end != set.end();
+    kept.append({set.begin(), end});
+  }
+  if (num_rows == 0) return;
+  warn(fmt::format("{} labels of {} rows are not in {} and were dropped; one of them is '{}'",
+                   raw.codec.size() - num_known, num_rows, hierarchy.source,
+                   raw.codec.name(num_known)));
+  raw.labels = std::move(kept);
+  raw.codec = hierarchy.codec;
 }
 
 }  // namespace
@@ -79,8 +110,7 @@ TrainingArguments::Data TrainingArguments::read(CommandControl& control) {
   const std::string format = records_.format();
   const LabelCodec* codec = nullptr;
   if (!hierarchy_path_.empty()) {
-    data.hierarchy =
-        part_of_ ? read_hierarchy_with_parts(hierarchy_path_) : read_hierarchy(hierarchy_path_);
+    data.hierarchy = read_hierarchy(hierarchy_path_, read_hierarchy_);
     codec = &data.hierarchy->codec;
   }
   const RowKind kind = selection              ? RowKind::records
@@ -89,21 +119,20 @@ TrainingArguments::Data TrainingArguments::read(CommandControl& control) {
   std::optional<Hierarchy> of_paths;
   data.raw = read_rows(data_path_, kind,
                        {.codec = codec,
-                        .known_labels_only = codec != nullptr,
+                        .known_labels_only = codec != nullptr && unknown_labels_ == "error",
                         .refuse_labels_alone = true,
                         .selection = selection ? &*selection : nullptr,
                         .format = format},
                        &control.run(), &of_paths);
+  if (codec != nullptr && unknown_labels_ == "drop") drop_unknown_labels(data.raw, *data.hierarchy);
   if (of_paths && data.hierarchy) require_equal(*data.hierarchy, *of_paths);
   if (of_paths) data.hierarchy = std::move(of_paths);
   if (!hierarchy_from_.empty()) {
     data.hierarchy = hierarchy_of_codes(data.raw.codec.names(), data_path_);
   }
-  control.leave_if_interrupted();
   read_views(data.raw, views_.files(), &control.run());
-  control.leave_if_interrupted();
-  require(control.run().proceed(), data_path_,
-          ": the time limit ended reading; nothing is trained");
+  require<OutOfTimeLimit>(control.run().proceed(), data_path_,
+                          ": the time limit ended reading; nothing is trained");
   return data;
 }
 
@@ -121,9 +150,13 @@ bool TrainingArguments::has_hierarchy() const {
   const bool has_paths = selection && selection->has_paths();
   require<InvalidOption>(hierarchy_from_.empty() || (hierarchy_path_.empty() && !has_paths),
                          "option hierarchy_from is given, but ",
-                         has_paths ? "paths are their own hierarchy" : "option hierarchy is, too");
-  require<InvalidOption>(!part_of_ || !hierarchy_path_.empty(),
-                         "option part_of is given, but no --hierarchy FILE in OBO");
+                         has_paths ? "paths define the hierarchy" : "option hierarchy is, too");
+  require<InvalidOption>(!read_hierarchy_.part_of || !hierarchy_path_.empty(),
+                         "option part_of is given, but needs a --hierarchy FILE in OBO");
+  require<InvalidOption>(unknown_labels_ == "error" || !hierarchy_path_.empty(),
+                         "option unknown_labels is drop, but needs a --hierarchy FILE");
+  require<InvalidOption>(read_hierarchy_.language.empty() || !hierarchy_path_.empty(),
+                         "option language is given, but needs a --hierarchy FILE in SKOS");
   return has_paths || !hierarchy_path_.empty() || !hierarchy_from_.empty();
 }
 
@@ -139,9 +172,33 @@ std::unique_ptr<MethodRun> TrainingArguments::start(const OptionValues& more) co
   return run;
 }
 
-ModelParts train_with_reports(const Method& method, MethodRun& method_run, const RunOptions& run,
-                              const TrainingSet& data, const Preprocessing& preprocessing,
-                              Executor& executor, CommandControl& control) {
+namespace {
+
+/// Throws InvalidInput naming the first row that is rather a fault of the file than an example.
+void require_unsuspicious(const TrainingSet& data, const Preprocessing& preprocessing) {
+  constexpr float kHuge = 1e10F;  // beyond any measure that was not left in a wrong unit
+  for (std::size_t i = 0; i < data.X.num_rows(); ++i) {
+    const SparseRow row = data.X.row(i);
+    require(row.size() > 0, data.source, ": row ", i + 1, " has no features; without --strict it ",
+            "trains as a row of zeros");
+    require(!(*data.labels)[i].empty(), data.source, ": row ", i + 1, " has no label; without ",
+            "--strict it is left out");
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      if (std::abs(row.values[k]) <= kHuge) continue;
+      const std::string name = column_name(row.columns[k], data, preprocessing);
+      throw InvalidInput(concat(data.source, ": row ", i + 1, ": ", name, " is ", row.values[k],
+                                ", which is beyond ", kHuge,
+                                "; without --strict it is taken as it is"));
+    }
+  }
+}
+
+}  // namespace
+
+Plan plan_with_reports(const Method& method, MethodRun& method_run, const RunOptions& run,
+                       const TrainingSet& data, const Preprocessing& preprocessing,
+                       Executor& executor, CommandControl& control) {
+  if (run.strict && data.examples == nullptr) require_unsuspicious(data, preprocessing);
   const Plan plan = plan_training(method, method_run, data, executor, control.run());
   if (!run.quiet) {
     const double gigabytes = static_cast<double>(plan.memory.total()) / 1e9;
@@ -152,15 +209,31 @@ ModelParts train_with_reports(const Method& method, MethodRun& method_run, const
     print_error(fmt::format("{}; training takes about {:.2f} GB\n", what, gigabytes));
   }
   require_memory(plan, data, run.memory_limit);
+  return plan;
+}
+
+void print_warnings(const ModelParts& model, const RunOptions& run) {
+  for (const std::string& message : model.report.warnings) {
+    require(!run.strict, message, " (a warning without --strict); nothing was written");
+    warn(message);
+  }
+}
+
+ModelParts train_with_reports(const Method& method, MethodRun& method_run, const RunOptions& run,
+                              const TrainingSet& data, const Preprocessing& preprocessing,
+                              Executor& executor, CommandControl& control) {
+  const Plan plan =
+      plan_with_reports(method, method_run, run, data, preprocessing, executor, control);
   ModelParts model =
       train_model(method, method_run, plan, data, preprocessing, executor, control.run());
-  control.leave_if_interrupted();
-  for (const std::string& message : model.report.warnings) warn(message);
+  control.end_progress();
+  print_warnings(model, run);
   return model;
 }
 
 void save_and_print(const ModelParts& model, const std::string& path, CommandControl& control,
                     double earlier) {
+  control.start_writing();
   save_model(model, path);
   std::cout << fmt::format("method\t{}\n", model.method);
   const FitReport& report = model.report;

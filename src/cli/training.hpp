@@ -1,7 +1,8 @@
 #pragma once
-// What train and tune share: a method by name, its options, the data, the run.
+// The arguments that train and tune share: a method, its options, the data and the run.
 
 #include "cli/record_arguments.hpp"
+#include "data/hierarchy_edges.hpp"
 #include "margrove/hierarchy_reader.hpp"
 #include "model/model.hpp"
 
@@ -10,15 +11,18 @@ namespace margrove::cli {
 /// The arguments `--method M [options] TRAIN MODEL`.
 class TrainingArguments {
  public:
-  void declare(CLI::App& app, const std::vector<std::string>& arguments);
+  /// `result` and `result_help`: the argument after TRAIN.
+  void declare(CLI::App& app, const std::vector<std::string>& arguments,
+               const std::string& result = "MODEL",
+               const std::string& result_help = "file to write");
 
   struct Data {
     std::optional<Hierarchy> hierarchy;
     RawRows raw;
     const Hierarchy* hierarchy_or_null() const { return hierarchy ? &*hierarchy : nullptr; }
   };
-  /// Reads hierarchy and rows; the hierarchy of paths is that of the rows. Throws
-  /// InterruptedByUser.
+  /// Reads hierarchy and rows; label paths in the rows give the hierarchy. Throws
+  /// OutOfTimeLimit.
   Data read(CommandControl& control);
 
   const Method& method() const { return *method_; }
@@ -26,22 +30,23 @@ class TrainingArguments {
   std::unique_ptr<MethodRun> start(const OptionValues& more = {}) const;
   OptionValues method_options() const { return method_options_.values(); }
   PreprocessingOptions preprocessing();
-  /// The same for a run of the method, whose options may speak of the columns.
+  /// The same for a run of the method, whose options may refer to columns.
   PreprocessingOptions preprocessing_for(MethodRun& run) {
     return margrove::preprocessing_for(method(), run.options(), preprocessing());
   }
   const RunOptions& run_options() { return run_.parse(); }
   const std::string& data_path() const { return data_path_; }
-  /// Of methods with a file format of their own. Throws InvalidOption if views are given.
+  /// For methods with their own file format. Throws InvalidOption if views are given.
   const std::string& examples_path() const;
-  const std::string& model_path() const { return model_path_; }
+  const std::string& result_path() const { return result_path_; }
 
  private:
   const Method* method_ = nullptr;
   bool has_hierarchy() const;
 
-  std::string method_name_, hierarchy_path_, hierarchy_from_, data_path_, model_path_;
-  bool part_of_ = false;
+  std::string method_name_, hierarchy_path_, hierarchy_from_, data_path_, result_path_;
+  std::string unknown_labels_ = "error";
+  HierarchyOptions read_hierarchy_;
   ViewArguments views_;
   RecordArguments records_;
   GivenOptions method_options_;
@@ -49,11 +54,19 @@ class TrainingArguments {
   BoundOptions<RunOptions> run_;
 };
 
-/// Shows and checks the estimate of memory, trains, and shows the warnings. Throws
-/// InterruptedByUser; a time limit gives the model so far.
+/// Prints and checks the estimate of memory, trains, and prints the warnings. After a time limit it
+/// returns the model so far. Throws OutOfTimeLimit.
 ModelParts train_with_reports(const Method& method, MethodRun& method_run, const RunOptions& run,
                               const TrainingSet& data, const Preprocessing& preprocessing,
                               Executor& executor, CommandControl& control);
+
+/// The plan of a training, whose memory is printed and checked.
+Plan plan_with_reports(const Method& method, MethodRun& method_run, const RunOptions& run,
+                       const TrainingSet& data, const Preprocessing& preprocessing,
+                       Executor& executor, CommandControl& control);
+
+/// Prints the warnings. Throws InvalidInput for the first one if the run is strict.
+void print_warnings(const ModelParts& model, const RunOptions& run);
 
 /// Writes the model to its file and a summary to stdout. `earlier`: seconds of the command before
 /// the training of this model.

@@ -20,10 +20,10 @@ struct TuneOptions {
   static auto fields() {
     return std::tuple{
         field("folds", &TuneOptions::folds, at_least(0),
-              "parts of a cross-validation; 0: 3 unless holdout is given"),
+              "number of folds of a cross-validation; 0: 3 unless holdout is given"),
         field("holdout", &TuneOptions::holdout, between(0, 1),
-              "instead of folds: share of each label's rows to measure on"),
-        field("metric", &TuneOptions::metric, Choices{}, "what to maximise, as evaluate names it"),
+              "instead of folds: share of each label's rows for validation"),
+        field("metric", &TuneOptions::metric, Choices{}, "metric of evaluate to maximise"),
         field("split_seed", &TuneOptions::split_seed, at_least(0), "seed of the split of the rows"),
     };
   }
@@ -63,7 +63,8 @@ class Tune final : public Command {
  public:
   Tune(CLI::App& app, const std::vector<std::string>& arguments) {
     arguments_.declare(app, arguments);
-    app.add_option("--grid", grid_, "values to try, as C=0.1,1,10; again for another option")
+    app.add_option("--grid", grid_,
+                   "values to try, for example C=0.1,1,10; may be repeated for other options")
         ->required()
         ->type_name("NAME=VALUES")
         ->allow_extra_args(false);
@@ -72,12 +73,13 @@ class Tune final : public Command {
 
   int run() override {
     const std::vector<OptionValues> grid = parse_grid(grid_);
-    for (const OptionValues& point : grid) arguments_.start(point);  // wrong options show at once
+    for (const OptionValues& point : grid)
+      arguments_.start(point);  // reports wrong options before training
     require<InvalidOption>(!arguments_.method().read_examples, "tune: method ",
                            arguments_.method().name, " does not take rows, but tune needs them");
     const TuneOptions& tuning = tuning_.parse();
     const RunOptions& options = arguments_.run_options();
-    require_writable(arguments_.model_path());
+    require_writable(arguments_.result_path());
     CommandControl control(options.quiet, options.time_limit_seconds);
     Executor executor(options.threads);
     TrainingArguments::Data data = arguments_.read(control);
@@ -87,9 +89,10 @@ class Tune final : public Command {
         tune(arguments_.method(), fixed, grid, data.raw, data.hierarchy_or_null(),
              arguments_.preprocessing_for(*arguments_.start()), splits, tuning.metric, executor,
              control.run());
-    control.leave_if_interrupted();
-    require(result.stop == Stop::converged, "tune: the time limit ended the search before all ",
-            grid.size() * splits.size(), " runs were done");
+    require<OutOfTimeLimit>(result.stop == Stop::converged,
+                            "tune: the time limit ended the search before all ",
+                            grid.size() * splits.size(), " runs were done; nothing was written");
+    control.end_progress();
     print_grid(result, tuning.metric);
     const double tuning_seconds = control.run().seconds();
     std::cout << fmt::format("seconds_tuning\t{:.2f}\n", tuning_seconds);
@@ -100,7 +103,7 @@ class Tune final : public Command {
     const ModelParts model =
         train_with_reports(arguments_.method(), *winner, options, prepared.training_set(),
                            prepared.preprocessing, executor, control);
-    save_and_print(model, arguments_.model_path(), control, tuning_seconds);
+    save_and_print(model, arguments_.result_path(), control, tuning_seconds);
     return kOk;
   }
 
@@ -113,7 +116,8 @@ class Tune final : public Command {
 }  // namespace
 
 Verb tune_verb() {
-  return make_verb<Tune>("tune", "choose options on the training data, then train with the best");
+  return make_verb<Tune>("tune",
+                         "choose options on the training data, then train with the best ones");
 }
 
 }  // namespace margrove::cli

@@ -1,6 +1,6 @@
 #pragma once
 // A verb has one line here and one in verbs.cpp; it is defined in the file of its name
-// (export and import in convert.cpp).
+// (export and import in convert.cpp, those of shards in shards.cpp).
 
 #include "cli/command.hpp"
 
@@ -18,5 +18,8 @@ Verb report_verb();
 Verb export_verb();
 Verb import_verb();
 Verb generate_verb();
+Verb plan_shards_verb();
+Verb train_shard_verb();
+Verb merge_shards_verb();
 
 }  // namespace margrove::cli

@@ -36,7 +36,7 @@ Hierarchy hierarchy_of_codes(std::span<const std::string> codes, std::string sou
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   Hierarchy hierarchy;
   hierarchy.source = std::move(source);
-  std::vector<LabelId> above;  // the beginnings of the present node; all lie before it in the order
+  std::vector<LabelId> above;  // prefixes of the present node, which precede it in the order
   for (const std::string_view node : nodes) {
     while (!above.empty() && !node.starts_with(hierarchy.codec.name(above.back()))) {
       above.pop_back();

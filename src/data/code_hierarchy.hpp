@@ -1,6 +1,5 @@
 #pragma once
-// Hierarchies of codes that say where they belong by what they begin with: Dewey, UDC, ICD, HS,
-// NACE, CPC.
+// Hierarchies of codes whose prefixes are their ancestors: Dewey, UDC, ICD, HS, NACE, CPC.
 
 #include <span>
 #include <string>
@@ -9,9 +8,10 @@
 
 namespace margrove {
 
-/// The forest of the codes and of the beginnings at which two of them part: the parent of a node is
-/// the longest other node that it begins with. A beginning is cut before punctuation and blanks at
-/// its end, so that `A01.1` and `A01.2` part at `A01`. Codes are UTF-8. O(bytes + codes log codes).
+/// The forest of the codes and of the longest common prefixes of two of them. The parent of a node
+/// is the longest other node that is a prefix of it. Punctuation and blanks at the end of a common
+/// prefix are cut off, so that `A01.1` and `A01.2` have the parent `A01`. Codes are UTF-8. O(bytes
+/// + codes log codes).
 Hierarchy hierarchy_of_codes(std::span<const std::string> codes, std::string source);
 
 }  // namespace margrove

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kDenseShare = 0.5;      // of cells that are not zero
 constexpr double kLargeColumn = 2;       // root mean square: it outweighs an intercept of 1
-constexpr double kOneScale = 10;         // columns whose root mean squares differ by less share one
+constexpr double kOneScale = 10;         // ratio of root mean squares up to which columns share one
 constexpr double kScaledMean = 0.01;     // of a scaled column, relative to its size
 constexpr double kSmallestScaled = 0.5;  // largest column of rows that are scaled already
 constexpr double kUnitNorm = 1e-3;       // relative difference of a row's norm from 1
@@ -106,7 +106,7 @@ class ScaledRows {
   std::vector<Column> columns_;
 };
 
-/// The quarter, the half and three quarters of a column's values, zeros included.
+/// The quartiles of a column's values, zeros included.
 struct Quartiles {
   double first, median, third;
 };
@@ -177,7 +177,7 @@ bool are_indicators(const CsrView& X) {
   return std::ranges::all_of(X.values(), [](float x) { return x == 0 || x == 1; });
 }
 
-/// What `automatic` stands for.
+/// The scale that `automatic` chooses.
 ColumnScale chosen_scale(const ScaledRows& rows) {
   const ColumnSizes sizes(rows);
   const bool is_scaled = sizes.are_scaled() || has_unit_rows(rows) || are_indicators(rows.matrix());
@@ -232,8 +232,7 @@ Preprocessing Preprocessing::fit_columns(const CsrView& X, ColumnScale scale,
   require(row_weights.empty() || row_weights.size() == X.num_rows(), "row weights: there are ",
           row_weights.size(), ", but must be ", X.num_rows());
   require(is_numeric.empty() || is_numeric.size() == X.num_columns(), "scale: there are ",
-          is_numeric.size(), " numbers that say which columns are numeric, but must be ",
-          X.num_columns());
+          is_numeric.size(), " flags of numeric columns, but must be ", X.num_columns());
   Preprocessing fitted;
   if (scale == ColumnScale::none) return fitted;
   const ScaledRows rows(X, row_weights, is_numeric);

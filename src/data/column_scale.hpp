@@ -1,5 +1,5 @@
 #pragma once
-// Columns of numbers on one scale: the work of Preprocessing::fit_columns() and apply().
+// The scaling of columns of numbers.
 
 #include <span>
 
@@ -7,8 +7,8 @@
 
 namespace margrove {
 
-/// Rows of (x_j - centre_j) / spread_j, with as many columns as there are centres; further columns
-/// of X are dropped, and those of spread 0. A column whose centre is not 0 is filled in every row.
+/// Rows of (x_j - centre_j) / spread_j with as many columns as there are centres. Further columns
+/// of X and those of spread 0 are dropped. A column whose centre is not 0 is filled in every row.
 /// O(nonzeros + rows * filled columns).
 CsrMatrix scale_columns(const CsrView& X, std::span<const double> centre,
                         std::span<const double> spread);

@@ -39,7 +39,7 @@ class Parser {
 
   CostMatrix finish(const std::string& name) {
     require(!is_first_, name,
-            ": the file has no lines, but must have one per label and a first one");
+            ": the file has no lines, but must have a header and a line per label");
     for (std::size_t k = 0; k < matrix_.labels.size(); ++k) {
       require(line_of_label_[matrix_.labels[k]] > 0, name, ": label ",
               quoted(codec_.name(matrix_.labels[k])), " has a column, but no row");

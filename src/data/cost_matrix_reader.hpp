@@ -1,5 +1,5 @@
 #pragma once
-// What it costs to predict one label for another, from a file (docs/formats.md).
+// Files with the costs of predicting one label for another (docs/formats.md).
 
 #include <span>
 #include <string>
@@ -21,9 +21,9 @@ struct CostMatrix {
   std::vector<double> among(std::span<const LabelId> wanted, const LabelCodec& codec) const;
 };
 
-/// Reads CSV from a plain, gzip or zstd file. The first line names the predicted labels, its first
-/// cell is not read; the first cell of every further line names the true label. Rows may come in
-/// another order than columns. Throws InvalidInput "file:line:column: ..." on labels that `codec`
+/// Reads CSV from a plain, gzip or zstd file. The first line names the predicted labels, and its
+/// first cell is ignored; the first cell of every other line names the true label. Rows and columns
+/// may have different orders. Throws InvalidInput "file:line:column: ..." on labels that `codec`
 /// lacks, that repeat or are missing, on costs that are not finite numbers >= 0, and on a cost
 /// other than 0 of the true label itself. O(bytes).
 CostMatrix read_cost_matrix(const std::string& path, const LabelCodec& codec);

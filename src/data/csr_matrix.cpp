@@ -53,7 +53,7 @@ void CsrMatrix::append_row(std::span<const FeatureId> columns, std::span<const f
 void CsrMatrix::set_num_columns(std::uint32_t num_columns) {
   for (const FeatureId column : columns_) {
     require(column < num_columns, "csr: column ", column, " is used, but only ", num_columns,
-            " columns are asked for");
+            " columns are requested");
   }
   num_columns_ = num_columns;
 }
@@ -88,6 +88,27 @@ CsrMatrix select_rows(const CsrView& X, std::span<const std::uint32_t> rows) {
   for (const std::uint32_t i : rows) {
     const SparseRow row = X.row(i);
     selected.append_row(row.columns, row.values);
+  }
+  return selected;
+}
+
+CsrMatrix select_columns(const CsrView& X, std::span<const FeatureId> columns) {
+  CsrMatrix selected(static_cast<std::uint32_t>(columns.size()));
+  std::vector<FeatureId> renumbered;
+  std::vector<float> values;
+  for (std::size_t i = 0; i < X.num_rows(); ++i) {
+    const SparseRow row = X.row(i);
+    renumbered.clear();
+    values.clear();
+    auto found = columns.begin();
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      found = std::lower_bound(found, columns.end(), row.columns[k]);
+      if (found == columns.end()) break;
+      if (*found != row.columns[k]) continue;
+      renumbered.push_back(static_cast<FeatureId>(found - columns.begin()));
+      values.push_back(row.values[k]);
+    }
+    selected.append_row(renumbered, values);
   }
   return selected;
 }

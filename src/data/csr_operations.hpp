@@ -11,10 +11,14 @@ namespace margrove {
 /// X and adds no column. O(nonzeros).
 CsrMatrix with_intercept(const CsrView& X, double bias);
 
+/// Those columns of X (ascending), numbered from 0; the others are dropped. O(nonzeros log
+/// columns).
+CsrMatrix select_columns(const CsrView& X, std::span<const FeatureId> columns);
+
 /// Rows [begin, end) of X, whose arrays must outlive the result.
 CsrView row_range(const CsrView& X, std::size_t begin, std::size_t end);
 
-/// The columns of X as rows; ascending. O(nonzeros + columns).
+/// The transpose of X. O(nonzeros + columns).
 CsrMatrix transpose(const CsrView& X);
 double squared_norm(const SparseRow& row);
 std::vector<double> squared_norms(const CsrView& X);

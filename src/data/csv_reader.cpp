@@ -17,7 +17,7 @@ struct Cell {
   TextPlace place;
 };
 
-/// Cuts a file into records and these into cells.
+/// Splits a file into records and records into cells.
 class CsvScanner {
  public:
   explicit CsvScanner(LineBlocks blocks) : blocks_(std::move(blocks)) { skip_empty_lines(); }
@@ -148,7 +148,8 @@ class CsvReader {
   }
 
  private:
-  /// The delimiter that finds most of the fields, and among these the one with most columns.
+  /// The delimiter with which the header has most of the fields; of equal ones that with most
+  /// columns.
   char delimiter_of(std::string_view header, std::string_view delimiters) const {
     char best = delimiters.front();
     std::pair<std::ptrdiff_t, std::size_t> most{-1, 0};
@@ -181,7 +182,7 @@ class CsvReader {
       if (detail::trimmed(scanner_.text(cells[c])) != field.name) continue;
       if (column) {
         scanner_.fail(cells[c].place, "the header has column '", field.name,
-                      "' twice, but it must be there once");
+                      "' twice, but must have it once");
       }
       column = c;
     }

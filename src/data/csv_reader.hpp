@@ -16,7 +16,7 @@ inline constexpr std::string_view kCsvDelimiters = ",;\t";
 
 /// Reads a plain, gzip or zstd file whose first line names the columns. The delimiter is the one of
 /// `delimiters` with which the header has most of the selected columns. Throws InvalidInput
-/// "file:line:column: ..." for a column that is missing or there twice, a line with another number
+/// "file:line:column: ..." for a column that is missing or occurs twice, a line with another number
 /// of cells, wrong quotes, and values that RecordBuilder refuses. When `control` asks to end,
 /// returns the rows read so far. O(bytes); memory beyond the rows: a block and a line.
 RecordDataset read_csv(const std::string& path, const ReadOptions& options,
@@ -26,7 +26,7 @@ RecordDataset parse_csv(std::string_view bytes, const std::string& name, const R
                         RunControl* control = nullptr,
                         std::string_view delimiters = kCsvDelimiters);
 
-/// As a RowFormat takes them: any delimiter, or tabs.
+/// The same as readers of a RowFormat: with any delimiter, and with tabs.
 ReadRows csv_rows(const std::string& path, const ReadOptions& options, RunControl* control);
 ReadRows tsv_rows(const std::string& path, const ReadOptions& options, RunControl* control);
 

@@ -23,7 +23,7 @@ bool lies_between_floats(double x) {
   return (std::bit_cast<std::uint64_t>(x) & kDropped) == 1ULL << 28U;
 }
 
-/// The decimal exponent of the first significant digit, which distinguishes overflow from
+/// Whether the first significant digit stands before the point, which distinguishes overflow from
 /// underflow.
 bool is_at_least_one(std::string_view unsigned_number) {
   long long exponent = 0;
@@ -42,7 +42,7 @@ bool is_at_least_one(std::string_view unsigned_number) {
   if (first == std::string_view::npos) return false;
   const long long place = first < point ? static_cast<long long>(point - first) - 1
                                         : -static_cast<long long>(first - point);
-  return place + exponent >= 0;
+  return exponent >= -place;
 }
 }  // namespace
 

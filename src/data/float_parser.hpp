@@ -1,5 +1,5 @@
 #pragma once
-// Decimal text to the nearest float32, faster than std::from_chars on what data files hold.
+// Decimal text to the nearest float32, faster than std::from_chars on the numbers of data files.
 
 #include <cstdint>
 #include <string_view>
@@ -13,8 +13,8 @@ struct ParsedFloat {
 };
 
 /// Reads all of `text` as a number: an optional sign, decimal digits with an optional point, an
-/// optional exponent. Refuses NaN, infinity, hexadecimal and blanks. What is too small becomes
-/// zero.
+/// optional exponent. Refuses NaN, infinity, hexadecimal and blanks. Numbers that are too small
+/// become zero.
 ParsedFloat parse_float(std::string_view text);
 
 /// Tries the common case: at most 19 digits and a small exponent, followed by any other character.

@@ -21,13 +21,13 @@ struct GeneratorOptions {
   std::uint64_t seed = 0;
   static auto fields() {
     return std::tuple{
-        field("num_rows", &GeneratorOptions::num_rows, at_least(1), "rows to make"),
+        field("num_rows", &GeneratorOptions::num_rows, at_least(1), "number of rows"),
         field("first_row", &GeneratorOptions::first_row, at_least(0),
               "number of the first row; test rows may follow the training rows"),
-        field("num_features", &GeneratorOptions::num_features, at_least(1), "columns"),
+        field("num_features", &GeneratorOptions::num_features, at_least(1), "number of columns"),
         field("depth", &GeneratorOptions::depth, between(0, 20),
               "splits above the deepest leaf; 0: 3 for balanced, 10 for unbalanced data"),
-        field("seed", &GeneratorOptions::seed, at_least(0), "of the random numbers"),
+        field("seed", &GeneratorOptions::seed, at_least(0), "seed of the random numbers"),
     };
   }
 };

@@ -1,5 +1,5 @@
 #pragma once
-// The edges of a hierarchy file: their places in it, and whether they form a cycle.
+// The edges of a hierarchy file: their locations and cycles among them.
 
 #include <string>
 
@@ -7,9 +7,13 @@
 
 namespace margrove {
 
-/// read_hierarchy(), in which an OBO file also has the edges of part_of. Throws InvalidOption for a
-/// file of another format.
-Hierarchy read_hierarchy_with_parts(const std::string& path);
+struct HierarchyOptions {
+  bool part_of = false;       // OBO: its edges too
+  std::string language = {};  // SKOS: of the names; empty: any
+};
+/// As read_hierarchy(path). Throws InvalidOption for an option that serves another format than that
+/// of the file.
+Hierarchy read_hierarchy(const std::string& path, const HierarchyOptions& options);
 
 /// "file:line" of an edge, or its two names if the hierarchy did not come from a file.
 std::string edge_location(const Hierarchy& hierarchy, std::size_t edge);

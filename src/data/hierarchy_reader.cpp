@@ -6,6 +6,7 @@
 
 #include "data/hierarchy_edges.hpp"
 #include "data/obo_parser.hpp"
+#include "data/skos_reader.hpp"
 #include "data/text_scan.hpp"
 
 namespace margrove {
@@ -20,6 +21,7 @@ class EdgeParser {
     const auto fields = detail::two_fields(line, "parent child");
     if (!fields) return;
     const auto [parent, child] = *fields;
+    require_edge_list(line, parent);
     const std::string_view up_to_child(parent.data(),
                                        static_cast<std::size_t>(child.data() - parent.data()));
     for (const std::string_view name : *fields) {
@@ -52,16 +54,30 @@ class EdgeParser {
   }
 
  private:
+  /// Throws for the first line of files that have another form and would pass for edges.
+  void require_edge_list(const Line& line, std::string_view parent) const {
+    if (!hierarchy_.edges.empty()) return;
+    if (parent.starts_with('{')) {
+      line.fail(parent.data(),
+                "the file looks like JSON, but must have lines 'parent child', or be ",
+                "OBO or SKOS in Turtle or N-Triples");
+    }
+    if (parent.starts_with('<') && parent.ends_with('>') &&
+        parent.find("://") != std::string_view::npos) {
+      line.fail(parent.data(), "the line begins with a URI in angle brackets, as in Annif's ",
+                "vocabularies, which have no hierarchy; give the vocabulary in SKOS");
+    }
+  }
+
   Hierarchy hierarchy_;
   std::unordered_map<std::uint64_t, std::int64_t> edge_lines_;
 };
 
 bool is_blank_line(const Line& line) { return detail::trimmed(line.text).empty(); }
 
-/// With parts, the file must be OBO.
-Hierarchy read(LineBlocks blocks, bool with_parts) {
+Hierarchy read_lines(LineBlocks blocks, const HierarchyOptions& options) {
   EdgeParser edges(blocks.name());
-  detail::OboParser terms(blocks.name(), with_parts);
+  detail::OboParser terms(blocks.name(), options.part_of);
   enum class Format : std::uint8_t { unknown, edge_list, obo } format = Format::unknown;
   detail::for_each_line(blocks, [&](const Line& line) {
     if (format == Format::unknown && !is_blank_line(line)) {
@@ -70,14 +86,29 @@ Hierarchy read(LineBlocks blocks, bool with_parts) {
     if (format == Format::edge_list) edges.parse_line(line);
     if (format == Format::obo) terms.parse_line(line);
   });
-  require<InvalidOption>(!with_parts || format == Format::obo, "option part_of is given, but ",
+  require<InvalidOption>(!options.part_of || format == Format::obo, "option part_of is given, but ",
                          blocks.name(), " is not OBO, which begins with format-version:");
   return format == Format::obo ? terms.finish() : edges.finish();
 }
 
-/// Edges that point at nodes which are never without an unvisited parent: every one of these nodes
-/// is on a cycle or below one. Returns one such parent edge per node, and none for the others.
+Hierarchy read(LineBlocks blocks, const HierarchyOptions& options) {
+  detail::RdfSyntax syntax = detail::RdfSyntax::none;
+  if (blocks.next()) {
+    syntax = detail::rdf_syntax(blocks.text());
+    blocks.stay();
+  }
+  const bool is_rdf = syntax != detail::RdfSyntax::none;
+  require<InvalidOption>(options.language.empty() || is_rdf, "option language is ",
+                         options.language, ", but ", blocks.name(), " is not SKOS in Turtle or ",
+                         "N-Triples");
+  require<InvalidOption>(!options.part_of || !is_rdf, "option part_of is given, but ",
+                         blocks.name(), " is not OBO, which begins with format-version:");
+  if (is_rdf) return detail::read_skos(std::move(blocks), syntax, options.language);
+  return read_lines(std::move(blocks), options);
+}
+
 constexpr std::size_t kNone = ~std::size_t{0};
+/// Of each node that is on a cycle or below one, the edge from such a parent; kNone of the others.
 std::vector<std::size_t> unresolved_parents(const Hierarchy& h) {
   const std::size_t n = h.codec.size();
   std::vector<std::vector<LabelId>> children(n);
@@ -106,16 +137,14 @@ std::vector<std::size_t> unresolved_parents(const Hierarchy& h) {
 }
 }  // namespace
 
-Hierarchy read_hierarchy(const std::string& path) {
-  return read(LineBlocks(open_file(path), path), false);
+Hierarchy read_hierarchy(const std::string& path, const HierarchyOptions& options) {
+  return read(LineBlocks(open_file(path), path), options);
 }
 
-Hierarchy read_hierarchy_with_parts(const std::string& path) {
-  return read(LineBlocks(open_file(path), path), true);
-}
+Hierarchy read_hierarchy(const std::string& path) { return read_hierarchy(path, {}); }
 
 Hierarchy parse_hierarchy(std::string_view bytes, const std::string& name) {
-  return read(LineBlocks(open_memory(bytes, name), name), false);
+  return read(LineBlocks(open_memory(bytes, name), name), {});
 }
 
 std::string edge_location(const Hierarchy& hierarchy, std::size_t edge) {
@@ -155,7 +184,8 @@ void require_acyclic(const Hierarchy& h) {
     cycle += concat(h.codec.name(names[names.size() - 1 - k]), " > ");
   }
   if (!cycle.ends_with(')')) cycle += h.codec.name(h.edges[last].child);
-  const std::string where = h.lines.empty() ? "hierarchy" : edge_location(h, last);
+  const std::string source = h.source.empty() ? "hierarchy" : h.source;
+  const std::string where = h.lines.empty() ? source : edge_location(h, last);
   throw InvalidInput(concat(where, ": edge ", detail::quoted(h.codec.name(h.edges[last].parent)),
                             " ", detail::quoted(h.codec.name(h.edges[last].child)),
                             " closes the cycle ", cycle, ", but no node may be its own ancestor"));

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include "margrove/errors.hpp"
 
@@ -200,7 +201,8 @@ LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source, std::string name)
     : source_(std::move(source)), name_(std::move(name)) {}
 
 bool LineBlocks::next() {
-  if (text_size_ > 0) {  // keep the start of the line that the last block cut off
+  if (std::exchange(stays_, false)) return text_size_ > 0;
+  if (text_size_ > 0) {  // keep the incomplete line after the last block
     buffer_[text_size_] = after_text_;
     std::memmove(buffer_.data(), buffer_.data() + text_size_, valid_size_ - text_size_);
     valid_size_ -= text_size_;

@@ -1,5 +1,5 @@
 #pragma once
-// Bytes and lines of data files: plain, gzip or zstd, told apart by their first bytes.
+// Bytes and lines of data files: plain, gzip or zstd, recognised by their first bytes.
 
 #include <cstdint>
 #include <memory>
@@ -14,8 +14,9 @@ namespace margrove {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  /// Fills `out` from its front and returns how many bytes; 0 only at the end. Throws InvalidInput
-  /// naming the source when it cannot be read or its compressed stream is damaged or cut short.
+  /// Writes to the front of `out` and returns the number of bytes, which is 0 only at the end.
+  /// Throws InvalidInput naming the source when it cannot be read or its compressed stream is
+  /// damaged or truncated.
   virtual std::size_t read(std::span<char> out) = 0;
 };
 
@@ -24,19 +25,21 @@ std::unique_ptr<ByteSource> open_file(const std::string& path);
 /// Reads `bytes`, which must outlive the source and may be compressed too; `name` is for messages.
 std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name);
 
-/// Cuts a source into blocks of whole lines. A byte order mark at its start is left out.
+/// Splits a source into blocks of whole lines. A byte order mark at its start is skipped.
 class LineBlocks {
  public:
   LineBlocks(std::unique_ptr<ByteSource> source, std::string name);
 
   /// Moves to the next block; false at the end. Memory: one block, or the longest line.
   bool next();
+  /// Lets the next call of next() stay at this block, after a look at it.
+  void stay() { stays_ = true; }
   /// Whole lines; only the file's last one may lack its '\n'. The byte after the end may be read
   /// and is '\n'. The text is valid until the next call of next(), and never empty after it
   /// returned true.
   std::string_view text() const { return {buffer_.data(), text_size_}; }
   const std::string& name() const { return name_; }
-  /// Decompressed bytes handed out so far.
+  /// Decompressed bytes of all blocks so far.
   std::int64_t num_bytes() const { return num_bytes_; }
 
  private:
@@ -45,11 +48,12 @@ class LineBlocks {
   std::unique_ptr<ByteSource> source_;
   std::string name_;
   std::vector<char> buffer_;
-  std::size_t block_bytes_ = 1024;  // grows, so that small files take little memory
+  std::size_t block_bytes_ = 8192;  // grows, so that small files take little memory
   std::size_t text_size_ = 0;       // the block
   std::size_t valid_size_ = 0;      // the block and the start of the line after it
-  char after_text_ = '\n';          // what the closing '\n' stands in for
+  char after_text_ = '\n';          // the byte that the closing '\n' replaces
   bool at_end_ = false;
+  bool stays_ = false;
   std::int64_t num_bytes_ = 0;
 };
 

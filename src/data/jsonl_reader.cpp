@@ -15,7 +15,7 @@ using detail::Line;
 
 constexpr std::size_t kMaxDepth = 64;
 
-/// A position in a line that tells how far it was read, from which values get their places.
+/// A position in a line that records how far the parser has read; values get their places from it.
 struct CountingIterator {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
@@ -39,8 +39,8 @@ struct CountingIterator {
   bool operator==(const CountingIterator& other) const { return at == other.at; }
 };
 
-/// Takes the events of one record after the other (nlohmann's SAX interface) and keeps the values
-/// of the selected keys.
+/// Receives the parser's events of a record (nlohmann's SAX interface) and keeps the values of the
+/// selected keys.
 class RecordEvents {
  public:
   using number_integer_t = nlohmann::json::number_integer_t;
@@ -129,7 +129,7 @@ class RecordEvents {
     for_field([&](std::size_t f) {
       if (seen_in_row_[f] && list_depth_ == 0) {
         line_->fail(place_of_token(), "key ", detail::quoted(fields_[f].name),
-                    " is there twice, but must be there once");
+                    " occurs twice, but must occur once");
       }
       seen_in_row_[f] = seen_[f] = true;
     });
@@ -150,7 +150,7 @@ class RecordEvents {
     token_end_ = read_end_;
     return true;
   }
-  /// Where the present token begins: after the one before it and what stands between.
+  /// The start of the present token, after the token before it and the separators between them.
   const char* place_of_token() const {
     const char* at = token_end_;
     while (at != line_->end() && std::string_view(" \t:,").find(*at) != std::string_view::npos) {
@@ -212,7 +212,7 @@ class Parser {
   std::size_t num_rows() const { return builder_.num_rows(); }
   RecordDataset finish() { return builder_.finish(); }
 
-  /// After the whole file.
+  /// Throws InvalidInput if the whole file, which must have been read, lacks a selected key.
   void require_seen(const std::string& source, bool labels_optional) const {
     const std::vector<RecordField>& fields = builder_.fields();
     bool any = false;

@@ -1,5 +1,4 @@
 #pragma once
-// The order of labels in a model.
 
 #include <vector>
 

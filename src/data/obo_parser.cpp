@@ -33,9 +33,12 @@ void OboParser::parse_line(const Line& line) {
     const auto [first, is_new] = lines_.emplace(id, line.number);
     if (!is_new) {
       line.fail(id.data(), "term ", quoted(id), " is on line ", first->second,
-                " already, but must be there once");
+                " already, but must occur once");
     }
     id_ = id;
+  } else if (const std::string_view name = value_of(line.text, "name"); !name.empty()) {
+    require_text(line, name, "name");
+    name_ = name;
   } else if (value_of(line.text, "is_obsolete") == "true") {
     is_obsolete_ = true;
   } else if (const std::string_view parent = value_of(line.text, "is_a"); !parent.empty()) {
@@ -57,11 +60,13 @@ void OboParser::close_term() {
     require(!id_.empty(), hierarchy_.source, ":", term_line_, ":1: the term has no id");
     if (!is_obsolete_) {
       const LabelId node = hierarchy_.codec.add(id_);
+      hierarchy_.names.push_back(name_);
       for (Parent& parent : parents_) edges_.emplace_back(node, std::move(parent));
     }
   }
   in_term_ = is_obsolete_ = false;
   id_.clear();
+  name_.clear();
   parents_.clear();
 }
 
@@ -69,7 +74,7 @@ Hierarchy OboParser::finish() {
   close_term();
   require(hierarchy_.codec.size() > 0, hierarchy_.source,
           ": the file has no term, but must have at least one");
-  std::set<std::pair<LabelId, LabelId>> known;  // a term may be a part of what it is, too
+  std::set<std::pair<LabelId, LabelId>> known;  // the same parent may stand under is_a and part_of
   for (const auto& [child, parent] : edges_) {
     const auto id = hierarchy_.codec.find(parent.id);
     require(id.has_value(), hierarchy_.source, ":", parent.line, ":", parent.column, ": parent is ",

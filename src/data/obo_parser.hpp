@@ -12,15 +12,16 @@
 
 namespace margrove::detail {
 
-/// Takes the lines of an OBO file. Nodes are the ids of the terms that are not obsolete, edges
-/// their is_a and, with `part_of`, the relationships of that name; other tags are not used.
+/// Parses the lines of an OBO file. Nodes are the ids of the terms that are not obsolete, with
+/// their names. Edges are their is_a and, with `part_of`, the relationships of that name. Other
+/// tags are ignored.
 class OboParser {
  public:
   OboParser(std::string source, bool part_of) : part_of_(part_of) {
     hierarchy_.source = std::move(source);
   }
 
-  /// Whether a file whose first line that is not empty is this one is OBO.
+  /// Whether a file is OBO whose first non-blank line is `line`.
   static bool begins_with(std::string_view line) { return line.starts_with("format-version:"); }
 
   /// Throws InvalidInput "file:line:column: ..." for a term without an id or with that of another.
@@ -40,7 +41,7 @@ class OboParser {
   bool part_of_;
   bool in_term_ = false;
   std::int64_t term_line_ = 0;  // of the present term
-  std::string id_;
+  std::string id_, name_;
   bool is_obsolete_ = false;
   std::vector<Parent> parents_;                          // of the present term
   std::vector<std::pair<LabelId, Parent>> edges_;        // of all terms: child and parent

@@ -1,8 +1,8 @@
 #pragma once
-// The id of a node that is its path: the names from the root down, with a separator between, so
-// that equal names under different parents are different nodes. A backslash and the separator's
-// first character other than a blank are written with a backslash before them where they occur in a
-// name. Ids of different paths therefore differ.
+// Ids of nodes that are paths: the names from the root down, joined by a separator, so that equal
+// names under different parents are different nodes. In names, a backslash and the separator's
+// first character other than a blank are escaped by a backslash, so that ids of different paths
+// differ.
 
 #include <span>
 #include <string>
@@ -17,9 +17,9 @@ void require_path_separator(std::string_view separator);
 /// The id of a path.
 std::string join_path(std::span<const std::string> names, std::string_view separator);
 
-/// The names of an id, without blanks around each. Also of paths that people wrote: what needs no
-/// backslash may lack it, so that `A > B >=2` has the names `A` and `B >=2` with the separator
-/// ` > `. A name may be empty, as in `A >  > B`.
+/// The names of an id, without blanks around each. Paths written by hand may omit backslashes where
+/// nothing is ambiguous: with the separator ` > `, `A > B >=2` has the names `A` and `B >=2`. A
+/// name may be empty, as in `A >  > B`.
 std::vector<std::string> split_path(std::string_view id, std::string_view separator);
 
 }  // namespace margrove

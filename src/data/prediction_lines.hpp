@@ -15,10 +15,10 @@ struct ScoredLabel {
   double score;
 };
 
-/// Appends a line without its end: names of labels with a separator between.
+/// Appends the names of labels joined by a separator, without a line end.
 void append_labels(std::string& line, std::span<const LabelId> labels,
                    std::span<const std::string> names, std::string_view separator = ",");
-/// The same of `label:score`, in the order given.
+/// Appends `label:score` of each in the order given, joined by a separator.
 void append_scored_labels(std::string& line, std::span<const ScoredLabel> labels,
                           std::span<const std::string> names, std::string_view separator = " ");
 

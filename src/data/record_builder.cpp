@@ -197,7 +197,7 @@ void RecordBuilder::add_path(const RecordField& field, std::string_view text, Te
   close_path(place);
 }
 
-/// One of several columns: empty ones are below the path's end.
+/// Adds one level of a path whose levels are columns. Columns below the path's end are empty.
 void RecordBuilder::add_level(const RecordField& field, const RecordValue& value) {
   const RecordValue::Item* item = single(field, value);
   const std::string_view name = item == nullptr ? std::string_view() : detail::trimmed(item->text);
@@ -207,7 +207,7 @@ void RecordBuilder::add_level(const RecordField& field, const RecordValue& value
   }
   if (gap_ != nullptr) {
     fail(item->place, "column '", field.name, "' is ", detail::quoted(name), ", but column '",
-         gap_->name, "' above it is empty");
+         gap_->name, "', the level above it, is empty");
   }
   append_name(field, name, item->place);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Readers of records find the values of the fields that are asked for; RecordBuilder makes rows of
-// them, and knows what is wrong with a value.
+// Readers of records find the values of the selected fields. RecordBuilder checks them and makes
+// rows of them.
 
 #include <cstdint>
 #include <span>
@@ -20,7 +20,7 @@ struct TextPlace {
   std::int64_t column = 0;
 };
 
-/// A field that is asked for.
+/// A selected field.
 struct RecordField {
   enum class Role : std::uint8_t { text, numeric, categorical, label, path, path_level };
   std::string name;
@@ -28,19 +28,19 @@ struct RecordField {
   bool is_optional;  // a file may lack it
 };
 
-/// What a record has in a field.
+/// The values of a field in one record.
 struct RecordValue {
   struct Item {
     std::string_view text;
     TextPlace place;
   };
-  std::vector<Item> items;  // none: the record lacks the field
-  bool is_list = false;     // of JSON
+  std::vector<Item> items;  // empty: the record lacks the field
+  bool is_list = false;     // whether it is a list of JSON
 };
 
 class RecordBuilder {
  public:
-  /// The options' selection must be there.
+  /// options.selection must not be null.
   RecordBuilder(std::string source, const ReadOptions& options);
 
   const std::vector<RecordField>& fields() const { return fields_; }

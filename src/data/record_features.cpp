@@ -22,7 +22,7 @@ RecordFeatures::Numeric fit_numbers(const std::vector<float>& values) {
           count < values.size()};
 }
 
-/// The values that rows have, of which the field may know more.
+/// The values that occur in rows; the codec of the field may have more.
 std::vector<std::string> fit_values(const CategoricalField& field) {
   std::vector<bool> used(field.values.size());
   for (const std::uint32_t id : field.ids) {

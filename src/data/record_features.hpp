@@ -1,5 +1,5 @@
 #pragma once
-// From the fields of records to rows of numbers.
+// Rows of numbers from the fields of records.
 
 #include <cstdint>
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace margrove {
 
-/// Fitted on training rows, kept in models. Columns, in this order: tf-idf of the words of the text
-/// (each row of unit norm); the numeric fields as they are; for each numeric field that training
-/// rows lack, 1 where it is missing; for each value of each categorical field, 1 where the row has
-/// it. A missing number becomes the mean of the training rows that have it, a value or word that
-/// training did not have is left out.
+/// Fitted on training rows and kept in models. The columns are, in this order: tf-idf of the words
+/// of the text (each row of unit norm); the numeric fields as they are; for each numeric field that
+/// some training row lacks, 1 where it is missing; for each value of each categorical field, 1
+/// where the row has it. A missing number becomes the mean of the training rows that have it.
+/// Values and words that training did not have are left out.
 struct RecordFeatures {
   struct Numeric {
     float mean = 0;
@@ -33,7 +33,7 @@ struct RecordFeatures {
   CsrMatrix apply(const RecordFields& fields) const;
 
   std::uint32_t num_columns() const;
-  /// The columns of numeric values, which have scales; those of text and of values have none.
+  /// The columns of the numeric fields, which may be scaled; the other columns may not.
   struct Range {
     FeatureId begin = 0;
     FeatureId end = 0;

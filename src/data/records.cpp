@@ -8,12 +8,12 @@ namespace margrove {
 void RecordSelection::check() const {
   require<InvalidOption>(has_features(),
                          "options text_column, numeric_columns and categorical_columns: none is "
-                         "given, but one must say what the features are");
+                         "given, but at least one must name the features");
   const int kinds =
       (label.empty() ? 0 : 1) + (path.empty() ? 0 : 1) + (path_levels.empty() ? 0 : 1);
   require<InvalidOption>(kinds <= 1,
                          "options label_column, path_column and path_columns: more than one is "
-                         "given, but each says what the labels are");
+                         "given, but only one may name the labels");
   if (has_paths()) require_path_separator(separator);
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "data/annif_reader.hpp"
 #include "data/csv_reader.hpp"
 #include "data/input_file.hpp"
 #include "data/jsonl_reader.hpp"
@@ -25,9 +26,14 @@ ReadRows text_rows(const std::string& path, const ReadOptions& options, RunContr
   return read_text(path, {options.codec, options.known_labels_only}, control);
 }
 
+ReadRows annif_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
+  return read_annif(path, {options.codec, options.known_labels_only}, control);
+}
+
 // One line for each format.
 constexpr std::array kFormats{
     RowFormat{RowKind::numbers, "", svmlight_rows, "svmlight"},
+    RowFormat{RowKind::documents, "", annif_rows, "annif", starts_like_annif},
     RowFormat{RowKind::documents, "", text_rows, "text"},
     RowFormat{RowKind::records, "", jsonl_rows, "jsonl", starts_like_json},
     RowFormat{RowKind::records, "", csv_rows, "csv"},

@@ -1,5 +1,5 @@
 #pragma once
-// The formats of files whose rows can be trained on. docs/adding_a_format.md adds one.
+// The formats of files of rows. docs/adding_a_format.md says how to add one.
 
 #include <cstdint>
 #include <span>
@@ -18,7 +18,6 @@ namespace margrove {
 enum class RowKind : std::uint8_t { numbers, documents, records };
 using ReadRows = std::variant<Dataset, TextDataset, RecordDataset>;
 
-/// How rows are read.
 struct ReadOptions {
   const LabelCodec* codec = nullptr;  // labels get its ids, and new ones the ids after it
   bool known_labels_only = false;     // a label that `codec` lacks is an error
@@ -29,23 +28,23 @@ struct ReadOptions {
 };
 
 /// One format. `read` returns rows of `kind`; it throws InvalidInput "file:line:column: ..." for
-/// what is wrong in the file, and returns the rows read so far when `control`, which may be null,
-/// asks to end.
+/// errors in the file, and returns the rows read so far when `control`, which may be null, asks to
+/// end.
 struct RowFormat {
   RowKind kind;
-  std::string_view extension;  // ".tsv"; empty: of files that no format before it claims
+  std::string_view extension;  // ".tsv"; empty: any
   ReadRows (*read)(const std::string& path, const ReadOptions& options, RunControl* control);
   std::string_view name = {};  // of --format
-  /// Whether a file that begins so is of this format; null: yes.
+  /// Whether a file that begins with `start` is of this format; null: yes.
   bool (*claims)(std::string_view start) = nullptr;
 };
 
 /// The registry, in which formats with an extension come first.
 std::span<const RowFormat> row_formats();
 
-/// The format of that name or, if it is empty, the first one of the kind that claims the file by
-/// its extension, ".gz" and ".zst" aside, and by the bytes at its start. Throws InvalidInput if
-/// they must be read but cannot.
+/// The format of the given name or, if it is empty, the first one of the kind that claims the file
+/// by its extension (apart from ".gz" and ".zst") and its first bytes. Throws InvalidInput if these
+/// must be read but cannot.
 const RowFormat& row_format_of(std::span<const RowFormat> formats, std::string_view path,
                                RowKind kind, std::string_view name = {});
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the readers of sentences share: one token per line in columns, sentences apart by blank
-// lines.
+// What the readers of sentences share: one token per line in columns, blank lines between
+// sentences.
 
 #include <string_view>
 #include <utility>

@@ -25,8 +25,8 @@ bool all_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
 }
 constexpr std::string_view kOtherFormats =
-    "; rows must be `label,label index:value ...`, separated by blanks. For CSV or JSON lines say "
-    "what the columns are, with --format csv, --text-column, --label-column and so on";
+    "; rows must be `label,label index:value ...`, separated by blanks. For CSV or JSON lines name "
+    "the columns, with --format csv, --text-column, --label-column and so on";
 
 bool ends_token(char c) { return is_blank(c) || c == '\n' || c == '\r'; }
 
@@ -100,7 +100,7 @@ class Parser {
   }
 
   const char* skip_comment(const char* p) const {
-    const char* newline = std::find(p, end_, '\n');  // or end_, where there is one more
+    const char* newline = std::find(p, end_, '\n');  // or end_, which points at one
     if (const void* nul = std::memchr(p, 0, static_cast<std::size_t>(newline - p))) {
       line().fail(static_cast<const char*>(nul), "the comment has a NUL byte, but must be text");
     }
@@ -180,7 +180,7 @@ class Parser {
   const char* parse_features(const char* p) {
     const std::uint64_t first = header_ ? 0 : 1;
     const std::uint64_t limit = header_ ? header_->num_features : kLargestIndex + 1;
-    std::uint64_t smallest = first;  // that may follow
+    std::uint64_t smallest = first;  // index that may follow
     for (;;) {
       while (is_blank(*p)) ++p;
       if (*p == '\n') return p;

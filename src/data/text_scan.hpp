@@ -1,5 +1,5 @@
 #pragma once
-// The readers of text formats share this: places in messages, quoting, label names.
+// What the readers of text formats share: places in messages, quoting, label names.
 
 #include <array>
 #include <cstdint>
@@ -20,18 +20,19 @@ inline constexpr std::size_t kMaxLabelBytes = 1024;
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/// `token` in quotes, with control characters and stray bytes as \xNN, cut after 40 bytes.
+/// `token` in quotes, with control characters and invalid bytes as \xNN, truncated after 40 bytes.
 std::string quoted(std::string_view token);
 
 /// Why `name` cannot be a label ("has 2000 bytes, but ..."); empty if it can. A label is 1 to
 /// kMaxLabelBytes bytes of UTF-8 without blanks, control characters or commas, and does not start
 /// with '#', which starts comments.
 std::string label_fault(std::string_view name);
-/// The same for labels of formats that keep them apart by other means: 1 to kMaxLabelBytes bytes of
+/// The same for formats in which labels may contain blanks and commas: 1 to kMaxLabelBytes bytes of
 /// UTF-8 without control characters.
 std::string name_fault(std::string_view name);
 
-/// Whether `name` is like "12:0.5", which as a row's only label would be read as a feature.
+/// Whether `token` is like "12:0.5", which would be read as a feature if it were a row's only
+/// label.
 bool looks_like_feature(std::string_view token);
 
 /// One line of a file being read; columns are bytes, counted from 1.
@@ -44,7 +45,7 @@ struct Line {
   [[noreturn]] void fail(const char* at, const Parts&... parts) const {
     throw InvalidInput(concat(source, ":", number, ":", (at - text.data()) + 1, ": ", parts...));
   }
-  /// What is missing has the end of the text as its place.
+  /// The end of the text, which is the place of what is missing.
   const char* end() const { return text.data() + text.size(); }
   void require_label(std::string_view name) const { require_none(label_fault(name), name); }
   void require_name(std::string_view name) const { require_none(name_fault(name), name); }
@@ -63,26 +64,26 @@ inline void require_text(const Line& line) { require_text(line, line.text, "line
 /// `text` without the blanks and tabs around it.
 std::string_view trimmed(std::string_view text);
 
-/// The two fields of a line before its comment; nothing if there is none. Tabs separate them in a
-/// line with a tab, so that they may hold blanks, otherwise blanks do. Throws InvalidInput if their
-/// number is another one; `form` says in messages what it must be.
+/// The two fields of a line before its comment; nothing if the line is blank. In a line with a tab,
+/// tabs separate them and they may hold blanks; otherwise blanks separate them. Throws InvalidInput
+/// for another number of fields; `form` is the expected form in messages.
 std::optional<std::array<std::string_view, 2>> two_fields(const Line& line, std::string_view form);
 
-/// The id of a label of `codec`. Throws InvalidInput if it is not there.
+/// The id of a label of `codec`. Throws InvalidInput if the codec lacks it.
 LabelId known_label(const Line& line, std::string_view name, const LabelCodec& codec);
-/// The id of a label, which is added if the codec lacks it. Throws InvalidInput for what cannot be
-/// a label and, if known_labels_only, for what would be added.
+/// The id of a label, which is added if the codec lacks it. Throws InvalidInput for a name that
+/// cannot be a label and, if known_labels_only, for one that the codec lacks.
 LabelId label_id(const Line& line, std::string_view name, LabelCodec& codec,
                  bool known_labels_only = false);
-/// Replaces `labels` by the ids of a list with commas between.
+/// Replaces `labels` by the ids of a list separated by commas.
 void parse_labels(const Line& line, std::string_view list, LabelCodec& codec,
                   bool known_labels_only, std::vector<LabelId>& labels);
 
 /// Reports the rows read so far to `control`, which may be null. False if it asks to end.
 bool report_rows(std::size_t num_rows, RunControl* control);
 
-/// Calls visit(line) for every line of a file; CR LF ends a line too. After each block of lines
-/// proceed() says whether to go on; false is returned if it did not.
+/// Calls visit(line) for every line of a file; CR LF ends a line too. After each block of lines it
+/// calls proceed(), and returns false as soon as this does.
 template <class Visit, class Proceed>
 bool for_each_line(LineBlocks& blocks, const Visit& visit, const Proceed& proceed) {
   std::int64_t number = 0;
@@ -103,9 +104,9 @@ void for_each_line(LineBlocks& blocks, const Visit& visit) {
   for_each_line(blocks, visit, [] { return true; });
 }
 
-/// The rows that a parser with parse_line(line), num_rows() and finish() makes of a file; those
-/// read so far if `control`, which may be null, asks to end. Throws InvalidInput if the file has
-/// none.
+/// The rows that a parser with parse_line(line), num_rows() and finish() makes of a file, or those
+/// read so far if `control`, which may be null, asks to end. Throws InvalidInput if the file has no
+/// rows.
 template <class Parser>
 auto parse_rows(LineBlocks blocks, Parser parser, RunControl* control) {
   const bool complete = for_each_line(

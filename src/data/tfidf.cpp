@@ -216,6 +216,12 @@ CsrMatrix Preprocessing::apply(std::span<const std::string> documents) const {
 
 CsrMatrix Preprocessing::apply(const CsrView& X) const {
   require(kind != Kind::text_tfidf, "preprocessing: it was fitted on text, not on rows of numbers");
+  if (!columns.empty()) {
+    Preprocessing of_selected = *this;
+    of_selected.columns.clear();
+    CsrMatrix selected = select_columns(X, columns);
+    return of_selected.keeps_rows() ? std::move(selected) : of_selected.apply(selected.view());
+  }
   if (kind == Kind::scale) return scale_columns(X, centre, spread);
   if (kind != Kind::count_tfidf) {
     CsrMatrix same(X.num_columns());
@@ -254,6 +260,11 @@ void Preprocessing::check() const {
   for (std::size_t j = 1; j < vocabulary.size(); ++j) {
     require(vocabulary[j - 1] < vocabulary[j], "preprocessing: word ", j,
             " of the vocabulary is not after the one before it");
+  }
+  require(!has_words || columns.empty(), "preprocessing: columns are selected of texts");
+  for (std::size_t j = 1; j < columns.size(); ++j) {
+    require(columns[j - 1] < columns[j], "preprocessing: column ", j,
+            " of those selected is not after the one before it");
   }
   require(centre.size() == spread.size() && (kind == Kind::scale || spread.empty()),
           "preprocessing: ", centre.size(), " centres, but ", spread.size(), " spreads");

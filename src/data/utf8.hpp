@@ -18,8 +18,8 @@ void append_utf8(std::string& text, char32_t character);
 std::size_t find_invalid_utf8(std::string_view text);
 /// Appends \xNN.
 void append_hexadecimal(std::string& text, char byte);
-/// The text with control characters, which a terminal would obey, and stray bytes as \xNN; line
-/// ends and TABs stay.
+/// The text with control characters, which a terminal would execute, and invalid bytes as \xNN;
+/// line ends and tabs stay.
 std::string printable(std::string_view text);
 
 }  // namespace margrove

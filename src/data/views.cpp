@@ -15,7 +15,7 @@ void check_views(std::span<const View> views) {
     begin = view.end;
     require(std::none_of(views.begin(), views.begin() + static_cast<std::ptrdiff_t>(k),
                          [&](const View& other) { return other.name == view.name; }),
-            "view '", view.name, "' is there twice, but names must differ");
+            "view '", view.name, "' occurs twice, but names must differ");
   }
 }
 

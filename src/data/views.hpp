@@ -22,9 +22,8 @@ struct View {
 /// empty, and no two have one name.
 void check_views(std::span<const View> views);
 
-/// Row i of the result has row i of each part, one after the other. Part k takes the columns of
-/// views[k], and what lies beyond them is dropped. Throws InvalidInput if the numbers of rows
-/// differ. O(nonzeros).
+/// Row i of the result is row i of all parts in turn. Part k has the columns of views[k]; its
+/// further columns are dropped. Throws InvalidInput if the numbers of rows differ. O(nonzeros).
 CsrMatrix side_by_side(std::span<const CsrView> parts, std::span<const View> views);
 
 }  // namespace margrove

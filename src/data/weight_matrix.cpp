@@ -67,7 +67,7 @@ void WeightMatrix::scores(const SparseRow& x, std::span<float> scores) const {
   std::fill(scores.begin(), scores.end(), 0.0F);
   for (std::size_t k = 0; k < x.size(); ++k) {
     const FeatureId feature = x.columns[k];
-    if (feature >= num_features_) break;  // ascending: the rest is unknown too
+    if (feature >= num_features_) break;  // ascending, so the rest is unknown too
     if (is_dense_) {
       axpy(x.values[k], dense_.data() + static_cast<std::size_t>(feature) * num_nodes_,
            scores.data(), num_nodes_);

@@ -10,7 +10,7 @@
 namespace margrove {
 
 /// num_features x num_nodes float32 weights, feature-major: the weights of one feature for all
-/// nodes lie side by side, so that scoring a sparse row reads one run of memory per feature. The
+/// nodes are contiguous, so that scoring a sparse row reads one block of memory per feature. The
 /// storage is dense, or CSR with one row per feature.
 class WeightMatrix {
  public:
@@ -34,7 +34,7 @@ class WeightMatrix {
 
   /// The same weights in whichever storage is smaller.
   WeightMatrix compacted() const&;
-  WeightMatrix compacted() &&;  // no copy where it is the smaller one already
+  WeightMatrix compacted() &&;  // no copy if the storage stays
 
   std::span<float> dense_values() { return dense_; }
   std::span<const float> dense_values() const { return dense_; }

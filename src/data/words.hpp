@@ -8,9 +8,8 @@
 
 namespace margrove {
 
-/// Calls visit(word) for every maximal run of letters, digits and underscores of valid UTF-8,
-/// lower-cased character by character; Unicode's letters and digits, not only ASCII's. The word is
-/// valid during the call only.
+/// Calls visit(word) for every maximal run of Unicode letters, digits and underscores, lower-cased
+/// character by character; invalid bytes separate words. The word is valid during the call only.
 template <class Visit>
 void for_each_word(std::string_view text, const Visit& visit);
 
@@ -18,8 +17,8 @@ void for_each_word(std::string_view text, const Visit& visit);
 void normalize_rows(CsrMatrix& X);
 
 namespace detail {
-/// Appends the lower-cased next word of `text` to nothing: clears `word`, fills it, and returns the
-/// bytes used; `word` is empty at the end of the text.
+/// Sets `word` to the next word of `text`, lower-cased, or to an empty one at the end; returns the
+/// bytes read.
 std::size_t next_word(std::string_view text, std::string& word);
 }  // namespace detail
 

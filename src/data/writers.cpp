@@ -69,7 +69,7 @@ void write_svmlight(const std::string& path, const CsrView& X, const LabelSets& 
       line += ':';
       append_number(line, row.values[k]);
     }
-    if (line.empty()) line += ' ';  // an empty line would be no row
+    if (line.empty()) line += ' ';  // an empty line would not be read as a row
   });
 }
 

@@ -14,11 +14,11 @@ namespace {
 
 constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
-/// Puts the nodes of `hierarchy` behind the model's labels.
+/// Appends the nodes of `hierarchy` to the model's labels.
 void use_hierarchy(const Hierarchy& hierarchy, EvaluatedRows& rows) {
   for (const std::string& name : rows.labels.names()) {
     require(hierarchy.codec.find(name).has_value(), hierarchy.source, ": label '", name,
-            "' of the model must be a node of the hierarchy");
+            "' of the model is not a node of the hierarchy, but must be one");
   }
   for (const std::string& name : hierarchy.codec.names()) rows.labels.add(name);
   std::vector<LabelEdge> edges;
@@ -58,14 +58,17 @@ void count_training_rows(const ModelParts& model, const RawRows* training, Evalu
   }
 }
 
+using ScoreFunction = void (RowPredictor::*)(const CsrView&, std::size_t, std::size_t,
+                                             std::span<float>) const;
+
 /// Computes the labels' scores of a block of rows and calls use(row of scores, row of the block).
 template <class Use>
-void for_label_scores(const RowPredictor& predictor, const CsrView& X, std::size_t begin,
-                      std::size_t end, std::span<double> block, std::size_t num_columns,
-                      const Use& use) {
+void for_label_scores(const RowPredictor& predictor, ScoreFunction function, const CsrView& X,
+                      std::size_t begin, std::size_t end, std::span<double> block,
+                      std::size_t num_columns, const Use& use) {
   const std::size_t num_labels = predictor.num_labels();
   std::vector<float> scores((end - begin) * num_labels);
-  predictor.scores(X, begin, end, scores);
+  (predictor.*function)(X, begin, end, scores);
   for (std::size_t i = 0; i < end - begin; ++i) {
     use(std::span<const float>(scores).subspan(i * num_labels, num_labels),
         block.subspan(i * num_columns, num_columns));
@@ -102,7 +105,8 @@ ScoreRows label_score_rows(const ModelParts& model, const EvaluatedRows& rows) {
   return {
       rows.X.num_rows(), num_columns,
       [&model, &rows, num_columns](std::size_t begin, std::size_t end, std::span<double> block) {
-        for_label_scores(model.rows(), rows.X, begin, end, block, num_columns, widen);
+        for_label_scores(model.rows(), &RowPredictor::ranking_scores, rows.X, begin, end, block,
+                         num_columns, widen);
       }};
 }
 
@@ -115,20 +119,20 @@ ScoreRows node_score_rows(const ModelParts& model, const EvaluatedRows& rows) {
                                                         std::span<double> block) {
               const std::size_t num_nodes = rows.hierarchy.num_nodes();
               std::vector<double> labels(num_nodes, 0.0);
-              for_label_scores(model.rows(), rows.X, begin, end, block, num_columns,
-                               [&](std::span<const float> scores, std::span<double> row) {
-                                 softmax(scores, model.temperature(),
-                                         std::span(labels).first(scores.size()));
-                                 probabilities->node_probabilities(labels, row.first(num_nodes));
-                                 std::ranges::fill(row.subspan(num_nodes), kLowest);
-                               });
+              for_label_scores(
+                  model.rows(), &RowPredictor::scores, rows.X, begin, end, block, num_columns,
+                  [&](std::span<const float> scores, std::span<double> row) {
+                    softmax(scores, model.temperature(), std::span(labels).first(scores.size()));
+                    probabilities->node_probabilities(labels, row.first(num_nodes));
+                    std::ranges::fill(row.subspan(num_nodes), kLowest);
+                  });
             }};
   }
   return {
       rows.X.num_rows(), num_columns,
       [&model, &rows, num_columns](std::size_t begin, std::size_t end, std::span<double> block) {
-        for_label_scores(model.rows(), rows.X, begin, end, block, num_columns,
-                         [&](std::span<const float> scores, std::span<double> row) {
+        for_label_scores(model.rows(), &RowPredictor::scores, rows.X, begin, end, block,
+                         num_columns, [&](std::span<const float> scores, std::span<double> row) {
                            widen(scores, row);
                            raise_parents(rows.hierarchy, row);
                          });

@@ -1,5 +1,5 @@
 #pragma once
-// Rows with their true and their predicted labels, and the scores behind these.
+// Rows with their true and predicted labels, and the scores of labels and nodes.
 
 #include <optional>
 #include <vector>
@@ -13,8 +13,8 @@
 
 namespace margrove {
 
-/// One numbering of all labels: those of the model, further nodes of the hierarchy, labels of the
-/// rows that neither knows.
+/// All labels have one numbering: those of the model, then further nodes of the hierarchy, then
+/// further labels of the rows.
 struct EvaluatedRows {
   LabelCodec labels;
   LabelGraph hierarchy;  // over the first ones; without edges where there is none
@@ -22,15 +22,15 @@ struct EvaluatedRows {
   std::vector<bool> in_training;             // of each node of the hierarchy
   std::vector<std::uint32_t> training_rows;  // of each label
   std::size_t num_training_rows = 0;         // 0: not known
-  std::size_t num_unknown_labels = 0;        // distinct labels of the rows that are no nodes
+  std::size_t num_unknown_labels = 0;        // distinct labels of the rows that are not nodes
   std::size_t num_rows_with_unknown = 0;
   CsrMatrix X;  // preprocessed
 };
 
 /// Predicts the rows. `hierarchy` (may be null) is for models without one and must have all their
-/// labels. `training` (may be null) are the rows the model was trained on, for the labels'
-/// frequencies; without them the model's own counts are used where each row had one label. Throws
-/// InvalidInput naming a label of the model that is no node, InvalidOption if the model has a
+/// labels. `training` (may be null) are the rows the model was trained on, for the frequencies of
+/// the labels; without them the counts in the model are used if each row had one label. Throws
+/// InvalidInput naming a label of the model that is not a node, InvalidOption if the model has a
 /// hierarchy already.
 EvaluatedRows evaluated_rows(const ModelParts& model, const RawRows& raw,
                              const Hierarchy* hierarchy, const RawRows* training,
@@ -39,12 +39,12 @@ EvaluatedRows evaluated_rows(const ModelParts& model, const RawRows& raw,
 /// The scores of the labels; -infinity for those that are never predicted. Refers to its arguments.
 ScoreRows label_score_rows(const ModelParts& model, const EvaluatedRows& rows);
 
-/// Coherent scores of the nodes, so that a parent's is never below its child's: the probability of
-/// ending at the node or below where the model was calibrated, otherwise the largest score of the
-/// labels at the node or below. Refers to its arguments.
+/// Scores of the nodes; a parent's is never below its child's. If the model is calibrated, the
+/// score is the probability of the labels at or below the node, otherwise their largest score.
+/// Refers to its arguments.
 ScoreRows node_score_rows(const ModelParts& model, const EvaluatedRows& rows);
 
-/// What the model says of its own predictions, one entry per row.
+/// Probabilities of the model's predictions, one entry per row.
 struct Confidences {
   std::vector<double> confidence;    // probability of the predicted label
   std::vector<bool> right;           // whether it is the row's only label

@@ -18,7 +18,7 @@ namespace {
 constexpr int kBins = 15;
 constexpr double kLevel = 0.95;
 
-/// Gathers the metrics that are wanted.
+/// Computes the requested metrics.
 class Evaluator {
  public:
   Evaluator(const ModelParts& model, const EvaluatedRows& rows, const EvaluationOptions& options,
@@ -106,7 +106,7 @@ class Evaluator {
     if (choice_.is_default() && !options_.node_scores && pairs > options_.most_pairs) {
       result_.left_out.push_back(concat("metrics of node scores are left out: there are ", pairs,
                                         " pairs (row, node), more than ", options_.most_pairs,
-                                        "; ask for them by name or for all"));
+                                        "; request them by name or request all"));
       return;
     }
     std::vector<bool> counted(rows_.labels.size(), true);
@@ -167,7 +167,7 @@ class Evaluator {
     for (const std::string& name : choice_.named()) {
       const bool is_there = std::ranges::any_of(
           result_.metrics, [&](const EvaluatedMetric& metric) { return metric.name == name; });
-      require(is_there, "metric ", name, " was asked for, but ", obstacle(name));
+      require(is_there, "metric ", name, " was requested, but ", obstacle(name));
     }
   }
 

@@ -12,12 +12,12 @@
 namespace margrove {
 
 struct EvaluationOptions {
-  /// Names; "all" for every one that the model and the rows allow; empty for these but for those
-  /// of node scores where there are more than most_pairs pairs (row, node).
+  /// Names of metrics. "all": every metric that the model and the rows allow. Empty: the same, but
+  /// without those of node scores if there are more than most_pairs pairs (row, node).
   std::vector<std::string> metrics = {};
   std::size_t most_pairs = 100'000'000;
   std::vector<std::string> ignored_nodes = {};  // by the metrics of node scores
-  bool node_scores = false;                     // needed in any case, for a table
+  bool node_scores = false;                     // compute them in any case, for a table
   int bootstrap = 0;                            // resamples; 0: no intervals
   std::uint64_t seed = 0;                       // of the bootstrap
 };
@@ -36,8 +36,8 @@ struct ModelEvaluation {
 };
 
 /// Throws InvalidOption for a metric or an ignored node that does not exist, InvalidInput for a
-/// metric that was asked for by name and that the model or the rows do not allow. The same bits
-/// for any executor.
+/// metric that was requested by name and that the model or the rows do not allow. The same bits for
+/// any executor.
 ModelEvaluation evaluate_rows(const ModelParts& model, const EvaluatedRows& rows,
                               const EvaluationOptions& options, Executor& executor);
 

@@ -12,7 +12,7 @@
 namespace margrove {
 namespace {
 
-/// A text as a cell: in quotes where it would not be read back otherwise.
+/// A text as a cell, in quotes if CSV needs them.
 std::string cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";

@@ -9,8 +9,8 @@
 namespace margrove {
 
 /// label, support, predicted, precision, recall, f1 of the labels that occur in training or truth;
-/// training_rows; ap, the average precision of the label's node score for the rows at it or below.
-/// What is not known is an empty cell.
+/// training_rows; ap, the average precision of the label's node score for the rows at or below it.
+/// Unknown values are empty cells.
 std::string per_label_csv(const EvaluatedRows& rows, const PrecisionRecall* node_scores);
 /// level, rows whose labels reach it, accuracy, and support, predicted, precision, recall, f1 of
 /// its nodes over all rows.

@@ -5,7 +5,7 @@
 
 namespace margrove {
 
-/// Trains on a part of the rows and fits the temperature on the rest: about `fraction` of every
+/// Trains on a part of the rows and fits the temperature on the others, about `fraction` of every
 /// label's rows (stratified_hold_out with a fixed seed). The temperature is then used for the model
 /// of all rows. Throws as train_model() and fit_calibration(), InvalidOption unless 0 < fraction <
 /// 1, and InvalidInput for methods whose examples are not rows.

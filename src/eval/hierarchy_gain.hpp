@@ -1,5 +1,5 @@
 #pragma once
-// Does a hierarchy help? A model that uses it against a flat one, on the same rows.
+// Tests whether a hierarchy helps: compares a model that uses it with a flat one on the same rows.
 
 #include <string>
 #include <utility>
@@ -20,17 +20,17 @@ struct HierarchyGain {
     double with = 0, flat = 0;
   };
   std::vector<Value> values;  // micro_f1, hierarchical_f1, tree_distance
-  /// Over rows: of which model the labels have the larger F1 (with one label per row, McNemar's
-  /// exact test); Wilcoxon's signed rank test of the F1 of ancestor-closed sets. The first model
-  /// is the one with the hierarchy.
+  /// Tests over rows; the first model is the one with the hierarchy. labels: sign test of the F1 of
+  /// label sets (with one label per row, McNemar's exact test). nodes: Wilcoxon's signed rank test
+  /// of the F1 of ancestor-closed sets.
   PairedTest labels, nodes;
   Gain gain = Gain::not_shown;
   std::string answer;  // one sentence
 };
 
-/// helps or harms if `labels` is significant at 5 %; otherwise nearer or further if `nodes` is: the
-/// labels are right about as often, but the wrong ones lie elsewhere. Throws InvalidInput when the
-/// numbers of rows differ or there are none.
+/// The gain is helps or harms if `labels` is significant at 5 %, otherwise nearer or further if
+/// `nodes` is: the labels are right about as often, but wrong ones are nearer to or further from
+/// the truth. Throws InvalidInput when the numbers of rows differ or there are none.
 HierarchyGain hierarchy_gain(const LabelSets& truth, const LabelSets& with, const LabelSets& flat,
                              const LabelGraph& hierarchy, const std::vector<bool>& in_training);
 

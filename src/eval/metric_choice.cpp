@@ -12,7 +12,7 @@
 namespace margrove {
 namespace {
 
-/// A metric, or the metrics of all k whose names begin so.
+/// A metric, or the metrics "name_k" for all k.
 struct KnownMetric {
   std::string_view name;
   MetricFamily family;
@@ -22,7 +22,7 @@ struct KnownMetric {
 
 constexpr std::string_view kFewLabels = "the model has fewer labels";
 constexpr std::string_view kNoCounts =
-    "propensities need the training rows (option train), and the model must have so many labels";
+    "propensities need the training rows (option train) and a model with at least so many labels";
 constexpr std::string_view kNotCalibrated =
     "the model has no calibrated probabilities of one label per row";
 
@@ -40,7 +40,8 @@ constexpr std::array kMetrics{
     KnownMetric{"hierarchical_f1_instance", MetricFamily::hierarchy},
     KnownMetric{"lca_f1", MetricFamily::hierarchy},
     KnownMetric{"tree_distance", MetricFamily::hierarchy},
-    KnownMetric{"accuracy_level_", MetricFamily::hierarchy, true, "no row's labels lie so deep"},
+    KnownMetric{"accuracy_level_", MetricFamily::hierarchy, true,
+                "no row has a label at this level"},
     KnownMetric{"precision_at_", MetricFamily::ranking, true, kFewLabels},
     KnownMetric{"recall_at_", MetricFamily::ranking, true, kFewLabels},
     KnownMetric{"f1_at_", MetricFamily::ranking, true, kFewLabels},

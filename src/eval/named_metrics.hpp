@@ -9,7 +9,7 @@
 
 namespace margrove {
 
-/// The metrics but `examples` under the names that front ends show.
+/// The metrics except `examples`, with the names that front ends show.
 std::array<std::pair<std::string_view, double>, 9> named_values(const Metrics& metrics);
 
 }  // namespace margrove

@@ -1,76 +1,16 @@
 #include "eval/precision_recall.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <limits>
 #include <optional>
 
 #include "margrove/errors.hpp"
+#include "numerics/score_thresholds.hpp"
 
 namespace margrove {
 namespace {
 
-constexpr std::size_t kBelowAll = ~std::size_t{0};
-
-/// The distinct scores of positive pairs, ascending, and the pairs of each. Average precision needs
-/// no other thresholds: recall only grows at these.
-class Thresholds {
- public:
-  explicit Thresholds(std::vector<double> positive_scores) {
-    std::sort(positive_scores.begin(), positive_scores.end());
-    for (const double score : positive_scores) {
-      if (scores_.empty() || score != scores_.back()) {
-        scores_.push_back(score);
-        positives_.push_back(0);
-      }
-      ++positives_.back();
-    }
-    negatives_.assign(scores_.size(), 0);
-  }
-
-  std::size_t size() const { return scores_.size(); }
-  /// The number of the highest threshold that a score reaches, or kBelowAll.
-  std::size_t highest_reached(double score) const { return highest_reached(score, size()); }
-  /// The same, known to be below threshold `end`: quick where it is just below.
-  std::size_t highest_reached(double score, std::size_t end) const {
-    std::size_t begin = end;
-    for (std::size_t step = 1; begin > 0 && scores_[begin - 1] > score; step *= 2) {
-      end = begin;
-      begin -= std::min(step, begin);
-    }
-    const auto first = scores_.begin();
-    const auto found = std::upper_bound(first + static_cast<std::ptrdiff_t>(begin),
-                                        first + static_cast<std::ptrdiff_t>(end), score);
-    return static_cast<std::size_t>(found - first) - 1;
-  }
-  /// Counts a negative pair; from any thread.
-  void add_negative(std::size_t threshold) {
-    if (threshold == kBelowAll) return;
-    std::atomic_ref(negatives_[threshold]).fetch_add(1, std::memory_order_relaxed);
-  }
-  std::int64_t num_positives() const {
-    std::int64_t sum = 0;
-    for (const std::int64_t count : positives_) sum += count;
-    return sum;
-  }
-  double average_precision() const {
-    const auto all = static_cast<double>(num_positives());
-    double sum = 0, reached = 0, right = 0;
-    for (std::size_t t = size(); t-- > 0;) {
-      const auto gained = static_cast<double>(positives_[t]);
-      right += gained;
-      reached += gained + static_cast<double>(negatives_[t]);
-      sum += gained / all * (right / reached);
-    }
-    return sum;
-  }
-
- private:
-  std::vector<double> scores_;
-  std::vector<std::int64_t> positives_, negatives_;
-};
-
-/// The sums over rows that Fmax needs, as differences from one threshold to the next higher.
+/// The sums over rows for Fmax, stored as differences between consecutive thresholds.
 class ProteinCentric {
  public:
   explicit ProteinCentric(std::size_t num_thresholds)
@@ -84,7 +24,8 @@ class ProteinCentric {
     std::size_t threshold;
     bool is_true;
   };
-  /// How one row's precision and recall change as the threshold falls. `reached` falls too.
+  /// The changes of one row's precision and recall as the threshold decreases. `reached` is
+  /// descending.
   static std::vector<Change> changes(std::span<const Reached> reached, std::size_t num_true) {
     std::vector<Change> changes;
     double right = 0, precision = 0;
@@ -255,8 +196,8 @@ class Measurement {
   std::vector<NodeId> columns_;  // that are counted
   LabelSets true_columns_;
   std::int64_t rows_with_truth_ = 0;
-  std::optional<Thresholds> pooled_;
-  std::vector<Thresholds> of_node_;
+  std::optional<ScoreThresholds> pooled_;
+  std::vector<ScoreThresholds> of_node_;
   double f_max_ = 0;
 };
 

@@ -10,8 +10,8 @@
 
 namespace margrove {
 
-/// Average precision, sum_t (R_t - R_{t-1}) P_t over the distinct scores t from the largest down,
-/// which is scikit-learn's; 0 without any positive pair.
+/// Average precision as in scikit-learn: sum_t (R_t - R_{t-1}) P_t over the distinct scores t in
+/// descending order; 0 if there is no positive pair.
 struct PrecisionRecall {
   double pooled = 0;    // of all pairs (row, node) together: average="micro"
   double macro = 0;     // mean over the nodes that have rows
@@ -25,10 +25,10 @@ struct PrecisionRecall {
   std::vector<std::int64_t> support;  // rows of each node
 };
 
-/// Over the columns that are counted. `truth` has columns below scores.num_columns. Scores are
-/// computed twice and never kept: memory O(labels of the truth + a block of rows per thread), time
-/// O(rows * columns * log(labels of the truth)). The same bits for any executor. Throws
-/// InvalidInput when sizes differ.
+/// Over the columns that are counted. The labels of `truth` are columns. Scores are computed twice
+/// and not stored: memory O(labels of the truth + a block of rows per thread), time O(rows *
+/// columns * log(labels of the truth)). The same bits for any executor. Throws InvalidInput when
+/// sizes differ.
 PrecisionRecall precision_recall(const ScoreRows& scores, const LabelSets& truth,
                                  const std::vector<bool>& counted, Executor& executor);
 

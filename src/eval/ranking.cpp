@@ -11,7 +11,7 @@
 namespace margrove {
 namespace {
 
-/// The part and the whole of every metric, as one row has them.
+/// The numerator and denominator of a metric on one row.
 struct Parts {
   double part = 0, whole = 0;
 };

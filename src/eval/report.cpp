@@ -8,6 +8,7 @@
 #include "base/random.hpp"
 #include "eval/named_metrics.hpp"
 #include "eval/sibling_confusion.hpp"
+#include "hierarchy/closed_sets.hpp"
 #include "margrove/metrics.hpp"
 #include "model/linear_predictor.hpp"
 
@@ -36,7 +37,7 @@ LabelSets known_labels(const LabelSets& truth, std::uint32_t num_labels) {
   return known;
 }
 
-/// Counts of each node, and of siblings that are taken for each other.
+/// Counts of each node and of confused siblings.
 struct Counts {
   std::vector<std::int64_t> support, predicted, both;
   SiblingConfusion confused;
@@ -47,8 +48,11 @@ Counts count(const LabelGraph& graph, const LabelSets& truth, const LabelSets& p
   for (auto* numbers : {&counts.support, &counts.predicted, &counts.both}) {
     numbers->assign(graph.num_nodes(), 0);
   }
+  SetCloser closer(graph, SetCloser::Nodes::all);
+  std::vector<NodeId> y, p;
   for (std::size_t i = 0; i < truth.num_rows(); ++i) {
-    const auto y = closed_with_roots(graph, truth[i]), p = closed_with_roots(graph, predicted[i]);
+    closer.close(truth[i], y);
+    closer.close(predicted[i], p);
     for (const NodeId n : y) {
       ++counts.support[n];
       counts.both[n] += std::ranges::binary_search(p, n);
@@ -99,7 +103,7 @@ Json confused_pairs(const Counts& counts, int num_pairs) {
   return list;
 }
 
-/// NaN is written as null, as JSON lacks it.
+/// NaN becomes null, because JSON has no NaN.
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json convergence_of(const FitReport& report) {
@@ -143,11 +147,9 @@ Json calibration_of(const ModelParts& model, const CsrView& X, const LabelSets& 
 Json explanation_json(const ModelParts& model, const Explanation& explanation,
                       const ReportOptions& options) {
   const auto feature_name = [&](FeatureId feature) -> std::string {
-    if (feature == model.rows().num_features()) return "(intercept)";
-    if (options.feature_name) return options.feature_name(feature);
-    if (model.records) return model.records->column_name(feature);
-    const auto& words = model.preprocessing.vocabulary;
-    return feature < words.size() ? words[feature] : concat("feature ", feature + 1);
+    const bool is_intercept = feature == model.num_raw_features();
+    if (options.feature_name && !is_intercept) return options.feature_name(feature);
+    return model.feature_name(feature);
   };
   Json nodes = Json::array();
   for (const auto& node : explanation.nodes) {
@@ -171,7 +173,7 @@ bool can_predict(const LinearPredictor& linear, LabelId label) {
                              [&](NodeId n) { return parts.label_of_node[n] == label; });
 }
 
-/// Some wrong and some right rows, with the scores of what was predicted and what is true.
+/// Some wrong and some right rows, with the scores of their predicted and true labels.
 Json examples_of(const ModelParts& model, const CsrView& X, const LabelSets& truth,
                  const LabelSets& predicted, const ReportOptions& options) {
   const LinearPredictor* linear = model.predictor->linear();
@@ -225,7 +227,8 @@ Json metrics_json(const Metrics& metrics) {
 std::string report_json(const ModelParts& model, const CsrView& X, const LabelSets& truth,
                         const ReportOptions& options, Executor& executor) {
   require(truth.num_rows() == X.num_rows() && X.num_rows() > 0, "report: there are ", X.num_rows(),
-          " rows and ", truth.num_rows(), " label sets, but must be as many, and at least 1");
+          " rows and ", truth.num_rows(),
+          " label sets, but there must be at least one row and one label set per row");
   const LabelSets predicted = model.rows().predict(X, executor);
   const LabelSets known = known_labels(truth, static_cast<std::uint32_t>(model.labels.size()));
   const Counts counts = count(model.hierarchy, known, predicted);

@@ -1,6 +1,6 @@
 #pragma once
-// Metrics that are quotients of sums over rows. Nearly all are; keeping the rows' parts gives their
-// bootstrap intervals for the price of the sums.
+// Metrics that are quotients of sums over rows, as nearly all are. With the summands of the rows
+// stored, a bootstrap interval costs only the sums.
 
 #include <cstdint>
 #include <span>
@@ -22,7 +22,7 @@ struct RowRatio {
   std::vector<double> whole = {};
 
   double value() const;
-  /// With row i taken counts[i] times.
+  /// The value if row i occurs counts[i] times.
   double value(std::span<const std::uint32_t> counts) const;
 };
 
@@ -41,7 +41,7 @@ class MacroF1 {
         scores_(label_scores(truth_, predicted_, in_training)) {}
   const std::string& name() const { return name_; }
   double value() const { return mean_f1(scores_); }
-  /// With row i taken counts[i] times; over the same labels.
+  /// The value if row i occurs counts[i] times, over the same labels.
   double value(std::span<const std::uint32_t> counts) const;
 
  private:

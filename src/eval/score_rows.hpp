@@ -1,5 +1,5 @@
 #pragma once
-// Scores of rows, computed as they are needed: all of them at once may not fit into memory.
+// Scores of rows that are computed in blocks, because all of them may not fit into memory.
 
 #include <cstddef>
 #include <functional>
@@ -9,7 +9,8 @@
 
 namespace margrove {
 
-/// num_rows x num_columns scores; larger is likelier, -infinity below everything, never NaN.
+/// num_rows x num_columns scores; a larger score is a more likely label; -infinity is allowed, NaN
+/// is not.
 struct ScoreRows {
   std::size_t num_rows = 0;
   std::size_t num_columns = 0;
@@ -24,7 +25,7 @@ struct ScoreRows {
   }
 };
 
-/// Makes node scores coherent: a parent's becomes at least that of its children. O(edges).
+/// Raises every node's score to the largest score of its children, if that is larger. O(edges).
 inline void raise_parents(const LabelGraph& hierarchy, std::span<double> scores) {
   const auto order = hierarchy.topological_order();
   for (std::size_t k = order.size(); k-- > 0;) {

@@ -11,7 +11,7 @@ namespace margrove {
 std::vector<double> risk_coverage(std::span<const double> confidences,
                                   const std::vector<bool>& right) {
   require(confidences.size() == right.size(), "risk_coverage: there are ", confidences.size(),
-          " confidences and ", right.size(), " answers, but must be as many");
+          " confidences and ", right.size(), " marks of right rows, but must be as many");
   for (std::size_t i = 0; i < confidences.size(); ++i) {
     require(!std::isnan(confidences[i]), "risk_coverage: confidence[", i,
             "] is nan, but must be a number");

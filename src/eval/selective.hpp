@@ -1,5 +1,5 @@
 #pragma once
-// How well confidence tells right predictions from wrong ones.
+// Risk-coverage curves: how well confidence separates right predictions from wrong ones.
 
 #include <span>
 #include <vector>
@@ -7,8 +7,8 @@
 namespace margrove {
 
 /// The share of errors among the k most confident rows, for k = 1, ..., n: the risk at coverage
-/// k / n. Within a group of equal confidences errors are spread evenly, as no order is better.
-/// Throws InvalidInput when sizes differ or a confidence is NaN. O(n log n).
+/// k / n. Within a group of equal confidences errors are distributed evenly. Throws InvalidInput
+/// when sizes differ or a confidence is NaN. O(n log n).
 std::vector<double> risk_coverage(std::span<const double> confidences,
                                   const std::vector<bool>& right);
 /// The mean of the risks, 0 if there are none: the area under the curve (Geifman and El-Yaniv

@@ -14,7 +14,7 @@ double shared_part(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 1.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-/// What one row adds to the levels.
+/// Counts the nodes of one row by level.
 class LevelsOfRow {
  public:
   explicit LevelsOfRow(const LabelGraph& hierarchy) : level_(hierarchy) {}
@@ -52,7 +52,7 @@ void append_level_ratios(const LabelSets& truth, const LabelSets& predicted,
   for (std::size_t i = 0; i < truth.num_rows(); ++i) {
     of_row.count(truth[i], predicted[i], levels);
     for (std::size_t k = 0; k < levels.size(); ++k) {
-      if (levels[k].rows == 0) continue;  // only the prediction goes so deep
+      if (levels[k].rows == 0) continue;  // only the prediction has nodes at this level
       while (ratios.size() <= first + k) {
         const std::vector<double> zeros(truth.num_rows(), 0.0);
         ratios.push_back({concat("accuracy_level_", ratios.size() - first + 1), zeros, zeros});

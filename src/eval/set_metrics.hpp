@@ -8,8 +8,8 @@
 
 namespace margrove {
 
-/// accuracy, jaccard, instance_f1, micro_f1, hamming_loss of the sets as they are, in this order.
-/// Throws InvalidInput when the numbers of rows differ.
+/// accuracy, jaccard, instance_f1, micro_f1, hamming_loss of the sets without their ancestors, in
+/// this order. Throws InvalidInput when the numbers of rows differ.
 std::vector<RowRatio> label_ratios(const LabelSets& truth, const LabelSets& predicted,
                                    const std::vector<bool>& in_training);
 
@@ -22,8 +22,8 @@ std::vector<RowRatio> closed_ratios(const LabelSets& closed_truth,
 std::vector<RowRatio> hierarchy_ratios(const LabelSets& truth, const LabelSets& predicted,
                                        const LabelGraph& hierarchy);
 
-/// The level of a node in accuracy_level_k: its depth, where the first level that counts is 1.
-/// Unknown labels are at level 1.
+/// The level of a node in accuracy_level_k. It is the depth, counted from 1 at the first level that
+/// is evaluated. Unknown labels are at level 1.
 class Levels {
  public:
   explicit Levels(const LabelGraph& hierarchy);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "hierarchy/closed_sets.hpp"
+
 namespace margrove {
 namespace {
 
@@ -33,23 +35,14 @@ void count_confused(const LabelGraph& graph, std::span<const NodeId> truth,
 SiblingConfusion sibling_confusion(const LabelGraph& graph, const LabelSets& truth,
                                    const LabelSets& predicted) {
   SiblingConfusion confused;
+  SetCloser closer(graph, SetCloser::Nodes::all);
+  std::vector<NodeId> y, p;
   for (std::size_t i = 0; i < truth.num_rows(); ++i) {
-    count_confused(graph, closed_with_roots(graph, truth[i]),
-                   closed_with_roots(graph, predicted[i]), confused);
+    closer.close(truth[i], y);
+    closer.close(predicted[i], p);
+    count_confused(graph, y, p, confused);
   }
   return confused;
-}
-
-std::vector<NodeId> closed_with_roots(const LabelGraph& graph, std::span<const LabelId> labels) {
-  std::vector<NodeId> all;
-  for (const LabelId label : labels) {
-    if (label >= graph.num_nodes()) continue;
-    const auto above = graph.ancestors(label);
-    all.insert(all.end(), above.begin(), above.end());
-  }
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  return all;
 }
 
 }  // namespace margrove

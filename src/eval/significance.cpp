@@ -18,7 +18,7 @@ bool contains(std::span<const LabelId> labels, LabelId label) {
   return std::binary_search(labels.begin(), labels.end(), label);
 }
 
-/// Counts, of the decisions on which `first` and `second` differ in one row, those where `first` is
+/// Of the decisions on which `first` and `second` differ in one row, counts those where `first` is
 /// right.
 std::int64_t count_right(std::span<const LabelId> truth, std::span<const LabelId> first,
                          std::span<const LabelId> second) {

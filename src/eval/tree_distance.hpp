@@ -1,5 +1,5 @@
 #pragma once
-// How far predicted labels lie from the true ones in a hierarchy.
+// Distances between predicted and true labels in a hierarchy.
 
 #include <span>
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace margrove {
 
-/// Distances between labels along the edges, by way of a common ancestor:
+/// Distances between labels along the edges, via a common ancestor:
 ///   d(a, b) = min over common ancestors c of up(a, c) + up(b, c),
 /// up(a, c) = the fewest edges from a up to c. On a tree this is the length of the path between a
-/// and b; in a DAG a way down and up again does not count. Several roots, single labels without a
-/// hierarchy and unknown labels hang below one common top; so nothing is without a distance. An
-/// empty set stands for the top itself.
+/// and b; in a DAG, paths that go down and up again do not count. Several roots, labels without a
+/// hierarchy and unknown labels are children of one common top, so that every distance is finite.
+/// An empty set is the top itself.
 class TreeDistance {
  public:
   /// Keeps a reference.
@@ -21,11 +21,12 @@ class TreeDistance {
       : hierarchy_(hierarchy), top_(uncounted_root(hierarchy).value_or(kTop)) {}
 
   struct Row {
-    /// (sum_y d(y, P) + sum_p d(p, Y)) / (|Y| + |P|), d(y, P) the least distance to one of P.
+    /// (sum_y d(y, P) + sum_p d(p, Y)) / (|Y| + |P|), where d(y, P) is the least distance to one of
+    /// P.
     double distance = 0;
-    /// LCA-F1 (Kosmopoulos et al. 2015): F1 of the sets Y' and P', where every label of Y and P is
-    /// joined with the nearest one of the other set (ties: the lowest), and the nodes from the
-    /// true label up to their lowest common ancestor enter Y', those from the predicted one P'.
+    /// LCA-F1 (Kosmopoulos et al. 2015): F1 of the sets Y' and P'. Every label of Y and P is paired
+    /// with the nearest one of the other set (ties: the lowest). The nodes from the true label up
+    /// to their lowest common ancestor are in Y', those from the predicted label in P'.
     double lca_f1 = 0;
   };
   Row compare(std::span<const LabelId> truth, std::span<const LabelId> predicted) const;
@@ -34,12 +35,12 @@ class TreeDistance {
   static constexpr NodeId kTop = ~NodeId{0};
   struct Step {
     NodeId node;
-    NodeId below;  // the node before it on a shortest way up
+    NodeId below;  // the previous node on a shortest path upwards
     std::uint32_t edges;
   };
   using Climb = std::vector<Step>;  // ascending nodes
   struct Meeting {
-    std::size_t other = 0;  // place of the nearest one
+    std::size_t other = 0;  // position of the nearest one
     NodeId ancestor = 0;
     std::uint32_t edges = 0;
   };

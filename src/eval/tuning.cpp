@@ -66,7 +66,7 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
                   std::span<const Split> splits, std::string_view metric, Executor& executor,
                   RunControl& control) {
   value_of(Metrics{}, metric);
-  for (const OptionValues& point : grid) {  // finds a wrong option before hours of training
+  for (const OptionValues& point : grid) {  // reports a wrong option before hours of training
     const auto run = method.start();
     set_options(run->options(), joined(fixed, point));
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Choosing options on the training data alone: k-fold cross-validation or a hold-out.
+// Model selection on the training data: a grid of options by cross-validation or hold-out.
 
 #include <cstdint>
 #include <span>
@@ -13,17 +13,17 @@
 namespace margrove {
 
 /// All combinations, with the last name varying fastest: "C=0.1,1" and "alpha=uniform,power:2" give
-/// four. Throws InvalidOption on a text that is not name=value,value... or a name that repeats.
+/// four. Throws InvalidOption if a text is not name=value,value,... or a name occurs twice.
 std::vector<OptionValues> parse_grid(std::span<const std::string> texts);
 
 struct GridPoint {
   OptionValues values;
-  std::vector<double> scores;  // one per split; NaN where training did not come to an end
+  std::vector<double> scores;  // one per split; NaN if training did not finish
   double mean = 0;
 };
 struct TuningResult {
   std::vector<GridPoint> points;  // in the order of the grid
-  std::size_t best = 0;           // the highest mean; the first of equals
+  std::size_t best = 0;           // the first with the highest mean
   Stop stop = Stop::converged;    // interrupted or time_limit: some scores are NaN
 };
 
@@ -41,7 +41,7 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
 struct Evaluation {
   Metrics metrics;
   std::size_t num_unknown_labels = 0;     // distinct labels that the model does not know
-  std::size_t num_rows_with_unknown = 0;  // rows that carry one
+  std::size_t num_rows_with_unknown = 0;  // rows with one
 };
 Evaluation evaluate_model(const ModelParts& model, const RawRows& raw, Executor& executor);
 

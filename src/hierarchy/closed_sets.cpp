@@ -16,7 +16,7 @@ void SetCloser::close(std::span<const LabelId> labels, std::vector<NodeId>& clos
   for (const LabelId label : labels) {
     if (label < hierarchy_.num_nodes()) {
       pending_.push_back(label);
-    } else {
+    } else if (keeps_unknown_) {
       closed.push_back(label);
     }
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Ancestor-closed label sets, which all metrics of a hierarchy are made of.
+// Ancestor-closed label sets, on which all hierarchical metrics are computed.
 
 #include <optional>
 #include <span>
@@ -10,22 +10,29 @@
 
 namespace margrove {
 
-/// The root that no metric counts: that of a hierarchy with a single one, which is an inner node.
+/// The root that no metric counts: the only root of a hierarchy, unless it is a leaf.
 std::optional<NodeId> uncounted_root(const LabelGraph& hierarchy);
 
 /// Closes one set after the other.
 class SetCloser {
  public:
+  enum class Nodes {
+    counted,  // without uncounted_root(); labels from num_nodes() on, which are unknown, stay
+    all,      // with every root; labels from num_nodes() on are left out
+  };
   /// Keeps a reference.
-  explicit SetCloser(const LabelGraph& hierarchy)
-      : hierarchy_(hierarchy), root_(uncounted_root(hierarchy)), seen_(hierarchy.num_nodes(), 0) {}
+  explicit SetCloser(const LabelGraph& hierarchy, Nodes nodes = Nodes::counted)
+      : hierarchy_(hierarchy),
+        keeps_unknown_(nodes == Nodes::counted),
+        root_(keeps_unknown_ ? uncounted_root(hierarchy) : std::nullopt),
+        seen_(hierarchy.num_nodes(), 0) {}
 
-  /// The labels and their ancestors without uncounted_root(), ascending; replaces `closed`. Labels
-  /// from hierarchy.num_nodes() on, which are unknown, have no ancestors.
+  /// The labels and their ancestors, ascending; replaces `closed`.
   void close(std::span<const LabelId> labels, std::vector<NodeId>& closed);
 
  private:
   const LabelGraph& hierarchy_;
+  bool keeps_unknown_;
   std::optional<NodeId> root_;
   std::vector<std::uint64_t> seen_;  // the last row whose closed set has the node
   std::uint64_t row_ = 0;

@@ -14,16 +14,30 @@ namespace margrove {
 /// parents.
 void require_tree(const LabelGraph& graph, std::string_view where);
 
-/// A(n) of every n at once: row n of `nodes` is the ancestor-closed set, ascending.
-struct AncestorSets {
+/// A list of nodes for every node.
+struct NodeLists {
   std::vector<std::size_t> pointers;
   std::vector<NodeId> nodes;
   std::span<const NodeId> operator[](NodeId n) const {
     return std::span(nodes).subspan(pointers[n], pointers[n + 1] - pointers[n]);
   }
 };
-/// A(n) of every node. Memory O(sum of |A(n)|).
-AncestorSets ancestor_sets(const LabelGraph& graph);
+/// A(n) of the nodes `of`, ascending, and nothing of the others: those of all nodes may be very
+/// many, as on a long chain. Memory O(sum of |A(n)|) over `of`.
+NodeLists ancestor_sets(const LabelGraph& graph, std::span<const NodeId> of);
+
+/// A(n) of every node: listed where this takes memory in proportion to the graph, as in hierarchies
+/// of usual depth, otherwise found anew each time.
+class ListedAncestors {
+ public:
+  ListedAncestors() = default;
+  explicit ListedAncestors(const LabelGraph& graph);
+  /// `graph` as it was given; the result may refer to `scratch`.
+  std::span<const NodeId> of(const LabelGraph& graph, NodeId n, std::vector<NodeId>& scratch) const;
+
+ private:
+  NodeLists listed_;  // empty if they are too many
+};
 
 /// A graph whose data labels are all leaves: below every inner node that carries data a leaf is
 /// spawned, and the data move there (HR section 2).

@@ -12,18 +12,10 @@
 namespace margrove {
 namespace {
 
-struct Adjacency {
-  std::vector<std::size_t> pointers;
-  std::vector<NodeId> nodes;
-  std::span<const NodeId> operator[](NodeId n) const {
-    return std::span(nodes).subspan(pointers[n], pointers[n + 1] - pointers[n]);
-  }
-};
-
 // Counting sort of the edges by `from`; each node's neighbours ascending.
-Adjacency adjacency(std::uint32_t num_nodes, std::span<const LabelEdge> edges,
+NodeLists adjacency(std::uint32_t num_nodes, std::span<const LabelEdge> edges,
                     NodeId LabelEdge::*from, NodeId LabelEdge::*to) {
-  Adjacency result{{}, std::vector<NodeId>(edges.size())};
+  NodeLists result{{}, std::vector<NodeId>(edges.size())};
   const auto pairs = [&](const auto& visit) {
     for (const auto& edge : edges) visit(edge.*from, edge.*to);
   };
@@ -39,7 +31,7 @@ Adjacency adjacency(std::uint32_t num_nodes, std::span<const LabelEdge> edges,
 constexpr std::uint32_t kUnreached = ~std::uint32_t{0};
 
 // Longest path from a root in edges; kUnreached for nodes on a cycle or below one.
-std::vector<std::uint32_t> depths(const Adjacency& parents, const Adjacency& children) {
+std::vector<std::uint32_t> depths(const NodeLists& parents, const NodeLists& children) {
   const auto num_nodes = static_cast<NodeId>(parents.pointers.size() - 1);
   std::vector<std::uint32_t> depth(num_nodes, kUnreached);
   std::vector<std::size_t> open_parents(num_nodes);
@@ -61,8 +53,8 @@ std::vector<std::uint32_t> depths(const Adjacency& parents, const Adjacency& chi
   return depth;
 }
 
-// Every node without a depth has a parent without one: walking up must come back.
-std::vector<NodeId> cycle_among(const Adjacency& parents, std::span<const std::uint32_t> depth) {
+// Every node without a depth has a parent without one, so that a walk upwards reaches a cycle.
+std::vector<NodeId> cycle_among(const NodeLists& parents, std::span<const std::uint32_t> depth) {
   const auto unreached = [&](NodeId n) { return depth[n] == kUnreached; };
   const auto start = std::find(depth.begin(), depth.end(), kUnreached);
   if (start == depth.end()) return {};
@@ -123,8 +115,8 @@ std::vector<NodeId> closure(NodeId n, bool is_chain, Next next) {
 
 LabelGraph LabelGraph::build(std::uint32_t num_nodes, std::span<const LabelEdge> edges) {
   require_simple_edges(num_nodes, edges);
-  Adjacency parents = adjacency(num_nodes, edges, &LabelEdge::child, &LabelEdge::parent);
-  Adjacency children = adjacency(num_nodes, edges, &LabelEdge::parent, &LabelEdge::child);
+  NodeLists parents = adjacency(num_nodes, edges, &LabelEdge::child, &LabelEdge::parent);
+  NodeLists children = adjacency(num_nodes, edges, &LabelEdge::parent, &LabelEdge::child);
   for (NodeId n = 0; n < num_nodes; ++n) {
     const auto repeat = std::adjacent_find(children[n].begin(), children[n].end());
     require(repeat == children[n].end(),
@@ -177,7 +169,26 @@ void require_tree(const LabelGraph& graph, std::string_view where) {
           ": the graph has a node with several parents, but must be a tree");
 }
 
-AncestorSets ancestor_sets(const LabelGraph& graph) {
+NodeLists ancestor_sets(const LabelGraph& graph, std::span<const NodeId> of) {
+  std::vector<bool> wanted(graph.num_nodes(), false);
+  for (const NodeId n : of) wanted[n] = true;
+  NodeLists sets;
+  sets.pointers.reserve(graph.num_nodes() + std::size_t{1});
+  sets.pointers.push_back(0);
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    if (wanted[n]) {
+      const std::vector<NodeId> row = graph.ancestors(n);
+      sets.nodes.insert(sets.nodes.end(), row.begin(), row.end());
+    }
+    sets.pointers.push_back(sets.nodes.size());
+  }
+  return sets;
+}
+
+ListedAncestors::ListedAncestors(const LabelGraph& graph) {
+  constexpr std::size_t kAlwaysListed = 1U << 20U;
+  constexpr std::size_t kListedPerEdge = 64;  // the Gene Ontology of yeast takes 5
+  const std::size_t most = kAlwaysListed + kListedPerEdge * (graph.num_nodes() + graph.num_edges());
   // Rows are made in topological order, each from its parents' rows, and then put in place.
   std::vector<std::size_t> begin(graph.num_nodes()), size(graph.num_nodes());
   std::vector<NodeId> pool, row;
@@ -192,17 +203,23 @@ AncestorSets ancestor_sets(const LabelGraph& graph) {
     begin[n] = pool.size();
     size[n] = row.size();
     pool.insert(pool.end(), row.begin(), row.end());
+    if (pool.size() > most) return;
   }
-  AncestorSets sets;
-  sets.pointers.reserve(graph.num_nodes() + std::size_t{1});
-  sets.pointers.push_back(0);
-  sets.nodes.reserve(pool.size());
+  listed_.pointers.reserve(graph.num_nodes() + std::size_t{1});
+  listed_.pointers.push_back(0);
+  listed_.nodes.reserve(pool.size());
   for (NodeId n = 0; n < graph.num_nodes(); ++n) {
     const auto first = pool.begin() + static_cast<std::ptrdiff_t>(begin[n]);
-    sets.nodes.insert(sets.nodes.end(), first, first + static_cast<std::ptrdiff_t>(size[n]));
-    sets.pointers.push_back(sets.nodes.size());
+    listed_.nodes.insert(listed_.nodes.end(), first, first + static_cast<std::ptrdiff_t>(size[n]));
+    listed_.pointers.push_back(listed_.nodes.size());
   }
-  return sets;
+}
+
+std::span<const NodeId> ListedAncestors::of(const LabelGraph& graph, NodeId n,
+                                            std::vector<NodeId>& scratch) const {
+  if (!listed_.pointers.empty()) return listed_[n];
+  scratch = graph.ancestors(n);
+  return scratch;
 }
 
 LeafLabelled spawn_leaves(const LabelGraph& graph, const std::vector<bool>& carries_data) {
@@ -228,9 +245,29 @@ LeafLabelled spawn_leaves(const LabelGraph& graph, const std::vector<bool>& carr
   return result;
 }
 
+namespace {
+
+/// Of a tree: how many leaves lie at each node or below.
+std::vector<std::size_t> leaves_below(const LabelGraph& tree) {
+  std::vector<std::size_t> count(tree.num_nodes(), 0);
+  const auto order = tree.topological_order();
+  for (auto n = order.rbegin(); n != order.rend(); ++n) {
+    if (tree.is_leaf(*n)) count[*n] = 1;
+    if (!tree.is_root(*n)) count[tree.parents(*n).front()] += count[*n];
+  }
+  return count;
+}
+
+}  // namespace
+
 WithoutCommonRoots without_common_roots(const LabelGraph& graph) {
   std::vector<bool> common(graph.num_nodes(), false);
-  if (graph.num_nodes() > 0) {
+  if (graph.is_tree()) {
+    const std::vector<std::size_t> count = leaves_below(graph);
+    for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+      common[n] = !graph.is_leaf(n) && count[n] == graph.leaves().size();
+    }
+  } else {
     for (const NodeId n : graph.ancestors(graph.leaves().front())) {
       if (graph.is_leaf(n)) continue;
       const auto below = graph.descendants(n);

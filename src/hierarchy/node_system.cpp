@@ -68,7 +68,7 @@ void NodeSystem::transpose() {
                [&](std::size_t place, const Entry& entry) { below_[place] = entry; });
 }
 
-// The pattern of S for the present places; false if it has too many entries.
+// Sets the pattern of S for the present places; false if it has too many entries.
 bool NodeSystem::build_pattern() {
   transpose();
   pattern_ = {};
@@ -89,7 +89,7 @@ bool NodeSystem::build_pattern() {
   return true;
 }
 
-// Places by approximate minimum degree; false if S or its factor is too large all the same.
+// Orders the places by approximate minimum degree; false if S or its factor is too large even so.
 bool NodeSystem::order_places() {
   if (!build_pattern()) return false;
   const std::vector<std::uint32_t> moved = minimum_degree_positions(pattern_);

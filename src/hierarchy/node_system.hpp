@@ -25,7 +25,8 @@ class NodeSystem {
 
   explicit NodeSystem(const LabelGraph& graph);
 
-  /// False if the lists of ancestors or the factors would be too large: nothing else may be called.
+  /// False if the lists of ancestors or the factors would be too large; then nothing else may be
+  /// called.
   bool fits() const { return fits_; }
   std::size_t num_inner() const { return place_to_node_.size(); }
   std::size_t num_leaves() const { return pointers_.size() - 1; }
@@ -41,12 +42,12 @@ class NodeSystem {
   void sum_above(std::span<const double> inner, std::span<double> sums) const;
   /// totals[k] += sum of `leaf` over the leaves below place k.
   void add_below(std::span<const double> leaf, std::span<double> totals) const;
-  /// What the edges carry if every inner node hands its surplus, by place, and what it receives
-  /// down in equal shares; no less than `least` per edge.
+  /// The flow of each edge if every inner node passes its surplus (by place) and its inflow to its
+  /// children in equal shares, at least `least` per edge.
   std::vector<double> flows_down(std::vector<double> surplus, double least) const;
 
-  /// One d per place, one w per leaf, one theta per edge, or no theta if all are 0. False if S is
-  /// not positive definite in floating point.
+  /// Factorises S for one d per place, one w per leaf and one theta per edge (empty: all 0). False
+  /// if S is not positive definite in floating point.
   bool factorize(std::span<const double> d, std::span<const double> w,
                  std::span<const double> theta);
   /// right = S^-1 right.

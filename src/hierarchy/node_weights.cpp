@@ -18,12 +18,12 @@ namespace {
 
 using Kind = NodeWeightRule::Kind;
 
-/// What can be written for a rule.
+/// A rule as text.
 struct RuleText {
   Kind kind;
   std::string_view name;
   std::string_view parameter;  // its name; empty: the rule has none
-  double usual;                // the parameter where none is written
+  double usual;                // the parameter if none is given
 };
 constexpr std::array kRules{
     RuleText{Kind::uniform, "uniform", "", 0},  RuleText{Kind::leaves, "leaves", "", 0},
@@ -73,9 +73,10 @@ std::vector<double> power_on_tree(const LabelGraph& graph, double rho) {
   return alpha;
 }
 
-// Progressive filling: all nodes rise together; when the path of a leaf is full its nodes freeze.
+// Progressive filling: all weights rise together; when the path sum of a leaf is 1, its nodes
+// freeze.
 std::vector<double> maxmin(const LabelGraph& graph) {
-  const AncestorSets above = ancestor_sets(graph);
+  const NodeLists above = ancestor_sets(graph, graph.leaves());
   std::vector<std::vector<NodeId>> leaves_below(graph.num_nodes());
   for (const NodeId l : graph.leaves()) {
     for (const NodeId n : above[l]) leaves_below[n].push_back(l);
@@ -86,7 +87,7 @@ std::vector<double> maxmin(const LabelGraph& graph) {
   const auto full_at = [&](NodeId l) {
     return (1.0 - frozen_sum[l]) / static_cast<double>(num_rising[l]);
   };
-  using Entry = std::pair<double, NodeId>;  // levels of a leaf only grow: stale entries come early
+  using Entry = std::pair<double, NodeId>;  // the level of a leaf only grows
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   for (const NodeId l : graph.leaves()) {
     num_rising[l] = above[l].size();
@@ -233,9 +234,10 @@ std::string unweighted_leaves(const LabelGraph& graph, std::span<const double> a
   const auto count =
       std::count_if(leaves.begin(), leaves.end(), [&](NodeId leaf) { return alpha[leaf] < 1e-9; });
   if (count == 0) return {};
-  return concat("node weights: ", count, " of ", leaves.size(),
-                " leaves have weight 0, so that only the nodes above tell them apart; alpha maxmin "
-                "or directional gives each a share");
+  return concat(
+      "node weights: ", count, " of ", leaves.size(),
+      " leaves have weight 0, so that only their ancestors distinguish them; alpha maxmin "
+      "or directional gives every leaf a weight > 0");
 }
 
 MergedGraph merge_duplicates(const LabelGraph& graph) {

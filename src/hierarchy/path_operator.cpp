@@ -60,9 +60,8 @@ void PathOperator::path_sums(std::span<const double> a, std::span<double> sums,
 }
 
 void PathOperator::leaf_totals(std::span<const double> weights, std::span<double> totals) const {
-  // On its way up a node passes on what its main parent's ancestors must get, and hands the others
-  // theirs directly: totals that come through the main parent are kept in `totals` as they arrive,
-  // what comes directly must not be passed on.
+  // Each node passes its total on to its main parent, which passes it on to its own ancestors, and
+  // adds it directly to the totals of its other ancestors, which must not pass it on.
   std::fill(totals.begin(), totals.end(), 0.0);
   std::vector<double> passed(graph_->num_nodes(), 0.0);
   for (std::size_t k = 0; k < weights.size(); ++k) passed[graph_->leaves()[k]] = weights[k];

@@ -10,8 +10,8 @@
 namespace margrove::detail {
 
 /// The linear map B with (B a)_l = sum_{n in A(l)} a_n for leaves l, and its transpose. A(n) is
-/// kept as A(p) of one parent p and the list of the other members, so that trees cost O(nodes) and
-/// DAGs O(edges) plus the lists. The graph must outlive the operator.
+/// stored as A(p) of one parent p and the list of its other members, so that trees cost O(nodes)
+/// and DAGs O(edges) plus the lists. The graph must outlive the operator.
 class PathOperator {
  public:
   explicit PathOperator(const LabelGraph& graph);

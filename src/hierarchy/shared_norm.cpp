@@ -61,8 +61,8 @@ SharedWeights weights_on_tree(const LabelGraph& graph, std::span<const double> s
 
 }  // namespace
 
-// mu_l <- mu_l (path sum of l)^2, which solves flat graphs at once; the first power, which never
-// lowers s, steps in when the square overshoots.
+// mu_l <- mu_l (path sum of l)^2, which solves flat graphs in one step. When that has lowered s,
+// the first power, which never lowers it, is taken instead.
 SharedWeights SharedNormStep::weights_on_dag(std::span<const double> squared_norms,
                                              const SharedNormOptions& options,
                                              RunControl& control) const {
@@ -87,7 +87,7 @@ SharedWeights SharedNormStep::weights_on_dag(std::span<const double> squared_nor
     const double longest = *std::max_element(sums.begin(), sums.end());
     result.iterations = iteration + 1;
     best_lower = std::max(best_lower, s * s);
-    if (longest == 0) {  // no node has a norm: any alpha will do
+    if (longest == 0) {  // all norms are 0, and every alpha is optimal
       result.alpha.assign(num_nodes, 0.0);
       result.value = result.relative_gap = 0;
       result.stop = Stop::converged;

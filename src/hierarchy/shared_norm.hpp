@@ -20,9 +20,9 @@ struct SharedNormOptions {
   static auto fields() {
     return std::tuple{
         field("gap_tolerance", &SharedNormOptions::gap_tolerance, positive,
-              "relative gap of the weight step on graphs"),
+              "relative gap at which the weight step on graphs stops"),
         field("max_iterations", &SharedNormOptions::max_iterations, at_least(1),
-              "iterations of the weight step on graphs"),
+              "maximum number of iterations of the weight step on graphs"),
     };
   }
 };
@@ -37,7 +37,7 @@ struct SharedWeights {
 
 struct WeightBound {
   double value = 0;           // max sum alpha_n G_n
-  std::vector<double> alpha;  // a maximiser: where a zero weight should be opened again
+  std::vector<double> alpha;  // a maximiser: nodes whose zero weight should become positive again
 };
 
 /// The two problems in alpha over {alpha >= 0, sum over A(l) of alpha <= 1 for every leaf l}.
@@ -48,14 +48,14 @@ class SharedNormStep {
   explicit SharedNormStep(const LabelGraph& graph) : paths_(graph) {}
 
   /// min sum_n N_n / alpha_n, with N_n = ||U_n||^2 >= 0; nodes with N_n = 0 get 0 (leaves of trees
-  /// what their path leaves them). O(nodes) on trees; on DAGs a fixed point over distributions on
-  /// leaves, with a certified gap.
-  /// Throws InvalidInput if an entry is negative or not finite.
+  /// get the rest of their path's budget). O(nodes) on trees; on DAGs a fixed point over
+  /// distributions on leaves, with a certified gap. Throws InvalidInput if an entry is negative or
+  /// not finite.
   SharedWeights weights(std::span<const double> squared_norms,
                         const SharedNormOptions& options = {}, RunControl* control = nullptr) const;
 
-  /// max sum_n alpha_n G_n, with G_n = ||g_n||^2 >= 0 from dual variables: the term of the joint
-  /// dual that the weight step does not have. O(nodes) on trees; a linear programme (CLP) on DAGs.
+  /// max sum_n alpha_n G_n, with G_n = ||g_n||^2 >= 0 from dual variables, which is a term of the
+  /// joint dual. O(nodes) on trees; a linear programme (CLP) on DAGs.
   WeightBound largest_weighted_sum(std::span<const double> squared_norms) const;
 
  private:

@@ -32,9 +32,9 @@ class Cutter {
   }
 
  private:
-  // Large subtrees among the siblings go on in the top, the others share parts.
+  // Siblings with large subtrees join the top; the subtrees of the others share parts.
   void split(std::span<const NodeId> siblings, std::uint32_t above) {
-    std::uint32_t in_part = max_nodes_;  // full: the first one opens a part
+    std::uint32_t in_part = max_nodes_;  // full, so that the first sibling starts a part
     for (const NodeId n : siblings) {
       if (sizes_[n] > max_nodes_) {
         push(n, above);

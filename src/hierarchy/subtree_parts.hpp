@@ -1,5 +1,5 @@
 #pragma once
-// A tree cut into small subtrees, for searches that leave out whole ones.
+// A tree divided into small subtrees, for searches that skip whole subtrees.
 
 #include <cstdint>
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace margrove {
 
-/// The nodes of a tree in an order where parents come first and subtrees lie together: the top,
-/// that is the nodes whose subtrees are larger than a part may be, and then part after part. A part
-/// is the subtrees of some siblings. The place of a node is its number in this order.
+/// The nodes of a tree, parents first. First comes the top, which is the nodes whose subtrees are
+/// larger than a part may be; then come the parts. A part consists of the subtrees of some
+/// siblings. The place of a node is its number in this order.
 struct SubtreeParts {
   static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
 

@@ -6,9 +6,9 @@
 //   f'(alpha) = K' lambda + z + E' v,   lambda = low - high,   f'(alpha)_n = alpha_n^(rho - 1),
 //   alpha_n z_n = t_e v_e = (s_l - 1) low_l = (longest - s_l) high_l = 0.
 //
-// Predictor-corrector steps of [Mehrotra1992], centred as in [Gondzio1996], towards them. alpha_l =
-// s_l - (the sum above leaf l) takes the leaves out of each system; what is left has one unknown
-// per inner node (NodeSystem).
+// Predictor-corrector steps of [Mehrotra1992], centred as in [Gondzio1996], towards them. Setting
+// alpha_l = s_l - (the sum above leaf l) eliminates the leaves from each system, which leaves one
+// unknown per inner node (NodeSystem).
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +38,7 @@ class InteriorPoint {
     Vector t, v;                  // one per edge
   };
 
-  /// A variable and its multiplier, whose product shall become 0; the step of each; and the
+  /// A variable and its multiplier, whose product is 0 at the optimum; the step of each; and the
   /// coefficients of the pair's equation, dmultiplier = c - w dvalue.
   struct Pair {
     double value, step, multiplier, multiplier_step;
@@ -118,7 +118,7 @@ void InteriorPoint::for_pairs(const Visit& visit) {
   }
 }
 
-// All path sums are right, and all inner weights are equal.
+// Starts where all path sums are right and all inner weights are equal.
 void InteriorPoint::start() {
   const std::size_t num_nodes = num_inner_ + num_leaves_;
   std::size_t longest_path = 1;
@@ -150,10 +150,9 @@ void InteriorPoint::start() {
   inner_.assign(num_inner_, 0.0);
 }
 
-// The multipliers of upper edges end far above the slopes of weights: what the multipliers of the
-// leaves add to all ancestors is taken down again along the edges. So lambda starts where the
-// conditions hold on average, v where they hold at inner nodes but for z, and all products are
-// alike.
+// The multipliers of upper edges are large at the optimum, because they cancel what the multipliers
+// of the leaves add to all ancestors. So lambda starts where the conditions hold on average, v
+// where they hold at inner nodes apart from z, and all products start equal.
 void InteriorPoint::start_on_edges(double share) {
   constexpr double kProduct = 0.1;
   double slopes = 0, ancestors = 0;
@@ -225,8 +224,9 @@ void InteriorPoint::centre(double target, double length) {
   });
 }
 
-// Of each pair, the multiplier is 0 if it is the smaller one; otherwise a large quadratic penalty
-// moves the variable to 0, and its gradient goes into the multiplier (method of multipliers).
+// In each pair, the multiplier becomes 0 if it is the smaller one. Otherwise a large quadratic
+// penalty moves the variable to 0, and its gradient is added to the multiplier (method of
+// multipliers).
 void InteriorPoint::set_active_weights() {
   const auto weight = [](double value, double multiplier) {
     return value < multiplier ? kStiff : 0.0;
@@ -322,8 +322,8 @@ double InteriorPoint::longest_step() {
   return kShare * length;
 }
 
-// The length of the step, which is centred if that makes it longer: solving costs little beside the
-// factors. More corrections than one saved no factors.
+// The length of the step, which is centred if that makes it longer, as a solution costs little
+// compared with a factorisation. More than one correction saved no factorisation.
 double InteriorPoint::centred_step(double target) {
   constexpr double kLong = 0.9, kReach = 0.3;
   const double length = longest_step();
@@ -353,9 +353,9 @@ void InteriorPoint::advance(double length) {
   move(point_.v, step_.v);
 }
 
-// Weights whose slopes are below their multipliers become 0: K' lambda + E' v would make them so.
-// Returns the largest violation of what the result must satisfy with lambda and v alone: each of
-// the conditions as min(value, multiplier) = 0, and the path sums.
+// Weights whose slopes are below their multipliers become 0, as K' lambda + E' v implies. Returns
+// the largest violation of the conditions that involve lambda and v only: min(value, multiplier) =
+// 0 of each pair, and the path sums.
 double InteriorPoint::round(WeightSolution& rounded) const {
   const Point& x = point_;
   Vector alpha = x.alpha;
@@ -380,8 +380,8 @@ double InteriorPoint::round(WeightSolution& rounded) const {
   return rounded.kkt_residual = worst;
 }
 
-// Where slopes are steep at 0, weights follow the multipliers: alpha = max(0, K' lambda + E' v)^(q
-// - 1), 1/rho + 1/q = 1, is smooth then.
+// Where slopes are steep at 0, weights are computed from the multipliers, because alpha = max(0, K'
+// lambda + E' v)^(q - 1), 1/rho + 1/q = 1, is smooth.
 void InteriorPoint::follow_multipliers() {
   for (std::size_t n = 0; n < adjoint_.size(); ++n) {
     point_.alpha[n] = adjoint_[n] > 0 ? std::pow(adjoint_[n], 1 / (program_.rho - 1)) : 0.0;
@@ -390,8 +390,8 @@ void InteriorPoint::follow_multipliers() {
   find_residuals();
 }
 
-// Newton steps on the conditions with the smaller one of each pair at 0, from the present point,
-// which they leave as it was unless they end within the tolerance. True if they do.
+// Newton steps from the present point on the conditions with the smaller one of each pair at 0.
+// Returns whether they reach the tolerance; if not, the point is as before.
 bool InteriorPoint::polish(double tolerance, WeightSolution& best) {
   constexpr int kMostSets = 8;
   const bool follows = program_.rho < 2;

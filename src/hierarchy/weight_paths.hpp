@@ -1,5 +1,5 @@
 #pragma once
-// What node weights come to on the paths of a graph, and graphs without duplicate nodes.
+// Path sums of node weights, and graphs without duplicate nodes.
 
 #include <cstdint>
 #include <span>
@@ -13,9 +13,9 @@ namespace margrove {
 /// Sum of alpha over A(l) for every leaf, in the order of graph.leaves().
 std::vector<double> path_sums(const LabelGraph& graph, std::span<const double> alpha);
 
-/// A warning if leaves have weight 0, as power rules give them below nodes that lie on many paths
-/// of a DAG: such leaves differ from others below the same nodes in nothing. Empty if there is
-/// none.
+/// A warning if leaves have weight 0, which power rules give to leaves below nodes that lie on many
+/// paths of a DAG. Such leaves have the same score as others below the same nodes. Empty if there
+/// are none.
 std::string unweighted_leaves(const LabelGraph& graph, std::span<const double> alpha);
 
 /// The graph whose nodes are the classes of nodes with the same leaves below them. Every copy of a

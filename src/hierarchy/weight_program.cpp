@@ -96,7 +96,8 @@ double DualNewton::evaluate(const Vector& x) {
   return value;
 }
 
-// The dual is a linear and a homogeneous term: the best multiple of x has a closed form.
+// The dual is the sum of a linear and a homogeneous term, so the best multiple of x has a closed
+// form.
 void DualNewton::scale_to_best() {
   evaluate(x_);
   double linear = 0;
@@ -205,7 +206,7 @@ WeightSolution DualNewton::run(double tolerance, int max_steps, RunControl& cont
     }
     find_direction();
     if (!line_search(value)) {
-      // Too close for values to tell: a full step may still lower the residual.
+      // The values are equal up to rounding; a full step may still lower the residual.
       if (residual_ > 1e-6) break;
       for (std::size_t i = 0; i < num_rows_; ++i) {
         if (has_kink(i) && x_[i] == 0) continue;

@@ -25,13 +25,13 @@ struct WeightSolution {
   Stop stop = Stop::converged;
 };
 
-/// By interior points, or by Newton steps on the dual where these do not fit or do not end within
-/// the tolerance. The residual is the largest violation of a condition of optimality by alpha and
-/// the multipliers; path sums are off by no more.
+/// Solves it by an interior-point method, or by Newton steps on the dual if that needs too much
+/// memory or does not reach the tolerance. The residual is the largest violation of a condition of
+/// optimality by alpha and the multipliers; path sums are off by no more.
 WeightSolution solve_weight_program(const LabelGraph& graph, const WeightProgram& program,
                                     double tolerance, int max_steps, RunControl& control);
 
-/// Some dozens of steps, each a system solved by sparse factors. Empty if the graph has no inner
+/// Takes some dozens of steps, each with a sparse factorisation. Empty if the graph has no inner
 /// node or the factors would be too large.
 std::optional<WeightSolution> solve_by_interior_points(const LabelGraph& graph,
                                                        const WeightProgram& program,
@@ -40,7 +40,7 @@ std::optional<WeightSolution> solve_by_interior_points(const LabelGraph& graph,
 
 /// Projected Newton steps on the dual, conjugate gradients inside, in memory O(nodes + edges) plus
 /// the lists of a PathOperator. alpha is the stationary point of the multipliers, so that only
-/// constraints and complementarity are left to violate.
+/// constraints and complementarity can be violated.
 WeightSolution solve_by_dual_newton(const LabelGraph& graph, const WeightProgram& program,
                                     double tolerance, int max_steps, RunControl& control);
 

@@ -41,7 +41,7 @@ const std::array<SolverType, 8>& solver_types() {
 
 std::string_view solver_type_of(const ModelParts& model) {
   if (model.method == FlatLrOptions::kMethod) return "L2R_LR_DUAL";
-  FlatSvmOptions options;  // of whatever method, as far as they are these
+  FlatSvmOptions options;  // those of the model's options that flat-svm has
   OptionTable table(options);
   for (const auto& [name, text] : model.options) {
     if (table.has(name)) table.set(name, text);
@@ -104,7 +104,7 @@ void export_liblinear(const ModelParts& model, const std::string& path) {
 
 namespace {
 
-/// Lines of the file one by one, cut into words.
+/// Lines of the file, split into words.
 class Reader {
  public:
   Reader(std::unique_ptr<ByteSource> source, const std::string& path)
@@ -208,8 +208,8 @@ Header read_header(Reader& reader) {
   reader.fail("the file ends before the weights");
 }
 
-/// A row per feature as in the file, the classes' columns in the order of the labels; of a
-/// difference w one class gets w/2 and the other -w/2.
+/// One row per feature, and one column per class in ascending order of the labels. A difference w
+/// becomes w/2 for one class and -w/2 for the other.
 WeightMatrix read_weights(Reader& reader, const Header& header,
                           std::span<const std::uint32_t> column_of_class) {
   std::vector<std::int64_t> pointers{0};
@@ -250,7 +250,7 @@ ModelParts read_model(Reader reader) {
   std::vector<std::string> names;
   for (std::uint32_t k = 0; k < order.size(); ++k) {
     if (k > 0 && header.labels[order[k]] == header.labels[order[k - 1]]) {
-      reader.fail("label ", header.labels[order[k]], " stands twice");
+      reader.fail("label ", header.labels[order[k]], " occurs twice");
     }
     column_of_class[order[k]] = k;
     names.push_back(concat(header.labels[order[k]]));

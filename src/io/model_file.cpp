@@ -75,12 +75,13 @@ std::optional<Calibration> load_calibration(const TensorMap& tensors) {
 TensorMap to_tensors(const ModelParts& model) {
   TensorMap out;
   out.put_text("format", "margrove");
-  out.put_text("format_version", concat(kModelFormatVersion));
+  out.put_text("format_version", concat(format_version_of(model)));
   out.put_text("method", model.method);
   out.put_text("kind", std::string(model.predictor->kind()));
   for (const auto& [name, value] : model.options) out.put_text(kOptionPrefix + name, value);
   out.put_strings("labels", model.labels.names());
   out.put_view<std::uint32_t>("labels.training_rows", model.training_rows);
+  if (!model.label_names.empty()) out.put_strings("labels.names", model.label_names);
   if (model.has_hierarchy) save_graph(out, "hierarchy", model.hierarchy);
   if (model.records) save_records(out, *model.records);
   save_preprocessing(out, model.preprocessing);
@@ -89,6 +90,17 @@ TensorMap to_tensors(const ModelParts& model) {
   if (model.calibration) save_calibration(out, *model.calibration);
   model.predictor->save(out);
   return out;
+}
+
+/// What preprocessing makes must be what the predictor takes.
+void check_columns(const TensorMap& tensors, const ModelParts& model) {
+  const RowPredictor* rows = model.predictor->rows();
+  if (rows == nullptr) return;
+  const Preprocessing& preprocessing = model.preprocessing;
+  for (const std::size_t made : {preprocessing.columns.size(), preprocessing.spread.size()}) {
+    tensors.check(made == 0 || made == rows->num_features(), "preprocessing makes ", made,
+                  " columns, but the predictor takes ", rows->num_features());
+  }
 }
 
 ModelParts from_tensors(const TensorMap& tensors) {
@@ -108,6 +120,11 @@ ModelParts from_tensors(const TensorMap& tensors) {
   model.labels = LabelCodec(tensors.get_strings("labels"));
   const auto num_labels = static_cast<std::uint32_t>(model.labels.size());
   model.training_rows = tensors.get<std::uint32_t>("labels.training_rows", num_labels);
+  if (tensors.has("labels.names.bytes")) {
+    model.label_names = tensors.get_strings("labels.names");
+    tensors.check(model.label_names.size() == num_labels, "tensor labels.names holds ",
+                  model.label_names.size(), " names, but there are ", num_labels, " labels");
+  }
   model.has_hierarchy = tensors.has("hierarchy.edges");
   model.hierarchy = model.has_hierarchy ? load_graph(tensors, "hierarchy", num_labels)
                                         : LabelGraph::flat(num_labels);
@@ -117,10 +134,11 @@ ModelParts from_tensors(const TensorMap& tensors) {
   model.report = load_report(tensors);
   model.calibration = load_calibration(tensors);
   model.predictor = load_predictor(tensors.text("kind"), tensors, num_labels);
+  check_columns(tensors, model);
   return model;
 }
 
-/// What the parts of a model reject is, here, the file's fault.
+/// Turns InvalidInput of the parts of a model into ModelFileError.
 ModelParts checked_model(const TensorMap& tensors) {
   try {
     return from_tensors(tensors);
@@ -130,6 +148,10 @@ ModelParts checked_model(const TensorMap& tensors) {
 }
 
 }  // namespace
+
+std::uint64_t format_version_of(const ModelParts& model) {
+  return model.preprocessing.columns.empty() ? 1 : 2;
+}
 
 void save_model(const ModelParts& model, const std::string& path) {
   // A model that cannot be read, such as one with weights that are not finite, must not take the

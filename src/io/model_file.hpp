@@ -9,12 +9,15 @@
 
 namespace margrove {
 
-/// Files of a later version are refused; those of an earlier one are read.
-inline constexpr std::uint64_t kModelFormatVersion = 1;
+/// Files of later versions are refused, those of earlier versions are read.
+inline constexpr std::uint64_t kModelFormatVersion = 2;
+/// The first version that can hold the model, which is the one that is written: 2 for models that
+/// keep a selection of columns, otherwise 1.
+std::uint64_t format_version_of(const ModelParts& model);
 
-/// Writes the whole file or changes nothing: what is written is read back before it takes the place
-/// of another file. Throws InvalidInput with the system's reason, or with that for which
-/// load_model() would refuse the model.
+/// Writes the whole file or changes nothing: the new file is read back before it replaces an old
+/// one. Throws InvalidInput with the reason of the system or the reason for which load_model()
+/// would refuse the model.
 void save_model(const ModelParts& model, const std::string& path);
 /// Throws ModelFileError with the path unless the file holds a model that can be used: no content
 /// makes it crash, hang, or allocate more than a small multiple of the file's size.

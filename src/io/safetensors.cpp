@@ -20,7 +20,7 @@ namespace margrove {
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
-              "tensors are written as they lie in memory, which must be little-endian");
+              "tensors are written as in memory, which must be little-endian");
 
 constexpr std::size_t kLengthBytes = 8;
 
@@ -33,7 +33,7 @@ std::optional<DType> parse_dtype(std::string_view text) {
   return std::nullopt;
 }
 
-/// A tensor as the header describes it.
+/// The description of a tensor in the header.
 struct HeaderEntry {
   std::string name;
   std::optional<DType> dtype;
@@ -42,7 +42,7 @@ struct HeaderEntry {
 };
 
 /// Takes {"__metadata__": {key: text}, name: {"dtype": text, "shape": [...], "data_offsets": [b,
-/// e]}} event by event, so that nothing else, however deep or long, is ever built in memory.
+/// e]}} event by event, so that no other value, however deep or long, is built in memory.
 class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit HeaderReader(TensorMap& out) : out_(out) {}
@@ -263,18 +263,39 @@ std::vector<const NamedTensor*> in_file_order(const TensorMap& tensors) {
   return order;
 }
 
+std::string in_quotes(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string in_brackets(std::span<const std::uint64_t> numbers) {
+  std::string text = "[";
+  for (const std::uint64_t number : numbers) text += concat(text.size() > 1 ? "," : "", number);
+  return text + ']';
+}
+
+/// Written piece by piece: a tree of the JSON library asks for memory when it is destroyed, and
+/// ends the program where there is none.
 std::string header_of(const TensorMap& tensors, const std::vector<const NamedTensor*>& order) {
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!tensors.metadata().empty()) header["__metadata__"] = tensors.metadata();
+  std::string text = "{";
+  const auto add = [&text](const std::string& key, const std::string& value) {
+    if (text.back() != '{') text += ',';
+    text += in_quotes(key) + ':' + value;
+  };
+  if (!tensors.metadata().empty()) {
+    text += R"("__metadata__":{)";
+    for (const auto& [key, value] : tensors.metadata()) add(key, in_quotes(value));
+    text += '}';
+  }
   std::uint64_t offset = 0;
   for (const NamedTensor* named : order) {
     const Tensor& tensor = named->second;
-    header[named->first] = {{"dtype", name_of(tensor.dtype)},
-                            {"shape", tensor.shape},
-                            {"data_offsets", {offset, offset + tensor.bytes.size()}}};
-    offset += tensor.bytes.size();
+    const std::array<std::uint64_t, 2> ends{offset, offset + tensor.bytes.size()};
+    add(named->first,
+        concat(R"({"dtype":")", name_of(tensor.dtype), R"(","shape":)", in_brackets(tensor.shape),
+               R"(,"data_offsets":)", in_brackets(ends), "}"));
+    offset = ends[1];
   }
-  std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  text += '}';
   text.append((kLengthBytes - text.size() % kLengthBytes) % kLengthBytes, ' ');
   std::string bytes(kLengthBytes, '\0');
   const std::uint64_t length = text.size();

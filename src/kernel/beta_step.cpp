@@ -124,8 +124,8 @@ class LogObjective {
 };
 
 /// One step of Newton's method with an Armijo line search. Far from the minimum the curvatures of
-/// the exponentials may differ by more than double's precision; then a multiple of the identity is
-/// added, which moves along the steep directions first.
+/// the exponentials may differ by more than double precision allows. Then a multiple of the
+/// identity is added, so that steps first follow the steep directions.
 class NewtonStep {
  public:
   enum class Outcome { moved, at_minimum, failed };

@@ -25,7 +25,7 @@ struct BetaProblem {
   std::vector<double> p;           // p_v > 0
 };
 
-/// c_v of every product node.
+/// The penalties c_v of all product nodes.
 std::vector<double> node_penalties(std::span<const NetworkPath> paths, std::size_t num_products,
                                    double lambda);
 
@@ -39,9 +39,9 @@ struct BetaResult {
   bool converged = false;  // false if the iteration limit ended it
 };
 
-/// Newton in s with an Armijo line search and a sparse Cholesky factor; closed form where every
-/// path has one product node: beta = (a / (p c))^{1/(p+1)}. `start` is the beta to begin with
-/// where it is positive; empty for 1. Stops when the decrement is below tolerance * F.
+/// Newton's method in s with an Armijo line search and a sparse Cholesky factorisation. If every
+/// path has one product node, the closed form beta = (a / (p c))^{1/(p+1)}. Starts from `start`
+/// where it is positive and from 1 elsewhere. Stops when the decrement is below tolerance * F.
 BetaResult beta_newton(const BetaProblem& problem, std::span<const double> start,
                        double tolerance = 1e-14, int max_iterations = 200);
 

@@ -1,5 +1,7 @@
 #include "kernel/gram.hpp"
 
+#include "base/out_of_time.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -15,12 +17,12 @@ constexpr std::size_t kRowsForMedian = 1000;
 /// The distance whose median is a kernel's unit of width.
 double distance(KernelType type, double quantity, const ViewRows& rows, std::size_t i,
                 std::size_t j) {
-  if (type != KernelType::gaussian) return quantity;
+  if (quantity_of(type) != PairQuantity::dot) return quantity;
   return std::sqrt(std::max(0.0, rows.squared_norm(i) + rows.squared_norm(j) - 2 * quantity));
 }
 
 /// Median over the pairs of at most kRowsForMedian evenly spaced rows; 1 if it is 0, so that
-/// constant columns give a kernel and not an error.
+/// constant columns give a kernel instead of an error.
 double median_distance(KernelType type, const ViewRows& rows) {
   const std::size_t count = std::min(rows.size(), kRowsForMedian);
   std::vector<double> distances;
@@ -194,10 +196,10 @@ MemoryEstimate kernel_training_memory(const CsrView& X, std::size_t num_kernels,
   memory.add("Gram matrices",
              static_cast<double>(num_kernels * SymmetricMatrix::num_bytes(num_rows)));
   memory.add("combined kernel", full);
-  // A shrunk classifier copies at most 0.7 x 0.7 of the matrix, and two copies meet when it shrinks
-  // further: 0.49 + 0.24. Vectors: about 16 doubles per row and classifier.
-  memory.add("shrunk machines", 0.75 * full * static_cast<double>(at_once));
-  memory.add("vectors of the machines", 128.0 * static_cast<double>(num_classifiers * num_rows));
+  // A shrunk classifier copies at most 0.7 x 0.7 of the matrix, and there are two copies while it
+  // shrinks further: 0.49 + 0.24. Vectors take about 16 doubles per row and classifier.
+  memory.add("shrunk classifiers", 0.75 * full * static_cast<double>(at_once));
+  memory.add("vectors of the classifiers", 128.0 * static_cast<double>(num_classifiers * num_rows));
   memory.add("rows by view, rows of the model", 16.0 * static_cast<double>(X.num_nonzeros()));
   return memory;
 }
@@ -207,6 +209,7 @@ std::vector<GramMatrix> gram_matrices(std::span<const KernelSpec> kernels, const
   require(X.num_rows() > 0, "kernels: the number of rows is 0, but must be > 0");
   std::vector<GramMatrix> grams(kernels.size());
   for (std::size_t k = 0; k < kernels.size(); ++k) {
+    end_if_out_of_time(&control);
     check_kernel(kernels[k], X.num_columns());
     grams[k].kernel.spec = kernels[k];
     grams[k].K = SymmetricMatrix(X.num_rows());
@@ -234,8 +237,10 @@ std::vector<GramMatrix> gram_matrices(std::span<const KernelSpec> kernels, const
     }
     fill_tiles(family, rows, grams, executor, control);
   }
-  if (!control.proceed()) return grams;
-  executor.for_each(grams.size(), [&](std::size_t k, int) { centre_and_scale(grams[k]); });
+  executor.for_each(grams.size(), [&](std::size_t k, int) {
+    end_if_out_of_time(&control);
+    centre_and_scale(grams[k]);
+  });
   return grams;
 }
 

@@ -12,9 +12,8 @@
 
 namespace margrove {
 
-/// The lower triangle of an n x n matrix in square tiles of kTile rows, row-major inside; tiles on
-/// the diagonal are whole. It takes half the memory of a full matrix, and every tile is one run of
-/// memory.
+/// The lower triangle of an n x n matrix in square, row-major tiles of kTile rows; tiles on the
+/// diagonal are complete. It takes half the memory of a full matrix, and every tile is contiguous.
 class SymmetricMatrix {
  public:
   static constexpr std::size_t kTile = 64;
@@ -43,14 +42,14 @@ class SymmetricMatrix {
   std::vector<float> values_;
 };
 
-/// What training with `num_kernels` kernels over the rows of X takes beside X: the Gram matrices,
-/// the combined matrix, the classifiers' working copies (one per thread) and vectors.
+/// The memory of training with `num_kernels` kernels over the rows of X, beside X: the Gram
+/// matrices, the combined matrix, the classifiers' working copies (one per thread) and vectors.
 MemoryEstimate kernel_training_memory(const CsrView& X, std::size_t num_kernels,
                                       std::size_t num_classifiers, int num_threads);
 
 struct GramMatrix {
   FittedKernel kernel;
-  SymmetricMatrix K;  // centred and scaled as the kernel says
+  SymmetricMatrix K;  // centred and scaled as kernel.spec says
   /// Centred kernels: the mean of each row of the scaled, uncentred K. It turns sum_i u_i K(x_i, .)
   /// with sum u = 0 into the uncentred kernel plus the constant -u.row_means.
   std::vector<float> row_means;
@@ -59,8 +58,8 @@ struct GramMatrix {
 /// One matrix for each kernel. Kernels share columns and distances, and tiles are computed in
 /// parallel, with the same bits for any number of threads. Medians are over the pairs of at most
 /// 1000 evenly spaced rows. Throws as check_kernel() and cross_kernels(), and InvalidInput if a
-/// kernel to be scaled to its trace is zero on all rows. O(num_kernels n^2 + n^2 d) for each
-/// distinct set of columns.
+/// kernel to be scaled to its trace is zero on all rows, and OutOfTime. O(num_kernels n^2 + n^2 d)
+/// for each distinct set of columns.
 std::vector<GramMatrix> gram_matrices(std::span<const KernelSpec> kernels, const CsrView& X,
                                       Executor& executor, RunControl& control);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Trained classifiers over a sum of kernel products: what prediction needs.
+// Trained classifiers over a sum of kernel products, for prediction.
 
 #include <span>
 #include <vector>
@@ -23,21 +23,21 @@ struct KernelClassifiers {
   std::vector<double> biases;  // one per classifier
 
   std::size_t num_classifiers() const { return biases.size(); }
-  /// scores[i * num_classifiers() + c] = f_c(x_i); columns of X that training did not see count as
-  /// absent. Rows are computed in parallel. O(rows * support vectors * kernels).
+  /// scores[i * num_classifiers() + c] = f_c(x_i); columns of X that training did not have are
+  /// ignored. Rows are computed in parallel. O(rows * support vectors * kernels).
   std::vector<double> scores(const CsrView& X, Executor& executor) const;
-  /// f_c(x) taken apart: weight_m sum_i u_ci K_m(x_i, x) of every path m. With the bias they add up
-  /// to the score.
+  /// The terms weight_m sum_i u_ci K_m(x_i, x) of f_c(x), one per path m. The score is their sum
+  /// plus the bias.
   std::vector<double> path_scores(const CsrView& x, std::size_t classifier) const;
 };
 
-/// Makes the classifiers from what training used: grams[k] is kernel k of the paths, over the rows
-/// of X. check_centred_kernels() must hold.
+/// Makes the classifiers from a fit: grams[k] is kernel k of the paths, over the rows of X.
+/// check_centred_kernels() must not throw for them.
 KernelClassifiers make_kernel_classifiers(std::span<const GramMatrix> grams,
                                           std::span<const std::vector<std::uint32_t>> paths,
                                           const MklFit& fit, const CsrView& X);
-/// Throws InvalidInput if a centred kernel shares a path with another one: centring amounts to a
-/// constant at test time only for a kernel that is alone on its path.
+/// Throws InvalidInput if a centred kernel shares a path with another one: at prediction, centring
+/// is a constant only for a kernel that is alone on its path.
 void check_centred_kernels(std::span<const KernelSpec> kernels,
                            std::span<const std::vector<std::uint32_t>> paths);
 

@@ -48,7 +48,7 @@ KernelScaling kernel_scaling(std::string_view name) {
 
 bool has_width(KernelType type) {
   return type == KernelType::gaussian || type == KernelType::laplacian ||
-         type == KernelType::exponential_chi2;
+         type == KernelType::exponential || type == KernelType::exponential_chi2;
 }
 
 std::string format_columns(std::span<const ColumnRange> ranges) {

@@ -1,5 +1,5 @@
 #pragma once
-// Kernels between rows of X, and how they are fitted to training rows.
+// Kernels between rows of X, and their parameters that depend on the training rows.
 
 #include <array>
 #include <cstdint>
@@ -20,6 +20,7 @@ namespace margrove {
 ///   polynomial        (slope x.z + offset)^degree
 ///   gaussian          exp(-||x - z||^2 / (2 width^2))
 ///   laplacian         exp(-||x - z||_1 / width)
+///   exponential       exp(-||x - z|| / width)
 ///   chi2              sum_j 2 x_j z_j / (x_j + z_j)                        x, z >= 0
 ///   exponential_chi2  exp(-sum_j (x_j - z_j)^2 / (x_j + z_j) / width)      x, z >= 0
 ///   intersection      sum_j min(x_j, z_j)                                  x, z >= 0
@@ -30,6 +31,7 @@ enum class KernelType {
   polynomial,
   gaussian,
   laplacian,
+  exponential,
   chi2,
   exponential_chi2,
   intersection,
@@ -42,6 +44,7 @@ inline constexpr auto kEnumNames<KernelType> =
                EnumName{KernelType::polynomial, "polynomial"},
                EnumName{KernelType::gaussian, "gaussian"},
                EnumName{KernelType::laplacian, "laplacian"},
+               EnumName{KernelType::exponential, "exponential"},
                EnumName{KernelType::chi2, "chi2"},
                EnumName{KernelType::exponential_chi2, "exponential-chi2"},
                EnumName{KernelType::intersection, "intersection"},
@@ -51,7 +54,7 @@ inline constexpr auto kEnumNames<KernelType> =
 KernelType kernel_type(std::string_view name);
 bool has_width(KernelType type);
 
-/// What K is divided by after training rows are known.
+/// The scaling of K, which is divided by
 ///   none      nothing
 ///   trace     its mean diagonal over the training rows, so that the trace is n
 ///   diagonal  sqrt(K(x,x) K(z,z)), so that the diagonal is 1 (0 for rows without length)
@@ -103,18 +106,17 @@ struct KernelTable {
 };
 KernelTable read_kernel_table(const std::string& path);
 
-/// A kernel whose parameters are all known, as a model keeps it.
+/// A kernel with all parameters known, as models keep it.
 struct FittedKernel {
   KernelSpec spec;                           // its width is absolute
   double factor = 1.0;                       // trace scaling multiplies by this
   std::shared_ptr<const KernelTable> table;  // of a precomputed kernel
 };
 
-/// K(a_i, b_j) of every row of A with every row of B for each kernel, row-major, without centring:
-/// what a classifier needs at test time, with B its support vectors. Rows of A are computed in
-/// parallel.
-/// Throws InvalidInput naming the row: negative values for a chi2 or intersection kernel, a
-/// precomputed kernel's number that is not in its table.
+/// K(a_i, b_j) of every row of A with every row of B for each kernel, row-major, without centring.
+/// At prediction B has the support vectors. Rows of A are computed in parallel. Throws InvalidInput
+/// naming the row: negative values for a chi2 or intersection kernel, a precomputed kernel's number
+/// that is not in its table.
 std::vector<std::vector<float>> cross_kernels(std::span<const FittedKernel> kernels,
                                               const CsrView& A, const CsrView& B,
                                               Executor& executor);

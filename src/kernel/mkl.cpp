@@ -13,14 +13,14 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kZero = -std::numeric_limits<double>::infinity();
-constexpr double kLongestStretch = 16.0;  // of a step in log beta
+constexpr double kLargestRelaxation = 16.0;  // over-relaxation of a step in log beta
 constexpr double kFinestSvmTolerance = 1e-9;
 constexpr double kClassifierShare = 0.2;  // of the duality gap may come from the classifiers
 constexpr int kReopenTrials = 5;
-// A weight whose logarithm falls by this much in a round tends to zero.
+// A weight whose logarithm falls by this much in a round is taken to tend to zero.
 constexpr double kVanishingFall = 0.02;
 constexpr double kRounding = 1e-7;  // of the objective, from K in float32
-// Training ends after so many rounds with hardly a change, without a bound and with one.
+// The number of rounds with hardly a change after which training ends, without and with a bound.
 constexpr int kQuietRounds = 2;
 constexpr int kQuietRoundsWithBound = 30;
 
@@ -45,7 +45,7 @@ class MklAlternation {
         executor_(executor),
         control_(control),
         K_(kernels.num_rows() * kernels.num_rows()) {
-    // With less accurate classifiers the gap asked for could not be certified.
+    // Less accurate classifiers could not certify the target gap.
     if (rule.has_bound()) {
       svm_.tolerance = std::min(svm_.tolerance, options.gap_tolerance);
     }
@@ -57,12 +57,12 @@ class MklAlternation {
     evaluate(now, {});
     MklFit fit;
     double bound = kZero;
-    double stretch = 1.0;
+    double relaxation = 1.0;
     double best = now.primal;
     int quiet_rounds = 0;
     fit.stop = Stop::pass_limit;
     for (fit.rounds = 1;; ++fit.rounds) {
-      if (rule_.has_bound()) bound = std::max(bound, lower_bound(now));
+      if (rule_.has_bound() && control_.proceed()) bound = std::max(bound, lower_bound(now));
       fit.curve.push_back({fit.rounds, now.primal, rule_.has_bound() ? bound : kUnknown});
       if (!report(fit.rounds, now.primal, bound)) {
         fit.stop = control_.stop_reason();
@@ -70,7 +70,7 @@ class MklAlternation {
       }
       bool reopened = false;
       if (gap_reached(now.primal, bound)) {
-        bound = full_bound(now);  // so far, dropped paths were left out
+        bound = full_bound(now);  // the bound so far leaves out dropped paths
         if (gap_reached(now.primal, bound)) {
           drop_vanishing(now);
           fit.stop = Stop::converged;
@@ -79,7 +79,7 @@ class MklAlternation {
         reopened = reopen(now);
       }
       if (fit.rounds >= options_.max_rounds) break;
-      if (!reopened && !improve(now, best, stretch)) refine_classifiers(now);
+      if (!reopened && !improve(now, best, relaxation)) refine_classifiers(now);
       quiet_rounds = best - now.primal > quiet_change() * now.primal ? 0 : quiet_rounds + 1;
       best = std::min(best, now.primal);
       if (quiet_rounds >= (rule_.has_bound() ? kQuietRoundsWithBound : kQuietRounds)) {
@@ -124,7 +124,7 @@ class MklAlternation {
       at.primal += classifier.primal;
       classifier_gap += classifier.primal - classifier.dual;
     }
-    // The next classifiers must leave a share of the gap asked for to the weights.
+    // The next classifiers must leave a share of the target gap to the weights.
     if (rule_.has_bound() &&
         classifier_gap > kClassifierShare * options_.gap_tolerance * at.primal) {
       svm_.tolerance = std::max(kFinestSvmTolerance, svm_.tolerance / 3);
@@ -156,7 +156,7 @@ class MklAlternation {
     return rule_.lower_bound(at.logs, sum_alpha, at.q);
   }
 
-  /// A relative decrease of the objective in a round that is below this counts as none.
+  /// The relative decrease of the objective in a round below which the round is quiet.
   double quiet_change() const { return rule_.has_bound() ? 0.0 : options_.change_tolerance; }
 
   /// The bound with all paths counted.
@@ -167,34 +167,35 @@ class MklAlternation {
 
   /// Replaces `now` by an iterate that is better, or as good up to the rounding of K (the distance
   /// to the optimum may still shrink while the objective does not show it); otherwise false.
-  bool improve(Iterate& now, double best, double& stretch) {
+  bool improve(Iterate& now, double best, double& relaxation) {
     const auto target = rule_.improved(now.logs, now.q);
     const double acceptable = best * (1 + kRounding);
     for (;;) {
       Iterate next;
       next.logs = target;
-      if (stretch > 1) {
+      if (relaxation > 1) {
         for (std::size_t v = 0; v < target.size(); ++v) {
           if (target[v] != kZero) {
-            next.logs[v] = now.logs[v] + stretch * (target[v] - now.logs[v]);
+            next.logs[v] = now.logs[v] + relaxation * (target[v] - now.logs[v]);
           }
         }
         rule_.restore(next.logs);
       }
       if (try_pruned(now, next)) return true;
       evaluate(next, now.classifiers);
-      if (next.primal < now.primal || (stretch == 1 && next.primal <= acceptable)) {
+      if (next.primal < now.primal || (relaxation == 1 && next.primal <= acceptable)) {
         const bool better = next.primal < now.primal;
         now = std::move(next);
-        if (options_.stretch && better) stretch = std::min(kLongestStretch, 1.5 * stretch);
+        if (options_.over_relaxation && better)
+          relaxation = std::min(kLargestRelaxation, 1.5 * relaxation);
         return true;
       }
-      if (stretch == 1) return false;
-      stretch = stretch > 2 ? stretch / 2 : 1;
+      if (relaxation == 1) return false;
+      relaxation = relaxation > 2 ? relaxation / 2 : 1;
     }
   }
 
-  /// The same weights without the paths that hardly count, if there are any, provided that the
+  /// Takes the same weights without the paths of negligible weight, if there are any and the
   /// objective still falls.
   bool try_pruned(Iterate& now, const Iterate& next) {
     Iterate pruned;
@@ -213,8 +214,8 @@ class MklAlternation {
     return rule_.drop(logs, weights, options_.prune_tolerance * total);
   }
 
-  /// Weights on their way to zero when the others have settled are zero at the optimum: sets them
-  /// so where that does not raise the objective.
+  /// Weights that still tend to zero when the others have converged are zero at the optimum. Sets
+  /// them to zero if that does not raise the objective.
   void drop_vanishing(Iterate& now) {
     const auto target = rule_.improved(now.logs, now.q);
     for (const double fall : {kVanishingFall, 10 * kVanishingFall}) {

@@ -12,9 +12,9 @@
 //
 // Both alternate [SPN, Algorithm 1]: (1) the classifiers of K = sum_m weight_m K_m by their dual;
 // (2) ||w_m||^2 = weight_m^2 sum_c u_c'K_m u_c; (3) the weights for these norms, in closed form or
-// by Newton in log beta (beta_step.hpp). Step 3 may be extended along log beta while that lowers
-// the objective, as plain alternation is slow where a weight tends to zero. The objective never
-// rises by more than the rounding of K (1e-7 of it).
+// by Newton in log beta (beta_step.hpp). Step 3 may be over-relaxed along log beta while that
+// lowers the objective, because plain alternation is slow where a weight tends to zero. The
+// objective never rises by more than the rounding of K (1e-7 of it).
 //
 // For p >= 1 every alpha gives a lower bound: for any t in [0, 1],
 //   D(t alpha) = t e'alpha - max_beta { t^2/2 sum_m g_m(beta) q_m - lambda sum_v c_v beta_v^p },
@@ -40,7 +40,7 @@ struct MklControl {
   double change_tolerance = 1e-5;
   int max_rounds = 500;
   double prune_tolerance = 1e-6;  // paths below this part of the total weight may be dropped
-  bool stretch = true;            // if false, plain alternation
+  bool over_relaxation = true;    // if false, plain alternation
 };
 
 struct MklFit {

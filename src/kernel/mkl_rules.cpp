@@ -231,7 +231,7 @@ std::vector<double> LpRule::improved(std::span<const double> logs,
     if (q[m] > 0) result[m] = (2 * logs[m] + std::log(q[m])) / (p_ + 1);
   }
   if (*std::max_element(result.begin(), result.end()) == kZero) {
-    return {logs.begin(), logs.end()};  // all norms are zero: any weights will do
+    return {logs.begin(), logs.end()};  // all norms are zero, and all weights are optimal
   }
   restore(result);
   return result;

@@ -1,5 +1,5 @@
 #pragma once
-// How kernel weights enter the objective: the part of mkl.cpp that depends on the method.
+// The parts of multiple kernel learning (mkl.hpp) that depend on the regulariser of the weights.
 
 #include <span>
 #include <vector>
@@ -13,16 +13,16 @@ namespace margrove {
 class WeightRule {
  public:
   virtual ~WeightRule() = default;
-  /// The logarithms to begin with.
+  /// The logarithms at the start.
   virtual std::vector<double> first() const = 0;
   /// count_m g_m of every path.
   virtual std::vector<double> path_weights(std::span<const double> logs) const = 0;
-  /// What the weights add to the objective.
+  /// The term of the weights in the objective.
   virtual double penalty(std::span<const double> logs) const = 0;
   /// The best weights for the norms ||w_m||^2 that q_m and the present weights give.
   virtual std::vector<double> improved(std::span<const double> logs,
                                        std::span<const double> q) const = 0;
-  /// Called after the logarithms were moved freely.
+  /// Makes the logarithms feasible after an unconstrained change.
   virtual void restore(std::vector<double>& logs) const = 0;
   /// Zeroes the variables all of whose paths have weights below `threshold`, where an optimum may
   /// have zeros (p <= 1). False if there are none.

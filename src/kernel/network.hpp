@@ -16,8 +16,8 @@
 
 namespace margrove {
 
-/// What a path's weight depends on: g_m(beta) = prod_v beta_v^exponent_v, where exponent_v sums
-/// 1 / (N_m N_ml) over the places at which v stands in layer l of the path; exponents sum to 1.
+/// A factor of a path's weight g_m(beta) = prod_v beta_v^exponent_v, where exponent_v sums 1 / (N_m
+/// N_ml) over the places at which v stands in layer l of the path; exponents sum to 1.
 struct PathFactor {
   std::uint32_t product;  // index among the product nodes
   double exponent;
@@ -91,7 +91,7 @@ class NetworkBuilder {
 /// g_m(beta), where beta has one value per product node. It is 0 if a factor is 0.
 double path_weight(const NetworkPath& path, std::span<const double> beta);
 
-/// The usual shapes. `p` is for all their product nodes.
+/// Networks of common shapes. `p` is the exponent of all their product nodes.
 ///   one layer      sum_k beta_k K_k: plain multiple kernel learning
 ///   groups         sum_g beta_g sum_{k in g} beta_k K_k: composite kernels
 struct KernelGroup {

@@ -9,8 +9,8 @@
 
 namespace margrove {
 
-/// One line per node, indented by depth, weights on the product nodes; shared nodes are written
-/// once and named afterwards. `beta` is empty or has one value per product node.
+/// One line per node, indented by depth, with the weights of product nodes. The nodes below a
+/// shared node are written once only. `beta` is empty or has one value per product node.
 std::vector<std::string> network_lines(const SumProductNetwork& network,
                                        std::span<const double> beta);
 

@@ -14,8 +14,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Node = NetworkBuilder::Node;
 
-constexpr int kDeepest = 500;                  // so that recursion does not overrun the stack
-constexpr std::size_t kMostKernels = 100'000;  // in a family: few bytes may ask for very many
+constexpr int kDeepest = 500;  // so that recursion does not overrun the stack
+constexpr std::size_t kMostKernels =
+    100'000;  // in a family, which a short text may make very large
 
 /// Throws InvalidInput naming the source for what is not JSON or is nested too deep.
 Json parse_json(const std::string& text, const std::string& source) {
@@ -25,7 +26,7 @@ Json parse_json(const std::string& text, const std::string& source) {
   };
   try {
     return Json::parse(text, bounded);
-  } catch (const Json::parse_error& error) {
+  } catch (const Json::exception& error) {  // a number too large for its type is no parse_error
     throw InvalidInput(concat(source, ": not JSON: ", error.what()));
   }
 }
@@ -69,7 +70,7 @@ class Reader {
     }
     for (const auto& [name, value] : entries(json, "kernels").items()) {
       require(families_.emplace(name, read_family(name, value)).second,
-              where("kernel '", name, "'"), ": is there twice");
+              where("kernel '", name, "'"), ": occurs twice");
     }
     if (json.contains("nodes")) nodes_ = json["nodes"];
     if (json.contains("shape")) {
@@ -181,7 +182,7 @@ class Reader {
       const std::string view = string_at(json, "view", what);
       const auto found = views_.find(view);
       require(found != views_.end(), where(what), " is over the view '", view,
-              "', which is not there");
+              "', which does not exist");
       spec.columns = found->second;
     }
     return spec;
@@ -334,7 +335,8 @@ class Reader {
       }
       builder_.sum(std::move(top), "root");
     } else if (shape == "polynomial") {
-      require(json.contains("degree"), source_, ": the shape polynomial has no degree, but must");
+      require(json.contains("degree"), source_,
+              ": the shape polynomial has no degree, but must have one");
       const int degree = degree_of(json["degree"], "the shape");
       const Node all = add_one_layer(specs, p, "kernels");
       std::vector<Node> powers;
@@ -379,26 +381,60 @@ class Reader {
   int depth_ = 0;
 };
 
-Json kernel_json(const KernelSpec& spec) {
-  Json json;
-  json["type"] = name_of(spec.type);
+// Writing ----------------------------------------------------------------------------------------
+// Text, because trees of the JSON library ask for memory when they are destroyed, and end the
+// program where there is none.
+
+/// A text, a number or a truth value.
+template <class T>
+std::string scalar(const T& value) {
+  return Json(value).dump();
+}
+template <class T>
+std::string member(std::string_view key, const T& value) {
+  return scalar(std::string(key)) + ": " + scalar(value);
+}
+
+/// Members of an object or of a list, each on a line of its own; `depth` is that of the brackets.
+std::string block(std::string_view brackets, const std::vector<std::string>& members, int depth) {
+  if (members.empty()) return std::string(brackets);
+  std::string text(brackets.substr(0, 1));
+  for (const std::string& each : members) {
+    if (text.size() > 1) text += ',';
+    text += '\n' + std::string(depth + 1, ' ') + each;
+  }
+  return text + '\n' + std::string(depth, ' ') + std::string(brackets.substr(1));
+}
+std::string named_block(const std::string& key, std::string_view brackets,
+                        const std::vector<std::string>& members, int depth) {
+  return scalar(key) + ": " + block(brackets, members, depth);
+}
+
+std::string kernel_text(const KernelSpec& spec) {
+  std::vector<std::string> members{member("type", name_of(spec.type))};
   if (has_width(spec.type)) {
-    if (spec.width_in_medians) {
-      json["width"] = concat(spec.width, " median");
-    } else {
-      json["width"] = spec.width;
-    }
+    members.push_back(spec.width_in_medians ? member("width", concat(spec.width, " median"))
+                                            : member("width", spec.width));
   }
   if (spec.type == KernelType::polynomial) {
-    json["degree"] = spec.degree;
-    json["slope"] = spec.slope;
-    json["offset"] = spec.offset;
+    members.push_back(member("degree", spec.degree));
+    members.push_back(member("slope", spec.slope));
+    members.push_back(member("offset", spec.offset));
   }
-  json["scaling"] = name_of(spec.scaling);
-  if (spec.centred) json["centred"] = true;
-  if (!spec.columns.empty()) json["columns"] = format_columns(spec.columns);
-  if (!spec.file.empty()) json["file"] = spec.file;
-  return json;
+  members.push_back(member("scaling", name_of(spec.scaling)));
+  if (spec.centred) members.push_back(member("centred", true));
+  if (!spec.columns.empty()) members.push_back(member("columns", format_columns(spec.columns)));
+  if (!spec.file.empty()) members.push_back(member("file", spec.file));
+  return named_block(spec.name, "{}", members, 2);
+}
+
+std::string node_text(const SumProductNetwork& network, const SumProductNetwork::Node& node) {
+  std::vector<std::string> children;
+  for (const auto child : node.children) children.push_back(scalar(network.nodes()[child].name));
+  const std::string kind = node.kind == SumProductNetwork::Kind::sum ? "sum" : "product";
+  std::vector<std::string> members{named_block(kind, "[]", children, 3)};
+  if (node.p) members.push_back(member("p", *node.p));
+  return named_block(node.name, "{}", members, 2);
 }
 
 }  // namespace
@@ -418,21 +454,15 @@ SumProductNetwork read_network(const std::string& path, std::uint32_t num_column
 }
 
 std::string format_network(const SumProductNetwork& network) {
-  Json json;
-  json["kernels"] = Json::object();
-  json["nodes"] = Json::object();
-  for (const auto& spec : network.kernels()) json["kernels"][spec.name] = kernel_json(spec);
+  std::vector<std::string> kernels, nodes;
+  for (const auto& spec : network.kernels()) kernels.push_back(kernel_text(spec));
   for (const auto& node : network.nodes()) {
-    if (node.kind == SumProductNetwork::Kind::kernel) continue;
-    Json children = Json::array();
-    for (const auto child : node.children) children.push_back(network.nodes()[child].name);
-    Json written;
-    written[node.kind == SumProductNetwork::Kind::sum ? "sum" : "product"] = std::move(children);
-    if (node.p) written["p"] = *node.p;
-    json["nodes"][node.name] = std::move(written);
+    if (node.kind != SumProductNetwork::Kind::kernel) nodes.push_back(node_text(network, node));
   }
-  json["root"] = network.nodes()[network.root()].name;
-  return json.dump(1);
+  return block("{}",
+               {named_block("kernels", "{}", kernels, 1), named_block("nodes", "{}", nodes, 1),
+                member("root", network.nodes()[network.root()].name)},
+               0);
 }
 
 }  // namespace margrove

@@ -9,7 +9,8 @@
 namespace margrove {
 namespace {
 
-// Columns for which a row is spread out; a row of more is merged with each other row.
+// The maximum number of columns for which a sparse row is copied to a dense array; with more
+// columns, the rows of a pair are merged.
 constexpr std::size_t kMostScratch = std::size_t{1} << 24;
 
 MARGROVE_MULTIVERSION
@@ -86,7 +87,7 @@ void visit_row(const CsrView& X, std::span<const ColumnRange> columns, std::size
                const Visit& visit) {
   const SparseRow row = X.row(i);
   if (columns.empty()) {
-    // The row may have further columns than the view: those of rows met in training end before.
+    // Rows may have columns that the training rows did not have.
     for (std::size_t k = 0; k < row.size() && row.columns[k] < X.num_columns(); ++k) {
       visit(row.columns[k], row.values[k]);
     }
@@ -111,6 +112,7 @@ PairQuantity quantity_of(KernelType type) {
     case KernelType::linear:
     case KernelType::polynomial:
     case KernelType::gaussian:
+    case KernelType::exponential:
     case KernelType::cosine:
       return PairQuantity::dot;
     case KernelType::laplacian:
@@ -232,10 +234,13 @@ double kernel_value(const FittedKernel& kernel, double quantity, const ViewRows&
       return quantity;
     case KernelType::polynomial:
       return power(spec.slope * quantity + spec.offset, spec.degree);
-    case KernelType::gaussian: {
+    case KernelType::gaussian:
+    case KernelType::exponential: {
       const double squared_distance =
           std::max(0.0, A.squared_norm(i) + B.squared_norm(j) - 2 * quantity);
-      return std::exp(-squared_distance / (2 * spec.width * spec.width));
+      return spec.type == KernelType::gaussian
+                 ? std::exp(-squared_distance / (2 * spec.width * spec.width))
+                 : std::exp(-std::sqrt(squared_distance) / spec.width);
     }
     case KernelType::laplacian:
     case KernelType::exponential_chi2:

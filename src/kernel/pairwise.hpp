@@ -13,8 +13,8 @@ namespace margrove {
 enum class PairQuantity { dot, l1, chi2, table };
 PairQuantity quantity_of(KernelType type);
 
-/// The kernels, by number, in families: those over the same columns that depend on the same
-/// quantity, for which it is computed once. In the order of their first members.
+/// Groups the kernels, by number, into families over the same columns and with the same quantity,
+/// which is computed once for a family. Families are in the order of their first members.
 std::vector<std::vector<std::size_t>> kernel_families(std::span<const KernelSpec* const> kernels);
 
 /// Rows restricted to columns, dense where that is no larger than sparse.

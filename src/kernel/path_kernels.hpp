@@ -10,8 +10,8 @@
 namespace margrove {
 
 /// K_m = entry-wise product of the Gram matrices that path m lists. Refers to the matrices.
-/// The work is done tile by tile, so that a tile of every Gram matrix is read once from memory for
-/// all paths; results have the same bits for any number of threads.
+/// All paths are computed tile by tile, so that every Gram matrix is read from memory once. Results
+/// have the same bits for any number of threads.
 class PathKernels {
  public:
   /// All matrices have one size. Throws InvalidInput for sizes that differ, and for paths without
@@ -26,8 +26,8 @@ class PathKernels {
   /// O(n^2 * kernels on the paths in use).
   void combine(std::span<const double> weights, Executor& executor, std::span<float> K) const;
 
-  /// forms[m] = sum_c u_c' K_m u_c for the paths with wanted[m]; others are left alone. `u` holds
-  /// one vector of n after the other. Rows at which all u_c are 0 cost nothing.
+  /// forms[m] = sum_c u_c' K_m u_c for the paths with wanted[m]; others are not written. `u` has
+  /// one vector of n entries per classifier. Rows at which all u_c are 0 cost nothing.
   void quadratic_forms(std::span<const std::span<const double>> u, const std::vector<bool>& wanted,
                        Executor& executor, std::span<double> forms) const;
 

@@ -92,7 +92,7 @@ class Smo {
     SvmSolution solution;
     const auto shrink_interval = static_cast<std::int64_t>(std::min<std::size_t>(n_, 1000));
     std::int64_t until_shrink = shrink_interval;
-    std::int64_t until_control = kIterationsPerControl;
+    std::int64_t until_control = 1;  // many classifiers may begin after the time limit
     Extremes now = active_extremes();
     for (;;) {
       if (now.highest_down - now.lowest_up <= options_.tolerance) {
@@ -150,7 +150,7 @@ class Smo {
     const double room_j = u_[j] - lower(original_[j]);
     const double wanted = (G_[j] - G_[i]) / curvature;
     const double move = std::min({wanted, room_i, room_j});
-    // Bounds are met exactly; otherwise the masks would call a variable free that is not.
+    // Variables are set to a bound exactly, so that the masks do not count them as free.
     u_[i] = move == room_i ? upper(original_[i]) : u_[i] + move;
     u_[j] = move == room_j ? lower(original_[j]) : u_[j] - move;
     set_masks(i);
@@ -185,8 +185,8 @@ class Smo {
     for (std::size_t i = 0; i < n_; ++i) set_masks(i);
   }
 
-  /// Sets aside the variables that are at a bound and are no partner for any other, if it is worth
-  /// copying the rest of K. Returns whether it did.
+  /// Removes the variables that are at a bound and cannot move in any pair, if copying the rest of
+  /// K is worthwhile. Returns whether it did.
   bool shrink(const Extremes& now) {
     std::vector<std::size_t> kept;
     for (std::size_t t = 0; t < original_.size(); ++t) {

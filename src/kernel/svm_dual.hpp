@@ -9,8 +9,8 @@
 // gradient of the negated dual is G = Ku - y.
 //
 // Sequential minimal optimisation [FanChenLin2005]: the pair (i, j) is the most violating i and the
-// j with the largest second-order gain; variables at a bound that cannot move are set aside
-// (shrinking), and what remains is copied into a smaller matrix so that rows stay contiguous.
+// j with the largest second-order gain; variables at a bound that cannot move are removed
+// (shrinking), and the rest of K is copied into a smaller matrix so that rows stay contiguous.
 
 #include <cstdint>
 #include <span>
@@ -33,8 +33,9 @@ struct SvmOptions {
     return std::tuple{
         field("C", &SvmOptions::C, positive, "loss weight"),
         field("tolerance", &SvmOptions::tolerance, positive, "largest violation of optimality"),
-        field("max_iterations", &SvmOptions::max_iterations, at_least(1), "pairs of variables"),
-        field("shrinking", &SvmOptions::shrinking, "set variables at a bound aside"),
+        field("max_iterations", &SvmOptions::max_iterations, at_least(1),
+              "maximum number of steps on pairs of variables"),
+        field("shrinking", &SvmOptions::shrinking, "remove variables at a bound that cannot move"),
     };
   }
 };

@@ -125,7 +125,7 @@ void ClosureRelaxation::tighten(double& value) {
   }
 }
 
-// Raises shift_k by at most `amount`. Returns by how much the bound fell.
+// Raises shift_k by at most `amount`. Returns the decrease of the bound.
 double ClosureRelaxation::raise_shift(std::uint32_t k, double amount) {
   const auto& core = *core_;
   const auto children = core.children[k];
@@ -160,8 +160,8 @@ double ClosureRelaxation::raise_shift(std::uint32_t k, double amount) {
   return raised;
 }
 
-// Raises the weight of c by at most `amount` and returns how much of it does not raise the bound:
-// what the flow takes, and what c can pass on to its own children. If one child takes less than
+// Raises the weight of c by at most `amount` and returns the part that does not raise the bound:
+// the flow takes some, and c passes some on to its own children. If one child takes less than
 // another, the difference is lost, which weakens the bound but keeps it valid.
 double ClosureRelaxation::absorb(std::uint32_t c, double amount) {
   const auto& core = *core_;
@@ -196,8 +196,8 @@ void ClosureRelaxation::complete_by_weights() {
   keep_if_best();
 }
 
-// The same by reduced costs, that is, what the multipliers and the flow leave of the weights. They
-// are 0 along a label set that attains the bound.
+// The same by reduced costs, which are the weights less the multipliers and the flow. They are 0
+// along a label set that attains the bound.
 void ClosureRelaxation::complete_by_reduced_costs() {
   const auto& core = *core_;
   reduced_.assign(core.size(), 0.0);
@@ -229,7 +229,7 @@ void ClosureRelaxation::keep_if_best() {
   }
 }
 
-// Completes k: goes down, always to the child of the largest worth, until one is grounded.
+// Completes k: walks down to the child of the largest worth until a node is grounded.
 void ClosureRelaxation::ground(std::uint32_t k, std::span<const double> worth) {
   const auto& core = *core_;
   const bool reduced = worth.data() == reduced_.data();

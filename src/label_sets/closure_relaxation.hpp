@@ -1,5 +1,5 @@
 #pragma once
-// Solves the linear relaxation of a core by closures where they suffice.
+// Solves the linear relaxation of a core by maximum closures where these suffice.
 
 #include <cstdint>
 #include <span>

@@ -1,4 +1,4 @@
-// How the search by cuts branches, and how it takes a problem apart (docs/notation.md, "How label
+// How the search by cuts branches and divides a problem into parts (docs/notation.md, "How label
 // sets are found", step 4).
 
 #include <algorithm>
@@ -74,8 +74,8 @@ std::uint32_t CutSearch::find_parts(const TerminalProblem& p) {
   return num_parts;
 }
 
-// Solves a problem whose parts share no node: one part after the other, the smallest first, as long
-// as all together may be worth more than the best label set.
+// Solves a problem whose parts share no node, one part after the other, the smallest first, as long
+// as all parts together may be worth more than the best label set.
 void CutSearch::search_parts(std::size_t depth, std::uint32_t num_parts) {
   const TerminalProblem& p = *problems_[depth];
   std::vector<double> upper(num_parts, 0.0);
@@ -125,8 +125,8 @@ void CutSearch::search_parts(std::size_t depth, std::uint32_t num_parts) {
   }
 }
 
-// The best set of terminals of a part if it is worth more than `floor` and 0, otherwise the empty
-// one.
+// The best set of terminals of a part if it is worth more than max(floor, 0), otherwise the empty
+// set.
 CutSearch::Outcome CutSearch::search_part(const TerminalProblem& p, std::uint32_t part,
                                           double floor, double slack) {
   std::vector<char> keep(p.size(), 0);
@@ -147,8 +147,8 @@ CutSearch::Outcome CutSearch::search_part(const TerminalProblem& p, std::uint32_
 }
 
 // The node to branch on. Of the nodes above terminals without demand it is the one with the largest
-// product of supply_above() and the logarithm of the number of terminals below it: the more
-// terminals, the more either branch decides.
+// product of supply_above() and the logarithm of the number of terminals below it, because either
+// branch decides more terminals.
 std::uint32_t CutSearch::branching_node(const TerminalProblem& p) {
   num_below_.assign(p.size(), 0);
   useful_.assign(p.size(), 0);

@@ -8,7 +8,7 @@ namespace margrove::detail {
 namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Whether so much was dropped that the rest should be searched anew before branching.
+// Whether so much was dropped that the bound should be computed anew before branching.
 bool is_much_smaller(std::size_t num_left, std::size_t num_before) {
   return 10 * num_left <= 9 * num_before;
 }
@@ -251,7 +251,7 @@ std::size_t CutSearch::drop(const TerminalProblem& p, std::size_t depth) {
   return num_kept;
 }
 
-// By how much terminal t lowers the bound on the label sets that have it.
+// The bound on the label sets with terminal t is lower than the bound by this amount.
 double CutSearch::demand_above(const TerminalProblem& p, std::size_t t) const {
   double demand = 0;
   for (const auto n : p.above[t]) demand += closure_.demand(n);
@@ -292,7 +292,7 @@ double CutSearch::change(const TerminalProblem& p, std::size_t t, std::uint32_t 
   return sum;
 }
 
-// What the value gains when t is removed, if it is chosen, or added.
+// The change of the value when t is removed (if it is chosen) or added.
 double CutSearch::gain(const TerminalProblem& p, std::size_t t) const {
   return chosen_[t] ? -change(p, t, 1) : change(p, t, 0);
 }

@@ -34,15 +34,15 @@ struct TerminalProblem {
 };
 
 /// Branch and bound on nodes. The bound is that of a maximum closure, lowered by dual ascent on
-/// cuts: a chosen node needs one node of every set that separates it from the terminals below it.
-/// Terminals that cannot be in a better label set are dropped before branching. Parts of a problem
-/// that share no node are searched one by one.
+/// cuts: a label set with a node contains a node of every set that separates it from the terminals
+/// below it. Terminals that cannot be in a better label set are dropped before branching. Parts of
+/// a problem that share no node are searched one by one.
 class CutSearch {
  public:
   struct Outcome {
     double value = 0;
     double bound = 0;               // no label set is worth more
-    double left_bound = 0;          // no label set that was left out, or is not in alive(), is
+    double left_bound = 0;          // no label set left out, or not in alive(), is worth more
     std::int64_t num_branches = 0;  // 1: the bound sufficed, perhaps after dropping terminals
     bool proven = false;            // whether the goal was met before the branch limit
   };
@@ -55,8 +55,8 @@ class CutSearch {
   bool uses_reserve(std::uint32_t k) const { return uses_reserve_[k] != 0; }
 
  private:
-  // Which of the cuts between a node and the terminals below it is taken: the uppermost, the
-  // lowest, or that one of these two which has fewer nodes of the best label set so far (guided).
+  // The cut between a node and the terminals below it that is raised: the uppermost, the lowest, or
+  // the one of these two that has fewer nodes of the best label set so far (guided).
   enum class Side { guided, upper, lower };
 
   void start(const LabelSetCore& core, std::int64_t branch_limit, const SearchGoal& goal);

@@ -1,5 +1,5 @@
 #pragma once
-// The core, which is what the reductions leave of a label-set problem, and its linear and integer
+// The core, which is a label-set problem after the reductions, and its linear and integer
 // programmes.
 //
 // Terms of this folder:

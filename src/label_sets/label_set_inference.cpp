@@ -21,7 +21,7 @@ using detail::kNoReserve;
 using Index = std::uint32_t;
 }  // namespace
 
-// What the reductions decide about a node of the compact graph at the given scores.
+// The state of a node of the compact graph after the reductions at the given scores.
 enum class NodeStatus : char {
   open,     // in the core
   follows,  // selected if and only if its parent is
@@ -58,7 +58,7 @@ class LabelSetInference::Impl {
   bool is_tree() const { return hierarchy_.is_tree; }
 
   void load(std::span<const double> scores, Scratch& s) const;
-  // Answers go to s.selected; those of a search cover the nodes of the core only.
+  // Answers are written to s.selected; those of a search only for the nodes of the core.
   /// The best label set of a tree.
   void solve_tree(Scratch& s) const;
   /// Returns true if no core is left, that is, if the root is terminal.
@@ -143,7 +143,7 @@ void LabelSetInference::Impl::sweep(Scratch& s) const {
   for (Index k = size(); k-- > 0;) reduce_node(k, s);
 }
 
-// To be called for children first. A node becomes terminal when no child is left to be decided.
+// Children must be reduced first. A node becomes terminal when all its children are decided.
 void LabelSetInference::Impl::reduce_node(Index k, Scratch& s) const {
   s.status[k] = s.dropped[k] ? NodeStatus::dropped : NodeStatus::open;
   s.grounded[k] = children(k).empty();
@@ -181,8 +181,8 @@ void LabelSetInference::Impl::reduce_node(Index k, Scratch& s) const {
   s.grounded[k] = 1;
 }
 
-// A worthless terminal node serves only to complete its parents. It is dropped if their reserves
-// together are no more expensive.
+// A terminal node of score <= 0 can only complete its parents. It is dropped if their reserves
+// together cost no more.
 bool LabelSetInference::Impl::drop_useless(Scratch& s) const {
   bool any = false;
   for (Index k = 1; k < size(); ++k) {

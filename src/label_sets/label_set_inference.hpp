@@ -17,7 +17,7 @@ enum class InferenceStage {
   reduction,         // the reductions, which left no core
   closure,           // the bound by closures and cuts, without branching
   branch_and_bound,  // the same bound with branching
-  ilp,               // COIN-OR CBC on what the bounds left, after the branch limit
+  ilp,               // COIN-OR CBC on the remaining problem, after the branch limit
 };
 
 struct BestLabelSet {
@@ -63,22 +63,22 @@ class LabelSetInference {
 
   std::uint32_t num_nodes() const;
 
-  /// The number of branches after which a search gives up or, if the goal needs a best answer,
-  /// hands over to CBC.
+  /// The number of branches after which a search gives up or, if the goal needs a best answer, CBC
+  /// takes over.
   static constexpr std::int64_t kMostBranches = 1000;
 
-  /// Writes the nodes of the best label set, ascending, or of one that is as near to it as the goal
-  /// asks. scores: one finite number per node. Ties between children go to the lowest one; nodes
-  /// that add nothing are left out if the constraints allow it. A goal is given up after
-  /// `most_branches`; the bound is valid in any case.
+  /// Writes the nodes, ascending, of the best label set or of one that meets the goal. scores: one
+  /// finite number per node. Ties between children go to the lowest one; nodes that add nothing are
+  /// left out if the constraints allow it. A goal is given up after `most_branches`; the bound is
+  /// valid in any case.
   BestLabelSet best(std::span<const double> scores, Workspace& workspace,
                     std::vector<NodeId>& nodes, const SearchGoal& goal = {},
                     std::int64_t most_branches = kMostBranches) const;
 
   /// Maximises over the linear relaxation 0 <= z <= 1 of the same problem, one z per node, or finds
-  /// a point as near to the maximum as the goal asks. On trees, and wherever a label set attains
-  /// the closure bound, z is a best label set; near enough label sets are taken, too. Otherwise CLP
-  /// solves the linear programme.
+  /// a point that meets the goal. On trees, and wherever a label set attains the closure bound, z
+  /// is a best label set; label sets that meet the goal are taken, too. Otherwise CLP solves the
+  /// linear programme.
   RelaxedLabelSet relaxed(std::span<const double> scores, Workspace& workspace, std::span<double> z,
                           const SearchGoal& goal = {}) const;
 

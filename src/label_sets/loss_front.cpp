@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 
-// How a best sum over siblings came about: the loss of the last sibling, and whether it, the others
+// The origin of a best sum over siblings: the loss of the last sibling, and whether it, the others
 // or both are chosen.
 enum : std::uint32_t { kOnlyOthers = 0, kBoth = 1, kOnlyThis = 2 };
 constexpr std::uint32_t pack(std::uint32_t loss, std::uint32_t kind) { return 4 * loss + kind; }

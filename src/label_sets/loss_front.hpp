@@ -33,7 +33,7 @@ class LossFront {
   std::uint32_t num_nodes() const { return num_nodes_; }
 
   /// result[g]: the largest score at loss g, -infinity where no label set has this loss. t:
-  /// ascending nodes. counts: which nodes the loss counts, one per node; empty: all. Refers to the
+  /// ascending nodes. counts: one per node, whether the loss counts it; empty: all. Refers to the
   /// workspace until the next call.
   std::span<const double> solve(std::span<const double> scores, std::span<const NodeId> t,
                                 Workspace& workspace, std::span<const char> counts = {}) const;

@@ -25,7 +25,7 @@ RankedLabelSets::RankedLabelSets(const LabelGraph& tree) : top_(tree.num_nodes()
   top_of_roots_ = merge_options(tree.roots());
 }
 
-// Merges neighbouring lists in pairs, again and again, until one is left.
+// Merges neighbouring lists in pairs until one is left.
 std::uint32_t RankedLabelSets::merge_options(std::span<const NodeId> children) {
   std::vector<std::uint32_t> lists(children.begin(), children.end());
   while (lists.size() > 1) {
@@ -123,7 +123,7 @@ void RankedLabelSets::step_options(NodeId n, Workspace& workspace) const {
 }
 
 // Appends the next best sum of an item on the left and one on the right. The successors of (a, b)
-// are (a, b + 1) and, if b = 0, (a + 1, 0), so that each pair comes up once.
+// are (a, b + 1) and, if b = 0, (a + 1, 0), so that each pair occurs once.
 void RankedLabelSets::step_merge(std::uint32_t number, Workspace& workspace) const {
   const Merge merge = merges_[number - num_nodes()];
   List& list = workspace.lists_[number];

@@ -29,8 +29,8 @@ struct BinaryOptions {
   std::uint64_t seed = 0;   // order of the coordinates
 };
 
-/// `v` is read as the start of the smooth losses; `a` (dual variables, 0 <= a_i, a_i <= C_i for
-/// hinge) as the start of hinge. Empty: start at zero. Both are written.
+/// The start and the result of a solver. Smooth losses start from `v`, hinge starts from `a` (dual
+/// variables, 0 <= a_i, a_i <= C_i for hinge); empty: from zero. Both are written.
 struct BinaryState {
   std::vector<double> v;
   std::vector<double> a;

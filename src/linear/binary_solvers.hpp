@@ -10,7 +10,7 @@
 
 namespace margrove::detail {
 
-// For rows that fill every column, which are plain arrays.
+// For rows with an entry in every column.
 double dense_dot(const float* x, const double* v, std::size_t size);
 void dense_add_scaled(double a, const float* x, double* v, std::size_t size);
 

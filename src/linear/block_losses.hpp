@@ -15,9 +15,10 @@ namespace margrove::detail {
 /// A score at which rows of sign -1 have neither loss nor derivatives in float32.
 inline constexpr float kNoLossScore = -1000.0F;
 
-/// Each lane's loss, and its derivatives by the scores. Lane l < num_lanes has sign +1 at the rows
-/// positives(l) and -1 at all others; further lanes have sign -1 everywhere. curvature(score,
-/// cost): what a row of sign +1 gets for a second derivative. `scores` are as before in the end.
+/// Returns each lane's loss and writes its derivatives by the scores. Lane l < num_lanes has sign
+/// +1 at the rows positives(l) and -1 at all others; further lanes have sign -1 everywhere.
+/// curvature(score, cost) is the second derivative of a row of sign +1. `scores` are unchanged in
+/// the end.
 template <class Loss, class Positives, class Curvature>
 LaneSums linearise_block(std::size_t num_lanes, const Positives& positives,
                          std::span<const float> costs, const Curvature& curvature,

@@ -22,14 +22,12 @@ struct BlockProblem {
   double tolerance = 1e-3;
   int max_passes = 1000;
   std::uint64_t seed = 0;
-  /// The value of the last column if all rows have the same one there and nothing is known of the
-  /// weights, otherwise 0.
+  /// The value of the last column if it is the same in all rows and there is no start or prior for
+  /// the weights, otherwise 0.
   double constant_column = 0;
-};
-
-struct SparseWeights {
-  std::vector<FeatureId> features;  // ascending
-  std::vector<float> values;
+  /// The value of the last column, the same in all rows, if its weights are not regularised;
+  /// otherwise 0. There is no prior then.
+  double free_intercept = 0;
 };
 
 /// One label of a block.
@@ -38,11 +36,7 @@ struct LaneInput {
   std::span<const std::uint32_t> positives;
   const LabelDuals* start_duals = nullptr;
 };
-struct LaneOutput {
-  BinaryFit fit;
-  SparseWeights weights;  // w - p
-  LabelDuals duals;
-};
+using LaneOutput = LabelFit;
 
 /// Reused from block to block by one worker.
 struct BlockScratch {

@@ -33,12 +33,14 @@ class DenseNewton {
 
   std::span<const double> weights() const { return v_; }
   double dual() const {
-    double gap = 0;
-    for (const double g : gradient_) gap += 0.5 * g * g;
-    return objective_ - gap;
+    const double gap = rows_.half_norm(gradient_);
+    if (rows_.intercept() == 0) return objective_ - gap;
+    std::vector<double> losses(a_.size());
+    for (std::size_t k = 0; k < a_.size(); ++k) losses[k] = rows_.cost(k) * Loss::value(m_[k]);
+    return objective_ - gap - rows_.balancing_gap(a_, losses, std::sqrt(2 * gap));
   }
 
-  /// False if no step lowers the objective: rounding has been reached.
+  /// False if no step lowers the objective, because of rounding.
   bool step() {
     if (!system_.factorise(theta_)) return false;
     std::vector<double> right(gradient_.size());
@@ -63,8 +65,7 @@ class DenseNewton {
 
  private:
   double objective(std::span<const double> v, std::span<const double> m) const {
-    double sum = 0;
-    for (const double each : v) sum += 0.5 * each * each;
+    double sum = rows_.half_norm(v);
     for (std::size_t k = 0; k < m.size(); ++k) sum += rows_.cost(k) * Loss::value(m[k]);
     return sum;
   }
@@ -75,7 +76,9 @@ class DenseNewton {
       theta_[k] = rows_.cost(k) * Loss::curvature(m_[k]);
     }
     rows_.combine(a_, gradient_);
-    for (std::size_t j = 0; j < v_.size(); ++j) gradient_[j] = v_[j] - gradient_[j];
+    for (std::size_t j = 0; j < v_.size(); ++j) {
+      gradient_[j] = (j < rows_.num_regularised() ? v_[j] : 0.0) - gradient_[j];
+    }
   }
 
   const LabelRows& rows_;

@@ -46,7 +46,7 @@ bool DualDescent::descend(double violation_tolerance, std::int64_t max_steps, Ra
     } else if (num_active_ == active_.size()) {
       return true;
     } else {
-      reset_shrinking();  // the coordinates left out must agree
+      reset_shrinking();  // check the coordinates left out
     }
   }
   return false;
@@ -60,7 +60,7 @@ void DualDescent::pass(Random& random) {
   for (std::size_t k = 0; k < num_active_; ++k) {
     if (!step(active_[k])) std::swap(active_[k--], active_[--num_active_]);
   }
-  if (largest_ < smallest_) largest_ = smallest_ = 0;  // everything was left out
+  if (largest_ < smallest_) largest_ = smallest_ = 0;  // all coordinates were left out
 }
 
 /// One coordinate; false if it can be left out for now.

@@ -37,22 +37,23 @@ struct DualState {
 
 class DualDescent {
  public:
-  /// `v` has one entry per column and is all zero; clear() makes it so again.
+  /// `v` has one entry per column, all zero; clear() sets it to zero again.
   DualDescent(const CsrView& X, std::span<const double> squared_norms, bool squared,
               std::span<double> v)
       : X_(X), squared_norms_(squared_norms), squared_(squared), v_(v) {}
 
-  /// Takes over the rows with their duals (clipped to the box) and computes v. O(nonzeros).
+  /// Starts from the rows with their duals (clipped to the box) and computes v. O(nonzeros).
   void start(std::span<DualRow> rows);
-  /// Passes until no coordinate violates its optimality by more than `violation_tolerance`; false
-  /// when `max_steps` coordinates had been looked at, or `control` ended it, before.
+  /// Passes until no coordinate violates its optimality by more than `violation_tolerance`. False
+  /// if `max_steps` coordinate steps or `control` ended it before.
   bool descend(double violation_tolerance, std::int64_t max_steps, Random& random,
                RunControl& control);
   /// Primal and dual over the subset. O(nonzeros).
   DualState evaluate() const;
   /// v = 0. O(nonzeros).
   void clear();
-  /// Coordinates looked at: a pass over few active ones costs little.
+  /// The number of coordinate steps, which measures the cost better than passes when few are
+  /// active.
   std::int64_t steps() const { return steps_; }
 
  private:

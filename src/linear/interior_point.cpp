@@ -9,9 +9,10 @@
 //   theta_k = 1 / (z_k / a_k + u_k / (C_k - a_k)),   (I + Z' theta Z) dv = Z' theta h + Z'a - v,
 //   da = theta (h - Z dv),   h = -g + mu / a - mu / (C - a)
 //
-// a stays feasible, so that each iterate gives a dual value and a primal one. Some twenty systems,
-// whatever the columns' scales. v is an iterate of its own: where values are large, the sum Z'a of
-// large terms that cancel has not enough digits to be the weights.
+// a stays feasible, so that each iterate gives a dual and a primal value. It takes some twenty
+// systems, whatever the scales of the columns. v is an iterate of its own, because the sum Z'a
+// loses digits when large terms cancel. At a free intercept I and v are 0 in these equations, which
+// then say that sum_k a_k y_k = 0.
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +24,7 @@ namespace margrove::detail {
 namespace {
 
 constexpr int kMostSystems = 100;
-constexpr double kToBoundary = 0.995;  // share of the way to it
+constexpr double kToBoundary = 0.995;  // share of the longest feasible step
 constexpr double kSmallestStep = 1e-10;
 
 class InteriorPoint {
@@ -56,11 +57,12 @@ class InteriorPoint {
     for (std::size_t k = 0; k < n_; ++k) {
       value += a_[k] * (1.0 - rows_.sign(k) * rows_.prior_score(k));
     }
-    for (const double each : combined_) value -= 0.5 * each * each;
-    return value;
+    // At v = 0 and m = 0, where phi - a m is a.
+    const double half_norm = rows_.half_norm(combined_);
+    return value - half_norm - rows_.balancing_gap(a_, a_, std::sqrt(2 * half_norm));
   }
 
-  /// A predictor and a corrector step. False if rounding leaves none.
+  /// A predictor and a corrector step. False if there is none because of rounding.
   bool step() {
     for (std::size_t k = 0; k < n_; ++k) {
       if (!(a_[k] > 0 && room(k) > 0)) return false;
@@ -97,7 +99,7 @@ class InteriorPoint {
  private:
   double room(std::size_t k) const { return rows_.cost(k) - a_[k]; }
 
-  /// A multiple of C that is about optimal, with multipliers that are not near zero.
+  /// Starts from a multiple of C that is about optimal, with multipliers that are not near zero.
   void start() {
     for (std::size_t k = 0; k < n_; ++k) a_[k] = 0.5 * rows_.cost(k);
     rows_.combine(a_, combined_);
@@ -105,10 +107,11 @@ class InteriorPoint {
     for (std::size_t k = 0; k < n_; ++k) {
       linear += a_[k] * (1.0 - rows_.sign(k) * rows_.prior_score(k));
     }
-    for (const double each : combined_) square += each * each;
+    square = 2 * rows_.half_norm(combined_);
     const double factor = std::clamp(linear / std::max(square, 1e-300), 1e-3, 1.0);
     for (double& each : a_) each *= factor;
     rows_.combine(a_, v_);
+    if (rows_.intercept() != 0) v_.back() = 0.0;
     update_gradient();
     double mu = 0;
     for (std::size_t k = 0; k < n_; ++k) mu += a_[k] * std::abs(gradient_[k]);
@@ -141,7 +144,8 @@ class InteriorPoint {
   void find_direction(const Low& low, const High& high) {
     for (std::size_t k = 0; k < n_; ++k) scratch_[k] = theta_[k] * h_[k];
     rows_.combine(scratch_, right_);
-    for (std::size_t j = 0; j < v_.size(); ++j) right_[j] += combined_[j] - v_[j];
+    for (std::size_t j = 0; j < v_.size(); ++j) right_[j] += combined_[j];
+    for (std::size_t j = 0; j < rows_.num_regularised(); ++j) right_[j] -= v_[j];
     dv_ = system_.solve(right_);
     rows_.margins(dv_, scratch_);
     for (std::size_t k = 0; k < n_; ++k) {

@@ -9,6 +9,10 @@
 // preconditioned by H's diagonal, or by a Cholesky factor; steps are halved until Armijo's
 // condition holds. Nocedal and Wright (2006), algorithms 7.1 and 5.3. All labels share each pass
 // over the rows.
+//
+// A free intercept c (free_intercept.hpp) has no part in P's regulariser, but 1 in H, which
+// regularises its steps. a is then not quite feasible. The gap is 1/2 |g|^2
+// without the intercept, plus what making a feasible costs.
 
 #include <Eigen/Cholesky>
 #include <algorithm>
@@ -18,6 +22,7 @@
 #include "data/csr_operations.hpp"
 #include "linear/block_losses.hpp"
 #include "linear/block_solvers.hpp"
+#include "linear/free_intercept.hpp"
 
 namespace margrove::detail {
 namespace {
@@ -26,7 +31,8 @@ constexpr double kResidual = 0.05;  // of the systems, in the norm of H's invers
 constexpr int kMostProducts = 50;   // per system
 constexpr std::size_t kMostFactorised = 400;
 constexpr double kArmijo = 1e-4;
-constexpr double kRounding = 2e-7;  // of the float32 scores, relative to the objective
+constexpr double kLeastCurvature = 1e-8;  // of a free intercept
+constexpr double kRounding = 2e-7;        // of the float32 scores, relative to the objective
 
 template <class Loss>
 class BlockNewton {
@@ -44,6 +50,8 @@ class BlockNewton {
         new_scores_(problem.X.num_rows()),
         new_weights_(num_columns_),
         gradient_(num_columns_) {
+    if (is_free()) norms_ = norms_without(problem.squared_norms, problem.free_intercept);
+    for (const float cost : problem.costs) num_costly_rows_ += cost > 0;
     scratch_.scores.resize(problem.X.num_rows());
     for (auto* part : {&system_.direction, &system_.product, &system_.residual, &system_.solution,
                        &system_.diagonal}) {
@@ -53,8 +61,13 @@ class BlockNewton {
 
   void run() {
     if (problem_.constant_column != 0) start_at_base_rates();
+    if (is_free()) set_one_sided();
     score_rows(problem_.X, scratch_.weights, scratch_.prior_scores, scratch_.scores);
-    primal_ = linearise(squared_norms(scratch_.weights), scratch_.scores);
+    primal_ =
+        linearise(regularised(squared_norms(scratch_.weights), scratch_.weights), scratch_.scores);
+    for (std::size_t l = 0; l < inputs_.size(); ++l) {
+      if (done_[l]) outputs_[l].fit = {.primal = primal_[l], .dual = 0.0, .passes = 1};
+    }
     lowered_.fill(true);
     for (;;) {
       compute_gradient();
@@ -71,8 +84,36 @@ class BlockNewton {
  private:
   using Sums = std::array<double, kLanes>;
 
-  /// The best constant score without regularisation, as the intercept: there most rows of logistic
-  /// problems have little curvature already.
+  bool is_free() const { return problem_.free_intercept != 0; }
+
+  /// Without the free intercept.
+  LaneSums regularised(LaneSums squares, const std::vector<Lanes>& weights) const {
+    for (std::size_t l = 0; l < kLanes && is_free(); ++l) {
+      squares.at[l] -= double{weights.back().at[l]} * weights.back().at[l];
+    }
+    return squares;
+  }
+
+  /// Labels that no row or all rows carry are done: their free intercept takes the loss to zero.
+  void set_one_sided() {
+    for (std::size_t l = 0; l < inputs_.size(); ++l) {
+      double own = 0;
+      std::size_t count = 0;
+      for (const std::uint32_t i : inputs_[l].positives) {
+        own += problem_.costs[i];
+        count += problem_.costs[i] > 0;
+      }
+      const bool has_others = count < num_costly_rows_;
+      if (own > 0 && has_others) continue;
+      done_[l] = true;
+      for (Lanes& w : scratch_.weights) w.at[l] = 0.0F;
+      const double score = (own > 0 ? -1 : 1) * one_sided_score(problem_.loss);
+      scratch_.weights.back().at[l] = static_cast<float>(score / problem_.free_intercept);
+    }
+  }
+
+  /// Starts from the best constant score without regularisation, as the intercept, where most rows
+  /// of logistic problems have little curvature.
   void start_at_base_rates() {
     if constexpr (std::is_same_v<Loss, LogisticLoss>) {
       for (std::size_t l = 0; l < inputs_.size(); ++l) {
@@ -87,13 +128,13 @@ class BlockNewton {
 
   /// Slopes and curvatures at the scores; returns the objectives.
   Sums linearise(const LaneSums& squared_weights, std::vector<Lanes>& scores) {
-    const LaneSums losses = linearise_block<Loss>(
+    losses_ = linearise_block<Loss>(
         inputs_.size(), [&](std::size_t l) { return inputs_[l].positives; }, problem_.costs,
         [](double score, double cost) { return cost * Loss::curvature(score); }, scores, slopes_,
         curvatures_);
     Sums objectives{};
     for (std::size_t l = 0; l < kLanes; ++l) {
-      objectives[l] = 0.5 * squared_weights.at[l] + losses.at[l];
+      objectives[l] = 0.5 * squared_weights.at[l] + losses_.at[l];
     }
     return objectives;
   }
@@ -106,6 +147,22 @@ class BlockNewton {
     add_gradient(problem_.X, slopes_, curvatures_, gradient_, system_.diagonal);
     const LaneSums squared_gradient = add_weights(scratch_.weights, gradient_);
     for (std::size_t l = 0; l < kLanes; ++l) gaps_[l] = 0.5 * squared_gradient.at[l];
+    if (is_free()) correct_for_intercept();
+  }
+
+  /// The intercept's part of the gradient and of the gap.
+  void correct_for_intercept() {
+    std::array<DualSides, kLanes> sides;
+    find_sides<Loss>([&](std::size_t l) { return inputs_[l].positives; }, problem_.costs, norms_,
+                     losses_, scratch_.scores, slopes_, std::span(sides).first(inputs_.size()));
+    for (std::size_t l = 0; l < inputs_.size(); ++l) {
+      double& g = gradient_.back().at[l];
+      gaps_[l] = std::max(0.0, gaps_[l] - 0.5 * g * g);
+      g -= scratch_.weights.back().at[l];
+      Balancing balancing;
+      balancing.add(sides[l]);
+      gaps_[l] += balancing.gap(std::sqrt(2 * gaps_[l]));
+    }
   }
 
   /// Writes the certificates; true when no label is left to improve.
@@ -118,7 +175,7 @@ class BlockNewton {
       ++fit.passes;
       fit.primal = primal_[l];
       fit.dual = primal_[l] - gaps_[l];
-      // Rounding has been reached when neither the objective nor the gradient shrinks.
+      // Rounding limits further progress when neither the objective nor the gradient shrinks.
       stuck_[l] |= !lowered_[l] && gaps_[l] > 0.5 * last_gaps_[l];
       last_gaps_[l] = gaps_[l];
       done_[l] = stuck_[l] || gaps_[l] <= problem_.tolerance * primal_[l];
@@ -131,8 +188,8 @@ class BlockNewton {
     return all;
   }
 
-  /// With few full columns and few rows of positive curvature, building H takes less time than
-  /// products with it.
+  /// With few columns, all of them full, and few rows of positive curvature, building H takes less
+  /// time than products with it.
   bool factorises() const {
     return std::is_same_v<Loss, SquaredHingeLoss> && num_columns_ <= kMostFactorised &&
            problem_.X.values().size() == problem_.X.num_rows() * num_columns_;
@@ -161,6 +218,7 @@ class BlockNewton {
       Eigen::MatrixXd hessian =
           Eigen::Map<const Eigen::MatrixXf>(H.data(), d, d).transpose().template cast<double>();
       hessian.diagonal().array() += 1.0;
+      if (is_free()) hessian(d - 1, d - 1) -= 1.0 - kLeastCurvature;
       for (std::size_t j = 0; j < num_columns_; ++j) g[j] = gradient_[j].at[l];
       const Eigen::VectorXd step = hessian.llt().solve(-g);
       if (!step.allFinite()) {
@@ -221,7 +279,7 @@ class BlockNewton {
     for (int halvings = 0;; ++halvings) {
       const LaneSums squared_weights = move_along(scratch_.weights, lengths, system_, new_weights_);
       score_rows(problem_.X, new_weights_, scratch_.prior_scores, new_scores_);
-      const Sums objectives = linearise(squared_weights, new_scores_);
+      const Sums objectives = linearise(regularised(squared_weights, new_weights_), new_scores_);
       bool accepted = true;
       for (std::size_t l = 0; l < inputs_.size(); ++l) {
         if (done_[l] || stuck_[l]) continue;
@@ -266,6 +324,9 @@ class BlockNewton {
   RunControl& control_;
   std::span<LaneOutput> outputs_;
   std::size_t num_columns_;
+  std::vector<float> norms_;  // if the intercept is free
+  std::size_t num_costly_rows_ = 0;
+  LaneSums losses_;
   std::vector<Lanes> slopes_;
   std::vector<Lanes> curvatures_;
   std::vector<Lanes> new_scores_;

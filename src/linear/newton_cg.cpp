@@ -69,7 +69,7 @@ class NewtonCg {
                                diagonal_, target, max_products, residual, step_);
   }
 
-  /// False when no step lowers the objective any more: rounding has been reached.
+  /// False when no step lowers the objective any more, because of rounding.
   bool line_search() {
     for (std::uint32_t i = 0; i < num_rows_; ++i) f_step_[i] = dot(problem_.X.row(i), step_);
     const double slope = inner_product(gradient_, step_);

@@ -61,6 +61,7 @@ void check_input(const CsrView& X, const LabelSets& labels, std::uint32_t num_la
             num_labels);
   }
   if (extras.prior == nullptr) return;
+  require(!extras.free_intercept, "one_vs_rest: there is a prior, but the intercept is free");
   require(extras.prior->num_features() == X.num_columns(), "one_vs_rest: the prior has ",
           extras.prior->num_features(), " features, but must have ", X.num_columns());
   if (extras.prior_nodes.empty()) {
@@ -92,7 +93,7 @@ void for_features(const std::vector<SparseWeights>& columns, std::size_t begin, 
   }
 }
 
-/// From one column per label to one row per feature, a few features at a time: their part of the
+/// Makes one row per feature from one column per label, a few features at a time, whose part of the
 /// result stays in cache while all labels write to it.
 WeightMatrix assemble(std::uint32_t num_features, const std::vector<SparseWeights>& columns,
                       Executor& executor) {
@@ -170,9 +171,9 @@ class NodeReader {
   CsrMatrix by_node_;
 };
 
-/// Labels in blocks of at most sixteen, those with the most rows first: the labels of a block then
-/// need about the same number of passes. At least eight blocks, if there are as many labels, keep
-/// several threads busy. Depends on the data only.
+/// Labels in blocks of at most sixteen, those with the most rows first, so that the labels of a
+/// block need about the same number of passes. There are at least eight blocks if there are as many
+/// labels, which keeps several threads busy. Depends on the data only.
 std::vector<std::vector<std::uint32_t>> make_blocks(
     const std::vector<std::vector<std::uint32_t>>& positives) {
   std::vector<std::uint32_t> order(positives.size());
@@ -193,12 +194,11 @@ std::vector<std::vector<std::uint32_t>> make_blocks(
 class Training {
  public:
   Training(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
-           const OneVsRestOptions& options, Executor& executor, RunControl& control,
-           const OneVsRestExtras& extras)
+           const OneVsRestOptions& options, BlockRange range, Executor& executor,
+           RunControl& control, const OneVsRestExtras& extras)
       : extras_(extras),
         control_(control),
         used_(X),
-        num_columns_(X.num_columns()),
         positives_(rows_by_label(labels, num_labels)),
         norms_(margrove::squared_norms(X)),
         costs_(X.num_rows(), static_cast<float>(options.C)),
@@ -219,33 +219,31 @@ class Training {
                 .max_passes = options.max_passes,
                 .seed = options.seed};
     if (!prior_ && !start_weights_) problem_.constant_column = constant_column(problem_.X);
+    if (extras.free_intercept && X.num_rows() > 0) {
+      problem_.free_intercept = constant_column(problem_.X);
+      require(problem_.free_intercept != 0,
+              "one_vs_rest: the last column is the free intercept, but it is not constant");
+    }
     use_newton_ = prefers_newton(problem_.X, problem_.loss);
     passes_first_ = passes_before_second_order(problem_.X.num_rows(), problem_.X.num_columns(),
                                                problem_.X.num_nonzeros(), options.max_passes);
     const auto blocks = make_blocks(positives_);
-    blocks_left_ = std::ssize(blocks);
-    executor.for_each(blocks.size(), [&](std::size_t index, int worker) {
-      train_block(blocks[index], scratch_[static_cast<std::size_t>(worker)]);
+    const std::size_t end = std::min(range.end, blocks.size());
+    const std::size_t begin = std::min(range.begin, end);
+    blocks_left_ = static_cast<std::int64_t>(end - begin);
+    for (std::size_t b = begin; b < end; ++b) num_labels_ += std::ssize(blocks[b]);
+    executor.for_each(end - begin, [&](std::size_t index, int worker) {
+      train_block(blocks[begin + index], scratch_[static_cast<std::size_t>(worker)]);
     });
   }
 
-  OneVsRestFit finish(Executor& executor) {
-    OneVsRestFit fit;
-    fit.labels.reserve(outputs_.size());
-    std::vector<SparseWeights> weights;
-    for (LaneOutput& output : outputs_) {
-      fit.labels.push_back(output.fit);
-      fit.primal += output.fit.primal;
-      fit.dual += output.fit.dual;
-      fit.stop = std::max(fit.stop, output.fit.stop);
-      weights.push_back(std::move(output.weights));
-      if (extras_.keep_duals) fit.duals.push_back(std::move(output.duals));
-    }
-    fit.weights = assemble(num_columns_, weights, executor);
-    return fit;
-  }
+  std::vector<LabelFit> finish() { return std::move(outputs_); }
 
  private:
+  // The loss of a label with rows of one sign, which a free intercept takes to zero, and its share
+  // of the costs.
+  static constexpr double kNothing = 1e-9;
+
   void train_block(const std::vector<std::uint32_t>& labels, BlockScratch& scratch) {
     if (!control_.proceed()) {
       const double at_zero = visit_point_loss(
@@ -256,7 +254,7 @@ class Training {
       }
       return;
     }
-    // The remaining time is divided evenly, so that every label gets some.
+    // The remaining time is divided evenly over the labels.
     RunControl share(control_, nullptr,
                      control_.seconds_left() * num_workers_ / static_cast<double>(blocks_left_--));
     std::vector<LaneInput> inputs;
@@ -289,7 +287,7 @@ class Training {
       solve_newton(first, inputs, scratch, share, outputs);
     }
     for (std::size_t l = 0; l < labels.size() && passes_first_ > 0; ++l) {
-      if (!crawls(outputs[l].fit)) continue;
+      if (!is_above_tolerance(outputs[l].fit)) continue;
       solve_second_order(problem_, inputs[l], scratch.prior_scores, l, share, outputs[l]);
     }
     for (std::size_t l = 0; l < labels.size(); ++l) {
@@ -301,10 +299,11 @@ class Training {
   }
 
   /// Whether passes or rounding, not the control, have ended a label above the tolerance.
-  bool crawls(const BinaryFit& fit) const {
+  bool is_above_tolerance(const BinaryFit& fit) const {
     return (fit.stop == Stop::converged || fit.stop == Stop::pass_limit) &&
            fit.passes < problem_.max_passes &&
-           !(fit.primal - fit.dual <= problem_.tolerance * fit.primal);
+           !(fit.primal - fit.dual <= problem_.tolerance * fit.primal) &&
+           !(problem_.free_intercept != 0 && fit.primal <= kNothing * problem_.total_cost);
   }
 
   // The objective of a label whose training was cut short may be above that of the constant score
@@ -314,7 +313,8 @@ class Training {
     if (output.fit.stop == Stop::converged || problem_.constant_column == 0) return;
     const double weight = -1.0 / problem_.constant_column;
     const double primal = visit_point_loss(problem_.loss, [&](auto loss) {
-      double sum = 0.5 * weight * weight + loss.value(1.0) * problem_.total_cost;
+      const double norm = problem_.free_intercept != 0 ? 0.0 : weight * weight;
+      double sum = 0.5 * norm + loss.value(1.0) * problem_.total_cost;
       for (const std::uint32_t i : positives_[label]) {
         sum += problem_.costs[i] * (loss.value(-1.0) - loss.value(1.0));
       }
@@ -329,7 +329,7 @@ class Training {
   void report(const BinaryFit& fit) {
     Progress progress{.stage = "one-vs-rest", .unit = "labels"};
     progress.done = ++done_;
-    progress.total = static_cast<std::int64_t>(outputs_.size());
+    progress.total = num_labels_;
     progress.objective = fit.primal;
     progress.relative_gap = fit.relative_gap();
     control_.proceed(progress);
@@ -338,7 +338,6 @@ class Training {
   const OneVsRestExtras& extras_;
   RunControl& control_;
   UsedColumns used_;
-  std::uint32_t num_columns_;
   std::vector<std::vector<std::uint32_t>> positives_;
   std::vector<double> norms_;
   std::vector<float> costs_;
@@ -348,6 +347,7 @@ class Training {
   bool use_newton_ = false;
   int passes_first_ = 0;  // of the first-order solvers, before second-order steps; 0: no limit
   std::vector<LaneOutput> outputs_;
+  std::int64_t num_labels_ = 0;  // that are trained
   int num_workers_;
   std::vector<BlockScratch> scratch_;
   std::atomic<std::int64_t> blocks_left_ = 0;
@@ -411,12 +411,43 @@ MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
   return memory;
 }
 
+std::vector<std::vector<std::uint32_t>> label_blocks(const LabelSets& labels,
+                                                     std::uint32_t num_labels) {
+  return make_blocks(rows_by_label(labels, num_labels));
+}
+
+std::vector<LabelFit> train_label_blocks(const CsrView& X, const LabelSets& labels,
+                                         std::uint32_t num_labels, const OneVsRestOptions& options,
+                                         BlockRange blocks, Executor& executor, RunControl& control,
+                                         const OneVsRestExtras& extras) {
+  validate(options);
+  check_input(X, labels, num_labels, extras);
+  return Training(X, labels, num_labels, options, blocks, executor, control, extras).finish();
+}
+
+OneVsRestFit joined(std::uint32_t num_columns, std::vector<LabelFit> labels, Executor& executor,
+                    bool keep_duals) {
+  OneVsRestFit fit;
+  fit.labels.reserve(labels.size());
+  std::vector<SparseWeights> weights;
+  for (LabelFit& label : labels) {
+    fit.labels.push_back(label.fit);
+    fit.primal += label.fit.primal;
+    fit.dual += label.fit.dual;
+    fit.stop = std::max(fit.stop, label.fit.stop);
+    weights.push_back(std::move(label.weights));
+    if (keep_duals) fit.duals.push_back(std::move(label.duals));
+  }
+  fit.weights = assemble(num_columns, weights, executor);
+  return fit;
+}
+
 OneVsRestFit train_one_vs_rest(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
                                const OneVsRestOptions& options, Executor& executor,
                                RunControl& control, const OneVsRestExtras& extras) {
-  validate(options);
-  check_input(X, labels, num_labels, extras);
-  return Training(X, labels, num_labels, options, executor, control, extras).finish(executor);
+  return joined(X.num_columns(),
+                train_label_blocks(X, labels, num_labels, options, {}, executor, control, extras),
+                executor, extras.keep_duals);
 }
 
 }  // namespace margrove

@@ -2,6 +2,7 @@
 // One linear classifier per label against all rows that do not carry it.
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -28,10 +29,10 @@ struct OneVsRestOptions {
         field("loss", &OneVsRestOptions::loss, "loss of each row's margin"),
         field("C", &OneVsRestOptions::C, positive, "weight of the loss against 1/2 |w|^2"),
         field("tolerance", &OneVsRestOptions::tolerance, positive,
-              "relative duality gap at which a label is done"),
+              "relative duality gap at which training of a label stops"),
         field("max_passes", &OneVsRestOptions::max_passes, at_least(1),
-              "passes over the rows for one label, at most"),
-        field("seed", &OneVsRestOptions::seed, at_least(0), "order of the coordinates"),
+              "maximum number of passes over the rows for one label"),
+        field("seed", &OneVsRestOptions::seed, at_least(0), "seed of the order of the coordinates"),
     };
   }
 };
@@ -42,7 +43,19 @@ struct LabelDuals {
   std::vector<double> values;       // 0 < a_i, and a_i <= C_i for hinge
 };
 
-/// What may be added to the plain problem. Everything referred to must outlive the call.
+struct SparseWeights {
+  std::vector<FeatureId> features;  // ascending
+  std::vector<float> values;
+};
+
+/// What training finds for one label. As long as the label is not trained, `fit.dual` is -infinity.
+struct LabelFit {
+  BinaryFit fit;
+  SparseWeights weights;  // w, or w minus its prior
+  LabelDuals duals;
+};
+
+/// Optional parts of the problem. Everything referred to must outlive the call.
 struct OneVsRestExtras {
   /// C_i = C * row_weights[i]; empty: all 1.
   std::span<const double> row_weights = {};
@@ -50,11 +63,15 @@ struct OneVsRestExtras {
   /// parent's weights). prior_nodes empty: column l. Null: zero.
   const WeightMatrix* prior = nullptr;
   std::span<const std::uint32_t> prior_nodes = {};
-  /// Warm starts, one per label: `start_duals` (clipped to their box) where the dual is solved,
-  /// `start_weights` (the difference from the prior, as returned) where Newton steps are taken;
-  /// the other one is ignored, so that both may be given. Empty or null: zero.
+  /// Warm starts, one per label. Solvers of the dual use `start_duals` (clipped to their box) and
+  /// Newton's method uses `start_weights` (the difference from the prior, as returned); the other
+  /// one is ignored, so that both may be given. Empty or null: zero.
   std::span<const LabelDuals> start_duals = {};
   const WeightMatrix* start_weights = nullptr;
+  /// The weights of the last column, which must be the same in all rows, are not regularised. Its
+  /// value does not change the answer, but it sets the length of proximal steps: about the norm of
+  /// a row is right for hinge, more for logistic loss. There must be no prior.
+  bool free_intercept = false;
   /// Return the dual variables where the dual is solved.
   bool keep_duals = false;
 };
@@ -63,7 +80,7 @@ struct OneVsRestFit {
   /// w_l, or w_l minus its prior: num_columns x num_labels, in whichever storage is smaller.
   WeightMatrix weights;
   std::vector<BinaryFit> labels;  // primal, dual, passes, stop: one per label
-  std::vector<LabelDuals> duals;  // empty unless asked for
+  std::vector<LabelDuals> duals;  // empty unless keep_duals
   double primal = 0.0;            // sums over the labels
   double dual = 0.0;
   Stop stop = Stop::converged;  // the most severe one of the labels
@@ -75,15 +92,15 @@ struct OneVsRestFit {
 /// (with_intercept). A label without rows is trained on negatives only.
 ///
 /// The primal, dual and gap hold for all rows and for the weights returned. When `control` ends the
-/// work, labels not reached keep their start (zero) weights, with that Stop and an infinite gap.
-/// Same bits for any executor size. Memory: the result, plus about 700 bytes per column and 300 per
-/// row for each thread: sixteen labels share every pass over the rows. Hinge and squared hinge
-/// solve the dual on working sets; logistic, and squared hinge on few full columns, takes Newton
-/// steps. Labels that either is slow on go on with second-order steps where there are few columns
-/// (linear/second_order.hpp): these are what reaches the gap on columns of any scale.
+/// training, labels not reached have zero weights, that Stop and an infinite gap. Same bits for any
+/// executor size. Memory: the result, and for each thread about 700 bytes per column and 300 per
+/// row, as sixteen labels share every pass over the rows. Hinge and squared hinge are solved in the
+/// dual on working sets; logistic loss, and squared hinge on few full columns, by Newton steps.
+/// Labels on which these converge slowly continue with second-order steps if there are few columns
+/// (linear/second_order.hpp), which reach the gap whatever the scales of the columns.
 ///
-/// A label also counts as converged when rounding ends the descent above the tolerance; its gap
-/// tells: float32 weights limit relative gaps to about 1e-7.
+/// A label also counts as converged when rounding ends the descent above the tolerance, which its
+/// gap shows: float32 weights limit relative gaps to about 1e-7.
 ///
 /// Throws InvalidInput: sizes of X, labels, row weights or warm starts that do not agree; a label
 /// >= num_labels; a row weight that is negative or not finite. Throws InvalidOption as validate().
@@ -91,13 +108,34 @@ OneVsRestFit train_one_vs_rest(const CsrView& X, const LabelSets& labels, std::u
                                const OneVsRestOptions& options, Executor& executor,
                                RunControl& control, const OneVsRestExtras& extras = {});
 
-/// What that will take beside X, the weights returned included.
+/// The labels in blocks of at most sixteen that are trained together, those with the most rows
+/// first. Depends on `labels` only. Throws InvalidInput for a label >= num_labels.
+std::vector<std::vector<std::uint32_t>> label_blocks(const LabelSets& labels,
+                                                     std::uint32_t num_labels);
+
+/// The blocks [begin, end) of label_blocks().
+struct BlockRange {
+  std::size_t begin = 0;
+  std::size_t end = std::numeric_limits<std::size_t>::max();  // or the number of blocks, if less
+};
+/// One entry per label, of which only those in `blocks` are trained. Labels of different blocks do
+/// not depend on each other, so that an entry has the same bits whatever other blocks are trained.
+std::vector<LabelFit> train_label_blocks(const CsrView& X, const LabelSets& labels,
+                                         std::uint32_t num_labels, const OneVsRestOptions& options,
+                                         BlockRange blocks, Executor& executor, RunControl& control,
+                                         const OneVsRestExtras& extras = {});
+/// Puts the result together from the labels; the duals are left out unless keep_duals.
+OneVsRestFit joined(std::uint32_t num_columns, std::vector<LabelFit> labels, Executor& executor,
+                    bool keep_duals = false);
+
+/// The memory of train_one_vs_rest() beside X, the weights returned included.
 MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
                                   std::uint32_t num_labels, const OneVsRestOptions& options,
                                   int num_threads);
 
-/// How many weights of each label will not be zero, about: hinge's support vectors touch few
-/// features beyond those of the label's own rows, the smooth losses touch all that occur.
+/// About how many weights of each label will not be zero. With hinge, the support vectors have few
+/// features beyond those of the label's own rows; with the smooth losses, all features that occur
+/// count.
 std::vector<double> expected_nonzeros(const CsrView& X, const LabelSets& labels,
                                       std::uint32_t num_labels, PointLossKind loss);
 

@@ -4,13 +4,14 @@
 #include <cmath>
 
 #include "linear/binary_solvers.hpp"
+#include "linear/free_intercept.hpp"
 #include "linear/second_order_label.hpp"
 
 namespace margrove::detail {
 namespace {
 
 constexpr std::size_t kMostColumns = 1000;  // of the systems
-constexpr double kDenseShare = 0.25;        // of the cells; below, passes cost too little
+constexpr double kDenseShare = 0.25;        // of the cells; passes over sparser rows are cheap
 constexpr int kFewestPasses = 100;
 constexpr int kPassesPerColumn = 3;  // of coordinate descent, as long as some 25 systems
 constexpr Eigen::Index kBlock = 64;  // rows that are added to the system together
@@ -36,7 +37,7 @@ double second_order_bytes(std::size_t num_rows, std::size_t num_columns) {
 
 LabelRows::LabelRows(const BlockProblem& problem, const LaneInput& input,
                      std::span<const Lanes> prior_scores, std::size_t lane)
-    : X_(problem.X) {
+    : X_(problem.X), intercept_(problem.free_intercept) {
   std::vector<bool> is_positive(X_.num_rows(), false);
   for (const std::uint32_t i : input.positives) is_positive[i] = true;
   for (std::uint32_t i = 0; i < X_.num_rows(); ++i) {
@@ -45,6 +46,9 @@ LabelRows::LabelRows(const BlockProblem& problem, const LaneInput& input,
     signs_.push_back(is_positive[i] ? 1.0 : -1.0);
     costs_.push_back(problem.costs[i]);
     prior_scores_.push_back(prior_scores.empty() ? 0.0 : prior_scores[i].at[lane]);
+    if (intercept_ == 0) continue;
+    const double square = problem.squared_norms[i] - intercept_ * intercept_;
+    norms_.push_back(std::sqrt(std::max(0.0, square)));
   }
 }
 
@@ -59,6 +63,27 @@ void LabelRows::combine(std::span<const double> a, std::span<double> v) const {
   }
 }
 
+double LabelRows::half_norm(std::span<const double> v) const {
+  double sum = 0;
+  for (const double each : v.first(num_regularised())) sum += 0.5 * each * each;
+  return sum;
+}
+
+double LabelRows::balancing_gap(std::span<const double> a, std::span<const double> losses,
+                                double residual) const {
+  if (intercept_ == 0) return 0.0;
+  DualSides sides;
+  for (std::size_t k = 0; k < size(); ++k) {
+    DualSide& side = signs_[k] > 0 ? sides.positive : sides.negative;
+    side.duals += a[k];
+    side.losses += losses[k];
+    side.norms += a[k] * norms_[k];
+  }
+  Balancing balancing;
+  balancing.add(sides);
+  return balancing.gap(residual);
+}
+
 CurvatureSystem::CurvatureSystem(const LabelRows& rows)
     : rows_(rows),
       H_(static_cast<Eigen::Index>(rows.num_columns()),
@@ -67,6 +92,7 @@ CurvatureSystem::CurvatureSystem(const LabelRows& rows)
 
 bool CurvatureSystem::factorise(std::span<const double> theta) {
   H_.setIdentity();
+  if (rows_.intercept() != 0) H_(H_.rows() - 1, H_.cols() - 1) = 0.0;
   Eigen::Index filled = 0;
   const auto add_block = [&] {
     H_.selfadjointView<Eigen::Lower>().rankUpdate(block_.leftCols(filled));
@@ -96,8 +122,7 @@ std::vector<double> CurvatureSystem::solve(std::span<const double> r) const {
 double BestWeights::objective(std::span<const double> v) const {
   std::vector<double> m(rows_.size());
   rows_.margins(v, m);
-  double sum = 0;
-  for (const double each : v) sum += 0.5 * each * each;
+  double sum = rows_.half_norm(v);
   return visit_point_loss(problem_.loss, [&](auto loss) {
     for (std::size_t k = 0; k < m.size(); ++k) sum += rows_.cost(k) * loss.value(m[k]);
     return sum;

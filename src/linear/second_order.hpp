@@ -1,7 +1,7 @@
 #pragma once
-// One label on few columns of any scale, by systems as large as there are columns. Coordinate
-// descent and conjugate gradients take few passes where columns have about one scale, and crawl
-// where they do not; a Cholesky factor does not notice.
+// One label on few columns of any scale, by systems with one unknown per column. Coordinate descent
+// and conjugate gradients need few passes where all columns have about the same scale, and very
+// many where they do not; Cholesky's method does not depend on the scales.
 //
 //   primal   min_v  1/2 |v|^2 + sum_i C_i loss(y_i (s_i + v.x_i))
 //
@@ -14,18 +14,19 @@
 
 namespace margrove::detail {
 
-/// After how many passes of the first-order solvers a label that is not done is handed over, if
-/// it can be; by then they have taken about as long as second-order steps will, so that the choice
-/// costs at most twice the better one. Depends on the shape of X only. 0: never.
+/// The number of passes of the first-order solvers after which second-order steps continue with a
+/// label that is not done. By then the passes have taken about as long as second-order steps will,
+/// so that the total time is at most twice that of the better method. Depends on the shape of X
+/// only. 0: never.
 int passes_before_second_order(std::size_t num_rows, std::size_t num_used_columns,
                                std::size_t num_nonzeros, int max_passes);
 
 /// Bytes of the solvers of one label.
 double second_order_bytes(std::size_t num_rows, std::size_t num_columns);
 
-/// Improves on `output`, which another solver has left above the tolerance: the weights of the
-/// lower objective and the larger dual value stay. `prior_scores`: s_i by lane; empty: 0. The
-/// passes of both count, one for each system. Ends when rounding does not let the gap shrink.
+/// Improves `output`, which another solver has left above the tolerance: keeps the weights of the
+/// lower objective and the larger dual value. `prior_scores`: s_i by lane; empty: 0. The passes of
+/// both count, one for each system. Ends when rounding does not let the gap shrink.
 void solve_second_order(const BlockProblem& problem, const LaneInput& input,
                         std::span<const Lanes> prior_scores, std::size_t lane, RunControl& control,
                         LaneOutput& output);

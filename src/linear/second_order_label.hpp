@@ -1,5 +1,5 @@
 #pragma once
-// What the second-order solvers of one label share: its rows, the system of a step, the best
+// What the second-order solvers of one label share: its rows, the system of a step, and the best
 // weights so far.
 
 #include <Eigen/Cholesky>
@@ -23,6 +23,15 @@ class LabelRows {
   double sign(std::size_t k) const { return signs_[k]; }
   double cost(std::size_t k) const { return costs_[k]; }
   double prior_score(std::size_t k) const { return prior_scores_[k]; }
+  /// The columns whose weights are regularised: all, or all but the last one.
+  std::size_t num_regularised() const { return num_columns() - (intercept_ != 0 ? 1 : 0); }
+  double intercept() const { return intercept_; }  // value of the last column if it is free, or 0
+  /// 1/2 |v|^2 over the regularised columns.
+  double half_norm(std::span<const double> v) const;
+  /// What the gap gains at most when feasible variables are made of a (free_intercept.hpp).
+  /// `losses`: phi_k(a_k) - a_k m_k. O(rows).
+  double balancing_gap(std::span<const double> a, std::span<const double> losses,
+                       double residual) const;
   /// m_k = y_k (s_k + v.x_k). O(nonzeros).
   void margins(std::span<const double> v, std::span<double> m) const;
   /// v = sum_k a_k y_k x_k. O(nonzeros).
@@ -31,10 +40,11 @@ class LabelRows {
  private:
   CsrView X_;
   std::vector<std::uint32_t> rows_;
-  std::vector<double> signs_, costs_, prior_scores_;
+  std::vector<double> signs_, costs_, prior_scores_, norms_;
+  double intercept_ = 0;
 };
 
-/// (I + sum_k theta_k x_k x_k') d = r by Cholesky's method, in float64.
+/// (I + sum_k theta_k x_k x_k') d = r by Cholesky's method, in float64; I is 0 at a free intercept.
 class CurvatureSystem {
  public:
   explicit CurvatureSystem(const LabelRows& rows);
@@ -50,14 +60,15 @@ class CurvatureSystem {
   Eigen::LLT<Eigen::MatrixXd> factor_;
 };
 
-/// The best weights of a label as the model will have them, float32, and its certificate.
+/// The best float32 weights of a label, and its certificate.
 class BestWeights {
  public:
   BestWeights(const LabelRows& rows, const BlockProblem& problem, LaneOutput& output)
       : rows_(rows), problem_(problem), output_(output) {}
-  /// Weights v, and a dual value. Returns whether the gap is within the tolerance.
+  /// Takes weights v and a dual value if they are better. Returns whether the gap is within the
+  /// tolerance.
   bool offer(std::span<const double> v, double dual);
-  /// Counts a system. False when the passes or the control end the work; sets the stop.
+  /// Counts a system. False when the pass limit or the control ends the work; then sets the stop.
   bool may_go_on(RunControl& control);
 
  private:

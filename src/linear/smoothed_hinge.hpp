@@ -1,6 +1,6 @@
 #pragma once
-// The hinge with a parabola for its corner: v - delta / 2 beyond v = delta, v^2 / (2 delta) before,
-// where v = max(0, 1 - margin) and delta is the width.
+// The hinge with a parabola in place of its corner: v - delta / 2 for v > delta, v^2 / (2 delta)
+// otherwise, where v = max(0, 1 - margin) and delta is the width.
 
 #include <span>
 
@@ -8,9 +8,9 @@
 
 namespace margrove::detail {
 
-/// At one v. The curvature beyond the parabola is that of a parabola above the hinge, 1 / (2 v),
-/// so that
-/// Newton steps do not leave the region in which the approximation is valid.
+/// Value and derivatives at one v. The curvature beyond the parabola is that of a parabola above
+/// the hinge, 1 / (2 v), so that Newton steps do not leave the region in which the approximation is
+/// valid.
 struct SmoothedHinge {
   double smooth = 0.0;      // value
   double exact = 0.0;       // of the hinge itself

@@ -1,5 +1,5 @@
 #pragma once
-// The columns of X that occur at all: text often uses a part of a larger vocabulary.
+// The columns of X that occur. Text often uses only a part of a larger vocabulary.
 
 #include <cstdint>
 #include <limits>

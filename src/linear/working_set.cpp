@@ -1,10 +1,15 @@
-// Hinge and squared hinge for up to sixteen labels: every label solves its problem on a working set
-// (its own rows and the negatives that matter) by dual coordinate descent, then all labels together
-// score all rows in one pass, which gives each the exact primal value and its violated rows.
+// Hinge and squared hinge for up to sixteen labels. Each label is solved on a working set (its own
+// rows and the negatives with loss) by dual coordinate descent. Then one pass scores all rows for
+// all labels, which gives the exact primal value and the violated rows of each label.
 //
 // With the intercept near -1, nearly all negatives have no loss and never enter a working set. The
 // cost of a label is then that of its hard rows and a sixteenth of a few passes. The dual variables
-// outside are zero, which is feasible, so primal - dual is a certificate for all rows.
+// outside the working set are zero, which is feasible, so that primal - dual bounds the error on
+// all rows.
+//
+// A free intercept (free_intercept.hpp) is a shift of all scores, which the scoring of all rows
+// sets to its best value. During descent the intercept's column moves it, regularised around that
+// value; afterwards the dual variables are made feasible, which removes the column's part.
 
 #include <algorithm>
 #include <array>
@@ -15,6 +20,7 @@
 #include "base/random.hpp"
 #include "linear/block_solvers.hpp"
 #include "linear/dual_descent.hpp"
+#include "linear/free_intercept.hpp"
 
 namespace margrove::detail {
 namespace {
@@ -29,6 +35,7 @@ struct Lane {
   std::vector<DualRow> rows;  // the working set
   Random random{0};
   DualState inside;
+  double intercept = 0.0;  // if it is free: part of all scores
   std::int64_t steps = 0;  // coordinates visited, and all rows for each scoring
   double violation_tolerance = kFirstViolation;
   bool done = false;
@@ -57,6 +64,7 @@ class WorkingSets {
     bool warm = !scratch_.prior_scores.empty();
     for (std::size_t l = 0; l < lanes_.size(); ++l) {
       lanes_[l].random = Random(problem_.seed, inputs_[l].label);
+      if (problem_.free_intercept != 0) lanes_[l].intercept = -1.0;
       begin_with_positives(l);
       warm |= inputs_[l].start_duals != nullptr;
     }
@@ -66,6 +74,7 @@ class WorkingSets {
         if (!lanes_[l].done) solve_inside(l);
       }
       score_rows(problem_.X, scratch_.weights, scratch_.prior_scores, scratch_.scores);
+      if (problem_.free_intercept != 0) shift_intercepts();
       certify();
       if (!all_done()) grow();
     }
@@ -82,8 +91,8 @@ class WorkingSets {
     const auto bit = static_cast<std::uint16_t>(1U << l);
     if (cost <= 0 || (scratch_.members[row] & bit) != 0) return;
     scratch_.members[row] = static_cast<std::uint16_t>(scratch_.members[row] | bit);
-    const double prior =
-        scratch_.prior_scores.empty() ? 0.0 : double{scratch_.prior_scores[row].at[l]};
+    const double prior = scratch_.prior_scores.empty() ? lanes_[l].intercept
+                                                       : double{scratch_.prior_scores[row].at[l]};
     lanes_[l].rows.push_back({row, sign, cost, prior, a});
   }
 
@@ -104,7 +113,7 @@ class WorkingSets {
     for (std::size_t k = 0; k < positives.size(); ++k) add(l, positives[k], 1.0F, start[k]);
   }
 
-  /// The rows nearest to the sum of a label's own rows are the likely hard ones.
+  /// Starts with the rows nearest to the sum of a label's own rows, which are likely to have loss.
   void begin_with_similar_negatives() {
     for (std::size_t l = 0; l < lanes_.size(); ++l) {
       for (const std::uint32_t i : inputs_[l].positives) {
@@ -128,6 +137,11 @@ class WorkingSets {
     const std::int64_t left = problem_.max_passes * pass_ - lane.steps;
     descent.descend(lane.violation_tolerance, std::max<std::int64_t>(1, left), lane.random,
                     control_);
+    if (problem_.free_intercept != 0) {
+      descent.clear();
+      make_feasible(lane);
+      descent.start(lane.rows);
+    }
     lane.inside = descent.evaluate();
     lane.steps += descent.steps();
     for (const DualRow& row : lane.rows) {
@@ -136,9 +150,54 @@ class WorkingSets {
       }
     }
     descent.clear();
+    if (problem_.free_intercept != 0) set_intercept(l);
   }
 
-  /// Primal values over all rows from the scores, and who is done.
+  /// sum_i a_i y_i = 0
+  static void make_feasible(Lane& lane) {
+    double own = 0, others = 0;
+    for (const DualRow& row : lane.rows) (row.sign > 0 ? own : others) += row.a;
+    for (DualRow& row : lane.rows) {
+      if (row.sign > 0 && own > others) row.a *= others / own;
+      if (row.sign < 0 && others > own) row.a *= own / others;
+    }
+  }
+
+  void set_intercept(std::size_t l) {
+    scratch_.weights.back().at[l] =
+        static_cast<float>(lanes_[l].intercept / problem_.free_intercept);
+  }
+
+  /// Each label's intercept at its best value with the other weights fixed; shifts the scores.
+  void shift_intercepts() {
+    Lanes shifts{};
+    std::vector<std::int8_t> positive(num_rows_, 0);
+    for (std::size_t l = 0; l < lanes_.size(); ++l) {
+      Lane& lane = lanes_[l];
+      if (lane.done) continue;
+      for (const std::uint32_t i : inputs_[l].positives) positive[i] = 1;
+      scored_.clear();
+      for (std::size_t i = 0; i < num_rows_; ++i) {
+        if (problem_.costs[i] <= 0) continue;
+        scored_.push_back({scratch_.scores[i].at[l], problem_.costs[i], positive[i] != 0});
+      }
+      for (const std::uint32_t i : inputs_[l].positives) positive[i] = 0;
+      if (scored_.empty()) continue;
+      const double shift = best_shift(problem_.loss, scored_);
+      shifts.at[l] = static_cast<float>(shift);
+      lane.intercept += shift;
+      set_intercept(l);
+      lane.inside.primal = lane.inside.half_norm;
+      for (DualRow& row : lane.rows) {
+        row.prior_score += shift;
+        const double score = scratch_.scores[row.row].at[l] + shift;
+        lane.inside.primal += row.cost * value(row.sign * score);
+      }
+    }
+    add_to_all(shifts, scratch_.scores);
+  }
+
+  /// Primal values over all rows from the scores, and which labels are done.
   void certify() {
     Lanes thresholds;
     for (std::size_t l = 0; l < kLanes; ++l) {
@@ -160,7 +219,7 @@ class WorkingSets {
     fit.primal = lane.inside.primal + loss_outside;
     fit.dual = lane.inside.dual;
     const double gap = fit.primal - fit.dual;
-    // At the smallest tolerance the coordinates no longer move: rounding has been reached.
+    // At the smallest tolerance the coordinates no longer move, because of rounding.
     const bool stuck = lane.violation_tolerance < kSmallestViolation;
     lane.done = stuck || gap <= problem_.tolerance * fit.primal;
     if (lane.done) return;
@@ -253,6 +312,10 @@ class WorkingSets {
     }
     std::sort(features.begin(), features.end());
     features.erase(std::unique(features.begin(), features.end()), features.end());
+    if (problem_.free_intercept != 0 &&
+        (features.empty() || features.back() + 1 != problem_.X.num_columns())) {
+      features.push_back(problem_.X.num_columns() - 1);
+    }
     std::erase_if(features, [&](FeatureId j) { return scratch_.weights[j].at[l] == 0.0F; });
     for (const FeatureId j : features) {
       output.weights.values.push_back(scratch_.weights[j].at[l]);
@@ -274,6 +337,7 @@ class WorkingSets {
   std::size_t num_rows_;
   std::int64_t pass_;  // steps of a pass over all rows
   std::vector<float> sample_;
+  std::vector<ScoredRow> scored_;
   std::vector<Candidate> candidates_;
 };
 

@@ -7,13 +7,13 @@
 
 #include "margrove/errors.hpp"
 #include "methods/ridge.hpp"
-#include "model/splits.hpp"
+#include "model/answer_metrics.hpp"
 
 namespace margrove {
 namespace {
 
-constexpr std::size_t kLeastRanked = 256;      // tuning looks at no fewer labels per row
-constexpr std::size_t kMostSortedScores = 32;  // regressors of `instance`
+constexpr std::size_t kLeastRanked = 256;  // least number of labels per row that tuning considers
+constexpr std::size_t kMostSortedScores = 32;  // features of the regression of `instance`
 
 bool contains(std::span<const LabelId> set, LabelId label) {
   return std::binary_search(set.begin(), set.end(), label);
@@ -29,10 +29,6 @@ std::span<const float> ranked_scores(const RankedLabels& ranked, std::size_t row
       .subspan(ranked.pointers[row], ranked.pointers[row + 1] - ranked.pointers[row]);
 }
 
-double weight_of(std::span<const double> weights, std::size_t row) {
-  return weights.empty() ? 1.0 : weights[row];
-}
-
 // Cuts --------------------------------------------------------------------------------------------
 
 struct ScoredDecision {
@@ -41,22 +37,14 @@ struct ScoredDecision {
   double weight;  // of the row
 };
 
-/// Weights of chosen labels, of true ones among these, and of true ones in all.
-struct Counts {
-  double chosen = 0, hits = 0, wanted = 0;
-  void choose(bool correct, double weight) {
-    chosen += weight;
-    hits += correct ? weight : 0.0;
-  }
-  double f1() const {
-    const double both = chosen + wanted;
-    return both > 0 ? 2.0 * hits / both : 0.0;
-  }
-};
+void choose(Overlap& counts, bool correct, double weight) {
+  counts.answered += weight;
+  counts.common += correct ? weight : 0.0;
+}
 
-/// Nothing chosen yet.
-Counts counts_of(const LabelSets& truth, std::span<const double> weights) {
-  Counts counts;
+/// The counts before any label is chosen.
+Overlap counts_of(const LabelSets& truth, std::span<const double> weights) {
+  Overlap counts;
   for (std::size_t i = 0; i < truth.num_rows(); ++i) {
     counts.wanted += weight_of(weights, i) * static_cast<double>(truth[i].size());
   }
@@ -68,9 +56,9 @@ struct Cut {
   double f1 = 0;
 };
 
-/// The threshold with the best F1 when entries above it are added to `counts`; of equal ones the
-/// highest. Sorts `entries`.
-Cut best_cut(std::vector<ScoredDecision>& entries, Counts counts) {
+/// The threshold with the best F1 if the entries above it are added to `counts`; if several are
+/// best, the highest. Sorts `entries`.
+Cut best_cut(std::vector<ScoredDecision>& entries, Overlap counts) {
   std::sort(entries.begin(), entries.end(),
             [](const ScoredDecision& a, const ScoredDecision& b) { return a.score > b.score; });
   // The threshold starts above every score and goes down past one group of equal scores at a time.
@@ -78,7 +66,7 @@ Cut best_cut(std::vector<ScoredDecision>& entries, Counts counts) {
   for (std::size_t k = 0; k < entries.size();) {
     const float score = entries[k].score;
     for (; k < entries.size() && entries[k].score == score; ++k) {
-      counts.choose(entries[k].correct, entries[k].weight);
+      choose(counts, entries[k].correct, entries[k].weight);
     }
     if (counts.f1() <= best.f1) continue;
     const float next = k < entries.size()
@@ -97,6 +85,21 @@ bool is_in(std::size_t row, Part part) {
   return part == Part::all || (row % 2 == 0) == (part == Part::even);
 }
 
+/// Calls use(label, entry) for each score of the part's rows, and counts the labels wanted there.
+template <class Use>
+void visit(const HeldOutScores& scores, Part part, std::vector<Overlap>& counts, const Use& use) {
+  for (std::size_t i = 0; i < scores.truth.num_rows(); ++i) {
+    if (!is_in(i, part)) continue;
+    const auto labels = ranked_labels(scores.ranked, i);
+    const auto values = ranked_scores(scores.ranked, i);
+    const double weight = weight_of(scores.weights, i);
+    for (std::size_t k = 0; k < labels.size(); ++k) {
+      use(labels[k], {values[k], contains(scores.truth[i], labels[k]), weight});
+    }
+    for (const LabelId label : scores.truth[i]) counts[label].wanted += weight;
+  }
+}
+
 struct LabelCuts {
   std::vector<Cut> best;
   std::vector<float> highest;  // score
@@ -104,17 +107,9 @@ struct LabelCuts {
 
 LabelCuts label_cuts(const HeldOutScores& scores, Part part) {
   std::vector<std::vector<ScoredDecision>> entries(scores.num_labels);
-  std::vector<Counts> counts(scores.num_labels);
-  for (std::size_t i = 0; i < scores.truth.num_rows(); ++i) {
-    if (!is_in(i, part)) continue;
-    const auto labels = ranked_labels(scores.ranked, i);
-    const double weight = weight_of(scores.weights, i);
-    for (std::size_t k = 0; k < labels.size(); ++k) {
-      entries[labels[k]].push_back(
-          {ranked_scores(scores.ranked, i)[k], contains(scores.truth[i], labels[k]), weight});
-    }
-    for (const LabelId label : scores.truth[i]) counts[label].wanted += weight;
-  }
+  std::vector<Overlap> counts(scores.num_labels);
+  visit(scores, part, counts,
+        [&](LabelId label, const ScoredDecision& entry) { entries[label].push_back(entry); });
   LabelCuts cuts;
   for (LabelId l = 0; l < scores.num_labels; ++l) {
     cuts.best.push_back(best_cut(entries[l], counts[l]));
@@ -134,19 +129,12 @@ std::vector<float> thresholds_of(const LabelCuts& cuts, double level) {
 
 /// Macro-F1 over the labels that occur in the part, times their number.
 double sum_of_f1(const HeldOutScores& scores, Part part, std::span<const float> thresholds) {
-  std::vector<Counts> counts(scores.num_labels);
-  for (std::size_t i = 0; i < scores.truth.num_rows(); ++i) {
-    if (!is_in(i, part)) continue;
-    const auto labels = ranked_labels(scores.ranked, i);
-    const double weight = weight_of(scores.weights, i);
-    for (std::size_t k = 0; k < labels.size(); ++k) {
-      if (ranked_scores(scores.ranked, i)[k] <= thresholds[labels[k]]) continue;
-      counts[labels[k]].choose(contains(scores.truth[i], labels[k]), weight);
-    }
-    for (const LabelId label : scores.truth[i]) counts[label].wanted += weight;
-  }
+  std::vector<Overlap> counts(scores.num_labels);
+  visit(scores, part, counts, [&](LabelId label, const ScoredDecision& entry) {
+    if (entry.score > thresholds[label]) choose(counts[label], entry.correct, entry.weight);
+  });
   double sum = 0;
-  for (const Counts& count : counts) sum += count.wanted > 0 ? count.f1() : 0.0;
+  for (const Overlap& count : counts) sum += count.wanted > 0 ? count.f1() : 0.0;
   return sum;
 }
 
@@ -171,12 +159,12 @@ double best_level(const HeldOutScores& scores) {
 double best_threshold(const HeldOutScores& scores, std::size_t i) {
   const auto labels = ranked_labels(scores.ranked, i);
   const auto values = ranked_scores(scores.ranked, i);
-  Counts counts{.wanted = static_cast<double>(scores.truth[i].size())};
+  Overlap counts{.wanted = static_cast<double>(scores.truth[i].size())};
   // Nothing is chosen at half the distance of the two best scores above the best one.
   const double first_gap = values.size() > 1 ? 0.5 * (values[0] - values[1]) : 0.5;
   double best = values[0] + first_gap, best_f1 = counts.wanted == 0 ? 1.0 : -1.0;
   for (std::size_t k = 0; k < values.size(); ++k) {
-    counts.choose(contains(scores.truth[i], labels[k]), 1);
+    choose(counts, contains(scores.truth[i], labels[k]), 1);
     if (k + 1 < values.size() && values[k] == values[k + 1]) continue;
     if (counts.f1() <= best_f1) continue;
     best_f1 = counts.f1();
@@ -191,13 +179,13 @@ double best_threshold(const HeldOutScores& scores, std::size_t i) {
 TunedThreshold tune_threshold(const RankedLabels& ranked, const LabelSets& truth, bool at_least_one,
                               std::span<const double> weights) {
   std::vector<ScoredDecision> entries;
-  Counts counts = counts_of(truth, weights);
+  Overlap counts = counts_of(truth, weights);
   for (std::size_t i = 0; i + 1 < ranked.pointers.size(); ++i) {
     const double weight = weight_of(weights, i);
     for (std::size_t k = ranked.pointers[i]; k < ranked.pointers[i + 1]; ++k) {
       const bool correct = contains(truth[i], ranked.labels[k]);
       if (at_least_one && k == ranked.pointers[i]) {
-        counts.choose(correct, weight);
+        choose(counts, correct, weight);
       } else {
         entries.push_back({ranked.scores[k], correct, weight});
       }
@@ -212,17 +200,17 @@ ThresholdDecision tune_scut(const HeldOutScores& scores) {
 }
 
 RcutDecision tune_rcut(const HeldOutScores& scores) {
-  Counts counts = counts_of(scores.truth, scores.weights);
+  Overlap counts = counts_of(scores.truth, scores.weights);
   RcutDecision best;
   double best_f1 = -1;
   for (std::uint32_t count = 1; count <= scores.num_labels; ++count) {
-    const double before = counts.chosen;
+    const double before = counts.answered;
     for (std::size_t i = 0; i < scores.truth.num_rows(); ++i) {
       const auto labels = ranked_labels(scores.ranked, i);
       if (labels.size() < count) continue;
-      counts.choose(contains(scores.truth[i], labels[count - 1]), weight_of(scores.weights, i));
+      choose(counts, contains(scores.truth[i], labels[count - 1]), weight_of(scores.weights, i));
     }
-    if (counts.chosen == before) break;
+    if (counts.answered == before) break;
     if (counts.f1() > best_f1) {
       best.count = count;
       best_f1 = counts.f1();
@@ -283,7 +271,7 @@ std::size_t largest_set(const LabelSets& sets) {
   return largest;
 }
 
-/// The number of labels per row whose scores tuning looks at.
+/// The number of labels per row whose scores tuning considers.
 std::size_t num_ranked(const LabelSets& sets) {
   return std::max(kLeastRanked, 4 * largest_set(sets));
 }
@@ -322,8 +310,8 @@ MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, co
   const auto ranked = static_cast<double>(std::min<std::size_t>(num_ranked(sets), num_labels));
   MemoryEstimate fold = training.times(1 - 1.0 / options.folds), tuning;
   fold.add("rows of a fold", 8.0 * static_cast<double>(X.num_nonzeros()) + 8 * rows);
-  // Eight bytes per score, in arrays that may be half empty. Tuning adds a copy of the scores less
-  // the threshold, a sorted one, and the regression on the best scores of each row.
+  // Eight bytes per score, in arrays that may be half empty. Tuning adds a copy of the scores minus
+  // the threshold, a sorted copy, and the regression on the best scores of each row.
   fold.add("scores of the cross-validation", 3 * 8 * ranked * rows);
   tuning.add("scores of the cross-validation", 8 * 8 * ranked * rows);
   if (rule == DecisionKind::instance) {
@@ -331,6 +319,11 @@ MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, co
                3 * 8 * std::min<double>(kMostSortedScores, ranked) * rows);
   }
   return larger_of(larger_of(std::move(fold), std::move(tuning)), std::move(training));
+}
+
+std::vector<Split> decision_folds(const DecisionOptions& options, const LabelSets& sets) {
+  if (!needs_scores(rule_of(options, sets)) || sets.num_rows() < 2) return {};
+  return validation_folds(sets, options.folds, options.seed);
 }
 
 Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,

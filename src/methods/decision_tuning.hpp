@@ -16,10 +16,11 @@
 #include "model/decision.hpp"
 #include "model/decision_options.hpp"
 #include "model/predictor.hpp"
+#include "model/splits.hpp"
 
 namespace margrove {
 
-/// The best labels of each row with their scores, its true labels, and how much it counts.
+/// For each row its best labels with their scores, its true labels and its weight.
 struct HeldOutScores {
   RankedLabels ranked;
   LabelSets truth;
@@ -32,9 +33,9 @@ struct HeldOutScores {
 using FitRows = std::function<std::unique_ptr<RowPredictor>(const std::vector<std::uint32_t>& rows,
                                                             RunControl& control)>;
 
-/// The decision that `options` ask for. If it needs tuning, it is tuned on the scores of a
-/// cross-validation over X, stratified by the rows' first labels, each of which counts with its
-/// weight (row_weights; empty: all 1). `automatic` is argmax if every row has one label, otherwise
+/// The decision that `options` name. If it needs tuning, it is tuned on the scores of a
+/// cross-validation over X that is stratified by the rows' first labels. Rows count with their
+/// weights (row_weights; empty: all 1). `automatic` is argmax if every row has one label, otherwise
 /// instance. `sets` has nodes, and label_of_node gives the predictor's label of each. With fewer
 /// than two rows nothing is tuned, and every label with a score > 0 is chosen. Under a time limit,
 /// each fold and the training that follows get equal shares of the time left.
@@ -42,15 +43,19 @@ Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const 
                         std::span<const double> row_weights, std::span<const LabelId> label_of_node,
                         const FitRows& fit, Executor& executor, RunControl& control);
 
+/// The folds of that cross-validation, in the order in which tuned_decision() trains on them; empty
+/// if nothing is tuned.
+std::vector<Split> decision_folds(const DecisionOptions& options, const LabelSets& sets);
+
 /// The memory that the cross-validation and the training after it take, if one training on all rows
 /// takes `training`.
 MemoryEstimate tuned_memory(const DecisionOptions& options, const CsrView& X, const LabelSets& sets,
                             std::uint32_t num_labels, MemoryEstimate training);
 
 /// The threshold for all labels with the largest micro-F1. Labels of a row that are not in `ranked`
-/// count as not chosen; with `at_least_one`, the first label of each row is always chosen;
-/// rows count with their weights (empty: all 1). The threshold is the midpoint of two scores; of
-/// equal maxima it is the highest. O(n log n) for n ranked labels.
+/// count as not chosen. With `at_least_one`, the first label of each row is always chosen. Rows
+/// count with their weights (empty: all 1). The threshold is the midpoint of two scores, and the
+/// highest of equally good ones. O(n log n) for n ranked labels.
 struct TunedThreshold {
   float threshold = 0;
   double micro_f1 = 0;
@@ -59,18 +64,18 @@ TunedThreshold tune_threshold(const RankedLabels& ranked, const LabelSets& truth
                               std::span<const double> weights = {});
 
 /// One threshold per label, with the largest F1 of this label (Yang's SCut). If that F1 is below a
-/// level, the highest score of the label is its threshold instead (SCutFBR.1), because the best cut
-/// of a rare label is mostly chance. The level is that of 0, 0.1, ..., 0.8 with the best macro-F1
-/// when even rows are cut by thresholds from odd ones and the reverse.
+/// level, the highest score of the label is its threshold instead (SCutFBR.1), because the best
+/// threshold of a rare label is mostly chance. The level is the one of 0, 0.1, ..., 0.8 with the
+/// best macro-F1 if even rows use thresholds from odd rows and vice versa.
 ThresholdDecision tune_scut(const HeldOutScores& scores);
 
 /// The number of labels per row with the largest micro-F1 (RCut).
 RcutDecision tune_rcut(const HeldOutScores& scores);
 
-/// A threshold per row from its sorted scores, as HR does after Elisseeff and Weston: ridge
-/// regression of the cut with the row's best F1 (the midpoint of the scores beside it) on the row's
-/// 32 best scores, with the strength of least leave-one-out error. The intercept is then moved to
-/// where the micro-F1 under the leave-one-out thresholds is largest. O(rows * 32^2).
+/// A threshold per row from its sorted scores, as in HR, after Elisseeff and Weston. Ridge
+/// regression predicts the threshold with the row's best F1 (a midpoint of two scores) from the
+/// row's 32 best scores; its strength has the least leave-one-out error. The intercept is then
+/// moved to the maximum of micro-F1 under the leave-one-out thresholds. O(rows * 32^2).
 InstanceDecision tune_instance(const HeldOutScores& scores);
 
 }  // namespace margrove

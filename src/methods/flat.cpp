@@ -1,5 +1,5 @@
 // flat-svm and flat-lr: the baselines without a hierarchy. They train one linear classifier per
-// label that occurs in the data, each by itself (one-vs-rest) or all together (Crammer-Singer).
+// label that occurs in the data, separately (one-vs-rest) or jointly (Crammer-Singer).
 
 #include <algorithm>
 #include <array>
@@ -24,7 +24,7 @@ struct OneVsRestState {
   OneVsRestFit fit;
 };
 
-/// Throws InvalidOption for an option of Crammer-Singer only, which one-vs-rest would ignore.
+/// Throws InvalidOption if an option is set that only Crammer-Singer uses.
 void require_one_vs_rest_options(FlatSvmOptions options) {
   const OptionTable table(options);
   const std::array others{"surrogate", "search", "solver", "epochs", "max_bans", "cost_matrix"};
@@ -32,34 +32,37 @@ void require_one_vs_rest_options(FlatSvmOptions options) {
     if (std::find(others.begin(), others.end(), option.name) == others.end()) continue;
     require<InvalidOption>(table.get(option.name) == option.default_value, "option ", option.name,
                            " is '", table.get(option.name),
-                           "', which serves multiclass crammer-singer only, but multiclass is ovr");
+                           "', which is for multiclass crammer-singer, but multiclass is ovr");
   }
 }
 
-/// What the options of flat-svm and flat-lr have in common.
+/// The options that flat-svm and flat-lr share.
 struct OneVsRestRun {
   OneVsRestOptions solver;
   DecisionOptions decision;
-  double bias;
+  double bias;  // value of the constant feature
+  bool free_intercept;
 };
 
 template <class Options>
-OneVsRestRun one_vs_rest_run(const Options& options, PointLossKind loss) {
+OneVsRestRun one_vs_rest_run(const Options& options, const CsrView& X, PointLossKind loss) {
   return {.solver = {.loss = loss,
                      .C = loss_weight(options),
                      .tolerance = options.tolerance,
                      .max_passes = options.max_passes,
                      .seed = options.seed},
           .decision = decision_options(options),
-          .bias = options.bias};
+          .bias = intercept_value_or_free(options, X, loss),
+          .free_intercept = options.intercept_penalty == 0};
 }
 
 OneVsRestFit fit_one_vs_rest(const CsrView& X, const LabelSets& sets, std::size_t num_labels,
-                             std::span<const double> row_weights, const OneVsRestOptions& solver,
+                             std::span<const double> row_weights, const OneVsRestRun& run,
                              const Continuation& continuation, Executor& executor,
                              RunControl& control) {
   OneVsRestExtras extras;
   extras.row_weights = row_weights;
+  extras.free_intercept = run.free_intercept;
   extras.keep_duals = continuation.keep;
   if (const auto* start = continuation.start_as<OneVsRestState>()) {
     // Duals belong to rows and weights to features. They are used only if these are the same.
@@ -70,7 +73,7 @@ OneVsRestFit fit_one_vs_rest(const CsrView& X, const LabelSets& sets, std::size_
       extras.start_weights = &start->fit.weights;
     }
   }
-  return train_one_vs_rest(X, sets, static_cast<std::uint32_t>(num_labels), solver, executor,
+  return train_one_vs_rest(X, sets, static_cast<std::uint32_t>(num_labels), run.solver, executor,
                            control, extras);
 }
 
@@ -105,21 +108,38 @@ struct OneVsRestPlan {
   std::uint32_t num_known_labels() const { return static_cast<std::uint32_t>(data.codec->size()); }
 };
 
-TrainResult train_ovr(const OneVsRestPlan& plan, Executor& executor, RunControl& control) {
+/// The folds of the decision, then all rows: the order of train_ovr().
+LabelProblems problems_of(const OneVsRestPlan& plan) {
+  const LabelSets& sets = plan.occurring.sets;
+  LabelProblems all{plan.rows.X, plan.rows.weights, plan.run.solver, plan.run.free_intercept, {}};
+  for (const Split& split : decision_folds(plan.run.decision, sets)) {
+    all.problems.push_back({split.training, select_rows(sets, split.training), plan.num_labels()});
+  }
+  all.problems.push_back({std::nullopt, sets, plan.num_labels()});
+  return all;
+}
+
+TrainResult train_ovr(const OneVsRestPlan& plan, const LabelFitSource& source, Executor& executor,
+                      RunControl& control) {
   const CsrView X = plan.rows.X;
   const std::vector<LabelId>& labels = plan.occurring.labels;
   const LabelSets& sets = plan.occurring.sets;
+  std::size_t problem = 0;
+  const auto next_fit = [&] { return joined(X.num_columns(), source(problem++), executor); };
   const auto fit_part = [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
-    OneVsRestFit part = fit_one_vs_rest(select_rows(X, rows), select_rows(sets, rows),
-                                        labels.size(), kept_weights(plan.rows.weights, rows),
-                                        plan.run.solver, {}, executor, share);
+    OneVsRestFit part =
+        source
+            ? next_fit()
+            : fit_one_vs_rest(select_rows(X, rows), select_rows(sets, rows), labels.size(),
+                              kept_weights(plan.rows.weights, rows), plan.run, {}, executor, share);
     return std::make_unique<LinearPredictor>(
         flat_parts(labels, std::move(part.weights), 0, plan.num_known_labels()));
   };
   Decision decision = tuned_decision(plan.run.decision, X, sets, plan.rows.weights, labels,
                                      fit_part, executor, control);
-  OneVsRestFit fit = fit_one_vs_rest(X, sets, labels.size(), plan.rows.weights, plan.run.solver,
-                                     plan.data.continuation, executor, control);
+  OneVsRestFit fit = source ? next_fit()
+                            : fit_one_vs_rest(X, sets, labels.size(), plan.rows.weights, plan.run,
+                                              plan.data.continuation, executor, control);
   TrainResult result;
   result.report = to_report(fit);
   if (plan.data.continuation.keep) {
@@ -132,7 +152,9 @@ TrainResult train_ovr(const OneVsRestPlan& plan, Executor& executor, RunControl&
 }
 
 Plan plan_ovr(const OneVsRestRun& run, const TrainingSet& data, Executor& executor) {
-  OneVsRestPlan plan{run, data, {}, occurring_labels(*data.labels, data.codec->size())};
+  // g++ 12 destroys a braced aggregate member twice if what initialises a later member throws.
+  OneVsRestPlan plan{run, data, {}, {}};
+  plan.occurring = occurring_labels(*data.labels, data.codec->size());
   require(!plan.occurring.labels.empty(), data.source, ": no row has a label");
   plan.rows = {with_intercept(data.X, run.bias),
                {data.row_weights.begin(), data.row_weights.end()}};
@@ -143,7 +165,7 @@ Plan plan_ovr(const OneVsRestRun& run, const TrainingSet& data, Executor& execut
   if (data.continuation.keep) training.add("state", 0.5 * static_cast<double>(training.total()));
   MemoryEstimate memory = planned_rows_memory(plan.rows, sets);
   memory.add(tuned_memory(run.decision, X, sets, plan.num_labels(), std::move(training)));
-  return planned(std::move(memory), std::move(plan), train_ovr);
+  return planned(std::move(memory), std::move(plan), train_ovr, problems_of);
 }
 
 // Crammer-Singer, the structured SVM over paths of a single node ----------------------------------
@@ -173,10 +195,9 @@ TrainResult train_crammer_singer(const CrammerSingerPlan& plan, Executor& execut
                                      {TaskLoss::normalized, plan.costs}, plan.solver, executor,
                                      control, plan.rows.weights, plan.continuation);
   TrainResult result;
-  result.report = to_report(fit.fit);
+  result.report = to_report(fit.fit, plan.warnings);
   result.report.primal *= kRootWeight;
   result.report.dual *= kRootWeight;
-  result.report.warnings = plan.warnings;
   result.state = std::move(fit.state);
   result.predictor = std::make_unique<LinearPredictor>(
       flat_parts(plan.occurring.labels, std::move(fit.weights), plan.bias, plan.num_known_labels));
@@ -199,9 +220,9 @@ Plan plan_crammer_singer(const FlatSvmOptions& options, const TrainingSet& data,
   CrammerSingerPlan plan{
       .solver = structured_training(options, loss_weight(options) / kRootWeight),
       .costs = {},
-      .bias = options.bias,
+      .bias = intercept_value(options),
       .continuation = data.continuation,
-      .rows = planned_rows(data, leaves.kept, options.bias),
+      .rows = planned_rows(data, leaves.kept, intercept_value(options)),
       .occurring = occurring_labels(select_rows(*data.labels, leaves.kept), data.codec->size()),
       .label_of_row = {},
       .graph = {},
@@ -233,15 +254,15 @@ Method flat_svm() {
           return plan_crammer_singer(options, data, executor);
         }
         require_one_vs_rest_options(options);
-        return plan_ovr(one_vs_rest_run(options, options.loss), data, executor);
+        return plan_ovr(one_vs_rest_run(options, data.X, options.loss), data, executor);
       });
 }
 
 Method flat_lr() {
   return make_method<FlatLrOptions>(
-      "logistic regression, each label against the rest, without the hierarchy",
+      "one-vs-rest logistic regression without the hierarchy",
       [](const FlatLrOptions& options, const TrainingSet& data, Executor& executor, RunControl&) {
-        return plan_ovr(one_vs_rest_run(options, PointLossKind::logistic), data, executor);
+        return plan_ovr(one_vs_rest_run(options, data.X, PointLossKind::logistic), data, executor);
       });
 }
 

@@ -11,7 +11,7 @@
 namespace margrove {
 namespace {
 
-/// One Gaussian kernel per width over all columns; with views, such a group per view.
+/// One Gaussian kernel per width over all columns; with views, one such group of kernels per view.
 SumProductNetwork default_network(const std::string& widths, std::span<const View> views) {
   std::vector<KernelSpec> specs;
   std::stringstream stream(widths);
@@ -19,7 +19,7 @@ SumProductNetwork default_network(const std::string& widths, std::span<const Vie
     KernelSpec spec;
     spec.width = detail::parse_number("widths", part);
     require<InvalidOption>(spec.width > 0, "option widths is '", widths,
-                           "', but must be numbers > 0 with commas between");
+                           "', but must be numbers > 0, separated by commas");
     spec.name = concat("gaussian/", spec.width);
     specs.push_back(std::move(spec));
   }
@@ -56,8 +56,8 @@ struct Classes {
 
 Classes classes_of(const TrainingSet& data, std::string_view method) {
   require(data.labels != nullptr && data.codec != nullptr, method,
-          ": the training data have no labels, but must");
-  require(data.row_weights.empty(), method, ": row weights are given, but it takes none");
+          ": the training data have no labels, but must have labels");
+  require(data.row_weights.empty(), method, ": row weights are given, but this method takes none");
   Classes classes;
   for (std::size_t i = 0; i < data.labels->num_rows(); ++i) {
     const auto labels = (*data.labels)[i];
@@ -110,7 +110,7 @@ FitReport report_of(const MklFit& fit) {
   return report;
 }
 
-/// What the kernel methods decide before they train.
+/// The plan of a kernel method.
 struct KernelPlan {
   TrainingSet data;
   MklControl control;
@@ -135,8 +135,8 @@ TrainResult result_of(const KernelPlan& plan, const std::vector<GramMatrix>& gra
   return {std::make_unique<KernelPredictor>(std::move(parts)), report_of(fit), nullptr};
 }
 
-/// `fit`: the weights and classifiers of the Gram matrices, MklFit(const KernelPlan&, matrices,
-/// executor, control).
+/// `fit` computes the weights and classifiers: MklFit(const KernelPlan&, matrices, executor,
+/// control).
 template <class Fit>
 Plan planned_fit(KernelPlan plan, int num_threads, Fit fit) {
   const std::size_t classes = plan.classes.label_of_class.size();
@@ -177,7 +177,7 @@ Plan plan_spn(const SpnMklOptions& options, const TrainingSet& data, Executor& e
       });
 }
 
-/// For methods over single kernels, which use the kernels of the network and ignore its shape.
+/// For methods over single kernels, which use only the kernels of the network.
 template <class Options, class Fit>
 Plan plan_one_layer(const Options& options, const TrainingSet& data, Executor& executor, Fit fit) {
   KernelPlan plan{data,
@@ -229,14 +229,14 @@ Method kernel_method(std::string summary, MakePlan make_plan) {
 
 Method spn_mkl() {
   return kernel_method<SpnMklOptions>(
-      "kernel weights of a sum-product network, learned with the SVMs", plan_spn);
+      "kernel weights of a sum-product network, learned together with the SVMs", plan_spn);
 }
 Method lp_mkl() {
   return kernel_method<LpMklOptions>("multiple kernel learning with an l_p norm", plan_lp);
 }
 Method simple_mkl() {
-  return kernel_method<SimpleMklOptions>("multiple kernel learning with an l_1 norm: few kernels",
-                                         plan_simple);
+  return kernel_method<SimpleMklOptions>(
+      "multiple kernel learning with an l_1 norm, which selects few kernels", plan_simple);
 }
 Method average_mkl() {
   return kernel_method<AverageMklOptions>("SVMs with the average of all kernels", plan_average);

@@ -28,6 +28,15 @@ OccurringLabels occurring_labels(const LabelSets& sets, std::size_t num_labels) 
   return occurring;
 }
 
+double free_intercept_value(const CsrView& X, PointLossKind loss) {
+  constexpr double kLogistic = 4;  // Newton's method needs no short steps
+  double squares = 0;
+  for (const float value : X.values()) squares += double{value} * value;
+  const double mean = squares / static_cast<double>(std::max<std::size_t>(X.num_rows(), 1));
+  const double norm = mean > 0 ? std::sqrt(mean) : 1.0;
+  return static_cast<float>(loss == PointLossKind::logistic ? kLogistic * norm : norm);
+}
+
 void require_single_labels(const TrainingSet& data, std::string_view method) {
   const LabelSets& sets = *data.labels;
   for (std::size_t i = 0; i < sets.num_rows(); ++i) {
@@ -41,7 +50,7 @@ std::vector<double> leaf_costs(const std::string& path, const LeafSets& leaves,
                                const LabelCodec& codec) {
   if (path.empty()) return {};
   require<InvalidOption>(leaves.sets.single_label(), "option cost_matrix is '", path,
-                         "', which holds costs of one label for another, but rows have several");
+                         "', which is for rows with one label, but some rows have several");
   std::vector<LabelId> labels;
   for (const NodeId leaf : leaves.tree.graph.leaves()) {
     labels.push_back(leaves.tree.label_of_node[leaf]);

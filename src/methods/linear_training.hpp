@@ -1,11 +1,12 @@
 #pragma once
-// What the linear methods share on their way from a TrainingSet to a LinearPredictor.
+// Parts that the linear methods share.
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "margrove/point_loss_kind.hpp"
 #include "model/method.hpp"
 #include "outputs/leaf_sets.hpp"
 #include "outputs/structured.hpp"
@@ -19,6 +20,16 @@ struct OccurringLabels {
   LabelSets sets;
 };
 OccurringLabels occurring_labels(const LabelSets& sets, std::size_t num_labels);
+
+/// intercept_value(), and for intercepts without regulariser the value with which the solvers of
+/// `loss` need the fewest passes: the answers do not depend on it. Throws as intercept_value(),
+/// except where the penalty is 0.
+double free_intercept_value(const CsrView& X, PointLossKind loss);
+template <class Options>
+double intercept_value_or_free(const Options& options, const CsrView& X, PointLossKind loss) {
+  if (options.intercept_penalty == 0 && options.bias > 0) return free_intercept_value(X, loss);
+  return intercept_value(options);
+}
 
 /// Throws InvalidInput, naming method, row and label, if a row has two labels.
 void require_single_labels(const TrainingSet& data, std::string_view method);

@@ -17,6 +17,7 @@ Method spn_mkl();
 Method lp_mkl();
 Method simple_mkl();
 Method average_mkl();
+Method kernel_ridge();
 Method structured();
 
 }  // namespace margrove

@@ -13,7 +13,7 @@
 namespace margrove {
 namespace {
 
-/// The plan for either problem.
+/// The plan of both methods.
 struct PathPlan {
   StructuredTraining solver;
   TaskLoss loss;              // of paths
@@ -61,8 +61,7 @@ TrainResult train(const PathPlan& plan, Executor& executor, RunControl& control)
   Decision decision = decide(plan, executor, control);
   PathSvmResult found = fit(plan, executor, control);
   TrainResult result;
-  result.report = to_report(found.fit);
-  result.report.warnings = plan.leaves.warnings;
+  result.report = to_report(found.fit, plan.leaves.warnings);
   std::string warning = unweighted_leaves(plan.leaves.tree.graph, plan.alpha);
   if (!warning.empty()) result.report.warnings.push_back(std::move(warning));
   auto parts = path_parts(plan.leaves, std::move(found.weights), plan.bias, plan.num_known_labels,
@@ -87,14 +86,14 @@ MemoryEstimate memory_of(const PathPlan& plan, int num_threads) {
 }
 
 /// Options: HSvmOptions or NhSvmOptions.
-template <class Options>
-Plan make_plan(const Options& options, TaskLoss loss, const TrainingSet& data, Executor& executor,
+template <class Options, TaskLoss loss>
+Plan make_plan(const Options& options, const TrainingSet& data, Executor& executor,
                RunControl& control) {
   PathPlan plan{.solver = structured_training(options, loss_weight(options)),
                 .loss = loss,
                 .costs = {},
                 .inference = options.inference,
-                .bias = options.bias,
+                .bias = intercept_value(options),
                 .continuation = data.continuation,
                 .leaves = without_common_roots(leaf_sets(data)),
                 .alpha = {},
@@ -106,7 +105,7 @@ Plan make_plan(const Options& options, TaskLoss loss, const TrainingSet& data, E
   plan.alpha = node_weights(plan.leaves.tree.graph, options.alpha,
                             {.merge_duplicates = options.merge_duplicates}, &control)
                    .alpha;
-  plan.rows = planned_rows(data, plan.leaves.kept, options.bias);
+  plan.rows = planned_rows(data, plan.leaves.kept, plan.bias);
   MemoryEstimate memory = memory_of(plan, executor.size());
   return planned(std::move(memory), std::move(plan), train);
 }
@@ -114,12 +113,9 @@ Plan make_plan(const Options& options, TaskLoss loss, const TrainingSet& data, E
 }  // namespace
 
 Method hsvm() {
-  Method method = make_method<HSvmOptions>(
-      "hierarchical SVM: a structured SVM over paths with Hamming loss",
-      [](const HSvmOptions& options, const TrainingSet& data, Executor& executor,
-         RunControl& control) {
-        return make_plan(options, TaskLoss::hamming, data, executor, control);
-      });
+  Method method =
+      make_method<HSvmOptions>("hierarchical SVM: a structured SVM over paths with Hamming loss",
+                               make_plan<HSvmOptions, TaskLoss::hamming>);
   method.needs_hierarchy = true;
   return method;
 }
@@ -127,10 +123,7 @@ Method hsvm() {
 Method nhsvm() {
   Method method = make_method<NhSvmOptions>(
       "normalized hierarchical SVM: paths of equal weight, normalized loss",
-      [](const NhSvmOptions& options, const TrainingSet& data, Executor& executor,
-         RunControl& control) {
-        return make_plan(options, TaskLoss::normalized, data, executor, control);
-      });
+      make_plan<NhSvmOptions, TaskLoss::normalized>);
   method.needs_hierarchy = true;
   return method;
 }

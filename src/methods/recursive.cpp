@@ -21,6 +21,7 @@ HrSvmOptions as_svm(const HrLrOptions& options) {
   return {.C = options.C,
           .lambda = options.lambda,
           .bias = options.bias,
+          .intercept_penalty = options.intercept_penalty,
           .seed = options.seed,
           .decision = options.decision,
           .decision_folds = options.decision_folds,
@@ -79,13 +80,13 @@ std::optional<SimilarityGraph> read_similarity_graph(const HrSvmOptions& options
     return std::nullopt;
   }
   require_uniform(options.alpha, "label_graph is given");
-  SimilarityGraph pull;
-  pull.num_nodes = static_cast<std::uint32_t>(codec.size());
-  pull.anchors = parse_anchors(options.anchor, codec);
+  SimilarityGraph similarity;
+  similarity.num_nodes = static_cast<std::uint32_t>(codec.size());
+  similarity.anchors = parse_anchors(options.anchor, codec);
   for (const auto& [first, second] : read_label_graph(options.label_graph, codec)) {
-    pull.edges.push_back({first, second, 1.0});
+    similarity.edges.push_back({first, second, 1.0});
   }
-  return pull;
+  return similarity;
 }
 
 /// The graph along whose edges differences of classifiers are regularised: the label graph, or the
@@ -93,8 +94,8 @@ std::optional<SimilarityGraph> read_similarity_graph(const HrSvmOptions& options
 std::optional<SimilarityGraph> similarity_graph(const HrSvmOptions& options,
                                                 const LabelCodec& codec,
                                                 const LabelGraph& hierarchy) {
-  auto pull = read_similarity_graph(options, codec);
-  if (pull || options.dag != DagRule::graph || hierarchy.is_tree()) return pull;
+  auto similarity = read_similarity_graph(options, codec);
+  if (similarity || options.dag != DagRule::graph || hierarchy.is_tree()) return similarity;
   require_uniform(options.alpha, "dag is graph");
   return SimilarityGraph::of_hierarchy(hierarchy);
 }
@@ -106,17 +107,18 @@ enum class Algorithm { joint_dual, joint_newton, alternating };
 struct HrPlan {
   HrSvmOptions options;
   LeafSets leaves;
-  std::optional<SimilarityGraph> pull;
+  std::optional<SimilarityGraph> similarity;
   std::vector<double> alpha;  // of additive problems
   Algorithm algorithm;
   PlannedRows rows;
+  double bias;  // value of the constant feature
   std::uint32_t num_known_labels;
 
   SimilarityProblem similarity_problem(const CsrView& X, const LabelSets& sets,
                                        std::span<const double> row_weights) const {
     return {.X = X,
             .labels = &sets,
-            .graph = &*pull,
+            .graph = &*similarity,
             .targets = leaves.candidates,
             .row_weights = row_weights};
   }
@@ -127,7 +129,8 @@ struct HrPlan {
             .graph = &leaves.tree.graph,
             .alpha = alpha,
             .targets = leaves.candidates,
-            .row_weights = row_weights};
+            .row_weights = row_weights,
+            .free_intercept = options.intercept_penalty == 0};
   }
   JointDualOptions dual_solver() const {
     return {.loss = options.loss,
@@ -141,11 +144,11 @@ struct HrPlan {
 /// Logistic regression is solved by Newton's method if the graph allows it.
 Algorithm algorithm_of(const HrPlan& plan) {
   if (plan.options.loss != PointLossKind::logistic) {
-    const bool is_joint = plan.options.solver == RecursiveSolver::joint && !plan.pull;
+    const bool is_joint = plan.options.solver == RecursiveSolver::joint && !plan.similarity;
     return is_joint ? Algorithm::joint_dual : Algorithm::alternating;
   }
-  const bool suits = plan.pull ? suits_joint_newton(plan.similarity_problem({}, {}, {}))
-                               : suits_joint_newton(plan.additive_problem({}, {}, {}));
+  const bool suits = plan.similarity ? suits_joint_newton(plan.similarity_problem({}, {}, {}))
+                                     : suits_joint_newton(plan.additive_problem({}, {}, {}));
   return suits ? Algorithm::joint_newton : Algorithm::alternating;
 }
 
@@ -183,16 +186,20 @@ LeafSets leaves_of(const HrSvmOptions& options, const TrainingSet& data) {
 HrPlan settle(const HrSvmOptions& options, const TrainingSet& data, RunControl& control) {
   HrPlan plan{.options = options,
               .leaves = leaves_of(options, data),
-              .pull = {},
+              .similarity = {},
               .alpha = {},
               .algorithm = Algorithm::alternating,
               .rows = {},
+              .bias = 0,
               .num_known_labels = static_cast<std::uint32_t>(data.codec->size())};
   const LabelGraph& graph = plan.leaves.tree.graph;
-  plan.pull = similarity_graph(options, *data.codec, graph);
-  if (!plan.pull) plan.alpha = node_weights(graph, options.alpha, {}, &control).alpha;
+  plan.similarity = similarity_graph(options, *data.codec, graph);
+  if (!plan.similarity) plan.alpha = node_weights(graph, options.alpha, {}, &control).alpha;
   plan.algorithm = algorithm_of(plan);
-  plan.rows = planned_rows(data, plan.leaves.kept, options.bias);
+  const bool is_joint = plan.algorithm != Algorithm::alternating && !plan.similarity;
+  plan.bias =
+      is_joint ? intercept_value_or_free(options, data.X, options.loss) : intercept_value(options);
+  plan.rows = planned_rows(data, plan.leaves.kept, plan.bias);
   return plan;
 }
 
@@ -245,7 +252,7 @@ Fit fit_smooth_or_alternate(const HrPlan& plan, const Problem& problem, Executor
 
 Fit fit_rows(const HrPlan& plan, const CsrView& X, const LabelSets& sets,
              std::span<const double> row_weights, Executor& executor, RunControl& control) {
-  if (plan.pull) {
+  if (plan.similarity) {
     return fit_smooth_or_alternate(plan, plan.similarity_problem(X, sets, row_weights), executor,
                                    control);
   }
@@ -256,14 +263,14 @@ Fit fit_rows(const HrPlan& plan, const CsrView& X, const LabelSets& sets,
   return fit_smooth_or_alternate(plan, problem, executor, control);
 }
 
-/// Scores are sums along paths of the hierarchy; with a similarity graph each node has a classifier
-/// of its own.
+/// Scores are sums along paths of the hierarchy; with a similarity graph each node has its own
+/// classifier.
 LinearPredictor::Parts parts_of(const HrPlan& plan, WeightMatrix weights, double bias) {
   const LabelGraph& graph = plan.leaves.tree.graph;
   LinearPredictor::Parts parts;
   parts.weights = std::move(weights);
   parts.bias = bias;
-  parts.graph = plan.pull ? LabelGraph::flat(graph.num_nodes()) : graph;
+  parts.graph = plan.similarity ? LabelGraph::flat(graph.num_nodes()) : graph;
   parts.alpha = plan.alpha;
   parts.label_of_node = plan.leaves.tree.label_of_node;
   parts.candidates = plan.leaves.candidates;
@@ -285,7 +292,7 @@ TrainResult train(const HrPlan& plan, Executor& executor, RunControl& control) {
   TrainResult result;
   result.report = std::move(fit.report);
   result.report.warnings = plan.leaves.warnings;
-  auto parts = parts_of(plan, std::move(fit.weights), plan.options.bias);
+  auto parts = parts_of(plan, std::move(fit.weights), plan.bias);
   parts.decision = std::move(decision);
   result.predictor = std::make_unique<LinearPredictor>(std::move(parts));
   return result;

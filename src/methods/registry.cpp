@@ -6,6 +6,7 @@
 #include "methods/methods.hpp"
 #include "model/kernel_predictor.hpp"
 #include "model/linear_predictor.hpp"
+#include "model/ridge_predictor.hpp"
 #include "model/top_down_predictor.hpp"
 #include "outputs/registry.hpp"
 
@@ -14,8 +15,9 @@ namespace {
 
 const std::vector<Method>& all_methods() {
   static const std::vector<Method> all{
-      flat_svm(),     flat_lr(), hsvm(),   nhsvm(),      shared_svm(),  hr_svm(),     hr_lr(),
-      top_down_svm(), spn_mkl(), lp_mkl(), simple_mkl(), average_mkl(), structured(),
+      flat_svm(),   flat_lr(),     hsvm(),         nhsvm(),      shared_svm(),
+      hr_svm(),     hr_lr(),       top_down_svm(), spn_mkl(),    lp_mkl(),
+      simple_mkl(), average_mkl(), kernel_ridge(), structured(),
   };
   return all;
 }
@@ -25,6 +27,7 @@ const std::map<std::string, Loader, std::less<>> kPredictors{
     {"linear", LinearPredictor::load},
     {"top-down", TopDownPredictor::load},
     {"kernel", KernelPredictor::load},
+    {"kernel-ridge", RidgePredictor::load},
 };
 
 /// Null if the kind is not known.

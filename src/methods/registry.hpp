@@ -1,5 +1,5 @@
 #pragma once
-// All kinds of predictors by name. registry.cpp lists them and the methods; a new one is one line.
+// All kinds of predictors by name. registry.cpp lists them and the methods, one per line.
 
 #include <memory>
 

@@ -46,8 +46,7 @@ TrainResult train(const SharedSvmPlan& plan, Executor& executor, RunControl& con
           : train_shared_norm_svm(plan.rows.X, leaf_of_row(leaves), leaves.tree.graph, plan.solver,
                                   executor, control, plan.rows.weights, plan.costs);
   TrainResult result;
-  result.report = to_report(fit.fit);
-  result.report.warnings = leaves.warnings;
+  result.report = to_report(fit.fit, leaves.warnings);
   auto parts = path_parts(leaves, std::move(fit.weights), plan.bias, plan.num_known_labels,
                           std::move(decision));
   parts.alpha = std::move(fit.alpha);
@@ -81,14 +80,14 @@ Plan plan_shared(const SharedSvmOptions& options, const TrainingSet& data, Execu
                                 .max_passes = options.max_passes,
                                 .seed = options.seed},
                      .costs = {},
-                     .bias = options.bias,
+                     .bias = intercept_value(options),
                      .leaves = without_common_roots(leaf_sets(data)),
                      .rows = {},
                      .tuning = {decision_options(options), data.hierarchy},
                      .num_known_labels = static_cast<std::uint32_t>(data.codec->size())};
   require_label_sets(plan.tuning.options, plan.leaves);
   plan.costs = leaf_costs(options.cost_matrix, plan.leaves, *data.codec);
-  plan.rows = planned_rows(data, plan.leaves.kept, options.bias);
+  plan.rows = planned_rows(data, plan.leaves.kept, plan.bias);
   MemoryEstimate memory = memory_of(plan, executor.size());
   return planned(std::move(memory), std::move(plan), train);
 }

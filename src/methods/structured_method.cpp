@@ -20,8 +20,8 @@ std::vector<std::string> own_options(const OutputType& type) {
   return names;
 }
 
-/// The position of the type that option model names. Throws InvalidOption if an option is set that
-/// only another type has.
+/// The position of the type that option model names. Throws InvalidOption if an option of another
+/// type is set.
 std::size_t chosen_type(std::span<const OutputType> types, const OptionTable& options) {
   const std::string model = options.get("model");
   std::size_t chosen = 0;
@@ -56,22 +56,37 @@ class StructuredRun final : public MethodRun {
                                types_[chosen_type(types_, table_)].takes_offset,
                            "option decision is offset, which model ", shared_.model,
                            " does not offer");
-    return {chosen()->memory(shared_, data),
-            [run = chosen(), options = shared_, data](Executor& executor, RunControl& control) {
+    require<InvalidOption>(shared_.bias == StructuredOptions{}.bias || takes_rows(),
+                           "option bias is ", shared_.bias,
+                           ", which serves rows of features only; model ", shared_.model,
+                           " has a constant feature of its own");
+    require<InvalidOption>(
+        shared_.intercept_penalty == StructuredOptions{}.intercept_penalty || takes_rows(),
+        "option intercept_penalty is ", shared_.intercept_penalty,
+        ", which serves rows of features only; model ", shared_.model,
+        " has a constant feature of its own");
+    StructuredOptions options = shared_;
+    options.bias = intercept_value(shared_);
+    options.intercept_penalty = 1;
+    return {chosen()->memory(options, data),
+            [run = chosen(), options, data](Executor& executor, RunControl& control) {
               return run->train(options, data, executor, control);
-            }};
+            },
+            /*problems=*/{},
+            /*finish=*/{}};
   }
   std::unique_ptr<Examples> read(const std::string& path) const {
     return chosen()->read(shared_, path);
   }
 
  private:
+  bool takes_rows() const { return types_[chosen_type(types_, table_)].form == ExampleForm::rows; }
   std::shared_ptr<const OutputRun> chosen() const { return runs_[chosen_type(types_, table_)]; }
 
   OptionTable shared_table() {
     Choices models;
     for (const OutputType& type : types_) models.values.push_back(type.name);
-    const std::string help = "what a labelling is: " + joined(types_, &OutputType::summary);
+    const std::string help = "type of output: " + joined(types_, &OutputType::summary);
     return {shared_, StructuredOptions::fields(models, help)};
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// --method structured for given types of output, which may be others than those of the library.
+// --method structured for given types of output, which need not be those of the library.
 
 #include <span>
 

@@ -29,7 +29,7 @@ std::vector<std::vector<std::uint32_t>> rows_below(const LabelGraph& graph, cons
   for (std::uint32_t i = 0; i < sets.num_rows(); ++i) {
     for (const LabelId leaf : sets[i]) {
       for (NodeId n = leaf;; n = graph.parents(n).front()) {
-        if (!below[n].empty() && below[n].back() == i) break;  // then all nodes above have it, too
+        if (!below[n].empty() && below[n].back() == i) break;  // all nodes above have it, too
         below[n].push_back(i);
         if (graph.is_root(n)) break;
       }
@@ -113,8 +113,10 @@ struct Weight {
 };
 
 struct FamilyFit {
-  OneVsRestFit fit;
-  std::vector<Weight> weights;  // by feature, then node
+  double primal = 0, dual = 0;
+  int passes = 0;
+  Stop stop = Stop::converged;
+  std::vector<Weight> weights;
 };
 
 OneVsRestOptions solver_of(const TopDownSvmOptions& options) {
@@ -125,24 +127,37 @@ OneVsRestOptions solver_of(const TopDownSvmOptions& options) {
           .seed = options.seed};
 }
 
-FamilyFit fit_family(const TopDownSvmOptions& options, const Family& family, const CsrView& X,
-                     std::span<const double> row_weights, Executor& executor, RunControl& control) {
+/// With features in the columns of X.
+std::vector<LabelFit> fit_children(const TopDownSvmOptions& options, const Family& family,
+                                   const CsrView& X, std::span<const double> row_weights,
+                                   Executor& executor, RunControl& control) {
   const NarrowRows rows = narrow(X, family.rows);
   const std::vector<double> weights = kept_weights(row_weights, family.rows);
   OneVsRestExtras extras;
   extras.row_weights = weights;
+  extras.free_intercept = options.intercept_penalty == 0;
+  std::vector<LabelFit> children =
+      train_label_blocks(rows.X, family.sets, static_cast<std::uint32_t>(family.children.size()),
+                         solver_of(options), {}, executor, control, extras);
+  for (LabelFit& child : children) {
+    for (FeatureId& j : child.weights.features) j = rows.columns[j];
+  }
+  return children;
+}
+
+FamilyFit summary_of(const Family& family, const std::vector<LabelFit>& children) {
   FamilyFit result;
-  result.fit =
-      train_one_vs_rest(rows.X, family.sets, static_cast<std::uint32_t>(family.children.size()),
-                        solver_of(options), executor, control, extras);
-  const WeightMatrix& W = result.fit.weights;
-  for (FeatureId j = 0; j < W.num_features(); ++j) {
-    for (std::uint32_t k = 0; k < W.num_nodes(); ++k) {
-      const float value = W.at(j, k);
-      if (value != 0) result.weights.push_back({rows.columns[j], family.children[k], value});
+  for (std::size_t k = 0; k < children.size(); ++k) {
+    const auto& [fit, weights, duals] = children[k];
+    result.primal += fit.primal;
+    result.dual += fit.dual;
+    result.passes = std::max(result.passes, fit.passes);
+    result.stop = std::max(result.stop, fit.stop);
+    for (std::size_t m = 0; m < weights.features.size(); ++m) {
+      if (weights.values[m] == 0) continue;
+      result.weights.push_back({weights.features[m], family.children[k], weights.values[m]});
     }
   }
-  result.fit.weights = {};
   return result;
 }
 
@@ -177,35 +192,43 @@ WeightMatrix weights_of(std::vector<FamilyFit>& fits, std::uint32_t num_features
   return WeightMatrix::sparse(std::move(by_feature)).compacted();
 }
 
+/// The fits of families that were trained elsewhere, in the order of problems_of(); null: none.
+struct FamilySource {
+  const LabelFitSource& fits;
+  std::size_t next = 0;
+};
+
 /// X has the intercept column; `sets` has leaves of `graph`.
 Fit fit_rows(const TopDownSvmOptions& options, const LabelGraph& graph, const CsrView& X,
-             const LabelSets& sets, std::span<const double> row_weights, Executor& executor,
-             RunControl& control) {
-  constexpr std::size_t kManyRows = 4096;  // a family with so many rows uses all threads
+             const LabelSets& sets, std::span<const double> row_weights, FamilySource& source,
+             Executor& executor, RunControl& control) {
+  constexpr std::size_t kManyRows = 4096;  // families with at least so many rows use all threads
   const std::vector<Family> families = families_of(graph, sets);
   std::vector<FamilyFit> fits(families.size());
   std::vector<std::size_t> small;
   for (std::size_t f = 0; f < families.size(); ++f) {
-    if (families[f].rows.size() < kManyRows) {
+    if (source.fits) {
+      fits[f] = summary_of(families[f], source.fits(source.next++));
+    } else if (families[f].rows.size() < kManyRows) {
       small.push_back(f);
     } else {
-      fits[f] = fit_family(options, families[f], X, row_weights, executor, control);
+      fits[f] = summary_of(families[f],
+                           fit_children(options, families[f], X, row_weights, executor, control));
     }
   }
   executor.for_each(small.size(), [&](std::size_t k, int) {
-    const std::size_t f = small[k];
-    fits[f] = fit_family(options, families[f], X, row_weights, executor, control);
+    const Family& family = families[small[k]];
+    fits[small[k]] =
+        summary_of(family, fit_children(options, family, X, row_weights, executor, control));
   });
   Fit result;
   FitReport& report = result.report;
   report.primal = report.dual = 0;
   for (const FamilyFit& family : fits) {
-    report.primal += family.fit.primal;
-    report.dual += family.fit.dual;
-    report.stop = std::max(report.stop, family.fit.stop);
-    for (const BinaryFit& label : family.fit.labels) {
-      report.passes = std::max(report.passes, label.passes);
-    }
+    report.primal += family.primal;
+    report.dual += family.dual;
+    report.stop = std::max(report.stop, family.stop);
+    report.passes = std::max(report.passes, family.passes);
   }
   report.relative_gap = report.primal > 0 ? (report.primal - report.dual) / report.primal : 0.0;
   result.weights = weights_of(fits, X.num_columns(), graph.num_nodes());
@@ -221,7 +244,7 @@ void require_tree(const TrainingSet& data) {
   }
 }
 
-/// The share of the rows that is held out where the scale is learned: one fold of three.
+/// To learn the scale, one of so many folds is held out.
 constexpr int kScaleFolds = 3;
 
 struct TopDownPlan {
@@ -229,6 +252,7 @@ struct TopDownPlan {
   LeafSets leaves;
   PlannedRows rows;
   std::uint32_t num_known_labels;
+  double bias;  // value of the constant feature
 };
 
 /// A linear model that chooses among `candidates`; the intercept is a column of the rows.
@@ -243,11 +267,11 @@ LinearPredictor::Parts parts_of(const TopDownPlan& plan, WeightMatrix weights,
   return parts;
 }
 
-Fit fit_part(const TopDownPlan& plan, const std::vector<std::uint32_t>& rows, Executor& executor,
-             RunControl& control) {
+Fit fit_part(const TopDownPlan& plan, const std::vector<std::uint32_t>& rows, FamilySource& source,
+             Executor& executor, RunControl& control) {
   return fit_rows(plan.options, plan.leaves.tree.graph, select_rows(plan.rows.X, rows),
                   select_rows(plan.leaves.sets, rows), kept_weights(plan.rows.weights, rows),
-                  executor, control);
+                  source, executor, control);
 }
 
 /// A greedy search compares only siblings, whose order no scale changes.
@@ -255,17 +279,23 @@ bool needs_scale(const TopDownPlan& plan) {
   return plan.options.beam != 1 && plan.rows.X.num_rows() >= kScaleFolds;
 }
 
-/// Learned on held-out rows, by a model that chooses among the labels of the other ones: margins of
-/// training rows are larger than those of new ones.
-double learned_scale(const TopDownPlan& plan, Executor& executor, RunControl& control) {
+/// Of which the first fold is held out.
+Split scale_split(const TopDownPlan& plan) {
+  return stratified_folds(plan.leaves.sets, kScaleFolds, plan.options.seed).front();
+}
+
+/// Learned on held-out rows, because margins of training rows are larger than those of new rows.
+/// The model is trained on the other rows and chooses among their labels.
+double learned_scale(const TopDownPlan& plan, FamilySource& source, Executor& executor,
+                     RunControl& control) {
   if (!needs_scale(plan)) return TopDownPredictor::kDefaultScale;
   const LabelSets& sets = plan.leaves.sets;
-  const Split split = stratified_folds(sets, kScaleFolds, plan.options.seed).front();
-  // A third of the time: at least one longer training comes after this one.
+  const Split split = scale_split(plan);
+  // A third of the time, because at least one longer training follows.
   RunControl share(
       control, [&](const Progress& progress) { return control.proceed(progress); },
       control.seconds_left() / 3);
-  Fit fit = fit_part(plan, split.training, executor, share);
+  Fit fit = fit_part(plan, split.training, source, executor, share);
   std::vector<NodeId> candidates =
       occurring_labels(select_rows(sets, split.training), plan.leaves.tree.graph.num_nodes())
           .labels;
@@ -276,34 +306,64 @@ double learned_scale(const TopDownPlan& plan, Executor& executor, RunControl& co
                                 kept_weights(plan.rows.weights, split.validation), executor);
 }
 
-TrainResult train(const TopDownPlan& plan, Executor& executor, RunControl& control) {
+/// The families of the rows that train() trains on, in its order.
+LabelProblems problems_of(const TopDownPlan& plan) {
+  const LabelGraph& graph = plan.leaves.tree.graph;
+  const LabelSets& sets = plan.leaves.sets;
+  LabelProblems all{plan.rows.X,
+                    plan.rows.weights,
+                    solver_of(plan.options),
+                    plan.options.intercept_penalty == 0,
+                    {}};
+  const auto add = [&](std::vector<Family> families, const std::vector<std::uint32_t>* rows) {
+    for (Family& family : families) {
+      for (std::uint32_t& i : family.rows) i = rows != nullptr ? (*rows)[i] : i;
+      all.problems.push_back({std::move(family.rows), std::move(family.sets),
+                              static_cast<std::uint32_t>(family.children.size())});
+    }
+  };
+  const auto add_part = [&](const std::vector<std::uint32_t>& rows) {
+    add(families_of(graph, select_rows(sets, rows)), &rows);
+  };
+  if (needs_scale(plan)) add_part(scale_split(plan).training);
+  for (const Split& fold : decision_folds(decision_options(plan.options), sets)) {
+    add_part(fold.training);
+  }
+  add(families_of(graph, sets), nullptr);
+  return all;
+}
+
+TrainResult train(const TopDownPlan& plan, const LabelFitSource& fits, Executor& executor,
+                  RunControl& control) {
   const LeafSets& leaves = plan.leaves;
   const LabelGraph& graph = leaves.tree.graph;
   const CsrView X = plan.rows.X;
-  const double scale = learned_scale(plan, executor, control);
+  FamilySource source{fits};
+  const double scale = learned_scale(plan, source, executor, control);
   const auto predictor_of = [&](LinearPredictor::Parts parts) {
     return std::make_unique<TopDownPredictor>(std::move(parts), plan.options.beam, scale);
   };
   const auto fit_fold = [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
-    Fit fit = fit_part(plan, rows, executor, share);
+    Fit fit = fit_part(plan, rows, source, executor, share);
     return predictor_of(parts_of(plan, std::move(fit.weights), leaves.candidates));
   };
   Decision decision =
       tuned_decision(decision_options(plan.options), X, leaves.sets, plan.rows.weights,
                      leaves.tree.label_of_node, fit_fold, executor, control);
-  Fit fit = fit_rows(plan.options, graph, X, leaves.sets, plan.rows.weights, executor, control);
+  Fit fit =
+      fit_rows(plan.options, graph, X, leaves.sets, plan.rows.weights, source, executor, control);
   TrainResult result;
   result.report = std::move(fit.report);
   result.report.warnings = leaves.warnings;
   LinearPredictor::Parts parts = parts_of(plan, std::move(fit.weights), leaves.candidates);
-  parts.bias = plan.options.bias;
+  parts.bias = plan.bias;
   parts.decision = std::move(decision);
   result.predictor = predictor_of(std::move(parts));
   return result;
 }
 
-/// The weights of the families, twice while they are put together; the narrowed rows of the largest
-/// family, and what its classifiers take.
+/// The weights of the families, which are held twice while they are merged, and the narrowed rows
+/// and the classifiers of the largest family.
 MemoryEstimate memory_of(const TopDownPlan& plan, int num_threads) {
   const CsrView X = plan.rows.X;
   const LeafSets& leaves = plan.leaves;
@@ -343,10 +403,14 @@ MemoryEstimate memory_of(const TopDownPlan& plan, int num_threads) {
 Plan make_plan(const TopDownSvmOptions& options, const TrainingSet& data, Executor& executor,
                RunControl&) {
   require_tree(data);
-  TopDownPlan plan{options, leaf_sets(data), {}, static_cast<std::uint32_t>(data.codec->size())};
-  plan.rows = planned_rows(data, plan.leaves.kept, options.bias);
+  TopDownPlan plan{options,
+                   leaf_sets(data),
+                   {},
+                   static_cast<std::uint32_t>(data.codec->size()),
+                   intercept_value_or_free(options, data.X, options.loss)};
+  plan.rows = planned_rows(data, plan.leaves.kept, plan.bias);
   MemoryEstimate memory = memory_of(plan, executor.size());
-  return planned(std::move(memory), std::move(plan), train);
+  return planned(std::move(memory), std::move(plan), train, problems_of);
 }
 
 }  // namespace

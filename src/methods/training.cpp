@@ -2,6 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "base/memory_limit.hpp"
+#include "base/out_of_time.hpp"
+#include "data/column_use.hpp"
+#include "data/csr_operations.hpp"
+#include "model/feature_name.hpp"
 
 namespace margrove {
 
@@ -152,6 +159,7 @@ TfidfOptions tfidf_options(const PreprocessingOptions& options) {
 
 PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& table,
                                        PreprocessingOptions options) {
+  options.selects_columns = method.column_options.empty();
   if (options.scale != ColumnScale::automatic) return options;
   for (const OptionInfo& option : table.list()) {
     const bool speaks_of_columns = std::ranges::count(method.column_options, option.name) > 0;
@@ -166,9 +174,9 @@ Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& 
                                 std::span<const std::uint8_t> is_numeric) {
   validate(options);
   const int num_kinds = options.text + options.tfidf + options.normalize;
-  require<InvalidOption>(num_kinds <= 1,
-                         "options text, tfidf and normalize: more than one is given, but each says "
-                         "what the rows are");
+  require<InvalidOption>(
+      num_kinds <= 1,
+      "options text, tfidf and normalize: more than one is given, but at most one may be");
   const bool scales = options.scale != ColumnScale::automatic && options.scale != ColumnScale::none;
   require<InvalidOption>(num_kinds == 0 || !scales, "option scale is ", name_of(options.scale),
                          ", which is for columns of numbers, but must be none beside text, tfidf "
@@ -199,6 +207,7 @@ TrainingSet PreparedRows::training_set() const {
   if (labelled.has_hierarchy) set.hierarchy = &labelled.hierarchy;
   set.row_weights = row_weights;
   set.views = views;
+  set.label_names = labelled.names;
   if (records) set.records = &*records;
   set.source = source;
   return set;
@@ -234,23 +243,55 @@ PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
     is_numeric.assign(raw.X.num_columns(), 0);
     std::fill(is_numeric.begin() + begin, is_numeric.begin() + end, 1);
   }
+  std::vector<FeatureId> columns;
+  if (raw.kind == RowKind::numbers && raw.views.empty() && !prepared.records &&
+      options.selects_columns) {
+    columns = columns_of_wide_rows(raw.X);
+    if (!columns.empty()) raw.X = select_columns(raw.X, columns);
+  }
   prepared.preprocessing = fit_preprocessing(raw, options, is_numeric);
-  if (prepared.preprocessing.kind == Preprocessing::Kind::none) {
+  if (prepared.preprocessing.keeps_rows()) {
     prepared.X = std::move(raw.X);
   } else if (raw.kind == RowKind::documents) {
     prepared.X = prepared.preprocessing.apply(raw.documents);
   } else {
     prepared.X = prepared.preprocessing.apply(raw.X.view());
   }
+  prepared.preprocessing.columns = std::move(columns);
   return prepared;
 }
 
+namespace {
+
+struct MemoryLimit {
+  double gigabytes;
+  std::string source;
+};
+
+/// The share that is left to other processes and to the error of estimates.
+constexpr double kUsableShare = 0.9;
+/// Smaller estimates are allowed whatever memory is free.
+constexpr std::uint64_t kAlwaysAllowed = 64'000'000;
+
+MemoryLimit default_limit(const Plan& plan) {
+  if (plan.memory.total() > kAlwaysAllowed) {
+    if (const auto free = free_memory()) {
+      return {kUsableShare * free->bytes / 1e9,
+              concat(" (90 % of what is free by ", free->bound, ")")};
+    }
+  }
+  return {std::numeric_limits<double>::infinity(), ""};
+}
+
+}  // namespace
+
 void require_memory(const Plan& plan, const TrainingSet& data, double limit_gigabytes) {
-  if (limit_gigabytes <= 0) return;
+  const MemoryLimit limit =
+      limit_gigabytes > 0 ? MemoryLimit{limit_gigabytes, ""} : default_limit(plan);
   const double gigabytes = static_cast<double>(plan.memory.total()) / 1e9;
-  require(gigabytes <= limit_gigabytes, data.source, ": training would take about ", gigabytes,
-          " GB, but must not take more than ", limit_gigabytes,
-          " GB; drop rare features (min_document_frequency) or raise memory_limit; the parts are ",
+  require(gigabytes <= limit.gigabytes, data.source, ": training would take about ", gigabytes,
+          " GB, but must not take more than ", limit.gigabytes, " GB", limit.source,
+          "; drop rare features (min_document_frequency) or raise memory_limit; the parts are ",
           plan.memory.to_text());
 }
 
@@ -261,14 +302,22 @@ Plan plan_training(const Method& method, MethodRun& run, const TrainingSet& data
   return run.plan(data, executor, control);
 }
 
+std::string column_name(FeatureId column, const TrainingSet& data,
+                        const Preprocessing& preprocessing) {
+  const std::vector<FeatureId>& selected = preprocessing.columns;
+  return feature_name(selected.empty() ? column : selected[column], data.records, preprocessing,
+                      data.views);
+}
+
 namespace {
 
-/// A column whose largest absolute value is this many times the median column's makes solvers
-/// crawl.
+/// A column whose largest absolute value is this multiple of the median column's makes solvers
+/// slow.
 constexpr float kLargeColumn = 1000;
 
-/// Names the column that spoils the conditioning; empty if no column stands out.
-std::string large_column(const CsrView& X) {
+/// Names a column that makes the problem ill-conditioned; empty if there is none.
+std::string large_column(const TrainingSet& data, const Preprocessing& preprocessing) {
+  const CsrView& X = data.X;
   std::vector<float> largest(X.num_columns(), 0.0F);
   for (std::size_t k = 0; k < X.columns().size(); ++k) {
     float& value = largest[X.columns()[k]];
@@ -283,35 +332,51 @@ std::string large_column(const CsrView& X) {
   std::nth_element(used.begin(), median, used.end());
   const auto column = std::max_element(largest.begin(), largest.end());
   if (*column < kLargeColumn * *median) return {};
-  return concat("; values of feature ", column - largest.begin(), " reach ", *column,
+  const auto index = static_cast<FeatureId>(column - largest.begin());
+  return concat("; values of ", column_name(index, data, preprocessing), " reach ", *column,
                 ", those of most features ", *median, ": scale the columns");
 }
 
-/// One definition of done for every method: only a relative gap within the tolerance is
-/// convergence. What else ended training becomes a warning.
-void settle_stop(FitReport& report, const OptionTable& options, const TrainingSet& data) {
+/// For every method, only a relative gap within the tolerance is convergence. Any other end of
+/// training becomes a warning.
+void settle_stop(FitReport& report, const OptionTable& options, const TrainingSet& data,
+                 const Preprocessing& preprocessing) {
   const bool was_cut_short = report.stop == Stop::time_limit || report.stop == Stop::interrupted;
   if (!was_cut_short && !std::isfinite(report.primal)) {
     throw InvalidInput(concat(data.source,
                               ": training diverged: the objective is not a finite number",
-                              large_column(data.X)));
+                              large_column(data, preprocessing)));
   }
-  const double tolerance = detail::parse_number("tolerance", options.get("tolerance"));
-  if (report.stop == Stop::converged && !(report.relative_gap <= tolerance)) {
-    report.stop = Stop::stalled;
+  double tolerance = std::numeric_limits<double>::infinity();  // of methods in closed form
+  if (options.has("tolerance")) {
+    tolerance = detail::parse_number("tolerance", options.get("tolerance"));
+    if (report.stop == Stop::converged && !(report.relative_gap <= tolerance)) {
+      report.stop = Stop::stalled;
+    }
   }
-  const bool has_gap = !std::isnan(report.relative_gap);
-  if (report.stop == Stop::stalled && has_gap) {
-    report.warnings.push_back(concat("rounding ended training at a relative gap of ",
-                                     report.relative_gap, ", above the tolerance",
-                                     large_column(data.X)));
+  if (report.stop == Stop::converged || report.stop == Stop::interrupted) return;
+  const std::string column = large_column(data, preprocessing);
+  if (report.stop == Stop::stalled && report.relative_gap > tolerance) {
+    report.warnings.push_back(concat("lack of progress ended training at a relative gap of ",
+                                     report.relative_gap, ", above the tolerance", column));
   } else if (report.stop == Stop::time_limit) {
-    report.warnings.emplace_back(
-        "the time limit ended training; the model has the best weights so far");
+    report.warnings.push_back(
+        concat("the time limit ended training; the model has the best weights so far", column));
   } else if (report.stop == Stop::pass_limit) {
     report.warnings.push_back(concat(options.has("max_rounds") ? "max_rounds" : "max_passes",
-                                     " ended training before the tolerance was reached",
-                                     large_column(data.X)));
+                                     " ended training before the tolerance was reached", column));
+  } else if (!column.empty()) {  // no gap shows how far from the optimum training ended
+    report.warnings.push_back(concat("training may have ended far from the optimum", column));
+  }
+}
+
+TrainResult trained(const Plan& plan, const TrainingSet& data, Executor& executor,
+                    RunControl& control) {
+  try {
+    return plan.train(executor, control);
+  } catch (const OutOfTime&) {
+    throw OutOfTimeLimit(concat(
+        data.source, ": the time limit ended what comes before training, so there is no model"));
   }
 }
 
@@ -327,8 +392,8 @@ ModelParts train_model(const Method& method, MethodRun& run, const TrainingSet& 
 ModelParts train_model(const Method& method, MethodRun& run, const Plan& plan,
                        const TrainingSet& data, const Preprocessing& preprocessing,
                        Executor& executor, RunControl& control) {
-  TrainResult result = plan.train(executor, control);
-  settle_stop(result.report, run.options(), data);
+  TrainResult result = trained(plan, data, executor, control);
+  settle_stop(result.report, run.options(), data, preprocessing);
   ModelParts model;
   model.method = method.name;
   model.options = option_values(run.options());
@@ -343,6 +408,7 @@ ModelParts train_model(const Method& method, MethodRun& run, const Plan& plan,
     }
   }
   model.preprocessing = preprocessing;
+  model.label_names.assign(data.label_names.begin(), data.label_names.end());
   if (data.records != nullptr) model.records = *data.records;
   model.views.assign(data.views.begin(), data.views.end());
   model.report = std::move(result.report);

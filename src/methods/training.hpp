@@ -1,5 +1,6 @@
 #pragma once
-// The steps from rows as read to a trained model, which every front end takes in this order.
+// The steps from a file of rows to a trained model, in the order in which every front end takes
+// them.
 
 #include <cstdint>
 #include <optional>
@@ -9,11 +10,18 @@
 
 #include "data/row_formats.hpp"
 #include "margrove/dataset.hpp"
+#include "margrove/errors.hpp"
 #include "margrove/text_reader.hpp"
 #include "margrove/tfidf.hpp"
 #include "model/model.hpp"
 
 namespace margrove {
+
+/// The time limit ended the work before there was anything to give back.
+class OutOfTimeLimit : public Error {
+ public:
+  using Error::Error;
+};
 
 /// Rows before preprocessing: numbers, documents or records.
 struct RawRows {
@@ -31,11 +39,11 @@ struct RawRows {
   std::string source;       // for messages
   std::size_t num_rows() const { return labels.num_rows(); }
 };
-/// Reads a file by the format of its name and kind (data/row_formats.hpp). Of records the hierarchy
-/// of their paths, if they have any, goes to `hierarchy`, unless it is null.
+/// Reads a file in the format that its name and the kind give (data/row_formats.hpp). If records
+/// have label paths, their hierarchy is written to `hierarchy`, unless that is null.
 RawRows read_rows(const std::string& path, RowKind kind, const ReadOptions& options = {},
                   RunControl* control = nullptr, std::optional<Hierarchy>* hierarchy = nullptr);
-/// What a model takes.
+/// The kind of rows that a model takes.
 RowKind row_kind(const ModelParts& model);
 RawRows select_rows(const RawRows& raw, std::span<const std::uint32_t> rows);
 
@@ -46,17 +54,18 @@ struct ViewFile {
 };
 inline constexpr std::string_view kFirstView = "main";
 /// Reads the files and puts their columns to the right of those of raw.X, which become the view
-/// kFirstView. Throws InvalidInput if raw holds texts, if names repeat, or if a file has another
-/// number of rows, no features, or a label that its row does not have in raw (a row may have none).
+/// kFirstView. Throws InvalidInput if raw does not hold numbers, if names repeat, or if a file has
+/// another number of rows, no features, or a label that its row does not have in raw. Rows of the
+/// file may have no label.
 void read_views(RawRows& raw, std::span<const ViewFile> files, RunControl* control = nullptr);
-/// The same for rows to be given to a model with these views (empty: one source). raw has the first
-/// view and `files` the others in any order; features beyond the width of a view are dropped.
-/// Throws InvalidInput also if the names are not those of the model.
+/// The same for the rows of a model with these views (empty: a single view). raw has the first view
+/// and `files` the others in any order; features beyond the width of a view are dropped. Throws
+/// InvalidInput also if the names are not those of the model.
 void read_views_of_model(RawRows& raw, std::span<const ViewFile> files, std::span<const View> views,
                          RunControl* control = nullptr);
 
-/// What is done to rows before training. At most one of text, tfidf, normalize and a scale other
-/// than automatic and none may be asked for; automatic is none beside the others.
+/// The preprocessing of rows before training. At most one of text, tfidf, normalize and a scale
+/// other than automatic and none may be set. With one of the first three, automatic is none.
 struct PreprocessingOptions {
   bool text = false;
   bool tfidf = false;
@@ -64,6 +73,8 @@ struct PreprocessingOptions {
   int min_document_frequency = 1;
   bool sublinear_tf = true;
   ColumnScale scale = ColumnScale::automatic;
+  /// Whether columns that no row uses may be left out, where they are most of them.
+  bool selects_columns = true;  // not an option: a matter of the method (preprocessing_for)
   static auto fields() {
     return std::tuple{
         field("text", &PreprocessingOptions::text,
@@ -72,9 +83,9 @@ struct PreprocessingOptions {
               "rows hold counts, which become tf-idf features"),
         field("normalize", &PreprocessingOptions::normalize, "scale rows to unit L2 norm"),
         field("min_document_frequency", &PreprocessingOptions::min_document_frequency, at_least(1),
-              "text, tfidf: words in fewer training rows than this are dropped"),
+              "text, tfidf: words that occur in fewer training rows are left out"),
         field("sublinear_tf", &PreprocessingOptions::sublinear_tf,
-              "text, tfidf: weigh a word that occurs t times by 1 + ln t instead of t"),
+              "text, tfidf: weight 1 + ln t instead of t for a word that occurs t times"),
         field("scale", &PreprocessingOptions::scale,
               "columns of numbers: standard (mean 0, deviation 1), max-abs, robust (median, "
               "quartiles), common (mean 0, one divisor); sparse rows are divided only. auto: dense "
@@ -83,17 +94,18 @@ struct PreprocessingOptions {
   }
 };
 /// `options` for a method: the scale is none instead of automatic where an option of the method
-/// speaks of the columns' own values (Method::column_options).
+/// speaks of the columns' own values (Method::column_options), and columns keep their numbers where
+/// the method has such options.
 PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& table,
                                        PreprocessingOptions options);
 /// is_numeric (empty: all) says which columns of raw.X are scaled. Throws InvalidOption if more
-/// than one kind is asked for.
+/// than one kind is set.
 Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options,
                                 std::span<const std::uint8_t> is_numeric = {});
-/// The rows as the predictor takes them. Throws InvalidInput if they are not of row_kind(model).
+/// The preprocessed rows. Throws InvalidInput if they are not of row_kind(model).
 CsrMatrix preprocess(const ModelParts& model, const RawRows& raw);
 
-/// Everything a TrainingSet refers to.
+/// The data that a TrainingSet refers to.
 struct PreparedRows {
   std::optional<RecordFeatures> records;
   Preprocessing preprocessing;
@@ -110,8 +122,13 @@ PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
                           const PreprocessingOptions& options);
 
 /// Throws InvalidInput, naming the estimate, its parts and the limit, if training would take more
-/// than the limit (in units of 10^9 bytes; 0: no limit) beside the data already in memory.
+/// than the limit (in units of 10^9 bytes; 0: 90 % of what is free) beside the data already in
+/// memory.
 void require_memory(const Plan& plan, const TrainingSet& data, double limit_gigabytes);
+
+/// What users call a column of data.X, which `preprocessing` made: feature_name() in model/.
+std::string column_name(FeatureId column, const TrainingSet& data,
+                        const Preprocessing& preprocessing);
 
 /// The plan of a run, which must be one of `method`. Throws InvalidOption if the method needs a
 /// hierarchy and there is none, and what MethodRun::plan() throws.
@@ -120,7 +137,8 @@ Plan plan_training(const Method& method, MethodRun& run, const TrainingSet& data
 
 /// Carries the plan out and puts the model together. report.stop is `converged` only where the
 /// relative gap is at most the tolerance; a warning in the report says what else ended training.
-/// Throws InvalidInput if the objective is not finite.
+/// Throws InvalidInput if the objective is not finite, OutOfTimeLimit where a limit or an
+/// interruption ended the work before there were any weights.
 ModelParts train_model(const Method& method, MethodRun& run, const Plan& plan,
                        const TrainingSet& data, const Preprocessing& preprocessing,
                        Executor& executor, RunControl& control);

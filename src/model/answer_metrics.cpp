@@ -8,15 +8,6 @@
 namespace margrove {
 namespace {
 
-double weight_of(std::span<const double> weights, std::size_t example) {
-  return weights.empty() ? 1.0 : weights[example];
-}
-
-double f1_of(const Overlap& sizes) {
-  const double both = sizes.answered + sizes.wanted;
-  return both > 0 ? 2 * sizes.common / both : 0.0;
-}
-
 Overlap overlap_of_sets(Answer truth, Answer answer) {
   Overlap sizes{.answered = static_cast<double>(answer.size()),
                 .wanted = static_cast<double>(truth.size())};
@@ -32,7 +23,7 @@ class PooledF1 final : public AnswerMetric {
       : overlap_(std::move(overlap)), weights_(weights) {}
   void add(std::size_t example, Answer answer) override { count(example, answer, 1); }
   void remove(std::size_t example, Answer answer) override { count(example, answer, -1); }
-  double value() const override { return f1_of(sums_); }
+  double value() const override { return sums_.f1(); }
 
  private:
   void count(std::size_t example, Answer answer, double sign) {
@@ -72,7 +63,7 @@ class MeanOverlap final : public AnswerMetric {
 };
 
 double instance_f1(const Overlap& sizes) {
-  return sizes.answered + sizes.wanted > 0 ? f1_of(sizes) : 1.0;
+  return sizes.answered + sizes.wanted > 0 ? sizes.f1() : 1.0;
 }
 
 double is_exact(const Overlap& sizes) {
@@ -106,13 +97,13 @@ class MacroF1 final : public AnswerMetric {
   void move(LabelId label, const Overlap& by, double examples) {
     if (label >= labels_.size()) labels_.resize(label + std::size_t{1});
     OfLabel& own = labels_[label];
-    if (own.examples > 0) sum_ -= f1_of(own.sizes);
+    if (own.examples > 0) sum_ -= own.sizes.f1();
     num_wanted_ -= own.examples > 0 ? 1 : 0;
     own.sizes.common += by.common;
     own.sizes.answered += by.answered;
     own.sizes.wanted += by.wanted;
     own.examples += examples;
-    if (own.examples > 0) sum_ += f1_of(own.sizes);
+    if (own.examples > 0) sum_ += own.sizes.f1();
     num_wanted_ += own.examples > 0 ? 1 : 0;
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// How good the answers to all examples are, kept up to date while single answers change.
+// Metrics of the answers (predictions) for all examples, updated while single answers change.
 
 #include <cstdint>
 #include <functional>
@@ -20,17 +20,25 @@ using Answer = std::span<const std::uint32_t>;
 class AnswerMetric {
  public:
   virtual ~AnswerMetric() = default;
-  /// Counts an answer, or takes back one that was counted. O(labels of the answer and the truth).
+  /// Counts an answer, or removes one that was counted. O(labels of the answer and the truth).
   virtual void add(std::size_t example, Answer answer) = 0;
   virtual void remove(std::size_t example, Answer answer) = 0;
   /// O(1). 0 where there are no answers.
   virtual double value() const = 0;
 };
 
-/// Sizes of an answer, of the true one, and of what is in both.
+/// The sizes of an answer (`answered`), of the true one (`wanted`), and of their intersection.
 struct Overlap {
   double common = 0, answered = 0, wanted = 0;
+  double f1() const {
+    const double both = answered + wanted;
+    return both > 0 ? 2 * common / both : 0.0;
+  }
 };
+/// Of an example; weights may be empty for all 1.
+inline double weight_of(std::span<const double> weights, std::size_t example) {
+  return weights.empty() ? 1.0 : weights[example];
+}
 using OverlapOf = std::function<Overlap(std::size_t example, Answer answer)>;
 
 /// F1 of the sums of the overlaps. weights: of the examples; empty: all 1.

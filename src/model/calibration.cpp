@@ -217,7 +217,7 @@ double expected_calibration_error(std::span<const ReliabilityBin> bins) {
 }
 
 HierarchyProbabilities::HierarchyProbabilities(const LabelGraph& hierarchy) : graph_(hierarchy) {
-  if (!graph_.is_tree()) ancestors_ = ancestor_sets(graph_);
+  if (!graph_.is_tree()) ancestors_ = ListedAncestors(graph_);
 }
 
 void HierarchyProbabilities::node_probabilities(std::span<const double> label_probabilities,
@@ -232,9 +232,11 @@ void HierarchyProbabilities::node_probabilities(std::span<const double> label_pr
     return;
   }
   std::fill(result.begin(), result.end(), 0.0);
+  std::vector<NodeId> scratch;
   for (NodeId n = 0; n < graph_.num_nodes(); ++n) {
     if (label_probabilities[n] == 0) continue;
-    for (const NodeId above : ancestors_[n]) result[above] += label_probabilities[n];
+    for (const NodeId above : ancestors_.of(graph_, n, scratch))
+      result[above] += label_probabilities[n];
   }
 }
 

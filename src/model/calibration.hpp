@@ -16,10 +16,10 @@
 
 namespace margrove {
 
-/// Kept in the model file.
+/// A fitted temperature, which the model file keeps.
 struct Calibration {
   double temperature = 1;
-  std::int64_t num_rows = 0;  // held-out rows it was fitted on; 0: it was not
+  std::int64_t num_rows = 0;  // held-out rows that it was fitted on; 0: not fitted
   /// Expected calibration error on those rows, each half with the temperature of the other half,
   /// and with temperature 1.
   double error = 0;
@@ -32,31 +32,32 @@ class HierarchyProbabilities;
 struct LikelihoodSlope {
   double first = 0, second = 0;
 };
-/// Of -log p(label) for p(l) proportional to exp(b scores[l]), over the finite scores:
+/// The derivatives of -log p(label) for p(l) proportional to exp(b scores[l]), over the finite
+/// scores:
 ///   d/db = mean score under p - score of the label,  d2/db2 = variance of the score under p.
 LikelihoodSlope likelihood_slope(std::span<const float> scores, std::size_t label, double b);
 /// The b in [1e-4, 1e4] with the least negative log-likelihood, whose slope at b is slope_at(b):
 /// Newton's method kept inside a bracket, at most 50 steps.
 double most_likely_factor(const std::function<LikelihoodSlope(double b)>& slope_at);
 
-/// The temperature with the least negative log-likelihood. Rows that have not exactly one label, or
-/// one that is never predicted, are left out. Throws InvalidInput if fewer than two remain. Scores
-/// are computed anew in each of at most 50 steps, so that memory stays small. The same bits for any
+/// The temperature with the least negative log-likelihood. Rows without exactly one label, and
+/// those whose label is never predicted, are left out. Throws InvalidInput if fewer than two
+/// remain. Scores are recomputed in each of at most 50 steps to save memory. The same bits for any
 /// executor.
 Calibration fit_calibration(const RowPredictor& predictor, const CsrView& X, const LabelSets& truth,
                             Executor& executor);
 
-/// Of scores of one row; 0 for labels that are never predicted (score -infinity).
+/// The softmax of one row's scores; 0 for labels that are never predicted (score -infinity).
 void softmax(std::span<const float> scores, double temperature, std::span<double> probabilities);
 
-/// The scores and probabilities of one row. Valid during the call that gets it.
+/// The scores and probabilities of one row. Valid only during the call that receives it.
 struct RowProbabilities {
   std::span<const float> scores;   // one per label
-  std::span<const double> labels;  // of ending at each label
-  std::span<const double> nodes;   // of ending there or below; empty without a hierarchy
+  std::span<const double> labels;  // p(label | row) of each label
+  std::span<const double> nodes;   // of the labels at or below each node; empty without a hierarchy
 };
-/// Calls use(i, probabilities of row i) for every row, for several of them at once. `hierarchy` may
-/// be null. For predictors that give each row one label.
+/// Calls use(i, probabilities of row i) for every row, from several threads at once. `hierarchy`
+/// may be null. For predictors that give each row one label.
 using UseProbabilities = std::function<void(std::size_t row, const RowProbabilities&)>;
 void for_probabilities(const RowPredictor& predictor, double temperature,
                        const HierarchyProbabilities* hierarchy, const CsrView& X,
@@ -74,25 +75,25 @@ std::vector<ReliabilityBin> reliability(std::span<const double> confidences,
 /// Mean of |accuracy - confidence|, weighted by the bins' counts.
 double expected_calibration_error(std::span<const ReliabilityBin> bins);
 
-/// Probabilities on a hierarchy. A row ends at one label: a leaf, or an inner label that has rows
-/// of its own. The probability of a node is that of ending there or below, so that on a tree the
-/// probabilities of the nodes of one depth, and of ending above it, sum to one however uneven the
-/// depths are; in a DAG each label counts once below a node, along however many paths.
+/// Probabilities on a hierarchy. A row has one label: a leaf, or an inner label with rows of its
+/// own. The probability of a node is that of the labels at or below it. On a tree the probabilities
+/// of the nodes of one depth and of the labels above it sum to one. In a DAG each label counts once
+/// for a node, whatever the number of paths.
 class HierarchyProbabilities {
  public:
   explicit HierarchyProbabilities(const LabelGraph& hierarchy);
-  /// From the probabilities of ending at each label.
+  /// result[n] = the sum of label_probabilities over the labels at or below n.
   void node_probabilities(std::span<const double> label_probabilities,
                           std::span<double> result) const;
-  /// The most specific label on the way down the most probable nodes whose probability is at least
-  /// min_confidence; if no root has it, the most probable root. The way ends where ending is more
-  /// probable than every child. Ties go to the lowest node.
+  /// Walks down from the most probable root, always to the most probable child, while the child's
+  /// probability is at least min_confidence and at least that of the present node's own label;
+  /// returns the last node. Ties go to the lowest node.
   LabelId confident(std::span<const double> label_probabilities,
                     std::span<const double> node_probabilities, double min_confidence) const;
 
  private:
   LabelGraph graph_;
-  AncestorSets ancestors_;  // of DAGs only
+  ListedAncestors ancestors_;  // of DAGs only
 };
 
 }  // namespace margrove

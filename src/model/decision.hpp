@@ -1,7 +1,7 @@
 #pragma once
-// From one row's label scores to its label set. A kind of decision is a DecisionRule: a struct in
-// this file, one more alternative of Decision::Rule, and, where it can be asked for, a line in the
-// table of src/methods/decision_tuning.cpp that says how it is tuned.
+// Decisions: the label set of a row from its label scores. A kind of decision is a DecisionRule. It
+// needs a struct in this file, an alternative of Decision::Rule and, if it is an option, a line in
+// the table of src/methods/decision_tuning.cpp that says how it is tuned.
 
 #include <concepts>
 #include <cstdint>
@@ -19,17 +19,17 @@
 
 namespace margrove {
 
-/// What a decision is made from.
+/// The input of a decision.
 struct RowScores {
   std::span<const float> labels;          // -infinity: never chosen; empty for rules of nodes
   std::span<const float> nodes = {};      // U_n.x, for rules of nodes, of predictors that have them
-  LabelSetDecoder* label_sets = nullptr;  // finds the best label set at them
+  LabelSetDecoder* label_sets = nullptr;  // finds the best label set at the node scores
 };
 
 /// choose() writes the chosen labels, ascending; ties go to the lowest label. It is called from
-/// several threads at once. kSeveral: a row may get several labels.
-/// kUsesNodeScores: made from the scores of nodes, not of labels. save() and load() use names that
-/// begin with `prefix` and a dot; load() throws ModelFileError.
+/// several threads at once. kSeveral: a row may get several labels. kUsesNodeScores: the decision
+/// uses the scores of nodes, not of labels. save() and load() use names that begin with `prefix`
+/// and a dot; load() throws ModelFileError.
 template <class R>
 concept DecisionRule =
     requires(const R rule, const RowScores& scores, std::vector<LabelId>& labels, TensorMap& out,
@@ -84,8 +84,8 @@ struct RcutDecision {
 };
 
 /// Every label whose score exceeds the row's own threshold, a linear function of its best scores in
-/// descending order: intercept + sum_r coefficients[r] s_(r). Where a row has fewer scores, the
-/// lowest one is used for those that are missing.
+/// descending order: intercept + sum_r coefficients[r] s_(r). If a row has fewer scores, its lowest
+/// one takes the place of the missing ones.
 struct InstanceDecision {
   static constexpr std::string_view kName = "instance";
   static constexpr bool kSeveral = true;
@@ -103,7 +103,7 @@ struct InstanceDecision {
                                std::uint32_t num_labels);
 };
 
-/// The leaves of the best label set of a hierarchy: what training on label sets bounds the loss of.
+/// The leaves of the best label set of a hierarchy, whose loss the training on label sets bounds.
 struct LabelSetDecision {
   static constexpr std::string_view kName = "label-set";
   static constexpr bool kSeveral = true;
@@ -115,9 +115,9 @@ struct LabelSetDecision {
   static LabelSetDecision load(const TensorMap&, const std::string&, std::uint32_t) { return {}; }
 };
 
-/// The best labelling once `offset` is added to the score of each of its labels: leaves of a
-/// hierarchy, labels of a field, tags of a chain that are not outside. choose() is for label sets
-/// of hierarchies; the predictors of fields and chains take the offset instead.
+/// The best labelling after `offset` is added to the score of each of its labels: leaves of a
+/// hierarchy, labels of a field, tags of a chain other than O. choose() is for label sets of
+/// hierarchies; the predictors of fields and chains take the offset instead.
 struct OffsetDecision {
   static constexpr std::string_view kName = "offset";
   static constexpr bool kSeveral = true;
@@ -132,7 +132,7 @@ struct OffsetDecision {
                              std::uint32_t num_labels);
 };
 
-/// Any of them; by default the best label.
+/// A decision of any kind; by default the best label.
 struct Decision {
   using Rule = std::variant<ArgmaxDecision, ThresholdDecision, RcutDecision, InstanceDecision,
                             LabelSetDecision, OffsetDecision>;
@@ -145,10 +145,11 @@ struct Decision {
   std::string_view name() const;
   bool several_labels() const;
   bool uses_node_scores() const;
-  /// What is added to the score of each label of a labelling; 0 for other rules than `offset`.
+  /// The number that is added to the score of each label of a labelling; 0 for other rules than
+  /// `offset`.
   double offset() const;
   void choose(const RowScores& scores, std::vector<LabelId>& labels) const;
-  /// `decision` first, then the rule's own.
+  /// The name of the decision, then the facts of its rule.
   std::vector<Fact> facts() const;
   void save(TensorMap& out, const std::string& prefix) const;
   static Decision load(const TensorMap& tensors, const std::string& prefix,

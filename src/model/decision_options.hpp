@@ -1,5 +1,4 @@
 #pragma once
-// How a decision is chosen.
 
 #include <cstdint>
 
@@ -14,15 +13,14 @@ struct DecisionOptions {
   std::uint64_t seed = 0;  // of the folds
   DecisionMetric metric = DecisionMetric::micro_f1;
 
-  /// The rule, where `automatic` stands for argmax if every row has one label, otherwise for
-  /// `several`.
+  /// The rule; `automatic` becomes argmax if every row has one label, otherwise `several`.
   DecisionKind resolved(const LabelSets& sets, DecisionKind several) const {
     if (rule != DecisionKind::automatic) return rule;
     return sets.single_label() ? DecisionKind::argmax : several;
   }
 };
 
-/// From the options of an estimator.
+/// The decision options of an estimator.
 template <class Options>
 DecisionOptions decision_options(const Options& options) {
   DecisionOptions chosen{

@@ -8,6 +8,7 @@
 #include "data/csr_operations.hpp"
 #include "kernel/network_drawing.hpp"
 #include "margrove/errors.hpp"
+#include "model/saved_rows.hpp"
 #include "model/tensor_parts.hpp"
 
 namespace margrove {
@@ -21,27 +22,6 @@ std::vector<std::uint64_t> flat_lists(const std::vector<std::vector<std::uint32_
     pointers.push_back(items.size());
   }
   return pointers;
-}
-
-void save_support(const CsrMatrix& support, TensorMap& out) {
-  const CsrView view = support.view();
-  out.put_view("kernel.support.row_pointers", view.row_pointers());
-  out.put_view("kernel.support.columns", view.columns());
-  out.put_view("kernel.support.values", view.values());
-  out.put_text("kernel.num_features", concat(support.num_columns()));
-}
-
-CsrMatrix load_support(const TensorMap& in) {
-  const auto num_features = in.whole_number("kernel.num_features");
-  in.check(num_features < 0xFFFFFFFFULL, "kernel.num_features is ", num_features,
-           ", but must fit into 32 bits");
-  try {
-    return {static_cast<std::uint32_t>(num_features),
-            in.get<std::int64_t>("kernel.support.row_pointers"),
-            in.get<FeatureId>("kernel.support.columns"), in.get<float>("kernel.support.values")};
-  } catch (const InvalidInput& error) {
-    in.fail(concat("kernel.support: ", error.what()));
-  }
 }
 
 std::vector<std::vector<std::uint32_t>> load_lists(const TensorMap& in, std::size_t num_kernels) {
@@ -66,7 +46,7 @@ std::vector<std::vector<std::uint32_t>> load_lists(const TensorMap& in, std::siz
 
 std::string table_name(std::size_t kernel) { return concat("kernel.table.", kernel); }
 
-/// The table of kernel k of a file. It is in the model: a file that it named could be any.
+/// The table of the precomputed kernel k. Model files hold it, so that no other file is read.
 std::shared_ptr<const KernelTable> load_table(const TensorMap& in, std::size_t k,
                                               const std::string& kernel) {
   const std::string name = table_name(k);
@@ -96,7 +76,7 @@ KernelPredictor::KernelPredictor(Parts parts) : parts_(std::move(parts)) {}
 
 void KernelPredictor::save(TensorMap& out) const {
   const KernelClassifiers& classifiers = parts_.classifiers;
-  save_support(classifiers.support, out);
+  save_support(out, "kernel", classifiers.support);
   out.put_text("kernel.network", format_network(parts_.network));
   std::vector<std::string> names;
   for (const auto v : parts_.network.products()) names.push_back(parts_.network.nodes()[v].name);
@@ -138,7 +118,7 @@ void load_network(const TensorMap& in, KernelPredictor::Parts& parts) {
   } catch (const InvalidInput& error) {
     in.fail(error.what());
   }
-  // Reading may number the product nodes in another order: their names say which is which.
+  // parse_network() may number the product nodes in another order, so they are found by name.
   const auto names = in.get_strings("kernel.products");
   const auto beta = in.get<double>("kernel.beta", names.size());
   check_finite(in, "kernel.beta", beta, 0);
@@ -153,7 +133,7 @@ void load_network(const TensorMap& in, KernelPredictor::Parts& parts) {
   }
 }
 
-// The kernels in use, with what training fitted.
+// The kernels in use, with the parameters that training fitted.
 void load_kernels(const TensorMap& in, const SumProductNetwork& network,
                   KernelClassifiers& classifiers) {
   const auto kernel_names = in.get_strings("kernel.names");
@@ -199,7 +179,7 @@ void load_classifiers(const TensorMap& in, KernelClassifiers& classifiers) {
 std::unique_ptr<Predictor> KernelPredictor::load(const TensorMap& in, std::uint32_t num_labels) {
   Parts parts;
   KernelClassifiers& classifiers = parts.classifiers;
-  classifiers.support = load_support(in);
+  classifiers.support = load_support(in, "kernel");
   load_network(in, parts);
   load_kernels(in, parts.network, classifiers);
   load_classifiers(in, classifiers);

@@ -14,8 +14,8 @@
 namespace margrove {
 
 /// Kind "kernel". One classifier for two classes (positive: the second), else one per class.
-/// Labels without training rows are never predicted. A precomputed kernel's table is read from its
-/// file again when the model is loaded.
+/// Labels without training rows are never predicted. The model file holds the tables of precomputed
+/// kernels.
 class KernelPredictor final : public RowPredictor {
  public:
   struct Parts {
@@ -39,7 +39,7 @@ class KernelPredictor final : public RowPredictor {
   void scores(const CsrView& X, std::size_t begin, std::size_t end,
               std::span<float> scores) const override;
   LabelSets predict(const CsrView& X, Executor& executor) const override;
-  /// Sources: paths whose kernels read the same columns, together.
+  /// The sources are the paths grouped by the columns that their kernels read.
   Explanation explain(const SparseRow& x, LabelId label, std::size_t num_strongest) const override;
 
   const SumProductNetwork& network() const { return parts_.network; }

@@ -25,14 +25,14 @@ class CandidateHierarchy {
   LabelSetInference inference_;
 };
 
-/// Searches it for one row after the other; one for each thread.
+/// Searches a CandidateHierarchy, one row after the other. Each thread needs its own.
 class LabelSetDecoder {
  public:
   /// Keeps a reference.
   explicit LabelSetDecoder(const CandidateHierarchy& hierarchy) : hierarchy_(&hierarchy) {}
 
-  /// Writes the labels of the leaves, ascending and never none, of the set that is best once
-  /// `offset` is added to the score of each leaf, and returns its score without the offsets.
+  /// Writes the labels of the leaves (ascending, at least one) of the label set that is best after
+  /// `offset` is added to the score of each leaf. Returns its score without the offsets.
   /// `node_scores` has one finite score per node of the whole graph. Cost:
   /// LabelSetInference::best().
   double best(std::span<const float> node_scores, double offset, std::vector<LabelId>& labels);

@@ -53,7 +53,7 @@ void check_parts(const LinearPredictor::Parts& parts) {
 LinearPredictor::LinearPredictor(Parts parts) : parts_(std::move(parts)) {
   check_parts(parts_);
   parts_.weights = std::move(parts_.weights).compacted();
-  if (!parts_.graph.is_tree()) ancestors_ = ancestor_sets(parts_.graph);
+  if (!parts_.graph.is_tree()) ancestors_ = ListedAncestors(parts_.graph);
   if (parts_.decision.uses_node_scores()) {
     label_sets_ = std::make_unique<const CandidateHierarchy>(parts_.graph, parts_.candidates,
                                                              parts_.label_of_node);
@@ -90,9 +90,10 @@ void LinearPredictor::score_labels(std::span<float> node_scores, std::span<float
     for (const NodeId n : parts_.candidates) scores[parts_.label_of_node[n]] = node_scores[n];
     return;
   }
+  std::vector<NodeId> scratch;
   for (const NodeId n : parts_.candidates) {
     float sum = 0;
-    for (const NodeId a : ancestors_[n]) sum += node_scores[a];
+    for (const NodeId a : ancestors_.of(graph, n, scratch)) sum += node_scores[a];
     scores[parts_.label_of_node[n]] = sum;
   }
 }

@@ -17,15 +17,14 @@ namespace margrove {
 class LinearPredictor final : public RowPredictor {
  public:
   struct Parts {
-    /// U, one row per feature and after them one for the intercept if bias > 0; one column per
-    /// node.
+    /// U: one row per feature, then one for the intercept if bias > 0; one column per node.
     WeightMatrix weights;
     double bias = 0;
     LabelGraph graph;                    // over the nodes
     std::vector<double> alpha;           // node weights already multiplied into U; empty: all 1
     std::vector<LabelId> label_of_node;  // nodes may share a label (a spawned leaf and its parent)
-    /// Nodes whose labels may be predicted; their labels are distinct. Leaves, where the decision
-    /// is one of nodes.
+    /// Nodes whose labels may be predicted; their labels are distinct. They are leaves if the
+    /// decision uses node scores.
     std::vector<NodeId> candidates;
     std::uint32_t num_labels = 0;
     Decision decision;
@@ -39,7 +38,7 @@ class LinearPredictor final : public RowPredictor {
   bool gives_one_label() const override { return !parts_.decision.several_labels(); }
   void save(TensorMap& out) const override;
   static std::unique_ptr<Predictor> load(const TensorMap& tensors, std::uint32_t num_labels);
-  /// The same under the names of another kind that is made of such parts.
+  /// save() and load() for other kinds that consist of such parts, whose names begin with `prefix`.
   void save_parts(TensorMap& out, const std::string& prefix) const;
   static Parts load_parts(const TensorMap& tensors, const std::string& prefix,
                           std::uint32_t num_labels);
@@ -54,25 +53,26 @@ class LinearPredictor final : public RowPredictor {
 
   const Parts& parts() const { return parts_; }
 
-  /// What scoring a row needs beside the model: one for each thread.
+  /// Memory for scoring a row; each thread needs its own.
   struct Scratch {
     std::vector<FeatureId> columns;
     std::vector<float> values;
     std::vector<float> node_scores;
   };
-  /// What the best label sets are sought in; null where the decision is not one of nodes.
+  /// The hierarchy in which the best label sets are searched; null unless the decision uses node
+  /// scores.
   const CandidateHierarchy* label_sets() const { return label_sets_.get(); }
 
   /// U_n.x of every node, intercept included; valid until `scratch` is used again.
   std::span<float> node_scores(const SparseRow& x, Scratch& scratch) const;
 
  private:
-  /// From the nodes' scores, which it may change.
+  /// Label scores from node scores, which it overwrites.
   void score_labels(std::span<float> node_scores, std::span<float> scores) const;
 
   Parts parts_;
-  AncestorSets ancestors_;                                // of DAGs only
-  std::unique_ptr<const CandidateHierarchy> label_sets_;  // where the decision is one of nodes
+  ListedAncestors ancestors_;                             // of DAGs only
+  std::unique_ptr<const CandidateHierarchy> label_sets_;  // if the decision uses node scores
 };
 
 }  // namespace margrove

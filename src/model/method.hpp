@@ -1,6 +1,6 @@
 #pragma once
-// The methods that can be trained, and how one is added: its options in include/margrove
-// (linear_estimators.hpp shows how) and a .cpp file in src/methods with
+// The methods that can be trained. A new one has its options in include/margrove
+// (linear_estimators.hpp is an example) and a .cpp file in src/methods with
 //
 //   Plan plan_hsvm(const HSvmOptions&, const TrainingSet&, Executor&, RunControl&);
 //   Method hsvm() { return make_method<HSvmOptions>("hierarchical SVM ...", plan_hsvm); }
@@ -8,6 +8,7 @@
 // and its name in the list of src/methods/registry.cpp. The CLI, the Python package and the
 // reference page docs/options.md find it there.
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,17 +27,33 @@
 
 namespace margrove {
 
-/// C, or 1 / (2 lambda) where lambda is given.
+/// C, or 1 / (2 lambda) if lambda is given.
 template <class Options>
 double loss_weight(const Options& options) {
   return options.lambda > 0 ? 1 / (2 * options.lambda) : options.C;
 }
 
-/// The options of margrove/common_options.hpp, to derive from.
+/// The value of the constant feature: as w_0 bias with the regulariser P w_0^2 / 2 is w_0' bias /
+/// sqrt(P) with w_0'^2 / 2, it stands for the penalty P too. Throws InvalidOption if P is 0, or
+/// given without an intercept.
+template <class Options>
+double intercept_value(const Options& options) {
+  require<InvalidOption>(options.intercept_penalty == 1 || options.bias > 0,
+                         "option intercept_penalty is ", options.intercept_penalty,
+                         ", but bias is 0, so that there is no intercept");
+  require<InvalidOption>(options.intercept_penalty > 0,
+                         "option intercept_penalty is 0, but must be > 0 here: free intercepts are "
+                         "for flat-svm with multiclass ovr, flat-lr, top-down-svm, and hr-svm and "
+                         "hr-lr without a label graph and the alternating solver");
+  return options.bias / std::sqrt(options.intercept_penalty);
+}
+
+/// A base class with the options of margrove/common_options.hpp.
 struct CommonOptions {
   double C = 1.0;
   double lambda = 0;
   double bias = 1.0;
+  double intercept_penalty = 1.0;
   std::uint64_t seed = 0;
   static auto fields() { return detail::common_fields<CommonOptions>(); }
   double loss_weight() const { return margrove::loss_weight(*this); }
@@ -48,11 +65,13 @@ class MethodRun {
   virtual ~MethodRun() = default;
   /// Refers to this object.
   virtual OptionTable& options() = 0;
-  /// Decides how to train on `data` with so many threads. Deterministic, whatever executor.size()
-  /// is but for the memory, unless `control` stops it. Throws InvalidOption and InvalidInput.
+  /// Decides how to train on `data` with the executor's number of threads. Apart from the memory,
+  /// the result does not depend on this number unless `control` stops it. Throws InvalidOption and
+  /// InvalidInput.
   virtual Plan plan(const TrainingSet& data, Executor& executor, RunControl& control) const = 0;
-  /// Carries the plan out. Deterministic for given options, whatever executor.size() is, unless
-  /// `control` stops it; then the best weights so far come back with that Stop. Throws as plan().
+  /// Makes a plan and carries it out. The result depends only on options and data, not on
+  /// executor.size(), unless `control` stops it; then it has the best weights so far and that Stop.
+  /// Throws as plan().
   TrainResult train(const TrainingSet& data, Executor& executor, RunControl& control) const {
     return plan(data, executor, control).train(executor, control);
   }
@@ -64,24 +83,24 @@ struct Method {
   std::string summary;                                // one line
   std::function<std::unique_ptr<MethodRun>()> start;  // options at their defaults
   bool needs_hierarchy = false;
-  /// Set for methods whose examples are not rows: reads them from files of their own format. Null
-  /// where the method with these options takes rows after all.
+  /// For methods whose examples are not rows: reads them from files of their own format. Returns
+  /// null if the method takes rows with these options.
   std::function<std::unique_ptr<Examples>(const std::vector<std::string>& paths,
                                           const OptionTable& options)>
       read_examples;
-  /// The option that, where it is given, replaces the hierarchy; empty: there is none.
+  /// The option that replaces the hierarchy if it is given; empty: there is none.
   std::string hierarchy_substitute;
-  /// Options that, where they are not at their defaults, speak of the columns' own values, as
-  /// kernels with widths do: columns are then not scaled unless this is asked for.
+  /// Options that refer to the values of unscaled columns, as kernels with widths do. If one is not
+  /// at its default, columns are not scaled by default.
   std::vector<std::string> column_options;
 };
 
-/// Whether the method with these options cannot do without a hierarchy.
+/// Whether the method needs a hierarchy with these options.
 bool needs_hierarchy(const Method& method, const OptionTable& options);
 
 /// All methods, in the order of the documentation.
 const std::vector<Method>& methods();
-/// Throws InvalidOption listing the names there are.
+/// Throws InvalidOption listing all names.
 const Method& find_method(std::string_view name);
 
 /// A method from an options struct (kMethod is its name and fields() its table) and the function

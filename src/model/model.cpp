@@ -1,5 +1,6 @@
 #include "model/model.hpp"
 
+#include "model/feature_name.hpp"
 #include "model/raw_units.hpp"
 
 namespace margrove {
@@ -13,6 +14,16 @@ const RowPredictor& ModelParts::rows() const {
 Explanation ModelParts::explain(const SparseRow& x, LabelId label,
                                 std::size_t num_strongest) const {
   return in_raw_units(rows().explain(x, label, num_strongest), preprocessing);
+}
+
+std::uint32_t ModelParts::num_raw_features() const {
+  const std::vector<FeatureId>& columns = preprocessing.columns;
+  return columns.empty() ? rows().num_features() : columns.back() + 1;
+}
+
+std::string ModelParts::feature_name(FeatureId feature) const {
+  if (feature == num_raw_features()) return "(intercept)";
+  return margrove::feature_name(feature, records ? &*records : nullptr, preprocessing, views);
 }
 
 std::vector<bool> ModelParts::in_training() const {

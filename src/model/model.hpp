@@ -1,5 +1,5 @@
 #pragma once
-// What a trained model consists of: what all kinds have in common, around the predictor.
+// The parts of a trained model: the predictor and what all kinds of models have in common.
 
 #include <memory>
 #include <optional>
@@ -18,26 +18,33 @@ namespace margrove {
 
 struct ModelParts {
   std::string method;
-  OptionValues options;  // with which it was trained
+  OptionValues options;  // of the training
   LabelCodec labels;     // in natural order
   LabelGraph hierarchy;  // over the ids of `labels`; without edges where none was given
   bool has_hierarchy = false;
+  std::vector<std::string> label_names;      // for people, of each label or empty; or none
   std::vector<std::uint32_t> training_rows;  // of each label
-  std::optional<RecordFeatures> records;     // if rows are records: what makes numbers of them
-  Preprocessing preprocessing;               // of rows, before the predictor sees them
+  std::optional<RecordFeatures> records;     // if rows are records: their features
+  Preprocessing preprocessing;               // of rows, before prediction
   std::vector<View> views;                   // of the rows; empty: one source
   FitReport report;
-  std::optional<Calibration> calibration;  // of probabilities, if it was asked for
+  std::optional<Calibration> calibration;  // of probabilities, if requested
   std::unique_ptr<Predictor> predictor;
   std::shared_ptr<const FitState> state;  // of its training, if it was kept; not in the file
 
   /// The predictor of rows. Throws InvalidInput for a model of another kind.
   const RowPredictor& rows() const;
-  /// RowPredictor::explain() of a row after preprocessing, in the units of the row before scaling.
+  /// RowPredictor::explain() of a row after preprocessing, in the columns and
+  /// units of the row before it.
   Explanation explain(const SparseRow& x, LabelId label, std::size_t num_strongest) const;
+  /// Columns of rows before preprocessing, so far as they are numbers and the model knows them.
+  std::uint32_t num_raw_features() const;
+  /// What users call a column of rows before preprocessing, or "(intercept)" for the one after the
+  /// last.
+  std::string feature_name(FeatureId feature) const;
   /// Whether each label has training rows.
   std::vector<bool> in_training() const;
-  /// Of probabilities: the calibration's, or 1.
+  /// The temperature of probabilities: the calibration's, or 1.
   double temperature() const { return calibration ? calibration->temperature : 1.0; }
 };
 

@@ -18,10 +18,12 @@ double value_at(const OffsetAnswer& line, double offset) {
 }
 
 /// Appends the pieces between two offsets at which `low` and `high` are best, but for the first.
+/// Their beginnings are finite.
 void add_pieces(OffsetSearch& search, const OffsetAnswer& low, const OffsetAnswer& high,
                 std::vector<OffsetPiece>& pieces) {
   if (high.count <= low.count) return;  // the same line
   const double cross = (low.score - high.score) / (high.count - low.count);
+  if (!std::isfinite(cross)) return;  // scores that are out of range intersect nowhere
   if (high.count - low.count > 1) {
     const OffsetAnswer middle = search.best(cross);
     const double both = value_at(low, cross);
@@ -78,8 +80,8 @@ double end_of_range(double step, const LabelsAt& labels_at, const IsBeyond& is_b
   return end;
 }
 
-/// Down to answers without labels, which takes few pieces, and up to kMostTimesTrue times as many
-/// as there should be, beyond which there could be as many pieces as labels.
+/// Down to answers without labels, which takes few pieces, and up to kMostTimesTrue times the true
+/// number of labels, beyond which there could be as many pieces as labels.
 OffsetRange offset_range(std::size_t num_held_out, double true_labels, const MakeSearch& make,
                          Executor& executor, RunControl& control) {
   std::vector<double> counts(num_held_out, 0.0);

@@ -1,14 +1,14 @@
 #pragma once
 // Tunes the offset of a decision: the number b that is added to the score of each label of a
-// labelling (each chosen leaf, label or tag of a span) before the best labelling is sought.
+// labelling (each chosen leaf, label or tag of a span) before the search for the best labelling.
 //
 //   y_i(b) = argmax_y f(x_i, y) + b |y|,   b = argmax_b metric of all y_i(b) on held-out examples.
 //
 // As a function of b, max_y f(x_i, y) + b |y| is the upper envelope of the lines f(x_i, y) + b |y|.
-// It has no more pieces than |y| has values, and |y_i(b)| never falls. All pieces of a range are
-// found with at most two searches for each ([EisnerSeverance1976]): the lines that are best at two
-// offsets intersect where a third line would have to be above both. So b is exact on the held-out
-// examples, for about as many searches as a coarse grid would take.
+// It has at most as many pieces as |y| has values, and |y_i(b)| never falls. All pieces of a range
+// are found with at most two searches each ([EisnerSeverance1976]): a third line that is best
+// between two offsets is above the lines of both where these intersect. So b is exact on the
+// held-out examples, for about as many searches as a coarse grid would take.
 
 #include <cstdint>
 #include <functional>
@@ -34,12 +34,12 @@ struct OffsetAnswer {
   std::vector<std::uint32_t> labels;
 };
 
-/// Searches the held-out examples of a fold under a model of the others, one example after the
-/// other. One for each thread.
+/// Searches the held-out examples of a fold under a model of the other folds, one example after the
+/// other. Each thread needs its own.
 class OffsetSearch {
  public:
   virtual ~OffsetSearch() = default;
-  /// Goes on to an example: a position in Split::validation.
+  /// Starts with an example, given by its position in Split::validation.
   virtual void start(std::size_t held_out) = 0;
   /// argmax_y f(x, y) + offset |y|. Deterministic.
   virtual OffsetAnswer best(double offset) = 0;
@@ -48,26 +48,26 @@ using MakeSearch = std::function<std::unique_ptr<OffsetSearch>()>;
 /// Trains on split.training; the searches are over split.validation.
 using FitSearch = std::function<MakeSearch(const Split& split, RunControl& control)>;
 
-/// From this offset to the one of the next piece these are the labels.
+/// The labels from offset `begin` to that of the next piece.
 struct OffsetPiece {
   double begin;
   std::vector<std::uint32_t> labels;
 };
-/// The pieces of one example, which `search` is at, from `low` to `high`. The first begins at
-/// `low`. At most 2 pieces + 2 searches.
+/// The pieces from `low` to `high` of the example that `search` has started. The first begins at
+/// `low`. Takes at most 2 pieces + 2 searches.
 std::vector<OffsetPiece> offset_pieces(OffsetSearch& search, double low, double high);
 
-/// What is tuned on.
+/// The examples for tuning.
 struct OffsetExamples {
   const LabelSets& strata;                    // of the examples: the folds are stratified by them
   std::span<const std::uint32_t> true_sizes;  // |y_i|
 };
 
-/// The best offset by a cross-validation, for options.metric as `metric`, which has no answers yet,
-/// measures it. Of equally good ranges the one nearest to 0 is taken: 0 if it is inside, otherwise
-/// the middle. The range that is looked at goes up to where the answers to the first
-/// fold have three times as many labels as they should. Time limits are shared as cross_validate()
-/// says; when time is out, examples without answers do not count, and without any answer the offset
+/// The offset with the best `metric`, which must be empty and of kind options.metric, in a
+/// cross-validation. Of equally good ranges the one nearest to 0 is taken: 0 if it is inside,
+/// otherwise the middle. The range of offsets goes up to where the answers for the first fold have
+/// three times the true number of labels. Time limits are shared as in cross_validate(). When the
+/// time limit has passed, examples without answers do not count, and without any answer the offset
 /// is 0.
 double tuned_offset(const DecisionOptions& options, const OffsetExamples& examples,
                     AnswerMetric& metric, const FitSearch& fit, Executor& executor,

@@ -1,5 +1,5 @@
 #pragma once
-// What a run of a method decides before it trains, and what comes out of training.
+// The plan of a training run, and the result of training.
 
 #include <functional>
 #include <memory>
@@ -9,6 +9,7 @@
 
 #include "base/fit_state.hpp"
 #include "base/memory_estimate.hpp"
+#include "linear/label_problems.hpp"
 #include "margrove/control.hpp"
 #include "margrove/executor.hpp"
 #include "margrove/model.hpp"
@@ -19,25 +20,52 @@ namespace margrove {
 struct TrainResult {
   std::unique_ptr<Predictor> predictor;
   FitReport report;
-  std::shared_ptr<const FitState> state;  // if the training set asked for it
+  std::shared_ptr<const FitState> state;  // if the training set's continuation asks to keep it
 };
 
-/// A run that is ready to start: solver, node weights, leaves and rows are settled, and training
-/// and the estimate of its memory follow from the same decisions. Refers to the training set's
-/// arrays, which must outlive it.
+/// A training run before it starts. Solver, node weights, leaves and rows are decided, so that the
+/// training and the estimate of its memory follow from the same decisions. Refers to the training
+/// set's arrays, which must outlive it.
 struct Plan {
-  /// Of training beyond the training set, the plan itself and the model included.
+  /// The memory of training beside the training set, including the plan and the model.
   MemoryEstimate memory;
   std::function<TrainResult(Executor&, RunControl&)> train;
+  /// Where training consists of independent one-vs-rest problems: these problems, and what remains
+  /// to be done with their results, which gives the same bits as train(). Otherwise both are empty.
+  std::function<LabelProblems()> problems;
+  std::function<TrainResult(const LabelFitSource&, Executor&, RunControl&)> finish;
 };
 
-/// A plan from what it has settled: train(settled, executor, control) carries it out.
+/// A plan of the given decisions: train(settled, executor, control) carries it out.
 template <class Settled, class Train>
 Plan planned(MemoryEstimate memory, Settled settled, Train train) {
   auto kept = std::make_shared<const Settled>(std::move(settled));
-  return {std::move(memory), [kept, train](Executor& executor, RunControl& control) {
-            return train(*kept, executor, control);
-          }};
+  // Member by member: where the second one of a braced list throws, g++ 12 destroys the first
+  // twice.
+  Plan plan;
+  plan.memory = std::move(memory);
+  plan.train = [kept, train](Executor& executor, RunControl& control) {
+    return train(*kept, executor, control);
+  };
+  return plan;
+}
+
+/// The same for a training that consists of independent problems: problems(settled) lists them, and
+/// train(settled, source, executor, control) solves them where the source is empty.
+template <class Settled, class Train, class Problems>
+Plan planned(MemoryEstimate memory, Settled settled, Train train, Problems problems) {
+  auto kept = std::make_shared<const Settled>(std::move(settled));
+  Plan plan;
+  plan.memory = std::move(memory);
+  plan.train = [kept, train](Executor& executor, RunControl& control) {
+    return train(*kept, LabelFitSource(), executor, control);
+  };
+  plan.problems = [kept, problems] { return problems(*kept); };
+  plan.finish = [kept, train](const LabelFitSource& source, Executor& executor,
+                              RunControl& control) {
+    return train(*kept, source, executor, control);
+  };
+  return plan;
 }
 
 }  // namespace margrove

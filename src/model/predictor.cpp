@@ -23,7 +23,7 @@ RankedLabels RowPredictor::top(const CsrView& X, std::size_t k, Executor& execut
                       [&](std::size_t begin, std::size_t end, int worker) {
                         auto& block = scratch[static_cast<std::size_t>(worker)];
                         block.resize((end - begin) * num_labels());
-                        scores(X, begin, end, block);
+                        ranking_scores(X, begin, end, block);
                         for (std::size_t i = begin; i < end; ++i) {
                           auto& ranked = best[i];
                           for (LabelId l = 0; l < num_labels(); ++l) {

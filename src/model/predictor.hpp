@@ -1,6 +1,6 @@
 #pragma once
-// What a trained model does, whatever kind it is of. A kind is added by deriving a class, and by
-// one line in src/methods/registry.cpp that says how it is loaded.
+// The interface of all kinds of trained models. A new kind is a derived class and one line in
+// src/methods/registry.cpp that says how it is loaded.
 
 #include <algorithm>
 #include <cmath>
@@ -36,18 +36,20 @@ class KernelPredictor;
 class Predictor {
  public:
   virtual ~Predictor() = default;
-  /// This predictor, if its examples are rows of a matrix, or files of their own; otherwise null.
+  /// This predictor if its examples are rows of a matrix (rows()) or files (files()); otherwise
+  /// null.
   virtual const RowPredictor* rows() const { return nullptr; }
   virtual const FilePredictor* files() const { return nullptr; }
-  /// This predictor, if it is one linear model, or one of kernels; otherwise null.
+  /// This predictor if it is a linear model (linear()) or one of kernels (kernels()); otherwise
+  /// null.
   virtual const LinearPredictor* linear() const { return nullptr; }
   virtual const KernelPredictor* kernels() const { return nullptr; }
-  /// Under which the registry finds the loader: "linear", "chain", "kernel", ...
+  /// The name under which the registry finds the loader: "linear", "chain", "kernel", ...
   virtual std::string_view kind() const = 0;
-  /// Everything the loader of kind() needs. Metadata keys and tensor names begin with kind() and a
-  /// dot. Views (TensorMap::put_view) may refer to this predictor.
+  /// Writes everything that the loader of kind() needs. Metadata keys and tensor names begin with
+  /// kind() and a dot. Views (TensorMap::put_view) may refer to this predictor.
   virtual void save(TensorMap& out) const = 0;
-  /// Sizes, sparsity, and what else helps to understand the model.
+  /// Sizes, sparsity and other facts that help to understand the model.
   virtual std::vector<Fact> facts() const = 0;
 };
 
@@ -55,16 +57,21 @@ class Predictor {
 class RowPredictor : public Predictor {
  public:
   const RowPredictor* rows() const final { return this; }
-  /// Whether each row gets one label, no more and no less, so that it has probabilities
-  /// (model/calibration.hpp).
+  /// Whether each row gets exactly one label, so that it has probabilities (model/calibration.hpp).
   virtual bool gives_one_label() const { return false; }
-  /// Columns of X, without the intercept; further ones count as unknown and are ignored.
+  /// The number of columns of X without the intercept; further columns are ignored.
   virtual std::uint32_t num_features() const = 0;
   virtual std::uint32_t num_labels() const = 0;
   /// scores[(i - begin) * num_labels() + l] of rows [begin, end); -infinity for labels that are
   /// never predicted. Called from several threads at once.
   virtual void scores(const CsrView& X, std::size_t begin, std::size_t end,
                       std::span<float> scores) const = 0;
+  /// The scores by which top() and the ranking metrics order the labels of a row, in the form of
+  /// scores(). They differ from these where the scores of inner nodes include their children's.
+  virtual void ranking_scores(const CsrView& X, std::size_t begin, std::size_t end,
+                              std::span<float> scores) const {
+    this->scores(X, begin, end, scores);
+  }
   /// One set per row.
   virtual LabelSets predict(const CsrView& X, Executor& executor) const = 0;
   /// Ties go to the lowest label.
@@ -73,11 +80,12 @@ class RowPredictor : public Predictor {
   virtual Explanation explain(const SparseRow& x, LabelId label, std::size_t num_strongest) const;
 
  protected:
-  /// Rows to score at once, so that a worker's scratch stays in the cache; at least 1.
+  /// The number of rows to score at once, so that a worker's scratch stays in the cache; at least
+  /// 1.
   std::size_t rows_per_block() const;
 };
 
-/// The parts of a score by size, the strongest first, and no more than `count` of them.
+/// Keeps the `count` largest parts of a score, the largest absolute value first.
 template <class Part>
 void keep_strongest(std::vector<Part>& parts, std::size_t count) {
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
@@ -86,25 +94,36 @@ void keep_strongest(std::vector<Part>& parts, std::size_t count) {
   if (parts.size() > count) parts.resize(count);
 }
 
-/// The sets that predict(i, scratch, set) writes for each row. Blocks of `grain` rows run on the
-/// executor's threads, each with a scratch of its own from make_scratch().
-template <class MakeScratch, class Predict>
-LabelSets collect_sets(std::size_t num_rows, std::size_t grain, Executor& executor,
-                       const MakeScratch& make_scratch, const Predict& predict) {
+/// The sets of all rows, in order, where append(begin, end, sets) appends those of rows [begin,
+/// end) to `sets`. Blocks of `grain` rows run on the executor's threads.
+template <class Append>
+LabelSets collect_blocks(std::size_t num_rows, std::size_t grain, Executor& executor,
+                         const Append& append) {
   std::vector<LabelSets> blocks((num_rows + grain - 1) / grain);
   executor.for_ranges(num_rows, grain, [&](std::size_t begin, std::size_t end, int) {
-    auto scratch = make_scratch();
-    std::vector<LabelId> set;
-    for (std::size_t i = begin; i < end; ++i) {
-      predict(i, scratch, set);
-      blocks[begin / grain].append(set);
-    }
+    append(begin, end, blocks[begin / grain]);
   });
   LabelSets all;
   for (const LabelSets& block : blocks) {
     for (std::size_t i = 0; i < block.num_rows(); ++i) all.append(block[i]);
   }
   return all;
+}
+
+/// The sets that predict(i, scratch, set) writes for each row; each block has a scratch of its own
+/// from make_scratch().
+template <class MakeScratch, class Predict>
+LabelSets collect_sets(std::size_t num_rows, std::size_t grain, Executor& executor,
+                       const MakeScratch& make_scratch, const Predict& predict) {
+  return collect_blocks(num_rows, grain, executor,
+                        [&](std::size_t begin, std::size_t end, LabelSets& sets) {
+                          auto scratch = make_scratch();
+                          std::vector<LabelId> set;
+                          for (std::size_t i = begin; i < end; ++i) {
+                            predict(i, scratch, set);
+                            sets.append(set);
+                          }
+                        });
 }
 
 /// A model whose examples are not rows (sentences, ...): it reads its own files.

@@ -5,7 +5,7 @@
 namespace margrove {
 namespace {
 
-/// The value that scaling made `scaled` of. A zero comes back as a zero in spite of rounding.
+/// The value before scaling; zero up to rounding becomes zero.
 float raw_value(double scaled, double centre, double spread) {
   const double value = scaled * spread + centre;
   return std::abs(value) < 1e-6 * (std::abs(centre) + spread) ? 0.0F : static_cast<float>(value);
@@ -20,9 +20,35 @@ void for_nonzeros(const WeightMatrix& W, FeatureId j, const Visit& visit) {
   }
 }
 
-}  // namespace
+void name_columns_as_given(Explanation& explanation, std::span<const FeatureId> columns) {
+  for (Explanation::Node& node : explanation.nodes) {
+    for (Explanation::Contribution& part : node.strongest) {  // the last one is the intercept
+      part.feature =
+          part.feature < columns.size() ? columns[part.feature] : columns.back() + FeatureId{1};
+    }
+  }
+}
 
-Explanation in_raw_units(Explanation explanation, const Preprocessing& preprocessing) {
+/// Rows of weights for the columns between those that were selected.
+WeightMatrix with_columns_left_out(const WeightMatrix& W, std::span<const FeatureId> columns) {
+  CsrMatrix rows(W.num_nodes());
+  std::vector<NodeId> nodes;
+  std::vector<float> values;
+  std::size_t given = 0;  // rows so far
+  for (FeatureId j = 0; j < W.num_features(); ++j, ++given) {
+    for (; j < columns.size() && given < columns[j]; ++given) rows.append_row({}, {});
+    nodes.clear();
+    values.clear();
+    for_nonzeros(W, j, [&](NodeId n, double w) {
+      nodes.push_back(n);
+      values.push_back(static_cast<float>(w));
+    });
+    rows.append_row(nodes, values);
+  }
+  return WeightMatrix::sparse(std::move(rows)).compacted();
+}
+
+Explanation before_scaling(Explanation explanation, const Preprocessing& preprocessing) {
   if (preprocessing.kind != Preprocessing::Kind::scale) return explanation;
   const std::size_t num_columns = preprocessing.spread.size();
   for (Explanation::Node& node : explanation.nodes) {
@@ -38,8 +64,8 @@ Explanation in_raw_units(Explanation explanation, const Preprocessing& preproces
   return explanation;
 }
 
-LinearPredictor::Parts in_raw_units(const LinearPredictor::Parts& parts,
-                                    const Preprocessing& preprocessing) {
+LinearPredictor::Parts before_scaling(const LinearPredictor::Parts& parts,
+                                      const Preprocessing& preprocessing) {
   if (preprocessing.kind != Preprocessing::Kind::scale) return parts;
   LinearPredictor::Parts raw = parts;
   const WeightMatrix& W = parts.weights;
@@ -72,6 +98,23 @@ LinearPredictor::Parts in_raw_units(const LinearPredictor::Parts& parts,
   }
   append_row();
   raw.weights = WeightMatrix::sparse(std::move(rows)).compacted();
+  return raw;
+}
+
+}  // namespace
+
+Explanation in_raw_units(Explanation explanation, const Preprocessing& preprocessing) {
+  Explanation raw = before_scaling(std::move(explanation), preprocessing);
+  if (!preprocessing.columns.empty()) name_columns_as_given(raw, preprocessing.columns);
+  return raw;
+}
+
+LinearPredictor::Parts in_raw_units(const LinearPredictor::Parts& parts,
+                                    const Preprocessing& preprocessing) {
+  LinearPredictor::Parts raw = before_scaling(parts, preprocessing);
+  if (!preprocessing.columns.empty()) {
+    raw.weights = with_columns_left_out(raw.weights, preprocessing.columns);
+  }
   return raw;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// From scaled columns (Preprocessing::Kind::scale) back to those that the user has.
+// Explanations and models of columns that were selected (Preprocessing::columns) and scaled
+// (Preprocessing::Kind::scale), in numbers and units of the user's columns.
 
 #include "margrove/model.hpp"
 #include "margrove/tfidf.hpp"
@@ -7,13 +8,14 @@
 
 namespace margrove {
 
-/// The same scores, with values and weights of the columns before scaling. Other kinds of
+/// The same scores, with numbers, values and weights of the columns as given. Other kinds of
 /// preprocessing: unchanged.
 Explanation in_raw_units(Explanation explanation, const Preprocessing& preprocessing);
 
-/// A linear model of the columns before scaling, with the same scores: weights w_j / spread_j and
+/// A linear model of the columns as given, with the same scores: weights w_j / spread_j and
 /// an intercept lower by sum_j w_j centre_j / spread_j, which may be the first one. Other kinds of
-/// preprocessing: unchanged. O(weights), and dense weights for the intercept's row only.
+/// preprocessing: unchanged. O(weights + columns as given), and dense weights for the intercept's
+/// row only.
 LinearPredictor::Parts in_raw_units(const LinearPredictor::Parts& parts,
                                     const Preprocessing& preprocessing);
 

@@ -62,15 +62,19 @@ std::vector<Split> stratified_folds(const LabelSets& labels, int num_folds, std:
   return folds;
 }
 
+std::vector<Split> validation_folds(const LabelSets& labels, int num_folds, std::uint64_t seed) {
+  const std::size_t folds = std::min(static_cast<std::size_t>(num_folds), labels.num_rows());
+  return stratified_folds(labels, static_cast<int>(folds), seed);
+}
+
 void cross_validate(const LabelSets& labels, int num_folds, std::uint64_t seed, RunControl& control,
                     const std::function<void(const Split& split, RunControl& share)>& visit) {
-  const auto folds = static_cast<int>(
-      std::min<std::size_t>(static_cast<std::size_t>(num_folds), labels.num_rows()));
-  int trainings_left = folds + 1;
-  for (const Split& split : stratified_folds(labels, folds, seed)) {
+  const std::vector<Split> folds = validation_folds(labels, num_folds, seed);
+  std::size_t trainings_left = folds.size() + 1;
+  for (const Split& split : folds) {
     RunControl share(
         control, [&](const Progress& progress) { return control.proceed(progress); },
-        control.seconds_left() / trainings_left--);
+        control.seconds_left() / static_cast<double>(trainings_left--));
     visit(split, share);
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Rows set apart from those a model is trained on.
+// Splits of rows into training and validation rows.
 
 #include <cstdint>
 #include <functional>
@@ -10,18 +10,20 @@
 
 namespace margrove {
 
-/// Rows to train on and rows to measure on, both ascending.
+/// Training and validation rows, both ascending.
 struct Split {
   std::vector<std::uint32_t> training, validation;
 };
-/// Every row is validated once. Stratified by the row's first label: the rows of each label are
-/// shuffled and dealt out one fold after the other, so that the numbers of rows a label has in two
-/// folds differ by at most one. Deterministic from the seed. Throws InvalidOption unless 2 <=
-/// num_folds <= rows.
+/// Folds of a cross-validation, in which every row is validated once. They are stratified by the
+/// row's first label: the rows of each label are shuffled and distributed over the folds in turn,
+/// so that its numbers of rows in two folds differ by at most one. Determined by the seed. Throws
+/// InvalidOption unless 2 <= num_folds <= rows.
 std::vector<Split> stratified_folds(const LabelSets& labels, int num_folds, std::uint64_t seed);
-/// Calls visit(split, share) for each of num_folds stratified folds, or for one per row if there
-/// are fewer rows, of which there must be two. `share` ends with `control` or after an even share
-/// of the time left; one more share is for the training on all rows that follows.
+/// The same with one fold per row if there are fewer rows than num_folds. There must be two rows.
+std::vector<Split> validation_folds(const LabelSets& labels, int num_folds, std::uint64_t seed);
+/// Calls visit(split, share) for each of the validation_folds(). `share` ends with `control` or
+/// after an even share of the time left, of which the training on all rows that follows gets one
+/// too.
 void cross_validate(const LabelSets& labels, int num_folds, std::uint64_t seed, RunControl& control,
                     const std::function<void(const Split& split, RunControl& share)>& visit);
 /// About `fraction` of every label's rows; a label with one row stays in training. Throws

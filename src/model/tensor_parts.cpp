@@ -83,6 +83,9 @@ LabelGraph load_graph(const TensorMap& tensors, const std::string& name, std::ui
 void save_preprocessing(TensorMap& out, const Preprocessing& preprocessing) {
   const Preprocessing::Kind kind = preprocessing.kind;
   out.put_enum("preprocessing.kind", kind);
+  if (!preprocessing.columns.empty()) {
+    out.put_view<FeatureId>("preprocessing.columns", preprocessing.columns);
+  }
   if (kind == Preprocessing::Kind::none || kind == Preprocessing::Kind::normalize) return;
   if (kind == Preprocessing::Kind::scale) {
     out.put_enum("preprocessing.scale", preprocessing.column_scale);
@@ -100,6 +103,9 @@ void save_preprocessing(TensorMap& out, const Preprocessing& preprocessing) {
 Preprocessing load_preprocessing(const TensorMap& tensors) {
   Preprocessing preprocessing;
   preprocessing.kind = tensors.get_enum<Preprocessing::Kind>("preprocessing.kind");
+  if (tensors.has("preprocessing.columns")) {
+    preprocessing.columns = tensors.get<FeatureId>("preprocessing.columns");
+  }
   if (tensors.has_text("preprocessing.sublinear_tf")) {
     preprocessing.sublinear_tf = tensors.truth("preprocessing.sublinear_tf");
     preprocessing.idf = tensors.get<float>("preprocessing.idf");

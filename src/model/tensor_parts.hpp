@@ -1,5 +1,5 @@
 #pragma once
-// How the parts that several kinds of model share lie in a TensorMap. All load_ functions throw
+// The tensors of the parts that several kinds of models share. All load_ functions throw
 // ModelFileError or InvalidInput on anything that is not valid.
 
 #include <array>
@@ -33,13 +33,13 @@ inline constexpr auto kEnumNames<Preprocessing::Kind> =
                EnumName{Preprocessing::Kind::count_tfidf, "count-tfidf"},
                EnumName{Preprocessing::Kind::normalize, "normalize"},
                EnumName{Preprocessing::Kind::scale, "scale"}};
-/// "preprocessing.kind" and, for the tf-idf kinds, "preprocessing.sublinear_tf",
-/// "preprocessing.idf" and "preprocessing.vocabulary"; for kind scale, "preprocessing.scale",
-/// "preprocessing.centre" and "preprocessing.spread".
+/// "preprocessing.kind", "preprocessing.columns" where only some are kept, and, for the tf-idf
+/// kinds, "preprocessing.sublinear_tf", "preprocessing.idf" and "preprocessing.vocabulary"; for
+/// kind scale, "preprocessing.scale", "preprocessing.centre" and "preprocessing.spread".
 void save_preprocessing(TensorMap& out, const Preprocessing& preprocessing);
 Preprocessing load_preprocessing(const TensorMap& tensors);
 
-/// "records.": the selection as strings by role, and what was fitted. Nothing is loaded where
+/// "records.": the selection as strings by role, and the fitted parameters. Loads nothing if
 /// nothing was saved.
 void save_records(TensorMap& out, const RecordFeatures& records);
 std::optional<RecordFeatures> load_records(const TensorMap& tensors);

@@ -1,5 +1,5 @@
 #pragma once
-// One classifier per parent for its children, applied from the top: HR's baseline TD.
+// Top-down classification, with one classifier per node among its siblings: HR's baseline TD.
 
 #include <memory>
 #include <string>
@@ -11,18 +11,18 @@
 
 namespace margrove {
 
-/// Kind "top-down". Node n has the margin f_n(x) = U_n.x. Beside its siblings that lie above a
+/// Kind "top-down". Node n has the margin f_n(x) = U_n.x. Among its siblings that lie above a
 /// candidate, itself included, it is chosen with probability
 ///   p_n(x) = exp(scale f_n(x)) / sum_m exp(scale f_m(x)),
-/// and a path scores the sum of log p_n over its nodes, the log-probability of its end: over all
-/// leaves these probabilities sum to 1, so that paths of different lengths compete fairly. From the
-/// roots down, the `beam` best paths are kept at every step, those that have reached a leaf among
-/// them (ties: the lower node); beam 1 goes greedily to the child with the largest margin, beam 0
-/// keeps all paths. Labels that are not reached have no score.
+/// and the score of a path is the sum of log p_n over its nodes, the log-probability of its end.
+/// Over all leaves these probabilities sum to 1, so that paths of different lengths can be
+/// compared. From the roots down, the `beam` best paths are kept at every step, including those
+/// that have reached a leaf (ties: the lower node). Beam 1 is the greedy search, beam 0 keeps all
+/// paths. Labels that are not reached have no score.
 class TopDownPredictor final : public RowPredictor {
  public:
-  /// The scale of models that did not learn one: the round number with about the least negative
-  /// log-likelihood on held-out training rows of seven problems, whose own best scales are 1 to 4.
+  /// The scale of models that did not learn one. It has about the least negative log-likelihood on
+  /// held-out training rows of seven problems, whose own best scales are 1 to 4.
   static constexpr double kDefaultScale = 3;
 
   /// `parts` as those of a LinearPredictor; the graph must be a tree, 0 < scale < infinity. Throws
@@ -57,9 +57,9 @@ class TopDownPredictor final : public RowPredictor {
  private:
   struct Scratch;
   void search(const SparseRow& x, std::span<float> scores, Scratch& scratch) const;
-  /// Those of `n` that lie above a candidate, itself included.
+  /// The siblings of `n` that lie above a candidate, itself included.
   const std::vector<NodeId>& siblings(NodeId n) const;
-  /// log of the sum over `nodes` of exp(scale margin), which log p_n = scale f_n - this needs.
+  /// log of the sum over `nodes` of exp(scale margin); log p_n is scale f_n less this.
   double log_total(std::span<const NodeId> nodes, std::span<const float> margins) const;
   /// Derivatives by the scale of minus the score of the path to `leaf`.
   LikelihoodSlope path_slope(NodeId leaf, std::span<const float> margins, double scale) const;

@@ -112,6 +112,11 @@ LabelledRows label_rows(const LabelSets& labels, const LabelCodec& codec,
   rows.hierarchy = hierarchy != nullptr
                        ? graph_of(*hierarchy, rows.codec)
                        : LabelGraph::flat(static_cast<std::uint32_t>(rows.codec.size()));
+  const auto has_text = [](const std::string& name) { return !name.empty(); };
+  if (hierarchy != nullptr && std::ranges::any_of(hierarchy->names, has_text)) {
+    for (const std::string& id : rows.codec.names())
+      rows.names.push_back(hierarchy->names[*hierarchy->codec.find(id)]);
+  }
   std::vector<std::optional<LabelId>> renamed(codec.size());
   for (LabelId id = 0; id < codec.size(); ++id) renamed[id] = rows.codec.find(codec.name(id));
   std::vector<LabelId> set;

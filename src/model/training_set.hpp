@@ -1,5 +1,5 @@
 #pragma once
-// What a method is trained on.
+// The training data of a method.
 
 #include <any>
 #include <memory>
@@ -17,17 +17,17 @@
 
 namespace margrove {
 
-/// Examples that are not rows, held in the type that their reader gave them.
+/// Examples that are not rows, in the type of their reader's corpus.
 class Examples {
  public:
-  /// corpus.labels(): what ModelParts::labels will be.
+  /// corpus.labels() becomes ModelParts::labels.
   template <class Corpus>
   explicit Examples(Corpus corpus)
       : size_(corpus.size()), codec_(corpus.labels()), corpus_(std::move(corpus)) {}
 
   std::size_t size() const { return size_; }
   const LabelCodec& codec() const { return codec_; }
-  /// Null where the reader gave another type.
+  /// Null if the corpus has another type.
   template <class Corpus>
   const Corpus* get_if() const {
     return std::any_cast<Corpus>(&corpus_);
@@ -44,32 +44,34 @@ class Examples {
 /// with_intercept).
 struct TrainingSet {
   CsrView X;
-  const LabelSets* labels = nullptr;        // ids of `codec`
-  const LabelCodec* codec = nullptr;        // all labels of the hierarchy and of the data
-  const LabelGraph* hierarchy = nullptr;    // over the ids of `codec`; null: none was given
-  std::span<const double> row_weights;      // of each row's loss, >= 0; empty: all 1
-  std::span<const View> views;              // of X; empty: one source
-  const RecordFeatures* records = nullptr;  // that X was made with, if rows were records
-  const Examples* examples = nullptr;       // instead of X and labels
-  std::string source = "training data";     // for messages
-  /// Labels that count as having rows although none has them: those of rows still to come.
+  const LabelSets* labels = nullptr;         // ids of `codec`
+  const LabelCodec* codec = nullptr;         // all labels of the hierarchy and of the data
+  const LabelGraph* hierarchy = nullptr;     // over the ids of `codec`; null: none was given
+  std::span<const double> row_weights;       // of each row's loss, >= 0; empty: all 1
+  std::span<const View> views;               // of X; empty: one source
+  std::span<const std::string> label_names;  // for people, in the order of `codec`; or none
+  const RecordFeatures* records = nullptr;   // of X, if rows were records
+  const Examples* examples = nullptr;        // instead of X and labels
+  std::string source = "training data";      // for messages
+  /// Labels that count as having rows although no row has them, because later runs may add some.
   std::span<const LabelId> expected_labels;
-  /// Methods that cannot go on from an earlier run start anew and leave no state.
+  /// Methods that cannot continue an earlier run start anew and leave no state.
   Continuation continuation;
 };
 
-/// The arrays a TrainingSet refers to, made from what the readers return.
+/// The arrays that a TrainingSet refers to, made from the results of readers.
 struct LabelledRows {
   LabelCodec codec;  // in natural_order()
   LabelSets labels;
   LabelGraph hierarchy;
   bool has_hierarchy = false;
+  std::vector<std::string> names;  // Hierarchy::names, in the order of `codec`
   std::vector<std::string> warnings;
 };
 
 /// Numbers the labels in natural order. With a hierarchy (may be null) the codec holds its nodes,
-/// and a label of the data outside it throws InvalidInput naming label and row. `num_rows` and
-/// labels of `data` are not changed. O(labels log labels + rows).
+/// and a label that is not one of them throws InvalidInput naming label and row. O(labels log
+/// labels + rows).
 LabelledRows label_rows(const LabelSets& labels, const LabelCodec& codec,
                         const Hierarchy* hierarchy, const std::string& source);
 
@@ -78,10 +80,10 @@ struct MergedRows {
   std::vector<std::uint32_t> rows;  // one of each group, in an order that the content decides
   std::vector<double> row_weights;  // of these
 };
-/// Rows of weight 0 are left out, so that a row of weight 2 and the row twice are the same data,
-/// bit for bit, in whatever order the rows come. Nothing if there are no weights and no equal rows:
-/// then the data stay as they are. Throws InvalidInput if all weights are 0 or one is not a number
-/// >= 0. O(nonzeros + rows log rows).
+/// Rows of weight 0 are left out. A row of weight 2 and the row twice give the same data, bit for
+/// bit, in whatever order the rows come. Returns nothing if there are no weights and no equal rows.
+/// Throws InvalidInput if all weights are 0 or one is not a number >= 0. O(nonzeros + rows log
+/// rows).
 std::optional<MergedRows> merge_equal_rows(const CsrView& X, const LabelSets& labels,
                                            std::span<const double> row_weights);
 

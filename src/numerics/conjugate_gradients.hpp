@@ -1,6 +1,6 @@
 #pragma once
-// Conjugate gradients for systems that fit into plain vectors. (Sixteen systems at once are solved
-// by row_kernels.hpp, those of all labels of a hierarchy by recursive/label_kernel.hpp.)
+// Conjugate gradients for one system of float64 vectors. row_kernels.hpp solves sixteen systems at
+// once, and recursive/label_kernel.hpp those of all labels of a hierarchy.
 
 #include <cmath>
 #include <cstddef>

@@ -29,8 +29,9 @@ double DenseMaxFlow::solve(std::size_t source, std::size_t sink) {
   return flow;
 }
 
-// Breadth first over the arcs with capacity left. levels_[d * words_ ...]: the nodes d arcs away.
-// Ends at the sink's level; if the sink is out of reach, reached_ is all that can be reached.
+// Breadth-first search over the arcs with capacity left. levels_[d * words_ ...] are the nodes d
+// arcs from the source. The search ends at the sink's level; if the sink cannot be reached,
+// reached_ holds all nodes that can.
 bool DenseMaxFlow::build_levels(std::size_t source, std::size_t sink) {
   reached_.assign(words_, 0);
   reached_[source / 64] |= bit(source);
@@ -53,7 +54,7 @@ bool DenseMaxFlow::build_levels(std::size_t source, std::size_t sink) {
       any = any || next != 0;
     }
     if (!any) return false;
-    if (reached_[sink / 64] & bit(sink)) {  // of its level it alone is of use
+    if (reached_[sink / 64] & bit(sink)) {  // only the sink of its level matters
       std::fill(levels_.end() - static_cast<std::ptrdiff_t>(words_), levels_.end(), 0);
       levels_[begin + words_ + sink / 64] = bit(sink);
       return true;
@@ -61,8 +62,8 @@ bool DenseMaxFlow::build_levels(std::size_t source, std::size_t sink) {
   }
 }
 
-// As much flow as the levels let through from a node to the sink, at most `limit`. A node that
-// cannot pass on all of it leaves its level.
+// Pushes a blocking flow of at most `limit` from a node to the sink and returns its value. A node
+// that cannot pass on all of it is removed from its level.
 double DenseMaxFlow::push(std::size_t node, std::size_t sink, std::size_t level, double limit) {
   if (node == sink) return limit;
   double passed = 0.0;

@@ -1,5 +1,5 @@
 #pragma once
-// Maximum flow in small networks of many arcs.
+// Maximum flow in small dense networks.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace margrove::detail {
 
-/// Dinic's blocking flows on a matrix of capacities; a bit for each arc tells whether it is open,
-/// so that a level of the network costs nodes^2 / 64. (MaxClosure is the one for sparse networks
-/// whose arcs have no limit.) Keeps its memory between networks.
+/// Dinic's blocking flows on a matrix of capacities. One bit per arc says whether it has capacity
+/// left, so that a level of the network costs nodes^2 / 64. MaxClosure is for sparse networks whose
+/// arcs have unlimited capacity. Keeps its memory between networks.
 class DenseMaxFlow {
  public:
   /// A network without arcs.
@@ -19,11 +19,11 @@ class DenseMaxFlow {
   /// The value of a maximum flow. O(nodes^2) memory.
   double solve(std::size_t source, std::size_t sink);
 
-  // After solve(), of the residual network:
+  // After solve(): the capacity left of an arc.
   double capacity(std::size_t from, std::size_t to) const {
     return capacity_[from * num_nodes_ + to];
   }
-  /// Whether open arcs lead from the source to the node.
+  /// After solve(): whether arcs with capacity left lead from the source to the node.
   bool is_reached(std::size_t node) const { return (reached_[node / 64] & bit(node)) != 0; }
 
  private:

@@ -153,8 +153,8 @@ void MaxClosure::add_forced(std::uint32_t k, std::span<char> z) {
   }
 }
 
-// Breadth-first along residual arcs, `upward` from a node with something to give to one with open
-// demand, otherwise backwards to one with supply. Leaves the path in path_, in flow order.
+// Breadth-first search along residual arcs: `upward` to a node with open demand, otherwise
+// backwards to one with supply. Leaves the path in path_, in flow order.
 bool MaxClosure::find_path(std::uint32_t from, bool upward) {
   std::vector<std::uint32_t>& seen = seen_[upward ? 1 : 0];
   if (seen[from] == kExhausted) return false;
@@ -200,7 +200,7 @@ bool MaxClosure::find_path(std::uint32_t from, bool upward) {
   return false;
 }
 
-// Along paths to open demand or, backwards, to supply; returns how much of `amount` went.
+// Sends flow along paths to open demand or, backwards, to supply; returns how much of `amount`.
 double MaxClosure::send(std::uint32_t k, double amount, bool upward) {
   std::vector<double>& open = upward ? demand_ : supply_;
   double left = amount;

@@ -10,8 +10,9 @@
 namespace margrove {
 
 /// max sum_{k in Y} weight_k over sets Y of active nodes that contain every active parent of their
-/// members. Minimum cut in the network source -> positive nodes, child -> parent without limit,
-/// negative nodes -> sink (Picard 1976), by Dinic's blocking flows. Keeps its memory between calls.
+/// members. It is a minimum cut in the network with arcs source -> positive nodes, child -> parent
+/// of unlimited capacity, and negative nodes -> sink (Picard 1976), found by Dinic's blocking
+/// flows. Keeps its memory between calls.
 class MaxClosure {
  public:
   /// Nodes are numbered with parents before children. parents of k:
@@ -23,29 +24,29 @@ class MaxClosure {
         .subspan(down_pointers_[k], down_pointers_[k + 1] - down_pointers_[k]);
   }
 
-  /// The largest weight (0 for the empty set); afterwards selected() tells the smallest set that
-  /// has it.
+  /// Returns the largest weight (0 for the empty set). Afterwards selected() gives the smallest set
+  /// of this weight.
   double solve(std::span<const double> weight, std::span<const char> active);
   bool selected(std::uint32_t k) const { return selected_[k] != 0; }
 
   // Small changes of weights after solve(), which keep the flow maximal.
-  /// Lowers the weight of k while that lowers the optimum, by `amount` at most; returns by how
-  /// much.
+  /// Lowers the weight of k as long as that lowers the optimum, by `amount` at most. Returns the
+  /// change.
   double pull(std::uint32_t k, double amount) { return send(k, amount, false); }
-  /// Raises the weight of k while that leaves the optimum alone, by `amount` at most; returns by
-  /// how much.
+  /// Raises the weight of k as long as that does not change the optimum, by `amount` at most.
+  /// Returns the change.
   double push(std::uint32_t k, double amount) {
     return active_[k] ? send(k, amount, true) : amount;
   }
-  /// push() to the demand of k itself only.
+  /// push() that uses the demand of k itself only.
   double push_own(std::uint32_t k, double amount) {
     amount = std::min(amount, demand_[k]);
     demand_[k] -= amount;
     return amount;
   }
-  /// pull() from the supply of k itself only.
+  /// pull() that uses the supply of k itself only.
   void pull_own(std::uint32_t k, double amount) { supply_[k] -= amount; }
-  /// What is left of the weight of k, if > 0: it can pay for more.
+  /// The part of a weight > 0 of k that no flow uses.
   double supply(std::uint32_t k) const { return supply_[k]; }
   /// From here on pull() and push() can be undone, until the journal stops.
   void start_journal() {
@@ -55,10 +56,10 @@ class MaxClosure {
   }
   void stop_journal() { keeps_journal_ = false; }
   void undo_journal();
-  /// What is left to pay of the cost of k, if its weight is < 0.
+  /// The part of the cost of k that no flow pays, if its weight is < 0.
   double demand(std::uint32_t k) const { return demand_[k]; }
-  /// Adds to z what a best set that contains k must or may well contain besides: k, its active
-  /// parents, and the children that already pay for it, and theirs.
+  /// Adds k to z, and all nodes reached from it along residual arcs: active parents, and children
+  /// whose flow pays for a node.
   void add_forced(std::uint32_t k, std::span<char> z);
   /// Updates selected().
   void mark_selected();
@@ -91,12 +92,13 @@ class MaxClosure {
   static constexpr std::uint32_t kExhausted = ~std::uint32_t{0};
   std::vector<std::uint32_t> seen_[2], came_by_;
   std::uint32_t stamp_ = 0;
-  std::vector<double> supply_, demand_, flow_;      // what is left at nodes; flow up each edge
+  std::vector<double> supply_, demand_,
+      flow_;  // the rest of each node; the flow of each edge upward
   std::vector<std::uint32_t> distance_, next_arc_;  // distance to open demand; 0: none
   std::vector<std::uint32_t> queue_, sources_;
   std::vector<Step> path_;
-  std::vector<std::pair<double*, double>> journal_;  // what changed, and from what
-  std::vector<std::uint32_t*> exhausted_journal_;    // what was marked since
+  std::vector<std::pair<double*, double>> journal_;  // changed numbers and their old values
+  std::vector<std::uint32_t*> exhausted_journal_;    // marks set since then
   bool keeps_journal_ = false;
 };
 

@@ -1,23 +1,23 @@
 #pragma once
-// Numbers in half or a quarter of a float32.
+// Numbers of 16 and 8 bits.
 
 #include <bit>
 #include <cstdint>
 
 namespace margrove::detail {
 
-/// A float32's sign, its exponent and seven bits of its mantissa.
+/// The sign, the exponent and seven bits of the mantissa of a float32.
 struct BFloat16 {
   std::uint16_t bits = 0;
 };
 inline float wide(BFloat16 x) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
 }
-/// To the nearest; x must be finite.
+/// Rounds to the nearest; x must be finite.
 inline BFloat16 narrow(float x) {
   return {static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(x) + 0x8000U) >> 16)};
 }
-/// A float32 in two halves, without loss.
+/// A float32 from its two halves; the inverse of split().
 inline float join(BFloat16 high, BFloat16 low) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(high.bits) << 16 | low.bits);
 }
@@ -27,16 +27,16 @@ inline void split(float x, BFloat16& high, BFloat16& low) {
   low.bits = static_cast<std::uint16_t>(bits & 0xffffU);
 }
 
-/// A number >= 0 from 2^-31 times the largest one up to it, with three bits of its mantissa;
-/// smaller ones become 0.
+/// A number >= 0 with three bits of its mantissa, relative to a largest number. Numbers below 2^-31
+/// times the largest become 0.
 struct Float8 {
   std::uint8_t bits = 0;
 };
-/// Exponent and three bits of the mantissa, to the nearest; x >= 0.
+/// The exponent and three bits of the mantissa of x >= 0, rounded to the nearest.
 inline std::int32_t leading_bits(float x) {
   return std::bit_cast<std::int32_t>(std::bit_cast<std::uint32_t>(x) + 0x80000U) >> 20;
 }
-/// What encode() and decode() need to know of the largest number.
+/// The argument `base` of encode() and decode() for this largest number.
 inline std::int32_t float8_base(float largest) { return leading_bits(largest) - 255; }
 inline Float8 encode(float x, std::int32_t base) {
   const std::int32_t code = leading_bits(x) - base;

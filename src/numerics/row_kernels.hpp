@@ -62,7 +62,7 @@ LaneSums add_weights(std::span<const Lanes> W, std::span<WideLanes> gradient);
 LaneSums move_along(std::span<const Lanes> W, const Lanes& lengths,
                     const BatchedNewtonSystem& system, std::span<Lanes> result);
 LaneSums squared_norms(std::span<const Lanes> W);
-// g's
+// returns gradient' s
 LaneSums slope_along(std::span<const WideLanes> gradient, const BatchedNewtonSystem& system);
 
 // H += sum over `rows` of weights[k] x x', lower triangle; X has `num_columns` full columns

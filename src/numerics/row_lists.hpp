@@ -1,5 +1,5 @@
 #pragma once
-// Lists of numbers, one after the other in a single array, and the counting sort that inverts them.
+// Lists of numbers in a single array, and the counting sort that inverts them.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ struct RowLists {
   std::span<const std::uint32_t> operator[](std::size_t row) const {
     return std::span(items).subspan(pointers[row], pointers[row + 1] - pointers[row]);
   }
-  /// What was appended to `items` since the last call is the next row.
+  /// Ends a row: the items appended since the last call.
   void end_row() { pointers.push_back(static_cast<std::uint32_t>(items.size())); }
   void clear() {
     pointers.assign(1, 0);

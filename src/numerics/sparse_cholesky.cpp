@@ -109,8 +109,7 @@ bool SparseCholesky::analyze(const SymmetricPattern& pattern, std::size_t most_e
   return true;
 }
 
-// Neighbouring columns, each the parent of the one before, make a block if few of its entries are
-// then zeros.
+// Merges neighbouring columns, each the parent of the one before, to a block if it holds few zeros.
 void SparseCholesky::find_blocks(std::span<const std::size_t> counts,
                                  std::span<const std::uint32_t> parent, Blocks blocks) {
   const double zeros = blocks == Blocks::exact ? 0.0 : 0.15;  // at most this share,
@@ -208,7 +207,7 @@ bool SparseCholesky::factorize_block(const Block& block) {
 
 bool SparseCholesky::factorize(std::span<const double> values) {
   std::fill(values_.begin(), values_.end(), 0.0);
-  // Blocks that still have rows in later ones wait at the next of these.
+  // Each block waits in the list of the next block that has one of its rows.
   std::vector<std::uint32_t> waiting(blocks_.size(), kNone), behind(blocks_.size(), kNone);
   std::vector<std::size_t> first(blocks_.size());
   const auto wait = [&](std::uint32_t b, std::size_t row) {
@@ -314,7 +313,7 @@ std::optional<OrderedCholesky> factorise(std::size_t size, std::span<const Symme
   std::iota(made.position.begin(), made.position.end(), 0U);
   made.position = minimum_degree_positions(collect(entries, made.position, values));
   const SymmetricPattern pattern = collect(entries, made.position, values);
-  // A column takes the square of its entries below the diagonal, hence at least as many steps.
+  // A column costs the square of its number of entries below the diagonal, so at least this number.
   const auto most_entries = size + static_cast<std::size_t>(std::min(most_work, 1e12));
   if (!made.factors.analyze(pattern, most_entries, SparseCholesky::Blocks::exact)) return {};
   double work = 0;

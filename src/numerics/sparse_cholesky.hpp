@@ -1,5 +1,5 @@
 #pragma once
-// Sparse Cholesky factors, and an order of elimination that keeps them sparse.
+// Sparse Cholesky factorisation, and an elimination order that keeps the factors sparse.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,9 +19,9 @@ struct SymmetricPattern {
 /// The place of each row in an order of approximate minimum degree (Eigen's).
 std::vector<std::uint32_t> minimum_degree_positions(const SymmetricPattern& pattern);
 
-/// A = L L', column blocks ("supernodes") of L with the same rows below them kept as dense
-/// matrices; each is computed from the blocks before it [NgPeyton1993]. The order of rows is the
-/// caller's. Eigen's factors, which have no blocks, take three times as long on the systems of
+/// A = L L' by supernodes: columns of L with the same rows below them are kept as a dense block,
+/// which is computed from the blocks before it [NgPeyton1993]. The caller chooses the order of
+/// rows. Eigen's factorisation, which has no blocks, takes three times as long on the systems of
 /// large hierarchies.
 class SparseCholesky {
  public:
@@ -33,17 +33,17 @@ class SparseCholesky {
     std::span<const double> values;
   };
 
-  /// False if the factor has more than `most_entries` entries: nothing else may be called. Keeps a
-  /// copy of the pattern. Cost: as many steps as L has entries.
+  /// False if the factor has more than `most_entries` entries; then nothing else may be called.
+  /// Keeps a copy of the pattern. O(entries of L).
   bool analyze(const SymmetricPattern& pattern, std::size_t most_entries,
                Blocks blocks = Blocks::with_zeros);
-  /// Values of the pattern's entries. False if the matrix is not positive definite in floating
-  /// point.
+  /// Factorises the matrix with these values of the pattern's entries. False if it is not positive
+  /// definite in floating point.
   bool factorize(std::span<const double> values);
   /// x = A^-1 x.
   void solve(std::span<double> x) const;
   std::size_t size() const { return size_; }
-  /// Its rows are known from analyze() on.
+  /// Column k of L. Its rows are known from analyze() on.
   Column column(std::uint32_t k) const;
 
  private:
@@ -89,9 +89,9 @@ struct OrderedCholesky {
   void solve(std::span<double> x) const;
 };
 
-/// Of the matrix of `size` rows that the entries add up to. Nothing where the elimination would
-/// need more than `most_work` multiplications, or where the matrix is not positive definite in
-/// floating point.
+/// Factorises the matrix of `size` rows that is the sum of the entries. Returns nothing if the
+/// elimination needs more than `most_work` multiplications or the matrix is not positive definite
+/// in floating point.
 std::optional<OrderedCholesky> factorise(std::size_t size, std::span<const SymmetricEntry> entries,
                                          double most_work);
 

@@ -64,7 +64,8 @@ StructuredWeights detail::train_any(const AnyStructuredModel& model,
                                     const StructuredSvmOptions& options, Executor& executor,
                                     RunControl& control) {
   validate(options);
-  require(model.num_examples() > 0, "train_structured: there are no examples, but must be one");
+  require(model.num_examples() > 0,
+          "train_structured: there are no examples, but must be at least one");
   StructuredTraining training = structured_training(options, options.C);
   training.minibatch = 1;
   return train_structured(UserModel(model), training, executor, control);

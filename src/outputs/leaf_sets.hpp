@@ -19,7 +19,7 @@ struct LeafSets {
   std::vector<std::uint32_t> kept;    // rows with a label
   LabelSets sets;                     // leaves of the kept rows
   std::vector<NodeId> candidates;     // leaves that rows carry or that are expected, ascending
-  std::vector<std::string> warnings;  // how many rows were left out
+  std::vector<std::string> warnings;  // states the number of rows that were left out
 };
 /// Without a hierarchy the graph has no edges. Throws InvalidInput if no row has a label.
 LeafSets leaf_sets(const TrainingSet& data);
@@ -27,8 +27,8 @@ LeafSets leaf_sets(const TrainingSet& data);
 /// The leaf of each kept row; each must have exactly one.
 std::vector<NodeId> leaf_of_row(const LeafSets& leaves);
 
-/// Removes the nodes above all leaves. They cancel in differences of scores, and the node weights
-/// are those of the graph without them (docs/notation.md, "Roots"). leaf_of_label is empty then.
+/// Removes the nodes above all leaves. They cancel in differences of scores, and node weights are
+/// computed without them (docs/notation.md, "Roots"). leaf_of_label becomes empty.
 LeafSets without_common_roots(LeafSets leaves);
 
 /// The kept rows of X with the intercept appended.

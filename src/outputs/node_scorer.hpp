@@ -15,13 +15,13 @@ namespace margrove {
 
 /// Node n scores row x by sqrt(alpha_n) W_n · x. W is a flat matrix with one row per feature that
 /// occurs in X and one column per node whose weights can differ from 0, that is, with alpha_n > 0
-/// and some leaf that is not below n. One sweep over the rows of an example's features scores all
+/// and some leaf that is not below n. One pass over the rows of an example's features scores all
 /// nodes. Keeps a copy of X. Immutable.
 class NodeScorer {
  public:
   static constexpr std::uint32_t kNoColumn = std::numeric_limits<std::uint32_t>::max();
 
-  /// Sums over columns, and which of them are in use; one per thread.
+  /// Sums of columns and the set of columns in use; one per thread.
   struct Scratch {
     std::vector<double> sums;  // 0 except at `columns`
     std::vector<std::uint32_t> columns;
@@ -49,9 +49,9 @@ class NodeScorer {
   };
 
   /// all_features: W has a row for every column of X, empty ones included, so that a weight has the
-  /// same index whatever rows X has. order: all nodes, parents first, in the order that the columns
-  /// shall have; empty: the topological order of the graph. Throws InvalidInput if there is not one
-  /// finite alpha >= 0 per node.
+  /// same index whatever rows X has. order: all nodes in the order of the columns, parents first;
+  /// empty: the topological order of the graph. Throws InvalidInput if there is not one finite
+  /// alpha >= 0 per node.
   NodeScorer(const CsrView& X, const LabelGraph& graph, std::span<const double> alpha,
              bool all_features = false, std::span<const NodeId> order = {});
 
@@ -89,7 +89,7 @@ class NodeScorer {
   std::size_t num_bytes() const;
 
  private:
-  // Whether a sweep over all columns costs no more than reading `num_columns` scattered ones.
+  // Whether a pass over all columns costs no more than reading `num_columns` scattered ones.
   bool sweeps(std::size_t num_columns) const { return num_columns * 8 >= stride_; }
 
   CsrMatrix X_;                      // columns are rows of W

@@ -15,7 +15,7 @@
 
 namespace margrove {
 
-/// What kind of examples a type learns from.
+/// The examples that a type learns from.
 enum class ExampleForm {
   rows,           // rows of a matrix with label sets
   tagged_tokens,  // sentences of a CoNLL column file with one tag per token
@@ -30,7 +30,7 @@ inline constexpr auto kEnumNames<ExampleForm> = std::array{
 class OutputRun {
  public:
   virtual ~OutputRun() = default;
-  /// The options that only this type has; refers to this object.
+  /// The options of this type only; the table refers to this object.
   virtual OptionTable own_options() = 0;
   // Below, `options` are those that all types share.
   /// Null if the examples are rows. Throws what the type's reader throws.
@@ -43,21 +43,21 @@ class OutputRun {
                             Executor& executor, RunControl& control) const = 0;
 };
 
-/// A type of output and what is known of it by name. Cheap to copy.
+/// A type of output: its names, its predictor and its training. Cheap to copy.
 struct OutputType {
-  std::string name;     // as in --model: "chain"
-  std::string plural;   // of what it predicts: "sequences"
-  std::string summary;  // what a labelling is: "tags of a CoNLL column file"
+  std::string name;     // of --model: "chain"
+  std::string plural;   // of its predictions: "sequences"
+  std::string summary;  // of its labellings: "tags of a CoNLL column file"
   ExampleForm form = ExampleForm::rows;
   std::string file_format{};  // of the examples: "CoNLL-U"; empty for rows
   std::string kind;           // of the predictor that it trains
   std::unique_ptr<Predictor> (*load)(const TensorMap& tensors, std::uint32_t num_labels) = nullptr;
-  bool takes_offset = false;  // whether its training obeys --decision
+  bool takes_offset = false;  // whether its training uses --decision
   /// Makes a run with default options; of_rows() or of_files() sets it.
   std::function<std::unique_ptr<OutputRun>()> start = nullptr;
 };
 
-/// How a type learns from rows. Options: StructuredOptions or derived from it.
+/// Training on rows. Options: StructuredOptions or derived from it.
 template <class Options>
 struct RowTraining {
   TrainResult (*train)(const Options& options, const TrainingSet& data, Executor& executor,
@@ -65,8 +65,8 @@ struct RowTraining {
   MemoryEstimate (*memory)(const Options& options, const TrainingSet& data);
 };
 
-/// How a type reads a file and learns from it. Corpus is the type of what is read; it has size(),
-/// the number of examples, and labels(), a LabelCodec.
+/// Reading of and training on a file. Corpus is the result of reading; it has size(), the number of
+/// examples, and labels(), a LabelCodec.
 template <class Options, class Corpus>
 struct FileTraining {
   Corpus (*read)(const std::string& path, const Options& options);

@@ -1,6 +1,6 @@
 #pragma once
-// What predictors of structured outputs share: reading their parts from a model file, and rows with
-// the constant feature.
+// Parts that predictors of structured outputs share: their tensors, and rows with the constant
+// feature.
 
 #include <cstdint>
 #include <string>
@@ -21,8 +21,7 @@ LabelCodec codec_of(const TensorMap& tensors, const std::string& name, std::uint
 std::vector<float> finite_weights(const TensorMap& tensors, const std::string& name,
                                   std::size_t size);
 
-/// Stores the rule of a predictor that takes argmax or an offset under KIND.decision, unless it is
-/// argmax, which models without that key have.
+/// Stores an offset under KIND.decision. Models without that key decide by argmax.
 void save_offset(const Decision& decision, const std::string& kind, TensorMap& out);
 /// Throws ModelFileError for another rule.
 Decision load_offset(const TensorMap& tensors, const std::string& kind, std::uint32_t num_labels);

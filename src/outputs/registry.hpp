@@ -1,5 +1,5 @@
 #pragma once
-// All types of output that `--method structured` can train. A new one is one line in registry.cpp.
+// All types of output that `--method structured` can train. A new type is one line in registry.cpp.
 
 #include <vector>
 

@@ -7,13 +7,14 @@
 #include "hierarchy/shared_norm.hpp"
 #include "outputs/label_set/label_set_oracle.hpp"
 #include "outputs/path/path_oracle.hpp"
+#include "structured/structured_fit.hpp"
 #include "structured/train_by_bcfw.hpp"
 
 namespace margrove {
 namespace {
 
 constexpr double kShare = 0.2;    // the tolerance of a step in W as a share of the joint gap
-constexpr double kClosed = 1e-7;  // the step in alpha does not raise node weights below this
+constexpr double kClosed = 1e-7;  // node weights below this are not raised by the step in alpha
 constexpr double kOpening =
     0.2;  // first share of bound.alpha in alpha when such weights are raised
 constexpr int kMaxSharpenings = 8;  // repetitions of a step that did not lower the objective
@@ -46,11 +47,7 @@ class SharedNormAlternation {
       dual = std::max(dual, losses(state) - 0.5 * bound.value);
       const double gap = std::max(0.0, state.primal - dual);
       fit.relative_gap = gap > 0 ? gap / state.primal : 0.0;
-      if (fit.relative_gap <= options_.tolerance) {
-        fit.stop = Stop::converged;
-        break;
-      }
-      if (round == options_.max_rounds) break;
+      if (fit.relative_gap <= options_.tolerance || round == options_.max_rounds) break;
       Progress progress;
       progress.stage = "shared-norm";
       progress.done = round;
@@ -60,13 +57,17 @@ class SharedNormAlternation {
       progress.relative_gap = fit.relative_gap;
       if (!control_.proceed(progress)) break;
       inner_tolerance = std::min(inner_tolerance, kShare * fit.relative_gap);
-      if (!advance(state, bound, inner_tolerance, opening)) break;
+      if (!advance(state, bound, inner_tolerance, opening)) {
+        fit.stop = Stop::stalled;
+        break;
+      }
       objectives.push_back(state.primal);
     }
-    if (!control_.proceed()) fit.stop = control_.stop_reason();
     fit.primal = state.primal;
     fit.dual = dual;
     fit.certified = state.certified;
+    fit.stop =
+        stop_of(fit, options_.tolerance, control_.proceed() ? fit.stop : control_.stop_reason());
     fit.passes = passes_;
     fit.oracle_calls = oracle_calls_;
     SharedNormSvmResult result;
@@ -156,7 +157,7 @@ class SharedNormAlternation {
     return false;
   }
 
-  // max_alpha sum alpha_n ||g_n||^2 at the present dual variables.
+  // max_alpha sum alpha_n ||g_n||^2 at the current dual variables.
   WeightBound joint_bound(const State& state) {
     std::vector<float> g(unweighted_.num_weights(), 0.0F);
     std::vector<double> coefficients;

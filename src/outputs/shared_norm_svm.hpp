@@ -40,22 +40,23 @@ struct SharedNormSvmOptions {
     return std::tuple{
         field("task_loss", &SharedNormSvmOptions::task_loss,
               {TaskLoss::zero_one, TaskLoss::hamming},
-              "what a wrong path costs: 1, or the number of nodes that are on one of the two paths "
-              "only; label sets always pay for each leaf"),
+              "cost of a wrong path: 1, or the number of nodes that are on one of the two paths "
+              "only; for label sets it is always the number of wrong leaves"),
         field("C", &SharedNormSvmOptions::C, positive, "loss weight"),
         field("tolerance", &SharedNormSvmOptions::tolerance, positive,
               "relative gap of the joint problem to stop at"),
         field("max_rounds", &SharedNormSvmOptions::max_rounds, at_least(1),
-              "changes of the node weights"),
+              "maximum number of changes of the node weights"),
         field("max_passes", &SharedNormSvmOptions::max_passes, at_least(1),
-              "passes over the data for one choice of node weights"),
-        field("seed", &SharedNormSvmOptions::seed, non_negative, "order of the examples"),
+              "maximum number of passes over the data per choice of node weights"),
+        field("seed", &SharedNormSvmOptions::seed, non_negative,
+              "seed of the order of the examples"),
     };
   }
 };
 
 struct SharedNormSvmResult {
-  WeightMatrix weights;            // U, so that a score is the plain sum over a label's nodes
+  WeightMatrix weights;            // U; a score is the unweighted sum over a label's nodes
   std::vector<double> alpha;       // one per node
   StructuredFit fit;               // of the joint problem; `passes` counts those of all rounds
   std::vector<double> objectives;  // the joint primal after each round, never rising

@@ -4,8 +4,9 @@
 
 namespace margrove {
 
-FitReport to_report(const StructuredFit& fit) {
+FitReport to_report(const StructuredFit& fit, std::vector<std::string> warnings) {
   FitReport report;
+  report.warnings = std::move(warnings);
   report.stop = fit.stop;
   report.passes = fit.passes;
   report.primal = fit.primal;
@@ -13,7 +14,8 @@ FitReport to_report(const StructuredFit& fit) {
   report.relative_gap = fit.relative_gap;
   if (!std::isnan(fit.relative_gap) && !fit.certified) {
     report.warnings.push_back(
-        "not every search for the most violating labelling was exact: the gap may be larger than "
+        "not every search for the most violating labelling was exact, so the gap may be larger "
+        "than "
         "reported");
   }
   return report;

@@ -1,6 +1,6 @@
 #pragma once
-// The options of `--method structured` that all types of output share, and what their training
-// needs.
+// The options of `--method structured` that all types of output share, and helpers of their
+// training.
 
 #include <cstdint>
 #include <string>
@@ -30,26 +30,30 @@ struct StructuredOptions : CommonOptions {
 
   /// models: the names that `model` may be; empty: any text.
   static auto fields(const Choices& models = {}, const std::string& model_help = "type of output") {
-    return std::tuple_cat(CommonOptions::fields(), detail::structured_fields<StructuredOptions>(),
-                          detail::offset_fields<StructuredOptions>(kDecisionHelp, kMetricHelp),
-                          std::tuple{
-                              field("model", &StructuredOptions::model, models, model_help),
-                              field("tolerance", &StructuredOptions::tolerance, positive,
-                                    "relative duality gap at which bcfw and cutting planes stop"),
-                              field("max_passes", &StructuredOptions::max_passes, at_least(1),
-                                    "passes over the examples, at most; sgd makes all of them"),
-                          });
+    return std::tuple_cat(
+        CommonOptions::fields(), detail::structured_fields<StructuredOptions>(),
+        detail::offset_fields<StructuredOptions>(kDecisionHelp, kMetricHelp),
+        std::tuple{
+            field("model", &StructuredOptions::model, models, model_help),
+            field("tolerance", &StructuredOptions::tolerance, positive,
+                  "relative duality gap at which bcfw and cutting planes stop"),
+            field("max_passes", &StructuredOptions::max_passes, at_least(1),
+                  "maximum number of passes over the examples; sgd makes all of them"),
+        });
   }
   static std::tuple<> own_fields() { return {}; }
   static constexpr const char* kDecisionHelp =
-      "label sets and tags: the labelling with the highest score (argmax), or with the highest one "
-      "once a tuned number is added for each label, leaf or tag of a span (offset); auto: offset "
+      "label sets and tags: the labelling with the highest score (argmax), or with the highest "
+      "score "
+      "after a tuned number is added for each label, leaf or tag of a span (offset); auto: offset "
       "where training rows have several labels or tags stand for spans, otherwise argmax";
   static constexpr const char* kMetricHelp =
-      "what the offset is tuned for; of tags: micro-f1 (of spans, where tags stand for them) or "
+      "metric that the offset is tuned for; for tags: micro-f1 (of spans, where tags stand for "
+      "them) or "
       "accuracy";
 
-  /// Minibatches have one example: the oracles are so expensive that each should see new weights.
+  /// Minibatches have one example, because the oracles are so expensive that each should use new
+  /// weights.
   StructuredTraining training() const {
     StructuredTraining training = structured_training(*this, loss_weight());
     training.minibatch = 1;
@@ -63,7 +67,8 @@ inline void require_hamming(const StructuredOptions& options) {
                          " does not offer");
 }
 
-FitReport to_report(const StructuredFit& fit);
+/// `warnings`: those of the data. A gap that is not certified adds one.
+FitReport to_report(const StructuredFit& fit, std::vector<std::string> warnings = {});
 
 /// Bytes that a solver and the model take for the weights: the sums, their average and the model.
 constexpr double solver_bytes(double num_weights) { return 12 * num_weights; }

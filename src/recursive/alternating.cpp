@@ -2,9 +2,9 @@
 //
 //   min_w  regulariser(w) + C sum_l sum_i loss(y_il w_l.x_i)
 //
-// A Coupling is the regulariser: with all else fixed, target l minimises
-// S_l/2 |w_l - m_l|^2 + C sum_i loss  for the mean m_l and strength S_l that the coupling gives,
-// and the nodes without loss take their closed form. Both steps lower the objective.
+// A Coupling is the regulariser. With all else fixed, target l minimises S_l/2 |w_l - m_l|^2 + C
+// sum_i loss with the mean m_l and the strength S_l of the coupling, and the nodes without loss
+// have a closed form. Both steps lower the objective.
 
 #include <algorithm>
 #include <cmath>
@@ -55,7 +55,7 @@ class AdditiveCoupling {
       : graph_(*problem.graph),
         alpha_(problem.alpha),
         targets_(problem.targets),
-        ancestors_(ancestor_sets(graph_)),
+        ancestors_(ancestor_sets(graph_, targets_)),
         below_(graph_.num_nodes()),
         inner_(graph_.num_nodes(), dim),
         target_(targets_.size(), dim) {
@@ -157,7 +157,7 @@ class AdditiveCoupling {
   const LabelGraph& graph_;
   std::span<const double> alpha_;
   std::span<const NodeId> targets_;
-  AncestorSets ancestors_;
+  NodeLists ancestors_;
   std::vector<std::vector<std::uint32_t>> below_;  // inner node -> targets below
   NodeVectors inner_, target_;
   std::vector<std::uint32_t> group_;
@@ -202,7 +202,7 @@ class GraphCoupling {
       std::vector<double> m(end - begin);
       for (int sweep = 0; sweep < kFreeSweeps; ++sweep) {
         for (NodeId k = 0; k < graph_.num_nodes; ++k) {
-          // Forward and backward in turn, so that long chains settle quickly.
+          // Forward and backward in turn, so that long chains converge quickly.
           const NodeId n = sweep % 2 == 0 ? graph_.num_nodes - 1 - k : k;
           if (is_target_[n]) continue;
           mean_of(n, begin, m);
@@ -391,7 +391,7 @@ class AlternatingDescent {
     return std::move(W).compacted();
   }
 
-  // The leaves are solved loosely while their neighbours still move.
+  // The leaves are solved roughly while their neighbours still change.
   static constexpr double kFirstInnerTolerance = 0.1;
   static constexpr double kLastInnerTolerance = 0.3;  // times options.tolerance
 

@@ -5,15 +5,18 @@
 //   direction  (K^-1 + H) delta = u - z,  delta = K zeta,  H_l = sum_i D_il x_i x_i'
 //
 // The direction minimises sum_n |delta_n - delta_parent(n)|^2 / (2 alpha_n) + sum_l (1/2 delta_l'
-// H_l delta_l - delta_l.(u_l - z_l)) over all nodes: leaves and then inner nodes are eliminated,
-// each leaving its parent the matrix A B and the vector B b with B = (I + alpha A)^-1. Coordinate
+// H_l delta_l - delta_l.(u_l - z_l)) over all nodes. Leaves and then inner nodes are eliminated;
+// each adds the matrix A B and the vector B b with B = (I + alpha A)^-1 to its parent. Coordinate
 // steps would need hundreds of passes where the columns are correlated.
 //
 // The hinge is smoothed: its corner becomes the parabola v^2 / (2 delta) for 0 <= v = 1 - m <=
 // delta. a is feasible for the hinge itself, so that the gap of the smoothed problem, which is
 // 1/2 (u - z)' K (u - z), plus sum C_i (v - v^2 / delta) over the parabolas is the gap of the true
-// one: delta shrinks when steps promise less than the second part. (The squared hinge has no
-// second part.)
+// one. delta shrinks when the predicted decrease of a step is less than the second part. (The
+// squared hinge has no second part.)
+//
+// The free intercept of a leaf (linear/free_intercept.hpp) is the last entry of its w, where z
+// stays zero; directions are regularised there by K^-1.
 
 #include "recursive/joint_dense.hpp"
 
@@ -24,8 +27,10 @@
 
 #include "data/csr_operations.hpp"
 #include "linear/block_losses.hpp"
+#include "linear/free_intercept.hpp"
 #include "linear/point_loss.hpp"
 #include "linear/smoothed_hinge.hpp"
+#include "linear/used_columns.hpp"
 #include "margrove/errors.hpp"
 #include "recursive/leaf_paths.hpp"
 #include "recursive/recursive_round.hpp"
@@ -34,14 +39,14 @@ namespace margrove::detail {
 namespace {
 
 constexpr std::size_t kMostColumns = 256;
-constexpr float kFirstWidth = 2.0F;       // delta
-constexpr float kShrink = 0.3F;           // of delta
-constexpr double kNewtonShare = 0.1;      // of the smoothing's part of the gap: delta shrinks when
-                                          // the last step promised less
-constexpr double kFlat = 0.1;             // |slope| along the direction, of the first one
-constexpr int kMostTrials = 12;           // of a line search
-constexpr double kSmoothingShare = 0.6;   // of the tolerance: what smoothing may leave
-constexpr int kMostStalled = 3;           // steps that lower nothing
+constexpr float kFirstWidth = 2.0F;      // delta
+constexpr float kShrink = 0.3F;          // of delta
+constexpr double kNewtonShare = 0.1;     // of the smoothing's part of the gap: delta shrinks when
+                                         // the last step's predicted decrease is less
+constexpr double kFlat = 0.1;            // |slope| along the direction, of the first one
+constexpr int kMostTrials = 12;          // of a line search
+constexpr double kSmoothingShare = 0.6;  // of the tolerance: smoothing's part of the gap in the end
+constexpr int kMostStalled = 3;          // steps that do not lower the objective
 constexpr float kLeastCurvature = 1e-3F;  // of a row's cost, to count in a Hessian
 
 using Matrix = Eigen::MatrixXd;
@@ -80,6 +85,13 @@ class JointDense {
     for (std::size_t i = 0; i < problem.row_weights.size(); ++i) {
       costs_[i] = static_cast<float>(options.C * problem.row_weights[i]);
     }
+    if (problem.free_intercept) {
+      constant_ = constant_column(X_);
+      require(constant_ != 0,
+              "joint_dual: the last column is the free intercept, but it is not constant");
+      norms_ = norms_without(squared_norms(X_), constant_);
+      sides_.resize(targets_.size());
+    }
     find_positives();
     for (Node& node : nodes_) {
       node.z = node.w = node.rho = node.delta = node.zeta = Vector::Zero(d_);
@@ -112,13 +124,14 @@ class JointDense {
       find_residuals();
       fit.primal = regulariser() + values.exact;
       fit.dual = fit.primal - 0.5 * squared_residual() - values.smoothing;
+      if (is_free()) fit.dual -= gap_of_intercepts();
       if (is_last_round("joint Newton", options_, fit, control)) break;
       const double objective = regulariser() + values.smooth;
       stalled = objective < last ? 0 : stalled + 1;
       last = objective;
       const bool smoothing_counts =
           values.smoothing > kSmoothingShare * options_.tolerance * fit.primal;
-      if (stalled == kMostStalled && !smoothing_counts) break;  // rounding has been reached
+      if (stalled == kMostStalled && !smoothing_counts) break;  // because of rounding
       if (smoothing_counts &&
           (0.5 * decrement_ < kNewtonShare * values.smoothing || stalled == kMostStalled)) {
         width_ *= kShrink;
@@ -173,6 +186,51 @@ class JointDense {
     return std::min(kLanes, targets_.size() - b * kLanes);
   }
 
+  bool is_free() const { return constant_ != 0; }
+
+  /// How far the columns count in the regulariser.
+  Eigen::Index num_regularised() const { return d_ - (is_free() ? 1 : 0); }
+  double dot(const Vector& a, const Vector& b) const {
+    return a.head(num_regularised()).dot(b.head(num_regularised()));
+  }
+
+  double path_sum(NodeId n) const {
+    double sum = 0;
+    for (; n != kNone; n = parent(n)) sum += problem_.alpha[n];
+    return sum;
+  }
+
+  /// What making a feasible adds to the gap.
+  double gap_of_intercepts() const {
+    Balancing balancing;
+    for (std::size_t t = 0; t < targets_.size(); ++t) {
+      balancing.add(sides_[t], path_sum(targets_[t]));
+    }
+    return balancing.gap(std::sqrt(squared_residual()));
+  }
+
+  /// The variables a of a block's targets, after linearise().
+  void find_sides(std::size_t b, const std::vector<Lanes>& places, float length) {
+    const Block& block = blocks_[b];
+    for (std::size_t l = 0; l < lanes_of(b); ++l) {
+      DualSides& sides = sides_[b * kLanes + l];
+      sides = {};
+      const auto add = [&](DualSide& side, std::uint32_t i, double a, double m) {
+        side.duals += a;
+        side.losses += hinge_ ? a * (1 - m) : costs_[i] * SquaredHingeLoss::value(m);
+        side.norms += a * norms_[i];
+      };
+      for (std::uint32_t i = 0; i < X_.num_rows(); ++i) {
+        const double a = block.slopes[i].at[l];
+        if (a > 0) add(sides.negative, i, a, -double{places[i].at[l]});
+      }
+      for (const Positive& positive : positives_[b * kLanes + l]) {
+        add(sides.positive, positive.row, -double{positive.slope},
+            double{positive.score} + double{length} * positive.move);
+      }
+    }
+  }
+
   // ---- losses ----
 
   /// Derivatives at scores + length moves.
@@ -208,6 +266,7 @@ class JointDense {
       }
     }
     if (!hinge_) values.exact = values.smooth;
+    if (is_free()) find_sides(b, places, length);
     return values;
   }
 
@@ -276,7 +335,7 @@ class JointDense {
     for (const NodeId t : targets_) sums[t] = nodes_[t].rho;
     for (auto n = order.rbegin(); n != order.rend(); ++n) {
       if (!nodes_[*n].below) continue;
-      value += problem_.alpha[*n] * sums[*n].squaredNorm();
+      value += problem_.alpha[*n] * dot(sums[*n], sums[*n]);
       const NodeId p = parent(*n);
       if (p == kNone) continue;
       if (sums[p].size() == 0) {
@@ -290,7 +349,7 @@ class JointDense {
 
   double regulariser() const {
     double value = 0;
-    for (const NodeId t : targets_) value += 0.5 * nodes_[t].z.dot(nodes_[t].w);
+    for (const NodeId t : targets_) value += 0.5 * dot(nodes_[t].z, nodes_[t].w);
     return value;
   }
 
@@ -363,14 +422,14 @@ class JointDense {
     node.A = 0.5 * (node.A + node.A.transpose()).eval();
   }
 
-  /// Goes where the objective is nearly flat along the direction.
+  /// Moves to where the objective is nearly flat along the direction.
   Values line_search() {
     score_moves();
     double first = 0;
     double square = 0;
     for (const NodeId t : targets_) {
-      first += nodes_[t].zeta.dot(nodes_[t].w);
-      square += nodes_[t].zeta.dot(nodes_[t].delta);
+      first += dot(nodes_[t].zeta, nodes_[t].w);
+      square += dot(nodes_[t].zeta, nodes_[t].delta);
     }
     double begin = 0;
     double slope_at_begin = first + linearise(0.0F).slope;
@@ -430,7 +489,7 @@ class JointDense {
     });
     for (const NodeId t : targets_) {
       nodes_[t].w += length * nodes_[t].delta;
-      nodes_[t].z += length * nodes_[t].zeta;
+      nodes_[t].z.head(num_regularised()) += length * nodes_[t].zeta.head(num_regularised());
     }
   }
 
@@ -450,6 +509,11 @@ class JointDense {
         out[n] = static_cast<float>(problem_.alpha[n] * sums[n][static_cast<Eigen::Index>(j)]);
       }
     }
+    for (const NodeId t : targets_) {
+      if (!is_free()) break;
+      float& intercept = W.dense_values()[(X_.num_columns() - 1) * num_nodes + t];
+      intercept = static_cast<float>(nodes_[t].w[d_ - 1]);
+    }
     return std::move(W).compacted();
   }
 
@@ -465,8 +529,11 @@ class JointDense {
   std::vector<Node> nodes_;
   std::vector<Block> blocks_;
   std::vector<std::vector<Positive>> positives_;
+  double constant_ = 0;           // value of the free intercept's column; 0: it is regularised
+  std::vector<float> norms_;      // without the free intercept
+  std::vector<DualSides> sides_;  // by target, if the intercept is free
   float width_ = kFirstWidth;
-  double decrement_ = 1e300;  // of the last step: twice what it promised
+  double decrement_ = 1e300;  // twice the predicted decrease of the last step
 };
 
 }  // namespace

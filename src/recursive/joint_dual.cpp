@@ -11,15 +11,18 @@
 // |x_i|^2 K_l [+ 1 / (2 C)] with K_l = sum_{A(l)} alpha_m (HR; docs/notation.md). Visiting the
 // coordinates leaf by leaf, w_l is one dense vector that moves along the graph.
 //
-// Almost all a_il are zero, so each leaf keeps a short list of active rows. Scans of all rows
-// against all leaves, sixteen leaves at a time, give the exact primal and gap and find what is
+// Almost all a_il are zero, so that each leaf keeps a short list of active rows. Scans of all rows
+// against all leaves, sixteen leaves at a time, give the exact primal and gap and find the rows
 // missing from the lists.
 //
-// Columns that most rows use (above all the intercept) couple all leaves through the top nodes, and
-// there coordinate steps would largely undo each other. For these columns the inner v_m are primal
+// Columns that most rows use (above all the intercept) couple all leaves through the top nodes,
+// where coordinate steps would largely cancel. For these columns the inner v_m are primal
 // variables, set in closed form between sweeps with the leaves' weights fixed, as in HR (eq. 6),
 // and a leaf's step changes its own part only. Primal and dual values are still those of the whole
 // problem.
+//
+// A free intercept (linear/free_intercept.hpp) moves by steps of its column, regularised around its
+// value, and is set to its best value at each scan, when the dual variables are made feasible.
 //
 // Threads: the leaves are divided into lanes that are far apart in the graph; in a round each lane
 // visits a few leaves. Each lane changes copies of the nodes above several lanes; these are merged
@@ -32,6 +35,7 @@
 
 #include "base/random.hpp"
 #include "data/csr_operations.hpp"
+#include "linear/free_intercept.hpp"
 #include "linear/point_loss.hpp"
 #include "margrove/errors.hpp"
 #include "recursive/joint_dense.hpp"
@@ -100,6 +104,10 @@ class JointDescent {
         ++fit.passes;
         duals_.update_common(executor_);
         if (!control_.proceed()) break;
+      }
+      if (duals_.is_free()) {
+        duals_.make_feasible();
+        duals_.update_common(executor_);
       }
       const Regularisers regularisers = duals_.rebuild_inner_nodes(executor_);
       fit.dual = dual_value(regularisers.dual);
@@ -249,6 +257,7 @@ class JointDescent {
     double* w = lane.w.data();
     const double K = paths_.path_sum[t];
     const double own = paths_.private_alpha[t];
+    const double intercept = duals_.intercept(t);
     for (int pass = 0; pass < kInnerPasses; ++pass) {
       double largest = 0;
       for (std::size_t left = active.size(); left > 0; --left) {
@@ -262,7 +271,7 @@ class JointDescent {
         const double C = cost(v.row);
         const double diagonal = diagonal_of(C);
         const double upper = upper_of(C);
-        const double G = y * dot(x, w) - 1.0 + diagonal * v.a;
+        const double G = y * (intercept + dot(x, w)) - 1.0 + diagonal * v.a;
         if (v.a == 0 && G > 0) {
           if (before[left - 1] == 0 && G > kDropMargin && !v.positive) {
             active[left - 1] = active.back();
@@ -361,6 +370,7 @@ class JointDescent {
   struct ScanScratch {
     std::vector<detail::Lanes> weights, scores;
     std::vector<std::uint16_t> active, positive;  // by row; bit t: for the t-th target of the block
+    std::vector<detail::ScoredRow> scored;
   };
 
   double scan_block(std::size_t first, std::size_t count, ScanScratch& scratch) {
@@ -373,6 +383,7 @@ class JointDescent {
         rows[v.row] = static_cast<std::uint16_t>(rows[v.row] | (1U << t));
       }
     }
+    if (duals_.is_free()) return scan_shifted_block(first, count, scratch);
     scratch.scores.resize(kScanRows);
     double loss = 0;
     for (std::size_t begin = 0; begin < X_.num_rows(); begin += kScanRows) {
@@ -381,20 +392,52 @@ class JointDescent {
                          X_.columns(), X_.values());
       detail::score_rows(rows, scratch.weights, {}, scratch.scores);
       for (std::size_t i = begin; i < end; ++i) {
-        const float* s = scratch.scores[i - begin].at;
-        const unsigned active = scratch.active[i], positive = scratch.positive[i];
-        double row_loss = 0;
-        for (std::size_t t = 0; t < count; ++t) {
-          if ((positive >> t & 1U) != 0) {
-            row_loss += Loss::value(static_cast<double>(s[t]));
-          } else if (s[t] > -1.0F) {
-            row_loss += Loss::value(-static_cast<double>(s[t]));
-            if ((active >> t & 1U) != 0) continue;
-            duals_.active(first + t).push_back({static_cast<std::uint32_t>(i), false, 0.0});
-          }
-        }
-        if (row_loss != 0) loss += cost(static_cast<std::uint32_t>(i)) * row_loss;
+        loss += scan_row(first, count, static_cast<std::uint32_t>(i), scratch.scores[i - begin],
+                         scratch);
       }
+    }
+    return loss;
+  }
+
+  /// The loss of one row; adds it to the lists of the targets whose margin it violates.
+  double scan_row(std::size_t first, std::size_t count, std::uint32_t i,
+                  const detail::Lanes& scores, const ScanScratch& scratch) {
+    const float* s = scores.at;
+    const unsigned active = scratch.active[i], positive = scratch.positive[i];
+    double loss = 0;
+    for (std::size_t t = 0; t < count; ++t) {
+      if ((positive >> t & 1U) != 0) {
+        loss += Loss::value(static_cast<double>(s[t]));
+      } else if (s[t] > -1.0F) {
+        loss += Loss::value(-static_cast<double>(s[t]));
+        if ((active >> t & 1U) != 0) continue;
+        duals_.active(first + t).push_back({i, false, 0.0});
+      }
+    }
+    return loss != 0 ? cost(i) * loss : 0.0;
+  }
+
+  /// Scans with each free intercept at its best value with all weights fixed.
+  double scan_shifted_block(std::size_t first, std::size_t count, ScanScratch& scratch) {
+    scratch.scores.resize(X_.num_rows());
+    detail::score_rows(X_, scratch.weights, {}, scratch.scores);
+    detail::Lanes shifts{};
+    for (std::size_t t = 0; t < count; ++t) {
+      scratch.scored.clear();
+      for (std::uint32_t i = 0; i < X_.num_rows(); ++i) {
+        if (cost(i) <= 0) continue;
+        scratch.scored.push_back(
+            {scratch.scores[i].at[t], cost(i), (scratch.positive[i] >> t & 1U) != 0});
+      }
+      if (scratch.scored.empty()) continue;
+      const double best = detail::best_shift(options_.loss, scratch.scored);
+      duals_.intercept(first + t) = best;
+      shifts.at[t] = static_cast<float>(best);
+    }
+    detail::add_to_all(shifts, scratch.scores);
+    double loss = 0;
+    for (std::uint32_t i = 0; i < X_.num_rows(); ++i) {
+      loss += scan_row(first, count, i, scratch.scores[i], scratch);
     }
     return loss;
   }

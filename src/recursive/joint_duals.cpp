@@ -4,6 +4,7 @@
 #include <array>
 
 #include "data/csr_operations.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove::detail {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 // variables: see update_common().
 constexpr double kCommonShare = 0.5;
 constexpr int kCommonSweeps = 5;  // Gauss-Seidel sweeps of update_common
-// From this share of the columns on, adding all of them in order is faster than walking a list.
+// From this share of the columns on, adding all of them in order is faster than using a list.
 constexpr std::size_t kFullShare = 8;
 
 // No column is common where a target has no weight of its own, which update_common() needs.
@@ -31,7 +32,13 @@ JointDuals::JointDuals(const AdditiveProblem& problem)
       dim_(X_.num_columns()),
       inner_(paths_.num_slots() * dim_, 0.0F),
       occupied_(paths_.num_slots()),
-      active_(paths_.targets.size()) {
+      active_(paths_.targets.size()),
+      intercepts_(paths_.targets.size(), problem.free_intercept ? -1.0 : 0.0) {
+  if (problem.free_intercept && X_.num_rows() > 0) {
+    constant_ = constant_column(problem.X);
+    require(constant_ != 0,
+            "joint_dual: the last column is the free intercept, but it is not constant");
+  }
   for (std::uint32_t slot = 0; slot < paths_.num_slots(); ++slot) find_occupied(slot);
 }
 
@@ -152,6 +159,19 @@ void JointDuals::update_common(Executor& executor) {
   }
 }
 
+void JointDuals::make_feasible() {
+  for (auto& rows : active_) {
+    double own = 0, others = 0;
+    for (const ActiveRow& v : rows) (v.positive ? own : others) += v.a;
+    for (ActiveRow& v : rows) {
+      if (v.positive && own > others) v.a *= others / own;
+      if (!v.positive && others > own) v.a *= own / others;
+    }
+  }
+  const FeatureId j = used_.renumbered(problem_.X.num_columns() - 1);
+  for (std::size_t slot = 0; slot < paths_.num_slots(); ++slot) inner_[slot * dim_ + j] = 0.0F;
+}
+
 Regularisers JointDuals::rebuild_inner_nodes(Executor& executor) {
   std::vector<double> squares(paths_.num_slots(), 0.0);
   std::vector<double> primal_squares(paths_.num_slots(), 0.0);
@@ -164,6 +184,7 @@ Regularisers JointDuals::rebuild_inner_nodes(Executor& executor) {
     }
     const double alpha = problem_.alpha[paths_.node_of[slot]];
     float* v = inner_.data() + slot * dim_;
+    if (is_free()) sum[used_.renumbered(problem_.X.num_columns() - 1)] = 0.0;
     for (std::size_t j = 0; j < dim_; ++j) squares[slot] += alpha * sum[j] * sum[j];
     for (std::size_t j = used_.num_common(); j < dim_; ++j)
       v[j] = static_cast<float>(alpha * sum[j]);
@@ -227,7 +248,7 @@ void JointDuals::fill_block(std::size_t first, std::size_t count, std::vector<La
       for (const FeatureId j : occupied.columns) add(j);
     }
   }
-  std::vector<double> own(used_.num_common());  // sums of many rows: in double precision
+  std::vector<double> own(used_.num_common());  // float64, as these sum many rows
   for (std::size_t t = first; t < first + count; ++t) {
     const std::size_t lane = t - first;
     std::fill(own.begin(), own.end(), 0.0);
@@ -248,6 +269,10 @@ WeightMatrix JointDuals::weights() const {
   // Column lists of each node first, then a transposition to feature-major rows.
   CsrMatrix by_node(problem_.X.num_columns());
   std::vector<double> dense(dim_, 0.0);
+  std::vector<double> intercept_of(problem_.graph->num_nodes(), 0.0);
+  for (std::size_t t = 0; t < num_targets() && is_free(); ++t) {
+    intercept_of[paths_.targets[t]] = intercepts_[t] / constant_;
+  }
   std::vector<FeatureId> columns;
   std::vector<float> values;
   for (NodeId m = 0; m < problem_.graph->num_nodes(); ++m) {
@@ -262,6 +287,7 @@ WeightMatrix JointDuals::weights() const {
       const float* v = inner(paths_.slot[m]);
       for (std::size_t j = 0; j < dim_; ++j) dense[j] = v[j];
     }
+    if (is_free()) dense[used_.renumbered(problem_.X.num_columns() - 1)] = intercept_of[m];
     for (std::size_t j = 0; j < dim_; ++j) {
       if (dense[j] != 0 && static_cast<float>(dense[j]) != 0.0F) {
         columns.push_back(used_.original()[j]);

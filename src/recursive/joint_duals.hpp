@@ -1,6 +1,6 @@
 #pragma once
-// The state of joint descent (joint_dual.cpp): dual variables of all targets, and the inner nodes'
-// weights that go with them. Independent of the loss.
+// The state of joint descent (joint_dual.cpp): the dual variables of all targets, and the weights
+// of the inner nodes that follow from them. Independent of the loss.
 
 #include <cstdint>
 #include <span>
@@ -56,11 +56,11 @@ class JointDuals {
   /// once.
   void add_to_inner(std::uint32_t slot, double step, const SparseRow& x);
   void add_to_inner(std::uint32_t slot, double step, std::span<const float* const> dense);
-  /// w += sign * v_m, in the time of the columns that v_m has.
+  /// w += sign * v_m. O(columns in which v_m is not 0).
   void add_inner_to(std::uint32_t slot, double sign, double* w) const;
 
-  /// The first active rows of each leaf: its own, those of the nearest leaves, and a few random
-  /// ones, which bring the shared intercept near its value.
+  /// Sets the first active rows of each leaf: its own, those of the nearest leaves, and a few
+  /// random ones, which bring the shared intercept near its value.
   void seed_active_lists(Random& random);
 
   /// The common columns of the inner nodes, given the leaves' weights: each v_m in turn takes its
@@ -68,19 +68,26 @@ class JointDuals {
   /// leaf's own part. Common are those that more than half of the rows use.
   void update_common(Executor& executor);
 
-  /// v_m from the dual variables, without the rounding that the steps have left; the common columns
-  /// stay.
+  /// Recomputes v_m from the dual variables, without the rounding errors of the steps; the common
+  /// columns stay.
   Regularisers rebuild_inner_nodes(Executor& executor);
 
-  /// w_l of up to kLanes consecutive targets, by feature.
+  /// Free intercepts (linear/free_intercept.hpp), which are part of the scores beside the weights.
+  bool is_free() const { return constant_ != 0; }
+  double& intercept(std::size_t t) { return intercepts_[t]; }
+  /// Scales the dual variables of each target so that sum_i a_i y_i = 0; no weight of the
+  /// intercept's column is left then.
+  void make_feasible();
+
+  /// w_l of up to kLanes consecutive targets, by feature; without the free intercepts.
   void fill_block(std::size_t first, std::size_t count, std::vector<Lanes>& block) const;
 
   /// v_m of every node over the original columns.
   WeightMatrix weights() const;
 
  private:
-  /// Where v_m may differ from 0. Nodes with few leaves below have few columns, and most nodes on
-  /// paths are of this kind: walking the list saves most of the cost of path sums.
+  /// The columns in which v_m may differ from 0. Nodes with few leaves below, which most nodes on
+  /// paths are, have few such columns, and the list saves most of the cost of path sums.
   struct Occupied {
     std::vector<FeatureId> columns;   // unless full
     std::vector<std::uint64_t> bits;  // the same as a bit set; empty if full
@@ -99,6 +106,8 @@ class JointDuals {
   std::vector<float> inner_;        // slots x dim_
   std::vector<Occupied> occupied_;  // by slot
   std::vector<std::vector<ActiveRow>> active_;
+  double constant_ = 0;  // value of the free intercept's column; 0: it is regularised
+  std::vector<double> intercepts_;
 };
 
 }  // namespace margrove::detail

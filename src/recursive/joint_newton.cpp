@@ -9,18 +9,22 @@
 //   direction  (K^-1 + H) delta = u - z,  delta = K zeta,  H_l = sum_i D_il x_i x_i'
 //
 // a is feasible in the dual, and by Fenchel's equality the gap at (z, a) is exactly
-// 1/2 (u - z)' K (u - z). Directions come from conjugate gradients preconditioned by
-// K^-1 + diag(H): column by column that is a system on the label graph, solved by elimination, with
-// almost no fill where few nodes have several parents. All leaves
-// share the intercept's column, so that its residual is the largest part of the gap: after every
-// step, each leaf's own intercept is optimised with all else fixed.
+// 1/2 (u - z)' K (u - z). Directions are found by conjugate gradients preconditioned by K^-1 +
+// diag(H). Column by column that is a system on the label graph, solved by elimination, with almost
+// no fill where few nodes have several parents. All leaves share the intercept's column, so that
+// its residual is the largest part of the gap. Therefore each leaf's own intercept is optimised
+// with all else fixed after every step.
+//
+// A free intercept c_l of each leaf (linear/free_intercept.hpp) is kept out of w: after every step
+// the leaf's part of w in the column joins c_l, and z is set to zero there. The column remains in
+// the system of the direction, where K^-1 regularises the step.
 //
 // D_il is the second derivative for y_il = -1, but tanh(m/2) / (2m) for y_il = +1, the curvature of
-// a parabola above the loss: margins of a leaf's own rows begin far below zero, where the second
+// a parabola above the loss. Margins of a leaf's own rows begin far below zero, where the second
 // derivative is almost zero and steps would leave the region in which it is valid.
 //
 // Memory: one float32 and five BFloat16 per leaf and used column, one byte per row and leaf. w is
-// needed only between the directions: its two halves are stored where these have zeta and p.
+// needed only between the directions, and its two halves share the memory of zeta and p.
 
 #include <algorithm>
 #include <array>
@@ -28,7 +32,10 @@
 #include <iterator>
 #include <numeric>
 
+#include "data/csr_operations.hpp"
+#include "hierarchy/graph_operations.hpp"
 #include "linear/block_losses.hpp"
+#include "linear/free_intercept.hpp"
 #include "linear/point_loss.hpp"
 #include "linear/used_columns.hpp"
 #include "margrove/errors.hpp"
@@ -53,12 +60,14 @@ constexpr int kInterceptSteps = 2;
 constexpr double kMostShift = 8;  // of scores by a step, so that the quadratic model holds
 constexpr int kMostHalvings = 25;
 
-/// Of either kind of problem.
+/// What both kinds of problems have.
 struct Shared {
   const CsrView& X;
   const LabelSets& labels;
   std::span<const double> row_weights;
   std::uint32_t num_nodes;
+  bool free_intercept;
+  std::vector<double> path_sums;  // by node, if the intercept is free
 };
 
 class JointNewton {
@@ -82,6 +91,7 @@ class JointNewton {
     for (auto* part : {&rho_, &zeta_, &p_, &s_, &h_}) part->resize(z_.size());
     constant_ = constant_column(X_);
     intercepts_.resize(kernel_.num_rows());
+    if (is_free()) prepare_free_intercepts();
     for (std::size_t i = 0; i < problem.row_weights.size(); ++i) {
       costs_[i] = static_cast<float>(options.C * problem.row_weights[i]);
     }
@@ -112,7 +122,6 @@ class JointNewton {
       const double slope = solve_direction(fit.passes);
       const double before = fit.primal;
       fit.primal = line_search(before, slope);
-      // Rounding has been reached.
       if (fit.primal >= before) break;
     }
     fit.weights = weights();
@@ -127,6 +136,14 @@ class JointNewton {
     BatchedNewtonSystem system;
     std::vector<Lanes> scores, slopes, curvatures;  // by row
   };
+
+  bool is_free() const { return problem_.free_intercept; }
+
+  void prepare_free_intercepts() {
+    require(constant_ != 0 || X_.num_rows() == 0,
+            "joint_newton: the last column is the free intercept, but it is not constant");
+    norms_ = norms_without(squared_norms(X_), constant_);
+  }
 
   // ---- chunks of columns ----
 
@@ -156,12 +173,29 @@ class JointNewton {
   }
 
   double gap() {
+    if (is_free()) return gap_of_free_intercepts();
     return 0.5 * over_chunks([&](std::size_t c, Scratch& scratch) {
              return kernel_.squared_norm(chunk(rho_, c), scratch.label);
            });
   }
 
-  /// Near the best constant scores.
+  /// 1/2 (u - z)' K (u - z) without the intercepts, and what making a feasible costs.
+  double gap_of_free_intercepts() {
+    const double squares = over_chunks([&](std::size_t c, Scratch& scratch) {
+      if (c + 1 < num_chunks_) return kernel_.squared_norm(chunk(rho_, c), scratch.label);
+      std::vector<BFloat16> rho(chunk(rho_, c).begin(), chunk(rho_, c).end());
+      const std::size_t f = (X_.num_columns() - 1) % kWidth;
+      for (std::size_t t = f; t < rho.size(); t += kWidth) rho[t] = BFloat16{};
+      return kernel_.squared_norm(rho, scratch.label);
+    });
+    Balancing balancing;
+    for (std::size_t t = 0; t < positives_.size(); ++t) {
+      balancing.add(intercepts_[t].sides, problem_.path_sums[kernel_.targets()[t]]);
+    }
+    return 0.5 * squares + balancing.gap(std::sqrt(squares));
+  }
+
+  /// Starts near the best constant scores.
   void start_at_base_rates() {
     if (constant_ == 0) return;
     double total = 0;
@@ -171,17 +205,31 @@ class JointNewton {
     for (std::size_t t = 0; t < positives_.size(); ++t) {
       double own = 0.5;
       for (const std::uint32_t i : positives_[t]) own += costs_[i];
+      if (is_free()) {
+        start_free_intercept(intercepts_[t], own - 0.5, total);
+        continue;
+      }
       const double others = std::max(0.0, total - own) + 0.5;
       const double h = own * others / (own + others) * constant_ * constant_;
       chunk(h_, c)[t * kWidth + f] = narrow(static_cast<float>(h));
       chunk(rho_, c)[t * kWidth + f] =
           narrow(static_cast<float>(h * std::log(own / others) / constant_));
     }
+    if (is_free()) return;
     // z = rho - h (K^-1 + h)^-1 rho
     Scratch& scratch = scratch_[0];
     kernel_.step(0.0F, chunk(zeta_, c), chunk(p_, c), chunk(rho_, c), chunk(s_, c), chunk(h_, c),
                  scratch.label);
     kernel_.move(1.0F, chunk(p_, c), chunk(z_, c), weights_chunk(c), scratch.label);
+  }
+
+  struct Intercept;
+  void start_free_intercept(Intercept& leaf, double own, double total) const {
+    const double least = 1e-9 * total;
+    leaf.one_sided = own <= least || total - own <= least;
+    const double score = leaf.one_sided ? (own > least ? -1 : 1) * one_sided_score(kLogistic)
+                                        : std::log((own + 0.5) / (total - own + 0.5));
+    leaf.value = score / constant_;
   }
 
   // ---- blocks of sixteen leaves ----
@@ -197,11 +245,39 @@ class JointNewton {
     const double losses = executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
       return linearise_block(b, scratch_[static_cast<std::size_t>(worker)]);
     });
-    if (settles_intercepts()) move_intercepts();
+    if (is_free()) {
+      absorb_intercepts();
+    } else if (settles_intercepts()) {
+      move_intercepts();
+    }
     return regulariser_ + losses;
   }
 
-  bool settles_intercepts() const { return constant_ != 0 && kernel_.is_invertible(); }
+  bool settles_intercepts() const {
+    return constant_ != 0 && (is_free() || kernel_.is_invertible());
+  }
+
+  double own_curvature(std::size_t t) const { return is_free() ? 0.0 : kernel_.own_curvature(t); }
+
+  /// The leaves' weights of the intercept's column become part of their free intercepts.
+  void absorb_intercepts() {
+    if (X_.num_columns() == 0) return;
+    const std::size_t c = (X_.num_columns() - 1) / kWidth;
+    const std::size_t f = (X_.num_columns() - 1) % kWidth;
+    const auto w_high = weights_chunk(c).high.subspan(f);
+    const auto w_low = weights_chunk(c).low.subspan(f);
+    const auto z = chunk(z_, c).subspan(f);
+    const auto rho = chunk(rho_, c).subspan(f);
+    for (std::size_t t = 0; t < positives_.size(); ++t) {
+      Intercept& leaf = intercepts_[t];
+      const double w = join(w_high[t * kWidth], w_low[t * kWidth]);
+      regulariser_ -= 0.5 * z[t * kWidth] * w;
+      leaf.value += w + leaf.shift;
+      z[t * kWidth] = 0.0F;
+      split(0.0F, w_high[t * kWidth], w_low[t * kWidth]);
+      rho[t * kWidth] = narrow(static_cast<float>(leaf.u));
+    }
+  }
 
   /// All leaves' intercepts at their shifted values, with the nodes above in closed form.
   void move_intercepts() {
@@ -232,15 +308,19 @@ class JointNewton {
       read_chunk(zeta_.data() + at, p_.data() + at, scratch.weights.data() + c * kWidth);
     }
     score_rows(X_, scratch.weights, {}, scratch.scores);
+    if (is_free()) add_free_intercepts(b, scratch);
     LaneSums losses = linearise_rows(b, scratch);
     if (settles_intercepts()) losses = settle_intercepts(b, scratch, losses);
+    if (is_free()) find_sides(b, scratch, losses);
     pack(scratch.curvatures, curvature_base_, curvatures_.data() + b * X_.num_rows() * kLanes);
     auto& diagonal = scratch.weights;  // no longer needed
     std::fill(diagonal.begin(), diagonal.end(), Lanes{});
     std::fill(scratch.gradient.begin(), scratch.gradient.end(), WideLanes{});
     add_gradient(X_, scratch.slopes, scratch.curvatures, scratch.gradient, diagonal);
-    for (std::size_t l = 0; l < kLanes; ++l) {
-      intercepts_[b * kLanes + l].u = -scratch.gradient[X_.num_columns() - 1].at[l];
+    if (settles_intercepts()) {  // otherwise there may be no column at all
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        intercepts_[b * kLanes + l].u = -scratch.gradient[X_.num_columns() - 1].at[l];
+      }
     }
     for (std::size_t c = 0; c < num_chunks_; ++c) {
       const std::size_t at = block_begin(c, b);
@@ -250,27 +330,49 @@ class JointNewton {
     return std::accumulate(std::begin(losses.at), std::end(losses.at), 0.0);
   }
 
+  void add_free_intercepts(std::size_t b, Scratch& scratch) {
+    const std::size_t at = X_.num_columns() - 1;
+    Lanes steps{};
+    const std::size_t count = std::min(positives_.size() - b * kLanes, kLanes);
+    for (std::size_t l = 0; l < count; ++l) {
+      Intercept& leaf = intercepts_[b * kLanes + l];
+      // One-sided leaves stay where they are.
+      const double w = leaf.one_sided ? -double{scratch.weights[at].at[l]} : 0.0;
+      leaf.fixed_shift = w;
+      steps.at[l] = static_cast<float>(constant_ * (leaf.value + w));
+    }
+    add_to_all(steps, scratch.scores);
+  }
+
+  void find_sides(std::size_t b, const Scratch& scratch, const LaneSums& losses) {
+    const std::size_t count = std::min(positives_.size() - b * kLanes, kLanes);
+    std::array<DualSides, kLanes> sides;
+    const auto positives = [&](std::size_t l) -> std::span<const std::uint32_t> {
+      return positives_[b * kLanes + l];
+    };
+    detail::find_sides<LogisticLoss>(positives, costs_, norms_, losses, scratch.scores,
+                                     scratch.slopes, std::span(sides).first(count));
+    for (std::size_t l = 0; l < count; ++l) intercepts_[b * kLanes + l].sides = sides[l];
+  }
+
   /// A few Newton steps on each leaf's own intercept with all else fixed; the best of their points
   /// is taken, which lowers the objective. The residual of the joint steps is largest there, as all
   /// leaves share the column.
   LaneSums settle_intercepts(std::size_t b, Scratch& scratch, LaneSums losses) {
-    const std::size_t c = (X_.num_columns() - 1) / kWidth;
-    const std::size_t f = (X_.num_columns() - 1) % kWidth;
     const std::size_t count = std::min(positives_.size() - b * kLanes, kLanes);
     const std::span leaves = std::span(intercepts_).subspan(b * kLanes, count);
-    for (Intercept& leaf : leaves) leaf.shift = 0;
+    for (Intercept& leaf : leaves) leaf.shift = leaf.fixed_shift;
     struct Place {
       double shift, value;
     };
     std::array<Place, kLanes> best{};
     const auto value_at =
-        [&](std::size_t l) {  // of the leaf's loss and regulariser, a constant off
+        [&](std::size_t l) {  // loss and regulariser of the leaf, up to a constant
           const double shift = leaves[l].shift;
-          const double z = chunk(z_, c)[(b * kLanes + l) * kWidth + f];
-          return losses.at[l] + z * shift +
-                 0.5 * kernel_.own_curvature(b * kLanes + l) * shift * shift;
+          const double z = regulariser_slope(b * kLanes + l);
+          return losses.at[l] + z * shift + 0.5 * own_curvature(b * kLanes + l) * shift * shift;
         };
-    for (std::size_t l = 0; l < count; ++l) best[l] = {0.0, value_at(l)};
+    for (std::size_t l = 0; l < count; ++l) best[l] = {leaves[l].shift, value_at(l)};
     const auto shift_by = [&](const Lanes& steps) {
       add_to_all(steps, scratch.scores);
       losses = linearise_rows(b, scratch);
@@ -280,10 +382,12 @@ class JointNewton {
       const LaneSums slopes = sum_lanes(scratch.slopes);
       const LaneSums curvatures = sum_lanes(scratch.curvatures);
       for (std::size_t l = 0; l < count; ++l) {
-        const double curvature = kernel_.own_curvature(b * kLanes + l);
-        const double z = chunk(z_, c)[(b * kLanes + l) * kWidth + f];
+        if (leaves[l].one_sided) continue;
+        const double curvature = own_curvature(b * kLanes + l);
+        const double z = regulariser_slope(b * kLanes + l);
         const double gradient = z + curvature * leaves[l].shift + constant_ * slopes.at[l];
-        const double newton = -gradient / (curvature + constant_ * constant_ * curvatures.at[l]);
+        const double newton =
+            -gradient / std::max(curvature + constant_ * constant_ * curvatures.at[l], 1e-300);
         const double most = kMostShift / std::abs(constant_);
         const double step = std::clamp(newton, -most, most);
         leaves[l].shift += step;
@@ -306,6 +410,13 @@ class JointNewton {
     }
     if (any) shift_by(back);
     return losses;
+  }
+
+  /// z of a leaf's intercept.
+  double regulariser_slope(std::size_t t) {
+    if (is_free()) return 0.0;
+    const std::size_t j = X_.num_columns() - 1;
+    return chunk(z_, j / kWidth)[t * kWidth + j % kWidth];
   }
 
   /// Each leaf's loss.
@@ -425,6 +536,10 @@ class JointNewton {
       }
     });
     std::vector<float>().swap(z_);
+    for (std::size_t t = 0; t < positives_.size() && is_free() && X_.num_columns() > 0; ++t) {
+      const std::size_t j = used_.original()[X_.num_columns() - 1];
+      values[j * num_nodes + kernel_.targets()[t]] = static_cast<float>(intercepts_[t].value);
+    }
     return std::move(W).compacted();
   }
 
@@ -443,7 +558,15 @@ class JointNewton {
   struct Intercept {
     double shift = 0.0;
     double u = 0.0;
+    // Of a free intercept: its value without w, in w's unit; whether the leaf's rows have one sign,
+    // and the shift that keeps it then; and its dual variables.
+    double value = 0.0;
+    bool one_sided = false;
+    double fixed_shift = 0.0;
+    DualSides sides;
   };
+  static constexpr PointLossKind kLogistic = PointLossKind::logistic;
+  std::vector<float> norms_;  // without the free intercept
   std::vector<Intercept> intercepts_;
   std::vector<float> costs_;
   std::vector<float> z_;
@@ -454,12 +577,28 @@ class JointNewton {
   std::vector<Scratch> scratch_;
 };
 
+bool has_free_intercept(const AdditiveProblem& problem) { return problem.free_intercept; }
+bool has_free_intercept(const SimilarityProblem&) { return false; }
+
+/// K_l of each target, by node.
+std::vector<double> path_sums(const AdditiveProblem& problem) {
+  std::vector<double> sums(problem.graph->num_nodes(), 0.0);
+  const auto ancestors = ancestor_sets(*problem.graph, problem.targets);
+  for (const NodeId t : problem.targets) {
+    for (const NodeId m : ancestors[t]) sums[t] += problem.alpha[m];
+  }
+  return sums;
+}
+std::vector<double> path_sums(const SimilarityProblem&) { return {}; }
+
 template <class Problem>
 RecursiveFit train(const Problem& problem, std::uint32_t num_nodes,
                    const JointNewtonOptions& options, Executor& executor, RunControl& control) {
   validate(options);
   check_sizes(problem, "joint_newton");
-  return JointNewton({problem.X, *problem.labels, problem.row_weights, num_nodes},
+  const bool is_free = has_free_intercept(problem);
+  return JointNewton({problem.X, *problem.labels, problem.row_weights, num_nodes, is_free,
+                      is_free ? path_sums(problem) : std::vector<double>()},
                      node_precision(problem), options, executor, control)
       .run();
 }

@@ -25,8 +25,8 @@ namespace margrove::detail {
 namespace {
 
 constexpr std::size_t kWidth = LabelKernel::kWidth;
-// Multiplications of the elimination per node, at most: beyond, they would take longer than the
-// products with the rows.
+// The maximum number of multiplications of the elimination per node. More would take longer than
+// the products with the rows.
 constexpr double kMostWork = 300;
 
 inline void add(const float* x, float* into) {
@@ -162,9 +162,9 @@ void move_targets(float step, const BFloat16* s, float* z, std::size_t count,
   }
 }
 
-// Rounds a column's numbers, target after target, and adds the rounding error of each to the next.
-// The products with K depend on sums over the targets below a node; rounding each number to the
-// nearest would lose such a sum where it is small beside its terms.
+// Rounds a column's numbers, target after target, and adds the rounding error of each to the next
+// number. The products with K depend on sums over the targets below a node. Rounding each number to
+// the nearest would lose such a sum where it is small compared with its terms.
 struct Carry {
   float rest[kWidth] = {};
   BFloat16 narrow(float x, std::size_t f) {

@@ -1,6 +1,6 @@
 #pragma once
 // The label kernel of recursive regularisation, K = the targets' part of Q^-1 (node_precision.hpp),
-// and what a joint solver needs of it, for kWidth columns at a time. Internal. On a tree K_ll' is
+// and the operations of the joint solver with it, for kWidth columns at a time. On a tree K_ll' is
 // the sum over the common ancestors of alpha_m.
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace margrove::detail {
 
-/// The factor in float32, as the kernels walk it.
+/// The factor in float32, in the order in which the kernels read it.
 struct NarrowFactor {
   struct Entry {
     std::uint32_t row;

@@ -8,7 +8,7 @@
 namespace margrove::detail {
 namespace {
 
-void assign_slots(const AdditiveProblem& problem, const AncestorSets& ancestors, LeafPaths& paths) {
+void assign_slots(const AdditiveProblem& problem, const NodeLists& ancestors, LeafPaths& paths) {
   const std::size_t num_nodes = problem.graph->num_nodes();
   std::vector<std::uint32_t> num_below(num_nodes, 0);
   for (const NodeId t : paths.targets) {
@@ -22,7 +22,7 @@ void assign_slots(const AdditiveProblem& problem, const AncestorSets& ancestors,
   }
 }
 
-void split_paths(const AdditiveProblem& problem, const AncestorSets& ancestors, LeafPaths& paths) {
+void split_paths(const AdditiveProblem& problem, const NodeLists& ancestors, LeafPaths& paths) {
   const std::size_t num_targets = paths.targets.size();
   paths.path_sum.resize(num_targets);
   paths.private_alpha.resize(num_targets);
@@ -88,9 +88,9 @@ bool LeafPaths::is_positive(std::size_t t, std::uint32_t row) const {
 }
 
 LeafPaths leaf_paths(const AdditiveProblem& problem) {
-  const AncestorSets ancestors = ancestor_sets(*problem.graph);
   LeafPaths paths;
   paths.targets = ordered_targets(problem);
+  const NodeLists ancestors = ancestor_sets(*problem.graph, paths.targets);
   assign_slots(problem, ancestors, paths);
   split_paths(problem, ancestors, paths);
   paths.positives =

@@ -41,7 +41,7 @@ void check_sizes(const Problem& problem, std::string_view solver) {
           ": ", problem.row_weights.size(), " row weights, but ", problem.X.num_rows(), " rows");
 }
 
-/// The targets depth-first: neighbours in the order share most of their path.
+/// The targets in depth-first order, so that neighbours share most of their path.
 std::vector<NodeId> ordered_targets(const AdditiveProblem& problem);
 
 /// The rows that carry each target, ascending. Throws InvalidInput where a label is not a target.

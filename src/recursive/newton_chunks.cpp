@@ -72,10 +72,4 @@ LaneSums sum_lanes(std::span<const Lanes> rows) {
   return sums;
 }
 
-void add_to_all(const Lanes& step, std::span<Lanes> rows) {
-  for (Lanes& row : rows) {
-    for (std::size_t l = 0; l < kLanes; ++l) row.at[l] += step.at[l];
-  }
-}
-
 }  // namespace margrove::detail

@@ -1,6 +1,6 @@
 #pragma once
-// Between the two layouts of joint Newton's method: chunks of LabelKernel::kWidth columns for all
-// leaves, and blocks of sixteen leaves for all columns or rows.
+// Conversions between the two layouts of joint Newton's method: chunks of LabelKernel::kWidth
+// columns for all leaves, and blocks of sixteen leaves for all columns or rows.
 
 #include <cstdint>
 #include <span>
@@ -17,12 +17,10 @@ void write_chunk(const Lanes* from, BFloat16* into);
 // into = -gradient - z
 void write_residual(const WideLanes* gradient, const float* z, BFloat16* into);
 
-// Rows of lanes >= 0, kept in a quarter of the length: sixteen numbers per row.
+// Rows of sixteen numbers >= 0, packed to 8 bits each.
 void pack(std::span<const Lanes> rows, std::int32_t base, Float8* into);
 void unpack(const Float8* from, std::int32_t base, std::span<Lanes> rows);
 
 LaneSums sum_lanes(std::span<const Lanes> rows);
-// rows[i] += step
-void add_to_all(const Lanes& step, std::span<Lanes> rows);
 
 }  // namespace margrove::detail

@@ -19,8 +19,8 @@ constexpr std::uint32_t kNone = ~std::uint32_t{0};
 /// A(n) of the kept nodes, by their numbers here.
 using Closed = std::vector<std::vector<std::uint32_t>>;
 
-/// The sum of v over `nodes` in terms of the w of kept nodes: the deepest one that is left brings
-/// all that lies above it.
+/// The sum of v over `nodes` in terms of the w of kept nodes. The w of the deepest node left
+/// includes all nodes above it.
 std::vector<NodePrecisionMatrix::Term> combination(std::span<const std::uint32_t> nodes,
                                                    const Closed& closed) {
   std::map<std::uint32_t, double, std::greater<>> left;
@@ -38,9 +38,9 @@ std::vector<NodePrecisionMatrix::Term> combination(std::span<const std::uint32_t
   return terms;
 }
 
-/// Kept nodes in topological order, with their ancestors; fills `here`.
-Closed kept_nodes(const AdditiveProblem& problem, const AncestorSets& ancestors,
-                  NodePrecisionMatrix& made, std::vector<std::uint32_t>& here) {
+/// Kept nodes in topological order; fills `here`.
+void number_kept_nodes(const AdditiveProblem& problem, const NodeLists& ancestors,
+                       NodePrecisionMatrix& made, std::vector<std::uint32_t>& here) {
   const LabelGraph& graph = *problem.graph;
   const double largest = problem.alpha.empty() ? 0.0 : *std::ranges::max_element(problem.alpha);
   std::vector<bool> kept(graph.num_nodes(), false);
@@ -53,15 +53,23 @@ Closed kept_nodes(const AdditiveProblem& problem, const AncestorSets& ancestors,
     require(on_path > 0, "joint_newton: the weights on the path of node ", t, " are all 0");
   }
   here.assign(graph.num_nodes(), kNone);
-  Closed closed;
   for (const NodeId n : graph.topological_order()) {
     if (!kept[n]) continue;
     here[n] = static_cast<std::uint32_t>(made.original.size());
     made.original.push_back(n);
     made.alpha.push_back(problem.alpha[n]);
+  }
+}
+
+/// The kept ancestors of each kept node.
+Closed closed_sets(const AdditiveProblem& problem, const NodePrecisionMatrix& made,
+                   const std::vector<std::uint32_t>& here) {
+  const NodeLists ancestors = ancestor_sets(*problem.graph, made.original);
+  Closed closed;
+  for (const NodeId n : made.original) {
     auto& own = closed.emplace_back();
     for (const NodeId m : ancestors[n]) {
-      if (kept[m]) own.push_back(here[m]);
+      if (here[m] != kNone) own.push_back(here[m]);
     }
   }
   return closed;
@@ -77,7 +85,32 @@ void add_square(double value, std::span<const NodePrecisionMatrix::Term> b,
   }
 }
 
-/// Whether a component of the graph has no anchor: its common part is free.
+/// Of a tree: what is above a node is one kept node, whatever the depth.
+void add_tree(const AdditiveProblem& problem, const std::vector<std::uint32_t>& here,
+              NodePrecisionMatrix& made) {
+  const LabelGraph& tree = *problem.graph;
+  std::vector<std::uint32_t> nearest(tree.num_nodes(), kNone);  // kept node at n or above
+  std::vector<std::uint32_t> above(made.original.size(), kNone);
+  for (const NodeId n : tree.topological_order()) {
+    const std::uint32_t up = tree.is_root(n) ? kNone : nearest[tree.parents(n).front()];
+    nearest[n] = here[n] != kNone ? here[n] : up;
+    if (here[n] != kNone) above[here[n]] = up;
+  }
+  for (std::uint32_t n = 0; n < above.size(); ++n) {
+    auto& terms = made.above.emplace_back();
+    if (above[n] != kNone) terms.push_back({above[n], 1.0});
+    std::vector<NodePrecisionMatrix::Term> own{{n, 1.0}};
+    if (above[n] != kNone) own.push_back({above[n], -1.0});
+    add_square(1.0 / made.alpha[n], own, made.Q);
+  }
+  made.targets = ordered_targets(problem);
+  for (const NodeId t : made.targets) {
+    made.definite &= nearest[t] != kNone;
+    made.place.push_back(nearest[t]);
+  }
+}
+
+/// Whether a component of the graph has no anchor, so that its common part is free.
 bool has_free_component(const SimilarityGraph& graph, std::span<const double> anchors) {
   std::vector<std::uint32_t> group(graph.num_nodes);
   for (std::uint32_t n = 0; n < graph.num_nodes; ++n) group[n] = n;
@@ -97,10 +130,15 @@ bool has_free_component(const SimilarityGraph& graph, std::span<const double> an
 }  // namespace
 
 NodePrecisionMatrix node_precision(const AdditiveProblem& problem) {
-  const AncestorSets ancestors = ancestor_sets(*problem.graph);
+  const NodeLists ancestors = ancestor_sets(*problem.graph, problem.targets);
   NodePrecisionMatrix made;
   std::vector<std::uint32_t> here;
-  const Closed closed = kept_nodes(problem, ancestors, made, here);
+  number_kept_nodes(problem, ancestors, made, here);
+  if (problem.graph->is_tree()) {
+    add_tree(problem, here, made);
+    return made;
+  }
+  const Closed closed = closed_sets(problem, made, here);
   for (std::uint32_t n = 0; n < closed.size(); ++n) {
     std::vector<std::uint32_t> above;
     for (const std::uint32_t m : closed[n]) {

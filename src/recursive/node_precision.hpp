@@ -10,9 +10,9 @@
 
 namespace margrove::detail {
 
-/// Of one column's node values w the regulariser is w'Qw / 2. In an additive problem w_n is the sum
-/// of v over A(n); what lies above n is a short combination of other nodes' sums, so that Q is
-/// sparse: 1/alpha_n times the square of w_n - sum_k factor_k w_k, over all n.
+/// The regulariser of one column's node values w is w'Qw / 2. In an additive problem w_n is the sum
+/// of v over A(n). The sum above n is a combination of few other nodes' sums, so that Q is sparse:
+/// the regulariser is half the sum over n of (w_n - sum_k factor_k w_k)^2 / alpha_n.
 struct NodePrecisionMatrix {
   struct Term {
     std::uint32_t node;

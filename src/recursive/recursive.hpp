@@ -27,6 +27,10 @@ struct AdditiveProblem {
   std::span<const double> alpha;        // one per node, >= 0
   std::span<const NodeId> targets;      // nodes with a classifier: their loss counts
   std::span<const double> row_weights;  // C_i = C * row_weights[i]; empty: all 1
+  /// The weights of the last column, which must be the same in all rows, are not regularised. Only
+  /// their path sums matter: the targets have one each, and the nodes above have none. The joint
+  /// solvers only.
+  bool free_intercept = false;
 };
 
 struct JointDualOptions {
@@ -43,8 +47,8 @@ struct JointDualOptions {
         field("tolerance", &JointDualOptions::tolerance, positive,
               "relative duality gap of the whole problem at which training ends"),
         field("max_passes", &JointDualOptions::max_passes, at_least(1),
-              "sweeps over the active rows of all labels, at most"),
-        field("seed", &JointDualOptions::seed, at_least(0), "order of the coordinates"),
+              "maximum number of sweeps over the active rows of all labels"),
+        field("seed", &JointDualOptions::seed, at_least(0), "seed of the order of the coordinates"),
     };
   }
 };
@@ -58,9 +62,9 @@ struct RecursiveFit {
   double relative_gap() const { return primal > 0 ? (primal - dual) / primal : 0.0; }
 };
 
-/// One-vs-rest hinge or squared hinge of all targets at once by joint dual coordinate descent: no
-/// alternation between levels, and a certified gap over all rows and targets. Same bits for any
-/// executor size. Memory: num_inner_nodes x used columns floats, plus the active dual variables.
+/// One-vs-rest hinge or squared hinge of all targets at once by joint dual coordinate descent, with
+/// a certified gap over all rows and targets. Same bits for any executor size. Memory:
+/// num_inner_nodes x used columns floats, plus the active dual variables.
 ///
 /// Throws InvalidInput where sizes do not agree, a label is not a target, or a target's path has
 /// no weight; InvalidOption as validate().
@@ -77,7 +81,7 @@ struct JointNewtonOptions {
         field("tolerance", &JointNewtonOptions::tolerance, positive,
               "relative duality gap of the whole problem at which training ends"),
         field("max_passes", &JointNewtonOptions::max_passes, at_least(1),
-              "passes over the rows for all labels, at most"),
+              "maximum number of passes over the rows for all labels"),
     };
   }
 };
@@ -112,16 +116,16 @@ struct SimilarityProblem {
 /// bits for any executor size. Memory: 14 bytes for each target and used column, 1 for each target
 /// and row, and the result, dense.
 ///
-/// Converged also when rounding ends the descent above the tolerance; the gap tells. Throws as
-/// train_joint_dual(), and InvalidInput unless suits_joint_newton().
+/// It also counts as converged when rounding ends the descent above the tolerance, which the gap
+/// shows. Throws as train_joint_dual(), and InvalidInput unless suits_joint_newton().
 RecursiveFit train_joint_newton(const AdditiveProblem& problem, const JointNewtonOptions& options,
                                 Executor& executor, RunControl& control);
 RecursiveFit train_joint_newton(const SimilarityProblem& problem, const JointNewtonOptions& options,
                                 Executor& executor, RunControl& control);
 
-/// Whether the label graph can be eliminated node by node at little cost: trees always, DAGs and
-/// label graphs unless cycles abound. Also false where a part of a label graph has no anchor, or
-/// where a target without weight has several parents. O(that elimination).
+/// Whether the label graph can be eliminated node by node at little cost, as trees always can, and
+/// DAGs and label graphs unless they have many cycles. Also false where a part of a label graph has
+/// no anchor, or where a target without weight has several parents. O(that elimination).
 bool suits_joint_newton(const AdditiveProblem& problem);
 bool suits_joint_newton(const SimilarityProblem& problem);
 
@@ -138,8 +142,9 @@ struct AlternatingOptions {
         field("tolerance", &AlternatingOptions::tolerance, positive,
               "relative change of the objective over one pass at which training ends"),
         field("max_passes", &AlternatingOptions::max_passes, at_least(1),
-              "passes over all nodes, at most"),
-        field("seed", &AlternatingOptions::seed, at_least(0), "order of the coordinates"),
+              "maximum number of passes over all nodes"),
+        field("seed", &AlternatingOptions::seed, at_least(0),
+              "seed of the order of the coordinates"),
     };
   }
 };
@@ -152,7 +157,7 @@ struct AlternatingFit {
   Stop stop = Stop::converged;
 };
 
-/// Alternation between the classifiers, each solved with its neighbours held, and the nodes without
+/// Alternates between the classifiers, each solved with its neighbours fixed, and the nodes without
 /// loss, set in closed form (HR, algorithms 1 and 2). Returns v_m, as train_joint_dual(); the
 /// targets must be leaves with a weight of their own. Same bits for any executor size. Memory: two
 /// floats per node and used column. Throws as train_joint_dual().
@@ -165,7 +170,7 @@ AlternatingFit train_alternating(const SimilarityProblem& problem,
                                  const AlternatingOptions& options, Executor& executor,
                                  RunControl& control);
 
-// What each will take beside X, the weights returned included.
+// The memory of each solver beside X, the weights returned included.
 MemoryEstimate joint_dual_memory(const AdditiveProblem& problem, const JointDualOptions& options,
                                  int num_threads);
 MemoryEstimate joint_newton_memory(const CsrView& X, std::size_t num_targets, std::size_t num_nodes,

@@ -7,7 +7,8 @@
 
 namespace margrove::detail {
 
-/// Reports a round whose primal and dual are known; true where it is the last, with `fit.stop` set.
+/// Reports a round whose primal and dual are known. Returns whether it is the last; then sets
+/// `fit.stop`.
 template <class Options>
 bool is_last_round(std::string_view stage, const Options& options, RecursiveFit& fit,
                    RunControl& control) {

@@ -12,7 +12,7 @@
 
 namespace margrove {
 
-/// The labellings of one example that have weight in the dual, or had some lately. The symbols are
+/// The labellings of one example that have, or recently had, weight in the dual. The symbols are
 /// those of structured/bcfw.hpp.
 template <class Labelling>
 struct ActiveSet {
@@ -21,14 +21,14 @@ struct ActiveSet {
   std::vector<double> slopes;      // s_iy
   std::vector<double> offsets;     // o_iy
   std::vector<std::uint8_t> idle;  // consecutive visits without weight
-  // <d_j, d_k> for k <= j, row after row; shorter while nobody has needed the last rows
+  // <d_j, d_k> for k <= j, row after row; the last rows may be missing until they are needed
   std::vector<double> products;
   std::vector<SparseVector> differences;  // sorted; unused by models with implicit differences
 
   static constexpr std::uint8_t kMaxIdle = 5;
 
   std::size_t size() const { return labellings.size(); }
-  /// `products` has the rows of the first so many labellings.
+  /// The number of labellings whose rows `products` has.
   std::size_t num_products_known() const {
     std::size_t known = 0;
     while ((known + 1) * (known + 2) / 2 <= products.size()) ++known;
@@ -54,7 +54,8 @@ struct ActiveSet {
     return best;
   }
 
-  /// Counts a visit and drops labellings that had no weight at more than kMaxIdle visits in a row.
+  /// Counts a visit and drops labellings that had no weight at more than kMaxIdle consecutive
+  /// visits.
   void drop_idle() {
     bool any = false;
     for (std::size_t k = 0; k < size(); ++k) {

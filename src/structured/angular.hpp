@@ -1,8 +1,8 @@
 #pragma once
 // Angular search (Thesis, Algorithm 2) finds max_y h(y) g(y), h = 1 + m, exactly, by a
-// lambda-oracle that takes bounds on the slope g/h. It makes at most 2M + 1 constrained calls for M
-// labellings (Theorem 2). After t calls max / found <= v^(4 / (t + 1)), where v = max(lambda_0 s,
-// 1 / (lambda_0 s)) and s is the slope of the first answer (Theorem 4).
+// lambda-oracle with bounds on the slope g/h. It makes at most 2M + 1 constrained calls for M
+// labellings (Theorem 2). After t calls max / found <= v^(4 / (t + 1)), where v = max(lambda_0 s, 1
+// / (lambda_0 s)) and s is the slope of the first answer (Theorem 4).
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@ namespace margrove {
 struct AngularSearch {
   double stop_ratio = 0.999;  // the search ends when found >= stop_ratio * bound; 1: exact
   int max_calls = 1000;
-  bool use_cache = true;  // start from what the last searches of the example found
+  bool use_cache = true;  // start from labellings that the last searches of the example found
   int cache_size = 3;
 
   template <ConstrainedOracle O>
@@ -118,10 +118,10 @@ struct AngularSearch {
     return (1.0 + lambda * slope) * std::sqrt(value / slope);
   }
 
-  // Whatever is better than z = (h, g) lies between the slopes of z and z' = (lambda g, h/lambda);
-  // the ray r of slope 1/lambda splits that angle into the two that are searched next. Both ends
-  // move inwards by a little more than the rounding of a slope, so that z is not found again. What
-  // this leaves out is better than z by a factor of at most 1 + kShade.
+  // Every better labelling than z = (h, g) lies between the slopes of z and z' = (lambda g,
+  // h/lambda); the ray r of slope 1/lambda splits that angle into the two that are searched next.
+  // Both ends move inwards by a little more than the rounding of a slope, so that z is not found
+  // again. Labellings left out by this are better than z by a factor of at most 1 + kShade.
   static void split(const Angle& angle, double h, double g, double lambda,
                     std::priority_queue<Angle>& queue) {
     constexpr double kShade = 1e-12;

@@ -16,8 +16,8 @@
 
 namespace margrove {
 
-/// Any StructuredSearch but `automatic`. chosen_search() (structured/structured_training.hpp) says
-/// which surrogates and oracles each can serve.
+/// Any StructuredSearch but `automatic`. chosen_search() (structured/structured_training.hpp)
+/// checks which surrogates and oracles suit it.
 class AnySearch {
  public:
   /// max_bans and tolerance are those of convex hull search.

@@ -21,10 +21,10 @@
 //
 // We deviate as follows. The labellings found so far are kept for each example (the multi-plane
 // algorithm of [Shah2015]). Lines 5 and 6 solve the block over all of them by pairwise steps
-// [Osokin2016], so that old corners lose their weight at once. Cheap passes without line 3 run
-// between those that ask the oracle; they use the labellings kept and, if the model offers them,
+// [Osokin2016], so that old corners lose their weight at once. Between passes that call the oracle
+// run cheap passes without line 3. They use the labellings kept and, if the model offers them,
 // their neighbours or steps from them (block_refinement.hpp). accuracy_policy.hpp decides how
-// accurate line 3 must be, and certificate.hpp proves the gap.
+// accurate line 3 must be, and certificate.hpp bounds the gap.
 
 #include <algorithm>
 #include <cmath>
@@ -78,7 +78,8 @@ class Bcfw {
   void warm_start(std::vector<ActiveSet<Labelling>> sets, double scale = 1.0) {
     start_from_sets(blocks_, std::move(sets), scale);
   }
-  /// See start_from_margin_rescaling(). The run then begins with passes that ask no oracle.
+  /// See start_from_margin_rescaling(). The run then begins with passes that do not call the
+  /// oracle.
   void start_from(std::span<const Mixture<Labelling>> start) {
     start_from_margin_rescaling(blocks_, start);
     has_start_ = true;
@@ -86,28 +87,23 @@ class Bcfw {
 
   StructuredFit run() {
     StructuredFit fit;
-    bool is_certified = false, converged = false;
+    bool has_ended = false;
     if (has_start_) cached_passes(0, 0.0);
-    while (!is_certified && fit.passes < options_.max_passes) {
+    while (!has_ended && fit.passes < options_.max_passes) {
       const double increase = oracle_pass(fit.passes);
       ++fit.passes;
       if (!report(fit.passes, accuracy_.end_pass(blocks_.dual(), gaps_)) || is_time_up_) break;
       if (accuracy_.wants_certificate(gaps_)) {
-        converged = certify(fit);
-        is_certified = converged || !control_.proceed();
+        has_ended = certify(fit) || !control_.proceed();
         accuracy_.certificate_failed(gaps_);
       }
-      if (!is_certified) cached_passes(fit.passes, increase);
+      if (!has_ended) cached_passes(fit.passes, increase);
     }
-    if (!is_certified) converged = certify(fit);
+    if (!has_ended) certify(fit);
     fit.oracle_calls = searches_.oracle_calls();
-    if (converged) {
-      fit.stop = Stop::converged;
-    } else if (control_.proceed()) {
-      fit.stop = is_time_up_ ? Stop::time_limit : Stop::pass_limit;
-    } else {
-      fit.stop = control_.stop_reason();
-    }
+    Stop limit = is_time_up_ ? Stop::time_limit : Stop::pass_limit;
+    if (!control_.proceed()) limit = control_.stop_reason();
+    fit.stop = stop_of(fit, options_.tolerance, limit);
     return fit;
   }
 
@@ -126,8 +122,8 @@ class Bcfw {
 
  private:
   using Result = SearchResult<Labelling>;
-  // Cached passes end when one raises the dual by less than this share of what the last pass that
-  // asked the oracle did.
+  // Cached passes end when one raises the dual by less than this share of the increase in the last
+  // pass that called the oracle.
   static constexpr double kWorthwhileShare = 0.1;
 
   // Lines 2 to 8 for every example that is not shrunk. Returns the increase of the dual.
@@ -181,7 +177,7 @@ class Bcfw {
     }
   }
 
-  // Lines 5 to 8; records what the search shows of the block's gap.
+  // Lines 5 to 8; records the block's gap that the search shows.
   void step(std::size_t i, const Result& found) {
     const double gap = blocks_.solve(i, options_.pairwise);
     gaps_.record(i, gap, kHaveGoals ? blocks_.budget(i) * (found.upper_bound - found.value) : 0.0);
@@ -226,7 +222,7 @@ class Bcfw {
     }
   }
 
-  // Fills in the fit. Returns whether the gap is as small as asked.
+  // Fills in the fit. Returns whether the gap is as small as asked, if it is certified or not.
   bool certify(StructuredFit& fit) {
     blocks_.rebuild_weights();
     if (options_.averaging) blocks_.average(average_);
@@ -242,7 +238,8 @@ class Bcfw {
     return fit.relative_gap <= options_.tolerance;
   }
 
-  // Without a certificate the fit reports the gap of an earlier one, or else what passes saw of it.
+  // Without a certificate the fit reports the gap of an earlier one or, if there is none, the
+  // estimate of the passes.
   void estimate_gap(StructuredFit& fit) const {
     fit.certified = false;
     if (!std::isnan(fit.relative_gap)) return;
@@ -286,7 +283,7 @@ class Bcfw {
   std::vector<float> average_;
   std::vector<Result> found_;  // of a batch
   bool has_start_ = false;
-  bool is_time_up_ = false;  // but for a certificate
+  bool is_time_up_ = false;  // except for a certificate
 };
 
 }  // namespace margrove

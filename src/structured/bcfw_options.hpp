@@ -24,20 +24,20 @@ struct BcfwOptions {
         field("tolerance", &BcfwOptions::tolerance, positive,
               "relative duality gap to stop at, (primal - dual) / primal"),
         field("max_passes", &BcfwOptions::max_passes, at_least(1),
-              "passes over the examples that ask the oracle"),
+              "maximum number of passes over the examples that call the oracle"),
         field("cached_passes", &BcfwOptions::cached_passes, at_least(0),
-              "most passes over known labellings between two that ask the oracle; they end early "
-              "when they no longer pay"),
+              "maximum number of passes over known labellings between two that call the oracle; "
+              "they end early when they raise the dual too little"),
         field("minibatch", &BcfwOptions::minibatch, at_least(1),
-              "examples whose oracles run at the same weights, in parallel; 1 where oracles cost "
-              "less than starting threads"),
+              "number of examples whose oracles run at the same weights, in parallel; 1 where "
+              "oracles are faster than starting threads"),
         field("pairwise", &BcfwOptions::pairwise,
               "move weight between two labellings of a block until it is solved; false: one "
               "Frank-Wolfe step towards the oracle's"),
         field("averaging", &BcfwOptions::averaging,
-              "return the average of the iterates weighted by their number: worth while without "
+              "return the average of the iterates weighted by their number; useful without "
               "pairwise steps or a small gap; takes a second array of weights"),
-        field("seed", &BcfwOptions::seed, non_negative, "order of the examples"),
+        field("seed", &BcfwOptions::seed, non_negative, "seed of the order of the examples"),
     };
   }
 };

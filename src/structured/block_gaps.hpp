@@ -1,6 +1,5 @@
 #pragma once
-// What a block solver knows about the duality gap of each example, and which examples its passes
-// leave out (shrinking).
+// The known duality gap of each example, and the examples that passes leave out (shrinking).
 
 #include <algorithm>
 #include <cstdint>
@@ -10,9 +9,9 @@
 
 namespace margrove {
 
-/// The gap of each block when it was last visited: an estimate from the known labellings, and what
-/// the search left unproven beyond it. Their sum bounds the gap. An example with a small gap is
-/// shrunk, that is, left out of 1, 3, 7 and then 8 passes if its gap stays small.
+/// The gap of each block when it was last visited: an estimate from the known labellings, and the
+/// part beyond it that the search left unproven. Their sum bounds the gap. An example with a small
+/// gap is shrunk, that is, left out of 1, 3, 7 and then 8 passes if its gap stays small.
 class BlockGaps {
  public:
   explicit BlockGaps(std::size_t num_examples)

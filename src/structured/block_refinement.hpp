@@ -1,6 +1,6 @@
 #pragma once
-// Labellings near those that already have weight, which join an active set between two calls of
-// the oracle.
+// Labellings near those that already have weight, which are added to an active set between two
+// calls // of the oracle.
 
 #include <algorithm>
 #include <cmath>
@@ -32,11 +32,11 @@ std::vector<typename O::Labelling> steps_from_heaviest(const O& oracle,
   return steps;
 }
 
-/// The single changes that raise the dual of example i most: the best neighbour of each labelling
-/// with weight (the true one included), and of these the kMaxNeighbours with the largest product of
+/// The neighbours that raise the dual of an example most: the best neighbour of each labelling with
+/// weight (the true one included), and of these the kMaxNeighbours with the largest product of
 /// weight and increase of psi. Moving weight between two neighbours changes the marginal
-/// probability of one part only; many answers of the oracle, which change many parts at once, would
-/// be needed to compose such a move.
+/// probability of one part only. Answers of the oracle change many parts at once, so that many
+/// would be needed for such a move.
 template <NeighbourOracle O, AffineSurrogate Psi>
 std::vector<Candidate<typename O::Labelling>> best_neighbours(
     const O& oracle, const Psi& psi, const ActiveSet<typename O::Labelling>& set,

@@ -31,7 +31,7 @@ class BlockSearches {
     blocks_.watch_oracles(control);
   }
 
-  /// Throws OutOfTime, as find_all() does, where the oracle notices that the time is up.
+  /// Throws OutOfTime, as find_all() does, if the oracle notices that the time limit has passed.
   Result find(std::size_t i, const OracleOf<Model>& oracle, const SearchAccuracy& state,
               Accuracy accuracy) {
     Result result = search(i, oracle, 0, state, accuracy);
@@ -40,7 +40,7 @@ class BlockSearches {
   }
 
   /// found[k] = the answer for examples[k] under `weights`. accuracy() is called before each search
-  /// and says how accurate that one must be.
+  /// and returns its accuracy.
   template <class AccuracyNow>
   void find_all(std::span<const std::uint32_t> examples, std::span<const float> weights,
                 const SearchAccuracy& state, const AccuracyNow& accuracy, std::span<Result> found) {
@@ -54,12 +54,12 @@ class BlockSearches {
 
   std::int64_t oracle_calls() const { return oracle_calls_; }
 
-  /// Records that passes took so long for so many searches, in the order of the examples.
+  /// Records the time that a pass took for `num_searches` searches.
   void add_time(double seconds, std::size_t num_searches) {
     seconds_ += seconds;
     num_timed_ += static_cast<double>(num_searches);
   }
-  /// Of the passes; 0 before the first.
+  /// The mean time of a search in passes; 0 before the first pass.
   double seconds_per_search() const { return num_timed_ > 0 ? seconds_ / num_timed_ : 0.0; }
 
  private:
@@ -67,14 +67,12 @@ class BlockSearches {
                 const SearchAccuracy& state, Accuracy accuracy) {
     Search& search = searches_[static_cast<std::size_t>(worker)];
     if constexpr (kHaveGoals) {
+      SearchGoal goal = state.goal(accuracy);
       if constexpr (EvaluatingOracle<OracleOf<Model>>) {
         if (accuracy == Accuracy::approximate && blocks_.budget(i) > 0) {
-          SearchGoal goal = state.goal_above(blocks_.value_at_hand(i, oracle));
-          goal.control = &control_;
-          return search(oracle, blocks_.psi(), caches_[i], goal);
+          goal = state.goal_above(blocks_.mixture_value_at(i, oracle));
         }
       }
-      SearchGoal goal = state.goal(accuracy);
       goal.control = &control_;
       return search(oracle, blocks_.psi(), caches_[i], goal);
     } else {

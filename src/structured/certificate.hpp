@@ -1,6 +1,6 @@
 #pragma once
-// The proof that the weights of block-coordinate Frank-Wolfe are near the optimum: one search per
-// example, all at the same weights, and further ones where upper bounds are too loose.
+// A bound on the gap of block-coordinate Frank-Wolfe by one search per example, all at the same //
+// weights, and further searches where upper bounds are too loose.
 
 #include <algorithm>
 #include <cstdint>
@@ -20,9 +20,9 @@
 
 namespace margrove {
 
-/// What searches at the same weights show about the gap. Without goals a search that is not exact
-/// has no useful bound; then the primal is computed from the labellings found, and is_exact is
-/// false.
+/// Bounds on the losses from searches at the same weights. Without goals, a search that is not
+/// exact has no useful bound. Then the primal is computed from the labellings found, and is_exact
+/// is false.
 struct Certificate {
   double half_squared_norm = 0.0;   // ||w||^2 / 2
   std::vector<double> loss_bounds;  // >= C_i max_y psi_iy, one per example
@@ -50,7 +50,7 @@ struct Certificate {
   double proven_gap(double primal) const { return primal - dual - unproven_gap; }
 };
 
-/// Makes certificates. The labellings that the searches find join the active sets.
+/// Makes certificates. The labellings that the searches find are added to the active sets.
 template <StructuredModel Model, AffineSurrogate Psi, class Search>
 class Certifier {
  public:
@@ -66,7 +66,7 @@ class Certifier {
         tolerance_(tolerance),
         control_(control) {}
 
-  /// Whether passes should end, so that a certificate fits into the time that is left.
+  /// Whether passes should end now, so that a certificate fits before the time limit.
   bool is_due() const {
     const double left = control_.seconds_left();
     if (left == std::numeric_limits<double>::infinity()) return false;
@@ -77,7 +77,8 @@ class Certifier {
 
   /// The certificate of `weights`, which are those of the blocks (is_iterate) or an average of
   /// earlier ones. Returns none if the run was interrupted or the time did not suffice for all
-  /// examples. With goals, searches are heuristic from where exact ones would take too long.
+  /// examples. With goals, the remaining searches are heuristic once exact ones would take too
+  /// long.
   std::optional<Certificate> certify(std::span<const float> weights, bool is_iterate) {
     weights_ = weights;
     is_iterate_ = is_iterate;
@@ -95,7 +96,7 @@ class Certifier {
  private:
   static constexpr std::size_t kChunk = 64;  // examples per call of find_all()
 
-  // For searches like those of the passes, at a pace a little slower than theirs was.
+  // The time for searches that are somewhat slower than those of the passes.
   double seconds_needed(std::size_t num_examples) const {
     constexpr double kSlower = 1.5;
     return kSlower * searches_.seconds_per_search() * static_cast<double>(num_examples);
@@ -113,7 +114,7 @@ class Certifier {
       if constexpr (kHaveGoals) {
         // What one chunk does not use of the allowed gap is left to the chunks after it.
         accuracy_.allow_unproven(
-            accuracy_.gap_asked_for() - gaps_.gap_estimate() - certificate.unproven_gap, budget);
+            accuracy_.target_gap() - gaps_.gap_estimate() - certificate.unproven_gap, budget);
         for (const std::uint32_t i : chunk) budget -= blocks_.budget(i);
       }
       examine(chunk, certificate);
@@ -123,8 +124,8 @@ class Certifier {
   }
 
   // If the gap is missed only because of loose bounds, the examples with such bounds are searched
-  // again with doubled branch limits until the gap is met. Going on at other weights would mean to
-  // search all examples again.
+  // again with doubled branch limits until the gap is met. At other weights all examples would have
+  // to be searched again.
   void tighten(Certificate& certificate) {
     const AccuracyPolicy& policy = accuracy_.policy();
     const auto may_stay_unproven = [&] {
@@ -149,7 +150,7 @@ class Certifier {
             std::span(examples).subspan(begin, std::min(kChunk, examples.size() - begin));
         try {
           examine(chunk, certificate);
-        } catch (const OutOfTime&) {  // the bounds of before hold
+        } catch (const OutOfTime&) {  // the earlier bounds hold
           break;
         }
         begin += chunk.size();
@@ -175,7 +176,8 @@ class Certifier {
     const double budget = blocks_.budget(i);
     blocks_.admit(i, found.best);
     double best = found.value, bound = found.upper_bound;
-    // An exact search has equal values but for rounding. Otherwise a known labelling may be better.
+    // The values of an exact search are equal up to rounding. Otherwise a known labelling may be
+    // better.
     const bool is_exact = bound <= best * (1 + 1e-9);
     if (is_iterate_ && (kHaveGoals || !is_exact)) {
       blocks_.load_margins(i);

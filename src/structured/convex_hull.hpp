@@ -10,10 +10,10 @@
 //   - If labellings may be fractional themselves (ConvexOracle), the optimum is the answer as it
 //   is.
 //
-// The line asked next separates the points found so far from everything better: it is the tangent
-// of psi at the best point or, if a neighbour lies above that tangent, the edge to this neighbour.
-// The set S of points found starts with y_i, whose value is 0; without it a start at lambda =
-// infinity could return psi < 0.
+// The next query is the line that separates the points found so far from all better points. It is
+// the tangent of psi at the best point or, if a neighbour lies above that tangent, the edge to this
+// neighbour. The set S of points found starts with y_i, whose value is 0; without it a start at
+// lambda = infinity could return psi < 0.
 
 #include <algorithm>
 #include <cmath>
@@ -42,8 +42,8 @@ struct ConvexHullSearch {
   int max_calls = 1000;
   int max_bans = 20;  // rounds of banning the ends of a fractional optimum; 0: none
   bool warm_start = true;
-  /// How much the search may miss, relative to the coordinates of the maximum; 0: nothing.
-  /// Stochastic subgradients need no exact maximum. If it is > 0, the upper bound is infinite.
+  /// The allowed error of the maximum, relative to its coordinates; 0: exact. Stochastic
+  /// subgradients need no exact maximum. If it is > 0, the upper bound is infinite.
   double tolerance = 0.0;
 
   /// The fractional optimum. Its value bounds psi over all labellings if the oracle was exact.
@@ -90,8 +90,8 @@ struct ConvexHullSearch {
       }
     }
 
-    // Asks the oracle until no labelling that is not banned lies above the line through the optimum
-    // of the points found, or until the bound does not exceed the best integral value.
+    // Calls the oracle until no labelling that is not banned lies above the line through the
+    // optimum of the points found, or until the bound does not exceed the best integral value.
     void climb() {
       while (true) {
         update_chain();
@@ -198,7 +198,7 @@ struct ConvexHullSearch {
       return index == 0 ? 0.0 : psi_.value(found_[index].m, found_[index].g);
     }
     double best_value() const { return value_of(best_); }
-    // Whether an upper bound so near to the best value makes further calls pointless.
+    // Whether an upper bound is so near to the best value that further calls cannot help.
     bool suffices(double bound) const { return bound <= best_value() * (1.0 + options_.tolerance); }
 
     // Returns false if y was found before.
@@ -239,8 +239,8 @@ struct ConvexHullSearch {
       return std::nullopt;
     }
 
-    // After a ban: first asks along the edge of the fractional optimum. While no labelling left has
-    // a positive value from which climb() could start, the answer is banned, too.
+    // After a ban, first queries along the edge of the fractional optimum. While no remaining
+    // labelling has a positive value, from which climb() could start, the answer is banned, too.
     void resume_below(const ChainOptimum& edge) {
       for (int k = 0; k <= options_.max_bans; ++k) {
         ++calls_;

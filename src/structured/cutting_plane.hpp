@@ -45,10 +45,12 @@ struct CuttingPlaneOptions {
         field("C", &CuttingPlaneOptions::C, positive, "loss weight"),
         field("tolerance", &CuttingPlaneOptions::tolerance, positive,
               "relative duality gap to stop at, (primal - dual) / primal"),
-        field("max_rounds", &CuttingPlaneOptions::max_rounds, at_least(1),
-              "rounds of one search an example and one quadratic programme"),
+        field(
+            "max_rounds", &CuttingPlaneOptions::max_rounds, at_least(1),
+            "maximum number of rounds, each with one search per example and a quadratic programme"),
         field("one_slack", &CuttingPlaneOptions::one_slack,
-              "one slack for all examples instead of one each; a dense vector per round"),
+              "one slack for all examples instead of one per example; takes a dense vector per "
+              "round"),
     };
   }
 };
@@ -98,22 +100,17 @@ class CuttingPlane {
     try {
       run_rounds(fit);
     } catch (const OutOfTime&) {  // the weights are those of the rounds before
-      fit.stop = control_.stop_reason();
       if (fit.passes == 0) fit.primal = std::numeric_limits<double>::quiet_NaN();
     }
     if (best_.empty()) best_ = w_;
-    fit.certified = is_exact_;
     fit.oracle_calls = oracle_calls_;
+    fit.stop =
+        stop_of(fit, options_.tolerance, control_.proceed() ? fit.stop : control_.stop_reason());
     return fit;
   }
 
   /// The weights with the smallest primal so far.
   const std::vector<float>& weights() const { return best_; }
-  std::int64_t num_cuts() const {
-    std::int64_t cuts = static_cast<std::int64_t>(shared_.size());
-    for (const Block& block : blocks_) cuts += static_cast<std::int64_t>(block.cuts.size());
-    return cuts;
-  }
 
  private:
   struct Cut {
@@ -133,6 +130,7 @@ class CuttingPlane {
       ++fit.passes;
       if (primal < fit.primal) {
         fit.primal = primal;
+        fit.certified = is_exact_;
         best_ = w_;
       }
       fit.relative_gap = fit.primal > 0 ? (fit.primal - fit.dual) / fit.primal : 0.0;
@@ -143,18 +141,15 @@ class CuttingPlane {
       progress.unit = "rounds";
       progress.objective = fit.primal;
       progress.relative_gap = fit.relative_gap;
-      if (fit.relative_gap <= options_.tolerance) {
-        fit.stop = Stop::converged;
-        break;
-      }
-      if (!control_.proceed(progress)) {
-        fit.stop = control_.stop_reason();
-        break;
-      }
-      // If there are no new cuts, the weights may solve the programme too roughly: it is solved
-      // well, once. If there are none even then, the searches miss what would close the gap.
+      if (fit.relative_gap <= options_.tolerance || !control_.proceed(progress)) break;
+      // If there are no new cuts, the programme may have been solved too roughly, and it is solved
+      // accurately once. If there are still none, the searches do not find the labellings that
+      // would close the gap.
       const bool is_new = add_cuts();
-      if (!is_new && was_solved_well) break;
+      if (!is_new && was_solved_well) {
+        fit.stop = Stop::stalled;
+        break;
+      }
       solve(is_new ? 0.1 * (fit.primal - fit.dual) : 1e-2 * options_.tolerance * fit.primal);
       was_solved_well = !is_new;
       fit.dual = dual();
@@ -202,6 +197,7 @@ class CuttingPlane {
   bool add_example_cuts() {
     bool any = false;
     for (std::size_t i = 0; i < found_.size(); ++i) {
+      end_if_out_of_time(&control_);
       if (!(example_weights_[i] > 0.0)) continue;
       if (!(found_[i].value > slacks_[i] + 1e-9 * (1.0 + slacks_[i]))) continue;
       any = true;
@@ -256,6 +252,7 @@ class CuttingPlane {
     std::vector<float> a(w_.size(), 0.0F);
     double b = 0.0;
     for (std::size_t i = 0; i < found_.size(); ++i) {
+      end_if_out_of_time(&control_);
       const double weight = example_weights_[i];
       if (!(weight * found_[i].value > 0.0)) continue;
       const Cut cut = tangent(i);
@@ -298,9 +295,10 @@ class CuttingPlane {
     for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
       double left = 0.0;
       for (Block& block : blocks_) {
+        if (!control_.proceed()) return;
         if (!block.cuts.empty()) left += solve_block(block);
       }
-      if (left <= gap || !control_.proceed()) return;
+      if (left <= gap) return;
     }
   }
 
@@ -330,7 +328,7 @@ class CuttingPlane {
         shared_.values[j] -= shared_.Q[j * size + k] * shared_.duals[k];
       }
     }
-    for (int sweep = 0; sweep < kMaxSweeps && shared_.gap() > gap; ++sweep) {
+    for (int sweep = 0; sweep < kMaxSweeps && shared_.gap() > gap && control_.proceed(); ++sweep) {
       pairwise_steps(shared_, 1e-6, 100 * static_cast<int>(size));
     }
     std::vector<double> w(w_.size(), 0.0);
@@ -370,7 +368,7 @@ class CuttingPlane {
   std::vector<std::vector<float>> shared_cuts_;
   std::vector<double> shared_offsets_;
   std::int64_t oracle_calls_ = 0;
-  bool is_exact_ = true;
+  bool is_exact_ = false;  // whether every search of the last round was
 
   std::vector<LabelCache<Labelling>> caches_;
   std::vector<SearchResult<Labelling>> found_;

@@ -1,6 +1,6 @@
 #pragma once
-// The dual variables of a structured SVM, one block per example, and the weights that they stand
-// for: w(a) = - sum_iy a_iy s_iy d_iy (structured/bcfw.hpp has the problem and the symbols).
+// The dual variables of a structured SVM, one block per example, and the weights that follow from
+// them: w(a) = - sum_iy a_iy s_iy d_iy (structured/bcfw.hpp has the problem and the symbols).
 
 #include <algorithm>
 #include <cmath>
@@ -52,7 +52,7 @@ class DualBlocks {
     total_budget_ = std::accumulate(budgets_.begin(), budgets_.end(), 0.0);
   }
 
-  /// Oracles that take long end where the control says to.
+  /// Oracles that take long end when the control asks to.
   void watch_oracles(RunControl& control) { watch(workspaces_, control); }
 
   const Model& model() const { return model_; }
@@ -80,7 +80,8 @@ class DualBlocks {
     }
   }
 
-  /// Puts the labelling into the active set with weight 0, unless it is there or is the true one.
+  /// Adds the labelling to the active set with weight 0, unless it is in the set or is the true
+  /// one.
   void admit(std::size_t i, const Candidate<Labelling>& candidate) {
     Set& set = sets_[i];
     if (candidate.y == model_.truth(i) || set.contains(candidate.y)) return;
@@ -146,7 +147,7 @@ class DualBlocks {
 
   /// sum_y a_iy psi_iy / C_i at the weights of the oracle. The budget must be > 0.
   template <EvaluatingOracle O>
-  double value_at_hand(std::size_t i, const O& oracle) const {
+  double mixture_value_at(std::size_t i, const O& oracle) const {
     const Set& set = sets_[i];
     double sum = 0.0;
     for (std::size_t k = 0; k < set.size(); ++k) {
@@ -188,7 +189,7 @@ class DualBlocks {
   }
 
  private:
-  // A block counts as solved when its largest violation is at most this share of what it was first.
+  // A block counts as solved when its largest violation is at most this share of the initial one.
   static constexpr double kBlockTolerance = 0.05;
 
   void load_block(std::size_t i) {

@@ -33,9 +33,10 @@ void start_from_sets(DualBlocks<Model, Psi>& blocks,
 }
 
 /// Starts from dual variables of margin rescaling with the same task losses, one mixture per
-/// example. Divided by the slopes of the surrogate they stand for the same weights. They are then
-/// feasible where slopes are >= 1; other blocks are scaled down to their budgets. The common factor
-/// that maximises the dual is found exactly. Throws InvalidInput if the number of examples differs.
+/// example. Divided by the slopes of the surrogate they give the same weights. They are then
+/// feasible where slopes are >= 1; other blocks are scaled down to their budgets. Then all are
+/// scaled by the common factor that maximises the dual. Throws InvalidInput if the number of
+/// examples differs.
 template <class Model, class Psi>
 void start_from_margin_rescaling(DualBlocks<Model, Psi>& blocks,
                                  std::span<const Mixture<typename Model::Labelling>> start) {

@@ -1,6 +1,6 @@
 #pragma once
-// The oracle that lists every labelling. It is the specification of all others, and the fastest
-// exact one where labellings are few.
+// An oracle that lists every labelling. Others are tested against it, and it is the fastest exact
+// one // where labellings are few.
 
 #include <algorithm>
 #include <optional>

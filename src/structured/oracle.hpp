@@ -1,6 +1,6 @@
 #pragma once
-// What the oracles of the library may offer beside the concepts of margrove/oracle.hpp, so that
-// searches and solvers take less time.
+// Optional abilities of oracles, beside those of margrove/oracle.hpp, that make searches and
+// solvers faster.
 
 #include <concepts>
 #include <cstdint>
@@ -23,9 +23,8 @@ struct BoundedCandidate {
   double bound;
 };
 
-/// Optional: a labelling whose w_m m + w_g g is as near to the best one as the goal asks, and a
-/// bound that proves it, for less work than argmax. For a heuristic goal the bound is valid but may
-/// be loose.
+/// Optional: a labelling whose w_m m + w_g g meets the goal, and a bound that proves it, faster
+/// than argmax. For a heuristic goal the bound is valid but may be loose.
 template <class O>
 concept BoundingOracle =
     Oracle<O> && requires(const O& oracle, double w_m, double w_g, const SearchGoal& goal) {
@@ -57,10 +56,10 @@ concept NeighbourOracle =
     };
 
 /// Optional: a sequence of labellings that change more and more parts of a known labelling y. Each
-/// part changes to what would suit it best alone; the parts that would take most of y's dual weight
-/// change first. A mixture of these labellings moves every part by an amount of its own. To compose
-/// such a mixture of argmax answers, which change many parts at once, would take many calls. The
-/// model's member takes_steps() says whether steps are worth their time.
+/// part changes to its own best value; the parts that would take most of y's dual weight change
+/// first. A mixture of these labellings moves every part by an amount of its own. Answers of argmax
+/// change many parts at once, so that such a mixture of them would take many calls. The model's
+/// member takes_steps() says whether steps are worth their time.
 template <class O>
 concept SteppingOracle =
     EvaluatingOracle<O> && requires(const O& oracle, double w_m, double w_g, const O::Labelling& y,
@@ -104,14 +103,6 @@ concept LossFrontOracle = Oracle<O> && requires(const O& oracle, std::uint32_t g
   { oracle.has_loss_front() } -> std::same_as<bool>;
   { oracle.loss_front() } -> std::same_as<std::span<const double>>;
   { oracle.at_loss(g) } -> std::same_as<Candidate<typename O::Labelling>>;
-};
-
-/// Optional: argmax over a relaxation of the labellings, whose value bounds the exact one; y may be
-/// fractional.
-template <class O>
-concept RelaxedOracle = Oracle<O> && requires(const O& oracle, double w_m, double w_g) {
-  typename O::RelaxedLabelling;
-  { oracle.relaxed_argmax(w_m, w_g) } -> std::same_as<Candidate<typename O::RelaxedLabelling>>;
 };
 
 /// Optional: the labellings are the points of a convex set on which m and g are linear, as those of

@@ -1,6 +1,6 @@
 #pragma once
-// Geometry of the (m, g) plane that the searches share. A query with weights (w_m, w_g) that
-// returned the value K proves that every labelling lies in w_m m + w_g g <= K.
+// Geometry of the (m, g) plane, which all searches use. A query with weights (w_m, w_g) and answer
+// K // proves that every labelling satisfies w_m m + w_g g <= K.
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +35,8 @@ struct PlanePoint {
 void keep_upper_right_chain(std::vector<PlanePoint>& points);
 
 /// The point of the chain, edges included, where psi is largest, and the weights of the line
-/// through it that separates the chain from everything better: the next query (Thesis, Theorem 7).
+/// through it that separates the chain from all better points, which is the next query (Thesis,
+/// Theorem 7).
 struct ChainOptimum {
   std::size_t a, b;  // positions on the chain; equal at a corner
   double t;          // the optimum is (1 - t) a + t b

@@ -1,7 +1,7 @@
 #pragma once
-// Searches for slack rescaling, max_y h(y) g(y) with h = 1 + m, that ask only for
-// y(lambda) = argmax_y h(y) + lambda g(y). They may miss the maximum however often they ask
-// (Thesis, Theorem 1). Their upper bound is the largest h g below the lines of all answers.
+// Searches for slack rescaling, max_y h(y) g(y) with h = 1 + m, whose only queries are y(lambda) =
+// argmax_y h(y) + lambda g(y). They may miss the maximum whatever the number of queries (Thesis,
+// Theorem 1). Their upper bound is the largest h g below the lines of all answers.
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@
 namespace margrove {
 namespace detail {
 
-/// Asks the oracle, counts the calls, and keeps the best labelling and all cuts.
+/// Calls the oracle, counts the calls, and keeps the best labelling and all cuts.
 template <Oracle O>
 class ProductQueries {
  public:
@@ -103,8 +103,8 @@ struct SarawagiGuptaSearch {
 };
 
 /// Binary search for the minimum of F(lambda) = max_{h > 0} (h/lambda + lambda g)^2 / 4, a convex
-/// upper bound on max_y h g (Thesis, Lemma 1). The oracle is asked at lambda^2, and so `lambda` in
-/// the code is the square of the thesis's.
+/// upper bound on max_y h g (Thesis, Lemma 1). The query is at lambda^2: `lambda` in the code is
+/// the square of the thesis's.
 struct BinarySearch {
   double min_lambda = 1e-4, max_lambda = 1e4;
   double tolerance = 1e-2;  // on the logarithm of lambda

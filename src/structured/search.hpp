@@ -18,8 +18,8 @@ struct SearchResult {
   int oracle_calls;
 };
 
-/// The bound on psi that a search concluded from the oracle's answers: infinite if one of these was
-/// not exact. Oracles that may give up early have a member is_exact().
+/// The bound on psi that a search has concluded from the oracle's answers, or infinity if one of
+/// these was not exact. Oracles that may give up early have a member is_exact().
 template <Oracle O>
 double certified_bound(const O& oracle, double bound) {
   if constexpr (requires { oracle.is_exact(); }) {
@@ -28,8 +28,8 @@ double certified_bound(const O& oracle, double bound) {
   return bound;
 }
 
-/// Labellings that earlier searches on one example found worth keeping. The solver holds one cache
-/// per example; a search reads and rewrites it, or leaves it empty.
+/// Labellings that earlier searches on one example kept. The solver holds one cache per example; a
+/// search reads and rewrites it, or leaves it empty.
 template <class Labelling>
 struct LabelCache {
   std::vector<Labelling> labellings;
@@ -44,8 +44,7 @@ concept SearchFor =
       { search(oracle, psi, cache) } -> std::same_as<SearchResult<typename O::Labelling>>;
     };
 
-/// Optional: a search that may end once the psi of its answer is as near to the maximum as the goal
-/// asks.
+/// Optional: a search that may end once its answer meets the goal.
 template <class F, class O, class S>
 concept GoalSearchFor = SearchFor<F, O, S> &&
                         requires(F& search, const O& oracle, const S& psi,
@@ -55,7 +54,7 @@ concept GoalSearchFor = SearchFor<F, O, S> &&
                           } -> std::same_as<SearchResult<typename O::Labelling>>;
                         };
 
-/// argmax of any surrogate by an oracle that looks at every labelling anyway.
+/// argmax of any surrogate by an oracle that looks at every labelling.
 struct EnumerationSearch {
   template <EnumeratingOracle O, Surrogate S>
   SearchResult<typename O::Labelling> operator()(const O& oracle, const S& psi,
@@ -86,7 +85,7 @@ struct MarginSearch {
   }
 
  private:
-  // The labelling found, or the true one, worth 0, if that is worth no less.
+  // The labelling found, or the true one, whose value is 0, if that is no less.
   template <Oracle O>
   static SearchResult<typename O::Labelling> or_truth(const O& oracle, const MarginRescaling& psi,
                                                       Candidate<typename O::Labelling> found) {

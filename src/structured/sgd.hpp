@@ -6,9 +6,9 @@
 // Pegasos [ShalevShwartz2011] on the objective divided by C N, lambda = 1 / (C N): at step t, for
 // an example i with most violating labelling y,
 //   w <- (1 - 1/(t + t0)) w - d psi/d m * (phi(x_i, y) - phi(x_i, y_i)) / (lambda (t + t0)),
-// so that w_t = -S_t / (lambda (t + t0)) with S_t the sum of the subgradients: the factor in front
-// of w costs nothing. t0 is the number of steps in `warm_up` passes; it makes the first steps of
-// size C, not C N. The average weights w_t by t + t0 [LacosteJulien2012].
+// so that w_t = -S_t / (lambda (t + t0)) with S_t the sum of the subgradients, and shrinking w
+// costs nothing. t0 is the number of steps in `warm_up` passes; it makes the first steps of size C,
+// not C N. The average weights w_t by t + t0 [LacosteJulien2012].
 
 #include <algorithm>
 #include <cstdint>
@@ -43,17 +43,18 @@ struct SgdOptions {
         field("C", &SgdOptions::C, positive, "loss weight"),
         field("max_passes", &SgdOptions::max_passes, at_least(1), "passes over the examples"),
         field("warm_up", &SgdOptions::warm_up, non_negative,
-              "passes by which the step size's clock runs ahead; 0: Pegasos's first steps"),
+              "number of passes that the step size counts as made before the first; 0: as in "
+              "Pegasos"),
         field("averaging", &SgdOptions::averaging,
-              "return the average of the iterates, later ones weighing more"),
+              "return the average of the iterates, in which later ones weigh more"),
         field("minibatch", &SgdOptions::minibatch, at_least(1),
-              "examples whose oracles run at the same weights, in parallel"),
-        field("seed", &SgdOptions::seed, non_negative, "order of the examples"),
+              "number of examples whose oracles run at the same weights, in parallel"),
+        field("seed", &SgdOptions::seed, non_negative, "seed of the order of the examples"),
     };
   }
 };
 
-/// What a later run needs to go on from where this one ended.
+/// The state from which a later run continues.
 struct SgdState {
   std::vector<float> sum, weighted_sum;  // of the subgradients g_s, of s g_s
   double steps = 0.0;
@@ -83,7 +84,7 @@ class Sgd {
         searches_(static_cast<std::size_t>(executor.size()), search),
         workspaces_(static_cast<std::size_t>(executor.size())) {
     validate(options);
-    require(model.num_examples() > 0, "sgd: there are no examples, but there must be one");
+    require(model.num_examples() > 0, "sgd: there are no examples, but must be at least one");
     require(example_weights.empty() || example_weights.size() == model.num_examples(),
             "sgd: ", example_weights.size(), " example weights, but must be one per example, ",
             model.num_examples());
@@ -93,9 +94,9 @@ class Sgd {
     watch(workspaces_, control);
   }
 
-  /// All passes. Leaves `primal` unknown; structured_objective() computes it.
+  /// Makes all passes. Leaves `primal` unknown; structured_objective() computes it.
   StructuredFit run() { return run(options_.max_passes); }
-  /// So many further passes. Progress is reported as a share of options.max_passes.
+  /// Makes further passes. Progress is reported as a share of options.max_passes.
   StructuredFit run(int passes) {
     StructuredFit fit;
     while (fit.passes < passes) {
@@ -165,9 +166,9 @@ class Sgd {
   }
   /// Changes the surrogate of the passes that follow.
   void set_surrogate(Psi psi) { psi_ = std::move(psi); }
-  /// Goes on from a run on the same type of model. The examples may be others; C then weights their
+  /// Continues a run on the same type of model. The examples may differ; C then weights their
   /// losses as if there were as many of them as in the first run. If C differs, the sums are scaled
-  /// so that the weights stay what they are. Throws InvalidInput if the number of weights differs.
+  /// so that the weights stay the same. Throws InvalidInput if the number of weights differs.
   void resume(SgdState state) {
     require(state.sum.size() == sum_.size() && state.weighted_sum.size() == weighted_sum_.size(),
             "sgd: state of ", state.sum.size(), " weights, but must be ", sum_.size());
@@ -242,7 +243,8 @@ class Sgd {
   std::vector<typename Model::Workspace> workspaces_;
 };
 
-/// ||w||^2 / 2 + C sum_i c_i max_y psi_i at given weights, by one search per example.
+/// ||w||^2 / 2 + C sum_i c_i max_y psi_i at given weights, by one search per example. Throws
+/// OutOfTime if `control` ends it.
 struct StructuredObjective {
   double value;        // from the labellings found: a lower bound on the true objective
   double upper_bound;  // from the upper bounds of the searches
@@ -251,12 +253,15 @@ struct StructuredObjective {
 template <StructuredModel Model, Surrogate Psi, class Search>
 StructuredObjective structured_objective(const Model& model, const Psi& psi, const Search& search,
                                          double C, ScaledWeights w, Executor& executor,
-                                         std::span<const double> example_weights = {}) {
+                                         std::span<const double> example_weights = {},
+                                         RunControl* control = nullptr) {
   std::vector<typename Model::Workspace> workspaces(static_cast<std::size_t>(executor.size()));
+  if (control != nullptr) watch(workspaces, *control);
   std::vector<Search> searches(static_cast<std::size_t>(executor.size()), search);
   std::vector<double> bounds(model.num_examples());
   std::vector<std::int64_t> calls(model.num_examples());
   const double loss = executor.ordered_sum(model.num_examples(), [&](std::size_t i, int worker) {
+    end_if_out_of_time(control);
     LabelCache<typename Model::Labelling> cache;
     const auto found = searches[worker](model.oracle(i, w, workspaces[worker]), psi, cache);
     const double weight = example_weights.empty() ? 1.0 : example_weights[i];

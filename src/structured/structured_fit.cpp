@@ -1,6 +1,7 @@
 #include "structured/structured_fit.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/simd.hpp"
@@ -15,6 +16,14 @@ double sum_of_squares(const float* v, std::size_t n) {
   return sum;
 }
 }  // namespace
+
+Stop stop_of(const StructuredFit& fit, double tolerance, Stop limit) {
+  const bool is_within = fit.relative_gap <= tolerance;
+  if (is_within && fit.certified) return Stop::converged;
+  if (limit == Stop::time_limit || limit == Stop::interrupted) return limit;
+  if (!std::isfinite(fit.primal)) return Stop::diverged;
+  return is_within ? Stop::stalled : limit;
+}
 
 void sort_indices(SparseVector& vector) {
   std::vector<std::size_t> order(vector.indices.size());

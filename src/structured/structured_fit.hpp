@@ -71,6 +71,12 @@ concept AddingModel =
       { model.add_difference(i, y, factor, weights) } -> std::same_as<void>;
     };
 
+/// Why a run ended that has filled in all of `fit` but the stop, the one definition for all
+/// solvers. A gap within the tolerance is `converged` only if it is certified, and otherwise
+/// `stalled`: the searches find nothing that would lower the objective, but prove nothing. `limit`:
+/// what else ended the run.
+Stop stop_of(const StructuredFit& fit, double tolerance, Stop limit);
+
 /// Sorts by index, as the product of two sparse vectors needs it.
 void sort_indices(SparseVector& vector);
 /// <w, v>

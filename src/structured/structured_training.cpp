@@ -43,10 +43,10 @@ StructuredSearch chosen_search(StructuredSearch search, const AnySurrogate& surr
   require<InvalidOption>(oracle.enumerates || is_increasing(surrogate), "option surrogate is '",
                          surrogate.to_text(),
                          "', which does not increase with the task loss, so that all labellings "
-                         "must be looked at; this type of output has too many");
+                         "must be enumerated; this type of output has too many");
   require<InvalidOption>(search != StructuredSearch::enumeration || oracle.enumerates,
                          "option search is 'enumeration', but this type of output has too many "
-                         "labellings to look at all of them; use convex-hull");
+                         "labellings; use convex-hull");
   require<InvalidOption>(search == StructuredSearch::enumeration || is_increasing(surrogate),
                          "option search is '", name_of(search), "', but surrogate ",
                          surrogate.to_text(),
@@ -71,14 +71,14 @@ StructuredSearch chosen_search(StructuredSearch search, const AnySurrogate& surr
 void require_criteria(const AnySurrogate& surrogate, Criteria of_model) {
   require<InvalidOption>(needs_f1_criteria(surrogate) == (of_model == Criteria::micro_f1),
                          "option surrogate is '", surrogate.to_text(),
-                         "', which needs other criteria than this type of output offers; use ",
+                         "', which this type of output does not support; use ",
                          of_model == Criteria::micro_f1 ? "micro-f1" : "margin or slack");
 }
 
 void require_no_continuation(StructuredSolver solver, const Continuation& continuation) {
   require<InvalidOption>(!continuation.keep && continuation.start == nullptr, "option solver is '",
                          name_of(solver),
-                         "', which cannot go on from an earlier run; use bcfw or sgd");
+                         "', which cannot continue an earlier run; use bcfw or sgd");
 }
 
 }  // namespace margrove

@@ -1,6 +1,6 @@
 #pragma once
-// The settings and inputs of one run of train_structured(), and the rules which surrogates,
-// searches and solvers go together.
+// The settings and inputs of one run of train_structured(), and the checks that surrogate, search
+// and solver go together.
 
 #include <cstdint>
 #include <functional>
@@ -45,8 +45,8 @@ struct StructuredTraining {
   }
 };
 
-/// From the options of a method or of a user's model, with loss weight C. If the struct has no
-/// epochs, its max_passes stands for them, too.
+/// The settings of a method's options or of StructuredSvmOptions, with loss weight C. If the struct
+/// has no epochs, they are its max_passes.
 template <class Options>
 StructuredTraining structured_training(const Options& options, double C) {
   StructuredTraining training{.surrogate = options.surrogate,
@@ -71,8 +71,8 @@ struct AnyProblem {
   bool operator==(const AnyProblem&) const = default;
 };
 
-/// What a run may be given beside its options. Problem has == and holds what must be the same as in
-/// an earlier run for the state of that run to be of use.
+/// Optional inputs of a run. Problem has == and holds what must be the same as in an earlier run,
+/// so /// that this run can start from the state of that one.
 template <StructuredModel Model, class Problem = AnyProblem>
 struct StructuredInputs {
   std::span<const double> example_weights = {};  // factors >= 0 of the losses; empty for all 1
@@ -92,12 +92,15 @@ constexpr OracleAbilities abilities_of() {
   return {EnumeratingOracle<O>, ConstrainedOracle<O>};
 }
 
-/// The solver and the search that `automatic` stands for; others are returned as they are. Throw
+/// The solver and the search that `automatic` chooses; others are returned as they are. Throw
 /// InvalidOption, naming both options and the reason, for a solver that does not suit the surrogate
 /// and for a search that does not suit the surrogate, the solver or the oracle.
 StructuredSolver chosen_solver(StructuredSolver solver, const AnySurrogate& surrogate);
 StructuredSearch chosen_search(StructuredSearch search, const AnySurrogate& surrogate,
                                StructuredSolver solver, const OracleAbilities& oracle);
+inline bool uses_sgd(const StructuredTraining& training) {
+  return chosen_solver(training.solver, training.surrogate) == StructuredSolver::sgd;
+}
 /// The criteria that the surrogate is a function of.
 inline Criteria criteria_for(const AnySurrogate& surrogate) {
   return needs_f1_criteria(surrogate) ? Criteria::micro_f1 : Criteria::hamming;
@@ -113,7 +116,7 @@ Criteria criteria_of(const Model& model) {
 }
 /// Throws InvalidOption unless the surrogate is a function of the model's criteria.
 void require_criteria(const AnySurrogate& surrogate, Criteria of_model);
-/// Throws InvalidOption if the continuation is not empty; for solvers that keep no state.
+/// For solvers that keep no state: throws InvalidOption if the continuation is not empty.
 void require_no_continuation(StructuredSolver solver, const Continuation& continuation);
 
 }  // namespace margrove

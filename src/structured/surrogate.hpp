@@ -1,5 +1,5 @@
 #pragma once
-// What searches and solvers require of a surrogate. Those of margrove/surrogates.hpp meet it, and
+// What searches and solvers require of a surrogate. Those of margrove/surrogates.hpp fulfil it, and
 // so may any other type.
 
 #include <concepts>
@@ -10,9 +10,9 @@
 
 namespace margrove {
 
-/// psi must be increasing in both arguments and quasi-concave where it is >= 0, except for searches
-/// by enumeration: the exactness of the others and their bounds rest on it. Derivatives are asked
-/// for only at g != 0 and psi >= 0.
+/// psi must be increasing in both arguments and quasi-concave where it is >= 0, because the
+/// exactness and the bounds of all searches but enumeration rest on it. Derivatives are computed
+/// only at g != 0 and psi >= 0.
 template <class S>
 concept Surrogate = requires(const S& psi, double m, double g) {
   { psi.value(m, g) } -> std::same_as<double>;

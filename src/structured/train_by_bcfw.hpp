@@ -1,5 +1,5 @@
 #pragma once
-// One run of block-coordinate Frank-Wolfe, from its start to the state that it leaves.
+// One run of block-coordinate Frank-Wolfe, with warm start and final state.
 
 #include <memory>
 #include <string>

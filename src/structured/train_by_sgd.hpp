@@ -1,12 +1,14 @@
 #pragma once
-// One run of stochastic subgradient descent, from its start to the state that it leaves.
+// One run of stochastic subgradient descent, with warm start and final state.
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "base/out_of_time.hpp"
 #include "margrove/errors.hpp"
 #include "structured/any_search.hpp"
 #include "structured/sgd.hpp"
@@ -22,14 +24,13 @@ struct SgdFitState {
   SgdState sums;
 };
 
-/// The subgradient at a labelling that misses the maximum by this share serves as well as any. For
-/// the same reason ProbLoss uses no bans: psi is nearly flat along the edges, so that the best
-/// corner serves as well as the maximum.
+/// The subgradient at a labelling that misses the maximum by this share is as good as the exact
+/// one. For the same reason ProbLoss uses no bans: psi is nearly flat along the edges, so that the
+/// best corner is as good as the maximum.
 inline constexpr double kSgdSearchTolerance = 1e-2;
 
-/// All epochs. ProbLoss is flat where margin violations are large, and examples that a run from
-/// zero brings there would never leave. Therefore the first half of the epochs uses its convex
-/// extension.
+/// Makes all epochs. ProbLoss is flat where margin violations are large, so that examples there
+/// would never improve. Therefore the first half of the epochs uses its convex extension.
 template <class Run>
 StructuredFit run_epochs(Run& run, const DynamicSurrogate& psi, int epochs) {
   if (psi.is_convex()) return run.run(epochs);
@@ -43,7 +44,7 @@ StructuredFit run_epochs(Run& run, const DynamicSurrogate& psi, int epochs) {
   return fit;
 }
 
-/// Throws InvalidInput if the run to go on from had another problem or another surrogate.
+/// Throws InvalidInput if the earlier run had another problem or another surrogate.
 template <StructuredModel Model, class Problem>
 StructuredResult train_by_sgd(const Model& model, const StructuredTraining& training,
                               StructuredSearch search_kind,
@@ -60,19 +61,23 @@ StructuredResult train_by_sgd(const Model& model, const StructuredTraining& trai
           executor, control, inputs.example_weights);
   if (const auto* start = inputs.continuation.template start_as<State>()) {
     require(start->problem == inputs.problem && start->surrogate == surrogate,
-            "sgd: the run to go on from had another hierarchy, other node weights or another loss");
+            "sgd: the earlier run had another hierarchy, other node weights or another loss");
     run.resume(start->sums);
   }
   StructuredResult result;
   result.fit = run_epochs(run, psi, training.epochs);
-  if (result.fit.stop == Stop::pass_limit) result.fit.stop = Stop::epochs_done;
   result.weights = run.weights();
-  if (control.proceed()) {
-    const StructuredObjective objective = structured_objective(
-        model, psi, search, training.C, {result.weights, 1.0}, executor, inputs.example_weights);
+  try {
+    const StructuredObjective objective =
+        structured_objective(model, psi, search, training.C, {result.weights, 1.0}, executor,
+                             inputs.example_weights, &control);
     result.fit.primal = objective.value;
     result.fit.oracle_calls += objective.oracle_calls;
+  } catch (const OutOfTime&) {
+    result.fit.primal = std::numeric_limits<double>::quiet_NaN();  // unknown
   }
+  const Stop limit = control.proceed() ? Stop::epochs_done : control.stop_reason();
+  result.fit.stop = stop_of(result.fit, 0.0, limit);
   if (inputs.continuation.keep) {
     result.state = std::make_shared<FitState>(State{inputs.problem, surrogate, run.state()});
   }

@@ -58,7 +58,7 @@ StructuredResult train_structured(const Model& model, const StructuredTraining& 
     default:
       break;
   }
-  if (search == StructuredSearch::margin) {  // the oracle may then be given goals
+  if (search == StructuredSearch::margin) {  // its search takes goals
     return train_by_bcfw(model, MarginRescaling{}, MarginSearch{}, training, inputs, executor,
                          control);
   }

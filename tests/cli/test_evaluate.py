@@ -176,10 +176,10 @@ class Refusals(EvaluateTest):
         for name, message in [
             ("log_loss", "the model has no calibrated probabilities"),
             ("precision_at_99", "the model has fewer labels"),
-            ("accuracy_level_9", "no row's labels lie so deep"),
+            ("accuracy_level_9", "no row has a label at this level"),
         ]:
             self.assert_fails(
-                3, f"metric {name} was asked for, but {message}",
+                3, f"metric {name} was requested, but {message}",
                 "evaluate", "model", "test", "--metrics", name,
             )  # fmt: skip
         self.train_sets()
@@ -188,14 +188,14 @@ class Refusals(EvaluateTest):
             ("risk_coverage_area", "the model gives label sets"),
         ]:
             self.assert_fails(
-                3, f"metric {name} was asked for, but {message}",
+                3, f"metric {name} was requested, but {message}",
                 "evaluate", "model", "test", "--metrics", name,
             )  # fmt: skip
 
     def test_a_hierarchy_must_have_the_labels_of_the_model(self) -> None:
         self.run_program("train", "--method", "flat-svm", "--quiet", "train", "model")
         self.write("small", "a a1\na a2\nb b1\n")
-        message = "small: label 'b2' of the model must be a node of the hierarchy"
+        message = "small: label 'b2' of the model is not a node of the hierarchy, but must be one"
         self.assert_fails(3, message, "evaluate", "model", "test", "--hierarchy", "small")
 
     def test_options_of_rows_are_none_of_sentences(self) -> None:

@@ -147,7 +147,7 @@ class Views(KernelTest):
              ["shape=shifted"]),
             (3, "view 'shape': its columns [2, 2) must begin at 2 and not be empty",
              ["shape=empty"]),
-            (3, "view 'main' is there twice", ["main=train.shape"]),
+            (3, "view 'main' occurs twice", ["main=train.shape"]),
         ]:  # fmt: skip
             with self.subTest(view=view):
                 options = [part for each in view for part in ("--view", each)]
@@ -297,7 +297,7 @@ class Kernels(KernelTest):
         for message, network in [
             ("network: not JSON", "{"),
             ("nowhere", "nowhere"),
-            ("view 'colour', which is not there",
+            ("view 'colour', which does not exist",
              '{"kernels": {"k": {"type": "linear", "view": "colour"}}, "shape": "one-layer"}'),
             ("type", '{"kernels": {"k": {"type": "magic"}}, "shape": "one-layer"}'),
         ]:  # fmt: skip

@@ -123,7 +123,7 @@ class HostileModels(CliTest):
             self.assert_refused(model, "stands for more than 100000 kernels")
 
     def test_take_memory_by_what_they_hold_and_not_by_the_numbers_they_name(self) -> None:
-        model = self.trained("spn-mkl")
+        model = self.trained("spn-mkl", "--scale", "none")
         expected, _ = self.run_program("predict", "model", "train")
         model.metadata["kernel.num_features"] = "4294967290"
         Path(self.directory.name, "hostile").write_bytes(model.content())

@@ -246,7 +246,7 @@ class Codes(Records):
             *train, "--hierarchy", "tree", "rows", "m",
         )  # fmt: skip
         self.assert_fails(
-            2, "option hierarchy_from is given, but paths are their own hierarchy",
+            2, "option hierarchy_from is given, but paths define the hierarchy",
             *train, "--text-column", "title", *PATHS, "rows.csv", "m",
         )  # fmt: skip
 
@@ -266,7 +266,7 @@ class Ontologies(Records):
             out, _ = self.run_program("hierarchy", "go.obo", *options)
             self.assertIn("nodes                      3\n", out)
         train = ["train", "--method", "flat-svm", "--quiet", "--text", "--part-of", "rows", "m"]
-        self.assert_fails(2, "option part_of is given, but no --hierarchy FILE in OBO", *train)
+        self.assert_fails(2, "option part_of is given, but needs a --hierarchy FILE in OBO", *train)
         self.assert_fails(
             2, "option part_of is given, but tree is not OBO", *train, "--hierarchy", "tree"
         )
@@ -276,10 +276,10 @@ class Faults(Records):
     def test_2_for_selections_that_do_not_fit_together(self) -> None:
         text, label = ["--text-column", "title"], ["--label-column", "shop"]
         for message, options in [
-            ("none is given, but one must say what the features are", label),
-            ("none is given, but one must say what the features are", ["--format", "csv"]),
-            ("one must say what the labels are", text),
-            ("more than one is given, but each says what the labels are", [*text, *label, *PATHS]),
+            ("none is given, but at least one must name the features", label),
+            ("none is given, but at least one must name the features", ["--format", "csv"]),
+            ("one must name the labels", text),
+            ("more than one is given, but only one may name the labels", [*text, *label, *PATHS]),
             ("label_separator is given, but path_columns have one path",
              [*text, *PATHS, "--label-separator", ";"]),
             ("option separator is empty", [*text, *PATHS, "--separator", ""]),

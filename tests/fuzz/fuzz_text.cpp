@@ -1,4 +1,5 @@
 // Any bytes give documents of valid UTF-8 that tf-idf can weigh, or an error that names the file.
+#include "data/annif_reader.hpp"
 #include "data/utf8.hpp"
 #include "fuzzing.hpp"
 #include "margrove/text_reader.hpp"
@@ -6,8 +7,10 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace margrove;
+  const bool is_annif = starts_like_annif(testing::as_text(bytes, size));
   testing::expect_result_or_named_error([&] {
-    const TextDataset data = parse_text(testing::as_text(bytes, size), "f");
+    const TextDataset data = is_annif ? parse_annif(testing::as_text(bytes, size), "f")
+                                      : parse_text(testing::as_text(bytes, size), "f");
     testing::check(data.documents.size() == data.labels.num_rows(), "every row has a label set");
     const Preprocessing fitted = Preprocessing::fit_text(data.documents);
     fitted.check();

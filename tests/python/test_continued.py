@@ -99,7 +99,7 @@ def test_partial_fit_after_a_change_of_structure_is_an_error() -> None:
     X, y = noisy_rows()
     machine = NHSVC(hierarchy=EDGES, solver="sgd").partial_fit(X, y, classes=LEAVES)
     machine.set_params(alpha="uniform")
-    with pytest.raises(ValueError, match="the run to go on from had another hierarchy"):
+    with pytest.raises(ValueError, match="the earlier run had another hierarchy"):
         machine.partial_fit(X, y)
 
 
@@ -128,7 +128,7 @@ def test_a_pickled_estimator_starts_anew_and_only_if_told() -> None:
     machine = HSVC(hierarchy=EDGES, solver="sgd").partial_fit(X, y, classes=LEAVES)
     copy = pickle.loads(pickle.dumps(machine))
     np.testing.assert_array_equal(copy.decision_function(X), machine.decision_function(X))
-    with pytest.raises(ValueError, match="no run to go on from"):
+    with pytest.raises(ValueError, match="no run to continue"):
         copy.partial_fit(X, y)
     copy.partial_fit(X, y, classes=LEAVES)
     np.testing.assert_array_equal(copy.decision_function(X), machine.decision_function(X))

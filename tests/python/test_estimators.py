@@ -20,6 +20,7 @@ from margrove import (
     FlatLogisticRegression,
     FlatSVC,
     HRLogisticRegression,
+    KernelRidgeClassifier,
     ModelFileError,
     SharedSVC,
     StructuredSVC,
@@ -86,7 +87,11 @@ def run_program(*arguments: Any) -> str:
 
 
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
-    [*(made() for made in ESTIMATORS), StructuredSVC(model="multilabel-field")]
+    [
+        *(made() for made in ESTIMATORS),
+        KernelRidgeClassifier(),
+        StructuredSVC(model="multilabel-field"),
+    ]
 )
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)
@@ -96,7 +101,7 @@ def test_classes_are_as_their_generator_writes_them() -> None:
     assert make_estimators.file_text() == make_estimators.FILE.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("made", [*ESTIMATORS, StructuredSVC])
+@pytest.mark.parametrize("made", [*ESTIMATORS, KernelRidgeClassifier, StructuredSVC])
 def test_parameters_and_defaults_are_those_of_the_registry(made: type[Classifier]) -> None:
     _, _, _, options = next(m for m in _core.methods() if m[0] == made._method)
     ours = {name.rstrip("_"): _base._option_text(value) for name, value in made._defaults().items()}
@@ -271,6 +276,13 @@ def test_weights_are_repetitions_bit_for_bit(made: type[Classifier]) -> None:
     np.testing.assert_array_equal(weighted.decision_function(X), repeated.decision_function(X))
     plain = made().fit(X, y)
     assert (plain.decision_function(X) != repeated.decision_function(X)).any()
+
+
+def test_kernel_ridge_learns_a_tree_and_needs_two_rows() -> None:
+    X, y = rows()
+    assert KernelRidgeClassifier(hierarchy=EDGES).fit(X, y).score(X, y) > 0.9
+    with pytest.raises(ValueError, match="X has 1 sample, but must have at least 2"):
+        KernelRidgeClassifier(hierarchy=EDGES).fit(X[:1], y[:1])
 
 
 def test_weights_of_zero_leave_rows_out() -> None:

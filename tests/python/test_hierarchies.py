@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import cvxpy as cp
+import margrove
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -48,9 +49,10 @@ class Graph:
         {"root": ["a", "b"], "a": ("a1", "a2")},
         Frame([["root", "a", "a1"], ["root", "a", "a2"], ["root", "b", None]]),
         Frame([["root", "b", float("nan")], ["root", "a", "a2"], ["root", "a", "a1"]]),
+        [["root", "a", "a1"], ["root", "a", "a2"], ["root", "b"]],
         Graph(),
     ],
-    ids=["pairs", "array", "parents", "children", "paths", "gaps", "graph"],
+    ids=["pairs", "array", "parents", "children", "paths", "gaps", "lists", "graph"],
 )
 def test_every_form_gives_the_same_edges(given: Any) -> None:
     assert set(Hierarchy.of(given).edges) == set(EDGES)
@@ -125,6 +127,22 @@ def test_a_cycle_is_named() -> None:
 def labelled(names: list[Any], copies: int = 5) -> tuple[sp.csr_array, list[Any]]:
     X = sp.csr_array(np.tile(np.eye(len(names), dtype=np.float32), (copies, 1)))
     return X, names * copies
+
+
+def test_paths_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(ValueError, match="'b' is below 'a' in row 0 and a root in row 1"):
+        Hierarchy.of([("a", "b", "c"), ("b", "d")])
+
+
+def test_models_of_paths_answer_with_paths_after_loading(tmp_path: Path) -> None:
+    paths = [["Books", "Parts > bits"], ["Phones", "Parts \\>"], ["Phones", "Parts > bits"]]
+    kind = np.arange(30) % 3
+    X, y = np.eye(3)[kind], [paths[k] for k in kind]
+    model = NHSVC().fit(X, y)
+    model.save(tmp_path / "paths.model")
+    loaded = margrove.load(tmp_path / "paths.model")
+    assert loaded.predict(X) == model.predict(X) == y
+    assert loaded.score(X, y) == 1.0
 
 
 def test_paths_lead_from_the_root_to_the_label() -> None:

@@ -193,12 +193,18 @@ def test_shapes_have_the_nodes_of_the_program() -> None:
         KernelNetwork.figure1({"k": {"type": "linear"}})
 
 
+def test_a_time_limit_that_leaves_no_classifiers_is_an_error() -> None:
+    X, y = clouds(300)
+    with pytest.raises(TimeoutError, match="the time limit ended what comes before training"):
+        AverageMKLClassifier(time_limit_seconds=1e-9).fit(X, y)
+
+
 def test_wrong_networks_are_named() -> None:
     b = KernelNetwork()
     b.kernel("k", type="linear")
     with pytest.raises(ValueError, match="two nodes are called 'k'"):
         b.kernel("k", type="cosine")
-    with pytest.raises(ValueError, match="'sum 1' has the child 'l', which is not there"):
+    with pytest.raises(ValueError, match="'sum 1' has the child 'l', which does not exist"):
         b.sum("l")
     X, y = clouds(20)
     b.kernel("j", type="cosine")
@@ -228,13 +234,13 @@ def test_explanations_add_up_over_sources_and_paths(tmp_path: Path) -> None:
     model.draw(tmp_path / "n.dot")
     assert (tmp_path / "n.svg").read_text().startswith("<svg")
     assert (tmp_path / "n.dot").read_text().startswith("digraph")
-    with pytest.raises(ValueError, match="row weights are given, but it takes none"):
+    with pytest.raises(ValueError, match="row weights are given, but this method takes none"):
         _core.train(
             "spn-mkl", {}, (1, np.array([0, 1, 2]), np.array([0, 0], np.int32),
             np.array([1, 2], np.float32)), (np.array([0, 1, 2]), np.array([0, 1], np.uint32)),
             ["a", "b"], None, np.ones(2), 1, None, None, 0.0, None,
         )  # fmt: skip
-    with pytest.raises(ValueError, match="a model of method flat-svm has none"):
+    with pytest.raises(ValueError, match="a model of method flat-svm has no network"):
         _ = load_flat().network
 
 

@@ -98,7 +98,7 @@ def test_metadata_alone_are_named() -> None:
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        ({"file": "g"}, "file: the layout differs, not what it holds"),
+        ({"file": "g"}, "file: the layout differs, but not the content"),
         ({"warnings": "slow"}, "warnings: 'slow', was ''"),
         ({"evaluate": {"accuracy": 0.25}}, "evaluate: accuracy"),
         ({"explain": {"sha256": "x", "lines": "dx"}}, "explain: 1 of 1 lines differ"),

@@ -30,12 +30,12 @@ def test_a_private_header_in_a_public_one_is_found(tmp_path: Path) -> None:
     ]
 
 
-def test_a_public_header_without_a_room_is_found(tmp_path: Path) -> None:
+def test_a_public_header_without_a_part_is_found(tmp_path: Path) -> None:
     file = write(tmp_path, "include/margrove/novelty.hpp", "")
     assert len(check_includes.violations(tmp_path, [file])) == 1
 
 
-def test_includes_of_earlier_rooms_and_of_the_own_room_are_fine(tmp_path: Path) -> None:
+def test_includes_of_earlier_parts_and_of_the_own_part_are_fine(tmp_path: Path) -> None:
     file = write(
         tmp_path,
         "src/hierarchy/x.cpp",
@@ -44,21 +44,21 @@ def test_includes_of_earlier_rooms_and_of_the_own_room_are_fine(tmp_path: Path) 
     assert check_includes.violations(tmp_path, [file]) == []
 
 
-def test_rooms_of_one_rank_do_not_include_one_another(tmp_path: Path) -> None:
+def test_parts_of_one_rank_do_not_include_one_another(tmp_path: Path) -> None:
     file = write(tmp_path, "src/io/x.cpp", '#include "margrove/significance.hpp"\n')
     assert len(check_includes.violations(tmp_path, [file])) == 1
 
 
-def test_a_room_that_is_not_in_the_order_is_found(tmp_path: Path) -> None:
+def test_a_part_that_is_not_in_the_order_is_found(tmp_path: Path) -> None:
     file = write(tmp_path, "src/misc/x.cpp", "")
     assert check_includes.violations(tmp_path, [file]) == [
-        "src/misc/x.cpp: 'misc' is not in the order of the rooms"
+        "src/misc/x.cpp: 'misc' is not in the order of the parts"
     ]
 
 
-def test_the_order_of_rooms_has_every_room_of_the_build() -> None:
+def test_the_order_of_parts_has_every_part_of_the_build() -> None:
     build = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
-    listed = build.split("set(MARGROVE_ROOMS ")[1].split(")")[0].split()
+    listed = build.split("set(MARGROVE_PARTS ")[1].split(")")[0].split()
     assert (
         sorted(check_includes.RANKS, key=check_includes.RANKS.__getitem__)[: len(listed)] == listed
     )
@@ -84,6 +84,32 @@ def test_comments_and_simd_pragmas_are_fine() -> None:
 
 def test_a_header_without_pragma_once_is_found() -> None:
     assert check_sources.errors_in(Path("include/x.hpp"), "") == ["include/x.hpp: no #pragma once"]
+
+
+CPP_FUNCTION = (
+    "class A : B<C> {{\n  void f(int x) const {{\n    if (x) {{ g(); }}\n{body}  }}\n}};\n"
+)
+
+
+def test_a_long_cpp_function_needs_a_reason() -> None:
+    short = CPP_FUNCTION.format(body="    g();\n" * 57)
+    assert check_sources.long_functions(Path("src/x.cpp"), short) == []
+    long = CPP_FUNCTION.format(body="    g('{', \"{\");  // {\n" * 58)
+    assert check_sources.long_functions(Path("src/x.cpp"), long) == [
+        "src/x.cpp:2: a function of 61 lines: shorten it, or say before it 'Longer than 60 lines: "
+        "REASON'"
+    ]
+    reason = long.replace("  void", "  // Longer than 60 lines: a table.\n  void")
+    assert check_sources.long_functions(Path("src/x.cpp"), reason) == []
+
+
+def test_a_long_python_function_needs_a_reason_but_a_long_docstring_none() -> None:
+    documented = 'def f():\n    """One.\n' + "\n" * 60 + '    """\n    g()\n'
+    assert check_sources.long_functions(Path("python/x.py"), documented) == []
+    long = "def f():\n" + "    g()\n" * 60
+    assert len(check_sources.long_functions(Path("python/x.py"), long)) == 1
+    reason = "# Longer than 60 lines: a table.\n" + long
+    assert check_sources.long_functions(Path("python/x.py"), reason) == []
 
 
 def test_blocks_know_their_words_text_and_line() -> None:

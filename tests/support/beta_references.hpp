@@ -42,8 +42,8 @@ inline std::vector<double> gradient_in_beta(const BetaProblem& problem,
 }
 
 /// Equation (10): projected gradient in beta from `start`, with an Armijo line search whose first
-/// steps are spectral. Stops when F changes by less than tolerance * F over ten steps. The answer
-/// is a local one unless all p >= 1.
+/// steps are spectral. Stops when F changes by less than tolerance * F over ten steps. The result
+/// is a local minimum unless all p >= 1.
 inline BetaResult beta_projected_gradient(const BetaProblem& problem, std::vector<double> start) {
   constexpr double kArmijo = 1e-4;
   constexpr double tolerance = 1e-13;
@@ -115,7 +115,7 @@ inline BetaResult beta_cccp(const BetaProblem& problem) {
     BetaProblem convex = problem;
     for (std::size_t v = 0; v < convex.p.size(); ++v) {
       if (convex.p[v] >= 1 || result.beta[v] <= 0) continue;
-      // tangent of c beta^p at the present beta
+      // tangent of c beta^p at the current beta
       convex.penalties[v] *= convex.p[v] * std::pow(result.beta[v], convex.p[v] - 1);
       convex.p[v] = 1;
     }

@@ -62,8 +62,8 @@ std::string message_of(const Call& call) {
   return {};
 }
 
-/// A file of the real data sets, below $MARGROVE_DATA or shared/data beside the source folder; none
-/// if it is not there.
+/// A file of the real data sets, in $MARGROVE_DATA or in shared/data next to the source folder;
+/// none if it does not exist.
 inline std::optional<std::string> data_file(const std::string& name) {
   const char* folder = std::getenv("MARGROVE_DATA");
   const std::filesystem::path base =

@@ -1,5 +1,5 @@
 #pragma once
-// What fuzz targets share.
+// Functions that fuzz targets share.
 
 #include <cstdint>
 #include <cstdio>
@@ -15,7 +15,7 @@ inline std::string_view as_text(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-/// Ends the process if the promise does not hold, so that the fuzzer keeps the input.
+/// Ends the process if the condition does not hold, so that the fuzzer keeps the input.
 inline void check(bool holds, const char* promise) {
   if (holds) return;
   std::fprintf(stderr, "broken: %s\n", promise);

@@ -1,5 +1,5 @@
 #pragma once
-// What the fuzz targets of readers of records share.
+// Functions that the fuzz targets of readers of records share.
 
 #include "data/path_ids.hpp"
 #include "data/record_features.hpp"

@@ -12,7 +12,7 @@
 
 namespace margrove {
 
-/// Weights: feature f's labels side by side from f K on. Every oracle call O(labels).
+/// The weights of feature f for all labels start at f K. Every oracle call is O(labels).
 class MultiClassModel {
  public:
   using Labelling = std::uint32_t;

@@ -69,13 +69,13 @@ inline LabelGraph small_dag() {
       7, std::vector<LabelEdge>{{0, 1}, {0, 2}, {1, 3}, {1, 4}, {2, 4}, {2, 5}, {1, 6}, {2, 6}});
 }
 inline LabelGraph small_forest() {
-  return LabelGraph::build(6, std::vector<LabelEdge>{{0, 1}, {0, 2}, {3, 4}});  // 5 stands alone
+  return LabelGraph::build(6, std::vector<LabelEdge>{{0, 1}, {0, 2}, {3, 4}});  // 5 has no edges
 }
 
 /// Solves the same problem as one binary classifier over (row, leaf) pairs. A pair has the features
 /// of the row, times sqrt(alpha_m), in the block of each node m on the path of the leaf.
 inline double stacked_optimum(const Instance& instance, PointLossKind loss, double C) {
-  const auto sets = ancestor_sets(instance.graph);
+  const auto sets = ancestor_sets(instance.graph, instance.graph.topological_order());
   const FeatureId d = instance.X.num_columns();
   CsrMatrix stacked(d * instance.graph.num_nodes());
   std::vector<std::uint32_t> positives;

@@ -48,7 +48,7 @@ inline Hierarchy groups() {
   return hierarchy;
 }
 
-/// Columns stay as they are, so that tests may speak of weights.
+/// Columns are not scaled, so that tests can compare weights.
 inline ModelParts train(const std::string& name, const OptionValues& options, RawRows raw,
                         const Hierarchy* hierarchy, int threads = 1) {
   const Method& method = find_method(name);

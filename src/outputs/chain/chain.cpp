@@ -84,7 +84,7 @@ SequenceData SequenceData::select(std::span<const std::uint32_t> sequences) cons
 void check_sequences(const SequenceData& data) {
   const std::size_t tokens = data.X.num_rows();
   require(data.tags.size() == tokens, "sequences: there are ", data.tags.size(), " tags, but ",
-          tokens, " tokens; there must be one tag a token");
+          tokens, " tokens; there must be one tag per token");
   require(data.pointers.front() == 0 && data.pointers.back() == tokens,
           "sequences: pointers end at ", data.pointers.back(), ", but must end at ", tokens,
           ", the number of tokens");
@@ -98,6 +98,16 @@ void check_sequences(const SequenceData& data) {
   }
   require(data.outside_tag < std::max(1U, data.num_tags), "sequences: the outside tag is ",
           data.outside_tag, ", but must be < ", data.num_tags);
+}
+
+void transpose_transitions(std::size_t num_tags, ChainWorkspace& workspace) {
+  const std::size_t stride = padded(num_tags);
+  workspace.transitions_to.assign(num_tags * stride, 0.0);
+  for (std::size_t a = 0; a < num_tags; ++a) {
+    for (std::size_t b = 0; b < num_tags; ++b) {
+      workspace.transitions_to[b * stride + a] = workspace.transitions[a * num_tags + b];
+    }
+  }
 }
 
 ChainOracle::ChainOracle(ChainWorkspace& workspace, std::uint32_t num_tags,
@@ -238,8 +248,8 @@ TagSequence ChainOracle::decode() const {
 
 namespace {
 
-// One of the k best suffixes from a given token and tag on: its value, and how it goes on (the next
-// tag, and the rank among the suffixes from there).
+// One of the k best suffixes that start at a given token and tag: its value, its next tag, and the
+// rank of the remainder among the suffixes that start there.
 struct Suffix {
   double value, ties;
   std::uint32_t next, rank;
@@ -248,9 +258,9 @@ struct Suffix {
   }
 };
 
-/// Merges lists, one per tag: writes their `limit` best suffixes, best first, and returns how many
-/// there are. heads: the first of each list; after(b, rank): an entry of tag b's; lengths: of the
-/// lists.
+/// Merges one list per tag: writes their `limit` best suffixes, best first, and returns their
+/// number. heads: the first entry of each list; after(b, rank): the entry of tag b's list; lengths:
+/// of the lists.
 template <class After>
 std::uint32_t merge(std::vector<Suffix>& heads, std::size_t limit, const After& after,
                     const std::uint32_t* lengths, Suffix* out) {
@@ -351,13 +361,7 @@ void score_chain(const CsrView& X, std::size_t begin, std::size_t end, std::size
   copy_scaled(offset, K * K, workspace.transitions);
   copy_scaled(offset + K * K, K, workspace.start);
   copy_scaled(offset + K * K + K, K, workspace.end);
-  const std::size_t stride = padded(K);
-  workspace.transitions_to.assign(K * stride, 0.0);
-  for (std::size_t a = 0; a < K; ++a) {
-    for (std::size_t b = 0; b < K; ++b) {
-      workspace.transitions_to[b * stride + a] = workspace.transitions[a * K + b];
-    }
-  }
+  transpose_transitions(K, workspace);
 }
 
 double best_tags(ChainWorkspace& workspace, std::uint32_t num_tags, const ChainOffset& offset,
@@ -388,7 +392,7 @@ ChainOracle ChainModel::oracle(std::size_t i, ScaledWeights w, ChainWorkspace& w
   return {workspace, data_.num_tags, data_.tags_of(i), criteria_, data_.outside_tag};
 }
 
-// Calls add(index, value) for the terms of phi(x_i, y) - phi(x_i, y_i). An index may come up twice.
+// Calls add(index, value) for the terms of phi(x_i, y) - phi(x_i, y_i). An index may occur twice.
 template <class Add>
 void ChainModel::for_each_change(std::size_t i, const TagSequence& y, const Add& add) const {
   const std::uint64_t K = data_.num_tags;

@@ -21,10 +21,10 @@ struct SequenceData {
   CsrMatrix X;                           // one row per token
   std::vector<std::uint32_t> tags;       // one per token, < num_tags
   std::uint32_t num_tags = 0;
-  std::uint32_t outside_tag = 0;  // the tag that stands for "nothing" in Micro-F1
+  std::uint32_t outside_tag = 0;  // the tag that Micro-F1 does not count
 
   std::size_t size() const { return pointers.size() - 1; }
-  /// Some of the sequences.
+  /// The given sequences.
   SequenceData select(std::span<const std::uint32_t> sequences) const;
   std::size_t length(std::size_t i) const { return pointers[i + 1] - pointers[i]; }
   std::span<const std::uint32_t> tags_of(std::size_t i) const {
@@ -33,21 +33,24 @@ struct SequenceData {
 };
 
 /// Throws InvalidInput, naming the first sequence or token at fault, on an empty sequence, a tag
-/// out of range, sizes that do not match, and columns that are not in order.
+/// out of range, and sizes that do not match.
 void check_sequences(const SequenceData& data);
 
 using TagSequence = std::vector<std::uint32_t>;
 
-/// Scratch of one thread.
+/// The buffers of one thread.
 struct ChainWorkspace {
   RunControl* control = nullptr;       // ends searches with OutOfTime
   std::vector<double> emissions;       // T x K
-  std::vector<double> transitions;     // K x K, a row per tag before
+  std::vector<double> transitions;     // K x K, a row per earlier tag
   std::vector<double> transitions_to;  // transposed; rows padded with zeros to a multiple of 8
   std::vector<double> start, end;      // K
   std::vector<double> nodes, ties, suffix, suffix_ties;
   std::vector<std::uint32_t> next;
 };
+
+/// Fills workspace.transitions_to from workspace.transitions.
+void transpose_transitions(std::size_t num_tags, ChainWorkspace& workspace);
 
 class ChainOracle {
  public:
@@ -62,7 +65,7 @@ class ChainOracle {
   Candidate<TagSequence> evaluate(const TagSequence& y) const;
   /// O(T K^2 k).
   std::vector<Candidate<TagSequence>> k_best(double w_m, double w_g, int k) const;
-  /// Searches the |banned| + 1 best.
+  /// Computes the |banned| + 1 best labellings.
   std::optional<Candidate<TagSequence>> argmax_without(double w_m, double w_g,
                                                        std::span<const TagSequence> banned) const;
   /// argmax f(x, y).
@@ -71,9 +74,10 @@ class ChainOracle {
   double score(std::span<const std::uint32_t> y) const;
 
  private:
-  // What tag k at token t adds to the two criteria apart from the score.
+  // The share of tag k at token t in the two criteria, without the score.
   PartCriteria part(std::size_t t, std::uint32_t k) const;
-  // Fills nodes, what is maximised, and if with_ties also ties, which decides between equal values.
+  // Fills the summands of the objective in `nodes` and, if with_ties, those that decide between
+  // equal values in `ties`.
   void fill_nodes(double w_m, double w_g, bool with_ties) const;
   TagSequence viterbi(double transition_weight, double transition_ties, bool with_ties) const;
 
@@ -120,13 +124,13 @@ class ChainModel {
 void score_chain(const CsrView& X, std::size_t begin, std::size_t end, std::size_t num_features,
                  std::uint32_t num_tags, ScaledWeights w, ChainWorkspace& workspace);
 
-/// What is added to the scores of all tags but one.
+/// A number that is added to the scores of all tags except the outside tag.
 struct ChainOffset {
   double amount = 0;
   std::uint32_t outside_tag = 0;
 };
-/// Adds the offset to the scores in the workspace and writes the tags that are then best. Returns
-/// their score without the offsets.
+/// Adds the offset to the scores in the workspace and writes the best tags. Returns their score
+/// without the offsets.
 double best_tags(ChainWorkspace& workspace, std::uint32_t num_tags, const ChainOffset& offset,
                  TagSequence& tags);
 /// The best tags of tokens [begin, end) of X, scored as by score_chain().

@@ -1,5 +1,5 @@
 #pragma once
-// The offset of tags that are not outside: the number that is added to the score of each.
+// The offset of chains: a number that is added to the score of every tag except the outside tag.
 
 #include "base/memory_estimate.hpp"
 #include "margrove/control.hpp"
@@ -17,11 +17,11 @@ struct ChainDecision {
   std::uint32_t outside_tag = 0;
 };
 
-/// What the options ask for. `automatic` is the offset if the tags stand for spans and one of them
-/// is O, otherwise argmax. The outside tag is O or, without one, the most frequent tag. The offset
-/// is tuned by tuned_offset() for the F1 of spans or, if the tags are not of spans or the metric is
-/// accuracy, for the share of right tags; with fewer than two sequences it is 0. Throws
-/// InvalidOption for another metric.
+/// The decision that the options name. `automatic` is the offset if the tags stand for spans and
+/// one of them is O, otherwise argmax. The outside tag is O or, if there is none, the most frequent
+/// tag. tuned_offset() tunes the offset for the F1 of spans. It tunes for the share of right tags
+/// if the tags do not stand for spans or the metric is accuracy. With fewer than two sequences the
+/// offset is 0. Throws InvalidOption for another metric.
 ChainDecision chain_decision(const StructuredOptions& options, const SequenceData& data,
                              const LabelCodec& tags, Executor& executor, RunControl& control);
 

@@ -44,8 +44,8 @@ MemoryEstimate memory(const ChainSvmOptions& options, const ColumnCorpus& corpus
   }
   const auto tags = static_cast<double>(corpus.tags.size());
   constexpr double kTemplates = 27;  // features per token, see token_features()
-  // Each distinct text makes a feature at five positions, and some more by its affixes and shape,
-  // which it shares with few others.
+  // Each distinct text gives a feature at five positions. Its affixes and shape give some more,
+  // which few other texts share.
   const double features =
       std::min(kTemplates * tokens, 7 * static_cast<double>(num_texts(corpus)) + 3000);
   MemoryEstimate memory;

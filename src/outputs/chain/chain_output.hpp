@@ -14,7 +14,7 @@ struct ChainSvmOptions : StructuredOptions {
   static auto own_fields() {
     return std::tuple{
         field("min_feature_count", &ChainSvmOptions::min_feature_count, at_least(1),
-              "features seen less often are left out"),
+              "features that occur less often are left out"),
     };
   }
 };

@@ -46,8 +46,7 @@ std::vector<Fact> ChainPredictor::facts() const {
                           {"tags", concat(tags_.size())},
                           weight_fact(weights_)};
   for (Fact& fact : decision_.facts()) facts.push_back(std::move(fact));
-  if (decision_.offset() != 0.0)
-    facts.push_back({"offset is not of tag", tags_.name(outside_tag_)});
+  if (decision_.offset() != 0.0) facts.push_back({"tag without offset", tags_.name(outside_tag_)});
   return facts;
 }
 

@@ -32,7 +32,7 @@ struct ColumnCorpus {
   }
 };
 
-/// A cell that reads name:number; the number may be infinite or NaN.
+/// A cell of the form name:number; the number may be infinite or NaN.
 struct NumericCell {
   std::string_view name;
   float value;
@@ -46,10 +46,11 @@ struct ColumnOptions {
   const LabelCodec* tags = nullptr;
 };
 
-/// Reads a CoNLL column file (plain, gzip or zstd): token, features, tag last; a blank line ends a
-/// sentence; lines that start with -DOCSTART- are left out. A line with a tab is cut at tabs, any
-/// other one at blanks. Throws InvalidInput "file:line:column: ..." on lines of different length,
-/// empty cells, numbers that are not finite and text that is not UTF-8. O(bytes).
+/// Reads a CoNLL column file (plain, gzip or zstd). The columns of a line are the token, its
+/// features and its tag. A blank line ends a sentence, and lines that start with -DOCSTART- are
+/// left out. A line with a tab is split at tabs, any other line at blanks. Throws InvalidInput
+/// "file:line:column: ..." on lines of different length, empty cells, numbers that are not finite
+/// and text that is not UTF-8. O(bytes).
 ColumnCorpus read_columns(const std::string& path, const ColumnOptions& options = {});
 ColumnCorpus parse_columns(std::string_view bytes, const std::string& name,
                            const ColumnOptions& options = {});

@@ -16,9 +16,9 @@ struct Span {
   auto operator<=>(const Span&) const = default;
 };
 
-/// The chunks of IOB1, IOB2, IOE and IOBES tags ("B-PER", "I-PER", "O", ...), read as the CoNLL
-/// evaluation script does: a chunk begins at B, S and [, where the type changes, and after what
-/// ends one (E, S, ], O). A tag without a dash is its own type; "O" and "_" are outside.
+/// The chunks of IOB1, IOB2, IOE and IOBES tags ("B-PER", "I-PER", "O", ...), read like the CoNLL
+/// evaluation script: a chunk begins at B, S and [, where the type changes, and after E, S, ] and
+/// O. A tag without a dash is its own type; "O" and "_" are outside.
 std::vector<Span> spans_of(std::span<const std::string_view> tags);
 
 /// Whether the tags stand for spans: every tag that is not outside is PREFIX-TYPE with a prefix B,

@@ -15,7 +15,7 @@ FieldModel::FieldModel(const CsrView& X, const LabelSets& labels, std::uint32_t 
       options_(options),
       squared_norms_(margrove::squared_norms(X)) {
   require(labels.num_rows() == X.num_rows(), "field model: there are ", labels.num_rows(),
-          " label sets, but ", X.num_rows(), " rows; there must be one per row");
+          " label sets, but ", X.num_rows(), " rows; there must be one label set per row");
   for (std::size_t i = 0; i < X.num_rows(); ++i) {
     LabelVector y(num_labels, 0);
     for (const LabelId l : labels[i]) {
@@ -142,7 +142,7 @@ void FieldModel::add_differences(std::size_t i, std::span<const LabelVector> lab
       if (y[k] == truth[k]) continue;
       total[k] += y[k] ? coefficients[j] : -coefficients[j];
       for (std::size_t l = 0; l < K; ++l) {
-        if (l == k || (l < k && y[l] != truth[l])) continue;  // the latter: done at l
+        if (l == k || (l < k && y[l] != truth[l])) continue;  // a pair that was changed at l
         const std::size_t low = std::min(k, l), high = std::max(k, l), at = of_pair(low, high);
         w[at + 2 * y[low] + y[high]] += c;
         w[at + 2 * truth[low] + truth[high]] -= c;

@@ -52,7 +52,7 @@ TrainResult train(const FieldSvmOptions& options, const TrainingSet& data, Execu
 MemoryEstimate memory(const FieldSvmOptions& options, const TrainingSet& data) {
   const auto rows = static_cast<double>(data.X.num_rows());
   const auto labels = static_cast<double>(data.codec->size());
-  const double kept = std::min(60.0, 1.2 * labels);  // label sets per row in the dual, a guess
+  const double kept = std::min(60.0, 1.2 * labels);  // assumed label sets per row in the dual
   MemoryEstimate memory;
   memory.add("rows of the solver", solver_row_bytes(data.X));
   memory.add("weights",

@@ -17,10 +17,11 @@ struct FieldSvmOptions : StructuredOptions {
     return std::tuple{
         field("inference", &FieldSvmOptions::inference,
               "train on the most violating label set, or on the maximum of the linear relaxation, "
-              "which may be fractional; the gap is that of the choice"),
-        field("pair_scale", &FieldSvmOptions::pair_scale, positive,
-              "value of the features of label pairs, of which each label has one for each other: "
-              "smaller ones keep many labels from outweighing the rows"),
+              "which may be fractional; the reported gap is that of the chosen problem"),
+        field(
+            "pair_scale", &FieldSvmOptions::pair_scale, positive,
+            "value of the features of label pairs; with many labels, smaller values keep the pairs "
+            "from outweighing the rows"),
     };
   }
 };

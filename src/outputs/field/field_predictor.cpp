@@ -8,8 +8,8 @@ namespace margrove {
 namespace {
 constexpr std::size_t kRowsAtOnce = 64;
 
-/// Adds the offset to the scores of the labels in the workspace, writes the labels of the set that
-/// is then best, and returns its score without the offsets.
+/// Adds the offset to the scores of the labels in the workspace, writes the labels of the best set,
+/// and returns its score without the offsets.
 double best_set(FieldWorkspace& workspace, double offset, std::vector<LabelId>& labels) {
   for (double& score : workspace.unary) score += offset;
   workspace.table_m.clear();

@@ -14,13 +14,13 @@
 
 namespace margrove {
 
-/// Dual variables of margin rescaling with Hamming loss, one mixture per row, that are optimal but
-/// for the interactions of the field. Without interactions the field is one-vs-rest with hinge
-/// loss: a_ik in [0, C] is the dual variable of label k having the wrong value, and what remains of
-/// the pairs are K - 1 further intercepts per label. The mixture of row i consists of nested label
-/// sets: in the j-th the j labels with the largest a_ik are wrong. Its marginals are the a_ik; of
-/// all mixtures with these marginals it changes each interaction least. options: C and how
-/// one-vs-rest is solved; the loss is the hinge. Throws what train_one_vs_rest() throws.
+/// Dual variables of margin rescaling with Hamming loss, one mixture per row. They would be optimal
+/// if the field had no interactions. It would then be one-vs-rest with hinge loss: a_ik in [0, C]
+/// is the dual variable of a wrong value of label k, and the pairs only add K - 1 intercepts per
+/// label. The mixture of row i consists of nested label sets: in the j-th, the j labels with the
+/// largest a_ik are wrong. Its marginals are the a_ik, and of all mixtures with these marginals it
+/// changes each interaction least. options: C and how one-vs-rest is solved; the loss is the hinge.
+/// Throws what train_one_vs_rest() throws.
 std::vector<Mixture<LabelVector>> field_start(const CsrView& X, const LabelSets& labels,
                                               std::uint32_t num_labels, double pair_scale,
                                               const OneVsRestOptions& options, Executor& executor,

@@ -188,7 +188,8 @@ std::optional<Candidate<LabelVector>> FieldOracle::argmax_without(
   return std::nullopt;
 }
 
-// m and g of every label set; those of S with a label k above all of S follow from those of S.
+// m and g of every label set. Those of S together with a label k that is larger than all of S
+// follow from those of S.
 void FieldOracle::tabulate() const {
   auto& w = workspace_;
   const std::size_t K = w.unary.size(), size = std::size_t{1} << K;
@@ -252,10 +253,10 @@ std::optional<Candidate<LabelVector>> FieldOracle::constrained_by_table(
   return evaluate(listed(best_set));
 }
 
-// max w_m m + w_g g with a = g - lower h >= 0 and b = upper h - g >= 0, h = 1 + m. For multipliers
-// mu >= 0 of the bound that the free optimum violates, the Lagrangian w_m m + w_g g + mu a (or b)
-// is again a weighted sum of m and g; mu minimises its maximum roughly, and branch and bound visits
-// whatever its value does not rule out.
+// max w_m m + w_g g with a = g - lower h >= 0 and b = upper h - g >= 0, h = 1 + m. For a multiplier
+// mu >= 0 of the bound that the unconstrained optimum violates, the Lagrangian w_m m + w_g g + mu a
+// (or b) is again a weighted sum of m and g. mu approximately minimises its maximum. Branch and
+// bound visits all labellings that its value does not exclude.
 class FieldOracle::ConstrainedSearch {
  public:
   ConstrainedSearch(const FieldOracle& oracle, double w_m, double w_g, const SlopeBounds& bounds)
@@ -308,8 +309,8 @@ class FieldOracle::ConstrainedSearch {
     visit(y);
     return oracle_.evaluate(y);
   }
-  /// `bound` becomes the smallest bound found. It is convex in mu; where the answer keeps the
-  /// constraint, mu is too large.
+  /// `bound` becomes the smallest bound found. The bound is convex in mu. If the maximiser
+  /// satisfies the constraint, mu is too large.
   double best_multiplier(Side side, double& bound) {
     double best_mu = 0.0, low = 0.0;
     double high = (w_m_ + w_g_) / (1.0 + (side == kLower ? bounds_.lower : bounds_.upper));

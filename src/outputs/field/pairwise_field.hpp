@@ -21,15 +21,15 @@ namespace margrove {
 using LabelVector = std::vector<std::uint8_t>;
 
 /// A point of the local polytope, which relaxes the label sets: y_k in [0, 1] of each label, then
-/// z_kl of the pairs k < l by rows, the share of k and l together,
-/// max(0, y_k + y_l - 1) <= z_kl <= min(y_k, y_l).
+/// z_kl of the pairs k < l by rows, the relaxed product of y_k and y_l, max(0, y_k + y_l - 1) <=
+/// z_kl <= min(y_k, y_l).
 struct FieldShares {
   std::vector<float> labels, pairs;
   bool operator==(const FieldShares&) const = default;
 };
 
 struct FieldWorkspace {
-  std::vector<double> unary;         // K: score of y_k = 1 less that of y_k = 0, other labels 0
+  std::vector<double> unary;         // K: f at y_k = 1 less f at y_k = 0, with all other labels 0
   std::vector<double> interactions;  // K x K, symmetric
   std::vector<double> scaled_unary, scaled_interactions;
   double constant = 0.0;                 // f of the empty set
@@ -63,18 +63,18 @@ class FieldOracle {
   std::vector<Candidate<LabelVector>> k_best(double w_m, double w_g, int k) const;
   std::optional<Candidate<LabelVector>> argmax_without(double w_m, double w_g,
                                                        std::span<const LabelVector> banned) const;
-  /// Up to options.max_tabulated labels all label sets are listed, once per oracle. Beyond that,
-  /// branch and bound on the Lagrangian of the two slope bounds.
+  /// With up to options.max_tabulated labels, all label sets are listed once per oracle. With more,
+  /// it is branch and bound on the Lagrangian of the two slope bounds.
   std::optional<Candidate<LabelVector>> constrained_argmax(double w_m, double w_g,
                                                            const SlopeBounds& bounds) const;
-  /// With Hamming loss and up to options.max_tabulated labels, from the same list.
+  /// True with Hamming loss and up to options.max_tabulated labels; uses the same list.
   bool has_loss_front() const {
     return options_.criteria == Criteria::hamming &&
            workspace_.unary.size() <= options_.max_tabulated;
   }
   std::span<const double> loss_front() const;
   Candidate<LabelVector> at_loss(std::uint32_t g) const;
-  /// The optimum of the linear programming relaxation; all shares are 0, 1/2 or 1. The weights may
+  /// The optimum of the linear programming relaxation; all entries are 0, 1/2 or 1. The weights may
   /// be negative.
   Candidate<FieldShares> relaxed_argmax(double w_m, double w_g) const;
   Candidate<FieldShares> evaluate(const FieldShares& y) const;

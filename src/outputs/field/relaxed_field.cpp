@@ -5,8 +5,8 @@
 namespace margrove {
 namespace {
 
-// The changes of a pair's features (0,0), (0,1), (1,0), (1,1) when the shares of its labels and of
-// both together grow by k, l and z. `scale` is the value of the features.
+// The changes of a pair's features (0,0), (0,1), (1,0), (1,1) when y_k, y_l and z_kl grow by k, l
+// and z. `scale` is the value of the features.
 std::array<double, 4> pair_features(double k, double l, double z, double scale) {
   return {scale * (z - k - l), scale * (l - z), scale * (k - z), scale * z};
 }
@@ -114,7 +114,7 @@ void RelaxedFieldModel::difference_products(std::size_t i, std::span<const Field
   }
 }
 
-// The growth of all labellings is summed up first, because features are linear in it.
+// Sums the differences of all labellings first, because features are linear in them.
 void RelaxedFieldModel::add_differences(std::size_t i, std::span<const FieldShares> labellings,
                                         std::span<const double> coefficients, FieldWorkspace&,
                                         std::span<float> w) const {

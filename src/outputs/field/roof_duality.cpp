@@ -5,8 +5,8 @@
 #include <numeric>
 
 namespace margrove {
-// Labels whose gain has one sign whatever the others do are decided first, one after the other
-// (they are most of the labels of a large field), the flow does the rest.
+// First decides, one after the other, the labels whose gain has the same sign for all values of the
+// others; they are most of the labels of a large field. The flow decides the others.
 void RoofDual::solve(double constant, std::span<const double> u, std::span<const double> r) {
   size_ = u.size();
   const std::size_t literals = 2 * size_;
@@ -22,8 +22,8 @@ void RoofDual::solve(double constant, std::span<const double> u, std::span<const
   if (!core_.empty()) solve_core(r);
 }
 
-// gain_[k] is the gain of y_k = 1 given the decided labels. Whatever the open labels l are, its
-// gain lies between least_[k] = gain_[k] + sum_l min(0, r_kl) and most_[k] = gain_[k] + sum_l
+// gain_[k] is the gain of y_k = 1 given the decided labels. For all values of the open labels l,
+// its gain lies between least_[k] = gain_[k] + sum_l min(0, r_kl) and most_[k] = gain_[k] + sum_l
 // max(0, r_kl). If both have the same sign, the wrong value w of y_k is penalised by |least_| or
 // |most_| plus |r_kl| for one value of each open l, all >= 0:
 //   w = 1: -most + sum_{r_kl > 0} r_kl (1 - y_l) + sum_{r_kl < 0} -r_kl y_l,
@@ -74,8 +74,8 @@ double RoofDual::peel(std::span<const double> r) {
 // Minimises E = -f over the open labels. Literal 2k + 1 stands for y_k and 2k for 1 - y_k. E is
 // written as a constant plus a sum of non-negative multiples of literals and of products of two
 // literals. A product c p q becomes the arcs p -> not q and q -> not p of capacity c/2 each, a
-// literal c p the arcs source -> not p and p -> sink. The maximum flow from source to sink is what
-// the constant, a lower bound on E, can still gain.
+// literal c p the arcs source -> not p and p -> sink. The constant is a lower bound on E, which the
+// maximum flow from source to sink raises.
 void RoofDual::solve_core(std::span<const double> r) {
   const std::size_t n = core_.size(), literals = 2 * n;
   const std::size_t source = literals, sink = literals + 1;
@@ -108,8 +108,8 @@ void RoofDual::solve_core(std::span<const double> r) {
     flow_.set_arc(p, sink, c);
   }
   bound_ -= flow_.solve(source, sink);
-  // The residual network, read backwards, made symmetric: an arc p -> not q and its mirror image
-  // q -> not p may carry different flow; their average is a maximum flow too.
+  // Reads the residual network back. An arc p -> not q and its mirror image q -> not p may carry
+  // different flow; their average is a maximum flow, too.
   const auto whole = [&](std::size_t p) { return 2 * core_[p / 2] + p % 2; };
   for (std::size_t p = 0; p < literals; ++p) {
     unary_[whole(p)] = flow_.capacity(p, sink) + flow_.capacity(source, p ^ 1);
@@ -143,7 +143,7 @@ class Brancher {
       const auto is_decided = [&](std::size_t k) { return dual.persistent()[k] >= 0; };
       const auto end = std::stable_partition(open_.begin(), open_.end(), is_decided);
       num_fixed_ = static_cast<std::size_t>(end - open_.begin());
-      // The pairwise penalties of persistent labels at their values are 0 but for rounding.
+      // The pairwise penalties of persistent labels at their values are 0 up to rounding.
       for (std::size_t j = 0; j < num_fixed_; ++j) {
         y_[open_[j]] = dual.persistent()[open_[j]] > 0 ? 1 : 0;
       }

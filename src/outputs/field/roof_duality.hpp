@@ -26,7 +26,7 @@ class RoofDual {
   /// all decided labels.
   std::span<const std::int8_t> persistent() const { return persistent_; }
 
-  /// What a label or a pair of labels with these values takes off the bound.
+  /// The amount by which a label or a pair of labels with these values lowers the bound.
   double penalty(std::size_t k, bool value) const { return unary_[2 * k + (value ? 1 : 0)]; }
   double penalty(std::size_t k, bool value_k, std::size_t l, bool value_l) const {
     return pairs_[(2 * k + (value_k ? 1 : 0)) * 2 * size_ + 2 * l + (value_l ? 1 : 0)];
@@ -46,8 +46,8 @@ class RoofDual {
   void solve_core(std::span<const double> r);
 };
 
-/// What branch() must find: all labellings above the threshold, or one of the best if any is above
-/// it (then persistent labels need no branching).
+/// The labellings that branch() must find: all above the threshold, or one of the best if any is
+/// above it. In the second case persistent labels need no branching.
 enum class Wanted { all, one_best };
 
 /// Depth-first branch and bound over the penalties. Calls visit(y, value) for labellings in no

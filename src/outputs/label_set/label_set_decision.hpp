@@ -15,7 +15,7 @@
 
 namespace margrove {
 
-/// What a decision is tuned on: the rows of a plan, all with a label.
+/// How a decision is tuned.
 struct LabelSetTuning {
   DecisionOptions options;
   const LabelGraph* hierarchy;  // of the training set's labels; null: none
@@ -25,9 +25,9 @@ struct LabelSetTuning {
 using FitLabelSets = std::function<WeightMatrix(const PlannedRows& rows, const LabelSets& leaves,
                                                 RunControl& control)>;
 
-/// The best label set, or the best one at an offset that is tuned by tuned_offset(), as the options
-/// say. `automatic` is the offset if some row has several leaves. With fewer than two rows nothing
-/// is tuned, and the offset is 0.
+/// The best label set or, if the options say so, the best one at an offset that tuned_offset()
+/// tunes. `automatic` is the offset if some row has several leaves. With fewer than two rows
+/// nothing is tuned, and the offset is 0.
 Decision label_set_decision(const LabelSetTuning& tuning, const LeafSets& leaves,
                             const PlannedRows& rows, const FitLabelSets& fit, Executor& executor,
                             RunControl& control);
@@ -37,8 +37,8 @@ Decision label_set_decision(const LabelSetTuning& tuning, const LeafSets& leaves
 MemoryEstimate label_set_decision_memory(const LabelSetTuning& tuning, const LeafSets& leaves,
                                          const PlannedRows& rows, MemoryEstimate training);
 
-/// Throws InvalidOption if an offset is asked for although every row has one leaf, so that paths
-/// are learned.
+/// Throws InvalidOption if the options name an offset but every row has one leaf, so that paths are
+/// learned.
 void require_label_sets(const DecisionOptions& options, const LeafSets& leaves);
 
 }  // namespace margrove

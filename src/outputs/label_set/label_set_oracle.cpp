@@ -38,7 +38,7 @@ LabelSetModel::LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row,
       alpha_(alpha.begin(), alpha.end()),
       counts_(graph.num_nodes(), task.loss == LabelSetLoss::nodes ? 1.0 : 0.0),
       leaves_(graph.leaves().begin(), graph.leaves().end()),
-      above_(ancestor_sets(graph)) {
+      above_(ancestor_sets(graph, graph.leaves())) {
   require(leaves_of_row.num_rows() == X.num_rows(), "label set model: ", leaves_of_row.num_rows(),
           " label sets, but must be one per row of X, ", X.num_rows());
   if (graph.is_tree()) rankings_.emplace(graph);
@@ -81,8 +81,8 @@ LabelSetModel::Oracle LabelSetModel::oracle(std::size_t i, ScaledWeights w, Work
 // constant is w_m m(y) + w_g g(y).
 double LabelSetModel::Oracle::load_rewards(double w_m, double w_g) const {
   Workspace& ws = *workspace_;
-  // What a node adds to w_m constant + w_g g if it is not in y_i, and if it is (part_criteria()).
-  // The empty set has what as many wrong nodes have as y_i has nodes.
+  // The share of a node in w_m constant + w_g g if it is not in y_i, and if it is
+  // (part_criteria()). The value of the empty set is that of as many wrong nodes as y_i has nodes.
   const bool is_f1 = model_->criteria() == Criteria::micro_f1;
   const double of_wrong = is_f1 ? w_m - w_g : w_g;
   const double of_right = is_f1 ? -w_m - w_g : -w_g;
@@ -97,7 +97,8 @@ double LabelSetModel::Oracle::load_rewards(double w_m, double w_g) const {
   return of_wrong * model_->num_counted(truth) - w_m * truth_score_;
 }
 
-// Replaces a weight of 0 by one so small that it only decides ties; losses are whole numbers.
+// Replaces a weight of 0 by one that is so small that it only decides ties, because losses are
+// integers.
 std::pair<double, double> LabelSetModel::Oracle::with_ties_broken(double w_m, double w_g) const {
   if (w_m == 0.0) {
     double total = 1.0;
@@ -188,10 +189,9 @@ Candidate<LabelSetModel::Labelling> LabelSetModel::Oracle::at_loss(std::uint32_t
   return evaluate(y);
 }
 
-// The parts are leaves. A leaf that is not in y is added with the nodes missing above it; a leaf
-// that is in y is removed with the nodes that no other leaf of y needs. If that raises the value by
-// g and the squared distance is d, exact line search would move the weight g / d to the changed
-// set.
+// A step adds or removes leaves. A leaf is added together with the missing nodes above it, and
+// removed together with the nodes that no other leaf of y needs. If that raises the value by g and
+// the squared distance is d, exact line search would move the weight g / d to the changed set.
 void LabelSetModel::Oracle::steps(double w_m, double w_g, const Labelling& y, double weight,
                                   std::vector<Labelling>& steps) const {
   constexpr int kMostSteps = 5;

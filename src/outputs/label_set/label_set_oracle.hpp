@@ -38,7 +38,7 @@ struct NodeShares {
 /// The nodes that the task loss counts.
 enum class LabelSetLoss { leaves, nodes };
 
-/// What is maximised over label sets. The parts of the criteria are the nodes that count.
+/// The maximisation over label sets. The criteria are sums over the nodes that the loss counts.
 struct LabelSetTask {
   Inference inference = Inference::exact;
   LabelSetLoss loss = LabelSetLoss::leaves;
@@ -46,7 +46,7 @@ struct LabelSetTask {
   bool operator==(const LabelSetTask&) const = default;
 };
 
-/// What label trees offer beyond LabelSetInference.
+/// The searches that only trees allow.
 struct TreeRankings {
   explicit TreeRankings(const LabelGraph& tree) : ranked(tree), front(tree) {}
   RankedLabelSets ranked;
@@ -131,7 +131,7 @@ class LabelSetModel {
 
   const NodeScorer& scorer() const { return scorer_; }
   Criteria criteria() const { return task_.criteria; }
-  /// Steps are worth their time if only leaves count, because many label sets are nearly tied then.
+  /// Steps pay off if the loss counts only leaves, because many label sets are nearly tied then.
   bool takes_steps() const { return task_.loss == LabelSetLoss::leaves; }
 
  private:
@@ -147,7 +147,7 @@ class LabelSetModel {
   std::vector<double> counts_;        // 1 at nodes that the task loss counts, else 0
   std::vector<char> counts_as_bits_;  // the same
   std::vector<NodeId> leaves_;
-  AncestorSets above_;
+  NodeLists above_;
   std::vector<Labelling> truth_;
 };
 

@@ -26,7 +26,7 @@ TrainResult train(const StructuredOptions& options, const TrainingSet& data, Exe
         {Inference::exact, LabelSetLoss::nodes, criteria_for(options.surrogate)},
         options.training(), executor, share, part.weights);
   };
-  // Label sets also where each row has one label.
+  // Predicts label sets even if each row has one label.
   Decision decision = label_set_decision(
       tuning_of(options, data), leaves, rows,
       [&](const PlannedRows& part, const LabelSets& sets, RunControl& share) {
@@ -35,8 +35,7 @@ TrainResult train(const StructuredOptions& options, const TrainingSet& data, Exe
       executor, control);
   PathSvmResult fit = fit_rows(rows, leaves.sets, control);
   TrainResult result;
-  result.report = to_report(fit.fit);
-  result.report.warnings = leaves.warnings;
+  result.report = to_report(fit.fit, leaves.warnings);
   result.predictor = std::make_unique<LinearPredictor>(
       path_parts(leaves, std::move(fit.weights), options.bias,
                  static_cast<std::uint32_t>(data.codec->size()), std::move(decision)));

@@ -12,7 +12,7 @@ PathSvmResult train_label_set_svm(const CsrView& X, const LabelSets& leaves_of_r
                                   const Continuation& continuation) {
   require<InvalidOption>(
       task.inference == Inference::exact || is<MarginRescaling>(training.surrogate),
-      "option inference is 'relaxed', which serves margin rescaling only, but "
+      "option inference is 'relaxed', which needs margin rescaling, but "
       "surrogate is ",
       training.surrogate.to_text());
   const LabelSetModel model(X, leaves_of_row, graph, alpha, keeps_sums(training, continuation),

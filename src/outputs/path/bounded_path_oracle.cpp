@@ -9,8 +9,8 @@ namespace margrove {
 namespace {
 
 constexpr std::uint32_t kNone = SubtreeParts::kNone;
-// Scores are sums in float32. A part is skipped only if its bound is below the best value by this
-// share of the terms.
+// Scores are sums in float32. A part is skipped only if its bound is below the best value by more
+// than this multiple of the absolute values of the terms.
 constexpr double kRounding = 1e-5;
 
 // reach = sum_k x_k B_k for all parts. A row of B has the largest sums of all parts, then the
@@ -74,7 +74,7 @@ void BoundedPathModel::bound_part(FeatureId row, std::uint32_t part, std::span<c
   const auto columns = w.subspan(scorer().index(row, column_pointers_[part]),
                                  column_pointers_[part + 1] - column_pointers_[part]);
   if (std::all_of(columns.begin(), columns.end(), [](float each) { return each == 0.0F; })) {
-    upper = lower = 0.0F;  // true of most features in most parts
+    upper = lower = 0.0F;  // the case of most features in most parts
     return;
   }
   const auto [begin, end, above] = parts_.parts[part];

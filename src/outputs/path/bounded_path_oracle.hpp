@@ -7,10 +7,10 @@
 //
 //   f(x, l) <= f(x, node above p) + sum_j x_j B_jp,   B_jp = max_{l in p} S_lj
 //
-// (the smallest S_lj where x_j < 0),
+// with the smallest S_lj where x_j < 0.
 //
-// The bounds B are kept beside the weights and updated with each step. An oracle visits the parts
-// in descending order of their bounds on score plus loss until no other part can have the maximum.
+// The bounds B are stored with the weights and updated in each step. An oracle visits the parts in
+// descending order of their bounds on score plus loss until no other part can have the maximum.
 
 #include <cstdint>
 #include <limits>
@@ -26,7 +26,7 @@ namespace margrove {
 class BoundedPathModel {
  public:
   using Labelling = NodeId;  // a leaf
-  /// Nodes per part. With fewer there are more bounds to sum up, with more there are more nodes to
+  /// Nodes per part. Smaller parts have more bounds to sum up, larger parts have more nodes to
   /// score.
   static constexpr std::uint32_t kPartNodes = 32;
 
@@ -34,7 +34,7 @@ class BoundedPathModel {
     PathModel::Workspace paths;
     std::vector<float> node_scores;         // one per column
     std::vector<double> scores, distances;  // one per place: score and distance from the true leaf
-    std::vector<std::uint32_t> on_path;     // place -> the last visit whose true leaf is below it
+    std::vector<std::uint32_t> on_path;     // place -> the last visit whose true path has it
     std::vector<std::uint32_t> scored;      // part -> the last visit that scored it
     std::uint32_t visit = 0;
     std::vector<float> reach;  // part -> bound on what its nodes add to a score
@@ -87,7 +87,8 @@ class BoundedPathModel {
   void bound_weights(std::span<const float> w, std::span<float> bounds) const;
 
   /// bounds: those of w, or empty, in which case all parts are scored. The oracle refers to its
-  /// arguments, and no other may use the workspace. O(nonzeros x (parts + nodes visited)).
+  /// arguments, and no other oracle may use the workspace meanwhile. O(nonzeros x (parts + nodes
+  /// visited)).
   Oracle oracle(std::size_t i, ScaledWeights w, std::span<const float> bounds,
                 Workspace& workspace) const;
   Oracle oracle(std::size_t i, ScaledWeights w, Workspace& workspace) const {

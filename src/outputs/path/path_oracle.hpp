@@ -18,8 +18,8 @@
 
 namespace margrove {
 
-/// One sweep gives all node scores of an example (NodeScorer). The scores of the leaves are their
-/// sums from the top down.
+/// One pass gives all node scores of an example (NodeScorer). The scores of the leaves are their
+/// sums along the paths.
 class PathModel {
  public:
   using Labelling = NodeId;  // a leaf

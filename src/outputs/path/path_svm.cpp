@@ -10,13 +10,12 @@ namespace margrove {
 namespace {
 
 // Oracles below this many multiplications run one at a time, so that the search and the step share
-// the scores. In parallel, each example would need its scores twice: for the search, and by
-// scattered reads for the step, because weights have changed since. That takes longer than a sweep
-// over 2,000 nodes.
+// the scores. In parallel, the weights change between search and step, so that the step would
+// compute scores again, by scattered reads. That takes longer than a pass over 2,000 nodes.
 constexpr double kCheapOracle = 1'000'000;
 
-// Bounds that skip subtrees are worth their upkeep on trees with at least so many nodes and if rows
-// have at most so many nonzeros on average: the bounds, sums over features, are tight then.
+// Bounds that skip subtrees pay off on trees with at least kManyNodes nodes if rows have at most
+// kShortRow nonzeros on average. The bounds, which are sums over features, are tight then.
 constexpr std::uint32_t kManyNodes = 4000;
 constexpr double kShortRow = 64;
 
@@ -47,8 +46,7 @@ bool skips_subtrees(const CsrView& X, const LabelGraph& graph, bool has_costs,
 }
 
 bool keeps_sums(const StructuredTraining& training, const Continuation& continuation) {
-  return (continuation.keep || continuation.start != nullptr) &&
-         chosen_solver(training.solver, training.surrogate) == StructuredSolver::sgd;
+  return (continuation.keep || continuation.start != nullptr) && uses_sgd(training);
 }
 
 PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
@@ -70,7 +68,8 @@ PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_r
   const auto set_pace = [&training](const NodeScorer& scorer) {
     if (scorer.sweep_cost() >= kCheapOracle) return;
     training.minibatch = 1;
-    training.cached_passes = 1;  // its scattered reads are hardly cheaper than a sweep
+    training.cached_passes =
+        1;  // its scattered reads are hardly cheaper than a pass over all nodes
   };
   if (skips_subtrees(X, graph, loss.has_costs(), options)) {
     const BoundedPathModel model(X, leaf_of_row, graph, alpha, loss.kind);

@@ -27,7 +27,8 @@
 
 namespace margrove {
 
-/// What must be the same in two runs over paths or label sets for one to go on from the other.
+/// The problem of a run over paths or label sets. A run can continue only a run of the same
+/// problem.
 struct HierarchyProblem {
   LabelGraph graph;
   std::vector<double> alpha;
@@ -38,23 +39,22 @@ struct HierarchyProblem {
 };
 
 struct PathSvmResult {
-  WeightMatrix
-      weights;        // U_n = sqrt(alpha_n) W_n, X.num_columns() x nodes: f sums scores on a path
-  StructuredFit fit;  // sgd: no dual, and epochs_done once all are made
+  WeightMatrix weights;  // U_n = sqrt(alpha_n) W_n, X.num_columns() x nodes
+  StructuredFit fit;     // sgd: no dual; the stop is epochs_done unless interrupted
   std::shared_ptr<const FitState> state;  // if it was to be kept
 };
 
-/// leaf_of_row[i]: the leaf of row i; leaves without rows are possible answers, too. alpha: one
-/// number >= 0 per node; nodes above all leaves and nodes with alpha 0 get no weights. The
-/// surrogate normalized-difference uses the normalized loss, whatever `loss` says, and no cost
-/// matrix. row_weights: c_i >= 0, empty for all 1. Throws InvalidInput on sizes that do not match,
-/// labels that are not leaves and weights < 0, and what train_structured() throws. Memory: see
+/// leaf_of_row[i]: the leaf of row i; leaves without rows may be predicted, too. alpha: one number
+/// >= 0 per node; nodes above all leaves and nodes with alpha 0 get no weights. The surrogate
+/// normalized-difference uses the normalized loss, whatever `loss` says, and no cost matrix.
+/// row_weights: c_i >= 0, empty for all 1. Throws InvalidInput on sizes that do not match, labels
+/// that are not leaves and weights < 0, and what train_structured() throws. Memory: see
 /// path_svm_memory().
 ///
 /// continuation: bcfw starts from the dual variables of an earlier run on the same rows and labels
 /// (features, C and row weights may differ), or from zero if graph, alpha, loss, surrogate or
 /// labels have changed. sgd makes its epochs after those of an earlier run, which may have had
-/// other rows with the same features; C then weights rows as if there were as many as in the first
+/// other rows with the same features; C weights the losses as if there were as many rows as in that
 /// run. sgd throws InvalidInput if graph, alpha, loss or surrogate have changed. Cutting planes
 /// take none.
 PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
@@ -80,8 +80,8 @@ MemoryEstimate label_set_svm_memory(const CsrView& X, const LabelSets& leaves_of
                                     const StructuredTraining& training,
                                     const Continuation& continuation, int num_threads);
 
-/// Whether the sums of sgd are to be kept or were given, so that a weight must have the same index
-/// whatever the rows are.
+/// Whether sgd keeps its state or continues an earlier run. A weight must then have the same index
+/// for all rows.
 bool keeps_sums(const StructuredTraining& training, const Continuation& continuation);
 
 }  // namespace margrove

@@ -56,7 +56,7 @@ MemoryEstimate path_svm_memory(const CsrView& X, const LabelGraph& graph,
                                int num_threads) {
   constexpr double kDualBytes =
       600;  // per row: a few labellings, each with entries in seven arrays
-  const bool is_sgd = chosen_solver(training.solver, training.surrogate) == StructuredSolver::sgd;
+  const bool is_sgd = uses_sgd(training);
   const auto rows = static_cast<double>(X.num_rows());
   const auto leaves = static_cast<double>(graph.leaves().size());
   MemoryEstimate memory = scorer_memory(X, alpha, is_sgd, continuation);
@@ -75,10 +75,10 @@ MemoryEstimate label_set_svm_memory(const CsrView& X, const LabelSets& leaves_of
                                     const LabelGraph& graph, std::span<const double> alpha,
                                     const StructuredTraining& training,
                                     const Continuation& continuation, int num_threads) {
-  const bool is_sgd = chosen_solver(training.solver, training.surrogate) == StructuredSolver::sgd;
-  // The more leaves, the more steps add label sets to the active set of a row, which has the
-  // products of any two. A label set has about a tenth of the nodes, because the first passes rule
-  // few of them out.
+  const bool is_sgd = uses_sgd(training);
+  // The more leaves there are, the more label sets steps add to the active set of a row, which
+  // holds the products of all pairs. A label set has about a tenth of the nodes, because few nodes
+  // are excluded in the first passes.
   const double labellings = std::min(60.0, 0.3 * static_cast<double>(graph.leaves().size()) + 1);
   constexpr double kNodeBytes = 0.4;
   const auto rows = static_cast<double>(X.num_rows());

@@ -36,8 +36,8 @@ struct DependencyOptions {
   const LabelCodec* relations = nullptr;
 };
 
-/// Reads a CoNLL-U file (plain, gzip or zstd); token ranges, empty nodes and comments are left out.
-/// Throws InvalidInput "file:line:column: ..." unless every line has ten columns, words are
+/// Reads a CoNLL-U file (plain, gzip or zstd); ranges of tokens, empty nodes and comments are left
+/// out. Throws InvalidInput "file:line:column: ..." unless every line has ten columns, words are
 /// numbered from 1, heads are words of the sentence, and each sentence is a tree with one root.
 /// O(bytes).
 DependencyCorpus read_conllu(const std::string& path, const DependencyOptions& options = {});

@@ -32,8 +32,7 @@ TrainResult train(const DependencySvmOptions& options, const DependencyCorpus& c
   StructuredWeights fit =
       fit_dependency(std::move(sentences), std::move(trees), options, executor, control);
   TrainResult result;
-  result.report = to_report(fit.fit);
-  result.report.warnings = std::move(warnings);
+  result.report = to_report(fit.fit, std::move(warnings));
   result.predictor = std::make_unique<DependencyPredictor>(
       options.hash_bits, std::move(fit.weights), corpus.relations, RelationTable::count(corpus));
   return result;

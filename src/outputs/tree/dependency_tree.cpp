@@ -32,6 +32,7 @@ std::uint64_t hash_text(std::string_view text) {
   return mix(hash, text.size());
 }
 
+// Longer than 60 lines: the list of features has one on each line.
 void arc_features(const ParserSentence& s, std::size_t head, std::size_t word, int bits,
                   std::vector<std::uint32_t>& features) {
   constexpr std::uint64_t kRoot = 1, kEdge = 2;
@@ -83,7 +84,7 @@ void arc_features(const ParserSentence& s, std::size_t head, std::size_t word, i
                                   mix(ht_wt, wr)}) {
     add(key);
   }
-  // Each kind of tag between the two once.
+  // Each different tag between the two words once.
   const std::size_t from = std::min(head, word) + 1, to = std::max(head, word);
   std::uint64_t seen[8];
   std::size_t kinds = 0;
@@ -118,7 +119,8 @@ Candidate<DependencyTree> DependencyOracle::truth() const {
   return {DependencyTree(truth_.begin(), truth_.end()), 0.0, 0.0};
 }
 
-// Replaces a weight of 0 by one so small that it only decides ties; losses are whole numbers.
+// Replaces a weight of 0 by one that is so small that it only decides ties, because losses are
+// integers.
 void DependencyOracle::weigh(double w_m, double w_g) const {
   auto& w = workspace_;
   if (w_m == 0.0) {
@@ -364,8 +366,6 @@ std::optional<Candidate<DependencyTree>> DependencyOracle::argmax_without(
   return std::nullopt;
 }
 
-namespace {
-
 void check_tree(const DependencyTree& heads, std::size_t i) {
   const std::size_t n = heads.size();
   std::size_t roots = 0;
@@ -393,8 +393,6 @@ void check_tree(const DependencyTree& heads, std::size_t i) {
   }
 }
 
-}  // namespace
-
 DependencyModel::DependencyModel(std::vector<ParserSentence> sentences,
                                  std::vector<DependencyTree> trees, int bits)
     : sentences_(std::move(sentences)), trees_(std::move(trees)), bits_(bits) {
@@ -405,7 +403,7 @@ DependencyModel::DependencyModel(std::vector<ParserSentence> sentences,
   for (std::size_t i = 0; i < trees_.size(); ++i) {
     require(!trees_[i].empty() && trees_[i].size() == sentences_[i].size(),
             "dependency model: sentence ", i, " has ", sentences_[i].size(), " words and ",
-            trees_[i].size(), " heads, but must have one head a word and at least one word");
+            trees_[i].size(), " heads, but must have one head per word and at least one word");
     check_tree(trees_[i], i);
   }
 }

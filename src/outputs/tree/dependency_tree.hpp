@@ -19,7 +19,11 @@ namespace margrove {
 /// heads[k] is the head of word k + 1; 0 is the root.
 using DependencyTree = std::vector<std::uint32_t>;
 
-/// What features depend on: hashes of the form and of the parts of speech of each word.
+/// Throws InvalidInput, naming the word and the sentence, unless the heads are a projective tree
+/// with one root.
+void check_tree(const DependencyTree& heads, std::size_t sentence);
+
+/// Hashes of the form and of the parts of speech of each word, on which features depend.
 struct ParserSentence {
   std::vector<std::uint64_t> forms;
   std::vector<std::uint64_t> tags;
@@ -30,8 +34,8 @@ struct ParserSentence {
 std::uint64_t hash_text(std::string_view text);
 
 /// Appends the hashed features of the arc head -> word, all of value 1. Positions count from 1;
-/// head 0 is the root. The templates are those of [McDonald2005]: head and word, the tags around
-/// them and between them, each alone and with direction and distance.
+/// head 0 is the root. The templates are those of [McDonald2005]: head and word, and the tags
+/// around and between them, each with direction and with distance.
 void arc_features(const ParserSentence& sentence, std::size_t head, std::size_t word, int bits,
                   std::vector<std::uint32_t>& features);
 

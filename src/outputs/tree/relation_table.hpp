@@ -13,8 +13,8 @@ namespace margrove {
 /// The hashes of a sentence, on which features and relations depend.
 ParserSentence parser_sentence(const DependencySentence& sentence);
 
-/// Gives an arc the relation that training saw most often with the same direction and parts of
-/// speech of its two words, which are hashed.
+/// Gives an arc the most frequent relation of the training arcs with the same direction and the
+/// same parts of speech of the two words, which are hashed.
 class RelationTable {
  public:
   /// relations: one per hash; their number is a power of two.

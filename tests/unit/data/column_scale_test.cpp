@@ -216,7 +216,7 @@ TEST(ColumnScale, wrong_sizes_throw) {
   const std::vector<std::uint8_t> is_numeric{1};
   EXPECT_THAT(
       message_of([&] { Preprocessing::fit_columns(X, ColumnScale::standard, {}, is_numeric); }),
-      HasSubstr("scale: there are 1 numbers that say which columns are numeric, but must be 3"));
+      HasSubstr("scale: there are 1 flags of numeric columns, but must be 3"));
 }
 
 TEST(ColumnScale, check_names_a_column_that_does_not_fit) {

@@ -33,7 +33,7 @@ TEST(CostMatrixReader, the_file_may_be_compressed) {
 }
 
 TEST(CostMatrixReader, errors_say_where_and_what) {
-  EXPECT_EQ(error_of(""), "f: the file has no lines, but must have one per label and a first one");
+  EXPECT_EQ(error_of(""), "f: the file has no lines, but must have a header and a line per label");
   EXPECT_EQ(error_of("true\n"), "f:1:5: the line names no label, but must name the columns");
   EXPECT_EQ(error_of(",a,x\n"), "f:1:4: label is 'x', but must be one of the 3 known labels");
   EXPECT_EQ(error_of(",a,a\n"), "f:1:4: label 'a' has a column already, but must have one");

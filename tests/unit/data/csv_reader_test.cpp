@@ -139,7 +139,7 @@ TEST(CsvReader, names_file_line_and_column_of_every_fault) {
   expect_error("title,words\nx,y\n",
                "f:1:1: the header has no column 'label'; its columns are 'title', 'words'");
   expect_error("label,title,label\nx,y,z\n",
-               "f:1:13: the header has column 'label' twice, but it must be there once");
+               "f:1:13: the header has column 'label' twice, but must have it once");
   expect_error("label,title\nx,y\nx,y,z\n",
                "f:3:5: the line has 3 cells, but must have 2 as the header");
   expect_error("label,title\nx\n", "f:2:2: the line has 1 cells, but must have 2 as the header");
@@ -161,8 +161,8 @@ TEST(CsvReader, names_file_line_and_column_of_every_fault) {
   expect_error("label,n\nx,1e39\n", "f:2:3: column 'n' is '1e39', but must fit a 32-bit float",
                numbers);
   const RecordSelection levels{.text = {"t"}, .path_levels = {"a", "b"}};
-  expect_error("t,a,b\nx,,y\n", "f:2:4: column 'b' is 'y', but column 'a' above it is empty",
-               levels);
+  expect_error("t,a,b\nx,,y\n",
+               "f:2:4: column 'b' is 'y', but column 'a', the level above it, is empty", levels);
   const RecordSelection path{.text = {"t"}, .path = "p"};
   expect_error("t,p\nx,a >  > b\n",
                "f:2:3: a name of the path in column 'p' is empty, but must have at least one "

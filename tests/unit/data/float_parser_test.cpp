@@ -89,6 +89,7 @@ TEST(FloatParser, too_small_becomes_zero_and_too_large_is_a_fault) {
   EXPECT_EQ(parse_float(std::string("1").append(400, '0') + "e-400").value, 1.0F);
   EXPECT_EQ(parse_float("3.5e38").fault, FloatFault::too_large);
   EXPECT_EQ(parse_float("-1e99999999999999999999").fault, FloatFault::too_large);
+  EXPECT_EQ(parse_float("10e9223372036854775807").fault, FloatFault::too_large);
   EXPECT_NE(parse_float("1e-45").value, 0.0F);
 }
 

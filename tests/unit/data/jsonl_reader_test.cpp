@@ -91,7 +91,7 @@ TEST(JsonlReader, names_file_line_and_column_of_every_fault) {
   EXPECT_EQ(error_of("[{}]\n"), "f:1:1: the line is not an object {...}, but must be one");
   EXPECT_EQ(error_of("3\n"), "f:1:1: the line is not an object {...}, but must be one");
   EXPECT_EQ(error_of("{\"title\": \"t\", \"label\": 1, \"title\": 2}\n"),
-            "f:1:28: key 'title' is there twice, but must be there once");
+            "f:1:28: key 'title' occurs twice, but must occur once");
   EXPECT_EQ(error_of("{\"title\": {\"a\": 1}}\n"),
             "f:1:11: key 'title' is an object, but must be a value; its keys are named with a dot");
   EXPECT_EQ(error_of("{\"title\": [\"a\", [\"b\"]]}\n"),

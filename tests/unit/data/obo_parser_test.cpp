@@ -45,17 +45,17 @@ TEST(OboParser, has_terms_that_are_not_obsolete_below_what_they_are) {
 TEST(OboParser, has_parts_below_the_whole_where_it_is_asked_to) {
   const testing::ScratchFolder folder;
   testing::write_bytes(folder / "go.obo", kOntology);
-  EXPECT_THAT(edges(read_hierarchy_with_parts(folder / "go.obo")),
+  EXPECT_THAT(edges(read_hierarchy(folder / "go.obo", {.part_of = true})),
               ElementsAre("GO:2 GO:3", "GO:1 GO:3", "GO:4 GO:3", "GO:1 GO:2"));
   testing::write_bytes(folder / "edges", "a b\n");
-  EXPECT_THROW(read_hierarchy_with_parts(folder / "edges"), InvalidOption);
+  EXPECT_THROW(read_hierarchy(folder / "edges", {.part_of = true}), InvalidOption);
 }
 
 TEST(OboParser, errors_say_where_and_what) {
   EXPECT_EQ(error_of(""), "f: the file has no term, but must have at least one");
   EXPECT_EQ(error_of("[Term]\nid: a\n\n[Term]\nname: x\n"), "f:5:1: the term has no id");
   EXPECT_EQ(error_of("[Term]\nid: a\n[Term]\nid: a\n"),
-            "f:5:5: term 'a' is on line 3 already, but must be there once");
+            "f:5:5: term 'a' is on line 3 already, but must occur once");
   EXPECT_EQ(error_of("[Term]\nid: a\nis_a: b ! none\n"),
             "f:4:7: parent is 'b', but must be a term that is not obsolete");
   EXPECT_EQ(error_of("[Term]\nid: a b\n"),

@@ -37,9 +37,27 @@ TEST(RowFormats, are_chosen_by_kind_and_extension) {
 }
 
 TEST(RowFormats, claim_every_file_of_both_kinds) {
+  const testing::ScratchFolder folder;
+  testing::write_bytes(folder / "any", "");
   for (const RowKind kind : {RowKind::numbers, RowKind::documents}) {
-    EXPECT_EQ(row_format_of(row_formats(), "any", kind).kind, kind);
+    EXPECT_EQ(row_format_of(row_formats(), folder / "any", kind).kind, kind);
   }
+}
+
+TEST(RowFormats, read_rows_of_their_kind) {
+  const testing::ScratchFolder folder;
+  testing::write_bytes(folder / "numbers", "a 1:1\nb 2:1\n");
+  testing::write_bytes(folder / "texts", "a\tred apple\nb\tblue sky\n");
+  testing::write_bytes(folder / "broken", "a 1:1\nb 2:x\n");
+  const auto read = [&](std::string_view file, RowKind kind) {
+    const std::string path = folder / file;
+    return row_format_of(row_formats(), path, kind).read(path, {}, nullptr);
+  };
+  EXPECT_EQ(std::get<Dataset>(read("numbers", RowKind::numbers)).X.num_rows(), 2U);
+  EXPECT_EQ(std::get<TextDataset>(read("texts", RowKind::documents)).documents.size(), 2U);
+  EXPECT_THROW(read("broken", RowKind::numbers), InvalidInput);
+  EXPECT_THROW(read("none", RowKind::numbers), InvalidInput);
+  EXPECT_THROW(read("none", RowKind::documents), InvalidInput);
 }
 
 TEST(RowFormats, of_records_are_chosen_by_name_or_by_the_first_bytes) {
@@ -50,6 +68,10 @@ TEST(RowFormats, of_records_are_chosen_by_name_or_by_the_first_bytes) {
   const auto name = [&](std::string_view file, std::string_view given = {}) {
     return row_format_of(row_formats(), folder / file, RowKind::records, given).name;
   };
+  testing::write_bytes(folder / "late", " \r\n\t\n{\"a\": 1}\n");
+  testing::write_bytes(folder / "blank", "\n \n");
+  EXPECT_EQ(name("late"), "jsonl");
+  EXPECT_EQ(name("blank"), "csv");
   EXPECT_EQ(name("rows"), "jsonl");
   EXPECT_EQ(name("packed.gz"), "jsonl");
   EXPECT_EQ(name("table"), "csv");

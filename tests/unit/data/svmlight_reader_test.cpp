@@ -113,8 +113,8 @@ struct Malformed {
   std::string message;
 };
 const std::string kOtherFormats =
-    "; rows must be `label,label index:value ...`, separated by blanks. For CSV or JSON lines say "
-    "what the columns are, with --format csv, --text-column, --label-column and so on";
+    "; rows must be `label,label index:value ...`, separated by blanks. For CSV or JSON lines name "
+    "the columns, with --format csv, --text-column, --label-column and so on";
 
 class SvmlightErrors : public ::testing::TestWithParam<Malformed> {};
 TEST_P(SvmlightErrors, say_where_and_what) {

@@ -55,7 +55,7 @@ TEST(Views, with_gaps_or_without_columns_or_of_one_name_throw) {
   };
   EXPECT_THAT(message({{"a", 0, 2}, {"b", 3, 4}}), HasSubstr("view 'b': its columns [3, 4)"));
   EXPECT_THAT(message({{"a", 0, 0}}), HasSubstr("must begin at 0 and not be empty"));
-  EXPECT_THAT(message({{"a", 0, 2}, {"a", 2, 4}}), HasSubstr("view 'a' is there twice"));
+  EXPECT_THAT(message({{"a", 0, 2}, {"a", 2, 4}}), HasSubstr("view 'a' occurs twice"));
   EXPECT_EQ(message({{"a", 0, 2}, {"b", 2, 4}}), "nothing was thrown");
   EXPECT_EQ(message({}), "nothing was thrown");
 }

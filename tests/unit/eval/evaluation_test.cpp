@@ -109,8 +109,8 @@ TEST_F(EvaluationTest, errors_name_metric_and_obstacle) {
   const auto fails = [&](const EvaluationOptions& options, const char* message) {
     EXPECT_THAT([&] { names(options); }, ThrowsMessage<InvalidInput>(HasSubstr(message)));
   };
-  fails({.metrics = {"brier"}}, "metric brier was asked for, but the model has no calibrated");
-  fails({.metrics = {"ndcg_at_5"}}, "metric ndcg_at_5 was asked for, but the model has fewer");
+  fails({.metrics = {"brier"}}, "metric brier was requested, but the model has no calibrated");
+  fails({.metrics = {"ndcg_at_5"}}, "metric ndcg_at_5 was requested, but the model has fewer");
   fails({.metrics = {"nonsense"}}, "metric is 'nonsense', but must be one of all, accuracy, ");
   fails({.ignored_nodes = {"cow"}}, "option ignore_nodes has 'cow', but must have nodes");
 }

@@ -184,7 +184,7 @@ TEST(Scores, errors_name_the_numbers) {
   fails([&] { measured(scores, sets({{0}, {1}})); }, "rows with scores is 1, but must be 2");
   fails([&] { measured(scores, sets({{2}})); }, "has label 2, but there are only 2 columns");
   fails([&] { precision_recall(scores, sets({{0}}), {true}, executor); }, "there are 1 marks");
-  fails([] { risk_coverage(std::vector<double>{1}, {}); }, "1 confidences and 0 answers");
+  fails([] { risk_coverage(std::vector<double>{1}, {}); }, "1 confidences and 0 marks");
   fails([] { risk_coverage(std::vector<double>{std::nan("")}, {true}); }, "confidence[0] is nan");
 }
 

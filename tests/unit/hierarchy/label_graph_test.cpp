@@ -77,7 +77,7 @@ TEST(LabelGraph, empty_single_and_flat_graphs) {
   EXPECT_EQ(empty.num_nodes(), 0U);
   EXPECT_THAT(empty.topological_order(), IsEmpty());
   EXPECT_TRUE(empty.is_tree());
-  EXPECT_TRUE(ancestor_sets(empty).nodes.empty());
+  EXPECT_TRUE(ancestor_sets(empty, {}).nodes.empty());
   EXPECT_EQ(without_common_roots(empty).graph.num_nodes(), 0U);
 
   const auto single = LabelGraph::build(1, {});
@@ -148,7 +148,9 @@ TEST(LabelGraph, random_graphs_agree_with_the_transitive_closure) {
         }
       }
     }
-    const auto sets = ancestor_sets(graph);
+    const auto sets = ancestor_sets(graph, graph.topological_order());
+    const ListedAncestors listed(graph);
+    std::vector<NodeId> scratch;
     std::vector<std::size_t> place(num_nodes);
     for (std::size_t k = 0; k < num_nodes; ++k) place[graph.topological_order()[k]] = k;
     for (NodeId n = 0; n < num_nodes; ++n) {
@@ -160,12 +162,41 @@ TEST(LabelGraph, random_graphs_agree_with_the_transitive_closure) {
       EXPECT_EQ(graph.ancestors(n), up);
       EXPECT_EQ(graph.descendants(n), down);
       EXPECT_EQ(std::vector<NodeId>(sets[n].begin(), sets[n].end()), up);
+      EXPECT_TRUE(std::ranges::equal(listed.of(graph, n, scratch), up));
       for (const NodeId p : graph.parents(n)) {
         EXPECT_LT(place[p], place[n]);
         EXPECT_LT(graph.depth(p), graph.depth(n));
       }
     }
   }
+}
+
+TEST(NodeLists, of_some_nodes_have_nothing_of_the_others) {
+  const auto graph = LabelGraph::build(5, Edges{{0, 1}, {0, 2}, {1, 3}, {1, 4}});
+  const auto sets = ancestor_sets(graph, std::vector<NodeId>{4});
+  EXPECT_THAT(sets.nodes, ElementsAre(0, 1, 4));
+  EXPECT_EQ(sets[4].size(), 3U);
+  EXPECT_TRUE(sets[3].empty());
+}
+
+TEST(ListedAncestors, of_a_long_chain_with_two_parents_are_found_anew) {
+  std::vector<LabelEdge> edges{{0, 2}};
+  constexpr NodeId kLength = 3000;
+  for (NodeId n = 0; n + 1 < kLength; ++n) edges.push_back({n, n + 1});
+  const auto graph = LabelGraph::build(kLength, edges);
+  const ListedAncestors listed(graph);
+  std::vector<NodeId> scratch;
+  const auto all = listed.of(graph, kLength - 1, scratch);
+  EXPECT_EQ(all.size(), kLength);
+  EXPECT_EQ(all.data(), scratch.data());
+}
+
+TEST(WithoutCommonRoots, of_a_long_chain_takes_one_walk) {
+  std::vector<LabelEdge> edges;
+  constexpr NodeId kLength = 200'000;
+  for (NodeId n = 0; n + 1 < kLength; ++n) edges.push_back({n, n + 1});
+  EXPECT_EQ(without_common_roots(LabelGraph::build(kLength, edges)).kept,
+            std::vector<NodeId>{kLength - 1});
 }
 
 TEST(SpawnLeaves, gives_every_inner_label_with_data_a_leaf) {

@@ -93,7 +93,7 @@ TEST_F(LiblinearModel, wrong_files_throw_with_line) {
               HasSubstr("in:1: solver_type is 'L2R_L2LOSS_SVR', but must be that of a classifier"));
   EXPECT_THAT(message_of(with(kThree, "nr_class 3", "nr_class x")),
               HasSubstr(":2: nr_class is 'x', but must be a number in [2,"));
-  EXPECT_THAT(message_of(with(kThree, "-2", "10")), HasSubstr("label 10 stands twice"));
+  EXPECT_THAT(message_of(with(kThree, "-2", "10")), HasSubstr("label 10 occurs twice"));
   EXPECT_THAT(message_of(with(kThree, "0.25", "nan")), HasSubstr(":8: weight is 'nan'"));
   EXPECT_THAT(message_of(with(kThree, "0.25 2", "0.25 2 9")),
               HasSubstr(":8: there are more weights than 3"));

@@ -37,10 +37,10 @@ KernelSpec spec_of(KernelType type, KernelScaling scaling = KernelScaling::none)
   return spec;
 }
 
-const std::vector<KernelType> kFromValues{KernelType::linear,       KernelType::polynomial,
-                                          KernelType::gaussian,     KernelType::laplacian,
-                                          KernelType::chi2,         KernelType::exponential_chi2,
-                                          KernelType::intersection, KernelType::cosine};
+const std::vector<KernelType> kFromValues{
+    KernelType::linear,       KernelType::polynomial, KernelType::gaussian,
+    KernelType::laplacian,    KernelType::chi2,       KernelType::exponential_chi2,
+    KernelType::intersection, KernelType::cosine,     KernelType::exponential};
 
 std::vector<double> dense_row(const CsrView& X, std::size_t i) {
   std::vector<double> row(X.num_columns(), 0.0);
@@ -75,6 +75,8 @@ double direct(const KernelSpec& spec, const std::vector<double>& x, const std::v
       return std::exp(-l2 / (2 * spec.width * spec.width));
     case KernelType::laplacian:
       return std::exp(-l1 / spec.width);
+    case KernelType::exponential:
+      return std::exp(-std::sqrt(l2) / spec.width);
     case KernelType::chi2:
       return additive;
     case KernelType::exponential_chi2:

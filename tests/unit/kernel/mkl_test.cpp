@@ -89,7 +89,7 @@ TEST(Mkl, objective_never_rises_and_the_bound_stays_below) {
           SCOPED_TRACE(::testing::Message() << num_classes << " classes, p " << p);
           auto options = precise(1e-4);
           options.max_rounds = 40;
-          options.stretch = stretch;
+          options.over_relaxation = stretch;
           const auto result = fit(problem, *network, p, 0.5, options);
           ASSERT_GE(result.curve.size(), 2U);
           for (std::size_t k = 1; k < result.curve.size(); ++k) {
@@ -133,7 +133,7 @@ TEST(Mkl, stretched_and_plain_alternation_reach_the_same_objective) {
   for (const double p : {1.0, 2.0}) {
     auto options = precise(1e-6);
     const auto stretched = fit(problem, figure1_network(problem.specs), p, 0.5, options);
-    options.stretch = false;
+    options.over_relaxation = false;
     const auto plain = fit(problem, figure1_network(problem.specs), p, 0.5, options);
     EXPECT_NEAR(stretched.primal, plain.primal, 2e-6 * plain.primal);
     EXPECT_LE(stretched.rounds, plain.rounds);

@@ -143,6 +143,7 @@ TEST(NetworkJson, wrong_texts_throw_with_source_and_place) {
     return R"({"kernels": {"a": )" + kernel + R"(}, "root": {"sum": ["a"]}})";
   };
   EXPECT_THAT(message_of("{"), HasSubstr("net.json: not JSON"));
+  EXPECT_THAT(message_of(R"({"p": 2e999})"), HasSubstr("net.json: not JSON"));
   EXPECT_THAT(message_of("[]"), HasSubstr("the network is not an object"));
   EXPECT_THAT(message_of(R"({"roots": 1})"), HasSubstr("has the key 'roots', which is not known"));
   EXPECT_THAT(message_of("{}"), HasSubstr("neither 'root' nor 'shape'"));
@@ -187,7 +188,7 @@ TEST(NetworkJson, wrong_texts_throw_with_source_and_place) {
   EXPECT_THAT(message_of(with_kernel(R"({"type": "linear", "columns": "4-6"})")),
               HasSubstr("lie within 1-5"));
   EXPECT_THAT(message_of(with_kernel(R"({"type": "linear", "view": "v"})")),
-              HasSubstr("view 'v', which is not there"));
+              HasSubstr("view 'v', which does not exist"));
   EXPECT_THAT(message_of(with_kernel(R"({"type": "gaussian", "widths": []})")),
               HasSubstr("not a list"));
   EXPECT_THAT(message_of(R"({"kernels": {"g": {"type": "gaussian", "widths": [1, 2]}},

@@ -88,7 +88,7 @@ TEST(Network, equal_paths_are_one_entry_with_their_number) {
   EXPECT_EQ(mixed.count, 2);
   const auto& square = path_with(paths, {0, 0});
   EXPECT_EQ(square.count, 1);
-  // b1 stands twice among the two nodes of the second layer.
+  // b1 occurs twice among the two nodes of the second layer.
   ASSERT_EQ(square.factors.size(), 2U);
   EXPECT_EQ(square.factors[0].exponent, 0.5);
   EXPECT_EQ(square.factors[1].exponent, 0.5);

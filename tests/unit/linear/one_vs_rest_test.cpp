@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -418,6 +419,36 @@ TEST(OneVsRestInput, labels_that_do_not_fit_throw) {
   Problem higher = p;
   higher.num_labels = 1;
   EXPECT_THAT(message_of([&] { train(higher, {}); }), testing::HasSubstr("is 1, but must be < 1"));
+}
+
+TEST(OneVsRestBlocks, labels_have_the_same_bits_whatever_other_blocks_are_trained) {
+  const Problem p = random_problem(4, {.rows = 200, .columns = 12, .labels = 40});
+  const auto blocks = label_blocks(p.labels, p.num_labels);
+  ASSERT_GT(blocks.size(), 3u);
+  for (const PointLossKind loss :
+       {PointLossKind::hinge, PointLossKind::squared_hinge, PointLossKind::logistic}) {
+    const OneVsRestOptions options{.loss = loss};
+    const auto fit_blocks = [&](BlockRange range) {
+      RunControl control;
+      return train_label_blocks(p.X, p.labels, p.num_labels, options, range, Executor::serial(),
+                                control);
+    };
+    const std::vector<LabelFit> all = fit_blocks({});
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      const std::vector<LabelFit> some = fit_blocks({b, b + 1});
+      for (std::uint32_t label = 0; label < p.num_labels; ++label) {
+        if (std::ranges::find(blocks[b], label) == blocks[b].end()) {
+          EXPECT_TRUE(some[label].weights.features.empty());
+          continue;
+        }
+        EXPECT_EQ(some[label].weights.features, all[label].weights.features);
+        EXPECT_EQ(some[label].weights.values, all[label].weights.values);
+        EXPECT_EQ(some[label].fit.primal, all[label].fit.primal);
+        EXPECT_EQ(some[label].fit.dual, all[label].fit.dual);
+        EXPECT_EQ(some[label].fit.passes, all[label].fit.passes);
+      }
+    }
+  }
 }
 
 TEST(OneVsRestInput, options_out_of_range_throw) {

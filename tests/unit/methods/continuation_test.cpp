@@ -80,9 +80,8 @@ TEST(Continuation, sums_of_steps_of_another_problem_are_an_error) {
   const StructuredTraining options{.solver = StructuredSolver::sgd, .epochs = 1};
   const PathSvmResult first = fit(p, options, {.keep = true});
   for (double& each : p.alpha) each *= 0.5;
-  EXPECT_THAT(
-      [&] { fit(p, options, {.start = first.state.get()}); },
-      ThrowsMessage<InvalidInput>(HasSubstr("the run to go on from had another hierarchy")));
+  EXPECT_THAT([&] { fit(p, options, {.start = first.state.get()}); },
+              ThrowsMessage<InvalidInput>(HasSubstr("the earlier run had another hierarchy")));
 }
 
 TEST(Continuation, label_sets_start_at_their_duals_too) {

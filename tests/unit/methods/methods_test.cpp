@@ -472,7 +472,7 @@ TEST(Recursive, a_tolerance_that_rounding_does_not_allow_is_warned_of) {
       train("hr-lr", {{"tolerance", "1e-15"}}, grouped_rows(200, 1), &hierarchy);
   EXPECT_EQ(model.report.stop, Stop::stalled);
   EXPECT_THAT(model.report.warnings,
-              ElementsAre(HasSubstr("rounding ended training at a relative gap of ")));
+              ElementsAre(HasSubstr("lack of progress ended training at a relative gap of ")));
 }
 
 /// Ten groups' rows with one more column, of seconds since 1970.
@@ -498,6 +498,7 @@ TEST(Training, converged_means_a_gap_within_the_tolerance_for_every_method) {
   for (const Method& method : methods()) {
     // The one has examples of its own; kernels of such columns take minutes.
     if (method.name == "structured" || method.name.ends_with("mkl")) continue;
+    if (!method.start()->options().has("tolerance")) continue;  // in closed form
     for (const char* C : {"1", "10000"}) {
       SCOPED_TRACE(concat(method.name, ", C = ", C));
       try {

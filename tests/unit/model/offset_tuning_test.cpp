@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/random.hpp"
@@ -120,6 +121,36 @@ TEST(OffsetPieces, are_the_best_answers_of_all_offsets) {
       }
     }
   }
+}
+
+/// Answers with scores that are out of range, as those of models of very large rows.
+class OutOfRangeSearch final : public OffsetSearch {
+ public:
+  void start(std::size_t) override {}
+  OffsetAnswer best(double offset) override {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (offset < 0) return {kInfinity, 0, {}};
+    return {kInfinity, 3, {0, 1, 2}};
+  }
+};
+
+TEST(OffsetPieces, of_scores_out_of_range_is_the_first_alone) {
+  OutOfRangeSearch search;
+  const auto pieces = offset_pieces(search, -3, 3);
+  ASSERT_EQ(pieces.size(), 1U);
+  EXPECT_EQ(pieces[0].begin, -3);
+}
+
+TEST(TunedOffset, ends_with_scores_out_of_range) {  // it had no end
+  const Table table = random_table(1, 30);
+  const auto sizes = sizes_of(table.truth);
+  const auto measure = label_set_metric(DecisionMetric::micro_f1, table.truth, {}, nullptr);
+  const FitSearch fit = [](const Split&, RunControl&) -> MakeSearch {
+    return [] { return std::make_unique<OutOfRangeSearch>(); };
+  };
+  RunControl control;
+  EXPECT_TRUE(std::isfinite(
+      tuned_offset({}, {table.truth, sizes}, *measure, fit, Executor::serial(), control)));
 }
 
 TEST(TunedOffset, is_as_good_as_the_best_of_a_fine_grid_for_every_metric) {

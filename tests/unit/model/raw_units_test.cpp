@@ -75,6 +75,46 @@ TEST(RawUnits, explanations_have_the_values_of_the_rows_as_given) {
   EXPECT_EQ(zero.nodes[0].strongest.front().value, 0);  // filled in, and a zero again
 }
 
+TEST(RawUnits, columns_that_were_left_out_are_between_those_of_the_model) {
+  Preprocessing selection;
+  selection.columns = {2, 5, 9};
+  CsrMatrix X(12);
+  X.append_row(std::vector<FeatureId>{2, 3, 5, 9, 11}, std::vector<float>{1, 7, 2, 3, 7});
+  const CsrMatrix selected = selection.apply(X.view());
+  EXPECT_EQ(selected.num_columns(), 3U);
+  const LinearPredictor small(small_tree_parts());
+  const LinearPredictor wide(in_raw_units(small_tree_parts(), selection));
+  EXPECT_EQ(wide.num_features(), 10U);
+  EXPECT_EQ(scores_of(wide, X, 0), scores_of(small, selected, 0));
+
+  ModelParts model = small_model();
+  model.preprocessing = selection;
+  EXPECT_EQ(model.num_raw_features(), 10U);
+  const Explanation named = model.explain(selected.row(0), 1, 5);
+  const Explanation plain = small_model().explain(selected.row(0), 1, 5);
+  const std::vector<FeatureId> names{2, 5, 9, 10};  // the intercept last
+  for (std::size_t n = 0; n < plain.nodes.size(); ++n) {
+    for (std::size_t k = 0; k < plain.nodes[n].strongest.size(); ++k) {
+      EXPECT_EQ(named.nodes[n].strongest[k].feature, names[plain.nodes[n].strongest[k].feature]);
+    }
+  }
+}
+
+TEST(RawUnits, a_selection_of_columns_is_kept_in_a_file_of_format_version_2) {
+  ModelParts model = small_model();
+  EXPECT_EQ(format_version_of(model), 1U);
+  model.preprocessing.columns = {2, 5, 9};
+  EXPECT_EQ(format_version_of(model), 2U);
+  const std::string bytes = serialize_model(model);
+  EXPECT_EQ(parse_model(std::as_bytes(std::span(bytes)), "memory").preprocessing.columns,
+            model.preprocessing.columns);
+  for (const std::vector<FeatureId>& wrong : {std::vector<FeatureId>{2, 5}, {2, 9, 5}}) {
+    model.preprocessing.columns = wrong;
+    const std::string damaged = serialize_model(model);
+    EXPECT_THROW(parse_model(std::as_bytes(std::span(damaged)), "memory"), ModelFileError);
+  }
+}
+
 TEST(RawUnits, other_models_stay_as_they_are) {
   const ModelParts model = small_model();
   const auto parts = in_raw_units(small_tree_parts(), model.preprocessing);

@@ -53,6 +53,35 @@ TEST(ColumnReader, errors_say_where_and_what) {
   EXPECT_EQ(columns_error("\xC3 O\n"), "f:1:1: byte is '\\xc3', but the text must be valid UTF-8");
 }
 
+TEST(ColumnReader, numbers_must_be_finite) {
+  EXPECT_EQ(columns_error("a x:1 O\nb x:nan O\n"),
+            "f:2:3: column 2 is 'x:nan', but its number must be finite");
+  EXPECT_EQ(columns_error("a N x:-inf O\n"),
+            "f:1:5: column 3 is 'x:-inf', but its number must be finite");
+  EXPECT_EQ(parse_columns("x:inf O\n", "f").cell(0, 0, 0), "x:inf");  // a token is no number
+}
+
+TEST(ColumnReader, numeric_cells_are_a_name_a_colon_and_a_number) {
+  const auto cell = numeric_cell("x:y:-2.5e1");
+  ASSERT_TRUE(cell.has_value());
+  EXPECT_EQ(cell->name, "x:y");
+  EXPECT_EQ(cell->value, -25.0F);
+  for (const char* text : {"", ":", ":1", "x", "x:", "x:1a", "x: 1", "x:+1", "1"}) {
+    EXPECT_FALSE(numeric_cell(text).has_value()) << text;
+  }
+}
+
+TEST(ColumnReader, reads_files_as_memory_and_names_missing_ones) {
+  const testing::ScratchFolder folder;
+  testing::write_bytes(folder / "tags",
+                       "\xEF\xBB\xBF"
+                       "a O\nb X\n\n");
+  const ColumnCorpus corpus = read_columns(folder / "tags");
+  EXPECT_EQ(corpus.cell(0, 0, 0), "a");
+  EXPECT_THAT(corpus.sentences[0].tags, ElementsAre(0U, 1U));
+  EXPECT_THAT(message_of([&] { read_columns(folder / "none"); }), ::testing::HasSubstr("none"));
+}
+
 TEST(ColumnReader, reads_real_data) {
   const auto wnut = testing::data_file("wnut17/train.conll");
   const auto wikigold = testing::data_file("wikigold/all.conll");

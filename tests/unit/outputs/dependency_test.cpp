@@ -111,7 +111,7 @@ TEST(Dependency, broken_trees_throw) {
   };
   EXPECT_EQ(message_of({0, 1, 2}), "nothing thrown");
   EXPECT_EQ(message_of({0, 1}),
-            "dependency model: sentence 0 has 3 words and 2 heads, but must have one head a word "
+            "dependency model: sentence 0 has 3 words and 2 heads, but must have one head per word "
             "and at least one word");
   EXPECT_EQ(
       message_of({0, 1, 3}),

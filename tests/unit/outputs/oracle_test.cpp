@@ -23,7 +23,7 @@ static_assert(StructuredModel<ChainModel> && KBestOracle<ChainOracle> &&
 static_assert(StructuredModel<MultiClassModel>);
 static_assert(StructuredModel<FieldModel> && KBestOracle<FieldOracle> &&
               BanListOracle<FieldOracle> && NeighbourOracle<FieldOracle> &&
-              ConstrainedOracle<FieldOracle> && RelaxedOracle<FieldOracle>);
+              ConstrainedOracle<FieldOracle>);
 
 std::string message_of(const std::function<void()>& call) {
   try {
@@ -184,7 +184,7 @@ TEST(Chain, broken_sequences_throw) {
   data.tags.pop_back();
   EXPECT_EQ(message_of([&] { check_sequences(data); }),
             concat("sequences: there are ", data.tags.size(), " tags, but ", data.tags.size() + 1,
-                   " tokens; there must be one tag a token"));
+                   " tokens; there must be one tag per token"));
   SequenceData empty;
   empty.num_tags = 1;
   empty.pointers = {0, 0};
@@ -382,7 +382,7 @@ TEST(Field, labels_out_of_range_throw) {
   const CsrMatrix X = random_rows(random, 1, 2);
   LabelSets labels;
   EXPECT_EQ(message_of([&] { FieldModel(X, labels, 2); }),
-            "field model: there are 0 label sets, but 1 rows; there must be one per row");
+            "field model: there are 0 label sets, but 1 rows; there must be one label set per row");
   labels.append(std::vector<LabelId>{5});
   EXPECT_EQ(message_of([&] { FieldModel(X, labels, 2); }),
             "field model: a label of row 0 is 5, but must be < 2");

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "margrove/errors.hpp"
 #include "outputs/path/path_loss.hpp"
 #include "structured/structured_fit.hpp"
@@ -62,6 +64,25 @@ TEST_P(PathOracle, argmax_equals_enumeration_of_the_leaves) {
     }
     EXPECT_EQ(oracle.truth().m, 0.0);
     EXPECT_EQ(oracle.evaluate(model_.truth(i)).g, 0.0);
+  }
+}
+
+TEST(PathOracleScores, that_have_overflowed_throw) {
+  // No leaf has the best value where that is NaN, and the search read beyond the last one.
+  const TinyProblem p = tiny_problem(12, 0.0, 6, 9, 2);
+  const PathModel model(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::hamming);
+  PathModel::Workspace workspace;
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    const std::vector<float> w(model.num_weights(), bad);
+    for (std::size_t i = 0; i < model.num_examples(); ++i) {
+      EXPECT_THAT(
+          [&] {
+            return model.oracle(i, {w, 1.0}, workspace).argmax(1.0, 1.0);
+          },
+          ThrowsMessage<InvalidInput>(
+              HasSubstr("a score of a path is not finite; the weights have overflowed")));
+    }
   }
 }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
+#include <memory>
 
 #include "base/random.hpp"
 #include "margrove/surrogates.hpp"
@@ -14,6 +16,7 @@
 #include "structured/cutting_plane.hpp"
 #include "structured/product_searches.hpp"
 #include "structured/sgd.hpp"
+#include "structured/structured_fit.hpp"
 #include "structured/surrogate.hpp"
 
 namespace margrove {
@@ -148,7 +151,11 @@ TEST(StructuredSolvers, certify_nothing_where_branch_and_bound_met_its_limit) {
   RunControl control;
   for (const bool is_limited : {false, true}) {
     const FieldModel model(X, labels, K, {.max_nodes = is_limited ? 1 : 100000});
-    const auto certified = [&](auto solver) { return solver.run().certified; };
+    const auto certified = [&](auto solver) {
+      const StructuredFit fit = solver.run();
+      EXPECT_EQ(fit.stop == Stop::converged, fit.certified);
+      return fit.certified;
+    };
     EXPECT_EQ(certified(Bcfw(model, MarginRescaling{}, MarginSearch{}, BcfwOptions{.C = 1.0},
                              executor, control)),
               !is_limited);
@@ -171,10 +178,97 @@ TEST(CuttingPlane, sarawagi_gupta_ends_above_the_exact_search_and_says_so) {
   const auto best = exact.run(), found = heuristic.run();
   EXPECT_TRUE(best.certified);
   EXPECT_FALSE(found.certified);
+  EXPECT_EQ(best.stop, Stop::converged);
+  EXPECT_EQ(found.stop, Stop::stalled);
   EXPECT_GT(found.oracle_calls / found.passes, best.oracle_calls / best.passes);
   const auto objective = structured_objective(model, SlackRescaling{}, ConvexHullSearch{}, 0.3,
                                               {heuristic.weights()}, executor);
   EXPECT_GE(objective.value, best.dual * (1 - 1e-6));
+}
+
+/// Proves its answers except in one round.
+struct DoubtfulRound {
+  std::size_t num_examples;
+  int round;  // from 1
+  std::shared_ptr<std::size_t> calls = std::make_shared<std::size_t>(0);
+
+  template <Oracle O>
+  SearchResult<typename O::Labelling> operator()(const O& oracle, const MarginRescaling& psi,
+                                                 LabelCache<typename O::Labelling>& cache) const {
+    auto result = MarginSearch{}(oracle, psi, cache);
+    if (static_cast<int>((*calls)++ / num_examples) + 1 == round) {
+      result.upper_bound = std::numeric_limits<double>::infinity();
+    }
+    return result;
+  }
+};
+
+TEST(CuttingPlane, certifies_the_round_whose_weights_it_returns) {
+  const SequenceData data = noisy_sequences(2, 15);
+  const ChainModel model(data, Criteria::hamming);
+  const std::size_t n = model.num_examples();
+  Executor executor(1);
+  // The last round is the first one that does not lower the primal, so that the one before it has
+  // the best weights.
+  int last = 0;
+  double lowest = std::numeric_limits<double>::infinity();
+  RunControl watching([&](const Progress& progress) {
+    last = static_cast<int>(progress.done);
+    const bool is_lower = progress.objective < lowest;
+    lowest = progress.objective;
+    return is_lower;
+  });
+  const CuttingPlaneOptions options{.C = 10, .tolerance = 1e-9};
+  CuttingPlane first(model, MarginRescaling{}, MarginSearch{}, options, executor, watching);
+  first.run();
+  ASSERT_GT(last, 1);
+  RunControl control;
+  for (const int doubtful : {last - 1, last}) {
+    CuttingPlaneOptions limited = options;
+    limited.max_rounds = last;
+    CuttingPlane solver(model, MarginRescaling{}, DoubtfulRound{n, doubtful}, limited, executor,
+                        control);
+    const StructuredFit fit = solver.run();
+    EXPECT_EQ(fit.passes, last);
+    EXPECT_EQ(fit.primal, lowest);
+    EXPECT_EQ(fit.certified, doubtful == last);
+  }
+}
+
+TEST(CuttingPlane, certifies_nothing_before_the_first_round_is_complete) {
+  const SequenceData data = noisy_sequences(2, 15);
+  const ChainModel model(data, Criteria::hamming);
+  Executor executor(1);
+  RunControl control;
+  control.interrupt();
+  CuttingPlane solver(model, MarginRescaling{}, MarginSearch{}, CuttingPlaneOptions{}, executor,
+                      control);
+  const StructuredFit fit = solver.run();
+  EXPECT_EQ(fit.passes, 0);
+  EXPECT_FALSE(fit.certified);
+  EXPECT_TRUE(std::isnan(fit.primal));
+  EXPECT_EQ(fit.stop, Stop::interrupted);
+}
+
+TEST(StopOf, is_converged_only_with_a_certificate_and_diverged_where_the_objective_is_not_finite) {
+  StructuredFit fit{.primal = 1.0, .dual = 0.999, .relative_gap = 1e-3, .certified = true};
+  for (const Stop limit : {Stop::pass_limit, Stop::stalled, Stop::time_limit}) {
+    EXPECT_EQ(stop_of(fit, 1e-2, limit), Stop::converged);
+    EXPECT_EQ(stop_of(fit, 1e-4, limit), limit);
+  }
+  fit.certified = false;
+  EXPECT_EQ(stop_of(fit, 1e-2, Stop::pass_limit), Stop::stalled);
+  EXPECT_EQ(stop_of(fit, 1e-4, Stop::pass_limit), Stop::pass_limit);
+  EXPECT_EQ(stop_of(fit, 1e-2, Stop::time_limit), Stop::time_limit);
+  EXPECT_EQ(stop_of(fit, 1e-2, Stop::interrupted), Stop::interrupted);
+  fit.relative_gap = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(stop_of(fit, 1e-2, Stop::epochs_done), Stop::epochs_done);
+  for (const double primal :
+       {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    fit.primal = primal;
+    EXPECT_EQ(stop_of(fit, 1e-2, Stop::epochs_done), Stop::diverged);
+    EXPECT_EQ(stop_of(fit, 1e-2, Stop::time_limit), Stop::time_limit);
+  }
 }
 
 TEST(Sgd, has_the_same_bits_on_any_number_of_threads) {
@@ -281,7 +375,7 @@ TEST(Sgd, an_empty_training_set_throws) {
     const Sgd sgd(model, MarginRescaling{}, MarginSearch{}, {}, executor, control);
     FAIL();
   } catch (const InvalidInput& error) {
-    EXPECT_STREQ(error.what(), "sgd: there are no examples, but there must be one");
+    EXPECT_STREQ(error.what(), "sgd: there are no examples, but must be at least one");
   }
 }
 

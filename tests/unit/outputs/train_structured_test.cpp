@@ -299,9 +299,8 @@ TEST(TrainStructured, each_combination_that_cannot_be_names_both_options_and_the
        "option solver is 'one-slack', but surrogate prob is not convex in the "
        "margin; use sgd"},
       {StructuredSolver::automatic, "micro-f1", kAuto,
-       "option surrogate is 'micro-f1', which needs other criteria than this "
-       "type of output "
-       "offers; use margin or slack"},
+       "option surrogate is 'micro-f1', which this type of output does not "
+       "support; use margin or slack"},
       {StructuredSolver::automatic, "slack", StructuredSearch::margin,
        "option search is 'margin', but surrogate slack needs convex-hull"},
       {StructuredSolver::automatic, "beta:0.5", StructuredSearch::bisecting,
@@ -338,17 +337,14 @@ TEST(TrainStructured, label_sets_refuse_what_needs_all_of_them) {
   EXPECT_EQ(message({.surrogate = NormalizedDifference{}}, Inference::exact),
             "option surrogate is 'normalized-difference', which does not increase "
             "with the task "
-            "loss, so that all labellings must be looked at; this type of output has "
+            "loss, so that all labellings must be enumerated; this type of output has "
             "too many");
   EXPECT_EQ(message({.surrogate = SlackRescaling{}, .search = StructuredSearch::enumeration},
                     Inference::exact),
             "option search is 'enumeration', but this type of output has too "
-            "many labellings to "
-            "look at all of them; use convex-hull");
+            "many labellings; use convex-hull");
   EXPECT_EQ(message({.surrogate = SlackRescaling{}}, Inference::relaxed),
-            "option inference is 'relaxed', which serves margin rescaling "
-            "only, but surrogate is "
-            "slack");
+            "option inference is 'relaxed', which needs margin rescaling, but surrogate is slack");
 }
 
 TEST(TrainStructured, solvers_without_a_state_refuse_to_go_on) {
@@ -357,7 +353,7 @@ TEST(TrainStructured, solvers_without_a_state_refuse_to_go_on) {
               train(p, TaskLoss::hamming, {.solver = StructuredSolver::one_slack}, {},
                     {.keep = true});
             }),
-            "option solver is 'one-slack', which cannot go on from an earlier "
+            "option solver is 'one-slack', which cannot continue an earlier "
             "run; use bcfw or sgd");
 }
 

@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 /// sum_m |v_m|^2 / (2 alpha_m) + C sum of hinge losses, from the returned weights alone.
 double hinge_objective(const Instance& instance, const WeightMatrix& W, double C) {
-  const auto sets = ancestor_sets(instance.graph);
+  const auto sets = ancestor_sets(instance.graph, instance.graph.topological_order());
   double value = 0;
   for (NodeId m = 0; m < instance.graph.num_nodes(); ++m) {
     for (FeatureId j = 0; j < W.num_features(); ++j) {

@@ -54,7 +54,7 @@ LabelGraph random_dag(std::uint64_t seed) {
 
 /// Of the additive problem at v.
 double objective_of(const Instance& instance, const WeightMatrix& v, double C) {
-  const auto sets = ancestor_sets(instance.graph);
+  const auto sets = ancestor_sets(instance.graph, instance.graph.topological_order());
   double value = 0;
   for (NodeId n = 0; n < instance.graph.num_nodes(); ++n) {
     double squares = 0;

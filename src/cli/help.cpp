@@ -1,0 +1,161 @@
+#include "cli/help.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
+
+namespace margrove::cli {
+namespace {
+
+/// The text in lines of at most `width` characters, broken at blanks; its own line breaks stay, and
+/// the lines after the first one begin with `indent` blanks, which the width does not count.
+std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
+  std::string lines;
+  std::size_t used = 0;
+  const auto break_line = [&] {
+    lines += '\n';
+    lines.append(indent, ' ');
+    used = 0;
+  };
+  while (!text.empty()) {
+    if (text.front() == '\n') {
+      break_line();
+      text.remove_prefix(1);
+      continue;
+    }
+    // One word with the blanks before it.
+    const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
+    const std::size_t end = std::min(text.find_first_of(" \n", begin), text.size());
+    if (used > 0 && used + end > width) {
+      break_line();
+      text.remove_prefix(begin);
+      continue;
+    }
+    lines += text.substr(0, end);
+    used += end;
+    text.remove_prefix(end);
+  }
+  return lines;
+}
+
+/// Optimal string alignment distance. O(|a| |b|).
+std::size_t edits(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  std::iota(last.begin(), last.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = a[i - 1] == b[j - 1] ? 0 : 1;
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + replaced});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+    std::swap(before_last, last);
+    std::swap(last, row);
+  }
+  return last[b.size()];
+}
+
+std::vector<std::string> option_names(const CLI::App& verb) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : verb.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+}  // namespace
+
+WrappedHelp::WrappedHelp(std::size_t width) : width_(width) {}
+
+std::string WrappedHelp::in_two_columns(const std::string& name, std::string_view text) const {
+  std::string lines = "  " + name;
+  if (text.empty()) return lines + "\n";
+  if (lines.size() + 2 > column_width_) {
+    lines += '\n';
+    lines.append(column_width_, ' ');
+  } else {
+    lines.append(column_width_ - lines.size(), ' ');
+  }
+  return lines + wrapped(text, width_ - column_width_, column_width_) + "\n";
+}
+
+std::string WrappedHelp::make_option(const CLI::Option* option, bool is_positional) const {
+  return in_two_columns(make_option_name(option, is_positional) + make_option_opts(option),
+                        make_option_desc(option));
+}
+
+std::string WrappedHelp::make_subcommand(const CLI::App* verb) const {
+  return in_two_columns(verb->get_name(), verb->get_description());
+}
+
+std::string WrappedHelp::make_description(const CLI::App* app) const {
+  return wrapped(Formatter::make_description(app), width_, 0);
+}
+
+std::string WrappedHelp::make_footer(const CLI::App* app) const {
+  // The lines of a list have two columns.
+  constexpr std::size_t kListIndent = 19;
+  const std::string footer = Formatter::make_footer(app);
+  std::string lines;
+  for (std::size_t begin = 0; begin < footer.size();) {
+    const std::size_t end = std::min(footer.find('\n', begin), footer.size());
+    const bool in_list = footer[begin] == ' ';
+    const std::size_t indent = in_list ? kListIndent : 0;
+    lines += wrapped(std::string_view(footer).substr(begin, end - begin), width_ - indent, indent);
+    lines += '\n';
+    begin = end + 1;
+  }
+  return lines;
+}
+
+std::size_t help_width() {
+  constexpr std::size_t kNarrowest = 60, kUsual = 100, kWidest = 120;
+  std::size_t width = 0;
+  if (const char* columns = std::getenv("COLUMNS")) {
+    const std::string_view text = columns;
+    std::from_chars(text.data(), text.data() + text.size(), width);
+  }
+  winsize size{};
+  if (width == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  return width == 0 ? kUsual : std::clamp(width, kNarrowest, kWidest);
+}
+
+std::optional<std::string> nearest_name(std::string_view word,
+                                        const std::vector<std::string>& candidates) {
+  std::size_t fewest = std::max<std::size_t>(word.size() / 3, 1) + 1;
+  std::optional<std::string> nearest;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edits(word, candidate);
+    if (distance >= fewest) continue;
+    fewest = distance;
+    nearest = candidate;
+  }
+  return nearest;
+}
+
+std::string suggestion(const CLI::App& program, const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return {};
+  std::vector<std::string> names;
+  for (const CLI::App* verb : program.get_subcommands({})) names.push_back(verb->get_name());
+  std::optional<std::string> meant;
+  if (std::find(names.begin(), names.end(), arguments.front()) == names.end()) {
+    meant = nearest_name(arguments.front(), names);
+  } else {
+    names = option_names(*program.get_subcommand(arguments.front()));
+    for (std::size_t k = 1; k < arguments.size() && !meant; ++k) {
+      const std::string word = arguments[k].substr(0, arguments[k].find('='));
+      const bool is_known = std::find(names.begin(), names.end(), word) != names.end();
+      if (word.starts_with("--") && word.size() > 2 && !is_known) meant = nearest_name(word, names);
+    }
+  }
+  return meant ? fmt::format("Did you mean {}?\n", *meant) : "";
+}
+
+}  // namespace margrove::cli

@@ -1,0 +1,39 @@
+#pragma once
+// Help pages that fit the terminal, and suggestions for misspelt words.
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace margrove::cli {
+
+/// Formats help for lines of `width` characters: names on the left, descriptions on the right.
+class WrappedHelp final : public CLI::Formatter {
+ public:
+  explicit WrappedHelp(std::size_t width);
+  std::string make_option(const CLI::Option* option, bool is_positional) const override;
+  std::string make_subcommand(const CLI::App* verb) const override;
+  std::string make_description(const CLI::App* app) const override;
+  std::string make_footer(const CLI::App* app) const override;
+
+ private:
+  std::string in_two_columns(const std::string& name, std::string_view text) const;
+
+  std::size_t width_;
+};
+
+/// The width of $COLUMNS or of the terminal on stdout, between 60 and 120; 100 if neither is known.
+std::size_t help_width();
+
+/// The candidate with the fewest edits from `word`: insertions, deletions, replacements and swaps
+/// of neighbouring characters. None if these are more than a third of the word's characters.
+std::optional<std::string> nearest_name(std::string_view word,
+                                        const std::vector<std::string>& candidates);
+
+/// "Did you mean ...?" for the first unknown verb or option among the arguments that is similar to
+/// a known one; otherwise empty.
+std::string suggestion(const CLI::App& program, const std::vector<std::string>& arguments);
+
+}  // namespace margrove::cli

@@ -1,0 +1,25 @@
+#pragma once
+// Documents with the URIs of their subjects, as Annif's corpora have them:
+// `text<TAB><URI> <URI> ...`.
+
+#include <string>
+#include <string_view>
+
+#include "margrove/text_reader.hpp"
+
+namespace margrove {
+
+/// Whether a file whose first non-blank line begins `start` is of this form.
+bool starts_like_annif(std::string_view start);
+
+/// Reads a plain, gzip or zstd file, one document per line; without subjects the line ends with the
+/// tab or lacks it. Labels are the URIs without brackets. Empty lines are not rows. Throws
+/// InvalidInput "file:line:column: ..." for what stands after the tab and is no URI in brackets,
+/// and as read_text().
+TextDataset read_annif(const std::string& path, const TextOptions& options,
+                       RunControl* control = nullptr);
+/// The same from memory; `name` stands for the file in messages.
+TextDataset parse_annif(std::string_view bytes, const std::string& name,
+                        const TextOptions& options = {}, RunControl* control = nullptr);
+
+}  // namespace margrove

@@ -1,0 +1,128 @@
+"""What tools/soak.py, tools/verify_gap.py and tools/inject_failures.py found, once each.
+
+Run and configured like test_cli.py, whose helpers it uses.
+"""
+
+# ruff: noqa: PT009 - unittest, so that it runs with nothing installed
+
+import os
+import random
+import subprocess
+import unittest
+
+from test_cli import MARGROVE, CliTest
+
+DAG = "r n\nr m\nn a\nn b\nm b\nm c\nm d\n"
+SETS = """a,b 1:3.132 2:-0.103 3:-0.306
+b 1:0.412 2:2.621 3:0.133
+c 1:-1.024 2:0.276 3:1.311
+b,c 1:-0.413 2:1.226 3:0.518
+a 1:1.815 2:-0.712 3:0.208
+d 1:0.226 2:-0.435 3:-1.019
+"""
+
+
+class Findings(CliTest):
+    def test_a_gap_that_no_search_proves_is_said_to_be_unproven(self) -> None:
+        # The warning was overwritten by those of the data.
+        self.write("dag", DAG)
+        self.write("sets", SETS)
+        options = "--hierarchy dag --decision argmax --surrogate slack --solver one-slack --quiet"
+        command = f"train --method structured --model hierarchy {options} sets model"
+        out, err = self.run_program(*command.split())
+        self.assertIn("the gap may be larger than reported", err)
+        self.assertRegex(out, r"stop\t(stalled|pass_limit)\n")
+
+    def test_scores_that_overflow_end_training_with_an_error(self) -> None:
+        # Where the best score was NaN, the oracle of paths read beyond the last leaf.
+        self.write("huge", "a1 1:3e38\na2 1:-3e38 2:3e38\nb1 2:-3e38\nb2 1:3e38 2:3e38\n")
+        for data, options in (
+            ("huge", "--scale none"),
+            ("huge", "--scale none --C 1e30"),
+            ("train", "--C 1e300"),
+        ):
+            for solver in ("sgd", "bcfw", "cutting-plane", "one-slack"):
+                for method in ("hsvm", "nhsvm"):
+                    with self.subTest(data=data, options=options, solver=solver, method=method):
+                        command = f"train --method {method} --hierarchy tree --solver {solver}"
+                        done = subprocess.run(
+                            [MARGROVE, *command.split(), *options.split(), "--max-passes", "20",
+                             data, "model"],
+                            cwd=self.directory.name, capture_output=True, text=True, check=False,
+                        )  # fmt: skip
+                        if done.returncode == 0:
+                            if data == "huge":  # the others can be separated, at any C
+                                self.assertNotIn("stop\tconverged", done.stdout)
+                            self.run_program("predict", "model", "test")
+                            os.remove(self.path("model"))
+                        else:
+                            self.assertEqual(done.returncode, 3, done.stderr)
+                            self.assertRegex(done.stderr, "overflow|diverged|finite")
+                            self.assertFalse(os.path.exists(self.path("model")))
+
+    def test_the_column_that_spoils_the_conditioning_is_named(self) -> None:
+        rng = random.Random(1)
+        lines, table = [], ["clock," + ",".join(f"x{j}" for j in range(1, 13)) + ",label\n"]
+        for _ in range(600):
+            k = rng.randrange(4)
+            values = [f"{rng.gauss(1.0 if j % 4 == k else 0.0, 1):.3f}" for j in range(12)]
+            seconds = 1_600_000_000 + rng.randrange(90_000_000)
+            label = ("a1", "a2", "b1", "b2")[k]
+            features = " ".join(f"{j}:{value}" for j, value in enumerate(values, 1))
+            lines.append(f"{label} {features} 13:{seconds}\n")
+            table.append(f"{seconds},{','.join(values)},{label}\n")
+        self.write("unix", "".join(lines))
+        self.write("wide", "".join(line.replace(" 13:", " 30000000:") for line in lines))
+        self.write("unix.csv", "".join(table))
+        columns = "--numeric-columns clock," + ",".join(f"x{j}" for j in range(1, 13))
+        for method in ("flat-lr", "hr-lr", "hr-svm", "nhsvm", "nhsvm --solver sgd"):
+            for data, more, name in (
+                ("unix", "", "feature 13"),
+                ("wide", "", "feature 30000000"),
+                ("unix.csv", f"--label-column label {columns}", "clock"),
+            ):
+                with self.subTest(method=method, data=data):
+                    tree = "" if method.startswith("flat") else "--hierarchy tree"
+                    command = f"train --method {method} {tree} --scale none --quiet {more}"
+                    out, err = self.run_program(*command.split(), data, "model")
+                    if method != "flat-lr":  # its second-order steps may converge
+                        self.assertNotIn("stop\tconverged", out)
+                    if "stop\tconverged" not in out:
+                        self.assertRegex(
+                            err, rf"values of {name} reach 1\.?6\S+, .*scale the columns"
+                        )
+        self.train("--strict", "--quiet", data="unix")  # scaled, it is no problem
+
+    def test_strict_mode_names_the_column_as_the_file_does(self) -> None:
+        self.write("wide", "a1 1:1 5:2\na2 1:1 30000000:3e12\n")
+        self.assert_fails(
+            3, "wide: row 2: feature 30000000 is 3000000053248, which is beyond 1e+10",
+            "train", "--method", "nhsvm", "--hierarchy", "tree", "--scale", "none", "--strict",
+            "--quiet", "wide", "model",
+        )  # fmt: skip
+        self.write("table.csv", "x,clock,label\n1,2,a1\n2,3e12,a2\n")
+        self.assert_fails(
+            3, "table.csv: row 2: clock is 3000000053248, which is beyond 1e+10",
+            "train", "--method", "nhsvm", "--hierarchy", "tree", "--scale", "none", "--strict",
+            "--quiet", "--label-column", "label", "--numeric-columns", "x,clock", "table.csv",
+            "model",
+        )  # fmt: skip
+
+    def test_rows_whose_columns_are_all_constant_and_left_out_train(self) -> None:
+        # Without an intercept no column is left; the Newton method read the last one.
+        self.write("constant", "a1 1:1 2:3\n" * 2)
+        for method in ("hr-lr", "hr-svm", "flat-lr", "nhsvm", "top-down-svm"):
+            command = f"train --method {method} --hierarchy tree --bias 0 --scale standard --quiet"
+            self.run_program(*command.split(), "constant", "model")
+            self.assertEqual(self.run_program("predict", "model", "constant")[0], "a1\na1\n")
+
+    def test_no_option_is_taken_and_ignored(self) -> None:
+        self.write("tags", "w1 O\nw2 X\n\n")
+        for option, name in (("--bias", "bias"), ("--intercept-penalty", "intercept_penalty")):
+            command = f"train --method structured {option} 0 tags model"
+            message = f"option {name} is 0, which serves rows of features only"
+            self.assert_fails(2, message, *command.split())
+
+
+if __name__ == "__main__":
+    unittest.main()

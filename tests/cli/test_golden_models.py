@@ -1,0 +1,172 @@
+"""Models of every kind that earlier versions wrote keep loading and predicting the same.
+
+Run and configured like test_cli.py, whose helpers it uses. MARGROVE_UPDATE_GOLDEN=1 trains and
+keeps those that are missing; none that is there is ever changed. Scores are compared to 1e-5, since
+machines round differently, and everything else exactly.
+"""
+
+# ruff: noqa: PT009 - unittest, so that it runs with nothing installed
+
+import random
+import unittest
+from dataclasses import dataclass
+
+from test_cli import ROOT, UPDATE, CliTest
+
+FOLDER = ROOT / "tests" / "golden" / "models"
+SCORES = "--top 2 --scores"
+
+
+@dataclass(frozen=True)
+class Golden:
+    """train's arguments, and what is predicted of which rows."""
+
+    train: str
+    rows: str
+    predict: str = SCORES
+    views: str = ""
+
+
+MODELS = {
+    "v1-nhsvm": Golden("--method nhsvm --hierarchy tree train", "test"),
+    "v1-multilabel-text": Golden("--method flat-svm --text --C 10 texts", "texts"),
+    "v1-counts": Golden("--method flat-lr --tfidf counts", "counts"),
+    "v1-top-down": Golden("--method top-down-svm --hierarchy tree --beam 2 train", "short"),
+    "v1-label-graph": Golden("--method hr-lr --label-graph pairs --anchor 0.5 train", "short"),
+    "v1-shared": Golden("--method shared-svm --hierarchy tree train", "short"),
+    "v1-calibrated": Golden(
+        "--method hr-svm --hierarchy tree --calibration 0.3 train",
+        "short",
+        "--probabilities --top 3",
+    ),
+    "v1-kernels": Golden("--method average-mkl --widths 0.5,2 kernels", "kernels"),
+    "v1-network": Golden(
+        "--method spn-mkl --network network kernels", "kernels", views="--view more=more"
+    ),
+    "v1-precomputed": Golden("--method simple-mkl --network tables numbers", "numbers"),
+    "v1-views": Golden("--method flat-svm kernels", "kernels", views="--view more=more"),
+    "v1-standard": Golden("--method flat-svm --scale standard large", "large"),
+    "v1-robust": Golden("--method flat-lr --scale robust large", "large"),
+    "v1-threshold": Golden("--method flat-svm --decision threshold sets", "sets", ""),
+    "v1-scut": Golden("--method flat-lr --decision scut sets", "sets", ""),
+    "v1-rcut": Golden("--method flat-lr --decision rcut sets", "sets", ""),
+    "v1-instance": Golden("--method flat-svm --decision instance sets", "sets", ""),
+    "v1-zero": Golden("--method flat-svm --decision zero sets", "sets", ""),
+    "v1-offset": Golden("--method hsvm --hierarchy dag --decision offset sets", "sets", ""),
+    "v1-label-sets": Golden(
+        "--method structured --model hierarchy --hierarchy tree3 --decision argmax sets", "sets", ""
+    ),
+    "v1-field": Golden("--method structured --model multilabel-field sets", "sets", ""),
+    "v1-chain": Golden("--method structured tags", "tags", ""),
+    "v1-dependency": Golden(
+        "--method structured --model dependency --hash-bits 8 trees", "trees", ""
+    ),
+    "v1-records": Golden(
+        "--method flat-svm --text-column text --numeric-columns weight,size"
+        " --categorical-columns colour --label-column kind table.csv",
+        "table.csv",
+    ),
+    "v1-paths": Golden(
+        "--method nhsvm --text-column text --path-columns one,two paths.csv", "paths.csv"
+    ),
+}  # fmt: skip
+
+NETWORK = """{"kernels": {
+  "g": {"type": "gaussian", "view": "main", "widths": ["0.5 median", 2]},
+  "p": {"type": "polynomial", "degree": 2, "view": "more"},
+  "l": {"type": "laplacian", "view": "more", "width": "median", "centred": true}},
+ "root": {"sum": [{"product": [{"sum": ["g", "l"]}]}, {"product": [{"sum": ["p"]}], "p": 1.5}]}}"""
+TABLES = """{"kernels": {
+  "t": {"type": "precomputed", "file": "table", "columns": "1"}}, "shape": "one-layer"}"""
+TABLE_CSV = """text,weight,size,colour,kind
+red apple,1.5,3,red,fruit
+green apple,,2,green,fruit
+fast car,900,,red,car
+"slow, old car",1200,400,blue,car
+pear,1.2,2,green,fruit
+bus,9000,,blue,car
+"""
+PATHS_CSV = (
+    "text,one,two\nred apple,plant,fruit\nfast car,thing,car\ngrass,plant,\noak,plant,tree\n"
+)
+TREE_WORDS = [("a", "DET", 2), ("dog", "NOUN", 3), ("runs", "VERB", 0), ("home", "NOUN", 3)]
+
+
+class GoldenModels(CliTest):
+    def setUp(self) -> None:
+        super().setUp()
+        draw = random.Random(4)
+        documents = ["red apple", "green apple tree", "fast car", "red car engine", "pear", "tree"]
+        sets = ["fruit", "fruit", "car", "car", "fruit", "fruit,plant"]
+        lines = [f"{s}\t{d}\n" for s, d in zip(sets, documents, strict=True)]
+        self.write("texts", "".join(lines * 3))
+        self.write("counts", "x 1:3 2:1\ny 2:2 3:5\nx 1:1\nz 4:1\n" * 4)
+        self.write("short", "".join(self.read("test").decode().splitlines(keepends=True)[:10]))
+        self.write("pairs", "a1 a2\na2 b1\nb1 b2\n")
+        self.write("dag", "r n\nr m\nn a\nn b\nm b\nm c\n")
+        self.write("tree3", "r n\nn a\nn b\nr c\n")
+
+        def cells(at: int, scale: float = 1) -> str:
+            return " ".join(f"{j + 1}:{scale * draw.gauss(2 * (j == at), 1):.3g}" for j in range(3))
+
+        names = ["a", "b", "c"]
+        several = ["a", "b", "c", "a,b", "b,c", "", "a", "b", "c", "a,c", "a,b,c", "b"]
+        self.write("sets", "".join(f"{s} {cells(i % 3)}\n" for i, s in enumerate(several)))
+        self.write("kernels", "".join(f"{names[i % 3]} {cells(i % 3)}\n" for i in range(9)))
+        self.write("more", "".join(f" {cells(i % 3)}\n" for i in range(9)))
+        self.write("large", "".join(f"{names[i % 3]} {cells(i % 3, 1e4)}\n" for i in range(9)))
+        self.write("numbers", "".join(f"{names[i % 3]} 1:{i + 1}\n" for i in range(6)))
+        self.write("table", "".join(
+            " ".join("2" if i == j else "1" if i % 3 == j % 3 else "0" for j in range(6)) + "\n"
+            for i in range(6)))  # fmt: skip
+        self.write("network", NETWORK)
+        self.write("tables", TABLES)
+        self.write("table.csv", TABLE_CSV)
+        self.write("paths.csv", PATHS_CSV)
+        self.write("tags", "w1 O\nw2 B-x\nw3 I-x\n\nw2 B-x\nw3 O\nw1 O\n\nw3 O\nw2 B-x\n\nw1 O\n\n")
+        sentence = "".join(
+            "\t".join([str(k), word, word, tag, "_", "_", str(head), "dep", "_", "_"]) + "\n"
+            for k, (word, tag, head) in enumerate(TREE_WORDS, 1)
+        )
+        self.write("trees", f"{sentence}\n{sentence}\n")
+
+    def predicted(self, name: str, golden: Golden) -> str:
+        arguments = f"{golden.rows} {golden.predict} {golden.views}".split()
+        return self.run_program("predict", str(FOLDER / name), *arguments, "--quiet")[0]
+
+    def assert_same(self, got: str, want: str, name: str) -> None:
+        self.assertEqual(len(got.split()), len(want.split()), name)
+        for ours, theirs in zip(got.split(), want.split(), strict=True):
+            (label, _, score), (expected, _, number) = ours.rpartition(":"), theirs.rpartition(":")
+            if not expected:
+                self.assertEqual(ours, theirs, name)
+                continue
+            self.assertEqual(label, expected, name)
+            tolerance = 1e-5 * max(1.0, abs(float(number)))
+            self.assertAlmostEqual(float(score), float(number), delta=tolerance, msg=name)
+
+    def test_predict_as_ever(self) -> None:
+        for name, golden in MODELS.items():
+            with self.subTest(name):
+                path, expected = FOLDER / name, FOLDER / f"{name}.expected"
+                if UPDATE and not path.exists():
+                    arguments = f"{golden.train} {golden.views}".split()
+                    self.run_program("train", *arguments, "--quiet", str(path))
+                    expected.write_text(self.predicted(name, golden), encoding="utf-8")
+                wanted = expected.read_text(encoding="utf-8")
+                self.assert_same(self.predicted(name, golden), wanted, name)
+
+    def test_are_described_and_explained(self) -> None:
+        for name, golden in MODELS.items():
+            with self.subTest(name):
+                out, _ = self.run_program("info", str(FOLDER / name))
+                self.assertIn("method", out)
+                if golden.train.startswith("--method structured") and name != "v1-label-sets":
+                    continue  # explain is for models that score labels
+                rows = [golden.rows, *golden.views.split(), "--row", "1"]
+                out, _ = self.run_program("explain", str(FOLDER / name), *rows)
+                self.assertTrue(out)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,386 @@
+"""Limits of time, memory and size from outside: what is refused, what is said, what is left.
+
+Run and configured like test_cli.py, whose helpers it uses.
+"""
+
+# ruff: noqa: PT009 - unittest, so that it runs with nothing installed
+
+import os
+import random
+import resource
+import select
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from test_cli import MARGROVE, CliTest, rows
+
+SANITIZED = bool(os.environ.get("MARGROVE_SANITIZED"))
+SLACK = 8.0 if SANITIZED else 1.0  # seconds that may pass beyond a limit, a busy machine included
+
+
+def address_space(num_bytes: int) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (num_bytes, num_bytes))
+
+
+class Memory(CliTest):
+    @unittest.skipIf(SANITIZED, "a sanitizer's shadow memory exceeds any limit")
+    def test_that_is_not_free_is_not_asked_for(self) -> None:
+        # 2,000 rows with three kernels each: a Gram matrix is of 32 MB, or 16 MB in float32.
+        self.write("many", rows(8000, 5))
+        train = ["train", "--method", "average-mkl", "--threads", "1", "--quiet", "many", "model"]
+        _, err = self.run_program(*train, code=3, preexec_fn=lambda: address_space(250_000_000))
+        self.assertRegex(
+            err,
+            r"many: training would take about \S+ GB, but must not take more than \S+ GB \(90 % of "
+            r"what is free by the limit of address space \(ulimit -v\)\); .* raise memory_limit; "
+            r"the parts are ",
+        )
+        self.assertFalse(os.path.exists(self.path("model")))
+
+    def test_and_models_go_by_the_columns_in_use_and_not_by_their_numbers(self) -> None:
+        narrow = "a 1:1 5:0.5\nb 2:1 5:0.5\na 1:1.5\nb 2:2\n"
+        wide = narrow.replace("5:", "2000000000:")
+        self.write("narrow", narrow.replace("5:", "3:"))
+        self.write("wide", wide)
+        self.write("other", wide.replace("2000000000", "2000000001"))
+        self.write("parents", "top a\ntop b\n")
+        for method in ("flat-svm", "flat-lr", "hsvm", "nhsvm", "hr-lr", "top-down-svm"):
+            with self.subTest(method):
+                hierarchy = [] if method.startswith("flat") else ["--hierarchy", "parents"]
+                for data in ("narrow", "wide"):
+                    self.run_program(
+                        "train", "--method", method, *hierarchy, "--scale", "none",
+                        "--threads", "1", data, f"m{data}",
+                        preexec_fn=None if SANITIZED else lambda: address_space(300_000_000),
+                    )  # fmt: skip
+                self.assertLess(len(self.read("mwide")), len(self.read("mnarrow")) + 500)
+                scores = [
+                    self.run_program("predict", "--scores", f"m{data}", data)[0]
+                    for data in ("narrow", "wide")
+                ]
+                self.assertEqual(scores[0], scores[1])
+                without, _ = self.run_program("predict", "--scores", "mwide", "other")
+                self.assertNotEqual(without, scores[1])  # an unknown column counts for nothing
+                why = ["explain", "mwide", "wide", "--row", "1", "--features", "3"]
+                out, _ = self.run_program(*why)
+                self.assertIn("feature 2000000000 = 0.5,", out)
+                self.assertIn("(intercept) = 1,", out)
+                self.assertNotIn("feature 3 ", out)
+
+    def test_of_training_on_a_long_chain_goes_by_its_nodes(self) -> None:
+        length = 20_000
+        chain = "".join(f"n{i} n{i + 1}\n" for i in range(length))
+        self.write("chain", chain)
+        self.write("train", f"n{length} 1:1\nn{length // 2} 2:1\nn5 1:1 2:1\n")
+        for method in ("hr-lr", "hr-svm", "nhsvm", "hsvm"):
+            with self.subTest(method):
+                self.run_program(
+                    "train", "--method", method, "--hierarchy", "chain", "--threads", "1",
+                    "train", "model",
+                    preexec_fn=None if SANITIZED else lambda: address_space(400_000_000),
+                )  # fmt: skip
+
+    def test_of_a_model_of_a_long_chain_with_two_parents_is_small(self) -> None:
+        length = 20_000
+        chain = "".join(f"n{i} n{i + 1}\n" for i in range(length)) + "n0 n2\n"
+        self.write("chain", chain)
+        self.write("train", f"n{length} 1:1\nn{length // 2} 2:1\nn5 1:1 2:1\n")
+        self.run_program(
+            "train", "--method", "flat-svm", "--hierarchy", "chain", "train", "model",
+            preexec_fn=None if SANITIZED else lambda: address_space(400_000_000),
+        )  # fmt: skip
+        for arguments in (["info", "model"], ["predict", "--threads", "1", "model", "train"]):
+            self.run_program(
+                *arguments, preexec_fn=None if SANITIZED else lambda: address_space(400_000_000)
+            )
+
+    def test_of_wide_columns_is_told_by_info_and_by_the_format_version(self) -> None:
+        self.write("wide", "1 1:1 3:1\n2 30000000:1\n")
+        self.run_program("train", "--method", "flat-svm", "wide", "model")
+        out, _ = self.run_program("info", "model")
+        self.assertRegex(out, r"columns in use +3 of 30000000\n")
+        self.assertRegex(out, r"format version +2\n")
+        self.train(model="tree_model")
+        self.assertRegex(self.run_program("info", "tree_model")[0], r"format version +1\n")
+
+    def test_of_wide_columns_is_exported_with_the_numbers_of_the_rows(self) -> None:
+        self.write("wide", "1 1:1 3:1\n2 3000000:1\n1 3:0.5\n2 2:1\n")
+        self.run_program("train", "--method", "flat-svm", "wide", "model")
+        self.run_program("export", "model", "liblinear")
+        self.run_program("import", "liblinear", "again")
+        scores = [self.run_program("predict", m, "wide", "--scores")[0] for m in ("model", "again")]
+        values = [[float(line.split(":")[1]) for line in each.splitlines()] for each in scores]
+        for mine, theirs in zip(*values, strict=True):
+            self.assertAlmostEqual(mine, theirs, places=2)
+
+
+class Time(CliTest):
+    def long_sentence(self, length: int) -> str:
+        def word(i: int) -> str:
+            return f"{i}\tw{i % 97}\t_\tN{i % 11}\t_\t_\t{i - 1}\tdep\t_\t_\n"
+
+        return "".join(word(i) for i in range(1, length)) + "\n"
+
+    def test_limits_of_prediction_end_one_search_with_nothing_written(self) -> None:
+        self.write("short.conllu", self.long_sentence(20))
+        self.write("long.conllu", self.long_sentence(2000))  # takes some seconds
+        self.run_program(
+            "train", "--method", "structured", "--model", "dependency", "--hash-bits", "10",
+            "short.conllu", "model",
+        )  # fmt: skip
+        before = sorted(os.listdir(self.directory.name))
+        for verb in (["predict", "--output", "out"], ["evaluate"]):
+            with self.subTest(verb):
+                start = time.monotonic()
+                out, err = self.run_program(
+                    *verb, "--time-limit-seconds", "0.3", "model", "long.conllu", code=5
+                )
+                self.assertLess(time.monotonic() - start, 0.3 + SLACK)
+                self.assertIn("the time limit ended the work; nothing was written", err)
+                self.assertEqual(out, "")
+                self.assertEqual(sorted(os.listdir(self.directory.name)), before)
+
+    def test_limits_that_are_not_reached_change_nothing(self) -> None:
+        self.train()
+        plain, _ = self.run_program("predict", "model", "test")
+        limited, _ = self.run_program("predict", "--time-limit-seconds", "60", "model", "test")
+        self.assertEqual(plain, limited)
+
+    def test_interruptions_end_one_search_at_once(self) -> None:
+        self.write("long.conllu", self.long_sentence(2000))
+        for sent in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(sent.name):
+                running = subprocess.Popen(
+                    [MARGROVE, "train", "--method", "structured", "--model", "dependency",
+                     "--hash-bits", "10", "long.conllu", "model"],
+                    cwd=self.directory.name, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    text=True,
+                )  # fmt: skip
+                assert running.stderr is not None
+                line = running.stderr.readline()
+                self.assertIn("training takes about", line)
+                time.sleep(0.2)
+                start = time.monotonic()
+                running.send_signal(sent)
+                out, err = running.communicate(timeout=60)
+                self.assertLess(time.monotonic() - start, SLACK)
+                self.assertEqual((running.returncode, out), (130, ""), err)
+                self.assertIn("interrupted; nothing was written", err)
+                self.assertEqual(os.listdir(self.directory.name).count("model"), 0)
+
+    def limited(self, *options: str, codes: tuple[int, ...] = (0,)) -> tuple[float, int, str]:
+        """Seconds beyond a limit of half a second, exit code and stdout of a training."""
+        limit = 0.5
+        start = time.monotonic()
+        done = subprocess.run(
+            [MARGROVE, "train", "--quiet", "--time-limit-seconds", str(limit), *options],
+            cwd=self.directory.name, capture_output=True, text=True, timeout=100, check=False,
+        )  # fmt: skip
+        late = time.monotonic() - start - limit
+        self.assertIn(done.returncode, codes, done.stderr)
+        if done.returncode == 0:
+            self.assertIn("stop\ttime_limit\n", done.stdout)
+        else:
+            self.assertIn("the time limit ended what comes before training", done.stderr)
+        return late, done.returncode, done.stdout
+
+    def test_limits_end_training_on_a_dense_graph(self) -> None:
+        # Four rows with twelve labels each took 19.5 s for a limit of 1 s.
+        rng = random.Random(1)
+        edges = [f"n{p} n{n}\n" for n in range(1, 403) for p in rng.sample(range(n), min(n, 6))]
+        self.write("dag", "".join(edges))
+        lines = []
+        for _ in range(4):
+            labels = ",".join(f"n{n}" for n in sorted(rng.sample(range(200, 403), 12)))
+            lines.append(
+                f"{labels} " + " ".join(f"{j}:{rng.random():.3f}" for j in range(1, 30)) + "\n"
+            )
+        self.write("four", "".join(lines))
+        late, _, _ = self.limited(
+            "--method", "nhsvm", "--hierarchy", "dag", "--tolerance", "1e-14", "--max-passes",
+            "100000000", "four", "model", codes=(0, 5),
+        )  # fmt: skip
+        self.assertLess(late, SLACK)
+
+    def test_limits_end_training_on_sequences_of_3000_tags(self) -> None:
+        rng = random.Random(1)
+        words = "".join(
+            "".join(f"w{rng.randrange(20)} T{30 * s + k}\n" for k in range(30)) + "\n"
+            for s in range(100)
+        )
+        self.write("tags", words)
+        for solver in ("bcfw", "sgd", "cutting-plane", "one-slack"):
+            with self.subTest(solver):
+                length = [] if solver == "sgd" else ["--tolerance", "1e-14"]
+                late, _, _ = self.limited(
+                    "--method", "structured", "--solver", solver, "--max-passes", "1000000",
+                    *length, "tags", "/dev/null",
+                )  # fmt: skip
+                self.assertLess(late, SLACK)
+
+    def test_limits_end_training_with_many_kernels(self) -> None:
+        rng = random.Random(1)
+        noise = "".join(
+            f"a{rng.randrange(4)} "
+            + " ".join(f"{j}:{rng.gauss(0, 1):.3f}" for j in range(1, 21))
+            + "\n"
+            for _ in range(2500)
+        )
+        self.write("hard", noise)
+        for method in ("spn-mkl", "lp-mkl", "simple-mkl"):
+            with self.subTest(method):
+                late, _, _ = self.limited(
+                    "--method", method, "--C", "1e4", "--tolerance", "1e-12", "--max-rounds",
+                    "100000", "hard", "model", codes=(0, 5),
+                )  # fmt: skip
+                self.assertLess(late, SLACK)
+
+    def test_limits_of_tuning_are_no_fault_of_the_input(self) -> None:
+        self.write("hard", rows(3000, 3))
+        self.run_program(
+            "tune", "--method", "nhsvm", "--hierarchy", "tree", "--tolerance", "1e-14",
+            "--max-passes", "100000000", "--grid", "C=1e5,1e6", "--time-limit-seconds", "0.3",
+            "hard", "model", code=5,
+        )  # fmt: skip
+        self.assertFalse(os.path.exists(self.path("model")))
+
+
+class Interruption(CliTest):
+    """SIGINT and SIGTERM of the verbs that write files without training."""
+
+    SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+    def setUp(self) -> None:
+        super().setUp()
+        rng = random.Random(1)
+        wide = "".join(
+            f"{label} " + " ".join(f"{j}:{rng.random():.4f}" for j in range(1, 6001)) + "\n"
+            for label in ("1", "2", "3", "1")
+        )
+        self.write("wide", wide)
+        self.run_program("train", "--method", "flat-lr", "wide", "wide_model")
+        self.run_program("export", "wide_model", "liblinear")
+        os.mkfifo(self.path("pipe"))
+
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [MARGROVE, *arguments], cwd=self.directory.name, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def test_while_files_are_written_lets_them_become_complete(self) -> None:
+        # A pipe takes 64 kB, so that the program still writes when the first bytes can be read.
+        for verb in (["export", "wide_model"], ["import", "liblinear"],
+                     ["generate", "balanced", "--num-rows", "500"]):  # fmt: skip
+            self.run_program(*verb, "expected")
+            for sent in self.SIGNALS:
+                with self.subTest(verb=verb[0], signal=sent.name):
+                    reader = os.open(self.path("pipe"), os.O_RDONLY | os.O_NONBLOCK)
+                    running = self.start(*verb, "pipe")
+                    select.select([reader], [], [], 60)
+                    running.send_signal(sent)
+                    time.sleep(0.1)
+                    os.set_blocking(reader, True)
+                    with os.fdopen(reader, "rb") as pipe:
+                        written = pipe.read()
+                    _, err = running.communicate(timeout=60)
+                    self.assertEqual(running.returncode, 0, err)
+                    self.assertEqual(written, self.read("expected"))
+                    self.assertGreater(len(written), 1 << 16)
+
+    def test_before_files_are_written_leaves_nothing(self) -> None:
+        before = sorted(os.listdir(self.directory.name))
+        for sent in self.SIGNALS:
+            with self.subTest(verb="import", signal=sent.name):
+                running = self.start("import", "pipe", "new")
+                with open(self.path("pipe"), "wb") as pipe:  # waits for the program to open it
+                    pipe.write(b"solver_type L2R_LR\n")
+                    pipe.flush()
+                    running.send_signal(sent)
+                    self.assert_interrupted(running, before)
+            with self.subTest(verb="generate", signal=sent.name):
+                self.write("new", "old\n")
+                running = self.start("generate", "balanced", "--num-rows", "100000000", "new")
+                time.sleep(0.5)
+                running.send_signal(sent)
+                self.assert_interrupted(running, sorted([*before, "new"]))
+                self.assertEqual(self.read("new"), b"old\n")
+                os.remove(self.path("new"))
+
+    def assert_interrupted(self, running: "subprocess.Popen[str]", files: list[str]) -> None:
+        _, err = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 130, err)
+        self.assertIn("interrupted; nothing was written", err)
+        self.assertEqual(sorted(os.listdir(self.directory.name)), files)
+
+
+class Strict(CliTest):
+    def test_mode_refuses_what_would_be_a_warning_or_is_suspicious(self) -> None:
+        good = rows(40, 1)
+        for name, more, message in [
+            ("unlabelled", " 1:1\n", "row 41 has no label"),
+            ("empty", "a1\n", "row 41 has no features"),
+            ("huge", "a1 2:3e12\n", "row 41: feature 2 is 3000000053248, which is beyond 1e+10"),
+        ]:
+            with self.subTest(name):
+                self.write("data", good + more)
+                plain = ["train", "--method", "nhsvm", "--hierarchy", "tree", "--scale", "none",
+                         "--max-passes", "10000", "--quiet", "data", "model"]  # fmt: skip
+                self.run_program(*plain)
+                before = self.read("model")
+                self.assert_fails(3, message, plain[0], "--strict", *plain[1:])
+                self.assertEqual(self.read("model"), before)
+
+    def test_mode_writes_no_model_that_is_not_done(self) -> None:
+        hard = ["--tolerance", "1e-13", "--max-passes", "1"]
+        out, _ = self.train(*hard)
+        self.assertIn("stop\tpass_limit", out)
+        os.remove(self.path("model"))
+        self.assert_fails(
+            3, "max_passes ended training before the tolerance was reached", "train", "--method",
+            "nhsvm", "--hierarchy", "tree", "--strict", "--quiet", *hard, "train", "model",
+        )  # fmt: skip
+        self.assertFalse(os.path.exists(self.path("model")))
+        self.train("--strict")
+
+
+class Pipes(CliTest):
+    def test_that_nobody_reads_any_longer_lose_no_model(self) -> None:
+        self.train(model="expected")
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run(
+            [MARGROVE, "train", "--method", "nhsvm", "--hierarchy", "tree", "train", "model"],
+            cwd=self.directory.name, stdout=subprocess.PIPE, stderr=writer, check=False,
+        )  # fmt: skip
+        os.close(writer)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(self.read("model"), self.read("expected"))
+
+
+class Threads(CliTest):
+    @unittest.skipUnless(sys.platform == "linux", "affinity is Linux's")
+    def test_keep_to_the_cores_of_the_process(self) -> None:
+        self.write("hard", rows(3000, 3))
+        core = min(os.sched_getaffinity(0))
+        running = subprocess.Popen(
+            [MARGROVE, "train", "--method", "nhsvm", "--hierarchy", "tree", "--tolerance", "1e-14",
+             "--max-passes", "100000000", "--C", "1e6", "hard", "model"],
+            cwd=self.directory.name, stderr=subprocess.PIPE, text=True,
+            preexec_fn=lambda: os.sched_setaffinity(0, {core}),  # noqa: PLW1509
+        )  # fmt: skip
+        assert running.stderr is not None
+        self.assertIn("training takes about", running.stderr.readline())
+        time.sleep(0.2)
+        with open(f"/proc/{running.pid}/status", encoding="utf-8") as status:
+            count = next(line.split()[1] for line in status if line.startswith("Threads:"))
+        running.terminate()
+        running.communicate(timeout=60)
+        self.assertEqual(count, "1")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,99 @@
+"""What a person at a terminal sees: help of its width, progress, suggestions.
+
+Needs only the standard library; MARGROVE names the program.
+"""
+
+# ruff: noqa: PT009 - unittest, so that it runs with nothing installed
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+import unittest
+
+from test_cli import MARGROVE, CliTest, rows
+
+
+def on_terminal(arguments: list[str], folder: str, columns: int = 80) -> str:
+    """What the program writes to a terminal of that width, stdout and stderr as they come."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    program = subprocess.Popen(
+        [MARGROVE, *arguments], cwd=folder, stdout=theirs, stderr=theirs, env=environment
+    )
+    os.close(theirs)
+    written = b""
+    try:
+        while block := os.read(ours, 65536):
+            written += block
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(ours)
+    program.wait(timeout=100)
+    return written.decode().replace("\r\n", "\n")
+
+
+def as_displayed(written: str) -> list[str]:
+    """Lines as they stand on the screen: what comes before an erased line is gone."""
+    return [line.rsplit("\r\x1b[K", 1)[-1] for line in written.split("\n")]
+
+
+class Terminal(CliTest):
+    def test_help_fits_the_terminal(self) -> None:
+        for arguments in (["--help"], ["train", "--method", "nhsvm", "--help"], ["tune", "--help"]):
+            for columns in (60, 80, 110):
+                text = on_terminal(arguments, self.directory.name, columns)
+                widest = max(text.splitlines(), key=len)
+                self.assertLessEqual(len(widest), columns, widest)
+
+    def test_wrapped_help_says_every_word_of_wide_help(self) -> None:
+        narrow, wide = (
+            on_terminal(["train", "--method", "hr-lr", "--help"], self.directory.name, columns)
+            for columns in (60, 120)
+        )
+        self.assertEqual(narrow.split(), wide.split())
+
+    def test_results_do_not_stand_beside_the_progress_line(self) -> None:
+        self.write("many", rows(4000, 3))
+        written = on_terminal(
+            ["tune", "--method", "flat-svm", "--grid", "C=0.1,1,10,100,1000", "many", "model"],
+            self.directory.name,
+        )
+        self.assertIn("\r\x1b[K", written)  # there was a progress line
+        lines = as_displayed(written)
+        self.assertIn("C\tmicro_f1", [re.sub(r" +", "\t", line) for line in lines])
+        self.assertFalse([line for line in lines if " GB" in line and "micro_f1" in line])
+
+    def test_progress_says_how_long_and_how_much_memory(self) -> None:
+        self.write("many", rows(4000, 3))
+        written = on_terminal(
+            ["tune", "--method", "flat-svm", "--grid", "C=0.1,1,10,100,1000", "many", "model"],
+            self.directory.name,
+        )
+        self.assertRegex(written, r"\d+\.\d s, about \d+(\.\d)? s left, 0\.\d\d GB")
+
+
+class Suggestions(CliTest):
+    def test_misspelt_verbs_and_options_are_answered_with_what_was_meant(self) -> None:
+        for meant, arguments in [
+            ("train", ["trian", "train", "model"]),
+            ("predict", ["predicts", "model", "test"]),
+            ("--method", ["train", "--metod", "nhsvm", "train", "model"]),
+            ("--alpha", ["train", "--method", "nhsvm", "--alhpa=maxmin", "train", "model"]),
+            ("--hierarchy", ["train", "--method", "nhsvm", "--hierachy", "tree", "train", "m"]),
+        ]:
+            _, err = self.run_program(*arguments, code=2)
+            self.assertIn(f"Did you mean {meant}?\n", err, arguments)
+
+    def test_what_looks_like_nothing_is_left_alone(self) -> None:
+        for arguments in [["zzzzz"], ["info", "--qqqq", "model"], ["train", "train", "model"], []]:
+            _, err = self.run_program(*arguments, code=2)
+            self.assertNotIn("Did you mean", err)
+
+
+if __name__ == "__main__":
+    unittest.main()

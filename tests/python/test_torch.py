@@ -1,0 +1,146 @@
+"""margrove.torch: gradients by torch.autograd.gradcheck, and the manners of a module."""
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs PyTorch: pip install torch")
+
+from margrove.losses import Chain, MultiClass, structured_loss  # noqa: E402
+from margrove.torch import StructuredLoss  # noqa: E402
+from own_losses import CASES, PROBLEMS, best_labelling  # noqa: E402
+
+SIZE = 5
+
+
+def draw(name: str, dtype: Any = torch.float64, seed: int = 3) -> tuple[Any, Any, Any]:
+    scores, truth, lengths = PROBLEMS[name].draw(np.random.default_rng(seed), SIZE)
+    return [torch.tensor(s, dtype=dtype, requires_grad=True) for s in scores], truth, lengths
+
+
+@pytest.mark.parametrize(("name", "surrogate"), CASES)
+def test_gradcheck(name: str, surrogate: str) -> None:
+    scores, truth, lengths = draw(name)
+    loss = StructuredLoss(PROBLEMS[name].output, surrogate, reduction="none", max_bans=100)
+    in_single = "sets" in name  # whose scores are rounded to single precision
+    assert torch.autograd.gradcheck(
+        lambda *parts: loss(parts, truth, lengths),
+        scores,
+        eps=2e-3 if in_single else 1e-6,
+        atol=2e-2 if in_single else 1e-4,
+    )
+
+
+@pytest.mark.parametrize(("name", "surrogate"), CASES)
+def test_the_gradient_is_that_of_the_maximum_of_all_labellings(name: str, surrogate: str) -> None:
+    scores, truth, lengths = draw(name)
+    problem = PROBLEMS[name]
+    loss = StructuredLoss(problem.output, surrogate, reduction="sum", max_bans=100)
+    value = loss(scores, truth, lengths)
+    value.backward()
+    plain = [each.detach().numpy() for each in scores]
+
+    def total(parts: list[Any]) -> float:
+        every = 0.0
+        for i in range(SIZE):
+            own = [s if name == "chain" and k > 0 else s[i] for k, s in enumerate(parts)]
+            y = truth[i] if lengths is None else truth[i][: lengths[i]]
+            every += best_labelling(problem, surrogate, tuple(own), y)[0]
+        return every
+
+    assert value.item() == pytest.approx(total(plain), rel=1e-5)
+    random, step = np.random.default_rng(4), 1e-5
+    direction = [random.normal(size=each.shape) for each in plain]
+    ahead = total([s + step * d for s, d in zip(plain, direction, strict=True)])
+    back = total([s - step * d for s, d in zip(plain, direction, strict=True)])
+    slope = sum(float((s.grad.numpy() * d).sum()) for s, d in zip(scores, direction, strict=True))
+    assert slope == pytest.approx((ahead - back) / (2 * step), rel=1e-4, abs=1e-4)
+
+
+def test_reductions_and_weights_of_examples() -> None:
+    scores, truth, lengths = draw("chain")
+    every = StructuredLoss(Chain(), reduction="none")(scores, truth, lengths)
+    assert every.shape == (SIZE,)
+    total = StructuredLoss(Chain(), reduction="sum")(scores, truth, lengths)
+    mean = StructuredLoss(Chain())(scores, truth, lengths)
+    assert total.item() == pytest.approx(every.sum().item())
+    assert mean.item() == pytest.approx(every.mean().item())
+    weights = torch.arange(float(SIZE), dtype=torch.float64)
+    (weights * every).sum().backward()
+    plain = [each.detach().numpy() for each in scores]
+    expected = np.zeros((3, 3))
+    for i in range(SIZE):
+        parts = plain[0][i : i + 1], *plain[1:]
+        own = structured_loss(parts, truth[i : i + 1], Chain(), lengths=lengths[i : i + 1])
+        expected += i * own.dscores[1]
+        assert scores[0].grad[i].numpy() == pytest.approx(i * own.dscores[0][0])
+    assert scores[1].grad.numpy() == pytest.approx(expected)
+
+
+def test_only_scores_that_need_a_gradient_get_one() -> None:
+    scores, truth, lengths = draw("chain")
+    fixed = scores[1].detach()
+    StructuredLoss(Chain())((scores[0], fixed), truth, lengths).backward()
+    assert scores[0].grad is not None
+    assert fixed.grad is None
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_lower_precision(dtype: Any) -> None:
+    scores, truth, _ = draw("multi-class", dtype)
+    loss = StructuredLoss(MultiClass(), "slack")(scores[0], torch.tensor(truth))
+    assert loss.dtype == torch.float32
+    loss.backward()
+    assert scores[0].grad.dtype == dtype
+    assert scores[0].grad.any()
+
+
+def test_scores_of_two_types() -> None:
+    scores, truth, lengths = draw("chain")
+    single = scores[1].detach().float().requires_grad_()
+    StructuredLoss(Chain())((scores[0], single), truth, lengths).backward()
+    assert single.grad.dtype == torch.float32
+    assert single.grad.any()
+
+
+def test_a_layer_is_trained() -> None:
+    torch.manual_seed(0)
+    X = torch.randn(60, 6, 4)
+    truth = (X[..., 0] + X[..., 1].roll(1, dims=1) > 0).long()
+    layer, transitions = torch.nn.Linear(4, 2), torch.nn.Parameter(torch.zeros(2, 2))
+    loss = StructuredLoss(Chain(), "slack", threads=2)
+    optimizer = torch.optim.Adam([*layer.parameters(), transitions], lr=0.05)
+    history = []
+    for _ in range(40):
+        optimizer.zero_grad()
+        value = loss((layer(X), transitions), truth)
+        value.backward()
+        optimizer.step()
+        history.append(value.item())
+    assert history[-1] < 0.7 * history[0]
+
+
+def test_a_module_is_copied_pickled_and_printed() -> None:
+    scores, truth, lengths = draw("chain")
+    loss = StructuredLoss(Chain(1), "beta:0.5")
+    value = loss(scores, truth, lengths)
+    for other in (copy.deepcopy(loss), pickle.loads(pickle.dumps(loss))):
+        assert other(scores, truth, lengths) == value
+    assert "Chain(outside_tag=1), surrogate='beta:0.5'" in str(loss)
+
+
+def test_wrong_arguments_are_errors() -> None:
+    scores, truth, _ = draw("multi-class")
+    with pytest.raises(ValueError, match="reduction is 'max'"):
+        StructuredLoss(MultiClass(), reduction="max")
+    with pytest.raises(TypeError, match="scores: type is ndarray, but must be"):
+        StructuredLoss(MultiClass())(scores[0].detach().numpy(), truth)
+    with pytest.raises(TypeError, match="scores: type is int64"):
+        StructuredLoss(MultiClass())(scores[0].long(), truth)
+    with pytest.raises(ValueError, match="truth: shape"):
+        StructuredLoss(MultiClass())(scores[0], truth[:-1])
+    with pytest.raises(ValueError, match="option surrogate is 'x'"):
+        StructuredLoss(MultiClass(), "x")(scores[0], truth)
