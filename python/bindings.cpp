@@ -39,6 +39,7 @@
 #include "model/raw_units.hpp"
 #include "model/tensor_parts.hpp"
 #include "outputs/registry.hpp"
+#include "record_bindings.hpp"
 #include "reporter.hpp"
 #include "score_loss_bindings.hpp"
 #include "structured_bindings.hpp"
@@ -624,8 +625,7 @@ NB_MODULE(_core, m) {
                    [](const ModelParts& model) {
                      return std::string(margrove::name_of(model.preprocessing.kind));
                    })
-      .def_prop_ro("takes_records",
-                   [](const ModelParts& model) { return model.records.has_value(); })
+      .def_prop_ro("record_columns", &py::record_columns)
       .def_prop_ro("keeps_rows",
                    [](const ModelParts& model) { return model.preprocessing.keeps_rows(); })
       .def_prop_ro("vocabulary",
@@ -634,6 +634,9 @@ NB_MODULE(_core, m) {
            [](const ModelParts& model, const std::vector<std::string>& documents) {
              return py::to_python(model.preprocessing.apply(documents));
            })
+      .def("preprocess_records", &py::preprocess_records, "documents"_a, "numeric"_a.noconvert(),
+           "categorical"_a)
+      .def("feature_name", &ModelParts::feature_name, "feature"_a)
       .def("preprocess_rows",
            [](const ModelParts& model, const py::Csr& X) {
              return py::to_python(model.preprocessing.apply(py::view_of(X)));

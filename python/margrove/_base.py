@@ -39,6 +39,7 @@ from margrove._labels import (
 )
 from margrove._probabilities import Probabilistic
 from margrove._progress import Progress, receiver
+from margrove._records import records_of
 from margrove._types import Csr, Sets
 from margrove.explanation import Contribution, Explanation, NodeScore, PathScore, SourceScore
 from margrove.hierarchy import Hierarchy, Paths
@@ -276,11 +277,9 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
     def _rows(self, X: Any) -> Csr:
         """X, checked and preprocessed for the model."""
         check_is_fitted(self)
-        if self.model_.takes_records:
-            raise ValueError(
-                "the model takes rows with named columns, which only the program reads: "
-                "margrove predict MODEL FILE"
-            )
+        columns = self.model_.record_columns
+        if columns is not None:
+            return self.model_.preprocess_records(*records_of(X, *columns))
         if self.model_.preprocessing == "text-tfidf":
             return self.model_.preprocess_texts(list(X))
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
@@ -424,6 +423,8 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
     def _feature(self, number: int) -> str | int:
         if number == self.model_.num_features:
             return "(intercept)"
+        if self.model_.record_columns is not None:
+            return self.model_.feature_name(number)
         names = getattr(self, "feature_names_in_", self.model_.vocabulary)
         return str(names[number]) if number < len(names) else number
 

@@ -1,0 +1,154 @@
+"""Rows with named columns for models that were trained on CSV, TSV or JSON lines."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_MISSING_NUMBERS = ("", "NA", "NaN", "nan", "null", "?")
+
+
+def records_of(
+    X: Any, text: Sequence[str], numeric: Sequence[str], categorical: Sequence[str]
+) -> tuple[list[str], NDArray[np.float32], list[list[str | None]]]:
+    """The fields of X as the extension takes them: documents, numbers and categories.
+
+    X is a frame (of pandas, Polars or PyArrow), a mapping from column names to columns, a sequence
+    of mappings (one per row), or a matrix whose columns are those of text, numeric and categorical
+    fields in this order. Where there is one text field only, a sequence of texts will do. Further
+    columns are ignored.
+
+    Raises ValueError that names the column, and the row if there is one.
+    """
+    columns = _columns_of(X, [*text, *numeric, *categorical])
+    lengths = {name: len(column) for name, column in columns.items()}
+    num_rows = next(iter(lengths.values()))
+    for name, length in lengths.items():
+        if length != num_rows:
+            raise ValueError(
+                f"X: column {name!r} has {length} rows, but the columns before it have {num_rows}"
+            )
+    numbers = np.empty((len(numeric), num_rows), dtype=np.float32)
+    for field, name in enumerate(numeric):
+        numbers[field] = _numbers(name, columns[name])
+    texts = [[_text(value) for value in columns[name]] for name in text]
+    documents = ["\n".join(filter(None, parts)) for parts in zip(*texts, strict=True)]
+    values = [[_category(name, value) for value in columns[name]] for name in categorical]
+    return documents, numbers, values
+
+
+def _columns_of(X: Any, names: list[str]) -> dict[str, Any]:
+    """The columns with these names."""
+    if hasattr(X, "columns") or hasattr(X, "column_names"):  # a frame; a table of PyArrow
+        present = X.column_names if hasattr(X, "column_names") else X.columns
+        return {name: _column_of_frame(X, name, list(present)) for name in names}
+    if isinstance(X, Mapping):
+        return {name: _column_of_frame(X, name, list(X)) for name in names}
+    if not hasattr(X, "__len__"):
+        raise ValueError(f"X is {type(X).__name__}, but must be {_forms(names)}")
+    if len(X) > 0 and all(isinstance(row, Mapping) for row in X):
+        known: set[str] = set().union(*X)
+        for name in names:
+            _require_column(name, list(known))
+        return {name: [row.get(name) for row in X] for name in names}
+    if len(names) == 1 and all(isinstance(row, str) for row in X):
+        return {names[0]: list(X)}
+    return _columns_of_matrix(X, names)
+
+
+def _columns_of_matrix(X: Any, names: list[str]) -> dict[str, Any]:
+    if hasattr(X, "toarray"):  # sparse
+        X = X.toarray()
+    if not isinstance(X, np.ndarray):
+        rows = [list(row) if isinstance(row, Sequence | np.ndarray) else [row] for row in X]
+        X = np.empty((len(rows), len(rows[0]) if rows else len(names)), dtype=object)
+        for i, row in enumerate(rows):
+            if len(row) != X.shape[1]:
+                raise ValueError(f"X: row {i} has {len(row)} values, but row 0 has {X.shape[1]}")
+            X[i] = row
+    if X.ndim != 2 or X.shape[1] != len(names):
+        raise ValueError(f"X has the shape {X.shape}, but must be {_forms(names)}")
+    return {name: X[:, position] for position, name in enumerate(names)}
+
+
+def _forms(names: list[str]) -> str:
+    listed = ", ".join(map(repr, names))
+    return (
+        f"a frame, a mapping or a list of mappings with the columns {listed}, or a matrix with "
+        f"{len(names)} columns in this order"
+    )
+
+
+def _require_column(name: str, present: list[Any]) -> None:
+    if name not in present:
+        raise ValueError(f"X: it has no column {name!r}, which the model needs")
+
+
+def _column_of_frame(X: Any, name: str, present: list[Any]) -> Any:
+    _require_column(name, present)
+    column = X[name]
+    if getattr(column, "ndim", 1) != 1:
+        raise ValueError(f"X: column {name!r} occurs more than once, but must be there once")
+    if hasattr(column, "to_pylist"):  # of PyArrow
+        return column.to_pylist()
+    return column if isinstance(column, np.ndarray) else list(column)
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a cell is None, NaN or the missing value of pandas."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def _numbers(name: str, column: Any) -> NDArray[np.float32]:
+    """A column of numbers, with NaN where they are missing."""
+    if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
+        exact = column.astype(np.float64)
+    else:
+        exact = np.array([_number(name, i, value) for i, value in enumerate(column)], np.float64)
+    with np.errstate(over="ignore"):
+        values = exact.astype(np.float32)
+    outside = np.flatnonzero(np.isinf(values))
+    if outside.size > 0:
+        row = int(outside[0])
+        raise ValueError(
+            f"X: column {name!r} is {exact[row]} in row {row}, but must fit a 32-bit float"
+        )
+    return values
+
+
+def _number(name: str, row: int, value: Any) -> float:
+    if _is_missing(value) or (isinstance(value, str) and value.strip() in _MISSING_NUMBERS):
+        return np.nan
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if np.isnan(number):
+        raise ValueError(
+            f"X: column {name!r} is {value!r} in row {row}, but must be a number, or missing"
+        )
+    return number
+
+
+def _text(value: Any) -> str:
+    """A cell as text. The texts of a list are joined."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple | np.ndarray):
+        return "\n".join(map(_text, value))
+    if _is_missing(value):
+        return ""
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"  # as in JSON lines
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))  # a column of whole numbers, of which some are missing
+    return str(value)
+
+
+def _category(name: str, value: Any) -> str | None:
+    if isinstance(value, list | tuple | np.ndarray):
+        raise ValueError(f"X: column {name!r} has a list, {value!r}, but must have one value")
+    return _text(value).strip() or None
