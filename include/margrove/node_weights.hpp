@@ -16,11 +16,11 @@
 namespace margrove MARGROVE_API {
 
 /// A rule and its parameter. As text it is the name, followed by a colon and the parameter if there
-/// is one: "power:1.5". "power" alone is power:2 and "relaxed" alone is relaxed:1.5.
+/// is one: "power:1.5". The table in src/hierarchy/node_weights.cpp defines all rules;
+/// docs/notation.md derives them.
 struct NodeWeightRule {
-  enum class Kind { uniform, leaves, power, directional, maxmin, relaxed };
-  Kind kind = Kind::uniform;
-  double parameter = 0;  // RHO > 1 of power, T >= 1 of relaxed
+  std::string name = "uniform";
+  double parameter = 0;  // of rules that have one
 
   /// Throws InvalidOption for an unknown rule (listing the known ones) and for a parameter that is
   /// missing or out of range.
@@ -66,14 +66,8 @@ struct NodeWeights {
   Stop stop = Stop::converged;
 };
 
-/// The weights of `rule` on `graph`. The path sum of every leaf is 1, except with `uniform`
-/// (alpha = 1) and `relaxed` (in [1, T]).
-///   uniform      1 everywhere
-///   leaves       1 on leaves, 0 elsewhere
-///   power        min sum alpha^rho: O(nodes) on trees, else convex programming
-///   directional  min sum alpha^2 with alpha_child >= alpha_parent on every edge
-///   maxmin       lexicographically largest sorted alpha; O(sum over leaves of |A(l)| * log)
-///   relaxed      min sum alpha^2 with path sums in [1, T]; on trees the same as power:2
+/// The weights of `rule` on `graph`. Throws InvalidOption for an unknown rule and for a parameter
+/// that is out of range.
 NodeWeights node_weights(const LabelGraph& graph, const NodeWeightRule& rule,
                          const NodeWeightOptions& options = {}, RunControl* control = nullptr);
 

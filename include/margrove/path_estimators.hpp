@@ -85,7 +85,7 @@ struct NhSvmOptions {
   DecisionKind decision = DecisionKind::automatic;
   int decision_folds = 3;
   DecisionMetric decision_metric = DecisionMetric::micro_f1;
-  NodeWeightRule alpha = {.kind = NodeWeightRule::Kind::maxmin};
+  NodeWeightRule alpha = {.name = "maxmin"};
   bool merge_duplicates = false;
   Inference inference = Inference::exact;
   AnySurrogate surrogate = MarginRescaling{};

@@ -16,30 +16,6 @@
 namespace margrove {
 namespace {
 
-using Kind = NodeWeightRule::Kind;
-
-/// A rule as text.
-struct RuleText {
-  Kind kind;
-  std::string_view name;
-  std::string_view parameter;  // its name; empty: the rule has none
-  double usual;                // the parameter if none is given
-};
-constexpr std::array kRules{
-    RuleText{Kind::uniform, "uniform", "", 0},  RuleText{Kind::leaves, "leaves", "", 0},
-    RuleText{Kind::power, "power", "RHO", 2.0}, RuleText{Kind::directional, "directional", "", 0},
-    RuleText{Kind::maxmin, "maxmin", "", 0},    RuleText{Kind::relaxed, "relaxed", "T", 1.5},
-};
-
-std::string list_of_rules() {
-  std::string all;
-  for (const RuleText& rule : kRules) {
-    all += concat(all.empty() ? "" : ", ", rule.name, rule.parameter.empty() ? "" : ":",
-                  rule.parameter);
-  }
-  return all;
-}
-
 double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 double sigmoid(double x) {
   const double e = std::exp(-std::fabs(x));
@@ -114,38 +90,114 @@ std::vector<double> maxmin(const LabelGraph& graph) {
   return alpha;
 }
 
+NodeWeights by_programme(const LabelGraph& graph, const detail::WeightProgram& program,
+                         const NodeWeightOptions& options, RunControl& control) {
+  auto solution = detail::solve_weight_program(graph, program, options.kkt_tolerance,
+                                               options.max_newton_steps, control);
+  return {std::move(solution.alpha), solution.kkt_residual, solution.iterations, solution.stop};
+}
+
+NodeWeights in_closed_form(std::vector<double> alpha) { return {.alpha = std::move(alpha)}; }
+
+/// A rule, its text and its weights.
+struct Rule {
+  std::string_view name;
+  std::string_view parameter;  // its name; empty: the rule has none
+  double usual;                // the parameter if none is given
+  double least;                // the parameter must be at least this, and above it if `is_open`
+  bool is_open;
+  std::string_view remedy;  // for a parameter below
+  NodeWeights (*weights)(const LabelGraph& graph, double parameter,
+                         const NodeWeightOptions& options, RunControl& control);
+};
+
+/// All rules. The path sum of every leaf is 1, except with uniform and relaxed.
+constexpr std::array kRules{
+    // alpha = 1.
+    Rule{"uniform", "", 0, 0, false, "",
+         [](const LabelGraph& graph, double, const NodeWeightOptions&, RunControl&) {
+           return in_closed_form(std::vector<double>(graph.num_nodes(), 1.0));
+         }},
+    // 1 on leaves, 0 elsewhere.
+    Rule{"leaves", "", 0, 0, false, "",
+         [](const LabelGraph& graph, double, const NodeWeightOptions&, RunControl&) {
+           std::vector<double> alpha(graph.num_nodes(), 0.0);
+           for (const NodeId l : graph.leaves()) alpha[l] = 1.0;
+           return in_closed_form(std::move(alpha));
+         }},
+    // min sum alpha^RHO: O(nodes) on trees, else convex programming.
+    Rule{"power", "RHO", 2.0, 1, true, "; use maxmin for RHO = 1",
+         [](const LabelGraph& graph, double rho, const NodeWeightOptions& options,
+            RunControl& control) {
+           return graph.is_tree() ? in_closed_form(power_on_tree(graph, rho))
+                                  : by_programme(graph, {.rho = rho}, options, control);
+         }},
+    // min sum alpha^2 with alpha_child >= alpha_parent on every edge.
+    Rule{
+        "directional", "", 0, 0, false, "",
+        [](const LabelGraph& graph, double, const NodeWeightOptions& options, RunControl& control) {
+          return by_programme(graph, {.directional = true}, options, control);
+        }},
+    // The lexicographically largest sorted alpha; O(sum over leaves of |A(l)| * log).
+    Rule{"maxmin", "", 0, 0, false, "",
+         [](const LabelGraph& graph, double, const NodeWeightOptions&, RunControl&) {
+           return in_closed_form(maxmin(graph));
+         }},
+    // min sum alpha^2 with path sums in [1, T]. On trees this is power:2, since all multipliers of
+    // the path sums are positive: the upper limit never binds.
+    Rule{"relaxed", "T", 1.5, 1, false, "",
+         [](const LabelGraph& graph, double longest, const NodeWeightOptions& options,
+            RunControl& control) {
+           return graph.is_tree() ? in_closed_form(power_on_tree(graph, 2.0))
+                                  : by_programme(graph, {.longest = longest}, options, control);
+         }},
+};
+
+std::string list_of_rules() {
+  std::string all;
+  for (const Rule& rule : kRules) {
+    all += concat(all.empty() ? "" : ", ", rule.name, rule.parameter.empty() ? "" : ":",
+                  rule.parameter);
+  }
+  return all;
+}
+
+/// The rule of this name. `text` is what messages quote.
+const Rule& rule_named(std::string_view name, std::string_view text) {
+  const auto* known = std::find_if(kRules.begin(), kRules.end(),
+                                   [&](const Rule& rule) { return rule.name == name; });
+  require<InvalidOption>(known != kRules.end(), "node weights: rule is '", text,
+                         "', but must be one of ", NodeWeightRule::known());
+  return *known;
+}
+
+void check_parameter(const Rule& rule, double parameter) {
+  if (rule.parameter.empty()) return;
+  require<InvalidOption>(rule.is_open ? parameter > rule.least : parameter >= rule.least,
+                         "node weights: ", rule.parameter, " of ", rule.name, " is ", parameter,
+                         ", but must be ", rule.is_open ? "> " : ">= ", rule.least, rule.remedy);
+}
+
 }  // namespace
 
 NodeWeightRule NodeWeightRule::parse(std::string_view text) {
   const auto colon = text.find(':');
-  const auto name = text.substr(0, colon);
-  const auto known = std::find_if(kRules.begin(), kRules.end(),
-                                  [&](const RuleText& rule) { return rule.name == name; });
-  require<InvalidOption>(known != kRules.end(), "node weights: rule is '", text,
-                         "', but must be one of ", NodeWeightRule::known());
-  NodeWeightRule rule{known->kind, known->usual};
+  const Rule& known = rule_named(text.substr(0, colon), text);
+  NodeWeightRule rule{std::string(known.name), known.usual};
   if (colon == std::string_view::npos) return rule;
-  require<InvalidOption>(!known->parameter.empty(), "node weights: rule is '", text, "', but ",
-                         name, " takes no parameter");
+  require<InvalidOption>(!known.parameter.empty(), "node weights: rule is '", text, "', but ",
+                         known.name, " takes no parameter");
   const auto number = text.substr(colon + 1);
   const auto parameter = read_number<double>(number);
   require<InvalidOption>(parameter && std::isfinite(*parameter), "node weights: parameter of ",
-                         name, " is '", number, "', but must be a number");
+                         known.name, " is '", number, "', but must be a number");
   rule.parameter = *parameter;
-  if (rule.kind == Kind::power) {
-    require<InvalidOption>(rule.parameter > 1, "node weights: RHO of power is ", rule.parameter,
-                           ", but must be > 1; use maxmin for RHO = 1");
-  } else {
-    require<InvalidOption>(rule.parameter >= 1, "node weights: T of relaxed is ", rule.parameter,
-                           ", but must be >= 1");
-  }
+  check_parameter(known, rule.parameter);
   return rule;
 }
 
 std::string NodeWeightRule::to_text() const {
-  const auto rule = std::find_if(kRules.begin(), kRules.end(),
-                                 [&](const RuleText& each) { return each.kind == kind; });
-  return rule->parameter.empty() ? std::string(rule->name) : concat(rule->name, ':', parameter);
+  return rule_named(name, name).parameter.empty() ? name : concat(name, ':', parameter);
 }
 
 std::string_view NodeWeightRule::known() {
@@ -161,6 +213,8 @@ std::string detail::node_weight_help(std::string_view uniform) {
 NodeWeights node_weights(const LabelGraph& graph, const NodeWeightRule& rule,
                          const NodeWeightOptions& options, RunControl* control) {
   validate(options);
+  const Rule& known = rule_named(rule.name, rule.name);
+  check_parameter(known, rule.parameter);
   if (options.merge_duplicates) {
     const MergedGraph merged = merge_duplicates(graph);
     NodeWeightOptions merged_options = options;
@@ -174,38 +228,8 @@ NodeWeights node_weights(const LabelGraph& graph, const NodeWeightRule& rule,
     }
     return result;
   }
-  NodeWeights result;
-  detail::WeightProgram program;
-  switch (rule.kind) {
-    case Kind::uniform:
-      result.alpha.assign(graph.num_nodes(), 1.0);
-      return result;
-    case Kind::leaves:
-      result.alpha.assign(graph.num_nodes(), 0.0);
-      for (const NodeId l : graph.leaves()) result.alpha[l] = 1.0;
-      return result;
-    case Kind::maxmin:
-      result.alpha = maxmin(graph);
-      return result;
-    case Kind::power:
-    case Kind::relaxed:
-      // On trees all multipliers of the path sums are positive: the upper limit never binds.
-      program.rho = rule.kind == Kind::power ? rule.parameter : 2.0;
-      program.longest = rule.kind == Kind::relaxed ? rule.parameter : 1.0;
-      if (graph.is_tree()) {
-        result.alpha = power_on_tree(graph, program.rho);
-        return result;
-      }
-      break;
-    case Kind::directional:
-      program.directional = true;
-      break;
-  }
   RunControl unlimited;
-  auto solution =
-      detail::solve_weight_program(graph, program, options.kkt_tolerance, options.max_newton_steps,
-                                   control ? *control : unlimited);
-  return {std::move(solution.alpha), solution.kkt_residual, solution.iterations, solution.stop};
+  return known.weights(graph, rule.parameter, options, control ? *control : unlimited);
 }
 
 std::vector<double> path_sums(const LabelGraph& graph, std::span<const double> alpha) {

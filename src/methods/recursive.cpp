@@ -67,7 +67,7 @@ std::vector<double> parse_anchors(const std::string& text, const LabelCodec& cod
 }
 
 void require_uniform(const NodeWeightRule& alpha, std::string_view where) {
-  require<InvalidOption>(alpha.kind == NodeWeightRule::Kind::uniform, "option alpha is ",
+  require<InvalidOption>(alpha.name == "uniform", "option alpha is ",
                          alpha.to_text(), ", but must be uniform where ", where);
 }
 

@@ -138,7 +138,7 @@ inline NormBounds structured_shared_norm(const DenseView& view, const LabelGraph
     for (const NodeId n : graph.ancestors(graph.leaves()[static_cast<std::size_t>(k)])) B(k, n) = 1;
   }
   const SharedNormStep step(graph);
-  const auto start = node_weights(graph, {NodeWeightRule::Kind::maxmin, 0}).alpha;
+  const auto start = node_weights(graph, {.name = "maxmin"}).alpha;
   Vector alpha = Eigen::Map<const Vector>(start.data(), static_cast<Eigen::Index>(start.size()));
   for (int iteration = 0; iteration < options.max_iterations; ++iteration) {
     const Matrix K = B * alpha.asDiagonal() * B.transpose();

@@ -21,7 +21,6 @@ using ::testing::DoubleEq;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using Edges = std::vector<LabelEdge>;
-using Kind = NodeWeightRule::Kind;
 
 std::string message_of(const std::function<void()>& call) {
   try {
@@ -62,8 +61,8 @@ TEST(NodeWeightRule, text_round_trips) {
                            "relaxed:1.5", "relaxed:1"}) {
     EXPECT_EQ(NodeWeightRule::parse(text).to_text(), text);
   }
-  EXPECT_EQ(NodeWeightRule::parse("power"), (NodeWeightRule{Kind::power, 2.0}));
-  EXPECT_EQ(NodeWeightRule::parse("relaxed"), (NodeWeightRule{Kind::relaxed, 1.5}));
+  EXPECT_EQ(NodeWeightRule::parse("power"), (NodeWeightRule{"power", 2.0}));
+  EXPECT_EQ(NodeWeightRule::parse("relaxed"), (NodeWeightRule{"relaxed", 1.5}));
 }
 
 TEST(NodeWeightRule, bad_text_throws_with_the_remedy) {
@@ -85,24 +84,37 @@ TEST(NodeWeightRule, bad_text_throws_with_the_remedy) {
   EXPECT_EQ(message("relaxed:0.5"), "node weights: T of relaxed is 0.5, but must be >= 1");
 }
 
+TEST(NodeWeights, unknown_rules_and_parameters_out_of_range_are_refused) {
+  const auto graph = LabelGraph::flat(3);
+  const auto message = [&](const NodeWeightRule& rule) {
+    return message_of([&] { node_weights(graph, rule); });
+  };
+  EXPECT_EQ(message({"even"}),
+            "node weights: rule is 'even', but must be one of uniform, leaves, power:RHO, "
+            "directional, maxmin, relaxed:T");
+  EXPECT_EQ(message({"power"}),
+            "node weights: RHO of power is 0, but must be > 1; use maxmin for RHO = 1");
+  EXPECT_EQ(message({"relaxed", 0.5}), "node weights: T of relaxed is 0.5, but must be >= 1");
+}
+
 TEST(NodeWeights, uniform_and_leaves) {
   const auto graph = LabelGraph::build(4, Edges{{0, 1}, {0, 2}, {1, 3}});
-  EXPECT_THAT(node_weights(graph, {Kind::uniform, 0}).alpha, Each(1.0));
-  EXPECT_THAT(node_weights(graph, {Kind::leaves, 0}).alpha, ElementsAre(0.0, 0.0, 1.0, 1.0));
+  EXPECT_THAT(node_weights(graph, {"uniform"}).alpha, Each(1.0));
+  EXPECT_THAT(node_weights(graph, {"leaves"}).alpha, ElementsAre(0.0, 0.0, 1.0, 1.0));
 }
 
 TEST(NodeWeights, power_on_a_hand_made_tree) {
   // Root with two leaves, rho = 2: S = 2, k = 2/3.
   const auto graph = LabelGraph::build(3, Edges{{0, 1}, {0, 2}});
-  EXPECT_THAT(node_weights(graph, {Kind::power, 2.0}).alpha,
+  EXPECT_THAT(node_weights(graph, {"power", 2.0}).alpha,
               ElementsAre(DoubleEq(2.0 / 3), DoubleEq(1.0 / 3), DoubleEq(1.0 / 3)));
 }
 
 TEST(NodeWeights, power_handles_forests_single_nodes_and_the_empty_graph) {
-  EXPECT_THAT(node_weights(LabelGraph::flat(3), {Kind::power, 2.0}).alpha, Each(1.0));
-  EXPECT_TRUE(node_weights(LabelGraph::flat(0), {Kind::power, 2.0}).alpha.empty());
+  EXPECT_THAT(node_weights(LabelGraph::flat(3), {"power", 2.0}).alpha, Each(1.0));
+  EXPECT_TRUE(node_weights(LabelGraph::flat(0), {"power", 2.0}).alpha.empty());
   const auto forest = LabelGraph::build(4, Edges{{0, 2}, {1, 3}});
-  EXPECT_THAT(node_weights(forest, {Kind::power, 3.0}).alpha, Each(DoubleEq(0.5)));
+  EXPECT_THAT(node_weights(forest, {"power", 3.0}).alpha, Each(DoubleEq(0.5)));
 }
 
 TEST(NodeWeights, power_on_trees_is_the_optimum_of_the_convex_program) {
@@ -111,7 +123,7 @@ TEST(NodeWeights, power_on_trees_is_the_optimum_of_the_convex_program) {
     Random random(seed);
     const auto graph = testing::random_tree(1 + std::uint32_t(random.below(30)), 0.1, random);
     for (const double rho : {1.2, 1.5, 2.0, 3.0, 4.0}) {
-      const auto alpha = node_weights(graph, {Kind::power, rho}).alpha;
+      const auto alpha = node_weights(graph, {"power", rho}).alpha;
       expect_path_sums_one(graph, alpha);
       const Eigen::VectorXd referee = referee_power(graph, rho);
       for (NodeId n = 0; n < graph.num_nodes(); ++n) EXPECT_NEAR(alpha[n], referee[n], 1e-6);
@@ -124,14 +136,14 @@ TEST(NodeWeights, power_stays_finite_near_one_and_on_deep_trees) {
   for (NodeId n = 1; n < 3000; ++n) edges.push_back({n % 3 == 0 ? n - 1 : n - (n % 3), n});
   const auto graph = LabelGraph::build(3000, edges);
   for (const double rho : {1.0 + 1e-9, 1.001, 1.1, 50.0}) {
-    expect_path_sums_one(graph, node_weights(graph, {Kind::power, rho}).alpha);
+    expect_path_sums_one(graph, node_weights(graph, {"power", rho}).alpha);
   }
 }
 
 TEST(NodeWeights, power_moves_to_the_top_as_rho_falls) {
   // Two leaves below a root: as rho -> 1 the root takes everything.
   const auto graph = LabelGraph::build(3, Edges{{0, 1}, {0, 2}});
-  EXPECT_NEAR(node_weights(graph, {Kind::power, 1.01}).alpha[0], 1.0, 1e-12);
+  EXPECT_NEAR(node_weights(graph, {"power", 1.01}).alpha[0], 1.0, 1e-12);
 }
 
 // The referee's weights for all rules that are convex programmes.
@@ -179,19 +191,18 @@ TEST(NodeWeights, programmes_on_dags_agree_with_an_interior_point_method) {
       NodeWeightRule rule;
       Eigen::VectorXd expected;
     };
-    for (const auto& [rule, expected] :
-         {Case{{Kind::power, 2.0}, referee(graph, 2, 1, false)},
-          Case{{Kind::power, 1.5}, referee(graph, 1.5, 1, false)},
-          Case{{Kind::power, 1.2}, referee(graph, 1.2, 1, false)},
-          Case{{Kind::power, 3.0}, referee(graph, 3, 1, false)},
-          Case{{Kind::relaxed, 1.5}, referee(graph, 2, 1.5, false)},
-          Case{{Kind::relaxed, 1.1}, referee(graph, 2, 1.1, false)},
-          Case{{Kind::directional, 0}, referee(graph, 2, 1, true)}}) {
+    for (const auto& [rule, expected] : {Case{{"power", 2.0}, referee(graph, 2, 1, false)},
+                                         Case{{"power", 1.5}, referee(graph, 1.5, 1, false)},
+                                         Case{{"power", 1.2}, referee(graph, 1.2, 1, false)},
+                                         Case{{"power", 3.0}, referee(graph, 3, 1, false)},
+                                         Case{{"relaxed", 1.5}, referee(graph, 2, 1.5, false)},
+                                         Case{{"relaxed", 1.1}, referee(graph, 2, 1.1, false)},
+                                         Case{{"directional", 0}, referee(graph, 2, 1, true)}}) {
       SCOPED_TRACE(rule.to_text());
       const auto weights = node_weights(graph, rule);
       EXPECT_EQ(weights.stop, Stop::converged) << weights.kkt_residual;
       EXPECT_LE(weights.kkt_residual, 1e-9);
-      const double longest = rule.kind == Kind::relaxed ? rule.parameter : 1.0;
+      const double longest = rule.name == "relaxed" ? rule.parameter : 1.0;
       for (const double sum : path_sums(graph, weights.alpha)) {
         EXPECT_GE(sum, 1 - 1e-9);
         EXPECT_LE(sum, longest + 1e-9);
@@ -202,7 +213,7 @@ TEST(NodeWeights, programmes_on_dags_agree_with_an_interior_point_method) {
         EXPECT_NEAR(weights.alpha[n], expected[n], tolerance);
         EXPECT_GE(weights.alpha[n], 0.0);
         for (const NodeId p : graph.parents(n)) {
-          if (rule.kind == Kind::directional) {
+          if (rule.name == "directional") {
             EXPECT_GE(weights.alpha[n], weights.alpha[p] - 1e-9);
           }
         }
@@ -216,7 +227,7 @@ TEST(NodeWeights, directional_on_trees_agrees_with_an_interior_point_method) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph = testing::random_tree(2 + std::uint32_t(random.below(25)), 0.1, random);
-    const auto weights = node_weights(graph, {Kind::directional, 0});
+    const auto weights = node_weights(graph, {"directional", 0});
     const auto expected = referee(graph, 2, 1, true);
     EXPECT_LE(weights.kkt_residual, 1e-9);
     for (NodeId n = 0; n < graph.num_nodes(); ++n) {
@@ -228,7 +239,7 @@ TEST(NodeWeights, directional_on_trees_agrees_with_an_interior_point_method) {
 TEST(NodeWeights, a_relaxed_tree_is_power_2) {
   Random random(3);
   const auto graph = testing::random_tree(25, 0.1, random);
-  const auto alpha = node_weights(graph, {Kind::relaxed, 1.5}).alpha;
+  const auto alpha = node_weights(graph, {"relaxed", 1.5}).alpha;
   const auto expected = referee(graph, 2, 1.5, false);
   for (NodeId n = 0; n < 25; ++n) EXPECT_NEAR(alpha[n], expected[n], 1e-6);
 }
@@ -270,7 +281,7 @@ TEST(NodeWeights, an_interrupt_stops_the_solver) {
   Random random(4);
   const auto graph = testing::random_dag(200, 3, random);
   RunControl control([](const Progress& progress) { return progress.done < 2; });
-  const auto weights = node_weights(graph, {Kind::directional, 0}, {}, &control);
+  const auto weights = node_weights(graph, {"directional", 0}, {}, &control);
   EXPECT_EQ(weights.stop, Stop::interrupted);
   EXPECT_EQ(weights.alpha.size(), 200U);
 }
@@ -312,7 +323,7 @@ TEST(NodeWeights, maxmin_fills_progressively_and_is_directional) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph = testing::random_dag(1 + std::uint32_t(random.below(30)), 3, random);
-    const auto alpha = node_weights(graph, {Kind::maxmin, 0}).alpha;
+    const auto alpha = node_weights(graph, {"maxmin", 0}).alpha;
     expect_path_sums_one(graph, alpha);
     const auto expected = filled_step_by_step(graph);
     for (NodeId n = 0; n < graph.num_nodes(); ++n) {
@@ -326,7 +337,7 @@ TEST(NodeWeights, maxmin_is_not_below_any_random_feasible_point_lexicographicall
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Random random(seed);
     const auto graph = testing::random_dag(12, 2, random);
-    auto best = node_weights(graph, {Kind::maxmin, 0}).alpha;
+    auto best = node_weights(graph, {"maxmin", 0}).alpha;
     std::sort(best.begin(), best.end());
     const Eigen::MatrixXd paths = path_matrix(graph);
     for (int trial = 0; trial < 20; ++trial) {
@@ -396,9 +407,8 @@ TEST(MergeDuplicates, weights_of_copies_add_up_to_the_weight_without_copies) {
     const auto graph = testing::random_tree(25, 0.1, random);
     std::vector<NodeId> original;
     const auto copied = with_copies(graph, original);
-    for (const NodeWeightRule rule :
-         {NodeWeightRule{Kind::power, 2.0}, NodeWeightRule{Kind::power, 1.3},
-          NodeWeightRule{Kind::maxmin, 0}}) {
+    for (const NodeWeightRule& rule : {NodeWeightRule{"power", 2.0}, NodeWeightRule{"power", 1.3},
+                                       NodeWeightRule{"maxmin", 0}}) {
       NodeWeightOptions options;
       options.merge_duplicates = true;
       const auto without = node_weights(graph, rule, options).alpha;
