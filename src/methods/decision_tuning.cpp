@@ -155,21 +155,24 @@ double best_level(const HeldOutScores& scores) {
 
 // instance ----------------------------------------------------------------------------------------
 
-/// The threshold at which row i has its best F1; the row must have at least one score.
-double best_threshold(const HeldOutScores& scores, std::size_t i) {
+/// The threshold at which row i has its best F1; the row must have at least one score. Where that
+/// is any threshold above all scores or below all scores, it is `common`, the best one for all
+/// rows, if that is among them, as the row itself says nothing about the distance.
+double best_threshold(const HeldOutScores& scores, std::size_t i, double common) {
   const auto labels = ranked_labels(scores.ranked, i);
   const auto values = ranked_scores(scores.ranked, i);
   Overlap counts{.wanted = static_cast<double>(scores.truth[i].size())};
   // Nothing is chosen at half the distance of the two best scores above the best one.
   const double first_gap = values.size() > 1 ? 0.5 * (values[0] - values[1]) : 0.5;
-  double best = values[0] + first_gap, best_f1 = counts.wanted == 0 ? 1.0 : -1.0;
+  double best = std::max(values[0] + first_gap, common);
+  double best_f1 = counts.wanted == 0 ? 1.0 : -1.0;
   for (std::size_t k = 0; k < values.size(); ++k) {
     choose(counts, contains(scores.truth[i], labels[k]), 1);
     if (k + 1 < values.size() && values[k] == values[k + 1]) continue;
     if (counts.f1() <= best_f1) continue;
     best_f1 = counts.f1();
     best = k + 1 < values.size() ? 0.5 * (static_cast<double>(values[k]) + values[k + 1])
-                                 : values[k] - first_gap;
+                                 : std::min(values[k] - first_gap, common);
   }
   return best;
 }
@@ -230,13 +233,15 @@ InstanceDecision tune_instance(const HeldOutScores& scores) {
     width = std::max(width, std::min(size, kMostSortedScores));
   }
   if (rows.empty()) return decision;
+  const double common =
+      tune_threshold(scores.ranked, scores.truth, scores.at_least_one, scores.weights).threshold;
   std::vector<double> features, targets, weights;
   for (const std::size_t i : rows) {
     const auto values = ranked_scores(scores.ranked, i);
     for (std::size_t r = 0; r < width; ++r) {
       features.push_back(values[std::min(r, values.size() - 1)]);
     }
-    targets.push_back(best_threshold(scores, i));
+    targets.push_back(best_threshold(scores, i, common));
     if (!scores.weights.empty()) weights.push_back(scores.weights[i]);
   }
   detail::RidgeFit fit = detail::ridge_regression(features, width, targets, weights);

@@ -207,6 +207,32 @@ TEST(TuneInstance, rows_without_labels_are_learned_to_get_none) {
   EXPECT_TRUE(chosen.empty());
 }
 
+TEST(TuneInstance, rows_with_all_labels_or_none_are_cut_far_from_their_scores) {
+  // Scores of +-1 with a little noise. Scores of fitted rows differ from those of held-out ones, so
+  // that a threshold just below two high scores would leave out labels.
+  Random random(5);
+  Rows rows;
+  for (std::size_t i = 0; i < 40; ++i) {
+    std::vector<LabelId> set;
+    std::vector<float> scores;
+    for (LabelId l = 0; l < 2; ++l) {
+      const bool has = (i >> l) % 2 == 1;
+      if (has) set.push_back(l);
+      scores.push_back((has ? 1.0F : -1.0F) + 0.01F * static_cast<float>(random.normal()));
+    }
+    rows.truth.push_back(set);
+    rows.scores.push_back(scores);
+  }
+  const InstanceDecision rule = tune_instance(held_out(rows.scores, rows.truth));
+  std::vector<LabelId> chosen;
+  const std::vector<float> all{0.9F, 0.8F}, none{-0.8F, -0.9F};
+  rule.choose({all}, chosen);
+  EXPECT_THAT(chosen, ElementsAre(0, 1));
+  chosen.clear();
+  rule.choose({none}, chosen);
+  EXPECT_TRUE(chosen.empty());
+}
+
 TEST(TuneInstance, without_any_score_nothing_is_learned) {
   HeldOutScores scores;
   scores.ranked.pointers = {0, 0};
