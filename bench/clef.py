@@ -17,7 +17,7 @@ import tempfile
 from measured_runs import measured_run
 
 RUNS = {
-    "flat-svm": ("flat-svm", [], "0.01,0.03,0.1,0.3,1"),
+    "flat-svm": ("flat-svm", ["--loss", "hinge"], "0.01,0.03,0.1,0.3,1"),
     "flat-svm, squared hinge": (
         "flat-svm",
         ["--loss", "squared-hinge"],

@@ -16,6 +16,8 @@ import tempfile
 import time
 from typing import Any
 
+from measured_runs import same_loss
+
 GRID = "C=0.001,0.01,0.1,1,10,100,1000"
 METHODS = ("flat-svm", "hr-svm", "flat-lr", "hr-lr", "top-down-svm")
 FLAT = {"hr-svm": "flat-svm", "hr-lr": "flat-lr"}
@@ -41,7 +43,15 @@ class Table:
         start = time.time()
         printed = self.run(
             *("tune", "--method", method, "--hierarchy", self.data / "hierarchy.txt"),
-            *("--grid", self.grid, "--folds", 3, "--quiet", *self.options, *more),
+            *(
+                "--grid",
+                self.grid,
+                "--folds",
+                3,
+                "--quiet",
+                *same_loss(method, self.options),
+                *more,
+            ),
             *(self.data / "train.svm", model),
         )
         lines = printed.splitlines()

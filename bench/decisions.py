@@ -19,6 +19,8 @@ from collections import Counter
 from itertools import combinations
 from typing import Any
 
+from measured_runs import same_loss
+
 DECISIONS = ("argmax", "zero", "threshold", "scut", "rcut", "instance")
 METHODS = ("flat-svm", "hr-svm", "flat-lr", "hr-lr")
 GRID = "C=0.03,0.1,0.3,1,3,10,30"
@@ -78,7 +80,7 @@ class Bench:
     def scores(self, method: str, structure: list[str]) -> tuple[str, dict[str, dict[str, float]]]:
         """The chosen C, and the metrics of each decision."""
         model = self.work / "model"
-        common = ["--method", method, *structure, "--quiet", *self.options]
+        common = ["--method", method, *structure, "--quiet", *same_loss(method, self.options)]
         best = self.grid.removeprefix("C=")
         if "," in best:
             printed = self.run(

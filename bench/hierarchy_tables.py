@@ -25,7 +25,7 @@ import sys
 import tempfile
 from typing import Any
 
-from measured_runs import measured_run
+from measured_runs import measured_run, same_loss
 
 RAW_NUMBERS = {
     "cellcycle-fun", "derisi-fun", "cellcycle-go", "eisen-go", "phyletic-go", "enron-hmc"
@@ -96,6 +96,7 @@ class Runner:
 
     def fit(self, method: list[str], options: dict[str, str], rows: str, test: str) -> Any:
         given = [word for name, value in options.items() for word in (f"--{name}", value)]
+        method = [method[0], *same_loss(method[0], method[1:])]
         arguments = ["train", "--method", *method, *given, *self.extra, "--threads", "1", "--quiet"]
         arguments += ["--hierarchy", str(self.scratch / "hierarchy")]
         arguments += [str(self.scratch / rows), str(self.scratch / "model")]

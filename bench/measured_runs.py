@@ -6,6 +6,14 @@ import time
 from dataclasses import dataclass
 
 
+def same_loss(method: str, options: list[str]) -> list[str]:
+    """The options of a comparison of structures, in which flat machines have the hierarchical
+    ones' loss, the hinge, unless the options name a loss."""
+    if method != "flat-svm" or "--loss" in options or "crammer-singer" in options:
+        return options
+    return [*options, "--loss", "hinge"]
+
+
 @dataclass
 class MeasuredRun:
     """A program's standard output, CPU and wall seconds, largest resident memory."""

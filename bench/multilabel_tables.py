@@ -47,9 +47,9 @@ class Bench:
         words = ["--hierarchy", str(self.folder / "hierarchy.txt")] if is_tree else []
         words += PREPROCESSING.get(self.folder.name, [])
         if variant == "one-vs-rest":
-            return ["--method", "flat-svm", *words]
+            return ["--method", "flat-svm", "--loss", "hinge", *words]
         if variant == "one-vs-rest at 0":
-            return ["--method", "flat-svm", "--decision", "zero", *words]
+            return ["--method", "flat-svm", "--loss", "hinge", "--decision", "zero", *words]
         words += ["--method", "structured", "--model", self.given.model]
         words += ["--max-passes", self.given.max_passes, "--tolerance", self.given.tolerance]
         words += ["--max-bans", self.given.max_bans]

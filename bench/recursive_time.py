@@ -16,7 +16,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from measured_runs import measured_run
+from measured_runs import measured_run, same_loss
 
 METHODS = ("flat-svm", "hr-svm", "flat-lr", "hr-lr")
 COUNTS = ("lshtc-small-rdf",)  # sets of raw counts, which become tf-idf features
@@ -36,7 +36,9 @@ def measure(
         options.append("--tfidf")
     with tempfile.TemporaryDirectory() as directory:
         files = [str(rows), os.path.join(directory, "model")]
-        run = measured_run([args.margrove, "train", "--method", method, *options, *files])
+        run = measured_run(
+            [args.margrove, "train", "--method", method, *same_loss(method, options), *files]
+        )
     report = run.values()
     gap = report.get("relative_gap")
     return {

@@ -324,7 +324,7 @@ std::vector<Learner> learners_of(const std::string& names, int epochs) {
   std::vector<Learner> learners{
       {"nhsvm", "nhsvm", rules, {-3, 2}},
       {"hsvm", "hsvm", {{}}, {-2, 4}},
-      {"one-vs-rest", "flat-svm", {{}}, {-7, 2}},
+      {"one-vs-rest", "flat-svm", {{{"loss", "hinge"}}}, {-7, 2}},
       {"crammer-singer", "flat-svm", {{{"multiclass", "crammer-singer"}}}, {-4, 2}},
       {"shared-svm", "shared-svm", {{}}, {-4, 2}},
       {"nhsvm-sgd", "nhsvm", sgd_rules, {-3, 3}},

@@ -60,6 +60,13 @@ inline constexpr auto kEnumNames<MulticlassKind> =
     std::array{EnumName{MulticlassKind::ovr, "ovr"},
                EnumName{MulticlassKind::crammer_singer, "crammer-singer"}};
 
+/// The loss of a row's margin: automatic is the squared hinge, and the hinge with crammer-singer.
+enum class FlatSvmLoss { automatic, hinge, squared_hinge };
+template <>
+inline constexpr auto kEnumNames<FlatSvmLoss> =
+    std::array{EnumName{FlatSvmLoss::automatic, "auto"}, EnumName{FlatSvmLoss::hinge, "hinge"},
+               EnumName{FlatSvmLoss::squared_hinge, "squared-hinge"}};
+
 struct FlatSvmOptions {
   static constexpr std::string_view kMethod = "flat-svm";
   double C = 1.0;
@@ -71,7 +78,7 @@ struct FlatSvmOptions {
   int decision_folds = 3;
   double tolerance = 1e-3;
   int max_passes = 1000;
-  PointLossKind loss = PointLossKind::hinge;
+  FlatSvmLoss loss = FlatSvmLoss::automatic;
   MulticlassKind multiclass = MulticlassKind::ovr;
   AnySurrogate surrogate = MarginRescaling{};
   StructuredSearch search = StructuredSearch::automatic;
@@ -85,8 +92,8 @@ struct FlatSvmOptions {
         detail::structured_fields<FlatSvmOptions>("crammer-singer: "),
         std::tuple{
             field("loss", &FlatSvmOptions::loss,
-                  {PointLossKind::hinge, PointLossKind::squared_hinge},
-                  "loss of each row's margin (crammer-singer: hinge)"),
+                  "loss of each row's margin; auto: squared-hinge for ovr, hinge for "
+                  "crammer-singer, which has no other"),
             field(
                 "multiclass", &FlatSvmOptions::multiclass,
                 "each label against the rest, or all labels in one problem (rows with one label)"),

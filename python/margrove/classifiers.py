@@ -78,8 +78,9 @@ class FlatSVC(Continued):
     max_bans : int, default 10
         crammer-singer: maximum number of rounds in which convex-hull search bans labellings to make
         a fractional optimum integral; none for prob by sgd [>= 0]
-    loss : str, default "hinge"
-        loss of each row's margin (crammer-singer: hinge) [hinge | squared-hinge]
+    loss : str, default "auto"
+        loss of each row's margin; auto: squared-hinge for ovr, hinge for crammer-singer, which has
+        no other [auto | hinge | squared-hinge]
     multiclass : str, default "ovr"
         each label against the rest, or all labels in one problem (rows with one label) [ovr |
         crammer-singer]
@@ -131,7 +132,7 @@ class FlatSVC(Continued):
         search: str = "auto",
         solver: str = "auto",
         max_bans: int = 10,
-        loss: str = "hinge",
+        loss: str = "auto",
         multiclass: str = "ovr",
         epochs: int = 50,
         cost_matrix: str = "",

@@ -47,8 +47,7 @@ std::string_view solver_type_of(const ModelParts& model) {
     if (table.has(name)) table.set(name, text);
   }
   if (options.multiclass == MulticlassKind::crammer_singer) return "MCSVM_CS";
-  return options.loss == PointLossKind::squared_hinge ? "L2R_L2LOSS_SVC_DUAL"
-                                                      : "L2R_L1LOSS_SVC_DUAL";
+  return options.loss == FlatSvmLoss::hinge ? "L2R_L1LOSS_SVC_DUAL" : "L2R_L2LOSS_SVC_DUAL";
 }
 
 const LinearPredictor& flat_predictor_of(const ModelParts& model) {

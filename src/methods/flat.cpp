@@ -206,7 +206,7 @@ TrainResult train_crammer_singer(const CrammerSingerPlan& plan, Executor& execut
 
 Plan plan_crammer_singer(const FlatSvmOptions& options, const TrainingSet& data,
                          Executor& executor) {
-  require<InvalidOption>(options.loss == PointLossKind::hinge, "option loss is ",
+  require<InvalidOption>(options.loss != FlatSvmLoss::squared_hinge, "option loss is ",
                          name_of(options.loss),
                          ", but must be hinge where multiclass is crammer-singer");
   require<InvalidOption>(
@@ -254,7 +254,10 @@ Method flat_svm() {
           return plan_crammer_singer(options, data, executor);
         }
         require_one_vs_rest_options(options);
-        return plan_ovr(one_vs_rest_run(options, data.X, options.loss), data, executor);
+        const PointLossKind loss = options.loss == FlatSvmLoss::hinge
+                                       ? PointLossKind::hinge
+                                       : PointLossKind::squared_hinge;
+        return plan_ovr(one_vs_rest_run(options, data.X, loss), data, executor);
       });
 }
 

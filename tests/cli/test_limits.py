@@ -108,7 +108,7 @@ class Memory(CliTest):
 
     def test_of_wide_columns_is_exported_with_the_numbers_of_the_rows(self) -> None:
         self.write("wide", "1 1:1 3:1\n2 3000000:1\n1 3:0.5\n2 2:1\n")
-        self.run_program("train", "--method", "flat-svm", "wide", "model")
+        self.run_program("train", "--method", "flat-svm", "--tolerance", "1e-6", "wide", "model")
         self.run_program("export", "model", "liblinear")
         self.run_program("import", "liblinear", "again")
         scores = [self.run_program("predict", m, "wide", "--scores")[0] for m in ("model", "again")]

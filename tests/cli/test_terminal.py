@@ -60,7 +60,17 @@ class Terminal(CliTest):
     def test_results_do_not_stand_beside_the_progress_line(self) -> None:
         self.write("many", rows(4000, 3))
         written = on_terminal(
-            ["tune", "--method", "flat-svm", "--grid", "C=0.1,1,10,100,1000", "many", "model"],
+            [
+                "tune",
+                "--method",
+                "flat-svm",
+                "--loss",
+                "hinge",
+                "--grid",
+                "C=0.1,1,10,100,1000",
+                "many",
+                "model",
+            ],
             self.directory.name,
         )
         self.assertIn("\r\x1b[K", written)  # there was a progress line
@@ -71,7 +81,17 @@ class Terminal(CliTest):
     def test_progress_says_how_long_and_how_much_memory(self) -> None:
         self.write("many", rows(4000, 3))
         written = on_terminal(
-            ["tune", "--method", "flat-svm", "--grid", "C=0.1,1,10,100,1000", "many", "model"],
+            [
+                "tune",
+                "--method",
+                "flat-svm",
+                "--loss",
+                "hinge",
+                "--grid",
+                "C=0.1,1,10,100,1000",
+                "many",
+                "model",
+            ],
             self.directory.name,
         )
         self.assertRegex(written, r"\d+\.\d s, about \d+(\.\d)? s left, 0\.\d\d GB")

@@ -338,7 +338,7 @@ def test_wrong_values_name_the_option() -> None:
     X, y = rows()
     with pytest.raises(ValueError, match="option C is -1, but must be > 0"):
         FlatSVC(C=-1).fit(X, y)
-    with pytest.raises(ValueError, match="option loss is 'huge', but must be one of hinge"):
+    with pytest.raises(ValueError, match="option loss is 'huge', but must be one of auto, hinge"):
         FlatSVC(loss="huge").fit(X, y)
     with pytest.raises(ValueError, match="lambda"):
         FlatSVC(C=2, lambda_=0.5).fit(X, y)

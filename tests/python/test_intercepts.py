@@ -22,7 +22,7 @@ PARENTS = {3: 1, 4: 1, 5: 2, 6: 2, 7: 2, 1: 0, 2: 0}
 EDGES = [(parent, child) for child, parent in PARENTS.items()]
 LEAVES = [3, 4, 5, 6, 7]
 MADE = [
-    (FlatSVC, {}, "hinge"),
+    (FlatSVC, {"loss": "hinge"}, "hinge"),
     (FlatSVC, {"loss": "squared-hinge"}, "squared-hinge"),
     (FlatLogisticRegression, {}, "logistic"),
     (HRSVC, {}, "hinge"),

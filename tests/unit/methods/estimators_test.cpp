@@ -50,7 +50,7 @@ TEST(Estimators, are_written_with_their_types) {
 
 TEST(Estimators, refuse_values_that_the_method_does_not_have) {
   try {
-    validate(FlatSvmOptions{.loss = PointLossKind::logistic});
+    validate(TopDownSvmOptions{.loss = PointLossKind::logistic});
     FAIL() << "must throw";
   } catch (const InvalidOption& error) {
     EXPECT_THAT(error.what(),

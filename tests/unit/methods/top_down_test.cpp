@@ -313,7 +313,8 @@ TEST(TopDown, every_machine_is_one_vs_rest_among_siblings_on_the_rows_below_thei
     below_a.X.append_row(raw.X.row(i).columns, raw.X.row(i).values);
     below_a.labels.append(raw.labels[i]);
   }
-  const ModelParts flat = testing::train("flat-svm", {{"tolerance", "1e-7"}}, below_a, nullptr);
+  const ModelParts flat =
+      testing::train("flat-svm", {{"loss", "hinge"}, {"tolerance", "1e-7"}}, below_a, nullptr);
   const auto& W = top_down(model).parts().weights;
   const auto& V = dynamic_cast<const LinearPredictor&>(*flat.predictor).parts().weights;
   for (const char* name : {"a1", "a2"}) {
