@@ -23,8 +23,7 @@ nb::list list_options() {
   TfidfOptions options;
   nb::list list;
   for (const OptionInfo& each : OptionTable(options).list()) {
-    list.append(
-        nb::make_tuple(each.name, each.type, each.default_value, each.range, each.help));
+    list.append(nb::make_tuple(each.name, each.type, each.default_value, each.range, each.help));
   }
   return list;
 }
@@ -52,7 +51,7 @@ nb::bytes to_bytes(const Preprocessing& fitted) {
   TensorMap tensors;
   save_preprocessing(tensors, fitted);
   const std::string bytes = serialize_safetensors(tensors);
-  return {bytes.data(), bytes.size()};
+  return nb::bytes(bytes.data(), bytes.size());
 }
 
 Preprocessing from_bytes(const nb::bytes& bytes) {
