@@ -15,49 +15,48 @@
 
 namespace margrove MARGROVE_API {
 
-/// The lengths of n-grams: FIRST to LAST, or none.
-struct NgramRange {
-  static constexpr int kLongest = 16;
-  int first = 1;
-  int last = 1;  // 0: none
-
-  static constexpr NgramRange none() { return {0, 0}; }
-  bool is_none() const { return last == 0; }
-  /// "2", "1-3" or "none". Throws InvalidOption unless 1 <= FIRST <= LAST <= kLongest.
-  static NgramRange parse(std::string_view text);
-  /// parse(to_text()) is the same range.
-  std::string to_text() const;
-  bool operator==(const NgramRange&) const = default;
-};
-
 /// The terms of a text: its n-grams of words, and the n-grams of characters of each word. The stop
 /// words are left out before. A term of several words has one blank between them. A term of
 /// characters stands in apostrophes, with a blank at the border of a word: ' ca', 'cat', 'at '.
 struct TextTerms {
-  NgramRange words;
-  NgramRange characters = NgramRange::none();
-  std::vector<std::string> stop_words;  // ascending by bytes
+  /// The lengths of n-grams, or none.
+  struct Lengths {
+    static constexpr int kLongest = 16;
+    int first;
+    int last;  // 0: none
+
+    static constexpr Lengths none() { return {0, 0}; }
+    bool is_none() const { return last == 0; }
+    /// "2", "1-3" or "none". Throws InvalidOption unless 1 <= FIRST <= LAST <= kLongest.
+    static Lengths parse(std::string_view text);
+    /// parse(to_text()) gives the same lengths.
+    std::string to_text() const;
+    bool operator==(const Lengths&) const = default;
+  };
+  /// The weight of a term that occurs t times in a row, before the row is scaled to unit L2 norm.
+  /// tfidf: (1 + ln t) * idf or t * idf, with idf = ln((1 + rows) / (1 + rows with it)) + 1.
+  /// bm25: t (k1 + 1) / (t + k1 (1 - b + b * length / average length)) * idf, with
+  /// idf = ln(1 + (rows - rows with it + 1/2) / (rows with it + 1/2)). The length of a row is how
+  /// often its known terms occur in it.
+  enum class Weights : std::uint8_t { tfidf, bm25 };
+
+  Lengths words{1, 1};
+  Lengths characters{0, 0};
+  std::vector<std::string> stop_words = {};  // ascending by bytes
   bool operator==(const TextTerms&) const = default;
 };
-
-/// The weight of a term that occurs t times in a row, before the row is scaled to unit L2 norm.
-/// tfidf: (1 + ln t) * idf or t * idf, with idf = ln((1 + rows) / (1 + rows with it)) + 1.
-/// bm25: t (k1 + 1) / (t + k1 (1 - b + b * length / average length)) * idf, with
-/// idf = ln(1 + (rows - rows with it + 1/2) / (rows with it + 1/2)). The length of a row is how
-/// often its known terms occur in it.
-enum class TermWeights : std::uint8_t { tfidf, bm25 };
 template <>
-inline constexpr auto kEnumNames<TermWeights> =
-    std::array{EnumName{TermWeights::tfidf, "tfidf"}, EnumName{TermWeights::bm25, "bm25"}};
+inline constexpr auto kEnumNames<TextTerms::Weights> = std::array{
+    EnumName{TextTerms::Weights::tfidf, "tfidf"}, EnumName{TextTerms::Weights::bm25, "bm25"}};
 
 struct TfidfOptions {
   int min_document_frequency = 1;
   double max_document_share = 1;
   int max_terms = 0;
   bool sublinear_tf = true;
-  NgramRange word_ngrams;
-  NgramRange char_ngrams = NgramRange::none();
-  TermWeights term_weights = TermWeights::tfidf;
+  TextTerms::Lengths word_ngrams{1, 1};
+  TextTerms::Lengths char_ngrams{0, 0};
+  TextTerms::Weights term_weights = TextTerms::Weights::tfidf;
   double bm25_k1 = 1.2;
   double bm25_b = 0.75;
   std::vector<std::string> stop_words = {};  // in any order; not in fields(), as it is a list
@@ -111,7 +110,7 @@ inline constexpr auto kEnumNames<ColumnScale> = std::array{
 /// Preprocessing of rows before training and prediction. Plain data that model files store. Fitted
 /// on training rows only.
 ///
-/// The tf-idf kinds: x_j is the weight of term or column j (TermWeights), then rows get unit L2
+/// The tf-idf kinds: x_j is the weight of term or column j (TextTerms), then rows get unit L2
 /// norm. Terms or columns that were not in enough training rows are left out; rows without any
 /// known term stay empty.
 struct Preprocessing {
@@ -121,8 +120,9 @@ struct Preprocessing {
   /// all stay as they are.
   std::vector<FeatureId> columns;
   bool sublinear_tf = true;
-  TextTerms terms;                                // text_tfidf
-  TermWeights term_weights = TermWeights::tfidf;  // of the tf-idf kinds, and the next three
+  TextTerms terms;  // text_tfidf
+  TextTerms::Weights term_weights =
+      TextTerms::Weights::tfidf;  // of the tf-idf kinds, and the next three
   double bm25_k1 = 0;
   double bm25_b = 0;
   double average_length = 0;            // of the training rows; 0: without bm25
@@ -149,7 +149,9 @@ struct Preprocessing {
                                    std::span<const std::uint8_t> is_numeric = {});
 
   /// Whether terms or weights are other than tf-idf of single words.
-  bool has_own_terms() const { return terms != TextTerms() || term_weights != TermWeights::tfidf; }
+  bool has_own_terms() const {
+    return terms != TextTerms() || term_weights != TextTerms::Weights::tfidf;
+  }
 
   /// Whether apply() gives rows of numbers back as they are.
   bool keeps_rows() const { return kind == Kind::none && columns.empty(); }

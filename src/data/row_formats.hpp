@@ -30,8 +30,8 @@ struct ReadOptions {
 /// Whole rows from the middle of a file, whose header, if it has one, was read before.
 struct FilePart {
   std::string_view rows;
-  std::string_view header = {};   // the line that was found to be a header, with its end
-  std::int64_t lines_before = 0;  // lines of the file before `rows`
+  std::string_view header = {};   // with its line end; empty: there is none
+  std::int64_t lines_before = 0;  // of the file before `rows`, those of the header included
 };
 
 /// One format. `read` returns rows of `kind`; it throws InvalidInput "file:line:column: ..." for

@@ -10,7 +10,7 @@
 
 namespace margrove {
 
-NgramRange NgramRange::parse(std::string_view text) {
+TextTerms::Lengths TextTerms::Lengths::parse(std::string_view text) {
   if (text == "none") return none();
   const std::size_t dash = text.find('-');
   const auto first = read_number<int>(text.substr(0, dash));
@@ -23,7 +23,7 @@ NgramRange NgramRange::parse(std::string_view text) {
   return {*first, *last};
 }
 
-std::string NgramRange::to_text() const {
+std::string TextTerms::Lengths::to_text() const {
   if (is_none()) return "none";
   return first == last ? concat(first) : concat(first, "-", last);
 }

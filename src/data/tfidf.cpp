@@ -45,7 +45,7 @@ float inverse_frequency(std::size_t num_rows, std::size_t num_rows_with_it,
                         const TfidfOptions& options) {
   const auto n = static_cast<double>(num_rows);
   const auto df = static_cast<double>(num_rows_with_it);
-  const double idf = options.term_weights == TermWeights::bm25
+  const double idf = options.term_weights == TextTerms::Weights::bm25
                          ? std::log(1 + (n - df + 0.5) / (df + 0.5))
                          : std::log((1 + n) / (1 + df)) + 1;
   return static_cast<float>(idf);
@@ -57,7 +57,7 @@ void check_options(const TfidfOptions& options) {
       !options.word_ngrams.is_none() || !options.char_ngrams.is_none(),
       "options word_ngrams and char_ngrams: both are none, but one must give the terms");
   const TfidfOptions defaults;
-  const bool is_bm25 = options.term_weights == TermWeights::bm25;
+  const bool is_bm25 = options.term_weights == TextTerms::Weights::bm25;
   require<InvalidOption>(
       is_bm25 || (options.bm25_k1 == defaults.bm25_k1 && options.bm25_b == defaults.bm25_b),
       "options bm25_k1 and bm25_b: one is given, but they need term_weights bm25");
@@ -71,7 +71,7 @@ Preprocessing with_options(Preprocessing::Kind kind, const TfidfOptions& options
   fitted.kind = kind;
   fitted.sublinear_tf = options.sublinear_tf;
   fitted.term_weights = options.term_weights;
-  if (options.term_weights == TermWeights::bm25) {
+  if (options.term_weights == TextTerms::Weights::bm25) {
     fitted.bm25_k1 = options.bm25_k1;
     fitted.bm25_b = options.bm25_b;
   }
@@ -109,7 +109,7 @@ std::vector<bool> kept_terms(const std::vector<Term>& terms, std::size_t num_row
 
 double mean_length(const std::vector<Term>& terms, const std::vector<bool>& kept,
                    std::size_t num_rows, const TfidfOptions& options) {
-  if (options.term_weights != TermWeights::bm25) return 0;
+  if (options.term_weights != TextTerms::Weights::bm25) return 0;
   double length = 0;
   for (std::size_t k = 0; k < terms.size(); ++k) length += kept[k] ? terms[k].num_occurrences : 0;
   return num_rows > 0 ? length / static_cast<double>(num_rows) : 0;
@@ -169,9 +169,9 @@ class RowWriter {
   }
 
  private:
-  /// Counts become weights, as TermWeights defines them.
+  /// Counts become weights, as TextTerms::Weights defines them.
   void weigh() {
-    const bool is_bm25 = fitted_.term_weights == TermWeights::bm25;
+    const bool is_bm25 = fitted_.term_weights == TextTerms::Weights::bm25;
     double added = 0;  // BM25's k1 (1 - b + b * length / average length)
     if (is_bm25) {
       double length = 0;
@@ -223,7 +223,7 @@ void check_weights(const Preprocessing& fitted, bool has_words, bool has_idf) {
     require(terms.stop_words[k - 1] < terms.stop_words[k], "preprocessing: stop word ", k,
             " is not after the one before it");
   }
-  const bool is_bm25 = fitted.term_weights == TermWeights::bm25;
+  const bool is_bm25 = fitted.term_weights == TextTerms::Weights::bm25;
   require(has_idf || !is_bm25, "preprocessing: term weights are bm25, but there are no terms");
   if (!is_bm25) return;
   const auto is_valid = [](double x) { return std::isfinite(x) && x >= 0; };

@@ -99,9 +99,9 @@ void save_terms(TensorMap& out, const std::string& name, const Preprocessing& fi
   out.put_number(name + ".average_length", fitted.average_length);
 }
 
-NgramRange load_lengths(const TensorMap& tensors, const std::string& name) {
+TextTerms::Lengths load_lengths(const TensorMap& tensors, const std::string& name) {
   try {
-    return NgramRange::parse(tensors.text(name));
+    return TextTerms::Lengths::parse(tensors.text(name));
   } catch (const InvalidOption& error) {
     tensors.fail(concat("metadata ", name, ": ", error.what()));
   }
@@ -117,7 +117,7 @@ void load_terms(const TensorMap& tensors, const std::string& name, Preprocessing
   fitted.terms = {load_lengths(tensors, name + ".word_ngrams"),
                   load_lengths(tensors, name + ".char_ngrams"),
                   tensors.get_strings(name + ".stop_words")};
-  fitted.term_weights = tensors.get_enum<TermWeights>(name + ".term_weights");
+  fitted.term_weights = tensors.get_enum<TextTerms::Weights>(name + ".term_weights");
   fitted.bm25_k1 = tensors.number(name + ".bm25_k1");
   fitted.bm25_b = tensors.number(name + ".bm25_b");
   fitted.average_length = tensors.number(name + ".average_length");

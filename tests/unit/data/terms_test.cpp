@@ -25,13 +25,13 @@ std::vector<std::string> terms(std::string_view text, const TextTerms& choice) {
   return found;
 }
 
-TEST(NgramRange, reads_back_its_text) {
+TEST(TermLengths, reads_back_its_text) {
   for (const char* text : {"1", "2", "1-3", "16", "none"}) {
-    EXPECT_EQ(NgramRange::parse(text).to_text(), text);
+    EXPECT_EQ(TextTerms::Lengths::parse(text).to_text(), text);
   }
-  EXPECT_EQ(NgramRange::parse("2-2").to_text(), "2");
+  EXPECT_EQ(TextTerms::Lengths::parse("2-2").to_text(), "2");
   for (const char* text : {"", "0", "0-1", "3-2", "1-17", "-1", "1-", "1 - 2", "1-2-3", "all"}) {
-    EXPECT_EQ(message_of<InvalidOption>([&] { NgramRange::parse(text); }),
+    EXPECT_EQ(message_of<InvalidOption>([&] { TextTerms::Lengths::parse(text); }),
               concat("n-grams: lengths are '", text, "', but must be none, N or FIRST-LAST, with ",
                      "1 <= FIRST <= LAST <= 16"));
   }
@@ -52,10 +52,10 @@ TEST(Terms, stop_words_are_left_out_before_words_are_joined) {
 }
 
 TEST(Terms, of_characters_know_the_borders_of_words) {
-  const TextTerms of_three{.words = NgramRange::none(), .characters = {3, 4}};
+  const TextTerms of_three{.words = TextTerms::Lengths::none(), .characters = {3, 4}};
   EXPECT_THAT(terms("Été, ab", of_three), ElementsAre("' ét'", "'été'", "'té '", "' été'", "'été '",
                                                       "' ab'", "'ab '", "' ab '"));
-  EXPECT_THAT(terms("a", {.words = NgramRange::none(), .characters = {4, 6}}),
+  EXPECT_THAT(terms("a", {.words = TextTerms::Lengths::none(), .characters = {4, 6}}),
               ElementsAre("' a '"));
   EXPECT_THAT(terms("日本", {.characters = {2, 2}}),
               ElementsAre("日本", "' 日'", "'日本'", "'本 '"));
@@ -116,11 +116,11 @@ TextTerms random_choice(std::mt19937& random) {
   TextTerms choice;
   const auto lengths = [&] {
     const int first = 1 + static_cast<int>(random() % 3);
-    return NgramRange{first, first + static_cast<int>(random() % 4)};
+    return TextTerms::Lengths{first, first + static_cast<int>(random() % 4)};
   };
   if (random() % 2 == 0) choice.words = lengths();
   if (random() % 2 == 0) choice.characters = lengths();
-  if (random() % 4 == 0 && !choice.characters.is_none()) choice.words = NgramRange::none();
+  if (random() % 4 == 0 && !choice.characters.is_none()) choice.words = TextTerms::Lengths::none();
   if (random() % 3 == 0) choice.stop_words = {"a", "bb", "of"};
   return choice;
 }
@@ -181,7 +181,7 @@ Expected expected_weights(const std::vector<Row>& rows, const TfidfOptions& opti
       const double df = document_frequency[term], k1 = options.bm25_k1, b = options.bm25_b;
       double weight =
           (options.sublinear_tf ? 1 + std::log(t) : t) * (std::log((1 + n) / (1 + df)) + 1);
-      if (options.term_weights == TermWeights::bm25) {
+      if (options.term_weights == TextTerms::Weights::bm25) {
         weight = t * (k1 + 1) / (t + k1 * (1 - b + b * length_of(count) / average)) *
                  std::log(1 + (n - df + 0.5) / (df + 0.5));
       }
@@ -205,7 +205,7 @@ TfidfOptions random_options(std::mt19937& random) {
   if (random() % 2 == 0) options.max_document_share = 0.7;
   if (random() % 2 == 0) options.max_terms = 1 + static_cast<int>(random() % 12);
   if (random() % 2 == 0) {
-    options.term_weights = TermWeights::bm25;
+    options.term_weights = TextTerms::Weights::bm25;
     options.bm25_k1 = 0.5 * static_cast<double>(random() % 4);
     options.bm25_b = 0.25 * static_cast<double>(random() % 5);
   } else {
@@ -252,7 +252,8 @@ TEST(CountTfidf, equals_text_under_bm25_and_limits_of_terms) {
   const std::vector<std::string> documents{"b a a d", "b c a", "b", "d d d c", "", "e b"};
   for (const double share : {1.0, 0.5}) {
     for (const int max_terms : {0, 1, 3}) {
-      for (const TermWeights weights : {TermWeights::tfidf, TermWeights::bm25}) {
+      for (const TextTerms::Weights weights :
+           {TextTerms::Weights::tfidf, TextTerms::Weights::bm25}) {
         const TfidfOptions options{
             .max_document_share = share, .max_terms = max_terms, .term_weights = weights};
         CsrMatrix counts(5);
@@ -281,11 +282,11 @@ TEST(TextTfidf, options_that_contradict_each_other_throw) {
   const auto message = [&](const TfidfOptions& options) {
     return message_of<InvalidOption>([&] { Preprocessing::fit_text(documents, options); });
   };
-  EXPECT_EQ(message({.word_ngrams = NgramRange::none()}),
+  EXPECT_EQ(message({.word_ngrams = TextTerms::Lengths::none()}),
             "options word_ngrams and char_ngrams: both are none, but one must give the terms");
   EXPECT_EQ(message({.bm25_k1 = 2}),
             "options bm25_k1 and bm25_b: one is given, but they need term_weights bm25");
-  EXPECT_THAT(message({.sublinear_tf = false, .term_weights = TermWeights::bm25}),
+  EXPECT_THAT(message({.sublinear_tf = false, .term_weights = TextTerms::Weights::bm25}),
               HasSubstr("option sublinear_tf is false, but term_weights bm25 has its own weight"));
   EXPECT_EQ(message({.max_document_share = 0}),
             "option max_document_share is 0, but must be in (0, 1]");
@@ -313,9 +314,10 @@ TEST(StopWords, are_all_words_of_a_file_but_for_comments) {
 }
 
 TEST(Preprocessing, check_refuses_terms_and_weights_that_do_not_fit) {
-  Preprocessing p = Preprocessing::fit_text(
-      std::vector<std::string>{"a b"},
-      {.word_ngrams = {1, 2}, .term_weights = TermWeights::bm25, .stop_words = {"x", "c", "x"}});
+  Preprocessing p = Preprocessing::fit_text(std::vector<std::string>{"a b"},
+                                            {.word_ngrams = {1, 2},
+                                             .term_weights = TextTerms::Weights::bm25,
+                                             .stop_words = {"x", "c", "x"}});
   EXPECT_THAT(p.terms.stop_words, ElementsAre("c", "x"));
   EXPECT_NO_THROW(p.check());
   Preprocessing broken = p;
@@ -323,13 +325,13 @@ TEST(Preprocessing, check_refuses_terms_and_weights_that_do_not_fit) {
   EXPECT_EQ(message_of([&] { broken.check(); }),
             "preprocessing: stop word 1 is not after the one before it");
   broken = p;
-  broken.terms.words = NgramRange::none();
+  broken.terms.words = TextTerms::Lengths::none();
   EXPECT_EQ(message_of([&] { broken.check(); }), "preprocessing: both kinds of n-grams are none");
   broken = p;
   broken.bm25_b = 2;
   EXPECT_THAT(message_of([&] { broken.check(); }), HasSubstr("bm25 has k1 1.2, b 2 and average"));
   broken = Preprocessing::unit_norm();
-  broken.term_weights = TermWeights::bm25;
+  broken.term_weights = TextTerms::Weights::bm25;
   EXPECT_EQ(message_of([&] { broken.check(); }),
             "preprocessing: term weights are bm25, but there are no terms");
   broken = Preprocessing::unit_norm();

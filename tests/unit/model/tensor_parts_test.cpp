@@ -50,14 +50,14 @@ TEST(TensorParts, records_read_back_equal) {
 }
 
 TEST(TensorParts, terms_of_texts_read_back_equal) {
-  const Preprocessing saved = Preprocessing::fit_text(
-      std::vector<std::string>{"the red apple", "a pear"},
-      {.word_ngrams = {1, 2},
-       .char_ngrams = {3, 4},
-       .term_weights = TermWeights::bm25,
-       .bm25_k1 = 1.7,
-       .bm25_b = 0.3,
-       .stop_words = {"the", "a"}});
+  const Preprocessing saved =
+      Preprocessing::fit_text(std::vector<std::string>{"the red apple", "a pear"},
+                              {.word_ngrams = {1, 2},
+                               .char_ngrams = {3, 4},
+                               .term_weights = TextTerms::Weights::bm25,
+                               .bm25_k1 = 1.7,
+                               .bm25_b = 0.3,
+                               .stop_words = {"the", "a"}});
   TensorMap tensors("f");
   save_preprocessing(tensors, saved);
   const Preprocessing loaded = load_preprocessing(tensors);
