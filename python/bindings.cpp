@@ -43,6 +43,7 @@
 #include "reporter.hpp"
 #include "score_loss_bindings.hpp"
 #include "structured_bindings.hpp"
+#include "text_bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -568,6 +569,7 @@ NB_MODULE(_core, m) {
   py::bind_metrics(m);
   py::bind_structured(m);
   py::bind_score_losses(m);
+  py::bind_text(m);
 
   nb::class_<margrove::ShardedTraining>(m, "ShardedTraining")
       .def(nb::init<std::string>(), "folder"_a, nb::call_guard<nb::gil_scoped_release>())

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes python/margrove/classifiers.py: one class per method, with the options in the registry.
+"""Writes classifiers.py, one class per method with the options in the registry, and text.py.
 
 Names, defaults, ranges and help of the options come from the C++ tables. Names and docstrings of
-the classes and the parameters of a run are here. A test checks that the file is up to date.
+the classes and the parameters of a run are here. A test checks that the files are up to date.
 
 usage: PYTHONPATH=build/python tools/make_estimators.py [--check]
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from margrove import _core
 
-FILE = Path(__file__).resolve().parent.parent / "python/margrove/classifiers.py"
+PACKAGE = Path(__file__).resolve().parent.parent / "python/margrove"
 WIDTH = 100
 
 
@@ -184,6 +184,29 @@ __all__ = [
 '''
 
 
+TEXT_HEADER = '''"""The transformer of texts, with the options and defaults of the program.
+
+Written by tools/make_estimators.py: change that, or the options' table, and run it.
+"""
+
+from collections.abc import Sequence
+
+from margrove._text import TextTransformer
+
+__all__ = ["TextFeatures"]
+
+
+'''
+TEXT_ABOUT = (
+    "Weights of the terms of texts, as `margrove train --text` makes them: tf-idf or BM25.\n\n"
+    "Words are the longest runs of letters, digits and underscores, in lower case."
+)
+STOP_WORDS = (
+    "stop_words: Sequence[str] | None = None",
+    "words that are left out before terms are made, in lower case",
+)
+
+
 def declaration(option: tuple[str, str, str, str, str]) -> str:
     """`name: type = default` of an option of the registry; keywords get a final underscore."""
     name, kind, default, _, _ = option
@@ -205,32 +228,53 @@ def wrapped(text: str, indent: str) -> str:
     return "\n".join(map(fill, text.split("\n")))
 
 
+def described(options: list[tuple[str, str, str, str, str]]) -> list[tuple[str, str]]:
+    """(declaration, help) of each option."""
+    return [
+        (declaration(option), f"{option[4]} [{option[3]}]" if option[3] else option[4])
+        for option in options
+    ]
+
+
+def docstring(about: str, parameters: list[tuple[str, str]]) -> list[str]:
+    """The lines of the docstring of a class."""
+    lines = [wrapped(f'"""{about}', "    "), "", "    Parameters", "    ----------"]
+    for head, help in parameters:
+        name, rest = head.split(": ", 1)
+        kind, default = rest.split(" = ")
+        lines += [f"    {name} : {kind}, default {default}", wrapped(help, " " * 8)]
+    return [*lines, '    """']
+
+
 def class_text(estimator: Estimator) -> str:
     """The class as ruff formats it."""
     options = next(options for name, _, _, options in _core.methods() if name == estimator.method)
-    parameters = [
-        (declaration(option), f"{option[4]} [{option[3]}]" if option[3] else option[4])
-        for option in options
-    ] + estimator.parameters_of_run
+    parameters = described(options) + estimator.parameters_of_run
     lines = [f"class {estimator.name}({estimator.base}):"]
-    lines += [wrapped(f'"""{estimator.about}', "    "), "", "    Parameters", "    ----------"]
-    for head, about in parameters:
-        name, rest = head.split(": ", 1)
-        kind, default = rest.split(" = ")
-        lines += [f"    {name} : {kind}, default {default}", wrapped(about, " " * 8)]
-    lines += ['    """', "", f'    _method = "{estimator.method}"']
+    lines += [*docstring(estimator.about, parameters), "", f'    _method = "{estimator.method}"']
     lines += ["    _several_labels = True"] * estimator.several_labels
     lines += ["    _logistic = True"] * estimator.method.endswith("-lr")
-    lines += ["", "    def __init__("]
+    return "\n".join(lines + constructor(parameters)) + "\n"
+
+
+def constructor(parameters: list[tuple[str, str]]) -> list[str]:
+    """The lines of __init__."""
+    lines = ["", "    def __init__("]
     lines += ["        self,", "        *,"]
     lines += [f"        {head}," for head, _ in parameters]
     lines += ["    ) -> None:"]
     names = [head.split(":")[0] for head, _ in parameters]
-    lines += [f"        self.{name} = {name}" for name in names]
-    return "\n".join(lines) + "\n"
+    return lines + [f"        self.{name} = {name}" for name in names]
 
 
-def file_text() -> str:
+def text_file() -> str:
+    """All of text.py."""
+    parameters = [*described(_core.text_options()), STOP_WORDS]
+    lines = ["class TextFeatures(TextTransformer):", *docstring(TEXT_ABOUT, parameters)]
+    return TEXT_HEADER + "\n".join(lines + constructor(parameters)) + "\n"
+
+
+def classifiers_file() -> str:
     """All of classifiers.py."""
     exported = sorted(
         {"Classifier", "load", "load_liblinear"} | {e.name for e in ESTIMATORS},
@@ -240,12 +284,19 @@ def file_text() -> str:
     return text + "".join("\n\n" + class_text(estimator) for estimator in ESTIMATORS)
 
 
+def file_texts() -> dict[str, str]:
+    """The files of the package that are made here."""
+    return {"classifiers.py": classifiers_file(), "text.py": text_file()}
+
+
 def main() -> int:
-    """Writes the file, or with --check only checks whether it is up to date."""
-    text = file_text()
+    """Writes the files, or with --check only checks whether they are up to date."""
+    texts = file_texts()
     if "--check" in sys.argv[1:]:
-        return 0 if FILE.read_text(encoding="utf-8") == text else 1
-    FILE.write_text(text, encoding="utf-8")
+        read = {name: (PACKAGE / name).read_text(encoding="utf-8") for name in texts}
+        return 0 if read == texts else 1
+    for name, text in texts.items():
+        (PACKAGE / name).write_text(text, encoding="utf-8")
     return 0
 
 

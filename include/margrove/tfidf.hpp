@@ -15,15 +15,77 @@
 
 namespace margrove MARGROVE_API {
 
+/// The terms of a text: its n-grams of words, and the n-grams of characters of each word. The stop
+/// words are left out before. A term of several words has one blank between them. A term of
+/// characters stands in apostrophes, with a blank at the border of a word: ' ca', 'cat', 'at '.
+struct TextTerms {
+  /// The lengths of n-grams, or none.
+  struct Lengths {
+    static constexpr int kLongest = 16;
+    int first;
+    int last;  // 0: none
+
+    static constexpr Lengths none() { return {0, 0}; }
+    bool is_none() const { return last == 0; }
+    /// "2", "1-3" or "none". Throws InvalidOption unless 1 <= FIRST <= LAST <= kLongest.
+    static Lengths parse(std::string_view text);
+    /// parse(to_text()) gives the same lengths.
+    std::string to_text() const;
+    bool operator==(const Lengths&) const = default;
+  };
+  /// The weight of a term that occurs t times in a row, before the row is scaled to unit L2 norm.
+  /// tfidf: (1 + ln t) * idf or t * idf, with idf = ln((1 + rows) / (1 + rows with it)) + 1.
+  /// bm25: t (k1 + 1) / (t + k1 (1 - b + b * length / average length)) * idf, with
+  /// idf = ln(1 + (rows - rows with it + 1/2) / (rows with it + 1/2)). The length of a row is how
+  /// often its known terms occur in it.
+  enum class Weights : std::uint8_t { tfidf, bm25 };
+
+  Lengths words{1, 1};
+  Lengths characters{0, 0};
+  std::vector<std::string> stop_words = {};  // ascending by bytes
+  bool operator==(const TextTerms&) const = default;
+};
+template <>
+inline constexpr auto kEnumNames<TextTerms::Weights> = std::array{
+    EnumName{TextTerms::Weights::tfidf, "tfidf"}, EnumName{TextTerms::Weights::bm25, "bm25"}};
+
 struct TfidfOptions {
   int min_document_frequency = 1;
+  double max_document_share = 1;
+  int max_terms = 0;
   bool sublinear_tf = true;
+  TextTerms::Lengths word_ngrams{1, 1};
+  TextTerms::Lengths char_ngrams{0, 0};
+  TextTerms::Weights term_weights = TextTerms::Weights::tfidf;
+  double bm25_k1 = 1.2;
+  double bm25_b = 0.75;
+  std::vector<std::string> stop_words = {};  // in any order; not in fields(), as it is a list
   static auto fields() {
+    using O = TfidfOptions;
+    const Range share{[](double x) { return x > 0 && x <= 1; }, "in (0, 1]"};
     return std::tuple{
-        field("min_document_frequency", &TfidfOptions::min_document_frequency, at_least(1),
-              "words in fewer training rows than this are dropped"),
-        field("sublinear_tf", &TfidfOptions::sublinear_tf,
-              "weigh a word that occurs t times by 1 + ln t instead of t"),
+        field("min_document_frequency", &O::min_document_frequency, at_least(1),
+              "text, tfidf: terms that occur in fewer training rows are left out"),
+        field("max_document_share", &O::max_document_share, share,
+              "text, tfidf: terms that occur in more than this share of the training rows are left "
+              "out"),
+        field("max_terms", &O::max_terms, at_least(0),
+              "text, tfidf: only so many terms are kept, those in most training rows, and among "
+              "equals the first by bytes; 0: all"),
+        field("sublinear_tf", &O::sublinear_tf,
+              "text, tfidf: weight 1 + ln t instead of t for a term that occurs t times"),
+        field("word_ngrams", &O::word_ngrams,
+              "text: the terms are runs of so many words: N, FIRST-LAST, or none"),
+        field("char_ngrams", &O::char_ngrams,
+              "text: runs of so many characters of each word, with a blank at its borders, are "
+              "terms, too: N, FIRST-LAST, or none"),
+        field("term_weights", &O::term_weights,
+              "text, tfidf: how often a term occurs in a row becomes its weight by tf-idf or by "
+              "BM25; then the row is scaled to unit L2 norm"),
+        field("bm25_k1", &O::bm25_k1, between(0, 100),
+              "bm25: how much further occurrences of a term in a row add to its weight"),
+        field("bm25_b", &O::bm25_b, between(0, 1),
+              "bm25: how much the weights of long rows are lowered"),
     };
   }
 };
@@ -48,9 +110,9 @@ inline constexpr auto kEnumNames<ColumnScale> = std::array{
 /// Preprocessing of rows before training and prediction. Plain data that model files store. Fitted
 /// on training rows only.
 ///
-/// tf-idf: x_j = tf_j * idf_j, idf_j = ln((1 + rows) / (1 + rows with j)) + 1, then unit L2 norm.
-/// Words or columns that were not in enough training rows are left out; rows without any known
-/// word stay empty.
+/// The tf-idf kinds: x_j is the weight of term or column j (TextTerms), then rows get unit L2
+/// norm. Terms or columns that were not in enough training rows are left out; rows without any
+/// known term stay empty.
 struct Preprocessing {
   enum class Kind : std::uint8_t { none, text_tfidf, count_tfidf, normalize, scale };
   Kind kind = Kind::none;
@@ -58,15 +120,24 @@ struct Preprocessing {
   /// all stay as they are.
   std::vector<FeatureId> columns;
   bool sublinear_tf = true;
-  std::vector<std::string> vocabulary;  // text_tfidf: the word of each column, ascending by bytes
+  TextTerms terms;  // text_tfidf
+  TextTerms::Weights term_weights =
+      TextTerms::Weights::tfidf;  // of the tf-idf kinds, and the next three
+  double bm25_k1 = 0;
+  double bm25_b = 0;
+  double average_length = 0;            // of the training rows; 0: without bm25
+  std::vector<std::string> vocabulary;  // text_tfidf: the term of each column, ascending by bytes
   std::vector<float> idf;               // of each column; count_tfidf: 0 for columns left out
   ColumnScale column_scale = ColumnScale::none;  // of kind scale: the rule of the next two
   std::vector<double> centre;                    // scale: of each column
   std::vector<double> spread;  // scale: of each column; 0: constant in training, left out
 
+  /// Both throw InvalidOption for options that contradict each other, and InvalidInput if the
+  /// options leave none of the terms that occur.
   static Preprocessing fit_text(std::span<const std::string> documents,
                                 const TfidfOptions& options = {});
-  /// Throws InvalidInput naming row and column of a negative count.
+  /// Throws InvalidInput naming row and column of a negative count, InvalidOption for options that
+  /// are for texts.
   static Preprocessing fit_counts(const CsrView& counts, const TfidfOptions& options = {});
   static Preprocessing unit_norm();
   /// Returns kind scale, or kind none where no column changes. `row_weights` (empty: all 1) count
@@ -77,17 +148,23 @@ struct Preprocessing {
                                    std::span<const double> row_weights = {},
                                    std::span<const std::uint8_t> is_numeric = {});
 
+  /// Whether terms or weights are other than tf-idf of single words.
+  bool has_own_terms() const {
+    return terms != TextTerms() || term_weights != TextTerms::Weights::tfidf;
+  }
+
   /// Whether apply() gives rows of numbers back as they are.
   bool keeps_rows() const { return kind == Kind::none && columns.empty(); }
 
-  /// Only for kind text_tfidf.
+  /// Only for kind text_tfidf. O(bytes of the documents * lengths of n-grams), times the logarithm
+  /// of the vocabulary's size or beside reading it once, whichever is less.
   CsrMatrix apply(std::span<const std::string> documents) const;
   /// For any kind but text_tfidf. The result has as many columns as the training rows had, or as X
   /// for the kinds none and normalize. Throws InvalidInput on a negative count (count_tfidf).
   CsrMatrix apply(const CsrView& X) const;
 
   /// Throws InvalidInput unless the members fit together, as after loading them from a file:
-  /// vocabulary ascending, one finite idf >= 0 per word, finite centres and spreads >= 0, columns
+  /// vocabulary ascending, one finite idf >= 0 per term, finite centres and spreads >= 0, columns
   /// ascending.
   void check() const;
 };

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from margrove.kernel_networks import KernelNetwork
     from margrove.page import report
+    from margrove.text import TextFeatures
 
 __all__ = [
     "HRSVC",
@@ -61,6 +62,7 @@ __all__ = [
     "SimpleMKLClassifier",
     "SourceScore",
     "StructuredSVC",
+    "TextFeatures",
     "TopDownSVC",
     "__version__",
     "load",
@@ -69,7 +71,7 @@ __all__ = [
 ]
 
 _HOMES = {"Hierarchy": "hierarchy", "Contribution": "explanation", "Explanation": "explanation"}
-_HOMES |= {"Calibration": "_probabilities", "report": "page"}
+_HOMES |= {"Calibration": "_probabilities", "report": "page", "TextFeatures": "text"}
 _HOMES["KernelNetwork"] = "kernel_networks"
 _HOMES |= dict.fromkeys(("NodeScore", "PathScore", "SourceScore"), "explanation")
 _HOMES |= dict.fromkeys(

@@ -46,11 +46,10 @@ Model train(const Estimator& estimator, TrainingData data, Executor& executor,
       find_method(std::visit([](const auto& options) { return options.kMethod; }, estimator));
   const auto run = start(method, estimator);
   PreprocessingOptions preprocessing;
+  static_cast<TfidfOptions&>(preprocessing) = data.tfidf;
   preprocessing.text = std::holds_alternative<TextDataset>(data.rows);
   preprocessing.tfidf = !preprocessing.text && data.scaling == RowScaling::tfidf;
   preprocessing.normalize = !preprocessing.text && data.scaling == RowScaling::unit_norm;
-  preprocessing.min_document_frequency = data.tfidf.min_document_frequency;
-  preprocessing.sublinear_tf = data.tfidf.sublinear_tf;
   preprocessing.scale = data.column_scale;
   preprocessing = preprocessing_for(method, run->options(), preprocessing);
   // Scales are fitted to the merged rows, so that weights and repetitions give the same bits.

@@ -39,6 +39,9 @@ extern "C" void on_interrupt(int) {
 extern "C" void on_time_limit(int) {
   end_at_once(kOutOfTime, "margrove: the time limit ended the work; nothing was written\n");
 }
+extern "C" void on_interrupt_in_stream(int) {
+  end_at_once(kInterrupted, "margrove: interrupted; the answers so far were written\n");
+}
 extern "C" void on_interrupt_while_writing(int) {
   std::signal(SIGINT, SIG_DFL);  // the next one ends the program
   std::signal(SIGTERM, SIG_DFL);
@@ -254,6 +257,12 @@ void CommandControl::start_writing() {
   printer_.clear();
   set_alarm(0);
   on_interruption(on_interrupt_while_writing);
+}
+
+void CommandControl::start_stream() {
+  printer_.clear();
+  set_alarm(0);
+  on_interruption(on_interrupt_in_stream);
 }
 
 void print_error(std::string_view text) noexcept {

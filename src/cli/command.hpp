@@ -181,6 +181,9 @@ class CommandControl {
   void end_progress();
   /// After this call only a second interruption ends the program.
   void start_writing();
+  /// After this call answers are written as they come, and an interruption ends the program with
+  /// those so far. There is no progress and no time limit.
+  void start_stream();
 
  private:
   ProgressPrinter printer_;

@@ -13,15 +13,31 @@
 namespace margrove::cli {
 namespace {
 
+/// The terms of texts and their weights.
+void append_terms(std::vector<Fact>& facts, const Preprocessing& fitted) {
+  const bool has_words = fitted.terms == TextTerms();
+  if (!fitted.vocabulary.empty()) {
+    facts.push_back(
+        {"vocabulary", concat(fitted.vocabulary.size(), has_words ? " words" : " terms")});
+  }
+  if (!has_words) {
+    facts.push_back({"n-grams of words", fitted.terms.words.to_text()});
+    facts.push_back({"n-grams of characters", fitted.terms.characters.to_text()});
+    facts.push_back({"stop words", concat(fitted.terms.stop_words.size())});
+  }
+  if (fitted.term_weights == TextTerms::Weights::bm25) {
+    facts.push_back({"term weights", concat("bm25, k1 ", fitted.bm25_k1, ", b ", fitted.bm25_b,
+                                            ", average length ", fitted.average_length)});
+  }
+}
+
 void append_facts(std::vector<Fact>& facts, const RecordFeatures& records) {
   const RecordSelection& selection = records.selection;
   const auto add = [&](const char* name, const std::vector<std::string>& columns) {
     if (!columns.empty()) facts.push_back({name, detail::join(columns, ", ")});
   };
   add("text columns", selection.text);
-  if (!records.text.vocabulary.empty()) {
-    facts.push_back({"vocabulary", concat(records.text.vocabulary.size(), " words")});
-  }
+  append_terms(facts, records.text);
   add("numeric columns", selection.numeric);
   add("categorical columns", selection.categorical);
   add("path columns", selection.path_levels);
@@ -55,9 +71,7 @@ std::vector<Fact> facts_of(const ModelParts& model) {
   if (model.preprocessing.kind == Preprocessing::Kind::scale) {
     facts.push_back({"scale", std::string(name_of(model.preprocessing.column_scale))});
   }
-  if (!model.preprocessing.vocabulary.empty()) {
-    facts.push_back({"vocabulary", concat(model.preprocessing.vocabulary.size(), " words")});
-  }
+  append_terms(facts, model.preprocessing);
   const FitReport& report = model.report;
   facts.push_back({"stop", std::string(to_string(report.stop))});
   facts.push_back({"passes", concat(report.passes)});

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iostream>
 #include <numeric>
 #include <set>
 
 #include "base/keep_first.hpp"
 #include "cli/label_texts.hpp"
 #include "cli/model_arguments.hpp"
+#include "cli/row_stream.hpp"
 #include "cli/verbs.hpp"
 #include "data/csr_operations.hpp"
 #include "data/prediction_lines.hpp"
@@ -75,10 +77,21 @@ class Predict final : public Command {
         ->type_name("name|path|id")
         ->check(CLI::IsMember({"name", "path", "id"}));
     confidence->excludes("--top")->excludes(scores);
+    app.add_option("--on-error", on_error_,
+                   "a row that cannot be read: stop ends with an error; skip reports it on stderr "
+                   "with its line and writes an empty line for it. The exit code is 0 if some row "
+                   "was answered, otherwise 3")
+        ->type_name("stop|skip")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"stop", "skip"}));
+    app.footer(
+        "If DATA is -, rows are read from standard input, and each line is answered as it comes.");
   }
 
   int run() override {
     require_result_writable(output_);
+    const bool is_stream = arguments_.data_path == "-";
+    if (is_stream) require_streamable();
     CommandControl control = arguments_.control();
     const ModelParts model = load_model(arguments_.model_path);
     Executor executor(arguments_.threads);
@@ -86,10 +99,19 @@ class Predict final : public Command {
     if (const FilePredictor* files = model.predictor->files()) {
       require<InvalidOption>(show_.empty(), "option show is given, but the examples of method ",
                              model.method, " are not rows");
+      require<InvalidOption>(!is_stream && on_error_ == "stop",
+                             "rows from standard input and option on_error are not for method ",
+                             model.method, ", whose examples are not rows; give a file");
       lines = files->predict_file(arguments_.examples_path(model), executor, control.run());
     } else {
       texts_ = label_texts(model, show_);
-      predict_rows(model, executor, control, lines);
+      prepare(model);
+      if (is_stream) return answer_stream(model, executor, control);
+      if (on_error_ == "skip") {
+        answer_readable(model, executor, control, lines);
+      } else {
+        predict_rows(model, executor, control, lines);
+      }
     }
     control.start_writing();
     write_result(output_, lines);
@@ -97,25 +119,77 @@ class Predict final : public Command {
   }
 
  private:
+  void require_streamable() const {
+    require<InvalidOption>(arguments_.time_limit_seconds == 0,
+                           "option time_limit_seconds is given, but rows from standard input are "
+                           "answered as they come");
+  }
+
+  void prepare(const ModelParts& model) {
+    if (!probabilities_ && min_confidence_ < 0) return;
+    require(model.rows().gives_one_label(),
+            "probabilities: the model gives label sets, but must give each row one label");
+    hierarchy_.emplace(model.hierarchy);
+  }
+
+  RowStream::Answer answer_of(const ModelParts& model, Executor& executor) const {
+    require<InvalidOption>(model.views.empty() && arguments_.views.files().empty(),
+                           "rows of several views are read from whole files only; leave --on-error "
+                           "skip out, and give a file instead of -");
+    return [this, &model, &executor](const CsrView& X, std::string& lines) {
+      append_answers(model, X, executor, lines);
+    };
+  }
+
+  int answer_stream(const ModelParts& model, Executor& executor, CommandControl& control) const {
+    std::string all;
+    if (output_.empty()) control.start_stream();
+    RowStream(model, on_error_ == "skip")
+        .answer_all(LineBlocks(open_standard_input(), "standard input"), answer_of(model, executor),
+                    [&](const std::string& lines) {
+                      if (!output_.empty()) {
+                        all += lines;
+                        return true;
+                      }
+                      std::cout << lines << std::flush;
+                      return static_cast<bool>(std::cout);
+                    });
+    if (!output_.empty()) write_result(output_, all);
+    return kOk;
+  }
+
+  /// The rows of a file, but for those with errors.
+  void answer_readable(const ModelParts& model, Executor& executor, CommandControl& control,
+                       std::string& all) const {
+    const std::string& path = arguments_.data_path;
+    std::int64_t num_bytes = 0;
+    RowStream(model, /*skips_errors=*/true)
+        .answer_all(LineBlocks(open_file(path), path), answer_of(model, executor),
+                    [&](const std::string& lines) {
+                      all += lines;
+                      num_bytes += static_cast<std::int64_t>(lines.size());
+                      return control.run().proceed(
+                          {.stage = "predict", .done = num_bytes, .unit = "bytes of answers"});
+                    });
+  }
+
+  void append_answers(const ModelParts& model, const CsrView& X, Executor& executor,
+                      std::string& lines) const {
+    if (hierarchy_) {
+      append_probable(model, *hierarchy_, X, executor, lines);
+    } else if (top_ > 0) {
+      append_top(model, X, executor, lines);
+    } else {
+      append_sets(model, X, executor, lines);
+    }
+  }
+
   void predict_rows(const ModelParts& model, Executor& executor, CommandControl& control,
                     std::string& lines) const {
-    std::optional<HierarchyProbabilities> hierarchy;
-    if (probabilities_ || min_confidence_ >= 0) {
-      require(model.rows().gives_one_label(),
-              "probabilities: the model gives label sets, but must give each row one label");
-      hierarchy.emplace(model.hierarchy);
-    }
     const CsrMatrix X = preprocess(model, arguments_.read(model, control, /*needs_labels=*/false));
     for (std::size_t begin = 0; begin < X.num_rows(); begin += kRowsAtOnce) {
       const std::size_t end = std::min(begin + kRowsAtOnce, X.num_rows());
-      const CsrView block = row_range(X, begin, end);
-      if (hierarchy) {
-        append_probable(model, *hierarchy, block, executor, lines);
-      } else if (top_ > 0) {
-        append_top(model, block, executor, lines);
-      } else {
-        append_sets(model, block, executor, lines);
-      }
+      append_answers(model, row_range(X, begin, end), executor, lines);
       control.run().proceed({.stage = "predict",
                              .done = static_cast<std::int64_t>(end),
                              .total = static_cast<std::int64_t>(X.num_rows()),
@@ -192,7 +266,9 @@ class Predict final : public Command {
   int top_ = 0;
   double min_confidence_ = -1;  // not given
   std::string show_;
+  std::string on_error_ = "stop";
   LabelTexts texts_;
+  std::optional<HierarchyProbabilities> hierarchy_;  // where probabilities are asked for
   bool scores_ = false, probabilities_ = false, paths_ = false;
 };
 

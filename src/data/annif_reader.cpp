@@ -1,6 +1,7 @@
 #include "data/annif_reader.hpp"
 
 #include "data/document_rows.hpp"
+#include "data/row_parts.hpp"
 
 namespace margrove {
 namespace {
@@ -51,6 +52,10 @@ TextDataset read_annif(const std::string& path, const TextOptions& options, RunC
 TextDataset parse_annif(std::string_view bytes, const std::string& name, const TextOptions& options,
                         RunControl* control) {
   return detail::parse_rows(LineBlocks(open_memory(bytes, name), name), Parser(options), control);
+}
+
+ReadRows annif_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
+  return detail::part_rows(part, name, Parser({options.codec, options.known_labels_only}));
 }
 
 }  // namespace margrove

@@ -5,6 +5,7 @@
 
 #include "data/input_file.hpp"
 #include "data/record_builder.hpp"
+#include "data/row_parts.hpp"
 #include "data/text_scan.hpp"
 
 namespace margrove {
@@ -25,6 +26,8 @@ class CsvScanner {
   /// The line that the first record begins with.
   std::string_view first_line() const { return rest_.substr(0, rest_.find_first_of("\r\n")); }
   void set_delimiter(char delimiter) { delimiter_ = delimiter; }
+  /// The next line is the one after so many.
+  void continue_after(std::int64_t num_lines) { line_number_ = num_lines; }
 
   /// Moves to the next record; false at the end. Empty lines are no records.
   bool next() {
@@ -125,11 +128,30 @@ class CsvScanner {
   std::vector<Cell> cells_;
 };
 
+/// The delimiter with which the header has most of the fields; of equal ones that with most
+/// columns.
+char delimiter_of(std::string_view header, const std::vector<RecordField>& fields,
+                  std::string_view delimiters) {
+  char best = delimiters.front();
+  std::pair<std::ptrdiff_t, std::size_t> most{-1, 0};
+  for (const char delimiter : delimiters) {
+    const std::vector<std::string> names = csv_cells(header, delimiter);
+    const auto found = std::count_if(fields.begin(), fields.end(), [&](const RecordField& field) {
+      return std::find(names.begin(), names.end(), field.name) != names.end();
+    });
+    if (const std::pair score{found, names.size()}; score > most) {
+      most = score;
+      best = delimiter;
+    }
+  }
+  return best;
+}
+
 class CsvReader {
  public:
   CsvReader(LineBlocks blocks, const ReadOptions& options, std::string_view delimiters)
       : scanner_(std::move(blocks)), builder_(scanner_.source(), options) {
-    scanner_.set_delimiter(delimiter_of(scanner_.first_line(), delimiters));
+    scanner_.set_delimiter(delimiter_of(scanner_.first_line(), builder_.fields(), delimiters));
   }
 
   RecordDataset read(RunControl* control) {
@@ -147,26 +169,15 @@ class CsvReader {
     return builder_.finish();
   }
 
- private:
-  /// The delimiter with which the header has most of the fields; of equal ones that with most
-  /// columns.
-  char delimiter_of(std::string_view header, std::string_view delimiters) const {
-    char best = delimiters.front();
-    std::pair<std::ptrdiff_t, std::size_t> most{-1, 0};
-    for (const char delimiter : delimiters) {
-      const std::vector<std::string> names = csv_cells(header, delimiter);
-      const auto found = std::count_if(
-          builder_.fields().begin(), builder_.fields().end(), [&](const RecordField& field) {
-            return std::find(names.begin(), names.end(), field.name) != names.end();
-          });
-      if (const std::pair score{found, names.size()}; score > most) {
-        most = score;
-        best = delimiter;
-      }
-    }
-    return best;
+  /// The rows of a part, of which there may be none, after a header that ends `lines_before` them.
+  RecordDataset read_part(std::int64_t lines_of_header, std::int64_t lines_before) {
+    scanner_.continue_after(lines_before - lines_of_header);
+    read_header();
+    while (scanner_.next()) add_record();
+    return builder_.finish();
   }
 
+ private:
   void read_header() {
     require(scanner_.next(), scanner_.source(),
             ": the file has no lines, but must have a header that names the columns");
@@ -225,7 +236,51 @@ class CsvReader {
   std::vector<RecordValue> record_;
 };
 
+RecordDataset read_part(const FilePart& part, const std::string& name, const ReadOptions& options,
+                        std::string_view delimiters) {
+  const std::string bytes = concat(part.header, part.rows);
+  const auto lines_of_header =
+      static_cast<std::int64_t>(std::count(part.header.begin(), part.header.end(), '\n'));
+  return CsvReader(LineBlocks(open_memory(bytes, name), name), options, delimiters)
+      .read_part(lines_of_header, part.lines_before);
+}
+
+std::size_t row_end(std::string_view text, std::string_view header, const ReadOptions& options,
+                    std::string_view delimiters) {
+  if (header.empty()) header = text;
+  const char delimiter = delimiter_of(header.substr(0, header.find_first_of("\r\n")),
+                                      RecordBuilder("", options).fields(), delimiters);
+  bool starts_cell = true, in_quotes = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (in_quotes) {  // a doubled quote ends one stretch of quoted text and begins another
+      in_quotes = c != '"';
+    } else if (c == '"' && (starts_cell || (at > 0 && text[at - 1] == '"'))) {
+      in_quotes = true;
+    } else if (c == '\n') {
+      return at + 1;
+    }
+    starts_cell = !in_quotes && c == delimiter;
+  }
+  return std::string_view::npos;
+}
+
 }  // namespace
+
+ReadRows csv_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
+  return read_part(part, name, options, kCsvDelimiters);
+}
+ReadRows tsv_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
+  return read_part(part, name, options, "\t");
+}
+std::size_t csv_row_end(std::string_view text, std::string_view header,
+                        const ReadOptions& options) {
+  return row_end(text, header, options, kCsvDelimiters);
+}
+std::size_t tsv_row_end(std::string_view text, std::string_view header,
+                        const ReadOptions& options) {
+  return row_end(text, header, options, "\t");
+}
 
 RecordDataset read_csv(const std::string& path, const ReadOptions& options, RunControl* control,
                        std::string_view delimiters) {

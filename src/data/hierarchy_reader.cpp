@@ -31,6 +31,47 @@ class EdgeParser {
         line.require_name(name);
       }
     }
+    add_edge(line, parent, child);
+  }
+
+  /// A line `parent<TAB>child<TAB>child ...` of a .taxonomy file. The parent of the first line is
+  /// no node if it is Root: its children are the roots.
+  void parse_taxonomy_line(const Line& line) {
+    std::string_view rest = detail::trimmed(line.text);
+    if (rest.empty()) return;
+    const auto next_name = [&] {
+      const std::size_t tab = std::min(rest.find('\t'), rest.size());
+      const std::string_view name = detail::trimmed(rest.substr(0, tab));
+      rest.remove_prefix(std::min(tab + 1, rest.size()));
+      line.require_name(name);
+      return name;
+    };
+    const std::string_view parent = next_name();
+    if (rest.empty()) {
+      line.fail(line.end(), "the line has one name, but must be parent<TAB>child<TAB>child ...");
+    }
+    const bool is_root = hierarchy_.codec.size() == 0 && parent == kTaxonomyRoot;
+    while (!rest.empty()) {
+      const std::string_view child = next_name();
+      if (is_root) {
+        hierarchy_.codec.add(child);
+      } else {
+        add_edge(line, parent, child);
+      }
+    }
+  }
+
+  Hierarchy finish() {
+    require(!hierarchy_.edges.empty(), hierarchy_.source,
+            ": the file has no edge, but must have at least one line 'parent child'");
+    require_acyclic(hierarchy_);
+    return std::move(hierarchy_);
+  }
+
+ private:
+  static constexpr std::string_view kTaxonomyRoot = "Root";
+
+  void add_edge(const Line& line, std::string_view parent, std::string_view child) {
     if (parent == child) {
       line.fail(child.data(), "node ", detail::quoted(child),
                 " is its own parent, but must be another node's child");
@@ -46,14 +87,6 @@ class EdgeParser {
     hierarchy_.lines.push_back(line.number);
   }
 
-  Hierarchy finish() {
-    require(!hierarchy_.edges.empty(), hierarchy_.source,
-            ": the file has no edge, but must have at least one line 'parent child'");
-    require_acyclic(hierarchy_);
-    return std::move(hierarchy_);
-  }
-
- private:
   /// Throws for the first line of files that have another form and would pass for edges.
   void require_edge_list(const Line& line, std::string_view parent) const {
     if (!hierarchy_.edges.empty()) return;
@@ -91,7 +124,24 @@ Hierarchy read_lines(LineBlocks blocks, const HierarchyOptions& options) {
   return format == Format::obo ? terms.finish() : edges.finish();
 }
 
+bool is_taxonomy(std::string_view path) {
+  for (const std::string_view compressed : {".gz", ".zst"}) {
+    if (path.ends_with(compressed)) path.remove_suffix(compressed.size());
+  }
+  return path.ends_with(".taxonomy");
+}
+
+Hierarchy read_taxonomy(LineBlocks blocks, const HierarchyOptions& options) {
+  require<InvalidOption>(!options.part_of && options.language.empty(),
+                         "options part_of and language: one is given, but ", blocks.name(),
+                         " is a .taxonomy file, which has neither");
+  EdgeParser edges(blocks.name());
+  detail::for_each_line(blocks, [&](const Line& line) { edges.parse_taxonomy_line(line); });
+  return edges.finish();
+}
+
 Hierarchy read(LineBlocks blocks, const HierarchyOptions& options) {
+  if (is_taxonomy(blocks.name())) return read_taxonomy(std::move(blocks), options);
   detail::RdfSyntax syntax = detail::RdfSyntax::none;
   if (blocks.next()) {
     syntax = detail::rdf_syntax(blocks.text());

@@ -19,6 +19,8 @@ namespace margrove {
 namespace {
 constexpr std::size_t kLargestBlockBytes = 1 << 20;
 constexpr std::size_t kCompressedBlockBytes = 1 << 17;
+constexpr std::string_view kGzipMagic = "\x1f\x8b";
+constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
 
 class FileBytes final : public ByteSource {
  public:
@@ -31,6 +33,8 @@ class FileBytes final : public ByteSource {
       fail("cannot read", EISDIR);
     }
   }
+  /// Takes an open descriptor; `name` is for messages.
+  FileBytes(int descriptor, std::string name) : path_(std::move(name)), descriptor_(descriptor) {}
   ~FileBytes() override { ::close(descriptor_); }
   FileBytes(const FileBytes&) = delete;
   FileBytes& operator=(const FileBytes&) = delete;
@@ -172,17 +176,21 @@ class ZstdBytes final : public ByteSource {
 std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source, std::string name) {
   std::array<char, 4> magic{};
   std::size_t size = 0;
-  while (size < magic.size()) {
+  const auto starts_like = [&](std::string_view form) {
+    return form.starts_with(std::string_view(magic.data(), std::min(size, form.size())));
+  };
+  // No byte is awaited that cannot matter: the next one may come after an answer to these.
+  while (size < magic.size() && (starts_like(kGzipMagic) || starts_like(kZstdMagic))) {
     const std::size_t count = source->read(std::span(magic).subspan(size));
     if (count == 0) break;
     size += count;
   }
   const std::string_view start(magic.data(), size);
   auto whole = std::make_unique<WithPrefix>(std::string(start), std::move(source));
-  if (start.starts_with("\x1f\x8b")) {
+  if (start.starts_with(kGzipMagic)) {
     return std::make_unique<GzipBytes>(std::move(whole), std::move(name));
   }
-  if (start == "\x28\xb5\x2f\xfd") {
+  if (start == kZstdMagic) {
     return std::make_unique<ZstdBytes>(std::move(whole), std::move(name));
   }
   return whole;
@@ -191,6 +199,12 @@ std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source, std
 
 std::unique_ptr<ByteSource> open_file(const std::string& path) {
   return decompressed(std::make_unique<FileBytes>(path), path);
+}
+
+std::unique_ptr<ByteSource> open_standard_input() {
+  const int descriptor = ::dup(STDIN_FILENO);
+  require(descriptor >= 0, "standard input: cannot read: ", std::generic_category().message(errno));
+  return decompressed(std::make_unique<FileBytes>(descriptor, "standard input"), "standard input");
 }
 
 std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name) {

@@ -22,6 +22,8 @@ class ByteSource {
 
 /// Opens a file. Throws InvalidInput naming `path` if that fails or it is a folder.
 std::unique_ptr<ByteSource> open_file(const std::string& path);
+/// Standard input, of which read() returns what has come.
+std::unique_ptr<ByteSource> open_standard_input();
 /// Reads `bytes`, which must outlive the source and may be compressed too; `name` is for messages.
 std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name);
 

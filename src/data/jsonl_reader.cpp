@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "data/record_builder.hpp"
+#include "data/row_parts.hpp"
 #include "data/text_scan.hpp"
 
 namespace margrove {
@@ -256,6 +257,10 @@ RecordDataset parse_jsonl(std::string_view bytes, const std::string& name,
 
 ReadRows jsonl_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
   return read_jsonl(path, options, control);
+}
+
+ReadRows jsonl_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
+  return detail::part_rows(part, name, Parser(name, options));
 }
 
 bool starts_like_json(std::string_view start) {

@@ -9,6 +9,7 @@
 #include "data/csv_reader.hpp"
 #include "data/input_file.hpp"
 #include "data/jsonl_reader.hpp"
+#include "data/row_parts.hpp"
 #include "margrove/svmlight_reader.hpp"
 
 namespace margrove {
@@ -30,14 +31,17 @@ ReadRows annif_rows(const std::string& path, const ReadOptions& options, RunCont
   return read_annif(path, {options.codec, options.known_labels_only}, control);
 }
 
-// One line for each format.
+bool any_line(std::string_view) { return true; }
+
+// One entry for each format.
 constexpr std::array kFormats{
-    RowFormat{RowKind::numbers, "", svmlight_rows, "svmlight"},
-    RowFormat{RowKind::documents, "", annif_rows, "annif", starts_like_annif},
-    RowFormat{RowKind::documents, "", text_rows, "text"},
-    RowFormat{RowKind::records, "", jsonl_rows, "jsonl", starts_like_json},
-    RowFormat{RowKind::records, "", csv_rows, "csv"},
-    RowFormat{RowKind::records, "", tsv_rows, "tsv"},
+    RowFormat{RowKind::numbers, "", svmlight_rows, "svmlight", nullptr, svmlight_part,
+              is_svmlight_header},
+    RowFormat{RowKind::documents, "", annif_rows, "annif", starts_like_annif, annif_part},
+    RowFormat{RowKind::documents, "", text_rows, "text", nullptr, text_part},
+    RowFormat{RowKind::records, "", jsonl_rows, "jsonl", starts_like_json, jsonl_part},
+    RowFormat{RowKind::records, "", csv_rows, "csv", nullptr, csv_part, any_line, csv_row_end},
+    RowFormat{RowKind::records, "", tsv_rows, "tsv", nullptr, tsv_part, any_line, tsv_row_end},
 };
 
 /// The lines at the start of a file up to the first one that is not blank, without a byte order
@@ -62,6 +66,19 @@ class FileStart {
   std::optional<LineBlocks> blocks_;
 };
 
+/// The format of the given name or, if it is empty, the first one of the kind that is_of() holds
+/// of.
+template <class IsOf>
+const RowFormat& first_format(std::span<const RowFormat> formats, RowKind kind,
+                              std::string_view name, const IsOf& is_of) {
+  const auto found = std::find_if(formats.begin(), formats.end(), [&](const RowFormat& format) {
+    if (format.kind != kind) return false;
+    return name.empty() ? is_of(format) : format.name == name;
+  });
+  if (found == formats.end()) throw std::logic_error("no row format claims every file");
+  return *found;
+}
+
 }  // namespace
 
 std::span<const RowFormat> row_formats() { return kFormats; }
@@ -72,14 +89,17 @@ const RowFormat& row_format_of(std::span<const RowFormat> formats, std::string_v
   for (const std::string_view compressed : {".gz", ".zst"}) {
     if (path.ends_with(compressed)) path.remove_suffix(compressed.size());
   }
-  const auto found = std::find_if(formats.begin(), formats.end(), [&](const RowFormat& format) {
-    if (format.kind != kind) return false;
-    if (!name.empty()) return format.name == name;
+  return first_format(formats, kind, name, [&](const RowFormat& format) {
     return path.ends_with(format.extension) &&
            (format.claims == nullptr || format.claims(start.text()));
   });
-  if (found == formats.end()) throw std::logic_error("no row format claims every file");
-  return *found;
+}
+
+const RowFormat& row_format_starting(std::span<const RowFormat> formats, RowKind kind,
+                                     std::string_view start, std::string_view name) {
+  return first_format(formats, kind, name, [&](const RowFormat& format) {
+    return format.extension.empty() && (format.claims == nullptr || format.claims(start));
+  });
 }
 
 }  // namespace margrove

@@ -27,6 +27,13 @@ struct ReadOptions {
   std::string_view format = {};                // its name; empty: by kind, extension and content
 };
 
+/// Whole rows from the middle of a file, whose header, if it has one, was read before.
+struct FilePart {
+  std::string_view rows;
+  std::string_view header = {};   // with its line end; empty: there is none
+  std::int64_t lines_before = 0;  // of the file before `rows`, those of the header included
+};
+
 /// One format. `read` returns rows of `kind`; it throws InvalidInput "file:line:column: ..." for
 /// errors in the file, and returns the rows read so far when `control`, which may be null, asks to
 /// end.
@@ -37,6 +44,16 @@ struct RowFormat {
   std::string_view name = {};  // of --format
   /// Whether a file that begins with `start` is of this format; null: yes.
   bool (*claims)(std::string_view start) = nullptr;
+  /// The rows of a part, perhaps none; messages call the file `name`. Null: the format cannot be
+  /// read in parts.
+  ReadRows (*read_part)(const FilePart& part, const std::string& name,
+                        const ReadOptions& options) = nullptr;
+  /// Whether the first line that is not blank is a header; null: there are none.
+  bool (*is_header)(std::string_view line) = nullptr;
+  /// Where the first row of `text` ends, after its line end; npos if it is not complete. Null: each
+  /// line is a row, or none.
+  std::size_t (*row_end)(std::string_view text, std::string_view header,
+                         const ReadOptions& options) = nullptr;
 };
 
 /// The registry, in which formats with an extension come first.
@@ -47,5 +64,8 @@ std::span<const RowFormat> row_formats();
 /// must be read but cannot.
 const RowFormat& row_format_of(std::span<const RowFormat> formats, std::string_view path,
                                RowKind kind, std::string_view name = {});
+/// The same for rows that begin with `start` and are no file with an extension.
+const RowFormat& row_format_starting(std::span<const RowFormat> formats, RowKind kind,
+                                     std::string_view start, std::string_view name = {});
 
 }  // namespace margrove

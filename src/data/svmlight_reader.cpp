@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/float_parser.hpp"
+#include "data/row_parts.hpp"
 #include "data/text_scan.hpp"
 
 namespace margrove {
@@ -69,13 +70,24 @@ class Parser {
                                   header_->num_rows, " rows, but the file has ", num_rows()));
       }
       require(num_rows() > 0, name_, ": the file has no rows, but must have at least one");
-      require(!options_.refuse_labels_alone || !labels_alone_ || header_, name_, ":", first_row_,
-              ":1: the row has no index:value, and no other row has one", kOtherFormats);
+      require_features();
     }
     return {std::move(X_), std::move(labels_), std::move(codec_)};
   }
+  /// The rows of a part, of which there may be none.
+  Dataset finish_part() {
+    if (num_rows() > 0) require_features();
+    return finish(false);
+  }
+  /// The next line to parse is the one after so many.
+  void continue_after(std::int64_t num_lines) { line_number_ = num_lines; }
 
  private:
+  void require_features() const {
+    require(!options_.refuse_labels_alone || !labels_alone_ || header_, name_, ":", first_row_,
+            ":1: the row has no index:value, and no other row has one", kOtherFormats);
+  }
+
   /// Returns the line's '\n'.
   const char* parse_line(const char* line) {
     ++line_number_;
@@ -281,6 +293,29 @@ Dataset read(LineBlocks blocks, const SvmlightOptions& options, RunControl* cont
   return parser.finish(true);
 }
 }  // namespace
+
+bool is_svmlight_header(std::string_view line) {
+  std::size_t count = 0;
+  for (std::string_view rest = detail::trimmed(line); !rest.empty(); ++count) {
+    const std::size_t size = std::min(rest.find_first_of(" \t"), rest.size());
+    std::string_view field = rest.substr(0, size);
+    rest = detail::trimmed(rest.substr(size));
+    if (rest.empty() && field.ends_with('\r')) field.remove_suffix(1);
+    if (!all_digits(field)) return false;
+  }
+  return count == 3;
+}
+
+ReadRows svmlight_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
+  const SvmlightOptions given{.codec = options.codec,
+                              .known_labels_only = options.known_labels_only,
+                              .refuse_labels_alone = options.refuse_labels_alone};
+  Parser parser(name, given);
+  if (!part.header.empty()) parser.parse(part.header);
+  parser.continue_after(part.lines_before);
+  parser.parse(part.rows);
+  return parser.finish_part();
+}
 
 Dataset read_svmlight(const std::string& path, const SvmlightOptions& options,
                       RunControl* control) {

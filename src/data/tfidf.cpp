@@ -2,47 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <numeric>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 
+#include "base/keep_first.hpp"
 #include "data/column_scale.hpp"
 #include "data/csr_operations.hpp"
-#include "data/utf8.hpp"
+#include "data/terms.hpp"
 #include "data/words.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {
-struct WordRange {
-  char32_t first;
-  char32_t last;
-};
-struct LowerRun {
-  char32_t first;
-  char32_t last;
-  std::uint32_t stride;
-  std::int32_t shift;
-};
-#include "data/unicode_tables.inc"
-
-/// The entry whose range may hold `c`: the last one that does not start after it.
-template <class Entry, std::size_t kSize>
-const Entry* find_range(const Entry (&table)[kSize], char32_t c) {
-  const Entry* after = std::upper_bound(std::begin(table), std::end(table), c,
-                                        [](char32_t x, const Entry& e) { return x < e.first; });
-  if (after == std::begin(table) || c > (after - 1)->last) return nullptr;
-  return after - 1;
-}
-
-bool is_word_character(char32_t c) { return find_range(kWordRanges, c) != nullptr; }
-
-char32_t to_lower(char32_t c) {
-  const LowerRun* run = find_range(kLowerRuns, c);
-  if (run == nullptr || (c - run->first) % run->stride != 0) return c;
-  return static_cast<char32_t>(static_cast<std::int64_t>(c) + run->shift);
-}
-
 /// The words of each row and how often they occur, columns ascending.
 struct Entry {
   std::uint32_t column;
@@ -62,24 +34,130 @@ void merge_equal(std::vector<Entry>& row) {
   row.resize(kept);
 }
 
-float smooth_idf(std::size_t num_rows, std::size_t document_frequency) {
+/// What the training rows say of a term.
+struct Term {
+  std::size_t num_rows = 0;  // with it
+  std::size_t last_row = 0;  // counted from 1
+  double num_occurrences = 0;
+};
+
+float inverse_frequency(std::size_t num_rows, std::size_t num_rows_with_it,
+                        const TfidfOptions& options) {
   const auto n = static_cast<double>(num_rows);
-  const auto df = static_cast<double>(document_frequency);
-  return static_cast<float>(std::log((1 + n) / (1 + df)) + 1);
+  const auto df = static_cast<double>(num_rows_with_it);
+  const double idf = options.term_weights == TextTerms::Weights::bm25
+                         ? std::log(1 + (n - df + 0.5) / (df + 0.5))
+                         : std::log((1 + n) / (1 + df)) + 1;
+  return static_cast<float>(idf);
 }
 
-double term_weight(double count, bool sublinear) { return sublinear ? 1 + std::log(count) : count; }
+void check_options(const TfidfOptions& options) {
+  validate(options);
+  require<InvalidOption>(
+      !options.word_ngrams.is_none() || !options.char_ngrams.is_none(),
+      "options word_ngrams and char_ngrams: both are none, but one must give the terms");
+  const TfidfOptions defaults;
+  const bool is_bm25 = options.term_weights == TextTerms::Weights::bm25;
+  require<InvalidOption>(
+      is_bm25 || (options.bm25_k1 == defaults.bm25_k1 && options.bm25_b == defaults.bm25_b),
+      "options bm25_k1 and bm25_b: one is given, but they need term_weights bm25");
+  require<InvalidOption>(!is_bm25 || options.sublinear_tf,
+                         "option sublinear_tf is false, but term_weights bm25 has its own weight "
+                         "of repeated terms; give bm25_k1 instead");
+}
 
-/// Appends the row, scaled to unit norm; entries of weight 0 are left out.
+Preprocessing with_options(Preprocessing::Kind kind, const TfidfOptions& options) {
+  Preprocessing fitted;
+  fitted.kind = kind;
+  fitted.sublinear_tf = options.sublinear_tf;
+  fitted.term_weights = options.term_weights;
+  if (options.term_weights == TextTerms::Weights::bm25) {
+    fitted.bm25_k1 = options.bm25_k1;
+    fitted.bm25_b = options.bm25_b;
+  }
+  return fitted;
+}
+
+/// Which terms the options keep. `terms` are in the order that ends ties. Throws InvalidInput if
+/// terms occur, but none is kept.
+std::vector<bool> kept_terms(const std::vector<Term>& terms, std::size_t num_rows,
+                             const TfidfOptions& options) {
+  const auto smallest = static_cast<std::size_t>(options.min_document_frequency);
+  const double largest = options.max_document_share * static_cast<double>(num_rows);
+  std::vector<std::size_t> ranked;
+  std::size_t num_occurring = 0;
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    num_occurring += terms[k].num_rows > 0;
+    if (terms[k].num_rows < smallest || static_cast<double>(terms[k].num_rows) > largest) continue;
+    ranked.push_back(k);
+  }
+  require(num_occurring == 0 || !ranked.empty(), "tfidf: of the ", num_occurring,
+          " terms that occur none is kept, because min_document_frequency is ",
+          options.min_document_frequency, " and max_document_share is ", options.max_document_share,
+          "; lower the one or raise the other");
+  if (options.max_terms > 0) {
+    keep_first(ranked, static_cast<std::size_t>(options.max_terms),
+               [&](std::size_t a, std::size_t b) {
+                 return terms[a].num_rows > terms[b].num_rows ||
+                        (terms[a].num_rows == terms[b].num_rows && a < b);
+               });
+  }
+  std::vector<bool> kept(terms.size(), false);
+  for (const std::size_t k : ranked) kept[k] = true;
+  return kept;
+}
+
+double mean_length(const std::vector<Term>& terms, const std::vector<bool>& kept,
+                   std::size_t num_rows, const TfidfOptions& options) {
+  if (options.term_weights != TextTerms::Weights::bm25) return 0;
+  double length = 0;
+  for (std::size_t k = 0; k < terms.size(); ++k) length += kept[k] ? terms[k].num_occurrences : 0;
+  return num_rows > 0 ? length / static_cast<double>(num_rows) : 0;
+}
+
+/// The column of a term in an ascending vocabulary.
+class ColumnOfTerm {
+ public:
+  /// A table takes a pass over the vocabulary, which few documents do not repay.
+  ColumnOfTerm(const std::vector<std::string>& vocabulary, std::span<const std::string> documents)
+      : vocabulary_(vocabulary) {
+    std::size_t num_bytes = 0;
+    for (const std::string& document : documents) num_bytes += document.size();
+    if (num_bytes < vocabulary.size()) return;
+    table_.reserve(vocabulary.size());
+    for (const std::string& term : vocabulary) {
+      table_.emplace(term, static_cast<std::uint32_t>(table_.size()));
+    }
+  }
+  std::optional<std::uint32_t> find(std::string_view term) const {
+    if (table_.empty()) {
+      const auto at = std::lower_bound(vocabulary_.begin(), vocabulary_.end(), term);
+      if (at == vocabulary_.end() || *at != term) return std::nullopt;
+      return static_cast<std::uint32_t>(at - vocabulary_.begin());
+    }
+    const auto at = table_.find(term);
+    if (at == table_.end()) return std::nullopt;
+    return at->second;
+  }
+
+ private:
+  const std::vector<std::string>& vocabulary_;
+  std::unordered_map<std::string_view, std::uint32_t> table_;
+};
+
+/// Appends rows of weights, scaled to unit norm; entries of weight 0 are left out.
 class RowWriter {
  public:
-  explicit RowWriter(CsrMatrix& X) : X_(X) {}
-  void add(FeatureId column, double weight) {
-    if (weight == 0) return;
+  RowWriter(CsrMatrix& X, const Preprocessing& fitted) : X_(X), fitted_(fitted) {}
+  /// A term of the row that occurs so often, which is more than 0 times.
+  void add(FeatureId column, double count) {
+    if (fitted_.idf[column] == 0) return;
     columns_.push_back(column);
-    weights_.push_back(weight);
+    weights_.push_back(count);
   }
   void finish_row() {
+    weigh();
+    drop_zeros();
     double sum = 0;
     for (const double w : weights_) sum += w * w;
     const double scale = sum > 0 ? 1 / std::sqrt(sum) : 0;
@@ -91,9 +169,42 @@ class RowWriter {
   }
 
  private:
+  /// Counts become weights, as TextTerms::Weights defines them.
+  void weigh() {
+    const bool is_bm25 = fitted_.term_weights == TextTerms::Weights::bm25;
+    double added = 0;  // BM25's k1 (1 - b + b * length / average length)
+    if (is_bm25) {
+      double length = 0;
+      for (const double count : weights_) length += count;
+      const double relative = fitted_.average_length > 0 ? length / fitted_.average_length : 1;
+      added = fitted_.bm25_k1 * (1 - fitted_.bm25_b + fitted_.bm25_b * relative);
+    }
+    for (std::size_t k = 0; k < weights_.size(); ++k) {
+      double& w = weights_[k];
+      if (is_bm25) {
+        w = w * (fitted_.bm25_k1 + 1) / (w + added);
+      } else if (fitted_.sublinear_tf) {
+        w = 1 + std::log(w);
+      }
+      w *= static_cast<double>(fitted_.idf[columns_[k]]);
+    }
+  }
+
+  void drop_zeros() {
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < weights_.size(); ++k) {
+      if (weights_[k] == 0) continue;
+      columns_[kept] = columns_[k];
+      weights_[kept++] = weights_[k];
+    }
+    columns_.resize(kept);
+    weights_.resize(kept);
+  }
+
   CsrMatrix& X_;
+  const Preprocessing& fitted_;
   std::vector<FeatureId> columns_;
-  std::vector<double> weights_;
+  std::vector<double> weights_;  // counts, until the row is finished
   std::vector<float> values_;
 };
 
@@ -101,85 +212,88 @@ void require_count(std::size_t row, FeatureId column, float count) {
   require(count >= 0 && std::isfinite(count), "tfidf: count[", row, ", ", column, "] is ", count,
           ", but must be a number >= 0");
 }
-}  // namespace
-
-namespace detail {
-std::size_t next_word(std::string_view text, std::string& word) {
-  word.clear();
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const auto byte = static_cast<unsigned char>(text[at]);
-    if (byte < 0x80) {
-      const bool upper = byte >= 'A' && byte <= 'Z';
-      const bool inside =
-          upper || (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '_';
-      if (inside) {
-        word += static_cast<char>(upper ? byte + ('a' - 'A') : byte);
-      } else if (!word.empty()) {
-        break;
-      }
-      ++at;
-      continue;
-    }
-    const CodePoint c = decode_utf8(text.substr(at));
-    if (c.size > 0 && is_word_character(c.value)) {
-      append_utf8(word, to_lower(c.value));
-    } else if (!word.empty()) {
-      break;
-    }
-    at += std::max<std::size_t>(c.size, 1);
+/// The choice of terms and weights of a model.
+void check_weights(const Preprocessing& fitted, bool has_words, bool has_idf) {
+  const TextTerms& terms = fitted.terms;
+  require(has_words || terms == TextTerms(),
+          "preprocessing: terms of texts are chosen without text");
+  require(!terms.words.is_none() || !terms.characters.is_none(),
+          "preprocessing: both kinds of n-grams are none");
+  for (std::size_t k = 1; k < terms.stop_words.size(); ++k) {
+    require(terms.stop_words[k - 1] < terms.stop_words[k], "preprocessing: stop word ", k,
+            " is not after the one before it");
   }
-  return at;
+  const bool is_bm25 = fitted.term_weights == TextTerms::Weights::bm25;
+  require(has_idf || !is_bm25, "preprocessing: term weights are bm25, but there are no terms");
+  if (!is_bm25) return;
+  const auto is_valid = [](double x) { return std::isfinite(x) && x >= 0; };
+  require(is_valid(fitted.bm25_k1) && is_valid(fitted.bm25_b) && fitted.bm25_b <= 1 &&
+              is_valid(fitted.average_length),
+          "preprocessing: bm25 has k1 ", fitted.bm25_k1, ", b ", fitted.bm25_b,
+          " and average length ", fitted.average_length,
+          ", but must have numbers >= 0, b at most 1");
 }
-}  // namespace detail
+}  // namespace
 
 Preprocessing Preprocessing::fit_text(std::span<const std::string> documents,
                                       const TfidfOptions& options) {
-  validate(options);
-  struct Seen {
-    std::size_t num_documents = 0;
-    std::size_t last_document = 0;  // counted from 1
-  };
-  std::unordered_map<std::string, Seen> words;
+  check_options(options);
+  Preprocessing fitted = with_options(Kind::text_tfidf, options);
+  fitted.terms = {options.word_ngrams, options.char_ngrams, options.stop_words};
+  std::vector<std::string>& stop_words = fitted.terms.stop_words;
+  std::sort(stop_words.begin(), stop_words.end());
+  stop_words.erase(std::unique(stop_words.begin(), stop_words.end()), stop_words.end());
+  std::unordered_map<std::string, Term, TextHash, std::equal_to<>> found;
+  TermCutter cutter(fitted.terms);
   for (std::size_t i = 0; i < documents.size(); ++i) {
-    for_each_word(documents[i], [&](std::string_view word) {
-      Seen& seen = words[std::string(word)];
-      if (seen.last_document == i + 1) return;
-      seen.last_document = i + 1;
-      ++seen.num_documents;
+    cutter.for_each(documents[i], [&](std::string_view text) {
+      auto at = found.find(text);
+      if (at == found.end()) at = found.emplace(text, Term()).first;
+      Term& term = at->second;
+      ++term.num_occurrences;
+      if (term.last_row == i + 1) return;
+      term.last_row = i + 1;
+      ++term.num_rows;
     });
   }
-  Preprocessing fitted;
-  fitted.kind = Kind::text_tfidf;
-  fitted.sublinear_tf = options.sublinear_tf;
-  const auto smallest = static_cast<std::size_t>(options.min_document_frequency);
-  for (const auto& [word, seen] : words) {
-    if (seen.num_documents >= smallest) fitted.vocabulary.push_back(word);
+  std::vector<std::pair<std::string_view, Term>> terms(found.begin(), found.end());
+  std::sort(terms.begin(), terms.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Term> counted;
+  for (const auto& [text, term] : terms) counted.push_back(term);
+  const std::vector<bool> kept = kept_terms(counted, documents.size(), options);
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    if (!kept[k]) continue;
+    fitted.vocabulary.emplace_back(terms[k].first);
+    fitted.idf.push_back(inverse_frequency(documents.size(), counted[k].num_rows, options));
   }
-  std::sort(fitted.vocabulary.begin(), fitted.vocabulary.end());
-  for (const auto& word : fitted.vocabulary) {
-    fitted.idf.push_back(smooth_idf(documents.size(), words[word].num_documents));
-  }
+  fitted.average_length = mean_length(counted, kept, documents.size(), options);
   return fitted;
 }
 
 Preprocessing Preprocessing::fit_counts(const CsrView& counts, const TfidfOptions& options) {
-  validate(options);
-  std::vector<std::size_t> document_frequency(counts.num_columns(), 0);
+  check_options(options);
+  require<InvalidOption>(
+      TextTerms{options.word_ngrams, options.char_ngrams, options.stop_words} == TextTerms(),
+      "options word_ngrams, char_ngrams and stop_words: one is given, but they are for texts, and "
+      "the rows hold counts");
+  std::vector<Term> terms(counts.num_columns());
   for (std::size_t i = 0; i < counts.num_rows(); ++i) {
     const SparseRow row = counts.row(i);
     for (std::size_t k = 0; k < row.size(); ++k) {
       require_count(i, row.columns[k], row.values[k]);
-      document_frequency[row.columns[k]] += row.values[k] > 0 ? 1U : 0U;
+      Term& term = terms[row.columns[k]];
+      term.num_occurrences += static_cast<double>(row.values[k]);
+      term.num_rows += row.values[k] > 0 ? 1U : 0U;
     }
   }
-  Preprocessing fitted;
-  fitted.kind = Kind::count_tfidf;
-  fitted.sublinear_tf = options.sublinear_tf;
-  const auto smallest = static_cast<std::size_t>(options.min_document_frequency);
-  for (const std::size_t df : document_frequency) {
-    fitted.idf.push_back(df >= smallest ? smooth_idf(counts.num_rows(), df) : 0.0F);
+  Preprocessing fitted = with_options(Kind::count_tfidf, options);
+  const std::vector<bool> kept = kept_terms(terms, counts.num_rows(), options);
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    fitted.idf.push_back(kept[k] ? inverse_frequency(counts.num_rows(), terms[k].num_rows, options)
+                                 : 0.0F);
   }
+  fitted.average_length = mean_length(terms, kept, counts.num_rows(), options);
   return fitted;
 }
 
@@ -191,24 +305,18 @@ Preprocessing Preprocessing::unit_norm() {
 
 CsrMatrix Preprocessing::apply(std::span<const std::string> documents) const {
   require(kind == Kind::text_tfidf, "preprocessing: it was not fitted on text");
-  std::unordered_map<std::string_view, std::uint32_t> column_of;
-  column_of.reserve(vocabulary.size());
-  for (const auto& word : vocabulary) {
-    column_of.emplace(word, static_cast<std::uint32_t>(column_of.size()));
-  }
+  const ColumnOfTerm column_of(vocabulary, documents);
   CsrMatrix X(static_cast<std::uint32_t>(vocabulary.size()));
-  RowWriter writer(X);
+  RowWriter writer(X, *this);
+  TermCutter cutter(terms);
   std::vector<Entry> row;
   for (const auto& document : documents) {
     row.clear();
-    for_each_word(document, [&](std::string_view word) {
-      const auto found = column_of.find(word);
-      if (found != column_of.end()) row.push_back({found->second, 1});
+    cutter.for_each(document, [&](std::string_view term) {
+      if (const auto column = column_of.find(term)) row.push_back({*column, 1});
     });
     merge_equal(row);
-    for (const auto [column, count] : row) {
-      writer.add(column, term_weight(count, sublinear_tf) * idf[column]);
-    }
+    for (const auto [column, count] : row) writer.add(column, count);
     writer.finish_row();
   }
   return X;
@@ -232,14 +340,12 @@ CsrMatrix Preprocessing::apply(const CsrView& X) const {
     return same;
   }
   CsrMatrix weighted(static_cast<std::uint32_t>(idf.size()));
-  RowWriter writer(weighted);
+  RowWriter writer(weighted, *this);
   for (std::size_t i = 0; i < X.num_rows(); ++i) {
     const SparseRow row = X.row(i);
     for (std::size_t k = 0; k < row.size() && row.columns[k] < idf.size(); ++k) {
       require_count(i, row.columns[k], row.values[k]);
-      if (row.values[k] == 0) continue;
-      writer.add(row.columns[k], term_weight(static_cast<double>(row.values[k]), sublinear_tf) *
-                                     idf[row.columns[k]]);
+      if (row.values[k] != 0) writer.add(row.columns[k], static_cast<double>(row.values[k]));
     }
     writer.finish_row();
   }
@@ -261,6 +367,7 @@ void Preprocessing::check() const {
     require(vocabulary[j - 1] < vocabulary[j], "preprocessing: word ", j,
             " of the vocabulary is not after the one before it");
   }
+  check_weights(*this, has_words, has_idf);
   require(!has_words || columns.empty(), "preprocessing: columns are selected of texts");
   for (std::size_t j = 1; j < columns.size(); ++j) {
     require(columns[j - 1] < columns[j], "preprocessing: column ", j,

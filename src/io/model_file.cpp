@@ -150,6 +150,9 @@ ModelParts checked_model(const TensorMap& tensors) {
 }  // namespace
 
 std::uint64_t format_version_of(const ModelParts& model) {
+  const bool has_own_terms =
+      model.preprocessing.has_own_terms() || (model.records && model.records->text.has_own_terms());
+  if (has_own_terms) return 3;
   return model.preprocessing.columns.empty() ? 1 : 2;
 }
 

@@ -8,6 +8,7 @@
 #include "base/out_of_time.hpp"
 #include "data/column_use.hpp"
 #include "data/csr_operations.hpp"
+#include "data/terms.hpp"
 #include "model/feature_name.hpp"
 
 namespace margrove {
@@ -151,8 +152,25 @@ void read_views_of_model(RawRows& raw, std::span<const ViewFile> files, std::spa
 namespace {
 
 TfidfOptions tfidf_options(const PreprocessingOptions& options) {
-  return {.min_document_frequency = options.min_document_frequency,
-          .sublinear_tf = options.sublinear_tf};
+  TfidfOptions tfidf = options;
+  if (options.stop_words_file.empty()) return tfidf;
+  for (std::string& word : read_stop_words(options.stop_words_file)) {
+    tfidf.stop_words.push_back(std::move(word));
+  }
+  return tfidf;
+}
+
+/// Throws InvalidOption naming an option of terms that is not its default, as no terms are made.
+void require_no_terms(PreprocessingOptions options) {
+  constexpr std::string_view kNeeds =
+      " is given, but needs rows of texts (option text, or a text column) or of counts (option "
+      "tfidf)";
+  for (const OptionInfo& each : OptionTable(options, TfidfOptions::fields()).list()) {
+    require<InvalidOption>(OptionTable(options).get(each.name) == each.default_value, "option ",
+                           each.name, kNeeds);
+  }
+  require<InvalidOption>(options.stop_words_file.empty() && options.stop_words.empty(),
+                         "option stop_words", kNeeds);
 }
 
 }  // namespace
@@ -232,6 +250,9 @@ void to_numbers(RawRows& raw, const PreprocessingOptions& options,
 
 PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
                           const PreprocessingOptions& options) {
+  const bool has_terms = options.text || options.tfidf ||
+                         (raw.kind == RowKind::records && !raw.selection.text.empty());
+  if (!has_terms) require_no_terms(options);
   PreparedRows prepared;
   prepared.source = raw.source;
   prepared.views = raw.views;

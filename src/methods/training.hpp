@@ -66,31 +66,30 @@ void read_views_of_model(RawRows& raw, std::span<const ViewFile> files, std::spa
 
 /// The preprocessing of rows before training. At most one of text, tfidf, normalize and a scale
 /// other than automatic and none may be set. With one of the first three, automatic is none.
-struct PreprocessingOptions {
+struct PreprocessingOptions : TfidfOptions {
   bool text = false;
   bool tfidf = false;
   bool normalize = false;
-  int min_document_frequency = 1;
-  bool sublinear_tf = true;
+  std::string stop_words_file = {};  // its words are added to stop_words
   ColumnScale scale = ColumnScale::automatic;
   /// Whether columns that no row uses may be left out, where they are most of them.
   bool selects_columns = true;  // not an option: a matter of the method (preprocessing_for)
   static auto fields() {
-    return std::tuple{
+    const std::tuple kinds{
         field("text", &PreprocessingOptions::text,
               "rows are lines label<TAB>text; words become tf-idf features"),
         field("tfidf", &PreprocessingOptions::tfidf,
               "rows hold counts, which become tf-idf features"),
-        field("normalize", &PreprocessingOptions::normalize, "scale rows to unit L2 norm"),
-        field("min_document_frequency", &PreprocessingOptions::min_document_frequency, at_least(1),
-              "text, tfidf: words that occur in fewer training rows are left out"),
-        field("sublinear_tf", &PreprocessingOptions::sublinear_tf,
-              "text, tfidf: weight 1 + ln t instead of t for a word that occurs t times"),
+        field("normalize", &PreprocessingOptions::normalize, "scale rows to unit L2 norm")};
+    const std::tuple others{
+        field("stop_words", &PreprocessingOptions::stop_words_file, Choices{},
+              "text: file of words that are left out"),
         field("scale", &PreprocessingOptions::scale,
               "columns of numbers: standard (mean 0, deviation 1), max-abs, robust (median, "
               "quartiles), common (mean 0, one divisor); sparse rows are divided only. auto: dense "
               "rows get standard, or common where no column is large or all are of one scale"),
     };
+    return std::tuple_cat(kinds, TfidfOptions::fields(), others);
   }
 };
 /// `options` for a method: the scale is none instead of automatic where an option of the method
@@ -117,7 +116,8 @@ struct PreparedRows {
   /// Valid while this object stays where it is.
   TrainingSet training_set() const;
 };
-/// Fits and applies the preprocessing and numbers the labels. Throws what label_rows() throws.
+/// Fits and applies the preprocessing and numbers the labels. Throws what label_rows() throws, and
+/// InvalidOption if options of terms are given, but rows are neither texts nor counts.
 PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
                           const PreprocessingOptions& options);
 

@@ -80,6 +80,51 @@ LabelGraph load_graph(const TensorMap& tensors, const std::string& name, std::ui
   return LabelGraph::build(checked_extent(tensors, name, num_nodes), edges);
 }
 
+namespace {
+
+/// Of a tf-idf kind. Only terms and weights that differ from tf-idf of single words are named.
+void save_terms(TensorMap& out, const std::string& name, const Preprocessing& fitted) {
+  out.put_truth(name + ".sublinear_tf", fitted.sublinear_tf);
+  out.put_view<float>(name + ".idf", fitted.idf);
+  if (fitted.kind == Preprocessing::Kind::text_tfidf) {
+    out.put_strings(name + ".vocabulary", fitted.vocabulary);
+  }
+  if (!fitted.has_own_terms()) return;
+  out.put_text(name + ".word_ngrams", fitted.terms.words.to_text());
+  out.put_text(name + ".char_ngrams", fitted.terms.characters.to_text());
+  out.put_strings(name + ".stop_words", fitted.terms.stop_words);
+  out.put_enum(name + ".term_weights", fitted.term_weights);
+  out.put_number(name + ".bm25_k1", fitted.bm25_k1);
+  out.put_number(name + ".bm25_b", fitted.bm25_b);
+  out.put_number(name + ".average_length", fitted.average_length);
+}
+
+TextTerms::Lengths load_lengths(const TensorMap& tensors, const std::string& name) {
+  try {
+    return TextTerms::Lengths::parse(tensors.text(name));
+  } catch (const InvalidOption& error) {
+    tensors.fail(concat("metadata ", name, ": ", error.what()));
+  }
+}
+
+void load_terms(const TensorMap& tensors, const std::string& name, Preprocessing& fitted) {
+  fitted.sublinear_tf = tensors.truth(name + ".sublinear_tf");
+  fitted.idf = tensors.get<float>(name + ".idf");
+  if (fitted.kind == Preprocessing::Kind::text_tfidf) {
+    fitted.vocabulary = tensors.get_strings(name + ".vocabulary");
+  }
+  if (!tensors.has_text(name + ".word_ngrams")) return;
+  fitted.terms = {load_lengths(tensors, name + ".word_ngrams"),
+                  load_lengths(tensors, name + ".char_ngrams"),
+                  tensors.get_strings(name + ".stop_words")};
+  fitted.term_weights = tensors.get_enum<TextTerms::Weights>(name + ".term_weights");
+  fitted.bm25_k1 = tensors.number(name + ".bm25_k1");
+  fitted.bm25_b = tensors.number(name + ".bm25_b");
+  fitted.average_length = tensors.number(name + ".average_length");
+}
+
+}  // namespace
+
 void save_preprocessing(TensorMap& out, const Preprocessing& preprocessing) {
   const Preprocessing::Kind kind = preprocessing.kind;
   out.put_enum("preprocessing.kind", kind);
@@ -93,11 +138,7 @@ void save_preprocessing(TensorMap& out, const Preprocessing& preprocessing) {
     out.put_view<double>("preprocessing.spread", preprocessing.spread);
     return;
   }
-  out.put_truth("preprocessing.sublinear_tf", preprocessing.sublinear_tf);
-  out.put_view<float>("preprocessing.idf", preprocessing.idf);
-  if (kind == Preprocessing::Kind::text_tfidf) {
-    out.put_strings("preprocessing.vocabulary", preprocessing.vocabulary);
-  }
+  save_terms(out, "preprocessing", preprocessing);
 }
 
 Preprocessing load_preprocessing(const TensorMap& tensors) {
@@ -107,16 +148,12 @@ Preprocessing load_preprocessing(const TensorMap& tensors) {
     preprocessing.columns = tensors.get<FeatureId>("preprocessing.columns");
   }
   if (tensors.has_text("preprocessing.sublinear_tf")) {
-    preprocessing.sublinear_tf = tensors.truth("preprocessing.sublinear_tf");
-    preprocessing.idf = tensors.get<float>("preprocessing.idf");
+    load_terms(tensors, "preprocessing", preprocessing);
   }
   if (preprocessing.kind == Preprocessing::Kind::scale) {
     preprocessing.column_scale = tensors.get_enum<ColumnScale>("preprocessing.scale");
     preprocessing.centre = tensors.get<double>("preprocessing.centre");
     preprocessing.spread = tensors.get<double>("preprocessing.spread");
-  }
-  if (preprocessing.kind == Preprocessing::Kind::text_tfidf) {
-    preprocessing.vocabulary = tensors.get_strings("preprocessing.vocabulary");
   }
   preprocessing.check();
   return preprocessing;
@@ -132,11 +169,7 @@ void save_records(TensorMap& out, const RecordFeatures& records) {
   out.put_text("records.label_separator", selection.label_separator);
   out.put_text("records.path", selection.path);
   out.put_text("records.separator", selection.separator);
-  if (!selection.text.empty()) {
-    out.put_truth("records.sublinear_tf", records.text.sublinear_tf);
-    out.put_view<float>("records.idf", records.text.idf);
-    out.put_strings("records.vocabulary", records.text.vocabulary);
-  }
+  if (!selection.text.empty()) save_terms(out, "records", records.text);
   std::vector<float> means;
   std::vector<std::uint8_t> may_be_missing;
   for (const RecordFeatures::Numeric& each : records.numeric) {
@@ -164,9 +197,7 @@ std::optional<RecordFeatures> load_records(const TensorMap& tensors) {
   selection.separator = tensors.text("records.separator");
   if (!selection.text.empty()) {
     records.text.kind = Preprocessing::Kind::text_tfidf;
-    records.text.sublinear_tf = tensors.truth("records.sublinear_tf");
-    records.text.idf = tensors.get<float>("records.idf");
-    records.text.vocabulary = tensors.get_strings("records.vocabulary");
+    load_terms(tensors, "records", records.text);
   }
   const auto means = tensors.get<float>("records.means", selection.numeric.size());
   const auto may_be_missing =

@@ -34,8 +34,8 @@ inline constexpr auto kEnumNames<Preprocessing::Kind> =
                EnumName{Preprocessing::Kind::normalize, "normalize"},
                EnumName{Preprocessing::Kind::scale, "scale"}};
 /// "preprocessing.kind", "preprocessing.columns" where only some are kept, and, for the tf-idf
-/// kinds, "preprocessing.sublinear_tf", "preprocessing.idf" and "preprocessing.vocabulary"; for
-/// kind scale, "preprocessing.scale", "preprocessing.centre" and "preprocessing.spread".
+/// kinds, "preprocessing.sublinear_tf", "preprocessing.idf" and "preprocessing.vocabulary", and
+/// the choice of terms and weights unless it is tf-idf of single words; for kind scale, "preprocessing.scale", "preprocessing.centre" and "preprocessing.spread".
 void save_preprocessing(TensorMap& out, const Preprocessing& preprocessing);
 Preprocessing load_preprocessing(const TensorMap& tensors);
 

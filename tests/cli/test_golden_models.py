@@ -66,6 +66,11 @@ MODELS = {
         " --categorical-columns colour --label-column kind table.csv",
         "table.csv",
     ),
+    "v3-terms": Golden(
+        "--method flat-svm --text --word-ngrams 1-2 --char-ngrams 3 --term-weights bm25"
+        " --stop-words stop texts",
+        "texts",
+    ),
     "v1-paths": Golden(
         "--method nhsvm --text-column text --path-columns one,two paths.csv", "paths.csv"
     ),
@@ -100,6 +105,7 @@ class GoldenModels(CliTest):
         sets = ["fruit", "fruit", "car", "car", "fruit", "fruit,plant"]
         lines = [f"{s}\t{d}\n" for s, d in zip(sets, documents, strict=True)]
         self.write("texts", "".join(lines * 3))
+        self.write("stop", "the\nfast\n")
         self.write("counts", "x 1:3 2:1\ny 2:2 3:5\nx 1:1\nz 4:1\n" * 4)
         self.write("short", "".join(self.read("test").decode().splitlines(keepends=True)[:10]))
         self.write("pairs", "a1 a2\na2 b1\nb1 b2\n")

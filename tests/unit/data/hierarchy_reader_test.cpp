@@ -37,6 +37,34 @@ TEST(HierarchyReader, names_between_tabs_may_have_blanks_and_commas) {
             "f:1:5: label is 'c\\x01', but must not contain control characters");
 }
 
+TEST(HierarchyReader, taxonomies_have_all_children_of_a_node_on_a_line) {
+  const Hierarchy h = parse_hierarchy(
+      "Root\tarts\tnews of all\n\nnews of all\tsport\tweather, etc\r\nsport\tgolf\n", "f.taxonomy");
+  EXPECT_THAT(h.codec.names(), ElementsAre("arts", "news of all", "sport", "weather, etc", "golf"));
+  ASSERT_EQ(h.edges.size(), 3U);
+  EXPECT_EQ(h.edges[1].parent, 1U);
+  EXPECT_EQ(h.edges[1].child, 3U);
+  EXPECT_THAT(h.lines, ElementsAre(3, 3, 4));
+  const auto error = [](std::string_view text) {
+    return message_of([&] { parse_hierarchy(text, "f.taxonomy.gz"); });
+  };
+  EXPECT_EQ(error("Root\ta\na\n"),
+            "f.taxonomy.gz:2:2: the line has one name, but must be parent<TAB>child<TAB>child ...");
+  EXPECT_EQ(error("Root\ta\na\tb\ta\n"),
+            "f.taxonomy.gz:2:5: node 'a' is its own parent, but must be another node's child");
+  EXPECT_EQ(error("a\tb\tb\n"),
+            "f.taxonomy.gz:1:1: edge 'a' 'b' is on line 1 already, but must occur once");
+  EXPECT_EQ(error("Root\ta\tb\n"),
+            "f.taxonomy.gz: the file has no edge, but must have at least one line 'parent child'");
+  testing::ScratchFolder folder;
+  testing::write_bytes(folder / "h.taxonomy", "Root\ta\na\tb\n");
+  EXPECT_EQ(read_hierarchy(folder / "h.taxonomy").edges.size(), 1U);
+  EXPECT_EQ(
+      message_of<InvalidOption>([&] { read_hierarchy(folder / "h.taxonomy", {.part_of = true}); }),
+      "options part_of and language: one is given, but " + (folder / "h.taxonomy") +
+          " is a .taxonomy file, which has neither");
+}
+
 TEST(HierarchyReader, a_node_may_have_many_parents) {
   EXPECT_EQ(parse_hierarchy("a b\na c\nb d\nc d\n", "f").edges.size(), 4U);
 }

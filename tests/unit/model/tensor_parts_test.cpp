@@ -49,6 +49,35 @@ TEST(TensorParts, records_read_back_equal) {
   EXPECT_FALSE(load_records(TensorMap()).has_value());
 }
 
+TEST(TensorParts, terms_of_texts_read_back_equal) {
+  const Preprocessing saved =
+      Preprocessing::fit_text(std::vector<std::string>{"the red apple", "a pear"},
+                              {.word_ngrams = {1, 2},
+                               .char_ngrams = {3, 4},
+                               .term_weights = TextTerms::Weights::bm25,
+                               .bm25_k1 = 1.7,
+                               .bm25_b = 0.3,
+                               .stop_words = {"the", "a"}});
+  TensorMap tensors("f");
+  save_preprocessing(tensors, saved);
+  const Preprocessing loaded = load_preprocessing(tensors);
+  EXPECT_EQ(loaded.terms, saved.terms);
+  EXPECT_EQ(loaded.term_weights, saved.term_weights);
+  EXPECT_EQ(loaded.bm25_k1, saved.bm25_k1);
+  EXPECT_EQ(loaded.bm25_b, saved.bm25_b);
+  EXPECT_EQ(loaded.average_length, saved.average_length);
+  EXPECT_EQ(loaded.vocabulary, saved.vocabulary);
+  EXPECT_EQ(loaded.idf, saved.idf);
+  EXPECT_TRUE(loaded.has_own_terms());
+  tensors.put_text("preprocessing.word_ngrams", "3-1");
+  EXPECT_THAT(message_of<std::runtime_error>([&] { load_preprocessing(tensors); }),
+              HasSubstr("metadata preprocessing.word_ngrams: n-grams: lengths are '3-1'"));
+  TensorMap plain;
+  const Preprocessing words = Preprocessing::fit_text(std::vector<std::string>{"a"});
+  save_preprocessing(plain, words);
+  EXPECT_FALSE(plain.has_text("preprocessing.word_ngrams"));
+}
+
 TEST(TensorParts, records_that_do_not_fit_together_are_refused) {
   RecordFeatures broken = features();
   broken.numeric.pop_back();

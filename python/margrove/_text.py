@@ -1,0 +1,60 @@
+"""The base class of margrove.TextFeatures, whose options the file text.py has."""
+
+import inspect
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from margrove import _core
+from margrove._base import _option_text
+
+Self = TypeVar("Self", bound="TextTransformer")
+
+
+class TextTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A transformer from texts to rows of weights."""
+
+    stop_words: Sequence[str] | None
+
+    def fit(self: Self, X: Iterable[str], y: Any = None) -> Self:
+        """Learns the terms of texts and their weights. Raises ValueError for wrong options."""
+        names = [p for p in inspect.signature(type(self).__init__).parameters if p != "self"]
+        values = [(n, _option_text(getattr(self, n))) for n in names if n != "stop_words"]
+        stop_words = self.stop_words
+        if isinstance(stop_words, str):
+            raise ValueError("stop_words is a text, but must be a list of words or None")
+        self.fitted_ = _core.FittedText.fit(_texts(X), values, list(stop_words or ()))
+        return self
+
+    def transform(self, X: Iterable[str]) -> sp.csr_array:
+        """The weights of the terms of each text: float32, one column per term, rows of norm 1."""
+        check_is_fitted(self)
+        num_columns, pointers, columns, values = self.fitted_.apply(_texts(X))
+        return sp.csr_array((values, columns, pointers), shape=(len(pointers) - 1, num_columns))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The term of each column; those of characters stand in apostrophes."""
+        check_is_fitted(self)
+        return np.array(self.fitted_.vocabulary, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.requires_fit = True
+        return tags
+
+
+def _texts(X: Iterable[str]) -> list[str]:
+    if isinstance(X, str):
+        raise ValueError("X is one text, but must be a list of texts")
+    texts = list(X)
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ValueError(f"X[{row}] is {text!r}, but must be a text")
+    return texts

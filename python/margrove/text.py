@@ -1,0 +1,69 @@
+"""The transformer of texts, with the options and defaults of the program.
+
+Written by tools/make_estimators.py: change that, or the options' table, and run it.
+"""
+
+from collections.abc import Sequence
+
+from margrove._text import TextTransformer
+
+__all__ = ["TextFeatures"]
+
+
+class TextFeatures(TextTransformer):
+    """Weights of the terms of texts, as `margrove train --text` makes them: tf-idf or BM25.
+
+    Words are the longest runs of letters, digits and underscores, in lower case.
+
+    Parameters
+    ----------
+    min_document_frequency : int, default 1
+        text, tfidf: terms that occur in fewer training rows are left out [>= 1]
+    max_document_share : float, default 1.0
+        text, tfidf: terms that occur in more than this share of the training rows are left out [in
+        (0, 1]]
+    max_terms : int, default 0
+        text, tfidf: only so many terms are kept, those in most training rows, and among equals the
+        first by bytes; 0: all [>= 0]
+    sublinear_tf : bool, default True
+        text, tfidf: weight 1 + ln t instead of t for a term that occurs t times [true | false]
+    word_ngrams : str, default "1"
+        text: the terms are runs of so many words: N, FIRST-LAST, or none
+    char_ngrams : str, default "none"
+        text: runs of so many characters of each word, with a blank at its borders, are terms, too:
+        N, FIRST-LAST, or none
+    term_weights : str, default "tfidf"
+        text, tfidf: how often a term occurs in a row becomes its weight by tf-idf or by BM25; then
+        the row is scaled to unit L2 norm [tfidf | bm25]
+    bm25_k1 : float, default 1.2
+        bm25: how much further occurrences of a term in a row add to its weight [in [0, 100]]
+    bm25_b : float, default 0.75
+        bm25: how much the weights of long rows are lowered [in [0, 1]]
+    stop_words : Sequence[str] | None, default None
+        words that are left out before terms are made, in lower case
+    """
+
+    def __init__(
+        self,
+        *,
+        min_document_frequency: int = 1,
+        max_document_share: float = 1.0,
+        max_terms: int = 0,
+        sublinear_tf: bool = True,
+        word_ngrams: str = "1",
+        char_ngrams: str = "none",
+        term_weights: str = "tfidf",
+        bm25_k1: float = 1.2,
+        bm25_b: float = 0.75,
+        stop_words: Sequence[str] | None = None,
+    ) -> None:
+        self.min_document_frequency = min_document_frequency
+        self.max_document_share = max_document_share
+        self.max_terms = max_terms
+        self.sublinear_tf = sublinear_tf
+        self.word_ngrams = word_ngrams
+        self.char_ngrams = char_ngrams
+        self.term_weights = term_weights
+        self.bm25_k1 = bm25_k1
+        self.bm25_b = bm25_b
+        self.stop_words = stop_words

@@ -1,0 +1,73 @@
+#include "data/terms.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/number_text.hpp"
+#include "data/text_scan.hpp"
+#include "data/utf8.hpp"
+#include "margrove/errors.hpp"
+
+namespace margrove {
+
+TextTerms::Lengths TextTerms::Lengths::parse(std::string_view text) {
+  if (text == "none") return none();
+  const std::size_t dash = text.find('-');
+  const auto first = read_number<int>(text.substr(0, dash));
+  const auto last =
+      dash == std::string_view::npos ? first : read_number<int>(text.substr(dash + 1));
+  require<InvalidOption>(
+      first && last && *first >= 1 && *last >= *first && *last <= kLongest,
+      "n-grams: lengths are '", text,
+      "', but must be none, N or FIRST-LAST, with 1 <= FIRST <= LAST <= ", kLongest);
+  return {*first, *last};
+}
+
+std::string TextTerms::Lengths::to_text() const {
+  if (is_none()) return "none";
+  return first == last ? concat(first) : concat(first, "-", last);
+}
+
+TermCutter::TermCutter(const TextTerms& choice)
+    : choice_(choice),
+      single_words_(choice == TextTerms()),
+      stop_words_(choice.stop_words.begin(), choice.stop_words.end()) {}
+
+void TermCutter::read_words(std::string_view text) {
+  words_.clear();
+  ends_.clear();
+  for_each_word(text, [&](std::string_view word) {
+    if (!stop_words_.empty() && stop_words_.contains(word)) return;
+    if (!ends_.empty()) words_ += ' ';
+    words_ += word;
+    ends_.push_back(words_.size());
+  });
+}
+
+void TermCutter::read_characters(std::string_view word) {
+  word_.assign(1, ' ');
+  word_ += word;
+  word_ += ' ';
+  starts_.clear();
+  for (std::size_t at = 0; at < word_.size();) {
+    starts_.push_back(at);
+    at += decode_utf8(std::string_view(word_).substr(at)).size;
+  }
+  starts_.push_back(word_.size());
+}
+
+std::vector<std::string> read_stop_words(const std::string& path) {
+  std::vector<std::string> words;
+  LineBlocks blocks(open_file(path), path);
+  detail::for_each_line(blocks, [&](const detail::Line& line) {
+    detail::require_text(line);
+    if (line.text.starts_with('#')) return;
+    for_each_word(line.text, [&](std::string_view word) { words.emplace_back(word); });
+  });
+  require(!words.empty(), path, ": the file has no words, but must have at least one");
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  return words;
+}
+
+}  // namespace margrove

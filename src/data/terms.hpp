@@ -1,0 +1,88 @@
+#pragma once
+// The terms of texts. Training, prediction and explanations all cut texts here.
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "data/words.hpp"
+#include "margrove/tfidf.hpp"
+
+namespace margrove {
+
+/// A hash for lookups by text that make no copy of it.
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>()(text);
+  }
+};
+
+/// Cuts texts into terms. It refers to the choice, which must outlive it.
+class TermCutter {
+ public:
+  explicit TermCutter(const TextTerms& choice);
+
+  /// Calls visit(term) for each term, as often as it occurs. The term is valid during the call
+  /// only. A word that has at most N characters, borders included, gives itself once for all
+  /// lengths from N on, as scikit-learn's char_wb does. O(bytes * lengths of n-grams).
+  template <class Visit>
+  void for_each(std::string_view text, const Visit& visit) {
+    if (single_words_) return for_each_word(text, visit);
+    read_words(text);
+    for (int n = choice_.words.first; n <= choice_.words.last && n > 0; ++n) {
+      const auto length = static_cast<std::size_t>(n);
+      for (std::size_t k = 0; k + length <= ends_.size(); ++k) {
+        const std::size_t begin = k == 0 ? 0 : ends_[k - 1] + 1;
+        visit(std::string_view(words_).substr(begin, ends_[k + length - 1] - begin));
+      }
+    }
+    if (choice_.characters.is_none()) return;
+    for (std::size_t k = 0; k < ends_.size(); ++k) {
+      const std::size_t begin = k == 0 ? 0 : ends_[k - 1] + 1;
+      for_each_run(std::string_view(words_).substr(begin, ends_[k] - begin), visit);
+    }
+  }
+
+ private:
+  /// Sets words_ to the words that are no stop words, with a blank between them.
+  void read_words(std::string_view text);
+  /// Sets word_ to the word between blanks and starts_ to the bytes at which its characters start.
+  void read_characters(std::string_view word);
+
+  template <class Visit>
+  void for_each_run(std::string_view word, const Visit& visit) {
+    read_characters(word);
+    const std::size_t num_characters = starts_.size() - 1;
+    const auto last = static_cast<std::size_t>(choice_.characters.last);
+    for (auto n = static_cast<std::size_t>(choice_.characters.first); n <= last; ++n) {
+      const std::size_t length = std::min(n, num_characters);
+      for (std::size_t k = 0; k + length <= num_characters; ++k) {
+        run_.assign(1, '\'');
+        run_.append(word_, starts_[k], starts_[k + length] - starts_[k]);
+        run_ += '\'';
+        visit(std::string_view(run_));
+      }
+      if (length == num_characters) return;
+    }
+  }
+
+  const TextTerms& choice_;
+  bool single_words_;
+  std::unordered_set<std::string, TextHash, std::equal_to<>> stop_words_;
+  // Of the text and the word at hand.
+  std::string words_, word_, run_;
+  std::vector<std::size_t> ends_, starts_;
+};
+
+/// The words of a file of text, each found as in documents; lines that start with '#' are skipped.
+/// Throws InvalidInput "file:line:column: ..." for a line that is no text, and for a file without
+/// words.
+std::vector<std::string> read_stop_words(const std::string& path);
+
+}  // namespace margrove

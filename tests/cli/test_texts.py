@@ -1,0 +1,109 @@
+"""Terms of texts and their weights from outside.
+
+Run and configured like test_cli.py, whose helpers it uses.
+"""
+
+# ruff: noqa: PT009 - unittest, so that it runs with nothing installed
+
+import unittest
+
+from test_cli import CliTest
+
+# The order of the words is all that tells the labels apart.
+ROWS = "bites\tdog bites the man\nbitten\tman bites the dog\n" * 6
+TABLE = "words,price,kind\nthe red apple,1,fruit\na red car,9,car\nthe apple,2,fruit\ncar,8,car\n"
+
+
+class Texts(CliTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.write("rows", ROWS)
+        self.write("table.csv", TABLE)
+        self.write("stop", "# English\nthe\na\n")
+
+    def train_rows(self, *options: str) -> None:
+        self.run_program("train", "--method", "flat-svm", *options, "model")
+
+    def facts(self) -> dict[str, str]:
+        lines = self.run_program("info", "model")[0].splitlines()
+        return {line[:26].strip(): line[27:] for line in lines}
+
+    def test_ngrams_and_stop_words_are_kept_in_the_model(self) -> None:
+        self.train_rows("--text", "--word-ngrams", "1-2", "--stop-words", "stop", "rows")
+        answers = self.run_program("predict", "model", "rows")[0].split()
+        self.assertEqual(answers, ["bites", "bitten"] * 6)
+        facts = self.facts()
+        self.assertEqual(facts["format version"], "3")
+        self.assertEqual(facts["vocabulary"], "7 terms")
+        self.assertEqual(facts["n-grams of words"], "1-2")
+        self.assertEqual(facts["n-grams of characters"], "none")
+        self.assertEqual(facts["stop words"], "2")
+
+    def test_defaults_keep_the_earlier_format(self) -> None:
+        self.train_rows("--text", "rows")
+        facts = self.facts()
+        self.assertEqual(facts["format version"], "1")
+        self.assertEqual(facts["vocabulary"], "4 words")
+        self.train_rows("--text", "--max-terms", "3", "--max-document-share", "1", "rows")
+        self.assertEqual(self.facts()["format version"], "1")
+        self.assertEqual(self.facts()["vocabulary"], "3 words")
+
+    def test_explain_names_the_terms(self) -> None:
+        self.train_rows("--text", "--word-ngrams", "2", "--char-ngrams", "3", "rows")
+        told = self.run_program("explain", "--row", "1", "--features", "30", "model", "rows")[0]
+        self.assertIn("dog bites", told)
+        self.assertIn("' do'", told)
+
+    def test_columns_of_text_take_the_same_options(self) -> None:
+        columns = ["--text-column", "words", "--numeric-columns", "price", "--label-column", "kind"]
+        weights = ["--char-ngrams", "3-4", "--term-weights", "bm25", "--bm25-k1", "1.5"]
+        self.train_rows(*columns, *weights, "--stop-words", "stop", "table.csv")
+        answers = self.run_program("predict", "model", "table.csv")[0].split()
+        self.assertEqual(answers, ["fruit", "car", "fruit", "car"])
+        facts = self.facts()
+        self.assertEqual(facts["format version"], "3")
+        self.assertEqual(facts["n-grams of characters"], "3-4")
+        self.assertTrue(facts["term weights"].startswith("bm25, k1 1.5, b 0.75, average length"))
+
+    def test_counts_take_bm25(self) -> None:
+        self.write("counts", "x 1:3 2:1\ny 2:2 3:5\nx 1:1\nz 4:1\n" * 4)
+        self.train_rows("--tfidf", "--term-weights", "bm25", "counts")
+        self.assertEqual(self.facts()["format version"], "3")
+        answers = self.run_program("predict", "model", "counts")[0].split()
+        self.assertEqual(answers, ["x", "y", "x", "z"] * 4)
+
+    def test_options_that_cannot_be_honoured_are_refused(self) -> None:
+        numbers = "a 1:1\nb 2:1\n"
+        self.write("numbers", numbers)
+        columns = ["--numeric-columns", "price", "--label-column", "kind", "table.csv"]
+        for message, options in [
+            ("option word_ngrams is given, but needs rows of texts",
+             ["--word-ngrams", "1-2", "numbers"]),
+            ("option min_document_frequency is given, but needs rows of texts",
+             ["--min-document-frequency", "2", *columns]),
+            ("option stop_words is given, but needs rows of texts",
+             ["--stop-words", "stop", "numbers"]),
+            ("options word_ngrams, char_ngrams and stop_words: one is given, but they are for",
+             ["--tfidf", "--char-ngrams", "2", "numbers"]),
+            ("n-grams: lengths are '2-1', but must be none, N or FIRST-LAST",
+             ["--text", "--word-ngrams", "2-1", "rows"]),
+            ("options bm25_k1 and bm25_b: one is given, but they need term_weights bm25",
+             ["--text", "--bm25-b", "0.5", "rows"]),
+            ("option sublinear_tf is false, but term_weights bm25",
+             ["--text", "--sublinear-tf=false", "--term-weights", "bm25", "rows"]),
+        ]:  # fmt: skip
+            with self.subTest(message):
+                _, err = self.run_program("train", "--method", "flat-svm", *options, "m", code=2)
+                self.assertIn(message, err)
+        for message, options in [
+            ("none: cannot open", ["--text", "--stop-words", "none", "rows"]),
+            ("of the 4 terms that occur none is kept",
+             ["--text", "--max-document-share", "0.4", "rows"]),
+        ]:  # fmt: skip
+            with self.subTest(message):
+                _, err = self.run_program("train", "--method", "flat-svm", *options, "m", code=3)
+                self.assertIn(message, err)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,145 @@
+"""Terms of texts and their weights, against scikit-learn."""
+
+import math
+import pickle
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from margrove import FlatSVC, TextFeatures
+from margrove.datasets import load_animals
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+
+WORDS = r"(?u)\b\w+\b"
+TEXTS = [
+    "The cat sat on the mat, and the cat ate.",
+    "A dog: the dog, the DOG!",
+    "Été à la plage; la mer",
+    "",
+    "cats dogs catalogue of cat-dogs, a",
+    "x",
+    "日本語 ひらがな 日本",
+]
+
+
+def words_only(text: str) -> str:
+    return " ".join(re.findall(WORDS, text.lower()))
+
+
+def animals() -> list[str]:
+    return list(load_animals().data)
+
+
+def assert_equal(
+    ours: TextFeatures, theirs: TfidfVectorizer, texts: list[str], quotes: str
+) -> None:
+    X = ours.fit_transform(texts)
+    Y = sp.csr_array(theirs.fit_transform(texts))
+    names = [quotes + name + quotes for name in theirs.get_feature_names_out()]
+    order = sorted(range(len(names)), key=lambda j: names[j].encode())
+    assert ours.get_feature_names_out().tolist() == [names[j] for j in order]
+    assert abs(X - Y[:, order]).max() < 2e-6
+    held_out = ["the cat and a new dog", "nothing", "la mer"]
+    Y = sp.csr_array(theirs.transform(held_out))
+    assert abs(ours.transform(held_out) - Y[:, order]).max() < 2e-6
+
+
+@pytest.mark.parametrize("sublinear", [True, False])
+@pytest.mark.parametrize("lengths", [(1, 1), (1, 2), (2, 2), (1, 3)])
+@pytest.mark.parametrize("stop", [None, ["the", "a", "of"]])
+def test_word_ngrams_equal_scikit_learn(
+    sublinear: bool, lengths: tuple[int, int], stop: list[str] | None
+) -> None:
+    theirs = TfidfVectorizer(
+        token_pattern=WORDS, ngram_range=lengths, sublinear_tf=sublinear, stop_words=stop
+    )
+    ours = TextFeatures(
+        word_ngrams=f"{lengths[0]}-{lengths[1]}", sublinear_tf=sublinear, stop_words=stop
+    )
+    for texts in (TEXTS, animals()):
+        assert_equal(ours, theirs, texts, "")
+
+
+@pytest.mark.parametrize("lengths", [(3, 5), (1, 1), (2, 9), (6, 6)])
+def test_char_ngrams_equal_char_wb(lengths: tuple[int, int]) -> None:
+    theirs = TfidfVectorizer(
+        analyzer="char_wb", ngram_range=lengths, sublinear_tf=True, preprocessor=words_only
+    )
+    ours = TextFeatures(word_ngrams="none", char_ngrams=f"{lengths[0]}-{lengths[1]}")
+    for texts in (TEXTS, animals()):
+        assert_equal(ours, theirs, texts, "'")
+
+
+@pytest.mark.parametrize("min_df", [1, 2])
+@pytest.mark.parametrize("share", [1.0, 0.3])
+def test_document_frequencies_equal_scikit_learn(min_df: int, share: float) -> None:
+    theirs = TfidfVectorizer(token_pattern=WORDS, min_df=min_df, max_df=share, sublinear_tf=True)
+    ours = TextFeatures(min_document_frequency=min_df, max_document_share=share)
+    assert_equal(ours, theirs, animals(), "")
+
+
+def test_max_terms_keeps_those_in_most_texts() -> None:
+    texts = ["b b b b c", "a c", "d a", "e"]
+    ours = TextFeatures(max_terms=2).fit(texts)
+    assert ours.get_feature_names_out().tolist() == ["a", "c"]
+
+
+def test_bm25_is_as_defined() -> None:
+    k1, b = 1.5, 0.6
+    texts = animals()
+    ours = TextFeatures(term_weights="bm25", bm25_k1=k1, bm25_b=b)
+    X = ours.fit_transform(texts).toarray()
+    counts = [Counter(re.findall(WORDS, text.lower())) for text in texts]
+    average = sum(c.total() for c in counts) / len(counts)
+    frequency = Counter(term for c in counts for term in c)
+    column = {term: j for j, term in enumerate(ours.get_feature_names_out())}
+    Y = np.zeros_like(X)
+    for i, c in enumerate(counts):
+        for term, t in c.items():
+            n, df = len(texts), frequency[term]
+            idf = math.log(1 + (n - df + 0.5) / (df + 0.5))
+            weight = t * (k1 + 1) / (t + k1 * (1 - b + b * c.total() / average))
+            Y[i, column[term]] = idf * weight
+    Y /= np.linalg.norm(Y, axis=1, keepdims=True)
+    np.testing.assert_allclose(X, Y, atol=2e-6)
+
+
+def test_words_and_characters_together() -> None:
+    ours = TextFeatures(char_ngrams="3").fit(["cat scat"])
+    assert ours.get_feature_names_out().tolist() == [
+        "' ca'", "' sc'", "'at '", "'cat'", "'sca'", "cat", "scat",
+    ]  # fmt: skip
+
+
+def test_works_in_pipelines_and_is_pickled_and_cloned(tmp_path: Path) -> None:
+    data = load_animals()
+    features = TextFeatures(word_ngrams="1-2", stop_words=["the"], term_weights="bm25")
+    assert clone(features).get_params() == features.get_params()
+    pipeline = make_pipeline(features, FlatSVC()).fit(data.data, data.target)
+    again: Any = pickle.loads(pickle.dumps(pipeline))
+    assert again.predict(data.data).tolist() == pipeline.predict(data.data).tolist()
+    names = again[0].get_feature_names_out().tolist()
+    assert names == pipeline[0].get_feature_names_out().tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "texts", "message"),
+    [
+        ({"word_ngrams": "2-1"}, TEXTS, "n-grams: lengths are '2-1', but must be none, N or FIRST"),
+        ({"word_ngrams": "none"}, TEXTS, "both are none"),
+        ({"term_weights": "bm26"}, TEXTS, "option term_weights is 'bm26', but must be one of"),
+        ({"max_document_share": 0.0}, TEXTS, r"option max_document_share is 0, but must be in"),
+        ({"stop_words": "the"}, TEXTS, "stop_words is a text, but must be a list"),
+        ({}, "one text", "X is one text, but must be a list of texts"),
+        ({}, ["a", 3], "X.1. is 3, but must be a text"),
+    ],
+)
+def test_wrong_options_and_texts_are_refused(options: Any, texts: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TextFeatures(**options).fit(texts)

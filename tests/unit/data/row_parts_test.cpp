@@ -1,0 +1,139 @@
+#include "data/row_parts.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "files.hpp"
+
+namespace margrove {
+namespace {
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::message_of;
+
+/// Gives at most so many bytes at once, as a pipe may.
+class Trickle final : public ByteSource {
+ public:
+  Trickle(std::string bytes, std::size_t most) : bytes_(std::move(bytes)), most_(most) {}
+  std::size_t read(std::span<char> out) override {
+    const std::size_t count = std::min({most_, out.size(), bytes_.size() - at_});
+    std::copy_n(bytes_.data() + at_, count, out.data());
+    at_ += count;
+    return count;
+  }
+  std::size_t num_read() const { return at_; }
+
+ private:
+  std::string bytes_;
+  std::size_t most_;
+  std::size_t at_ = 0;
+};
+
+RowParts parts_of(const std::string& bytes, std::size_t most, RowKind kind,
+                  const ReadOptions& options) {
+  return {LineBlocks(std::make_unique<Trickle>(bytes, most), "pipe"), kind, options};
+}
+
+std::vector<std::string> documents_of(const ReadRows& rows) {
+  const auto* records = std::get_if<RecordDataset>(&rows);
+  return records != nullptr ? records->fields.documents : std::get<TextDataset>(rows).documents;
+}
+
+/// The documents of all parts, read part by part and row by row.
+std::vector<std::string> all_documents(const std::string& bytes, std::size_t most, RowKind kind,
+                                       const ReadOptions& options) {
+  RowParts parts = parts_of(bytes, most, kind, options);
+  std::vector<std::string> all, by_row;
+  while (parts.next()) {
+    const FilePart part = parts.part();
+    for (std::string& each : documents_of(parts.read(part))) all.push_back(std::move(each));
+    for (std::size_t begin = 0; begin < part.rows.size();) {
+      const FilePart row = parts.first_row(begin);
+      for (std::string& each : documents_of(parts.read(row))) by_row.push_back(std::move(each));
+      begin += row.rows.size();
+    }
+  }
+  EXPECT_EQ(all, by_row);
+  return all;
+}
+
+const RecordSelection kTitles{.text = {"title"}, .label = "kind"};
+const ReadOptions kRecords{.selection = &kTitles, .labels_optional = true};
+
+constexpr std::string_view kCsv =
+    "\n\"title\",kind\n\"a \"\"big\"\" cat,\nand a dog\",pet\n\n5\" pipe,tool\n,\nlast,x";
+
+TEST(RowParts, give_the_rows_of_the_file_however_it_comes) {
+  for (std::size_t most = 1; most < 40; ++most) {
+    SCOPED_TRACE(most);
+    EXPECT_THAT(all_documents(std::string(kCsv), most, RowKind::records, kRecords),
+                ElementsAre("a \"big\" cat,\nand a dog", "5\" pipe", "", "last"));
+    EXPECT_THAT(all_documents("{\"title\": \"a\"}\n\n{\"title\": \"b\"}\r\n{}\n", most,
+                              RowKind::records, kRecords),
+                ElementsAre("a", "b", ""));
+    EXPECT_THAT(all_documents("x\tone two\n\ny\tthree\r\n\t", most, RowKind::documents, {}),
+                ElementsAre("one two", "three", ""));
+    EXPECT_THAT(all_documents("one two\t<http://x/1>\nthree\n", most, RowKind::documents, {}),
+                ElementsAre("one two", "three"));
+  }
+}
+
+TEST(RowParts, of_numbers_know_the_header) {
+  for (std::size_t most = 1; most < 30; ++most) {
+    RowParts parts = parts_of("3 5 2\n0 4:2.5\n1 0:1\n\n 3:7", most, RowKind::numbers, {});
+    std::vector<FeatureId> columns;
+    while (parts.next()) {
+      const auto rows = std::get<Dataset>(parts.read(parts.part()));
+      EXPECT_EQ(rows.X.num_columns(), 5U);
+      for (std::size_t i = 0; i < rows.X.num_rows(); ++i) {
+        columns.push_back(rows.X.row(i).columns[0]);
+      }
+    }
+    EXPECT_THAT(columns, ElementsAre(4, 0, 3)) << most;
+  }
+}
+
+TEST(RowParts, a_row_is_given_before_the_next_one_comes) {
+  auto source = std::make_unique<Trickle>("1\n2\n3\n", 2);
+  const Trickle& pipe = *source;
+  const ReadOptions options;
+  RowParts parts(LineBlocks(std::move(source), "pipe"), RowKind::numbers, options);
+  for (std::size_t row = 1; row <= 3; ++row) {
+    ASSERT_TRUE(parts.next());
+    EXPECT_EQ(pipe.num_read(), 2 * row);
+    EXPECT_EQ(parts.part().rows, concat(row, "\n"));
+  }
+  EXPECT_FALSE(parts.next());
+}
+
+TEST(RowParts, errors_have_the_line_of_the_file) {
+  const auto message = [](const std::string& bytes, std::size_t most, RowKind kind,
+                          const ReadOptions& options) {
+    return message_of([&] { all_documents(bytes, most, kind, options); });
+  };
+  for (const std::size_t most : {1U, 7U, 1000U}) {
+    EXPECT_THAT(message("x\tone\n\nbad\n", most, RowKind::documents, {}),
+                HasSubstr("pipe:3:4: the line has no tab"));
+    EXPECT_THAT(message("title,kind\n\"a\nb\",c\n\na,b,c\n", most, RowKind::records, kRecords),
+                HasSubstr("pipe:5:5: the line has 3 cells, but must have 2"));
+    EXPECT_THAT(message("{\"title\": \"a\"}\n{\"title\": \n", most, RowKind::records, kRecords),
+                HasSubstr("pipe:2:"));
+    EXPECT_THAT(message("title,kind\na,b\n\"open,c\nd,e\n", most, RowKind::records, kRecords),
+                HasSubstr("pipe:3:1: the quoted cell has no closing quote"));
+    EXPECT_THAT(message("\n\nname,kind\na,b\n", most, RowKind::records, kRecords),
+                HasSubstr("pipe:3:1: the header has no column 'title'"));
+  }
+  EXPECT_THAT(message_of([&] {
+                RowParts parts = parts_of("a 1:1\n\nb 1:x\n", 3, RowKind::numbers, {});
+                while (parts.next()) parts.read(parts.part());
+              }),
+              HasSubstr("pipe:3:5: value of feature 1 is 'x'"));
+}
+
+TEST(RowParts, of_a_blank_source_are_none) {
+  RowParts parts = parts_of(" \n\n\t\n", 2, RowKind::numbers, {});
+  EXPECT_FALSE(parts.next());
+}
+
+}  // namespace
+}  // namespace margrove
