@@ -84,9 +84,11 @@ check-tsan: setup ## the tests that use an executor under the thread sanitizer
 	@cd build-tsan && $(CTEST) --no-tests=error -L executor
 
 .PHONY: check-fuzz
-check-fuzz: setup ## every fuzz target for FUZZ_SECONDS (20)
+check-fuzz: python ## every fuzz target for FUZZ_SECONDS (20), those of Python included
 	@$(call build,fuzz)
 	@tools/run_fuzzers build-fuzz
+	@$(PYTHON) -m pip install -q --disable-pip-version-check -r tools/requirements-fuzz.txt
+	@$(PYTHON) tools/fuzz_python.py -max_total_time=$(or $(FUZZ_SECONDS),20)
 
 .PHONY: check-coverage
 check-coverage: setup ## lines and branches of readers and loaders that tests and corpora reach

@@ -148,6 +148,7 @@ ModelParts train(const std::string& method_name, const std::map<std::string, std
         Executor executor(threads);
         RunControl control(std::ref(reporter),
                            time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
+        if (calibration > 0) require_calibratable(run, data);
         const Plan plan = plan_training(method, run, data, executor, control);
         require_memory(plan, data, memory_limit.value_or(0));
         model = reporter.train(

@@ -99,6 +99,15 @@ std::string option_name(const std::string& name) {
   return concat("--", dashed);
 }
 
+CLI::Validator number_from(int least) {
+  const auto refusal = [least](const std::string& text) {
+    double value = 0;
+    if (CLI::detail::lexical_cast(text, value) && value >= least) return std::string();
+    return concat("value is ", text, ", but must be >= ", least);
+  };
+  return CLI::Validator(refusal, "");
+}
+
 void GivenOptions::declare(CLI::App& app, const std::vector<OptionInfo>& infos,
                            const std::string& group) {
   for (const OptionInfo& info : infos) {

@@ -63,6 +63,9 @@ const std::vector<Verb>& verbs();
 /// "--min-confidence" of min_confidence.
 std::string option_name(const std::string& name);
 
+/// Accepts numbers >= least.
+CLI::Validator number_from(int least);
+
 /// The options of a table on the command line, and the given values.
 class GivenOptions {
  public:

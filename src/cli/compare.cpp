@@ -1,9 +1,12 @@
 // margrove compare
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
@@ -12,6 +15,7 @@
 #include "eval/hierarchy_gain.hpp"
 #include "io/model_file.hpp"
 #include "margrove/significance.hpp"
+#include "model/method.hpp"
 #include "model/training_set.hpp"
 
 namespace margrove::cli {
@@ -27,6 +31,54 @@ nlohmann::ordered_json json_of(const PairedTest& test) {
           {"second_better", test.second_better},
           {"statistic", test.statistic},
           {"p_value", test.p_value}};
+}
+
+std::string default_of(const ModelParts& model, const std::string& option) {
+  for (const OptionInfo& info : find_method(model.method).start()->options().list()) {
+    if (info.name == option) return info.default_value;
+  }
+  return {};
+}
+
+std::string scaling_of(const Preprocessing& preprocessing) {
+  switch (preprocessing.kind) {
+    case Preprocessing::Kind::none:
+      return "none";
+    case Preprocessing::Kind::text_tfidf:
+    case Preprocessing::Kind::count_tfidf:
+      return preprocessing.sublinear_tf ? "tf-idf, sublinear" : "tf-idf";
+    case Preprocessing::Kind::normalize:
+      return "normalize";
+    case Preprocessing::Kind::scale:
+      return std::string(name_of(preprocessing.column_scale));
+  }
+  return {};
+}
+
+/// In what the two trainings differ besides the method, "C 1 and 10": options that both methods
+/// have, unless each is the method's default, preprocessing, and the numbers of labels' rows.
+std::vector<std::string> differences(const ModelParts& first, const ModelParts& second) {
+  std::vector<std::string> found;
+  const auto compare = [&](std::string_view what, const auto& of_first, const auto& of_second) {
+    if (of_first != of_second) {
+      found.push_back(fmt::format("{} {} and {}", what, of_first, of_second));
+    }
+  };
+  for (const auto& [name, value] : first.options) {
+    const auto other =
+        std::ranges::find(second.options, name, [](const auto& o) { return o.first; });
+    if (other == second.options.end()) continue;
+    if (value == default_of(first, name) && other->second == default_of(second, name)) continue;
+    compare(name, value.empty() ? "(none)" : value,
+            other->second.empty() ? "(none)" : other->second);
+  }
+  compare("preprocessing", scaling_of(first.preprocessing), scaling_of(second.preprocessing));
+  const auto num_labels = [](const ModelParts& model) {
+    return std::accumulate(model.training_rows.begin(), model.training_rows.end(),
+                           std::uint64_t{0});
+  };
+  compare("labels of training rows", num_labels(first), num_labels(second));
+  return found;
 }
 
 bool uses_hierarchy(const ModelParts& model) {
@@ -48,7 +100,7 @@ class Compare final : public Command {
     flat->excludes(text);
     app.add_option("--threads", threads_, "with --flat: number of threads; 0: one per core")
         ->type_name("INT")
-        ->check(CLI::NonNegativeNumber)
+        ->check(number_from(0))
         ->needs(flat);
     app.add_flag("--json", json_, "one JSON object instead of lines");
     app.footer(
@@ -112,6 +164,12 @@ class Compare final : public Command {
             ": the model must take rows of the same kind, texts or numbers, as ", first_path_);
     require(!with.records || with.records->selection == flat.records->selection, second_path_,
             ": the model must take the same columns as ", first_path_);
+    if (const auto found = differences(with, flat); !found.empty()) {
+      warn(fmt::format(
+          "the trainings of A and B differ: {}; unless each was tuned, the result may come from "
+          "that and not from the hierarchy",
+          fmt::join(found, ", ")));
+    }
     const RawRows raw = read_rows(truth_path_, kind, read_options(with));
     Executor executor(threads_);
     const EvaluatedRows rows = evaluated_rows(with, raw, nullptr, nullptr, executor);

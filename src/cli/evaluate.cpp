@@ -62,7 +62,7 @@ class Evaluate final : public Command {
         app.add_option("--bootstrap", options_.bootstrap,
                        "95 % bootstrap intervals from N samples of the rows with replacement")
             ->type_name("N")
-            ->check(CLI::PositiveNumber),
+            ->check(number_from(1)),
         app.add_option("--seed", options_.seed, "seed of the bootstrap")->capture_default_str(),
         app.add_option("--per-label", per_label_path_, "CSV file to write with a line per label")
             ->type_name("FILE"),

@@ -44,14 +44,14 @@ class Explain final : public Command {
     arguments_.declare(app, /*needs_data=*/false);
     app.add_option("--row", row_, "number of the row, from 1")
         ->type_name("I")
-        ->check(CLI::PositiveNumber);
+        ->check(number_from(1));
     app.add_option("--label", label_, "explain this label's score instead of the prediction")
         ->type_name("LABEL");
     app.add_option("--features", num_features_,
                    "number of features to show per node, or of kernels per source")
         ->type_name("N")
         ->capture_default_str()
-        ->check(CLI::NonNegativeNumber);
+        ->check(number_from(0));
     app.add_option("--svg", svg_path_, "kernel models: draw the network with its weights")
         ->type_name("FILE");
     app.add_option("--dot", dot_path_, "the same as Graphviz source")->type_name("FILE");

@@ -70,6 +70,18 @@ std::vector<std::string> option_names(const CLI::App& verb) {
   return names;
 }
 
+/// The first of the arguments after the verb that has the form of an option and is none of it.
+std::optional<std::string> first_unknown(const std::vector<std::string>& names,
+                                         const std::vector<std::string>& arguments) {
+  for (std::size_t k = 1; k < arguments.size() && arguments[k] != "--"; ++k) {
+    std::string word = arguments[k].substr(0, arguments[k].find('='));
+    if (word.starts_with("--") && std::find(names.begin(), names.end(), word) == names.end()) {
+      return word;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 WrappedHelp::WrappedHelp(std::size_t width) : width_(width) {}
@@ -138,6 +150,22 @@ std::optional<std::string> nearest_name(std::string_view word,
     nearest = candidate;
   }
   return nearest;
+}
+
+std::optional<std::string> unknown_option(const CLI::App& program,
+                                          const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return std::nullopt;
+  const auto called = program.get_subcommands(
+      [&](const CLI::App* verb) { return verb->get_name() == arguments.front(); });
+  if (called.empty()) return std::nullopt;
+  const CLI::App& verb = *called.front();
+  const CLI::Option* method = verb.get_option_no_throw("--method");
+  // Without its method, the options of a verb are not known.
+  if (method != nullptr && method->count() == 0) return std::nullopt;
+  const std::optional<std::string> word = first_unknown(option_names(verb), arguments);
+  if (!word) return std::nullopt;
+  return fmt::format("{} is no option of {}{}\n", *word, verb.get_name(),
+                     method == nullptr ? "" : " with method " + method->as<std::string>());
 }
 
 std::string suggestion(const CLI::App& program, const std::vector<std::string>& arguments) {

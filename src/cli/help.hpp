@@ -32,6 +32,11 @@ std::size_t help_width();
 std::optional<std::string> nearest_name(std::string_view word,
                                         const std::vector<std::string>& candidates);
 
+/// "... is no option of ..." for the first argument that has the form of an option and is none of
+/// the verb, or of its method, if there is one.
+std::optional<std::string> unknown_option(const CLI::App& program,
+                                          const std::vector<std::string>& arguments);
+
 /// "Did you mean ...?" for the first unknown verb or option among the arguments that is similar to
 /// a known one; otherwise empty.
 std::string suggestion(const CLI::App& program, const std::vector<std::string>& arguments);

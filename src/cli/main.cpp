@@ -63,7 +63,13 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (app.exit(error) == 0) return kOk;
+    // An unknown option's value would be taken for MODEL, and the message would blame that.
+    const auto unknown = unknown_option(app, arguments);
+    if (!unknown || error.get_exit_code() == 0) {
+      if (app.exit(error) == 0) return kOk;
+    } else {
+      print_error(*unknown + "Run with --help for more information.\n");
+    }
     print_error(suggestion(app, arguments));
     return kUsage;
   }

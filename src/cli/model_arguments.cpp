@@ -13,12 +13,12 @@ void ModelArguments::declare(CLI::App& app, bool needs_data) {
   views.declare(app);
   app.add_option("--threads", threads, "number of threads; 0: one per core")
       ->type_name("INT")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number_from(0));
   app.add_option("--time-limit-seconds", time_limit_seconds,
                  "end with exit code 5, and write nothing, if there is no result after so long; 0: "
                  "no limit")
       ->type_name("NUMBER")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number_from(0));
   app.add_flag("--quiet", quiet, "print no progress on stderr");
 }
 

@@ -57,7 +57,7 @@ class Predict final : public Command {
     app.add_option("--top", top_,
                    "write the K best labels of each row, best first, instead of its label set")
         ->type_name("K")
-        ->check(CLI::PositiveNumber);
+        ->check(number_from(1));
     auto* scores = app.add_flag("--scores", scores_, "write label:score, separated by blanks");
     app.add_flag("--probabilities", probabilities_, "write label:probability, separated by blanks")
         ->excludes(scores);

@@ -19,7 +19,7 @@ class Report final : public Command {
     app.add_option("--examples", options_.num_examples, "explained rows, half of them wrong")
         ->type_name("N")
         ->capture_default_str()
-        ->check(CLI::NonNegativeNumber);
+        ->check(number_from(0));
   }
 
   int run() override {

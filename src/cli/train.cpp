@@ -89,6 +89,7 @@ class Train final : public Command {
     const PreparedRows prepared = prepare_rows(std::move(raw), hierarchy ? &*hierarchy : nullptr,
                                                arguments_.preprocessing_for(run));
     const TrainingSet data = prepared.training_set();
+    if (calibration_ > 0) require_calibratable(run, data);
     ModelParts model = train_with_reports(arguments_.method(), run, arguments_.run_options(), data,
                                           prepared.preprocessing, executor, control);
     if (calibration_ > 0) {

@@ -35,12 +35,14 @@ using Parser = detail::DocumentParser<TextThenSubjects>;
 bool starts_like_annif(std::string_view start) {
   while (!start.empty()) {
     const std::size_t newline = start.find('\n');
-    const std::string_view line = detail::trimmed(start.substr(0, newline));
+    const std::string_view line = start.substr(0, newline);
     start.remove_prefix(newline == std::string_view::npos ? start.size() : newline + 1);
-    if (line.empty() || line == "\r") continue;
     const std::size_t tab = line.rfind('\t');
-    return tab != std::string_view::npos && line.substr(tab + 1).starts_with('<') &&
-           line.find("://", tab) != std::string_view::npos && line.find('>', tab) != line.npos;
+    if (tab == std::string_view::npos) continue;
+    const std::string_view subjects = detail::trimmed(line.substr(tab + 1));
+    if (subjects.empty() || subjects == "\r") continue;
+    return subjects.starts_with('<') && subjects.find("://") != std::string_view::npos &&
+           subjects.find('>') != std::string_view::npos;
   }
   return false;
 }

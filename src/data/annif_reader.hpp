@@ -9,7 +9,8 @@
 
 namespace margrove {
 
-/// Whether a file whose first non-blank line begins `start` is of this form.
+/// Whether a file that begins with the lines `start` is of this form. The first of them that has
+/// something after its last tab decides: a first document may lack subjects.
 bool starts_like_annif(std::string_view start);
 
 /// Reads a plain, gzip or zstd file, one document per line; without subjects the line ends with the

@@ -9,6 +9,15 @@ constexpr std::uint64_t kSplitSeed = 0;
 
 }  // namespace
 
+void require_calibratable(MethodRun& run, const TrainingSet& data) {
+  const OptionTable& options = run.options();
+  const bool asks_for_best_label = options.has("decision") && options.get("decision") == "argmax";
+  require<InvalidOption>(
+      data.labels == nullptr || data.labels->single_label() || asks_for_best_label,
+      "option calibration is given, but rows of ", data.source,
+      " have several labels, so that the model gives label sets, which have no calibration");
+}
+
 Calibration calibrate_held_out(const Method& method, MethodRun& run, const TrainingSet& data,
                                double fraction, Executor& executor, RunControl& control) {
   require(data.labels != nullptr, "calibration: ", data.source,

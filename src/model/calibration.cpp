@@ -170,6 +170,8 @@ Calibration fit_calibration(const RowPredictor& predictor, const CsrView& X, con
                             Executor& executor) {
   require(truth.num_rows() == X.num_rows(), "fit_calibration: there are ", truth.num_rows(),
           " label sets, but must be ", X.num_rows());
+  require(predictor.gives_one_label(),
+          "calibration: the model gives label sets, but must give each row one label");
   const std::vector<Observation> all = observations_of(predictor, X, truth, executor);
   require(all.size() >= 2, "calibration: ", all.size(),
           " held-out rows have one label that the model knows, but at least 2 must");

@@ -1,6 +1,7 @@
 #include "model/model.hpp"
 
 #include "model/feature_name.hpp"
+#include "model/linear_predictor.hpp"
 #include "model/raw_units.hpp"
 
 namespace margrove {
@@ -24,6 +25,13 @@ std::uint32_t ModelParts::num_raw_features() const {
 std::string ModelParts::feature_name(FeatureId feature) const {
   if (feature == num_raw_features()) return "(intercept)";
   return margrove::feature_name(feature, records ? &*records : nullptr, preprocessing, views);
+}
+
+double ModelParts::temperature() const {
+  if (calibration) return calibration->temperature;
+  const bool is_logistic = method == "flat-lr" || method == "hr-lr";
+  const LinearPredictor* linear = predictor->linear();
+  return is_logistic && linear != nullptr && linear->parts().candidates.size() == 2 ? 2.0 : 1.0;
 }
 
 std::vector<bool> ModelParts::in_training() const {

@@ -44,8 +44,10 @@ struct ModelParts {
   std::string feature_name(FeatureId feature) const;
   /// Whether each label has training rows.
   std::vector<bool> in_training() const;
-  /// The temperature of probabilities: the calibration's, or 1.
-  double temperature() const { return calibration ? calibration->temperature : 1.0; }
+  /// The temperature of probabilities: the calibration's, or without one 1. It is 2 for logistic
+  /// regression of two labels, whose scores are z and -z: p is then the logistic function of z, as
+  /// in training.
+  double temperature() const;
 };
 
 }  // namespace margrove

@@ -214,7 +214,8 @@ void path_losses(const LabelGraph& graph, const PathLoss& loss, const ScoreBlock
     const std::int64_t label = out.truth_of(i)[0];
     const auto place = std::lower_bound(leaves.begin(), leaves.end(), label);
     require(place != leaves.end() && *place == label, "truth of example ", i, " is ", label,
-            ", but must be the number of a leaf");
+            ", but must be the number of a ", graph.num_edges() == 0 ? "class" : "leaf",
+            graph.num_edges() == 0 ? concat(", 0 to ", leaves.size() - 1) : "");
     copy_finite(nodes.of(i), "scores", i, workspace.scores);
     workspace.losses.resize(leaves.size());
     loss.from(*place, workspace.losses);

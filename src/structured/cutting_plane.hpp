@@ -122,9 +122,14 @@ class CuttingPlane {
     SimplexBlock qp;
   };
   static constexpr int kMaxSweeps = 2000;  // of one quadratic programme
+  /// A quadratic programme is stuck where so many sweeps do not lower its gap, as where columns of
+  /// very different scales leave the weights' rounding larger than its steps.
+  static constexpr int kSweepsWithoutProgress = 200;
+  static constexpr int kMaxStuckRounds = 3;  // one after the other
 
   void run_rounds(StructuredFit& fit) {
     bool was_solved_well = false;
+    int stuck_rounds = 0;
     while (fit.passes < options_.max_rounds) {
       const double primal = search_all();
       ++fit.passes;
@@ -150,9 +155,16 @@ class CuttingPlane {
         fit.stop = Stop::stalled;
         break;
       }
-      solve(is_new ? 0.1 * (fit.primal - fit.dual) : 1e-2 * options_.tolerance * fit.primal);
+      const bool is_stuck =
+          !solve(is_new ? 0.1 * (fit.primal - fit.dual) : 1e-2 * options_.tolerance * fit.primal);
       was_solved_well = !is_new;
-      fit.dual = dual();
+      const double before = std::exchange(fit.dual, dual());
+      const bool has_risen = fit.dual - before > 1e-6 * (fit.primal - before);
+      stuck_rounds = is_stuck && !has_risen ? stuck_rounds + 1 : 0;
+      if (stuck_rounds == kMaxStuckRounds) {
+        fit.stop = Stop::stalled;
+        break;
+      }
     }
   }
 
@@ -288,18 +300,30 @@ class CuttingPlane {
     return sum;
   }
 
-  // Raises the dual over the cuts until it can rise by at most `gap`.
-  void solve(double gap) { options_.one_slack ? solve_shared(gap) : solve_blocks(gap); }
+  // Raises the dual over the cuts until it can rise by at most `gap`; false if that got stuck.
+  bool solve(double gap) {
+    if (!options_.one_slack) return solve_blocks(gap);
+    solve_shared(gap);
+    return true;
+  }
 
-  void solve_blocks(double gap) {
-    for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
+  bool solve_blocks(double gap) {
+    double least = std::numeric_limits<double>::infinity();
+    for (int sweep = 0, last_progress = 0; sweep < kMaxSweeps; ++sweep) {
       double left = 0.0;
       for (Block& block : blocks_) {
-        if (!control_.proceed()) return;
+        if (!control_.proceed()) return true;
         if (!block.cuts.empty()) left += solve_block(block);
       }
-      if (left <= gap) return;
+      if (left <= gap) return true;
+      if (left < least) {
+        least = left;
+        last_progress = sweep;
+      } else if (sweep - last_progress >= kSweepsWithoutProgress) {
+        return false;
+      }
     }
+    return true;
   }
 
   // Returns the gap that the block had before.

@@ -234,6 +234,26 @@ class CompareWithFlat(EvaluateTest):
         self.assertLess(values["rows_sign_test"]["p_value"], 0.05)
         self.assertTrue(values["answer"].startswith("Yes, the hierarchy helps: "))
 
+    def test_warns_where_the_trainings_differ_in_more_than_the_hierarchy(self) -> None:
+        compare = ["compare", "--flat", "test", "tree-model", "flat-model"]
+        self.assertEqual(self.run_program(*compare)[1], "")
+        for options, found in [
+            (["--C", "10"], "C 1 and 10"),
+            (["--bias", "0", "--seed", "7"], "bias 1 and 0, seed 0 and 7"),
+            (["--normalize"], "preprocessing common and normalize"),
+        ]:
+            self.run_program(
+                "train", "--method", "flat-svm", "--quiet", *options, "train", "flat-model"
+            )
+            with self.subTest(options):
+                self.assertIn(
+                    f"warning: the trainings of A and B differ: {found}; unless each was tuned",
+                    self.run_program(*compare)[1],
+                )
+        self.write("fewer", rows(60, 1))
+        self.run_program("train", "--method", "flat-svm", "--quiet", "fewer", "flat-model")
+        self.assertIn("labels of training rows 120 and 60", self.run_program(*compare)[1])
+
     def test_refusals(self) -> None:
         self.write("texts", "a1\tred apple\nb1\tfast car\n" * 3)
         self.run_program("train", "--method", "flat-svm", "--text", "--quiet", "texts", "text")

@@ -7,10 +7,12 @@ Run and configured like test_cli.py, whose helpers it uses.
 
 import os
 import random
+import re
 import subprocess
+import time
 import unittest
 
-from test_cli import MARGROVE, CliTest
+from test_cli import MARGROVE, ROOT, CliTest
 
 DAG = "r n\nr m\nn a\nn b\nm b\nm c\nm d\n"
 SETS = """a,b 1:3.132 2:-0.103 3:-0.306
@@ -20,6 +22,21 @@ b,c 1:-0.413 2:1.226 3:0.518
 a 1:1.815 2:-0.712 3:0.208
 d 1:0.226 2:-0.435 3:-1.019
 """
+
+
+class Page(unittest.TestCase):
+    def test_names_tests_that_exist(self) -> None:
+        page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
+        table = page.split("## Every case that was found")[1].split("\n## ")[0]
+        sources = "".join(
+            path.read_text(encoding="utf-8")
+            for folder, suffix in (("cli", "py"), ("python", "py"), ("unit", "cpp"))
+            for path in (ROOT / "tests" / folder).rglob(f"*.{suffix}")
+        )
+        named = re.findall(r"`([a-zA-Z0-9_]{16,})`", table)
+        self.assertGreater(len(named), 40)
+        for name in named:
+            self.assertRegex(sources, rf"(def |, ){name}\(|(, ){name}\)", name)
 
 
 class Findings(CliTest):
@@ -92,6 +109,92 @@ class Findings(CliTest):
                             err, rf"values of {name} reach 1\.?6\S+, .*scale the columns"
                         )
         self.train("--strict", "--quiet", data="unix")  # scaled, it is no problem
+
+    def test_converged_is_said_only_within_the_tolerance(self) -> None:
+        # Said at gaps of 19,470 (flat-lr), .09 (squared hinge), .206 (average-mkl), 6e7 (hr-lr).
+        rng = random.Random(2)
+        plain, clock, wide = [], [], []
+        for k in range(300):
+            label = ("a1", "a2", "b1", "b2")[k % 4]
+            x, y = rng.gauss(k % 2, 1), rng.gauss(k % 4 // 2, 1)
+            plain.append(f"{label} 1:{x:.3f} 2:{y:.3f}\n")
+            clock.append(f"{label} 1:{x:.3f} 2:{y:.3f} 3:{1.6e9 + rng.randrange(90_000_000):.0f}\n")
+            wide.append(f"{label} 1:{1e4 * x:.1f} 2:{y:.3f} 3:{rng.gauss(0, 1e3):.2f}\n")
+        for name, lines in (("plain", plain), ("clock", clock), ("wide", wide)):
+            self.write(name, "".join(lines))
+        for options, data in (
+            ("flat-lr --scale none", "clock"),
+            ("flat-svm --loss squared-hinge --C 10000 --scale none", "wide"),
+            ("flat-svm --loss squared-hinge --C 10000 --scale none", "clock"),
+            ("average-mkl --C 10000", "plain"),
+            ("average-mkl --C 10000 --max-rounds 2", "plain"),
+            ("hr-lr --hierarchy tree --scale none", "clock"),
+            ("hr-lr --hierarchy tree --scale none --C 10000", "wide"),
+        ):
+            with self.subTest(options, data=data):
+                command = f"train --quiet --method {options} {data} model"
+                out, err = self.run_program(*command.split())
+                found = dict(line.split("\t", 1) for line in out.splitlines())
+                if float(found["relative_gap"]) <= 1e-3:
+                    self.assertEqual((found["stop"], err), ("converged", ""))
+                else:
+                    self.assertNotEqual(found["stop"], "converged")
+                    self.assertIn("warning: ", err)
+
+    def test_cutting_planes_that_rounding_stops_end_and_name_the_column(self) -> None:
+        # Each of 1000 rounds went through 2000 sweeps that changed nothing.
+        rng = random.Random(1)
+        self.write(
+            "unix",
+            "".join(
+                f"{'abcd'[k % 4]} 1:{k % 2 + rng.gauss(0, 0.7):.3f} 2:{rng.gauss(0, 0.7):.3f} "
+                f"3:{1.7e9 + rng.randrange(30_000_000):.0f}\n"
+                for k in range(400)
+            ),
+        )
+        self.write("dag", "r n\nr m\nn a\nn b\nm c\nm d\n")
+        for solver in ("cutting-plane", "one-slack"):
+            with self.subTest(solver):
+                command = f"train --method nhsvm --hierarchy dag --scale none --solver {solver}"
+                start = time.monotonic()
+                out, err = self.run_program(*command.split(), "unix", "model")
+                self.assertLess(time.monotonic() - start, 30)
+                self.assertIn("stop\tstalled\n", out)
+                self.assertRegex(err, "warning: .* values of feature 3 reach 17.*: scale the col")
+
+    def test_calibration_of_label_sets_is_refused_before_training(self) -> None:
+        self.write("sets", SETS)
+        self.write("dag", DAG)
+        for method in ("flat-svm", "flat-lr", "nhsvm --hierarchy dag", "kernel-ridge"):
+            with self.subTest(method):
+                command = f"train --method {method} --calibration 0.3 sets model"
+                self.assert_fails(
+                    2, "option calibration is given, but rows of sets have several labels",
+                    *command.split(),
+                )  # fmt: skip
+
+    def test_rows_without_labels_train_no_structured_model(self) -> None:
+        # A field of no labels was written and could not be read again.
+        self.write("none", " 1:1\n 2:1\n 1:1 2:1\n")
+        for model in ("multilabel-field", "hierarchy --hierarchy tree"):
+            with self.subTest(model):
+                command = f"train --method structured --model {model} none model"
+                self.assert_fails(3, "none: no row has a label", *command.split())
+        self.assertFalse(os.path.exists(self.path("model")))
+
+    def test_kernels_that_overflow_end_training_with_an_error(self) -> None:
+        self.write("data", "a 1:1e30\nb 1:-1e30\na 1:2e30 2:1\nb 2:5e29\n")
+        self.write(
+            "network",
+            '{"kernels": {"t": {"type": "polynomial", "degree": 9}, "u": {"type": "linear"}},'
+            ' "root": {"sum": [{"product": [{"sum": ["t"]}]}, {"product": [{"sum": ["u"]}]}]}}',
+        )
+        for method in ("spn-mkl", "lp-mkl", "simple-mkl", "average-mkl"):
+            with self.subTest(method):
+                self.write("model", "old\n")
+                command = f"train --quiet --method {method} --network network data model"
+                self.assert_fails(3, "training diverged: the objective is not", *command.split())
+                self.assertEqual(self.read("model"), b"old\n")
 
     def test_strict_mode_names_the_column_as_the_file_does(self) -> None:
         self.write("wide", "a1 1:1 5:2\na2 1:1 30000000:3e12\n")

@@ -109,6 +109,29 @@ class Suggestions(CliTest):
             _, err = self.run_program(*arguments, code=2)
             self.assertIn(f"Did you mean {meant}?\n", err, arguments)
 
+    def test_misspelt_options_are_blamed_wherever_they_stand(self) -> None:
+        # The value of such an option was taken for MODEL, and the message blamed what came last.
+        for message, arguments in [
+            ("--tpo is no option of predict\n", ["--tpo", "3", "model", "test"]),
+            ("--tpo is no option of predict\n", ["model", "--tpo", "3", "test"]),
+            ("--tpo is no option of predict\n", ["model", "test", "--tpo", "3"]),
+            ("--tpo is no option of predict\n", ["--tpo=3", "model", "test"]),
+            ("--probabilites is no option of predict\n", ["--probabilites", "model"]),
+        ]:
+            with self.subTest(arguments):
+                _, err = self.run_program("predict", *arguments, code=2)
+                self.assertTrue(err.startswith(message), err)
+                self.assertIn("Did you mean --", err)
+                self.assertNotIn("model", err)
+        for option in ("--grd", "--loss"):
+            _, err = self.run_program(
+                "tune", "--method", "nhsvm", option, "C=1", "--hierarchy", "tree", "train", "model",
+                code=2,
+            )  # fmt: skip
+            self.assertTrue(
+                err.startswith(f"{option} is no option of tune with method nhsvm\n"), err
+            )
+
     def test_what_looks_like_nothing_is_left_alone(self) -> None:
         for arguments in [["zzzzz"], ["info", "--qqqq", "model"], ["train", "train", "model"], []]:
             _, err = self.run_program(*arguments, code=2)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -425,3 +426,19 @@ def test_more_memory_than_allowed_is_refused_before_training() -> None:
 def test_the_progress_bar_shows_the_stage(capsys: pytest.CaptureFixture[str]) -> None:
     FlatSVC(progress=True).fit(*rows())
     assert "one-vs-rest: 100%" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("solver", ["sgd", "bcfw", "cutting-plane", "one-slack"])
+@pytest.mark.parametrize("C", [1.0, 1e30, 1e300])
+def test_scores_that_overflow_leave_the_interpreter_alive(solver: str, C: float) -> None:
+    # The oracle read beyond the last leaf where the best score was not a number.
+    X = np.array([[3e38, 0], [-3e38, 3e38], [0, -3e38], [3e38, 3e38]], dtype=np.float32)
+    y = ["a", "b", "c", "d"]
+    hierarchy = [("m", "a"), ("m", "b"), ("n", "c"), ("n", "d")]
+    model = HSVC(hierarchy=hierarchy, solver=solver, C=C, max_passes=20, scale="none")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            assert set(model.fit(X, y).predict(X)) <= set(y)
+        except ValueError as error:
+            assert "overflowed" in str(error) or "not a finite number" in str(error)  # noqa: PT017

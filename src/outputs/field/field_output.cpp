@@ -38,6 +38,7 @@ Decision decide(const FieldSvmOptions& options, const CsrView& X, const Training
 TrainResult train(const FieldSvmOptions& options, const TrainingSet& data, Executor& executor,
                   RunControl& control) {
   const auto num_labels = static_cast<std::uint32_t>(data.codec->size());
+  require(num_labels > 0, data.source, ": no row has a label");
   const CsrMatrix X = with_intercept(data.X, options.bias);
   Decision decision = decide(options, X, data, executor, control);
   StructuredWeights fit = fit_field(X, *data.labels, num_labels, options, executor, control);

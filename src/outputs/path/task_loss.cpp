@@ -103,13 +103,15 @@ PathLoss::PathLoss(const LeafLoss& loss, const LabelGraph& graph, std::span<cons
 void PathLoss::take_costs(std::span<const double> costs, const LabelGraph& graph) {
   const std::span<const NodeId> leaves = graph.leaves();
   const std::size_t size = leaves.size();
+  const bool is_flat = graph.num_edges() == 0;
   require(costs.size() == size * size, "cost matrix: there are ", costs.size(),
-          " costs, but must be one per pair of leaves, ", size * size);
+          " costs, but must be one per pair of ", is_flat ? "classes, " : "leaves, ", size * size);
   for (std::size_t k = 0; k < costs.size(); ++k) {
     const bool is_own = k / size == k % size;
     require(is_own ? costs[k] == 0.0 : costs[k] >= 0.0 && std::isfinite(costs[k]),
-            "cost matrix: the cost of leaf ", leaves[k % size], " where leaf ", leaves[k / size],
-            " is the true one is ", costs[k], ", but must be ", is_own ? "0" : "finite and >= 0");
+            "cost matrix: the cost of ", is_flat ? "class " : "leaf ", leaves[k % size], " where ",
+            is_flat ? "class " : "leaf ", leaves[k / size], " is the true one is ", costs[k],
+            ", but must be ", is_own ? "0" : "finite and >= 0");
   }
   costs_.assign(costs.begin(), costs.end());
   place_.assign(graph.num_nodes(), 0);

@@ -22,9 +22,12 @@ TEST(AnnifReader, reads_texts_and_the_uris_of_their_subjects) {
   EXPECT_EQ(data.labels[1].size() + data.labels[2].size(), 0U);
 }
 
-TEST(AnnifReader, is_recognised_by_the_first_line) {
+TEST(AnnifReader, is_recognised_by_the_first_line_with_something_after_the_tab) {
   EXPECT_TRUE(starts_like_annif(kBooks));
   EXPECT_FALSE(starts_like_annif("sports\t<b> of a page\n"));
+  EXPECT_TRUE(starts_like_annif("no\tsubject\t\r\nno tab\n\na\t<http://x/dog>\n"));
+  EXPECT_FALSE(starts_like_annif("no subject\t\nsports\tnews\n"));
+  EXPECT_FALSE(starts_like_annif("no tab\n"));
   EXPECT_FALSE(starts_like_annif("sports\tnews\n"));
   const testing::ScratchFolder folder;
   testing::write_bytes(folder / "books.tsv", kBooks);

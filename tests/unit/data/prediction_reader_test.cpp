@@ -27,6 +27,18 @@ TEST(PredictionReader, reads_a_set_a_line_and_adds_new_labels_to_the_codec) {
   EXPECT_THAT(codec.names(), ElementsAre("known", "b", "new", "b:1"));
 }
 
+TEST(PredictionReader, reads_files_and_names_those_that_are_not_there) {
+  const testing::ScratchFolder folder;
+  testing::write_bytes(folder / "sets", "a\n\na,b\n");
+  LabelCodec codec;
+  EXPECT_EQ(read_predictions(folder / "sets", codec).num_rows(), 3U);
+  EXPECT_THAT(message_of([&] { read_predictions(folder / "none", codec); }),
+              ::testing::StartsWith((folder / "none") + ": "));
+  testing::write_bytes(folder / "bad", "a\n,\n");
+  EXPECT_EQ(message_of([&] { read_predictions(folder / "bad", codec); }),
+            (folder / "bad") + ":2:1: label is empty, but must have at least one character");
+}
+
 TEST(PredictionReader, errors_say_where_and_what) {
   EXPECT_EQ(error_of(""), "f: the file has no rows, but must have at least one");
   EXPECT_EQ(error_of("a\na,,b\n"), "f:2:3: label is empty, but must have at least one character");
