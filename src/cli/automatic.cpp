@@ -28,8 +28,7 @@ struct SearchRunOptions : RunOptions {
                   "leave out what would take more than this many GB (10^9 bytes) by its estimate; "
                   "0: 90 % of what is free"),
             field("strict", &RunOptions::strict,
-                  "refuse suspicious rows (without features or labels, with values beyond 1e10), "
-                  "and write no model where training ends with a warning"),
+                  "write no model where training ends with a warning"),
             field("quiet", &RunOptions::quiet, "print no progress on stderr"),
         });
   }
@@ -62,22 +61,17 @@ std::string_view words(const CandidateResult& result) {
 }
 
 void print_table(const AutomaticChoice& choice) {
-  const auto name_of = [](const CandidateResult& result) {
-    return result.options.empty() ? result.method
-                                  : result.method + " " + command_line(result.options);
-  };
   std::size_t width = 9;
   for (const CandidateResult& each : choice.candidates) {
-    width = std::max(width, name_of(each).size());
+    width = std::max(width, each.name().size());
   }
-  std::cout << fmt::format("{:<{}}  {:>7}  {:>8}  {:<17}  {:>8}  \n", "candidate", width, "rows",
+  std::cout << fmt::format("{:<{}}  {:>7}  {:>8}  {:<17}  {:>8}\n", "candidate", width, "rows",
                            choice.metric, "difference", "seconds");
   for (const CandidateResult& each : choice.candidates) {
     const std::string score = std::isnan(each.score) ? "" : fmt::format("{:.4f}", each.score);
     const std::string rows = each.num_rows == 0 ? "" : std::to_string(each.num_rows);
-    std::string line =
-        fmt::format("{:<{}}  {:>7}  {:>8}  {:<17}  {:>8.1f}  {}", name_of(each), width, rows, score,
-                    signed_difference(each), each.seconds, words(each));
+    std::string line = fmt::format("{:<{}}  {:>7}  {:>8}  {:<17}  {:>8.1f}  {}", each.name(), width,
+                                   rows, score, signed_difference(each), each.seconds, words(each));
     line.erase(line.find_last_not_of(' ') + 1);
     print_text(line + "\n");
     if (!each.note.empty()) print_text(fmt::format("  {}\n", each.note));
@@ -120,7 +114,11 @@ class Auto final : public Command {
     print_reason(choice, options);
     std::cout << fmt::format("seconds_search\t{:.2f}\n", choice.seconds);
     std::cout.flush();
-    const ModelParts model = trained(choice, options, std::move(data), executor, control);
+    const ModelParts model = train_chosen(choice, std::move(data.raw), data.hierarchy_or_null(),
+                                          arguments_.preprocessing(), options, run.memory_limit,
+                                          executor, control.run());
+    control.end_progress();
+    print_warnings(model, run);
     save_and_print(model, arguments_.result_path(), control, choice.seconds);
     return control.run().stop_reason() == Stop::interrupted ? kInterrupted : kOk;
   }
@@ -143,7 +141,7 @@ class Auto final : public Command {
         "\nmeasured on {} of {} rows\n",
         choice.num_splits == 1 ? "a held-out part" : fmt::format("{} folds", choice.num_splits),
         choice.num_rows);
-    std::cout << "reason: " << choice.reason << "\n";
+    std::cout << "reason: " << reason_of(choice) << "\n";
     if (choice.stop == Stop::time_limit) {
       std::cout << "the time limit ended the search early: with more time, or on a faster machine, "
                    "the choice may differ\n";
@@ -151,46 +149,8 @@ class Auto final : public Command {
     if (choice.stop == Stop::interrupted) std::cout << "the search was interrupted\n";
     OptionValues values = choice.chosen().options;
     if (options.seed != 0) values.emplace_back("seed", concat(options.seed));
-    std::cout << fmt::format("the same by: train --method {} {}\n", choice.chosen().method,
-                             command_line(values));
-  }
-
-  /// Trains on all rows; the model of the search serves where this does not come to its end.
-  ModelParts trained(AutomaticChoice& choice, const AutomaticOptions& options,
-                     DataArguments::Data data, Executor& executor, CommandControl& control) {
-    const std::size_t num_rows = data.raw.num_rows();
-    if (choice.stop != Stop::interrupted) {
-      const auto run = start_chosen(choice, options);
-      const Method& method = find_method(choice.chosen().method);
-      const PreparedRows prepared = prepare_rows(
-          std::move(data.raw), data.hierarchy_or_null(),
-          margrove::preprocessing_for(method, run->options(), arguments_.preprocessing()));
-      try {
-        const TrainingSet set = prepared.training_set();
-        const Plan plan = plan_with_reports(method, *run, run_.parse(), set, prepared.preprocessing,
-                                            executor, control);
-        ModelParts model =
-            train_model(method, *run, plan, set, prepared.preprocessing, executor, control.run());
-        control.end_progress();
-        if (control.run().stop_reason() == Stop::converged) {
-          print_warnings(model, run_.parse());
-          return model;
-        }
-      } catch (const OutOfTimeLimit&) {  // the model of the search is left
-      }
-      control.end_progress();
-      warn(fmt::format(
-          "{} ended the training on all {} rows",
-          control.run().stop_reason() == Stop::interrupted ? "an interruption" : "the time limit",
-          num_rows));
-    }
-    std::string of_training =
-        fmt::format("the model is that of the search, trained on {} of {} rows: {}",
-                    choice.model_rows, num_rows, choice.model->method);
-    require(!run_.parse().strict, of_training,
-            " (a warning without --strict); nothing was written");
-    warn(of_training);
-    return std::move(*choice.model);
+    std::cout << "the same by: train --method "
+              << named_with_options(choice.chosen().method, values) << "\n";
   }
 
   DataArguments arguments_;

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iomanip>
 #include <limits>
-#include <sstream>
 
+#include "base/out_of_time.hpp"
 #include "eval/named_metrics.hpp"
-#include "eval/trial_rows.hpp"
+#include "eval/trial_runner.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -32,21 +31,6 @@ struct State {
   bool is_active() const { return !is_dropped && failure.empty(); }
 };
 
-std::unique_ptr<MethodRun> start_with_seed(const Method& method, OptionValues values,
-                                           std::uint64_t seed) {
-  auto run = method.start();
-  if (seed != 0 && run->options().has("seed")) values.emplace_back("seed", concat(seed));
-  set_options(run->options(), values);
-  return run;
-}
-
-/// Prints a score or a difference in messages.
-std::string with_four_decimals(double value) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(4) << value;
-  return text.str();
-}
-
 class Search {
  public:
   Search(const RawRows& raw, const Hierarchy* hierarchy, const PreprocessingOptions& preprocessing,
@@ -54,11 +38,10 @@ class Search {
          RunControl& control)
       : raw_(raw),
         hierarchy_(hierarchy),
-        preprocessing_(preprocessing),
         options_(options),
         memory_limit_(memory_limit),
-        executor_(executor),
-        control_(control) {}
+        control_(control),
+        runner_(raw, hierarchy, preprocessing, options.seed, executor) {}
 
   AutomaticChoice run() {
     const DataFacts facts = facts_of(raw_, hierarchy_);
@@ -76,19 +59,18 @@ class Search {
     choice_.num_rows = raw_.num_rows();
     choice_.num_splits = stages.back().size();
     num_stages_ = stages.size();
+    runner_.set_metric(choice_.metric);
+    runner_.begin_stage(stages.back());
+    leave_out_for_memory();
     count_planned_trials();
-    leave_out_for_memory(stages.back());
     for (stage_ = 0; stage_ < num_stages_ && !is_over(); ++stage_) {
-      TrialRows rows(raw_, hierarchy_, stages[stage_]);
-      rows_ = &rows;
+      runner_.begin_stage(stages[stage_]);
       run_stage();
       if (stage_ + 1 < num_stages_) {
         keep_better_half();
       } else {
         refine();
       }
-      rows_ = nullptr;
-      truth_.reset();
     }
     choose();
     return std::move(choice_);
@@ -113,7 +95,7 @@ class Search {
     const Trial* best = best_trial();
     const double reserved =
         best == nullptr ? 0.0 : on_all_rows(best->seconds_per_split, best->num_rows);
-    return std::min(left - reserved, left / (1 + on_all_rows(1, rows_->num_training_rows())));
+    return std::min(left - reserved, left / (1 + on_all_rows(1, runner_.num_training_rows())));
   }
 
   bool report() {
@@ -143,130 +125,67 @@ class Search {
     return std::max<std::int64_t>(std::ssize(state.strengths), 1);
   }
 
-  std::unique_ptr<MethodRun> start(const Method& method, const OptionValues& values) const {
-    return start_with_seed(method, values, options_.seed);
-  }
-
   /// Trains one setting on every split of the stage. Returns whether the candidate may go on.
   bool try_setting(State& state, OptionValues values, std::optional<std::size_t> strength,
                    bool is_variant, double limit) {
     if (strength) values.emplace_back("C", std::string(kStrengths[*strength]));
-    const Method& method = find_method(state.candidate.method);
-    const auto run = start(method, values);
-    std::vector<TrialSplit>& splits =
-        rows_->prepared(preprocessing_for(method, run->options(), preprocessing_), executor_);
     Trial trial;
     trial.candidate = static_cast<std::size_t>(&state - states_.data());
     trial.options = values;
     trial.stage = stage_;
-    trial.num_rows = rows_->num_training_rows();
+    trial.num_rows = runner_.num_training_rows();
     trial.strength = strength;
     trial.is_variant = is_variant;
     const double before = control_.seconds();
-    std::optional<ModelParts> model;
+    std::optional<TrialOutcome> outcome;
     try {
       RunControl share(
           control_, [&](const Progress&) { return report(); }, limit);
-      const bool is_done = train_splits(method, values, splits, share, trial, model);
-      trial.seconds = control_.seconds() - before;
-      seconds_[trial.candidate] += trial.seconds;
-      if (!is_done) {
-        state.is_cut = true;
-        return false;
-      }
-    } catch (const OutOfTimeLimit&) {
-      seconds_[trial.candidate] += control_.seconds() - before;
-      state.is_cut = true;
-      return false;
+      outcome = runner_.run(find_method(state.candidate.method), values, share);
+    } catch (const OutOfTimeLimit&) {  // nothing was trained
     } catch (const Error& error) {
       state.failure = error.what();
       return false;
     }
+    trial.seconds = control_.seconds() - before;
+    seconds_[trial.candidate] += trial.seconds;
+    if (!outcome) {
+      state.is_cut = true;
+      return false;
+    }
     ++num_done_;
     report();
+    trial.metric = std::move(outcome->metric);
+    trial.seconds_per_split = outcome->seconds_per_split;
     state.trials.push_back(std::move(trial));
-    keep_model_of_best(std::move(*model), state.trials.back());
+    keep_model_of_best(std::move(outcome->model), state.trials.back());
     return true;
   }
 
-  /// Returns whether all were trained to their end; `model` becomes that of the first split.
-  bool train_splits(const Method& method, const OptionValues& values,
-                    std::vector<TrialSplit>& splits, RunControl& share, Trial& trial,
-                    std::optional<ModelParts>& model) {
-    std::vector<LabelSets> predicted(splits.size());
-    std::vector<double> seconds(splits.size(), 0.0);
-    std::vector<std::uint8_t> is_done(splits.size(), 0);
-    const auto train_one = [&](std::size_t s, Executor& threads) {
-      if (!share.proceed()) return;
-      const double before = share.seconds();
-      const auto run = start(method, values);
-      ModelParts trained = train_model(method, *run, splits[s].training.training_set(),
-                                       splits[s].training.preprocessing, threads, share);
-      if (trained.report.stop == Stop::time_limit || share.stop_reason() != Stop::converged) return;
-      predicted[s] = trained.rows().predict(splits[s].validation_for(trained), threads);
-      seconds[s] = share.seconds() - before;
-      is_done[s] = share.proceed() ? 1 : 0;
-      if (s == 0) model = std::move(trained);
-    };
-    if (splits.size() == 1) {
-      train_one(0, executor_);
-    } else {
-      executor_.for_each(splits.size(),
-                         [&](std::size_t s, int) { train_one(s, Executor::serial()); });
-    }
-    if (!std::ranges::all_of(is_done, [](auto done) { return done != 0; })) return false;
-    LabelSets all;
-    for (const LabelSets& part : predicted) {
-      for (std::size_t i = 0; i < part.num_rows(); ++i) all.append(part[i]);
-    }
-    trial.seconds_per_split = *std::ranges::max_element(seconds);
-    count_labels(*model);
-    trial.metric = measure_metric(choice_.metric, *truth_, all, model->hierarchy, has_rows_);
-    return true;
-  }
-
-  /// The true labels of the stage, and the labels with any row, so that metrics count the same
-  /// labels in all trials. All models number the labels alike.
-  void count_labels(const ModelParts& model) {
-    if (!truth_) truth_ = rows_->truth(model.labels);
-    if (!has_rows_.empty()) return;
-    const LabelSets sets = translate_labels(raw_.labels, raw_.codec, model.labels).labels;
-    has_rows_.assign(model.labels.size(), false);
-    for (std::size_t i = 0; i < sets.num_rows(); ++i) {
-      for (const LabelId label : sets[i]) has_rows_[label] = true;
-    }
-  }
-
-  void leave_out_for_memory(const std::vector<Split>& splits) {
-    TrialRows rows(raw_, hierarchy_, splits);
-    const double factor = static_cast<double>(raw_.num_rows()) /
-                          static_cast<double>(std::max<std::size_t>(rows.num_training_rows(), 1));
-    for (std::size_t k = 0; k < states_.size() && !is_over();) {
-      const Candidate& candidate = states_[k].candidate;
-      const Method& method = find_method(candidate.method);
-      const auto run = start(method, candidate.options);
-      const auto& split =
-          rows.prepared(preprocessing_for(method, run->options(), preprocessing_), executor_)
-              .front();
+  void leave_out_for_memory() {
+    std::vector<State> kept;
+    for (State& state : states_) {
+      const Candidate& candidate = state.candidate;
       std::string obstacle;
       try {
-        const Plan plan =
-            plan_training(method, *run, split.training.training_set(), executor_, control_);
-        obstacle = memory_obstacle(plan.memory.times(factor), memory_limit_);
+        const MemoryEstimate memory =
+            runner_.memory_on_all_rows(find_method(candidate.method), candidate.options, control_);
+        obstacle = memory_obstacle(memory, memory_limit_);
+      } catch (const OutOfTime&) {    // the search ends at once
       } catch (const Error& error) {  // as its training would
         obstacle = error.what();
       }
       if (obstacle.empty()) {
-        ++k;
-        continue;
+        kept.push_back(std::move(state));
+      } else {
+        choice_.left_out.push_back({candidate.name(), obstacle});
       }
-      choice_.left_out.push_back({candidate.name(), obstacle});
-      states_.erase(states_.begin() + static_cast<std::ptrdiff_t>(k));
     }
-    require(!states_.empty() || is_over(), raw_.source, ": no method can be tried; ",
-            choice_.left_out.empty() ? "" : choice_.left_out.back().candidate, ": ",
-            choice_.left_out.empty() ? "" : choice_.left_out.back().reason);
+    states_ = std::move(kept);
     seconds_.assign(states_.size(), 0.0);
+    require(!states_.empty(), raw_.source,
+            ": no method can be tried: ", choice_.left_out.back().candidate, ": ",
+            choice_.left_out.back().reason);
   }
 
   // Stages ----------------------------------------------------------------------------------------
@@ -478,7 +397,6 @@ class Search {
       if (a.num_rows != b.num_rows || a.num_trials == 0) return a.num_rows > b.num_rows;
       return is_loss(choice_.metric) ? a.score < b.score : a.score > b.score;
     });
-    if (best != nullptr) explain(*best, *chosen);
     choice_.seconds = control_.seconds();
   }
 
@@ -527,50 +445,18 @@ class Search {
     return best;
   }
 
-  std::string name_of_trial(const Trial& trial) const {
-    const std::string& method = states_[trial.candidate].candidate.method;
-    return trial.options.empty() ? method : concat(method, " ", command_line(trial.options));
-  }
-
-  void explain(const Trial& best, const Trial& chosen) {
-    std::ostringstream reason;
-    reason << name_of_trial(chosen);
-    if (&best != &chosen) {
-      reason << " is the simplest of those within one standard error of the best, "
-             << name_of_trial(best) << ": " << choice_.metric << " differs by "
-             << with_four_decimals(std::abs(best.metric.value - chosen.metric.value))
-             << ", standard error " << with_four_decimals(standard_error(best, chosen));
-    } else {
-      reason << " has the best " << choice_.metric;
-      const auto next = std::ranges::find_if(choice_.candidates, [&](const auto& result) {
-        return result.num_rows == best.num_rows && result.verdict != Verdict::chosen &&
-               result.verdict != Verdict::failed;
-      });
-      if (next != choice_.candidates.end()) {
-        reason << ", " << with_four_decimals(best.metric.value) << "; the next differs by "
-               << with_four_decimals(std::abs(next->difference)) << ", standard error "
-               << with_four_decimals(next->standard_error);
-      }
-    }
-    choice_.reason = reason.str();
-  }
-
   const RawRows& raw_;
   const Hierarchy* hierarchy_;
-  const PreprocessingOptions& preprocessing_;
   const AutomaticOptions& options_;
   double memory_limit_;
-  Executor& executor_;
   RunControl& control_;
+  TrialRunner runner_;
 
   AutomaticChoice choice_;
   std::vector<State> states_;  // in the order of the registry
   std::vector<double> seconds_;
-  TrialRows* rows_ = nullptr;  // of the stage
   std::size_t stage_ = 0, num_stages_ = 0;
   std::int64_t num_done_ = 0, num_planned_ = 0;
-  std::optional<LabelSets> truth_;  // of the stage
-  std::vector<bool> has_rows_;      // of each label of a model
 };
 
 }  // namespace
@@ -580,12 +466,6 @@ AutomaticChoice choose_automatically(const RawRows& raw, const Hierarchy* hierar
                                      const AutomaticOptions& options, double memory_limit,
                                      Executor& executor, RunControl& control) {
   return Search(raw, hierarchy, preprocessing, options, memory_limit, executor, control).run();
-}
-
-std::unique_ptr<MethodRun> start_chosen(const AutomaticChoice& choice,
-                                        const AutomaticOptions& options) {
-  const CandidateResult& chosen = choice.chosen();
-  return start_with_seed(find_method(chosen.method), chosen.options, options.seed);
 }
 
 }  // namespace margrove

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "eval/candidates.hpp"
@@ -58,6 +59,9 @@ inline constexpr auto kEnumNames<Verdict> =
 
 /// A candidate and its best trial.
 struct CandidateResult {
+  /// "flat-svm --loss squared-hinge --C 1".
+  std::string name() const;
+
   std::string method;
   OptionValues options;
   Verdict verdict = Verdict::not_tried;
@@ -82,6 +86,7 @@ struct AutomaticChoice {
   std::optional<ModelParts> model;  // of the chosen trial, trained on model_rows rows
   std::size_t model_rows = 0;
 
+  /// There is one if there is a model.
   const CandidateResult& chosen() const { return candidates.front(); }
 };
 
@@ -101,8 +106,15 @@ AutomaticChoice choose_automatically(const RawRows& raw, const Hierarchy* hierar
                                      const AutomaticOptions& options, double memory_limit,
                                      Executor& executor, RunControl& control);
 
-/// The chosen method with its options.
-std::unique_ptr<MethodRun> start_chosen(const AutomaticChoice& choice,
-                                        const AutomaticOptions& options);
+/// Why the chosen candidate is it, as a sentence without a full stop. The choice must have one.
+std::string reason_of(const AutomaticChoice& choice);
+
+/// Trains the chosen candidate on all rows. If the time limit or an interruption ends this, the
+/// model is that of the search, and a warning in its report says on how many rows it was trained.
+/// The choice must have a model, and loses it. Throws what train_model() throws, and InvalidInput
+/// where the memory does not suffice.
+ModelParts train_chosen(AutomaticChoice& choice, RawRows raw, const Hierarchy* hierarchy,
+                        const PreprocessingOptions& preprocessing, const AutomaticOptions& options,
+                        double memory_limit, Executor& executor, RunControl& control);
 
 }  // namespace margrove

@@ -74,19 +74,17 @@ const std::vector<Registered>& registry() {
 
 }  // namespace
 
-std::string command_line(const OptionValues& options) {
-  std::string text;
+std::string named_with_options(const std::string& method, const OptionValues& options) {
+  std::string text = method;
   for (const auto& [name, value] : options) {
     std::string dashed = name;
     std::ranges::replace(dashed, '_', '-');
-    text += concat(text.empty() ? "" : " ", "--", dashed, " ", value);
+    text += concat(" --", dashed, " ", value);
   }
   return text;
 }
 
-std::string Candidate::name() const {
-  return options.empty() ? method : concat(method, " ", command_line(options));
-}
+std::string Candidate::name() const { return named_with_options(method, options); }
 
 DataFacts facts_of(const RawRows& raw, const Hierarchy* hierarchy) {
   DataFacts facts;

@@ -27,8 +27,8 @@ struct Candidate {
   std::string name() const;
 };
 
-/// The options as they stand on a command line: "--loss squared-hinge --C 1".
-std::string command_line(const OptionValues& options);
+/// The method and options as they stand on a command line: "flat-svm --loss squared-hinge".
+std::string named_with_options(const std::string& method, const OptionValues& options);
 
 /// What decides which methods are candidates.
 struct DataFacts {
