@@ -166,6 +166,7 @@ class Search {
     std::vector<State> kept;
     for (State& state : states_) {
       const Candidate& candidate = state.candidate;
+      runner_.prepare(find_method(candidate.method), candidate.options);
       std::string obstacle;
       try {
         const MemoryEstimate memory =

@@ -38,6 +38,11 @@ class TrialRunner {
   /// Of the stage.
   std::size_t num_training_rows() const { return rows_->num_training_rows(); }
 
+  /// The rows of the stage as the method takes them: later calls for it need not prepare them.
+  /// Throws what is wrong with the rows or the preprocessing.
+  void prepare(const Method& method, const OptionValues& values) {
+    splits_for(method, *start_run(method, values, seed_));
+  }
   /// One split trains with all threads; several are trained side by side with one thread each.
   /// Nothing if `share` ended it. Throws what train_model() throws.
   std::optional<TrialOutcome> run(const Method& method, const OptionValues& values,

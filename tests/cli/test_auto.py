@@ -37,7 +37,7 @@ def words(count: int, seed: int, labels: int = 20) -> str:
     return "".join(lines)
 
 
-class Auto(CliTest):
+class AutoTest(CliTest):
     def auto(self, *arguments: str, code: int = 0) -> tuple[str, str]:
         return self.run_program("auto", *arguments, code=code)
 
@@ -45,11 +45,15 @@ class Auto(CliTest):
         out = self.run_program("evaluate", "model", data, "--json", *options)[0]
         return float(json.loads(out)["accuracy"])
 
+
+class Auto(AutoTest):
     def test_chooses_the_simplest_of_equals_and_says_why(self) -> None:
         out, _ = self.auto("--hierarchy", "tree", "train", "model")
         table = out.splitlines()
         self.assertRegex(table[0], r"^candidate +rows +accuracy +difference +seconds$")
-        self.assertRegex(table[1], r"^flat-svm --loss squared-hinge --C [\d.]+ +96 +1\.0000 .*chosen")
+        self.assertRegex(
+            table[1], r"^flat-svm --loss squared-hinge --C [\d.]+ +96 +1\.0000 .*chosen"
+        )
         self.assertIn("hr-lr --C", out)
         self.assertIn("within one standard error", out)
         self.assertIn("measured on 5 folds of 120 rows", out)
@@ -113,12 +117,11 @@ class Auto(CliTest):
 
     def test_stages_of_a_large_problem(self) -> None:
         self.write("text", words(11_000, 1))
-        out, err = self.auto("--text", "--time-limit-seconds", "0", "text", "model")
+        out, _ = self.auto("--text", "--time-limit-seconds", "0", "text", "model")
         self.assertIn("dropped on fewer rows", out)
         self.assertIn("a held-out part of 11000 rows", out)
         self.assertRegex(out, r"(?m)^\S.* 2200 +\d\.\d+ .* dropped on fewer rows$")
         self.assertRegex(out, r"(?m)^\S.* 8800 +\d\.\d+ .* chosen$")
-        self.assertEqual(err, "" if not err else err)
 
     def test_rows_of_rare_labels(self) -> None:
         self.write("rare", "".join(f"l{k // 2} {k // 2 + 1}:1 9:{k % 3}\n" for k in range(8)))
@@ -126,16 +129,15 @@ class Auto(CliTest):
         self.assertIn("chosen", out)
 
 
-class Limits(Auto):
+class Limits(AutoTest):
     def test_holds_the_time_limit_and_says_so(self) -> None:
         self.write("text", words(40_000, 1, labels=200))
         started = time.monotonic()
-        out, err = self.auto("--text", "--time-limit-seconds", "6", "text", "model")
+        out, _ = self.auto("--text", "--time-limit-seconds", "6", "text", "model")
         seconds = time.monotonic() - started
         self.assertLess(seconds, 6.5 + 1.5)  # half a second, and other processes' share
         self.assertIn("the time limit ended the search early", out)
         self.assertIn(" chosen\n", out)
-        self.assertIn("w", err + "w")
         self.run_program("info", "model")
 
     def test_5_where_there_is_no_time_for_anything(self) -> None:
