@@ -96,7 +96,8 @@ class AutoClassifier(Classifier):
     def fit(self: Self, X: Any, y: Any) -> Self:  # type: ignore[override]
         """Chooses and trains on rows X and the labels of each.
 
-        Raises ValueError for wrong data or options, and where the time limit leaves nothing.
+        Raises ValueError for wrong data or options, TimeoutError where the time limit ends the
+        search before any candidate is measured.
         """
         if y is None:
             raise ValueError(

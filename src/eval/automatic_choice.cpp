@@ -88,13 +88,12 @@ class Search {
   }
 
   /// What a trial may take, so that its setting and the best one so far can still be trained on all
-  /// rows.
+  /// rows. The first trial may take all: its model is a result.
   double seconds_for_trial() const {
     const double left = control_.seconds_left();
-    if (left == kInfinity) return kInfinity;
     const Trial* best = best_trial();
-    const double reserved =
-        best == nullptr ? 0.0 : on_all_rows(best->seconds_per_split, best->num_rows);
+    if (left == kInfinity || best == nullptr) return left;
+    const double reserved = on_all_rows(best->seconds_per_split, best->num_rows);
     return std::min(left - reserved, left / (1 + on_all_rows(1, runner_.num_training_rows())));
   }
 
@@ -199,34 +198,56 @@ class Search {
     return found;
   }
 
+  /// Every candidate with one value of C, so that each has an answer early; then the other values,
+  /// the best candidates first; and where time is left, those again that took more than their
+  /// share.
   void run_stage() {
     std::vector<State*> order = active();
     if (stage_ > 0) sort_by_score(order, stage_ - 1);
-    for (std::size_t k = 0; k < order.size() && !is_over(); ++k) {
-      State& state = *order[k];
-      const std::size_t left = order.size() - k + (stage_ + 1 < num_stages_ ? order.size() : 1);
-      const double share = best_trial() == nullptr ? 1.0 : 2.0 / static_cast<double>(left + 1);
-      run_candidate(state, share * seconds_for_trial());
+    const std::size_t later = order.size() * (num_stages_ - stage_);
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      try_first(*order[k], share_of(order.size() - k + later) * seconds_for_trial());
+    }
+    sort_by_score(order, stage_);
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      if (best_of(*order[k], stage_) == nullptr) continue;
+      const std::size_t left = order.size() - k + (later - order.size());
+      try_other_strengths(*order[k], control_.seconds() + share_of(left) * seconds_for_trial());
+    }
+    if (stage_ + 1 < num_stages_) return;
+    for (State* state : order) {
+      if (state->is_active() && best_of(*state, stage_) == nullptr) {
+        try_first(*state, seconds_for_trial());
+      }
     }
   }
 
-  void run_candidate(State& state, double seconds) {
-    const double end = control_.seconds() + seconds;
-    const auto left = [&] { return std::min(end - control_.seconds(), seconds_for_trial()); };
-    if (state.strengths.empty()) {
-      if (left() > 0) {
-        try_setting(state, state.candidate.options, std::nullopt, false, left());
-      } else {
-        state.is_cut = true;
-      }
-      return;
+  /// What one of `left` candidates may take of the time left: more than an even share, because
+  /// others take less.
+  double share_of(std::size_t left) const {
+    constexpr double kGenerosity = 2;
+    return best_trial() == nullptr ? 1.0 : std::min(1.0, kGenerosity / static_cast<double>(left));
+  }
+
+  void try_first(State& state, double limit) {
+    if (!is_over() && limit > 0) {
+      const bool has_strength = !state.strengths.empty();
+      try_setting(state, state.candidate.options,
+                  has_strength ? std::optional(state.strengths.front()) : std::nullopt, false,
+                  limit);
+    } else {
+      state.is_cut = true;
     }
+  }
+
+  void try_other_strengths(State& state, double end) {
     for (const std::size_t strength : state.strengths) {
-      if (left() <= 0) {
+      if (was_tried(state, strength)) continue;
+      if (is_over() || left_until(end) <= 0) {
         state.is_cut = true;
         return;
       }
-      if (!try_setting(state, state.candidate.options, strength, false, left())) return;
+      if (!try_setting(state, state.candidate.options, strength, false, left_until(end))) return;
     }
   }
 
@@ -257,7 +278,6 @@ class Search {
     for (const Trial* trial : trials) {
       if (state.strengths.size() < kKept) state.strengths.push_back(*trial->strength);
     }
-    std::ranges::sort(state.strengths);
   }
 
   /// C to both sides of the best value, as long as it helps, and then other node-weight rules, for

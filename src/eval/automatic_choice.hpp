@@ -90,11 +90,11 @@ struct AutomaticChoice {
   const CandidateResult& chosen() const { return candidates.front(); }
 };
 
-/// Trains the candidates (candidates.hpp) with a few values of C, the simple ones first, on a part
-/// of the rows, and measures them on held-out rows; the better half goes on to a stage with four
-/// times the rows, and so on up to all training rows. There, C is refined around the best values,
-/// and node-weight rules are tried. Of the candidates within one paired standard error of the best
-/// the simplest is chosen.
+/// Trains the candidates (candidates.hpp), the simple ones first and then each with a few values of
+/// C, on a part of the rows, and measures them on held-out rows; the better half goes on to a stage
+/// with four times the rows, and so on up to all training rows. There, C is refined around the best
+/// values, and node-weight rules are tried. Of the candidates within one paired standard error of
+/// the best the simplest is chosen.
 ///
 /// A trial may take its share of the time left, and only so much that training on all rows would
 /// still fit. Without a time limit, or if it does not bind, the result depends on the data and the

@@ -51,8 +51,8 @@ struct Registered {
 };
 
 const std::vector<Registered>& registry() {
-  const std::vector<std::size_t> of_hinge{4, 6, 8};      // 0.1, 1, 10
-  const std::vector<std::size_t> of_logistic{6, 8, 10};  // 1, 10, 100
+  const std::vector<std::size_t> of_hinge{6, 4, 8};      // 1, 0.1, 10
+  const std::vector<std::size_t> of_logistic{8, 6, 10};  // 10, 1, 100
   const OptionValues squared{{"loss", "squared-hinge"}}, hinge{{"loss", "hinge"}};
   const auto alpha = [](const char* rule) { return OptionValues{{"alpha", rule}}; };
   static const std::vector<Registered> all{

@@ -19,7 +19,7 @@ inline constexpr std::array<std::string_view, 13> kStrengths{
 struct Candidate {
   std::string method;
   OptionValues options;
-  std::vector<std::size_t> strengths;  // places in kStrengths to begin with; empty: without C
+  std::vector<std::size_t> strengths;  // places in kStrengths in the order of trials; empty: no C
   /// Further options, each tried in addition to `options` where the candidate does well.
   std::vector<OptionValues> variants;
 

@@ -14,7 +14,7 @@ constexpr int kFoldsOfRareLabels = 3;
 constexpr double kHeldOut = 0.2;
 constexpr double kLeastHeldOut = 0.1;  // of all rows: less where labels have one or two rows
 constexpr std::size_t kShrink = 4;
-constexpr std::size_t kFewestSampled = 2000;
+constexpr std::size_t kFewestSampled = 1000;
 constexpr std::size_t kFewestSampledPerLabel = 4;
 constexpr double kMostSampled = 0.6;  // a larger share of the next stage's rows saves nothing
 

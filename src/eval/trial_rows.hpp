@@ -18,7 +18,7 @@ std::vector<Split> trial_splits(const LabelSets& labels, std::uint64_t seed);
 
 /// The splits of each stage of successive halving, the last ones with all training rows. An earlier
 /// stage has about a quarter of the next one's training rows of each label, at least one. There is
-/// a single stage where a quarter would be fewer than 2,000 rows, or four per label.
+/// a single stage where a quarter would be fewer than 1,000 rows, or four per label.
 std::vector<std::vector<Split>> trial_stages(const LabelSets& labels, std::size_t num_labels,
                                              std::uint64_t seed);
 

@@ -222,7 +222,7 @@ TEST(Candidates, follow_from_the_data) {
 
 // Rows --------------------------------------------------------------------------------------------
 
-TEST(TrialStages, quarter_the_rows_of_each_label_down_to_two_thousand) {
+TEST(TrialStages, quarter_the_rows_of_each_label_down_to_a_thousand) {
   LabelSets labels;
   for (std::uint32_t i = 0; i < 20'000; ++i) labels.append(std::vector<LabelId>{i % 10});
   const auto stages = trial_stages(labels, 10, 1);
