@@ -382,11 +382,17 @@ class Search {
     return paired_standard_error(a.metric, b.metric);
   }
 
+  /// A difference by one row is one standard error, whatever rounding makes of it.
+  bool is_tied(const Trial& best, const Trial& other) const {
+    constexpr double kRounding = 1e-9;
+    return gain(best) - gain(other) <= (1 + kRounding) * standard_error(best, other);
+  }
+
   /// Of the trials within one standard error of the best one, that of the simplest candidate.
   const Trial* simplest_tied(const Trial& best) const {
     for (const State& state : states_) {
       const Trial* own = state.failure.empty() ? best_of(state, best.stage) : nullptr;
-      if (own != nullptr && gain(best) - gain(*own) <= standard_error(best, *own)) return own;
+      if (own != nullptr && is_tied(best, *own)) return own;
     }
     return &best;
   }
@@ -451,8 +457,7 @@ class Search {
     } else if (own->stage < best->stage) {
       result.verdict = state.is_dropped ? Verdict::dropped : Verdict::cut;
     } else {
-      const bool is_tied = gain(*best) - gain(*own) <= result.standard_error;
-      result.verdict = is_tied ? Verdict::tied : Verdict::worse;
+      result.verdict = is_tied(*best, *own) ? Verdict::tied : Verdict::worse;
     }
     choice_.candidates.push_back(std::move(result));
   }
