@@ -204,32 +204,32 @@ class Search {
   void run_stage() {
     std::vector<State*> order = active();
     if (stage_ > 0) sort_by_score(order, stage_ - 1);
-    const std::size_t later = order.size() * (num_stages_ - stage_);
     for (std::size_t k = 0; k < order.size(); ++k) {
-      try_first(*order[k], share_of(order.size() - k + later) * seconds_for_trial());
+      try_first(*order[k], share_of(2 * order.size() - k));
     }
     sort_by_score(order, stage_);
     for (std::size_t k = 0; k < order.size(); ++k) {
       if (best_of(*order[k], stage_) == nullptr) continue;
-      const std::size_t left = order.size() - k + (later - order.size());
-      try_other_strengths(*order[k], control_.seconds() + share_of(left) * seconds_for_trial());
+      try_other_strengths(*order[k], control_.seconds() + share_of(order.size() - k));
     }
     if (stage_ + 1 < num_stages_) return;
     for (State* state : order) {
-      if (state->is_active() && best_of(*state, stage_) == nullptr) {
-        try_first(*state, seconds_for_trial());
-      }
+      if (state->is_active() && best_of(*state, stage_) == nullptr) try_first(*state, kInfinity);
     }
   }
 
-  /// What one of `left` candidates may take of the time left: more than an even share, because
-  /// others take less.
+  /// Seconds for one of `left` parts of the stage's work: more than an even share, because others
+  /// take less. Later stages have half of the time. The first trial may take all.
   double share_of(std::size_t left) const {
-    constexpr double kGenerosity = 2;
-    return best_trial() == nullptr ? 1.0 : std::min(1.0, kGenerosity / static_cast<double>(left));
+    constexpr double kGenerosity = 3;
+    const double all = control_.seconds_left();
+    if (all == kInfinity || best_trial() == nullptr) return all;
+    const double of_stage = stage_ + 1 < num_stages_ ? all / 2 : all;
+    return of_stage * std::min(1.0, kGenerosity / static_cast<double>(left));
   }
 
-  void try_first(State& state, double limit) {
+  void try_first(State& state, double seconds) {
+    const double limit = std::min(seconds, seconds_for_trial());
     if (!is_over() && limit > 0) {
       const bool has_strength = !state.strengths.empty();
       try_setting(state, state.candidate.options,
@@ -289,7 +289,7 @@ class Search {
     if (order.size() > kMostRefined) order.resize(kMostRefined);
     for (std::size_t k = 0; k < order.size() && !is_over(); ++k) {
       const double share = 1.0 / static_cast<double>(order.size() - k);
-      const double end = control_.seconds() + share * seconds_for_trial();
+      const double end = control_.seconds() + share * control_.seconds_left();
       refine_strength(*order[k], end);
       refine_options(*order[k], end);
     }
