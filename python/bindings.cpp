@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "choice_bindings.hpp"
 #include "eval/held_out.hpp"
 #include "eval/report.hpp"
 #include "io/liblinear_model.hpp"
@@ -567,6 +568,7 @@ NB_MODULE(_core, m) {
         "X"_a.noconvert(), "labels"_a.noconvert(), "names"_a, "hierarchy"_a.noconvert().none(),
         "row_weights"_a.noconvert().none(), "memory_limit"_a.none(), "views"_a, "scale"_a);
   m.def("import_liblinear", &margrove::import_liblinear, "path"_a);
+  py::bind_choice(m);
   py::bind_metrics(m);
   py::bind_structured(m);
   py::bind_score_losses(m);

@@ -11,6 +11,7 @@ from margrove._core import ModelFileError, __version__
 
 if TYPE_CHECKING:
     from margrove._probabilities import Calibration
+    from margrove.automatic import AutoClassifier
     from margrove.classifiers import (
         HRSVC,
         HSVC,
@@ -42,6 +43,7 @@ __all__ = [
     "HRSVC",
     "HSVC",
     "NHSVC",
+    "AutoClassifier",
     "AverageMKLClassifier",
     "Calibration",
     "Classifier",
@@ -72,6 +74,7 @@ __all__ = [
 
 _HOMES = {"Hierarchy": "hierarchy", "Contribution": "explanation", "Explanation": "explanation"}
 _HOMES |= {"Calibration": "_probabilities", "report": "page", "TextFeatures": "text"}
+_HOMES["AutoClassifier"] = "automatic"
 _HOMES["KernelNetwork"] = "kernel_networks"
 _HOMES |= dict.fromkeys(("NodeScore", "PathScore", "SourceScore"), "explanation")
 _HOMES |= dict.fromkeys(

@@ -195,6 +195,19 @@ def expected_calibration_error(
 def risk_coverage(
     truth: Sets, predicted: Sets, confidences: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float]: ...
+def choose(
+    X: Csr,
+    labels: Sets,
+    names: Sequence[str],
+    hierarchy: Edges | None,
+    metric: str,
+    seed: int,
+    scale: str,
+    threads: int,
+    time_limit_seconds: float | None,
+    memory_limit: float | None,
+    callback: Callable[..., object] | None,
+) -> tuple[Model, dict[str, Any]]: ...
 def train(
     method: str,
     options: Mapping[str, str],

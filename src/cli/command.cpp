@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -41,6 +42,13 @@ extern "C" void on_time_limit(int) {
 }
 extern "C" void on_interrupt_in_stream(int) {
   end_at_once(kInterrupted, "margrove: interrupted; the answers so far were written\n");
+}
+std::atomic<RunControl*> interruptible = nullptr;
+
+extern "C" void on_interrupt_while_searching(int) {
+  if (RunControl* control = interruptible.load()) control->interrupt();
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
 }
 extern "C" void on_interrupt_while_writing(int) {
   std::signal(SIGINT, SIG_DFL);  // the next one ends the program
@@ -258,6 +266,12 @@ CommandControl::CommandControl(bool quiet, double time_limit_seconds, AtLimit at
 CommandControl::~CommandControl() {
   set_alarm(0);
   on_interruption(SIG_DFL);
+  interruptible = nullptr;
+}
+
+void CommandControl::await_interruption() {
+  interruptible = &control_;
+  on_interruption(on_interrupt_while_searching);
 }
 
 void CommandControl::end_progress() { printer_.clear(); }

@@ -180,6 +180,9 @@ class CommandControl {
   CommandControl(const CommandControl&) = delete;
   CommandControl& operator=(const CommandControl&) = delete;
   RunControl& run() { return control_; }
+  /// From now on the first interruption makes run() end its work, because there may be a result
+  /// already; only a second one ends the program.
+  void await_interruption();
   /// To be called before anything but progress is printed.
   void end_progress();
   /// After this call only a second interruption ends the program.

@@ -13,9 +13,8 @@
 
 namespace margrove::cli {
 
-void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& arguments,
-                                const std::string& result, const std::string& result_help) {
-  app.add_option("--method", method_name_, "method to train")->required()->type_name("NAME");
+void DataArguments::declare_data(CLI::App& app, const std::string& data, const std::string& result,
+                                 const std::string& result_help) {
   app.add_option("--hierarchy", hierarchy_path_, "file of lines `parent child`, OBO or SKOS")
       ->type_name("FILE");
   app.add_flag("--part-of", read_hierarchy_.part_of,
@@ -34,19 +33,29 @@ void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& a
       ->check(CLI::IsMember({"error", "drop"}));
   views_.declare(app);
   records_.declare(app);
-  app.add_option("TRAIN", data_path_, "rows to train on")->required()->type_name("");
+  app.add_option(data, data_path_, "rows to train on")->required()->type_name("");
   app.add_option(result, result_path_, result_help)->required()->type_name("");
+}
+
+void DataArguments::declare_preprocessing(CLI::App& app) {
+  preprocessing_.declare(app, "Preprocessing (kept in the model)");
+}
+
+void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& arguments,
+                                const std::string& result, const std::string& result_help) {
+  app.add_option("--method", method_name_, "method to train")->required()->type_name("NAME");
+  declare_data(app, "TRAIN", result, result_help);
   if (const auto name = method_argument(arguments)) {
     method_ = &find_method(*name);
     method_options_.declare(app, method_->start()->options().list(), "Options of " + *name);
   } else {
     app.footer(list_of_methods());
   }
-  preprocessing_.declare(app, "Preprocessing (kept in the model)");
+  declare_preprocessing(app);
   run_.declare(app, "Run");
 }
 
-PreprocessingOptions TrainingArguments::preprocessing() {
+PreprocessingOptions DataArguments::preprocessing() {
   PreprocessingOptions options = preprocessing_.parse();
   const std::string format = records_.format();
   const bool is_text = format == "text" || format == "annif";
@@ -104,7 +113,7 @@ void drop_unknown_labels(RawRows& raw, const Hierarchy& hierarchy) {
 
 }  // namespace
 
-TrainingArguments::Data TrainingArguments::read(CommandControl& control) {
+DataArguments::Data DataArguments::read(CommandControl& control) {
   Data data;
   const std::optional<RecordSelection> selection = records_.selection();
   const std::string format = records_.format();
@@ -136,16 +145,20 @@ TrainingArguments::Data TrainingArguments::read(CommandControl& control) {
   return data;
 }
 
-const std::string& TrainingArguments::examples_path() const {
-  require<InvalidOption>(views_.files().empty(), "option view is given, but method ", method_->name,
+void DataArguments::refuse_options_of_rows(std::string_view reader) const {
+  require<InvalidOption>(views_.files().empty(), "option view is given, but ", reader,
                          " reads examples that are not rows");
   require<InvalidOption>(!records_.selection() && records_.format().empty(),
-                         "columns or a format are selected, but method ", method_->name,
+                         "columns or a format are selected, but ", reader,
                          " reads examples that are not rows");
-  return data_path_;
 }
 
-bool TrainingArguments::has_hierarchy() const {
+const std::string& TrainingArguments::examples_path() const {
+  refuse_options_of_rows("method " + method_->name);
+  return data_path();
+}
+
+bool DataArguments::has_hierarchy() const {
   const std::optional<RecordSelection> selection = records_.selection();
   const bool has_paths = selection && selection->has_paths();
   require<InvalidOption>(hierarchy_from_.empty() || (hierarchy_path_.empty() && !has_paths),

@@ -8,49 +8,64 @@
 
 namespace margrove::cli {
 
+/// The arguments of labelled rows to train on, and of the file to write: `[options] TRAIN MODEL`.
+class DataArguments {
+ public:
+  struct Data {
+    std::optional<Hierarchy> hierarchy;
+    RawRows raw;
+    const Hierarchy* hierarchy_or_null() const { return hierarchy ? &*hierarchy : nullptr; }
+  };
+  /// The data without the preprocessing; `result`, `result_help`: the argument after `data`.
+  void declare_data(CLI::App& app, const std::string& data, const std::string& result,
+                    const std::string& result_help);
+  void declare_preprocessing(CLI::App& app);
+  /// Reads hierarchy and rows; label paths in the rows give the hierarchy. Throws
+  /// OutOfTimeLimit.
+  Data read(CommandControl& control);
+  /// Whether options give a hierarchy. Throws InvalidOption for those that contradict each other.
+  bool has_hierarchy() const;
+  PreprocessingOptions preprocessing();
+  const std::string& data_path() const { return data_path_; }
+  const std::string& result_path() const { return result_path_; }
+
+ protected:
+  /// `reader` reads examples that are not rows. Throws InvalidOption if options say how rows are.
+  void refuse_options_of_rows(std::string_view reader) const;
+
+ private:
+  std::string hierarchy_path_, hierarchy_from_, data_path_, result_path_;
+  std::string unknown_labels_ = "error";
+  HierarchyOptions read_hierarchy_;
+  ViewArguments views_;
+  RecordArguments records_;
+  BoundOptions<PreprocessingOptions> preprocessing_;
+};
+
 /// The arguments `--method M [options] TRAIN MODEL`.
-class TrainingArguments {
+class TrainingArguments : public DataArguments {
  public:
   /// `result` and `result_help`: the argument after TRAIN.
   void declare(CLI::App& app, const std::vector<std::string>& arguments,
                const std::string& result = "MODEL",
                const std::string& result_help = "file to write");
 
-  struct Data {
-    std::optional<Hierarchy> hierarchy;
-    RawRows raw;
-    const Hierarchy* hierarchy_or_null() const { return hierarchy ? &*hierarchy : nullptr; }
-  };
-  /// Reads hierarchy and rows; label paths in the rows give the hierarchy. Throws
-  /// OutOfTimeLimit.
-  Data read(CommandControl& control);
-
   const Method& method() const { return *method_; }
   /// The method with the options that were given and `more`. Throws InvalidOption.
   std::unique_ptr<MethodRun> start(const OptionValues& more = {}) const;
   OptionValues method_options() const { return method_options_.values(); }
-  PreprocessingOptions preprocessing();
-  /// The same for a run of the method, whose options may refer to columns.
+  /// preprocessing() for a run of the method, whose options may refer to columns.
   PreprocessingOptions preprocessing_for(MethodRun& run) {
     return margrove::preprocessing_for(method(), run.options(), preprocessing());
   }
   const RunOptions& run_options() { return run_.parse(); }
-  const std::string& data_path() const { return data_path_; }
   /// For methods with their own file format. Throws InvalidOption if views are given.
   const std::string& examples_path() const;
-  const std::string& result_path() const { return result_path_; }
 
  private:
   const Method* method_ = nullptr;
-  bool has_hierarchy() const;
-
-  std::string method_name_, hierarchy_path_, hierarchy_from_, data_path_, result_path_;
-  std::string unknown_labels_ = "error";
-  HierarchyOptions read_hierarchy_;
-  ViewArguments views_;
-  RecordArguments records_;
+  std::string method_name_;
   GivenOptions method_options_;
-  BoundOptions<PreprocessingOptions> preprocessing_;
   BoundOptions<RunOptions> run_;
 };
 

@@ -23,7 +23,7 @@ struct TuneOptions {
               "number of folds of a cross-validation; 0: 3 unless holdout is given"),
         field("holdout", &TuneOptions::holdout, between(0, 1),
               "instead of folds: share of each label's rows for validation"),
-        field("metric", &TuneOptions::metric, Choices{}, "metric of evaluate to maximise"),
+        field("metric", &TuneOptions::metric, Choices{}, "metric to choose by"),
         field("split_seed", &TuneOptions::split_seed, at_least(0), "seed of the split of the rows"),
     };
   }

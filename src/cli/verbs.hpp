@@ -1,11 +1,12 @@
 #pragma once
 // A verb has one line here and one in verbs.cpp; it is defined in the file of its name
-// (export and import in convert.cpp, those of shards in shards.cpp).
+// (auto in automatic.cpp, export and import in convert.cpp, those of shards in shards.cpp).
 
 #include "cli/command.hpp"
 
 namespace margrove::cli {
 
+Verb auto_verb();
 Verb train_verb();
 Verb predict_verb();
 Verb evaluate_verb();

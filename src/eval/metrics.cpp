@@ -6,6 +6,7 @@
 #include "eval/set_metrics.hpp"
 #include "hierarchy/closed_sets.hpp"
 #include "margrove/errors.hpp"
+#include "margrove/options.hpp"
 
 namespace margrove {
 namespace {
@@ -40,6 +41,18 @@ std::array<std::pair<std::string_view, double>, 9> named_values(const Metrics& m
            {"hierarchical_f1", m.hierarchical_f1},
            {"hamming_loss", m.hamming_loss}}};
 }
+
+void require_metric(std::string_view name) {
+  std::vector<std::string> known;
+  for (const auto& [metric, value] : named_values(Metrics{})) {
+    if (metric == name) return;
+    known.emplace_back(metric);
+  }
+  throw InvalidOption(
+      concat("metric is '", name, "', but must be one of ", detail::join(known, ", ")));
+}
+
+bool is_loss(std::string_view name) { return name == "hamming_loss"; }
 
 std::vector<LabelScore> label_scores(const LabelSets& truth, const LabelSets& predicted,
                                      const std::vector<bool>& in_training) {

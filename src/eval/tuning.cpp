@@ -12,13 +12,9 @@ namespace margrove {
 namespace {
 
 double value_of(const Metrics& metrics, std::string_view name) {
-  std::vector<std::string> known;
-  for (const auto& [metric, value] : named_values(metrics)) {
-    if (metric == name) return value;
-    known.emplace_back(metric);
-  }
-  throw InvalidOption(
-      concat("metric is '", name, "', but must be one of ", detail::join(known, ", ")));
+  require_metric(name);
+  const auto values = named_values(metrics);
+  return std::ranges::find(values, name, [](const auto& each) { return each.first; })->second;
 }
 
 /// One split, prepared once for all grid points.
@@ -65,7 +61,7 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
                   const Hierarchy* hierarchy, const PreprocessingOptions& preprocessing,
                   std::span<const Split> splits, std::string_view metric, Executor& executor,
                   RunControl& control) {
-  value_of(Metrics{}, metric);
+  require_metric(metric);
   for (const OptionValues& point : grid) {  // reports a wrong option before hours of training
     const auto run = method.start();
     set_options(run->options(), joined(fixed, point));
@@ -112,7 +108,8 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
       point.mean += score / static_cast<double>(point.scores.size());
     }
     const double best = result.points[result.best].mean;
-    if (point.mean > best || (std::isnan(best) && !std::isnan(point.mean))) result.best = p;
+    const bool is_better = is_loss(metric) ? point.mean < best : point.mean > best;
+    if (is_better || (std::isnan(best) && !std::isnan(point.mean))) result.best = p;
   }
   return result;
 }

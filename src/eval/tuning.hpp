@@ -23,7 +23,7 @@ struct GridPoint {
 };
 struct TuningResult {
   std::vector<GridPoint> points;  // in the order of the grid
-  std::size_t best = 0;           // the first with the highest mean
+  std::size_t best = 0;           // the first with the best mean
   Stop stop = Stop::converged;    // interrupted or time_limit: some scores are NaN
 };
 

@@ -294,8 +294,8 @@ constexpr double kUsableShare = 0.9;
 /// Smaller estimates are allowed whatever memory is free.
 constexpr std::uint64_t kAlwaysAllowed = 64'000'000;
 
-MemoryLimit default_limit(const Plan& plan) {
-  if (plan.memory.total() > kAlwaysAllowed) {
+MemoryLimit default_limit(const MemoryEstimate& memory) {
+  if (memory.total() > kAlwaysAllowed) {
     if (const auto free = free_memory()) {
       return {kUsableShare * free->bytes / 1e9,
               concat(" (90 % of what is free by ", free->bound, ")")};
@@ -306,12 +306,18 @@ MemoryLimit default_limit(const Plan& plan) {
 
 }  // namespace
 
-void require_memory(const Plan& plan, const TrainingSet& data, double limit_gigabytes) {
+std::string memory_obstacle(const MemoryEstimate& memory, double limit_gigabytes) {
   const MemoryLimit limit =
-      limit_gigabytes > 0 ? MemoryLimit{limit_gigabytes, ""} : default_limit(plan);
-  const double gigabytes = static_cast<double>(plan.memory.total()) / 1e9;
-  require(gigabytes <= limit.gigabytes, data.source, ": training would take about ", gigabytes,
-          " GB, but must not take more than ", limit.gigabytes, " GB", limit.source,
+      limit_gigabytes > 0 ? MemoryLimit{limit_gigabytes, ""} : default_limit(memory);
+  const double gigabytes = static_cast<double>(memory.total()) / 1e9;
+  if (gigabytes <= limit.gigabytes) return {};
+  return concat("training would take about ", gigabytes, " GB, but must not take more than ",
+                limit.gigabytes, " GB", limit.source);
+}
+
+void require_memory(const Plan& plan, const TrainingSet& data, double limit_gigabytes) {
+  const std::string obstacle = memory_obstacle(plan.memory, limit_gigabytes);
+  require(obstacle.empty(), data.source, ": ", obstacle,
           "; drop rare features (min_document_frequency) or raise memory_limit; the parts are ",
           plan.memory.to_text());
 }

@@ -126,6 +126,9 @@ PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
 /// memory.
 void require_memory(const Plan& plan, const TrainingSet& data, double limit_gigabytes);
 
+/// Why training that takes so much memory cannot start, as the end of a sentence; empty if it can.
+std::string memory_obstacle(const MemoryEstimate& memory, double limit_gigabytes);
+
 /// What users call a column of data.X, which `preprocessing` made: feature_name() in model/.
 std::string column_name(FeatureId column, const TrainingSet& data,
                         const Preprocessing& preprocessing);

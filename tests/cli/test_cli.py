@@ -24,7 +24,7 @@ MARGROVE = os.environ.get("MARGROVE", str(ROOT / "build" / "margrove"))
 UPDATE = os.environ.get("MARGROVE_UPDATE_GOLDEN") == "1"
 METHODS = ["flat-svm", "flat-lr", "hsvm", "nhsvm", "shared-svm", "hr-svm", "hr-lr", "top-down-svm"]
 KERNEL_METHODS = ["spn-mkl", "lp-mkl", "simple-mkl", "average-mkl"]
-VERBS = ["train", "predict", "evaluate", "tune", "info", "explain", "compare", "hierarchy"]
+VERBS = ["auto", "train", "predict", "evaluate", "tune", "info", "explain", "compare", "hierarchy"]
 VERBS += ["report", "export", "import", "generate", "plan-shards", "train-shard", "merge-shards"]
 
 HIERARCHY = "all a\nall b\na a1\na a2\nb b1\nb b2\nb b3\n"

@@ -154,6 +154,17 @@ TEST(Tune, picks_the_best_mean_and_does_not_depend_on_threads) {
   }
 }
 
+TEST(Tune, takes_the_smallest_loss) {
+  Executor executor(1);
+  RunControl control;
+  const TuningResult result = tune_toy(executor, control, "hamming_loss");
+  for (const GridPoint& point : result.points) {
+    EXPECT_GE(point.mean, result.points[result.best].mean);
+  }
+  const TuningResult of_accuracy = tune_toy(executor, control, "accuracy");
+  EXPECT_EQ(result.best, of_accuracy.best);  // one label: the loss falls where accuracy rises
+}
+
 TEST(Tune, of_equal_means_the_first_wins) {
   const RawRows raw = noisy_rows(30);
   const std::vector<std::string> texts{"seed=1,2,3"};

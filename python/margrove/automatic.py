@@ -1,0 +1,142 @@
+"""The estimator that chooses its method and options on the training rows."""
+
+import warnings
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from margrove import _core
+from margrove._arrays import csr_of
+from margrove._base import Classifier
+from margrove._progress import Progress, receiver
+
+__all__ = ["AutoClassifier"]
+
+Self = TypeVar("Self", bound="AutoClassifier")
+
+
+class AutoClassifier(Classifier):
+    """Chooses among the methods, with or without a hierarchy, by held-out rows.
+
+    A few methods with a few options are trained on a part of the rows, the simple ones first, and
+    measured on the others: as `margrove auto` does. Of those within one standard error of the best
+    the simplest is trained on all rows. Rows may have several labels.
+
+    Parameters
+    ----------
+    metric : str, default ""
+        metric to choose by: accuracy, jaccard, instance_f1, micro_f1, macro_f1,
+        hierarchical_precision, hierarchical_recall, hierarchical_f1 or hamming_loss; "": accuracy,
+        or micro_f1 where a row has several labels or none
+    hierarchy : Any, default None
+        hierarchy of the labels in any form that `Hierarchy.of` takes
+    random_state : int, RandomState instance or None, default 0
+        seed of the split of the rows and of training; None: another one in each fit
+    scale : str, default "auto"
+        columns of X: standard (mean 0, deviation 1), max-abs, robust (median, quartiles), common
+        (mean 0, one divisor) or none; sparse rows are divided only. auto: dense rows get standard,
+        or common where no column is large or all are of one scale
+    threads : int, default 1
+        number of threads, 0: one per core; the result does not depend on it unless the time limit
+        ends the search
+    time_limit_seconds : float | None, default 600.0
+        time for the search and the training on all rows, with a UserWarning if it ends the search;
+        None: no limit
+    memory_limit : float | None, default None
+        leave out what would take more than this many GB (10^9 bytes) by its estimate; None: 90 % of
+        what is free
+    progress : Progress, default False
+        True for a tqdm bar, or a function that is called with each report as keywords
+
+    Attributes
+    ----------
+    candidates_ : list of dict
+        one per candidate, the chosen one first: method, options, verdict (chosen, tied: within one
+        standard error of the best, worse, dropped: on the fewer rows of an early stage, cut or
+        not_tried: by the time limit, failed), rows (of its best trial), score, difference (from the
+        best one on as many rows), standard_error (of the difference, paired), trials, seconds, note
+    left_out_ : list of tuple
+        (candidate, reason) of those that the data or the memory do not allow
+    reason_ : str
+        why the first one is chosen
+    metric_ : str
+        the metric
+    """
+
+    _several_labels = True
+    calibration = 0.0
+
+    candidates_: list[dict[str, Any]]
+    left_out_: list[tuple[str, str]]
+    reason_: str
+    metric_: str
+
+    def __init__(
+        self,
+        *,
+        metric: str = "",
+        hierarchy: Any = None,
+        random_state: Any = 0,
+        scale: str = "auto",
+        threads: int = 1,
+        time_limit_seconds: float | None = 600.0,
+        memory_limit: float | None = None,
+        progress: Progress = False,
+    ) -> None:
+        self.metric = metric
+        self.hierarchy = hierarchy
+        self.random_state = random_state
+        self.scale = scale
+        self.threads = threads
+        self.time_limit_seconds = time_limit_seconds
+        self.memory_limit = memory_limit
+        self.progress = progress
+
+    def fit(self: Self, X: Any, y: Any) -> Self:  # type: ignore[override]
+        """Chooses and trains on rows X and the labels of each.
+
+        Raises ValueError for wrong data or options, TimeoutError where the time limit ends the
+        search before any candidate is measured.
+        """
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        targets, X = self._check(X, y)
+        if X.shape[0] == 1:
+            raise ValueError("AutoClassifier: X has 1 sample, but must have at least 2")
+        hierarchy = targets.hierarchy(self.hierarchy)
+        with receiver(self.progress) as callback:
+            model, table = _core.choose(
+                X=csr_of(X),
+                labels=targets.to_core(),
+                names=[str(label) for label in targets.classes],
+                hierarchy=None if hierarchy is None else hierarchy.to_core(),
+                metric=self.metric,
+                seed=self._seed(),
+                scale=self.scale,
+                threads=self.threads,
+                time_limit_seconds=self.time_limit_seconds,
+                memory_limit=self.memory_limit,
+                callback=callback,
+            )
+        self.candidates_ = table["candidates"]
+        self.left_out_ = table["left_out"]
+        self.reason_ = table["reason"]
+        self.metric_ = table["metric"]
+        self._adopt(model, targets.form, targets.classes, hierarchy, targets.path_form)
+        if table["stop"] == "time_limit":
+            warnings.warn(
+                "the time limit ended the search early: with more time the choice may differ",
+                UserWarning,
+                stacklevel=2,
+            )
+        self._warn()
+        return self
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, int | np.integer):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))

@@ -1,0 +1,167 @@
+// margrove auto
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iostream>
+
+#include "base/atomic_file.hpp"
+#include "cli/training.hpp"
+#include "cli/verbs.hpp"
+#include "eval/automatic_choice.hpp"
+
+namespace margrove::cli {
+namespace {
+
+/// The run of a search: with a time limit by default.
+struct SearchRunOptions : RunOptions {
+  SearchRunOptions() { time_limit_seconds = 600; }
+  static auto fields() {
+    return std::tuple_cat(
+        std::tuple{field("time_limit_seconds", &RunOptions::time_limit_seconds, non_negative,
+                         "time for the search and the training on all rows; 0: no limit")},
+        std::tuple{
+            field("threads", &RunOptions::threads, at_least(0),
+                  "number of threads; 0: one per core. The result does not depend on it unless "
+                  "the time limit ends the search"),
+            field("memory_limit", &RunOptions::memory_limit, non_negative,
+                  "leave out what would take more than this many GB (10^9 bytes) by its estimate; "
+                  "0: 90 % of what is free"),
+            field("strict", &RunOptions::strict,
+                  "write no model where training ends with a warning"),
+            field("quiet", &RunOptions::quiet, "print no progress on stderr"),
+        });
+  }
+};
+
+std::string signed_difference(const CandidateResult& result) {
+  if (std::isnan(result.difference)) return "";
+  if (result.difference == 0) return "0";
+  return fmt::format("{:+.4f} ± {:.4f}", result.difference, result.standard_error);
+}
+
+std::string_view words(const CandidateResult& result) {
+  switch (result.verdict) {
+    case Verdict::chosen:
+      return "chosen";
+    case Verdict::tied:
+      return "within one standard error";
+    case Verdict::worse:
+      return "";
+    case Verdict::dropped:
+      return "dropped on fewer rows";
+    case Verdict::cut:
+      return "cut by the time limit";
+    case Verdict::not_tried:
+      return "not tried: time limit";
+    case Verdict::failed:
+      return "failed";
+  }
+  return "";
+}
+
+void print_table(const AutomaticChoice& choice) {
+  std::size_t width = 9;
+  for (const CandidateResult& each : choice.candidates) {
+    width = std::max(width, each.name().size());
+  }
+  std::cout << fmt::format("{:<{}}  {:>7}  {:>8}  {:<17}  {:>8}\n", "candidate", width, "rows",
+                           choice.metric, "difference", "seconds");
+  for (const CandidateResult& each : choice.candidates) {
+    const std::string score = std::isnan(each.score) ? "" : fmt::format("{:.4f}", each.score);
+    const std::string rows = each.num_rows == 0 ? "" : std::to_string(each.num_rows);
+    std::string line = fmt::format("{:<{}}  {:>7}  {:>8}  {:<17}  {:>8.1f}  {}", each.name(), width,
+                                   rows, score, signed_difference(each), each.seconds, words(each));
+    line.erase(line.find_last_not_of(' ') + 1);
+    print_text(line + "\n");
+    if (!each.note.empty()) print_text(fmt::format("  {}\n", each.note));
+  }
+  for (const LeftOut& each : choice.left_out) {
+    print_text(fmt::format("left out: {}: {}\n", each.candidate, each.reason));
+  }
+}
+
+class Auto final : public Command {
+ public:
+  explicit Auto(CLI::App& app) {
+    arguments_.declare_data(app, "DATA", "MODEL", "file to write");
+    choice_.declare(app, "Choice");
+    arguments_.declare_preprocessing(app);
+    run_.declare(app, "Run");
+    app.footer(
+        "Trains a few methods with a few options on a part of the rows, measures them on "
+        "the others, and trains the best one on all rows. The table says how each did: the "
+        "training rows, the metric on held-out rows, the difference from the best with its "
+        "standard error, and the seconds of all its trials. Of those within one standard "
+        "error the simplest is chosen.");
+  }
+
+  int run() override {
+    const AutomaticOptions& options = choice_.parse();
+    const RunOptions& run = run_.parse();
+    arguments_.has_hierarchy();  // reports options that contradict each other
+    require_writable(arguments_.result_path());
+    CommandControl control(run.quiet, run.time_limit_seconds);
+    Executor executor(run.threads);
+    DataArguments::Data data = arguments_.read(control);
+    control.await_interruption();
+    AutomaticChoice choice =
+        choose_automatically(data.raw, data.hierarchy_or_null(), arguments_.preprocessing(),
+                             options, run.memory_limit, executor, control.run());
+    control.end_progress();
+    if (!choice.model) return report_nothing(choice);
+    print_table(choice);
+    print_reason(choice, options);
+    std::cout << fmt::format("seconds_search\t{:.2f}\n", choice.seconds);
+    std::cout.flush();
+    const ModelParts model = train_chosen(choice, std::move(data.raw), data.hierarchy_or_null(),
+                                          arguments_.preprocessing(), options, run.memory_limit,
+                                          executor, control.run());
+    control.end_progress();
+    print_warnings(model, run);
+    save_and_print(model, arguments_.result_path(), control, choice.seconds);
+    return control.run().stop_reason() == Stop::interrupted ? kInterrupted : kOk;
+  }
+
+ private:
+  static int report_nothing(const AutomaticChoice& choice) {
+    if (choice.stop == Stop::interrupted) {
+      print_error("margrove: interrupted before any candidate was measured; nothing was written\n");
+      return kInterrupted;
+    }
+    print_table(choice);
+    require<OutOfTimeLimit>(choice.stop == Stop::converged,
+                            "auto: the time limit ended the search before any candidate was "
+                            "measured; nothing was written");
+    throw InvalidInput("auto: no candidate could be trained; the table has the reasons");
+  }
+
+  static void print_reason(const AutomaticChoice& choice, const AutomaticOptions& options) {
+    std::cout << fmt::format(
+        "\nmeasured on {} of {} rows\n",
+        choice.num_splits == 1 ? "a held-out part" : fmt::format("{} folds", choice.num_splits),
+        choice.num_rows);
+    std::cout << "reason: " << reason_of(choice) << "\n";
+    if (choice.stop == Stop::time_limit) {
+      std::cout << "the time limit ended the search early: with more time, or on a faster machine, "
+                   "the choice may differ\n";
+    }
+    if (choice.stop == Stop::interrupted) std::cout << "the search was interrupted\n";
+    OptionValues values = choice.chosen().options;
+    if (options.seed != 0) values.emplace_back("seed", concat(options.seed));
+    std::cout << "the same by: train --method "
+              << named_with_options(choice.chosen().method, values) << "\n";
+  }
+
+  DataArguments arguments_;
+  BoundOptions<AutomaticOptions> choice_;
+  BoundOptions<SearchRunOptions> run_;
+};
+
+}  // namespace
+
+Verb auto_verb() {
+  return make_verb<Auto>("auto", "choose method and options on the data, and train: begin here");
+}
+
+}  // namespace margrove::cli

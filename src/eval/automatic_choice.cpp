@@ -1,0 +1,497 @@
+#include "eval/automatic_choice.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/out_of_time.hpp"
+#include "eval/named_metrics.hpp"
+#include "eval/trial_runner.hpp"
+#include "margrove/errors.hpp"
+
+namespace margrove {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+// Training on all rows may take longer than in proportion to the rows.
+constexpr double kReserve = 1.2;
+constexpr std::size_t kFewestKept = 3;  // candidates of a next stage
+constexpr std::size_t kMostRefined = 3;
+constexpr int kMostSteps = 4;  // of the refinement of C of one candidate
+
+/// What is known of a candidate during the search.
+struct State {
+  Candidate candidate;
+  std::vector<Trial> trials;
+  std::vector<std::size_t> strengths;  // to try in the next stage; those of a variant's C, too
+  bool is_dropped = false, is_cut = false;
+  std::string failure;
+
+  bool is_active() const { return !is_dropped && failure.empty(); }
+};
+
+class Search {
+ public:
+  Search(const RawRows& raw, const Hierarchy* hierarchy, const PreprocessingOptions& preprocessing,
+         const AutomaticOptions& options, double memory_limit, Executor& executor,
+         RunControl& control)
+      : raw_(raw),
+        hierarchy_(hierarchy),
+        options_(options),
+        memory_limit_(memory_limit),
+        control_(control),
+        runner_(raw, hierarchy, preprocessing, options.seed, executor) {}
+
+  AutomaticChoice run() {
+    const DataFacts facts = facts_of(raw_, hierarchy_);
+    choice_.metric = !options_.metric.empty()   ? options_.metric
+                     : facts.has_several_labels ? "micro_f1"
+                                                : "accuracy";
+    require_metric(choice_.metric);
+    Candidates candidates = candidates_for(facts);
+    choice_.left_out = std::move(candidates.left_out);
+    for (Candidate& each : candidates.all) {
+      states_.emplace_back().candidate = std::move(each);
+      states_.back().strengths = states_.back().candidate.strengths;
+    }
+    const auto stages = trial_stages(raw_.labels, facts.num_labels, options_.seed);
+    choice_.num_rows = raw_.num_rows();
+    choice_.num_splits = stages.back().size();
+    num_stages_ = stages.size();
+    runner_.set_metric(choice_.metric);
+    runner_.begin_stage(stages.back());
+    leave_out_for_memory();
+    count_planned_trials();
+    for (stage_ = 0; stage_ < num_stages_ && !is_over(); ++stage_) {
+      runner_.begin_stage(stages[stage_]);
+      run_stage();
+      if (stage_ + 1 < num_stages_) {
+        keep_better_half();
+      } else {
+        refine();
+      }
+    }
+    choose();
+    return std::move(choice_);
+  }
+
+ private:
+  // Time ------------------------------------------------------------------------------------------
+
+  bool is_over() { return !control_.proceed(); }
+
+  /// Seconds that a training on all rows takes if one on num_rows takes `seconds`.
+  double on_all_rows(double seconds, std::size_t num_rows) const {
+    return kReserve * seconds * static_cast<double>(raw_.num_rows()) /
+           static_cast<double>(std::max<std::size_t>(num_rows, 1));
+  }
+
+  /// What a trial may take, so that its setting and the best one so far can still be trained on all
+  /// rows. The first trial may take all: its model is a result.
+  double seconds_for_trial() const {
+    const double left = control_.seconds_left();
+    const Trial* best = best_trial();
+    if (left == kInfinity || best == nullptr) return left;
+    const double reserved = on_all_rows(best->seconds_per_split, best->num_rows);
+    return std::min(left - reserved, left / (1 + on_all_rows(1, runner_.num_training_rows())));
+  }
+
+  bool report() {
+    return control_.proceed(Progress{.stage = "auto",
+                                     .done = num_done_,
+                                     .total = std::max(num_planned_, num_done_ + 1),
+                                     .unit = "trials"});
+  }
+
+  void count_planned_trials() {
+    std::int64_t kept = 0;
+    for (const State& state : states_) num_planned_ += num_strengths(state);
+    const auto per_candidate = static_cast<double>(num_planned_) /
+                               static_cast<double>(std::max<std::size_t>(states_.size(), 1));
+    std::size_t active = states_.size();
+    for (std::size_t s = 1; s < num_stages_; ++s) {
+      active = std::min(active, num_kept(active));
+      kept += static_cast<std::int64_t>(active) * 2;
+    }
+    const auto refined = static_cast<std::int64_t>(std::min(active, kMostRefined)) * 3;
+    num_planned_ += kept + (per_candidate > 0 ? refined : 0);
+  }
+
+  // Trials ----------------------------------------------------------------------------------------
+
+  static std::int64_t num_strengths(const State& state) {
+    return std::max<std::int64_t>(std::ssize(state.strengths), 1);
+  }
+
+  /// Trains one setting on every split of the stage. Returns whether the candidate may go on.
+  bool try_setting(State& state, OptionValues values, std::optional<std::size_t> strength,
+                   bool is_variant, double limit) {
+    if (strength) values.emplace_back("C", std::string(kStrengths[*strength]));
+    Trial trial;
+    trial.candidate = static_cast<std::size_t>(&state - states_.data());
+    trial.options = values;
+    trial.stage = stage_;
+    trial.num_rows = runner_.num_training_rows();
+    trial.strength = strength;
+    trial.is_variant = is_variant;
+    const double before = control_.seconds();
+    std::optional<TrialOutcome> outcome;
+    try {
+      RunControl share(
+          control_, [&](const Progress&) { return report(); }, limit);
+      outcome = runner_.run(find_method(state.candidate.method), values, share);
+    } catch (const OutOfTimeLimit&) {  // nothing was trained
+    } catch (const Error& error) {
+      state.failure = error.what();
+      return false;
+    }
+    trial.seconds = control_.seconds() - before;
+    seconds_[trial.candidate] += trial.seconds;
+    if (!outcome) {
+      state.is_cut = true;
+      return false;
+    }
+    ++num_done_;
+    report();
+    trial.metric = std::move(outcome->metric);
+    trial.seconds_per_split = outcome->seconds_per_split;
+    state.trials.push_back(std::move(trial));
+    keep_model_of_best(std::move(outcome->model), state.trials.back());
+    return true;
+  }
+
+  void leave_out_for_memory() {
+    std::vector<State> kept;
+    for (State& state : states_) {
+      const Candidate& candidate = state.candidate;
+      runner_.prepare(find_method(candidate.method), candidate.options);
+      std::string obstacle;
+      try {
+        const MemoryEstimate memory =
+            runner_.memory_on_all_rows(find_method(candidate.method), candidate.options, control_);
+        obstacle = memory_obstacle(memory, memory_limit_);
+      } catch (const OutOfTime&) {    // the search ends at once
+      } catch (const Error& error) {  // as its training would
+        obstacle = error.what();
+      }
+      if (obstacle.empty()) {
+        kept.push_back(std::move(state));
+      } else {
+        choice_.left_out.push_back({candidate.name(), obstacle});
+      }
+    }
+    states_ = std::move(kept);
+    seconds_.assign(states_.size(), 0.0);
+    require(!states_.empty(), raw_.source,
+            ": no method can be tried: ", choice_.left_out.back().candidate, ": ",
+            choice_.left_out.back().reason);
+  }
+
+  // Stages ----------------------------------------------------------------------------------------
+
+  std::vector<State*> active() {
+    std::vector<State*> found;
+    for (State& state : states_) {
+      if (state.is_active()) found.push_back(&state);
+    }
+    return found;
+  }
+
+  /// Every candidate with one value of C, so that each has an answer early; then the other values,
+  /// the best candidates first; and where time is left, those again that took more than their
+  /// share.
+  void run_stage() {
+    std::vector<State*> order = active();
+    if (stage_ > 0) sort_by_score(order, stage_ - 1);
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      try_first(*order[k], share_of(2 * order.size() - k));
+    }
+    sort_by_score(order, stage_);
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      if (best_of(*order[k], stage_) == nullptr) continue;
+      try_other_strengths(*order[k], control_.seconds() + share_of(order.size() - k));
+    }
+    if (stage_ + 1 < num_stages_) return;
+    for (State* state : order) {
+      if (state->is_active() && best_of(*state, stage_) == nullptr) try_first(*state, kInfinity);
+    }
+  }
+
+  /// Seconds for one of `left` parts of the stage's work: more than an even share, because others
+  /// take less. Later stages have half of the time. The first trial may take all.
+  double share_of(std::size_t left) const {
+    constexpr double kGenerosity = 3;
+    const double all = control_.seconds_left();
+    if (all == kInfinity || best_trial() == nullptr) return all;
+    const double of_stage = stage_ + 1 < num_stages_ ? all / 2 : all;
+    return of_stage * std::min(1.0, kGenerosity / static_cast<double>(left));
+  }
+
+  void try_first(State& state, double seconds) {
+    const double limit = std::min(seconds, seconds_for_trial());
+    if (!is_over() && limit > 0) {
+      const bool has_strength = !state.strengths.empty();
+      try_setting(state, state.candidate.options,
+                  has_strength ? std::optional(state.strengths.front()) : std::nullopt, false,
+                  limit);
+    } else {
+      state.is_cut = true;
+    }
+  }
+
+  void try_other_strengths(State& state, double end) {
+    for (const std::size_t strength : state.strengths) {
+      if (was_tried(state, strength)) continue;
+      if (is_over() || left_until(end) <= 0) {
+        state.is_cut = true;
+        return;
+      }
+      if (!try_setting(state, state.candidate.options, strength, false, left_until(end))) return;
+    }
+  }
+
+  static std::size_t num_kept(std::size_t active) {
+    return std::max(kFewestKept, (active + 1) / 2);
+  }
+
+  void keep_better_half() {
+    std::vector<State*> order = active();
+    sort_by_score(order, stage_);
+    std::vector<State*> kept = order;
+    std::erase_if(kept, [&](State* state) { return best_of(*state, stage_) == nullptr; });
+    kept.resize(std::min(kept.size(), num_kept(order.size())));
+    for (State* state : order) {
+      state->is_dropped = std::ranges::find(kept, state) == kept.end();
+      if (!state->is_dropped) keep_two_strengths(*state);
+    }
+  }
+
+  void keep_two_strengths(State& state) {
+    constexpr std::size_t kKept = 2;
+    std::vector<const Trial*> trials;
+    for (const Trial& trial : state.trials) {
+      if (trial.stage == stage_ && trial.strength) trials.push_back(&trial);
+    }
+    std::ranges::stable_sort(trials, [&](auto* a, auto* b) { return is_better(*a, *b); });
+    state.strengths.clear();
+    for (const Trial* trial : trials) {
+      if (state.strengths.size() < kKept) state.strengths.push_back(*trial->strength);
+    }
+  }
+
+  /// C to both sides of the best value, as long as it helps, and then other node-weight rules, for
+  /// the best candidates.
+  void refine() {
+    std::vector<State*> order = active();
+    std::erase_if(order, [&](State* state) { return best_of(*state, stage_) == nullptr; });
+    sort_by_score(order, stage_);
+    if (order.size() > kMostRefined) order.resize(kMostRefined);
+    for (std::size_t k = 0; k < order.size() && !is_over(); ++k) {
+      const double share = 1.0 / static_cast<double>(order.size() - k);
+      const double end = control_.seconds() + share * control_.seconds_left();
+      refine_strength(*order[k], end);
+      refine_options(*order[k], end);
+    }
+  }
+
+  double left_until(double end) { return std::min(end - control_.seconds(), seconds_for_trial()); }
+
+  void refine_strength(State& state, double end) {
+    for (int step = 0; step < kMostSteps && !is_over(); ++step) {
+      const Trial& best = *best_of(state, stage_);
+      if (!best.strength) return;
+      std::optional<std::size_t> next;
+      for (const std::size_t place : {*best.strength + 1, *best.strength - 1}) {  // may wrap
+        if (place < kStrengths.size() && !was_tried(state, place)) next = next ? next : place;
+      }
+      if (!next) return;
+      if (left_until(end) <= 0) {
+        state.is_cut = true;
+        return;
+      }
+      if (!try_setting(state, state.candidate.options, next, false, left_until(end))) return;
+    }
+  }
+
+  bool was_tried(const State& state, std::size_t strength) const {
+    return std::ranges::any_of(state.trials, [&](const Trial& trial) {
+      return trial.stage == stage_ && trial.strength == strength && !trial.is_variant;
+    });
+  }
+
+  void refine_options(State& state, double end) {
+    const std::optional<std::size_t> strength = best_of(state, stage_)->strength;
+    for (const OptionValues& variant : state.candidate.variants) {
+      if (is_over()) return;
+      if (left_until(end) <= 0) {
+        state.is_cut = true;
+        return;
+      }
+      OptionValues values = state.candidate.options;
+      values.insert(values.end(), variant.begin(), variant.end());
+      if (!try_setting(state, values, strength, true, left_until(end))) return;
+    }
+  }
+
+  // Comparisons -----------------------------------------------------------------------------------
+
+  double gain(const Trial& trial) const {
+    return is_loss(choice_.metric) ? -trial.metric.value : trial.metric.value;
+  }
+  /// Trials of the same stage.
+  bool is_better(const Trial& a, const Trial& b) const { return gain(a) > gain(b); }
+
+  /// The first one with the best score; null if there is none in the stage.
+  const Trial* best_of(const State& state, std::size_t stage) const {
+    const Trial* best = nullptr;
+    for (const Trial& trial : state.trials) {
+      if (trial.stage == stage && (best == nullptr || is_better(trial, *best))) best = &trial;
+    }
+    return best;
+  }
+  const Trial* last_best_of(const State& state) const {
+    return state.trials.empty() ? nullptr : best_of(state, state.trials.back().stage);
+  }
+
+  /// Of the latest stage that has a trial.
+  const Trial* best_trial() const {
+    const Trial* best = nullptr;
+    for (const State& state : states_) {
+      const Trial* own = state.failure.empty() ? last_best_of(state) : nullptr;
+      if (own == nullptr) continue;
+      if (best == nullptr || own->stage > best->stage ||
+          (own->stage == best->stage && is_better(*own, *best))) {
+        best = own;
+      }
+    }
+    return best;
+  }
+
+  void sort_by_score(std::vector<State*>& order, std::size_t stage) const {
+    std::ranges::stable_sort(order, [&](const State* a, const State* b) {
+      const Trial *first = best_of(*a, stage), *second = best_of(*b, stage);
+      if (first == nullptr || second == nullptr) return first != nullptr && second == nullptr;
+      return is_better(*first, *second);
+    });
+  }
+
+  // The choice ------------------------------------------------------------------------------------
+
+  double standard_error(const Trial& a, const Trial& b) const {
+    return paired_standard_error(a.metric, b.metric);
+  }
+
+  /// A difference by one row is one standard error, whatever rounding makes of it.
+  bool is_tied(const Trial& best, const Trial& other) const {
+    constexpr double kRounding = 1e-9;
+    return gain(best) - gain(other) <= (1 + kRounding) * standard_error(best, other);
+  }
+
+  /// Of the trials within one standard error of the best one, that of the simplest candidate.
+  const Trial* simplest_tied(const Trial& best) const {
+    for (const State& state : states_) {
+      const Trial* own = state.failure.empty() ? best_of(state, best.stage) : nullptr;
+      if (own != nullptr && is_tied(best, *own)) return own;
+    }
+    return &best;
+  }
+
+  void keep_model_of_best(ModelParts model, const Trial& trial) {
+    if (best_trial() != &trial) return;
+    choice_.model = std::move(model);
+    choice_.model_rows = trial.num_rows;
+  }
+
+  void choose() {
+    const Trial* best = best_trial();
+    // Where there is no time to train, the model is that of the best trial.
+    const bool is_interrupted = control_.stop_reason() == Stop::interrupted;
+    const Trial* chosen = best == nullptr || is_interrupted ? best : simplest_tied(*best);
+    for (const State& state : states_) add_result(state, best, chosen);
+    const bool is_short = std::ranges::any_of(states_, [&](const State& state) {
+      return state.is_cut || (state.is_active() && state.trials.empty());
+    });
+    choice_.stop = is_interrupted ? Stop::interrupted
+                   : is_short     ? Stop::time_limit
+                                  : control_.stop_reason();
+    const auto rank = [](const CandidateResult& result) {
+      if (result.verdict == Verdict::chosen) return 0;
+      return result.num_trials > 0 ? 1 : 2;
+    };
+    std::ranges::stable_sort(choice_.candidates, [&](const auto& a, const auto& b) {
+      if (rank(a) != rank(b)) return rank(a) < rank(b);
+      if (a.num_rows != b.num_rows || a.num_trials == 0) return a.num_rows > b.num_rows;
+      return is_loss(choice_.metric) ? a.score < b.score : a.score > b.score;
+    });
+    choice_.seconds = control_.seconds();
+  }
+
+  void add_result(const State& state, const Trial* best, const Trial* chosen) {
+    CandidateResult result;
+    result.method = state.candidate.method;
+    result.options = state.candidate.options;
+    const auto place = static_cast<std::size_t>(&state - states_.data());
+    result.num_trials = state.trials.size();
+    result.seconds = seconds_[place];
+    result.score = result.difference = result.standard_error = kNaN;
+    result.note = state.failure;
+    const Trial* own = last_best_of(state);
+    if (own == nullptr) {
+      result.verdict = !state.failure.empty() ? Verdict::failed
+                       : state.is_cut         ? Verdict::cut
+                                              : Verdict::not_tried;
+      choice_.candidates.push_back(std::move(result));
+      return;
+    }
+    const Trial& first = *best_of_stage(own->stage);
+    result.options = own->options;
+    result.num_rows = own->num_rows;
+    result.score = own->metric.value;
+    result.difference = own->metric.value - first.metric.value;
+    result.standard_error = standard_error(first, *own);
+    if (!state.failure.empty()) {
+      result.verdict = Verdict::failed;
+    } else if (own == chosen) {
+      result.verdict = Verdict::chosen;
+    } else if (own->stage < best->stage) {
+      result.verdict = state.is_dropped ? Verdict::dropped : Verdict::cut;
+    } else {
+      result.verdict = is_tied(*best, *own) ? Verdict::tied : Verdict::worse;
+    }
+    choice_.candidates.push_back(std::move(result));
+  }
+
+  const Trial* best_of_stage(std::size_t stage) const {
+    const Trial* best = nullptr;
+    for (const State& state : states_) {
+      const Trial* own = best_of(state, stage);
+      if (own != nullptr && (best == nullptr || is_better(*own, *best))) best = own;
+    }
+    return best;
+  }
+
+  const RawRows& raw_;
+  const Hierarchy* hierarchy_;
+  const AutomaticOptions& options_;
+  double memory_limit_;
+  RunControl& control_;
+  TrialRunner runner_;
+
+  AutomaticChoice choice_;
+  std::vector<State> states_;  // in the order of the registry
+  std::vector<double> seconds_;
+  std::size_t stage_ = 0, num_stages_ = 0;
+  std::int64_t num_done_ = 0, num_planned_ = 0;
+};
+
+}  // namespace
+
+AutomaticChoice choose_automatically(const RawRows& raw, const Hierarchy* hierarchy,
+                                     const PreprocessingOptions& preprocessing,
+                                     const AutomaticOptions& options, double memory_limit,
+                                     Executor& executor, RunControl& control) {
+  return Search(raw, hierarchy, preprocessing, options, memory_limit, executor, control).run();
+}
+
+}  // namespace margrove

@@ -1,0 +1,123 @@
+#include "eval/candidates.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "margrove/errors.hpp"
+
+namespace margrove {
+namespace {
+
+// Kernel methods keep the kernel of all pairs of rows; their time grows with its cube.
+constexpr std::size_t kMostRowsOfRidge = 4000;
+constexpr std::size_t kMostRowsOfKernelSvm = 1500;
+constexpr std::size_t kMostLabelsOfKernelSvm = 20;
+
+/// The end of a sentence; empty if the candidate can be tried.
+using Obstacle = std::string (*)(const DataFacts& facts);
+
+std::string none(const DataFacts&) { return {}; }
+
+std::string of_single_labels(const DataFacts& facts) {
+  return facts.has_several_labels ? "it is for rows with one label each" : "";
+}
+
+std::string of_hierarchies(const DataFacts& facts) {
+  return facts.has_hierarchy ? "" : "it needs a hierarchy";
+}
+
+std::string of_trees(const DataFacts& facts) {
+  if (!facts.has_hierarchy) return "it needs a hierarchy";
+  return facts.is_tree ? "" : "the hierarchy must be a tree, but a node has several parents";
+}
+
+std::string of_few_rows(const DataFacts& facts) {
+  if (facts.num_rows <= kMostRowsOfRidge) return {};
+  return concat("it is tried for up to ", kMostRowsOfRidge, " rows");
+}
+
+std::string of_few_rows_with_single_labels(const DataFacts& facts) {
+  if (facts.has_several_labels) return "it is for rows with one label each";
+  if (facts.num_labels > kMostLabelsOfKernelSvm) {
+    return concat("it is tried for up to ", kMostLabelsOfKernelSvm, " labels");
+  }
+  if (facts.num_rows <= kMostRowsOfKernelSvm) return {};
+  return concat("it is tried for up to ", kMostRowsOfKernelSvm, " rows");
+}
+
+struct Registered {
+  Candidate candidate;
+  Obstacle obstacle;
+};
+
+const std::vector<Registered>& registry() {
+  const std::vector<std::size_t> of_hinge{6, 4, 8};      // 1, 0.1, 10
+  const std::vector<std::size_t> of_logistic{8, 6, 10};  // 10, 1, 100
+  const OptionValues squared{{"loss", "squared-hinge"}}, hinge{{"loss", "hinge"}};
+  const auto alpha = [](const char* rule) { return OptionValues{{"alpha", rule}}; };
+  static const std::vector<Registered> all{
+      {{"flat-svm", squared, of_hinge, {}}, none},
+      {{"flat-svm", hinge, of_hinge, {}}, none},
+      {{"flat-lr", {}, of_logistic, {}}, none},
+      {{"flat-svm", {{"multiclass", "crammer-singer"}}, of_hinge, {}}, of_single_labels},
+      {{"top-down-svm", squared, of_hinge, {{{"beam", "4"}}}}, of_trees},
+      {{"hr-svm", squared, of_hinge, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
+      {{"hr-svm", hinge, of_hinge, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
+      {{"hr-lr", {}, of_logistic, {alpha("power:2"), alpha("maxmin")}}, of_hierarchies},
+      {{"nhsvm", {}, of_hinge, {alpha("power:1.2"), alpha("leaves")}}, of_hierarchies},
+      {{"hsvm", {}, of_hinge, {}}, of_hierarchies},
+      {{"kernel-ridge", {}, {}, {}}, of_few_rows},
+      {{"average-mkl", {}, of_logistic, {}}, of_few_rows_with_single_labels},
+  };
+  return all;
+}
+
+}  // namespace
+
+std::string named_with_options(const std::string& method, const OptionValues& options) {
+  std::string text = method;
+  for (const auto& [name, value] : options) {
+    std::string dashed = name;
+    std::ranges::replace(dashed, '_', '-');
+    text += concat(" --", dashed, " ", value);
+  }
+  return text;
+}
+
+std::string Candidate::name() const { return named_with_options(method, options); }
+
+DataFacts facts_of(const RawRows& raw, const Hierarchy* hierarchy) {
+  DataFacts facts;
+  facts.num_rows = raw.num_rows();
+  std::set<LabelId> labels;
+  for (std::size_t i = 0; i < raw.labels.num_rows(); ++i) {
+    const auto set = raw.labels[i];
+    facts.has_several_labels |= set.size() != 1;
+    labels.insert(set.begin(), set.end());
+  }
+  facts.num_labels = labels.size();
+  facts.has_hierarchy = hierarchy != nullptr;
+  if (hierarchy != nullptr) {
+    std::set<NodeId> children;
+    facts.is_tree = true;
+    for (const auto& [parent, child] : hierarchy->edges) {
+      facts.is_tree = facts.is_tree && children.insert(child).second;
+    }
+  }
+  return facts;
+}
+
+Candidates candidates_for(const DataFacts& facts) {
+  Candidates candidates;
+  for (const auto& [candidate, obstacle] : registry()) {
+    std::string reason = obstacle(facts);
+    if (reason.empty()) {
+      candidates.all.push_back(candidate);
+    } else {
+      candidates.left_out.push_back({candidate.name(), std::move(reason)});
+    }
+  }
+  return candidates;
+}
+
+}  // namespace margrove

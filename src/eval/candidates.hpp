@@ -1,0 +1,52 @@
+#pragma once
+// The methods among which `margrove auto` chooses: one registry for all front ends.
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "methods/training.hpp"
+
+namespace margrove {
+
+/// The values of C that a search may try, ascending.
+inline constexpr std::array<std::string_view, 13> kStrengths{
+    "0.001", "0.003", "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30", "100", "300", "1000"};
+
+/// A method with some of its options fixed.
+struct Candidate {
+  std::string method;
+  OptionValues options;
+  std::vector<std::size_t> strengths;  // places in kStrengths in the order of trials; empty: no C
+  /// Further options, each tried in addition to `options` where the candidate does well.
+  std::vector<OptionValues> variants;
+
+  /// "flat-svm --loss squared-hinge".
+  std::string name() const;
+};
+
+/// The method and options as they stand on a command line: "flat-svm --loss squared-hinge".
+std::string named_with_options(const std::string& method, const OptionValues& options);
+
+/// What decides which methods are candidates.
+struct DataFacts {
+  std::size_t num_rows = 0, num_labels = 0;
+  bool has_hierarchy = false;
+  bool is_tree = false;             // no node has two parents
+  bool has_several_labels = false;  // a row has several labels or none
+};
+DataFacts facts_of(const RawRows& raw, const Hierarchy* hierarchy);
+
+struct LeftOut {
+  std::string candidate;
+  std::string reason;
+};
+struct Candidates {
+  std::vector<Candidate> all;  // the simpler and cheaper ones first
+  std::vector<LeftOut> left_out;
+};
+Candidates candidates_for(const DataFacts& facts);
+
+}  // namespace margrove

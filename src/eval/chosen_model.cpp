@@ -1,0 +1,77 @@
+// What follows the search of an automatic choice: its reason, and the training on all rows.
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <sstream>
+
+#include "eval/automatic_choice.hpp"
+#include "eval/trial_runner.hpp"
+#include "margrove/errors.hpp"
+
+namespace margrove {
+namespace {
+
+std::string with_four_decimals(double value) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(4) << value;
+  return text.str();
+}
+
+std::string difference_text(const CandidateResult& result) {
+  return concat(with_four_decimals(std::abs(result.difference)), ", with a standard error of ",
+                with_four_decimals(result.standard_error));
+}
+
+}  // namespace
+
+std::string CandidateResult::name() const { return named_with_options(method, options); }
+
+std::string reason_of(const AutomaticChoice& choice) {
+  const CandidateResult& chosen = choice.chosen();
+  const auto is_other = [&](const CandidateResult& each) {
+    return &each != &chosen && each.num_rows == chosen.num_rows &&
+           (each.verdict == Verdict::tied || each.verdict == Verdict::worse);
+  };
+  const auto next = std::ranges::find_if(choice.candidates, is_other);  // the best of the others
+  if (next == choice.candidates.end())
+    return concat(chosen.name(), " has the best ", choice.metric);
+  if (chosen.difference == 0) {
+    return concat(chosen.name(), " has the best ", choice.metric, "; that of ", next->name(),
+                  ", the next, differs by ", difference_text(*next));
+  }
+  return concat(chosen.name(), " is the simplest within one standard error of the best, ",
+                next->name(), ": ", choice.metric, " differs by ", difference_text(chosen));
+}
+
+ModelParts train_chosen(AutomaticChoice& choice, RawRows raw, const Hierarchy* hierarchy,
+                        const PreprocessingOptions& preprocessing, const AutomaticOptions& options,
+                        double memory_limit, Executor& executor, RunControl& control) {
+  const CandidateResult& chosen = choice.chosen();
+  const Method& method = find_method(chosen.method);
+  const auto run = start_run(method, chosen.options, options.seed);
+  const std::size_t num_rows = raw.num_rows();
+  if (control.proceed()) {
+    const PreparedRows prepared = prepare_rows(
+        std::move(raw), hierarchy, preprocessing_for(method, run->options(), preprocessing));
+    try {
+      const TrainingSet data = prepared.training_set();
+      const Plan plan = plan_training(method, *run, data, executor, control);
+      require_memory(plan, data, memory_limit);
+      ModelParts model =
+          train_model(method, *run, plan, data, prepared.preprocessing, executor, control);
+      if (control.proceed() && model.report.stop != Stop::time_limit) return model;
+    } catch (const OutOfTimeLimit&) {  // the model of the search is left
+    }
+  }
+  ModelParts model = std::move(*choice.model);
+  choice.model.reset();
+  const bool is_interrupted = control.stop_reason() == Stop::interrupted;
+  model.report.warnings.push_back(concat(
+      is_interrupted ? "an interruption" : "the time limit", " ended the work before ",
+      chosen.name(), " was trained on all ", num_rows, " rows; the model is the best of the ",
+      "search, ", model.method, ", trained on ", choice.model_rows, " rows"));
+  return model;
+}
+
+}  // namespace margrove

@@ -1,0 +1,103 @@
+#include "eval/trial_rows.hpp"
+
+#include <algorithm>
+
+#include "data/csr_operations.hpp"
+#include "margrove/errors.hpp"
+
+namespace margrove {
+namespace {
+
+constexpr std::size_t kFewRows = 3000;  // validated by folds, so that all of them count
+constexpr int kFoldsOfFewRows = 5;
+constexpr int kFoldsOfRareLabels = 3;
+constexpr double kHeldOut = 0.2;
+constexpr double kLeastHeldOut = 0.1;  // of all rows: less where labels have one or two rows
+constexpr std::size_t kShrink = 4;
+constexpr std::size_t kFewestSampled = 1000;
+constexpr std::size_t kFewestSampledPerLabel = 4;
+constexpr double kMostSampled = 0.6;  // a larger share of the next stage's rows saves nothing
+
+/// About 1 / kShrink of the rows of each label, at least one.
+std::vector<std::uint32_t> sample_of(const std::vector<std::uint32_t>& rows,
+                                     const LabelSets& labels, std::uint64_t seed) {
+  const double left_out = 1 - 1.0 / static_cast<double>(kShrink);
+  const Split split = stratified_hold_out(select_rows(labels, rows), left_out, seed);
+  std::vector<std::uint32_t> sample;
+  for (const std::uint32_t i : split.training) sample.push_back(rows[i]);
+  return sample;
+}
+
+bool can_shrink(std::size_t num_rows, std::size_t num_labels) {
+  return num_rows / kShrink >= std::max(kFewestSampled, kFewestSampledPerLabel * num_labels);
+}
+
+}  // namespace
+
+std::vector<Split> trial_splits(const LabelSets& labels, std::uint64_t seed) {
+  const std::size_t n = labels.num_rows();
+  require(n >= 2, "automatic choice: there are ", n, " rows, but must be at least 2");
+  if (n < kFewRows) return validation_folds(labels, kFoldsOfFewRows, seed);
+  try {
+    Split split = stratified_hold_out(labels, kHeldOut, seed);
+    if (static_cast<double>(split.validation.size()) >= kLeastHeldOut * static_cast<double>(n)) {
+      return {std::move(split)};
+    }
+  } catch (const InvalidInput&) {  // no label has rows to hold out
+  }
+  return validation_folds(labels, kFoldsOfRareLabels, seed);  // a label with two rows gives none
+}
+
+std::vector<std::vector<Split>> trial_stages(const LabelSets& labels, std::size_t num_labels,
+                                             std::uint64_t seed) {
+  std::vector<std::vector<Split>> stages{trial_splits(labels, seed)};
+  while (can_shrink(stages.back().front().training.size(), num_labels)) {
+    std::vector<Split> smaller = stages.back();
+    for (Split& split : smaller) split.training = sample_of(split.training, labels, seed);
+    const auto share = static_cast<double>(smaller.front().training.size()) /
+                       static_cast<double>(stages.back().front().training.size());
+    if (share > kMostSampled) break;
+    stages.push_back(std::move(smaller));
+  }
+  std::ranges::reverse(stages);
+  return stages;
+}
+
+const CsrMatrix& TrialSplit::validation_for(const ModelParts& model) {
+  if (!has_validation) {
+    validation = preprocess(model, raw_validation);
+    raw_validation = {};
+    has_validation = true;
+  }
+  return validation;
+}
+
+std::vector<TrialSplit>& TrialRows::prepared(const PreprocessingOptions& options,
+                                             Executor& executor) {
+  std::vector<TrialSplit>& found = prepared_[{options.scale, options.selects_columns}];
+  if (!found.empty()) return found;
+  found.resize(splits_.size());
+  executor.for_each(splits_.size(), [&](std::size_t s, int) {
+    found[s].training = prepare_rows(select_rows(raw_, splits_[s].training), hierarchy_, options);
+    found[s].raw_validation = select_rows(raw_, splits_[s].validation);
+  });
+  return found;
+}
+
+std::size_t TrialRows::num_training_rows() const {
+  std::size_t rows = 0;
+  for (const Split& split : splits_) rows += split.training.size();
+  return rows / splits_.size();
+}
+
+LabelSets TrialRows::truth(const LabelCodec& codec) const {
+  LabelSets truth;
+  for (const Split& split : splits_) {
+    const LabelSets given = select_rows(raw_.labels, split.validation);
+    const LabelSets own = translate_labels(given, raw_.codec, codec).labels;
+    for (std::size_t i = 0; i < own.num_rows(); ++i) truth.append(own[i]);
+  }
+  return truth;
+}
+
+}  // namespace margrove

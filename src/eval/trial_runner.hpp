@@ -1,0 +1,69 @@
+#pragma once
+// Trains single settings of methods on the rows of a stage and measures them.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "eval/row_influence.hpp"
+#include "eval/trial_rows.hpp"
+
+namespace margrove {
+
+/// A setting on all splits of a stage.
+struct TrialOutcome {
+  MeasuredMetric metric;         // on the validation rows of all splits
+  double seconds_per_split = 0;  // of the slowest one, predictions included
+  ModelParts model;              // of the first split
+};
+
+/// The method with these options, and the seed where it has one.
+std::unique_ptr<MethodRun> start_run(const Method& method, OptionValues values, std::uint64_t seed);
+
+class TrialRunner {
+ public:
+  /// Refers to all its arguments but the seed.
+  TrialRunner(const RawRows& raw, const Hierarchy* hierarchy,
+              const PreprocessingOptions& preprocessing, std::uint64_t seed, Executor& executor)
+      : raw_(raw),
+        hierarchy_(hierarchy),
+        preprocessing_(preprocessing),
+        seed_(seed),
+        executor_(executor) {}
+
+  void set_metric(std::string metric) { metric_ = std::move(metric); }
+  /// Trains on these splits from now on, to which the object refers.
+  void begin_stage(const std::vector<Split>& splits);
+  /// Of the stage.
+  std::size_t num_training_rows() const { return rows_->num_training_rows(); }
+
+  /// The rows of the stage as the method takes them: later calls for it need not prepare them.
+  /// Throws what is wrong with the rows or the preprocessing.
+  void prepare(const Method& method, const OptionValues& values) {
+    splits_for(method, *start_run(method, values, seed_));
+  }
+  /// One split trains with all threads; several are trained side by side with one thread each.
+  /// Nothing if `share` ended it. Throws what train_model() throws.
+  std::optional<TrialOutcome> run(const Method& method, const OptionValues& values,
+                                  RunControl& share);
+  /// The estimate for training on all rows, in proportion to that on the rows of a split.
+  MemoryEstimate memory_on_all_rows(const Method& method, const OptionValues& values,
+                                    RunControl& control);
+
+ private:
+  std::vector<TrialSplit>& splits_for(const Method& method, MethodRun& run);
+  void count_labels(const ModelParts& model);
+
+  const RawRows& raw_;
+  const Hierarchy* hierarchy_;
+  const PreprocessingOptions& preprocessing_;
+  std::uint64_t seed_;
+  Executor& executor_;
+  std::string metric_;
+  std::optional<TrialRows> rows_;   // of the stage
+  std::optional<LabelSets> truth_;  // of the stage
+  std::vector<bool> has_rows_;      // of each label of a model
+};
+
+}  // namespace margrove

@@ -1,0 +1,356 @@
+#include "eval/automatic_choice.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/random.hpp"
+#include "eval/named_metrics.hpp"
+#include "eval/row_ratio.hpp"
+#include "eval/trial_rows.hpp"
+#include "eval/trial_runner.hpp"
+
+namespace margrove {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+float noise(Random& random, double scale) { return static_cast<float>(scale * random.normal()); }
+
+/// The signs of two features: labels "same" and "other" if they are equal or not, or the sign of
+/// the first one only.
+RawRows signs(std::size_t num_rows, bool is_product, double scale, std::uint64_t seed = 3) {
+  Random random(seed);
+  RawRows raw;
+  raw.source = "signs";
+  raw.codec = LabelCodec({"same", "other"});
+  raw.X = CsrMatrix(2);
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    const float a = random.below(2) == 0 ? 1.0F : -1.0F, b = random.below(2) == 0 ? 1.0F : -1.0F;
+    raw.X.append_row(std::vector<FeatureId>{0, 1},
+                     std::vector<float>{a + noise(random, scale), b + noise(random, scale)});
+    raw.labels.append(std::vector<LabelId>{(is_product ? a * b : a) > 0 ? 0U : 1U});
+  }
+  return raw;
+}
+
+/// Four leaves below two inner nodes.
+Hierarchy two_levels() {
+  Hierarchy hierarchy;
+  hierarchy.source = "tree";
+  hierarchy.codec = LabelCodec({"a", "b", "a1", "a2", "b1", "b2"});
+  hierarchy.edges = {{0, 2}, {0, 3}, {1, 4}, {1, 5}};
+  return hierarchy;
+}
+
+/// Rows whose label can be read off two signs; every third one also has the label "a1" if
+/// `several`.
+RawRows leaf_rows(std::size_t num_rows, double scale, bool several = false) {
+  Random random(5);
+  RawRows raw;
+  raw.source = "leaves";
+  raw.codec = two_levels().codec;
+  raw.X = CsrMatrix(3);
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    const auto k = static_cast<LabelId>(random.below(4));
+    const bool both = several && i % 3 == 0 && k != 0;
+    raw.X.append_row(std::vector<FeatureId>{0, 1, 2},
+                     std::vector<float>{(k < 2 ? 1.0F : -1.0F) + noise(random, scale),
+                                        (k % 2 == 0 ? 1.0F : -1.0F) + noise(random, scale),
+                                        (both ? 1.0F : -1.0F) + noise(random, scale)});
+    std::vector<LabelId> labels{k + 2};
+    if (both) labels.push_back(2);
+    raw.labels.append(labels);
+  }
+  return raw;
+}
+
+AutomaticChoice choose(const RawRows& raw, const Hierarchy* hierarchy = nullptr,
+                       const AutomaticOptions& options = {}, int threads = 1,
+                       double memory_limit = 0, double seconds = 1e9) {
+  Executor executor(threads);
+  RunControl control([](const Progress&) { return true; }, seconds);
+  return choose_automatically(raw, hierarchy, {}, options, memory_limit, executor, control);
+}
+
+template <class Error = InvalidOption, class Function>
+std::string message_of(Function function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+// Metrics -----------------------------------------------------------------------------------------
+
+struct Answers {
+  LabelSets truth, first, second;
+};
+
+Answers random_answers(std::size_t num_rows, std::uint64_t seed) {
+  Random random(seed);
+  Answers answers;
+  const auto draw = [&](double wrong, LabelId truth) {
+    std::vector<LabelId> set{random.uniform() < wrong ? static_cast<LabelId>(2 + random.below(4))
+                                                      : truth};
+    if (random.below(3) == 0) set.push_back(static_cast<LabelId>(2 + random.below(4)));
+    return set;
+  };
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    const auto label = static_cast<LabelId>(2 + random.below(4));
+    answers.truth.append(draw(0, label));
+    answers.first.append(draw(0.2, label));
+    answers.second.append(draw(0.4, label));
+  }
+  return answers;
+}
+
+LabelGraph graph_of_leaves() {
+  std::vector<LabelEdge> edges{{0, 2}, {0, 3}, {1, 4}, {1, 5}};
+  return LabelGraph::build(6, edges);
+}
+
+TEST(MeasuredMetric, has_the_value_of_compute_metrics_and_influences_that_add_up_to_zero) {
+  const Answers answers = random_answers(60, 1);
+  const LabelGraph graph = graph_of_leaves();
+  const std::vector<bool> in_training{false, false, true, true, true, true};
+  const Metrics metrics = compute_metrics(answers.truth, answers.first, graph, in_training);
+  for (const auto& [name, value] : named_values(metrics)) {
+    const MeasuredMetric measured =
+        measure_metric(name, answers.truth, answers.first, graph, in_training);
+    EXPECT_NEAR(measured.value, value, 1e-12) << name;
+    double sum = 0;
+    for (const double influence : measured.influence) sum += influence;
+    EXPECT_NEAR(sum, 0, 1e-9) << name;
+  }
+  EXPECT_THAT(
+      message_of([&] { measure_metric("joy", answers.truth, answers.first, graph, in_training); }),
+      HasSubstr("metric is 'joy', but must be one of accuracy"));
+}
+
+TEST(PairedStandardError, is_that_of_a_bootstrap) {
+  const Answers answers = random_answers(300, 2);
+  const LabelGraph graph = graph_of_leaves();
+  const std::vector<bool> in_training{false, false, true, true, true, true};
+  for (const std::string name : {"accuracy", "micro_f1", "macro_f1", "hierarchical_f1"}) {
+    const auto first = measure_metric(name, answers.truth, answers.first, graph, in_training);
+    const auto second = measure_metric(name, answers.truth, answers.second, graph, in_training);
+    Random random(4);
+    double sum = 0, squares = 0;
+    constexpr int kSamples = 400;
+    for (int sample = 0; sample < kSamples; ++sample) {
+      std::vector<std::uint32_t> rows(300);
+      for (std::uint32_t& row : rows) row = static_cast<std::uint32_t>(random.below(300));
+      const LabelSets truth = select_rows(answers.truth, rows);
+      const auto value = [&](const LabelSets& predicted) {
+        return measure_metric(name, truth, select_rows(predicted, rows), graph, in_training).value;
+      };
+      const double difference = value(answers.first) - value(answers.second);
+      sum += difference;
+      squares += difference * difference;
+    }
+    const double mean = sum / kSamples;
+    const double deviation = std::sqrt(squares / kSamples - mean * mean);
+    EXPECT_NEAR(paired_standard_error(first, second), deviation, 0.12 * deviation) << name;
+    EXPECT_EQ(paired_standard_error(first, first), 0) << name;
+  }
+  const MeasuredMetric one{1, {0}}, two{1, {0, 0}};
+  EXPECT_EQ(paired_standard_error(one, one), 0);
+  EXPECT_THAT(message_of<InvalidInput>([&] { paired_standard_error(one, two); }),
+              HasSubstr("must be of the same"));
+}
+
+// Candidates --------------------------------------------------------------------------------------
+
+TEST(Candidates, have_options_that_their_methods_take) {
+  for (const bool several : {false, true}) {
+    const DataFacts facts{.num_rows = 100,
+                          .num_labels = 4,
+                          .has_hierarchy = true,
+                          .is_tree = true,
+                          .has_several_labels = several};
+    for (const Candidate& candidate : candidates_for(facts).all) {
+      std::vector<OptionValues> variants = candidate.variants;
+      variants.emplace_back();
+      for (const OptionValues& variant : variants) {
+        OptionValues values = candidate.options;
+        values.insert(values.end(), variant.begin(), variant.end());
+        for (const std::size_t strength : candidate.strengths) {
+          OptionValues with_strength = values;
+          with_strength.emplace_back("C", std::string(kStrengths.at(strength)));
+          EXPECT_NO_THROW(start_run(find_method(candidate.method), with_strength, 1));
+        }
+        EXPECT_NO_THROW(start_run(find_method(candidate.method), values, 1));
+      }
+    }
+  }
+}
+
+TEST(Candidates, are_left_out_with_the_reason) {
+  const auto left_out = candidates_for({.num_rows = 100, .num_labels = 4}).left_out;
+  EXPECT_THAT(left_out, Contains(Field(&LeftOut::reason, "it needs a hierarchy")));
+  const auto of_graph =
+      candidates_for({.num_rows = 9000, .num_labels = 400, .has_hierarchy = true}).left_out;
+  EXPECT_THAT(of_graph, Contains(Field(&LeftOut::reason, HasSubstr("must be a tree"))));
+  EXPECT_THAT(of_graph, Contains(Field(&LeftOut::reason, "it is tried for up to 4000 rows")));
+  EXPECT_THAT(of_graph, Contains(Field(&LeftOut::reason, "it is tried for up to 20 labels")));
+  const auto of_sets =
+      candidates_for({.num_rows = 9, .num_labels = 4, .has_several_labels = true}).left_out;
+  EXPECT_THAT(of_sets, Contains(Field(&LeftOut::reason, "it is for rows with one label each")));
+  const auto of_many = candidates_for({.num_rows = 2000, .num_labels = 4}).left_out;
+  EXPECT_THAT(of_many, Contains(Field(&LeftOut::reason, "it is tried for up to 1500 rows")));
+}
+
+TEST(Candidates, follow_from_the_data) {
+  Hierarchy hierarchy = two_levels();
+  const DataFacts facts = facts_of(leaf_rows(30, 0.1), &hierarchy);
+  EXPECT_EQ(facts.num_rows, 30U);
+  EXPECT_EQ(facts.num_labels, 4U);
+  EXPECT_TRUE(facts.is_tree);
+  EXPECT_FALSE(facts.has_several_labels);
+  EXPECT_TRUE(facts_of(leaf_rows(30, 0.1, true), nullptr).has_several_labels);
+  hierarchy.edges.push_back({1, 2});
+  EXPECT_FALSE(facts_of(leaf_rows(30, 0.1), &hierarchy).is_tree);
+}
+
+// Rows --------------------------------------------------------------------------------------------
+
+TEST(TrialStages, quarter_the_rows_of_each_label_down_to_a_thousand) {
+  LabelSets labels;
+  for (std::uint32_t i = 0; i < 20'000; ++i) labels.append(std::vector<LabelId>{i % 10});
+  const auto stages = trial_stages(labels, 10, 1);
+  ASSERT_EQ(stages.size(), 3U);
+  ASSERT_EQ(stages[2].size(), 1U);
+  EXPECT_EQ(stages[2][0].training.size(), 16'000U);
+  EXPECT_EQ(stages[1][0].training.size(), 4'000U);
+  EXPECT_EQ(stages[0][0].training.size(), 1'000U);
+  EXPECT_EQ(stages[0][0].validation, stages[2][0].validation);
+  std::vector<int> counts(10, 0);
+  for (const std::uint32_t i : stages[0][0].training) ++counts[labels[i][0]];
+  EXPECT_THAT(counts, ::testing::Each(100));
+  EXPECT_EQ(trial_stages(labels, 5000, 1).size(), 1U);  // four rows per label would be too many
+}
+
+TEST(TrialSplits, are_folds_where_rows_are_few_or_labels_rare) {
+  LabelSets few, rare;
+  for (std::uint32_t i = 0; i < 40; ++i) few.append(std::vector<LabelId>{i % 3});
+  EXPECT_EQ(trial_splits(few, 0).size(), 5U);
+  for (std::uint32_t i = 0; i < 4000; ++i) rare.append(std::vector<LabelId>{i});
+  EXPECT_EQ(trial_splits(rare, 0).size(), 3U);
+  LabelSets one;
+  one.append(std::vector<LabelId>{0});
+  EXPECT_THAT(message_of<InvalidInput>([&] { trial_splits(one, 0); }),
+              HasSubstr("there are 1 rows, but must be at least 2"));
+}
+
+// The choice --------------------------------------------------------------------------------------
+
+TEST(AutomaticChoice, takes_the_simplest_where_many_do_well) {
+  const AutomaticChoice choice = choose(signs(200, false, 0.3));
+  ASSERT_TRUE(choice.model);
+  EXPECT_EQ(choice.chosen().method, "flat-svm");
+  EXPECT_EQ(choice.metric, "accuracy");
+  EXPECT_GT(choice.chosen().score, 0.95);
+  EXPECT_EQ(choice.stop, Stop::converged);
+  for (const CandidateResult& each : choice.candidates) EXPECT_THAT(each.note, IsEmpty());
+}
+
+TEST(AutomaticChoice, takes_a_kernel_where_no_linear_method_can_tell_the_labels) {
+  const AutomaticChoice choice = choose(signs(200, true, 0.3));
+  ASSERT_TRUE(choice.model);
+  EXPECT_THAT(choice.chosen().method, ::testing::AnyOf("kernel-ridge", "average-mkl"));
+  EXPECT_GT(choice.chosen().score, 0.9);
+  EXPECT_THAT(reason_of(choice), HasSubstr("standard error of"));
+}
+
+TEST(AutomaticChoice, tries_hierarchical_methods_without_a_failure) {
+  const Hierarchy tree = two_levels();
+  for (const bool several : {false, true}) {
+    const AutomaticChoice choice = choose(leaf_rows(80, 0.5, several), &tree);
+    ASSERT_TRUE(choice.model);
+    EXPECT_EQ(choice.metric, several ? "micro_f1" : "accuracy");
+    EXPECT_THAT(choice.candidates, Contains(Field(&CandidateResult::method, "hr-lr")));
+    for (const CandidateResult& each : choice.candidates) {
+      EXPECT_THAT(each.note, IsEmpty()) << each.name();
+      EXPECT_GT(each.num_trials, 0U) << each.name();
+      EXPECT_GE(choice.candidates.front().standard_error, 0) << each.name();
+    }
+  }
+}
+
+TEST(AutomaticChoice, depends_on_data_and_seed_but_not_on_threads) {
+  const Hierarchy tree = two_levels();
+  const RawRows raw = leaf_rows(90, 0.8);
+  const AutomaticChoice first = choose(raw, &tree, {.metric = "macro_f1", .seed = 7}, 1);
+  const AutomaticChoice second = choose(raw, &tree, {.metric = "macro_f1", .seed = 7}, 3);
+  ASSERT_EQ(first.candidates.size(), second.candidates.size());
+  for (std::size_t k = 0; k < first.candidates.size(); ++k) {
+    EXPECT_EQ(first.candidates[k].name(), second.candidates[k].name());
+    EXPECT_EQ(first.candidates[k].score, second.candidates[k].score);
+    EXPECT_EQ(first.candidates[k].standard_error, second.candidates[k].standard_error);
+  }
+}
+
+TEST(AutomaticChoice, minimises_a_loss) {
+  const AutomaticChoice choice = choose(signs(200, true, 0.3), nullptr, {.metric = "hamming_loss"});
+  EXPECT_LT(choice.chosen().score, 0.1);
+}
+
+TEST(AutomaticChoice, says_that_the_time_limit_left_nothing) {
+  const AutomaticChoice choice = choose(signs(200, false, 0.3), nullptr, {}, 1, 0, 1e-9);
+  EXPECT_FALSE(choice.model);
+  EXPECT_EQ(choice.stop, Stop::time_limit);
+  EXPECT_THAT(choice.candidates, Not(Contains(Field(&CandidateResult::verdict, Verdict::chosen))));
+}
+
+TEST(AutomaticChoice, keeps_the_best_model_when_it_is_interrupted) {
+  const RawRows raw = signs(200, false, 0.3);
+  RunControl control([](const Progress& progress) { return progress.done < 3; });
+  AutomaticChoice choice =
+      choose_automatically(raw, nullptr, {}, {}, 0, Executor::serial(), control);
+  EXPECT_EQ(choice.stop, Stop::interrupted);
+  ASSERT_TRUE(choice.model);
+  EXPECT_EQ(choice.model_rows, 160U);
+  const ModelParts model =
+      train_chosen(choice, raw, nullptr, {}, {}, 0, Executor::serial(), control);
+  EXPECT_EQ(model.method, "flat-svm");
+  EXPECT_THAT(model.report.warnings.back(),
+              HasSubstr("an interruption ended the work before flat-svm"));
+  EXPECT_THAT(model.report.warnings.back(), HasSubstr("on all 200 rows"));
+  EXPECT_THAT(model.report.warnings.back(), HasSubstr("trained on 160 rows"));
+}
+
+TEST(AutomaticChoice, leaves_out_what_does_not_fit_into_memory) {
+  const RawRows raw = signs(200, false, 0.3);
+  const AutomaticChoice choice = choose(raw, nullptr, {}, 1, 1e-4);
+  EXPECT_THAT(choice.left_out, Contains(Field(&LeftOut::reason, HasSubstr("training would take"))));
+  ASSERT_TRUE(choice.model);
+  EXPECT_THAT(message_of<InvalidInput>([&] { choose(raw, nullptr, {}, 1, 1e-9); }),
+              HasSubstr("signs: no method can be tried: "));
+}
+
+TEST(AutomaticChoice, refuses_an_unknown_metric) {
+  EXPECT_THAT(message_of([] { choose(signs(20, false, 0.3), nullptr, {.metric = "joy"}); }),
+              HasSubstr("metric is 'joy'"));
+}
+
+TEST(ChosenModel, is_trained_on_all_rows) {
+  const RawRows raw = signs(200, false, 0.3);
+  AutomaticChoice choice = choose(raw);
+  RunControl control;
+  const ModelParts model =
+      train_chosen(choice, raw, nullptr, {}, {}, 0, Executor::serial(), control);
+  EXPECT_EQ(model.method, choice.chosen().method);
+  EXPECT_EQ(model.training_rows[0] + model.training_rows[1], 200U);
+  EXPECT_THAT(model.report.warnings, IsEmpty());
+}
+
+}  // namespace
+}  // namespace margrove
