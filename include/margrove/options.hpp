@@ -85,7 +85,9 @@ concept TextOption = requires(const T& value, std::string_view text) {
   { T::parse(text) } -> std::same_as<T>;
   { value.to_text() } -> std::same_as<std::string>;
 };
+namespace detail {
 struct AnyText {};
+}  // namespace detail
 
 /// What front ends show of one option.
 struct OptionInfo {
@@ -134,8 +136,9 @@ Field<Struct, E, Choices> field(std::string_view name, E Struct::*member,
   return {name, member, std::move(choices), std::move(help)};
 }
 template <class Struct, TextOption T>
-Field<Struct, T, AnyText> field(std::string_view name, T Struct::*member, std::string help) {
-  return {name, member, AnyText{}, std::move(help)};
+Field<Struct, T, detail::AnyText> field(std::string_view name, T Struct::*member,
+                                        std::string help) {
+  return {name, member, detail::AnyText{}, std::move(help)};
 }
 
 namespace detail {
