@@ -122,10 +122,10 @@ class CuttingPlane {
     SimplexBlock qp;
   };
   static constexpr int kMaxSweeps = 2000;  // of one quadratic programme
-  /// A quadratic programme is stuck where so many sweeps do not lower its gap, as where columns of
-  /// very different scales leave the weights' rounding larger than its steps.
-  static constexpr int kSweepsWithoutProgress = 200;
-  static constexpr int kMaxStuckRounds = 3;  // one after the other
+  /// So many rounds, one after the other, whose quadratic programme ended for its sweeps without a
+  /// larger dual end training: columns of very different scales can leave the rounding of the
+  /// weights larger than all steps.
+  static constexpr int kMaxStuckRounds = 3;
 
   void run_rounds(StructuredFit& fit) {
     bool was_solved_well = false;
@@ -300,7 +300,7 @@ class CuttingPlane {
     return sum;
   }
 
-  // Raises the dual over the cuts until it can rise by at most `gap`; false if that got stuck.
+  // Raises the dual over the cuts until it can rise by at most `gap`; false if that takes too long.
   bool solve(double gap) {
     if (!options_.one_slack) return solve_blocks(gap);
     solve_shared(gap);
@@ -308,22 +308,15 @@ class CuttingPlane {
   }
 
   bool solve_blocks(double gap) {
-    double least = std::numeric_limits<double>::infinity();
-    for (int sweep = 0, last_progress = 0; sweep < kMaxSweeps; ++sweep) {
+    for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
       double left = 0.0;
       for (Block& block : blocks_) {
         if (!control_.proceed()) return true;
         if (!block.cuts.empty()) left += solve_block(block);
       }
       if (left <= gap) return true;
-      if (left < least) {
-        least = left;
-        last_progress = sweep;
-      } else if (sweep - last_progress >= kSweepsWithoutProgress) {
-        return false;
-      }
     }
-    return true;
+    return false;
   }
 
   // Returns the gap that the block had before.
