@@ -53,9 +53,10 @@ class AutoClassifier(Classifier):
     ----------
     candidates_ : list of dict
         one per candidate, the chosen one first: method, options, verdict (chosen, tied: within one
-        standard error of the best, worse, dropped: on the fewer rows of an early stage, cut or
-        not_tried: by the time limit, failed), rows (of its best trial), score, difference (from the
-        best one on as many rows), standard_error (of the difference, paired), trials, seconds, note
+        standard error of the best, worse, dropped: on the fewer rows of an early stage, cut: not
+        finished in its share of the time, not_tried, failed), rows (of its best trial), score,
+        difference (from the best one on as many rows), standard_error (of the difference, paired),
+        trials, seconds, note
     left_out_ : list of tuple
         (candidate, reason) of those that the data or the memory do not allow
     reason_ : str

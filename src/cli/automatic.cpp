@@ -51,9 +51,9 @@ std::string_view words(const CandidateResult& result) {
     case Verdict::dropped:
       return "dropped on fewer rows";
     case Verdict::cut:
-      return "cut by the time limit";
+      return "not finished in its time";
     case Verdict::not_tried:
-      return "not tried: time limit";
+      return "not tried";
     case Verdict::failed:
       return "failed";
   }
@@ -65,13 +65,15 @@ void print_table(const AutomaticChoice& choice) {
   for (const CandidateResult& each : choice.candidates) {
     width = std::max(width, each.name().size());
   }
-  std::cout << fmt::format("{:<{}}  {:>7}  {:>8}  {:<17}  {:>8}\n", "candidate", width, "rows",
-                           choice.metric, "difference", "seconds");
+  const std::size_t score_width = std::max<std::size_t>(choice.metric.size(), 6);
+  std::cout << fmt::format("{:<{}}  {:>7}  {:>{}}  {:<17}  {:>8}\n", "candidate", width, "rows",
+                           choice.metric, score_width, "difference", "seconds");
   for (const CandidateResult& each : choice.candidates) {
     const std::string score = std::isnan(each.score) ? "" : fmt::format("{:.4f}", each.score);
     const std::string rows = each.num_rows == 0 ? "" : std::to_string(each.num_rows);
-    std::string line = fmt::format("{:<{}}  {:>7}  {:>8}  {:<17}  {:>8.1f}  {}", each.name(), width,
-                                   rows, score, signed_difference(each), each.seconds, words(each));
+    std::string line =
+        fmt::format("{:<{}}  {:>7}  {:>{}}  {:<17}  {:>8.1f}  {}", each.name(), width, rows, score,
+                    score_width, signed_difference(each), each.seconds, words(each));
     line.erase(line.find_last_not_of(' ') + 1);
     print_text(line + "\n");
     if (!each.note.empty()) print_text(fmt::format("  {}\n", each.note));
@@ -147,10 +149,12 @@ class Auto final : public Command {
                    "the choice may differ\n";
     }
     if (choice.stop == Stop::interrupted) std::cout << "the search was interrupted\n";
-    OptionValues values = choice.chosen().options;
-    if (options.seed != 0) values.emplace_back("seed", concat(options.seed));
-    std::cout << "the same by: train --method "
-              << named_with_options(choice.chosen().method, values) << "\n";
+    const CandidateResult& chosen = choice.chosen();
+    OptionValues values = chosen.options;
+    const bool has_seed = find_method(chosen.method).start()->options().has("seed");
+    if (options.seed != 0 && has_seed) values.emplace_back("seed", concat(options.seed));
+    std::cout << "the same by: train --method " << named_with_options(chosen.method, values)
+              << "\n";
   }
 
   DataArguments arguments_;

@@ -24,11 +24,12 @@ constexpr int kMostSteps = 4;  // of the refinement of C of one candidate
 struct State {
   Candidate candidate;
   std::vector<Trial> trials;
-  std::vector<std::size_t> strengths;  // to try in the next stage; those of a variant's C, too
+  std::vector<std::size_t> strengths;  // to try in the stage
   bool is_dropped = false, is_cut = false;
-  std::string failure;
+  std::string error;  // of the last trial that threw
 
-  bool is_active() const { return !is_dropped && failure.empty(); }
+  bool has_failed() const { return trials.empty() && !error.empty(); }
+  bool is_active() const { return !is_dropped && !has_failed(); }
 };
 
 class Search {
@@ -64,7 +65,7 @@ class Search {
     leave_out_for_memory();
     count_planned_trials();
     for (stage_ = 0; stage_ < num_stages_ && !is_over(); ++stage_) {
-      runner_.begin_stage(stages[stage_]);
+      if (num_stages_ > 1) runner_.begin_stage(stages[stage_]);
       run_stage();
       if (stage_ + 1 < num_stages_) {
         keep_better_half();
@@ -104,25 +105,20 @@ class Search {
                                      .unit = "trials"});
   }
 
+  /// An estimate: refinement may need more or fewer.
   void count_planned_trials() {
-    std::int64_t kept = 0;
-    for (const State& state : states_) num_planned_ += num_strengths(state);
-    const auto per_candidate = static_cast<double>(num_planned_) /
-                               static_cast<double>(std::max<std::size_t>(states_.size(), 1));
-    std::size_t active = states_.size();
+    constexpr std::size_t kOfEachStep = 3;
+    std::size_t planned = 0, active = states_.size();
+    for (const State& state : states_) planned += std::max<std::size_t>(state.strengths.size(), 1);
     for (std::size_t s = 1; s < num_stages_; ++s) {
       active = std::min(active, num_kept(active));
-      kept += static_cast<std::int64_t>(active) * 2;
+      planned += active * 2;
     }
-    const auto refined = static_cast<std::int64_t>(std::min(active, kMostRefined)) * 3;
-    num_planned_ += kept + (per_candidate > 0 ? refined : 0);
+    planned += std::min(active, kMostRefined) * kOfEachStep;
+    num_planned_ = static_cast<std::int64_t>(planned);
   }
 
   // Trials ----------------------------------------------------------------------------------------
-
-  static std::int64_t num_strengths(const State& state) {
-    return std::max<std::int64_t>(std::ssize(state.strengths), 1);
-  }
 
   /// Trains one setting on every split of the stage. Returns whether the candidate may go on.
   bool try_setting(State& state, OptionValues values, std::optional<std::size_t> strength,
@@ -143,7 +139,7 @@ class Search {
       outcome = runner_.run(find_method(state.candidate.method), values, share);
     } catch (const OutOfTimeLimit&) {  // nothing was trained
     } catch (const Error& error) {
-      state.failure = error.what();
+      state.error = error.what();
       return false;
     }
     trial.seconds = control_.seconds() - before;
@@ -358,7 +354,7 @@ class Search {
   const Trial* best_trial() const {
     const Trial* best = nullptr;
     for (const State& state : states_) {
-      const Trial* own = state.failure.empty() ? last_best_of(state) : nullptr;
+      const Trial* own = last_best_of(state);
       if (own == nullptr) continue;
       if (best == nullptr || own->stage > best->stage ||
           (own->stage == best->stage && is_better(*own, *best))) {
@@ -391,7 +387,7 @@ class Search {
   /// Of the trials within one standard error of the best one, that of the simplest candidate.
   const Trial* simplest_tied(const Trial& best) const {
     for (const State& state : states_) {
-      const Trial* own = state.failure.empty() ? best_of(state, best.stage) : nullptr;
+      const Trial* own = best_of(state, best.stage);
       if (own != nullptr && is_tied(best, *own)) return own;
     }
     return &best;
@@ -435,12 +431,12 @@ class Search {
     result.num_trials = state.trials.size();
     result.seconds = seconds_[place];
     result.score = result.difference = result.standard_error = kNaN;
-    result.note = state.failure;
+    result.note = state.error;
     const Trial* own = last_best_of(state);
     if (own == nullptr) {
-      result.verdict = !state.failure.empty() ? Verdict::failed
-                       : state.is_cut         ? Verdict::cut
-                                              : Verdict::not_tried;
+      result.verdict = state.has_failed() ? Verdict::failed
+                       : state.is_cut     ? Verdict::cut
+                                          : Verdict::not_tried;
       choice_.candidates.push_back(std::move(result));
       return;
     }
@@ -450,9 +446,7 @@ class Search {
     result.score = own->metric.value;
     result.difference = own->metric.value - first.metric.value;
     result.standard_error = standard_error(first, *own);
-    if (!state.failure.empty()) {
-      result.verdict = Verdict::failed;
-    } else if (own == chosen) {
+    if (own == chosen) {
       result.verdict = Verdict::chosen;
     } else if (own->stage < best->stage) {
       result.verdict = state.is_dropped ? Verdict::dropped : Verdict::cut;

@@ -46,9 +46,9 @@ enum class Verdict {
   tied,  // within one standard error of the best, but less simple than the chosen one
   worse,
   dropped,    // was not among the better half on the fewer rows of an earlier stage
-  cut,        // the time limit ended its training
-  not_tried,  // the time limit ended the search before
-  failed,     // its training threw: `note` says why
+  cut,        // did not finish in its share of the time, or before an interruption
+  not_tried,  // the search ended before
+  failed,     // every training threw
 };
 template <>
 inline constexpr auto kEnumNames<Verdict> =
@@ -65,7 +65,7 @@ struct CandidateResult {
   std::string method;
   OptionValues options;
   Verdict verdict = Verdict::not_tried;
-  std::string note;
+  std::string note;  // the message of a trial that threw
   std::size_t num_trials = 0;
   double seconds = 0;  // of all trials
   // NaN and 0 where there is no trial.
