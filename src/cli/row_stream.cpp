@@ -7,9 +7,9 @@
 namespace margrove::cli {
 
 void RowStream::answer_all(LineBlocks blocks, const Answer& answer, const Write& write) {
-  options_ = read_options(model_);
-  options_.labels_optional = true;
-  RowParts parts(std::move(blocks), row_kind(model_), options_);
+  ReadOptions options = read_options(model_);
+  options.labels_optional = true;
+  RowParts parts(std::move(blocks), row_kind(model_), options);
   for (bool goes_on = true; goes_on && parts.next();) {
     std::string lines;
     std::size_t num_rows = 0;
@@ -20,8 +20,7 @@ void RowStream::answer_all(LineBlocks blocks, const Answer& answer, const Write&
       continue;
     }
     num_answered_ += num_rows;
-    // A row of features tells that labels alone are rows without features, as in files.
-    if (num_rows > 0) options_.refuse_labels_alone = false;
+    if (num_rows > 0) parts.allow_labels_alone();
     if (!lines.empty()) goes_on = write(lines);
   }
   require(num_answered_ + num_skipped_ > 0, parts.name(),
@@ -40,7 +39,7 @@ std::size_t RowStream::answer_part(const RowParts& parts, const FilePart& part,
   return raw.num_rows();
 }
 
-void RowStream::answer_rows(const RowParts& parts, const Answer& answer, const Write& write,
+void RowStream::answer_rows(RowParts& parts, const Answer& answer, const Write& write,
                             bool& goes_on) {
   const std::size_t size = parts.part().rows.size();
   for (std::size_t begin = 0; begin < size && goes_on;) {
@@ -50,7 +49,7 @@ void RowStream::answer_rows(const RowParts& parts, const Answer& answer, const W
     try {
       const std::size_t num_rows = answer_part(parts, row, answer, lines);
       num_answered_ += num_rows;
-      if (num_rows > 0) options_.refuse_labels_alone = false;
+      if (num_rows > 0) parts.allow_labels_alone();
     } catch (const InvalidInput& error) {
       if (!skips_) throw;
       skip(parts, row, error);

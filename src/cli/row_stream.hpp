@@ -30,12 +30,11 @@ class RowStream {
   std::size_t answer_part(const RowParts& parts, const FilePart& part, const Answer& answer,
                           std::string& lines) const;
   /// The same row by row, writing each; `goes_on` becomes false if no more are wanted.
-  void answer_rows(const RowParts& parts, const Answer& answer, const Write& write, bool& goes_on);
+  void answer_rows(RowParts& parts, const Answer& answer, const Write& write, bool& goes_on);
   void skip(const RowParts& parts, const FilePart& row, const InvalidInput& error);
 
   const ModelParts& model_;
   bool skips_;
-  ReadOptions options_;
   std::size_t num_answered_ = 0, num_skipped_ = 0;
 };
 

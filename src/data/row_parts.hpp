@@ -19,7 +19,7 @@ namespace margrove {
 class RowParts {
  public:
   /// Waits for the first line that is not blank. Throws InvalidInput if the format that `kind`, the
-  /// name and this line give cannot be read in parts. `options` must outlive it.
+  /// name and this line give cannot be read in parts.
   RowParts(LineBlocks blocks, RowKind kind, const ReadOptions& options);
 
   /// Moves to the next part; false at the end. Waits until there is a whole row.
@@ -33,6 +33,8 @@ class RowParts {
 
   /// The rows of a part. Throws InvalidInput "name:line:column: ..." for errors in it.
   ReadRows read(const FilePart& part) const;
+  /// From now on, parts may have labels alone, as files may if one of their rows has a feature.
+  void allow_labels_alone() { options_.refuse_labels_alone = false; }
   const std::string& name() const { return blocks_.name(); }
 
  private:
@@ -42,7 +44,7 @@ class RowParts {
   void take_header();
 
   LineBlocks blocks_;
-  const ReadOptions& options_;
+  ReadOptions options_;
   const RowFormat* format_ = nullptr;  // null: the source is blank
   std::string header_;
   std::string text_;       // read, but for earlier parts

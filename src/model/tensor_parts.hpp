@@ -33,9 +33,9 @@ inline constexpr auto kEnumNames<Preprocessing::Kind> =
                EnumName{Preprocessing::Kind::count_tfidf, "count-tfidf"},
                EnumName{Preprocessing::Kind::normalize, "normalize"},
                EnumName{Preprocessing::Kind::scale, "scale"}};
-/// "preprocessing.kind", "preprocessing.columns" where only some are kept, and, for the tf-idf
-/// kinds, "preprocessing.sublinear_tf", "preprocessing.idf" and "preprocessing.vocabulary", and
-/// the choice of terms and weights unless it is tf-idf of single words; for kind scale, "preprocessing.scale", "preprocessing.centre" and "preprocessing.spread".
+/// "preprocessing.kind", "preprocessing.columns" where only some are kept; for the tf-idf kinds
+/// "preprocessing.sublinear_tf", ".idf", ".vocabulary" and other terms or weights than tf-idf of
+/// single words; for kind scale "preprocessing.scale", ".centre" and ".spread".
 void save_preprocessing(TensorMap& out, const Preprocessing& preprocessing);
 Preprocessing load_preprocessing(const TensorMap& tensors);
 

@@ -12,12 +12,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     const TextDataset data = is_annif ? parse_annif(testing::as_text(bytes, size), "f")
                                       : parse_text(testing::as_text(bytes, size), "f");
     testing::check(data.documents.size() == data.labels.num_rows(), "every row has a label set");
-    const Preprocessing fitted = Preprocessing::fit_text(data.documents);
-    fitted.check();
-    for (const auto& word : fitted.vocabulary) {
-      testing::check(find_invalid_utf8(word) == std::string_view::npos, "words are UTF-8");
+    const TfidfOptions of_runs{
+        .word_ngrams = {1, 2}, .char_ngrams = {2, 4}, .term_weights = TextTerms::Weights::bm25};
+    for (const TfidfOptions& options : {TfidfOptions(), of_runs}) {
+      const Preprocessing fitted = Preprocessing::fit_text(data.documents, options);
+      fitted.check();
+      for (const auto& term : fitted.vocabulary) {
+        testing::check(find_invalid_utf8(term) == std::string_view::npos, "terms are UTF-8");
+      }
+      check_csr(fitted.apply(data.documents));
     }
-    check_csr(fitted.apply(data.documents));
   });
   return 0;
 }
