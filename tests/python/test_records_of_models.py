@@ -43,13 +43,15 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[s
         writer.writerows(rows)
     columns = ["--text-column", "title", "--numeric-columns", "price,weight"]
     columns += ["--categorical-columns", "colour", "--label-column", "label"]
-    train = [PROGRAM, "train", "--method", "flat-svm", *columns, "--C", "0.1"]
-    subprocess.run([*train, folder / "rows.csv", folder / "model"], check=True, capture_output=True)
+    train = [str(PROGRAM), "train", "--method", "flat-svm", *columns, "--C", "0.1"]
+    subprocess.run(
+        [*train, str(folder / "rows.csv"), str(folder / "model")], check=True, capture_output=True
+    )
     return folder, rows
 
 
 def scores_of_program(folder: Path) -> np.ndarray:
-    command = [PROGRAM, "predict", "--scores", folder / "model", folder / "rows.csv"]
+    command = [str(PROGRAM), "predict", "--scores", str(folder / "model"), str(folder / "rows.csv")]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return np.array([float(line.split()[0].split(":")[1]) for line in printed.splitlines()])
 
@@ -135,8 +137,8 @@ def test_missing_columns_and_wrong_shapes_are_named(trained: Any) -> None:
 
 def test_a_model_of_one_text_column_takes_texts(trained: Any, tmp_path: Path) -> None:
     folder, rows = trained
-    command = [PROGRAM, "train", "--method", "flat-svm", "--text-column", "title"]
-    command += ["--label-column", "label", folder / "rows.csv", tmp_path / "model"]
+    command = [str(PROGRAM), "train", "--method", "flat-svm", "--text-column", "title"]
+    command += ["--label-column", "label", str(folder / "rows.csv"), str(tmp_path / "model")]
     subprocess.run(command, check=True, capture_output=True)
     model = load(tmp_path / "model")
     texts = [row["title"] for row in rows]

@@ -54,8 +54,9 @@ inline ModelParts train(const std::string& name, const OptionValues& options, Ra
   const Method& method = find_method(name);
   const auto run = method.start();
   set_options(run->options(), options);
-  const PreparedRows prepared =
-      prepare_rows(std::move(raw), hierarchy, {.scale = ColumnScale::none});
+  PreprocessingOptions preprocessing;
+  preprocessing.scale = ColumnScale::none;
+  const PreparedRows prepared = prepare_rows(std::move(raw), hierarchy, preprocessing);
   Executor executor(threads);
   RunControl control;
   return train_model(method, *run, prepared.training_set(), prepared.preprocessing, executor,
