@@ -90,9 +90,9 @@ class Builder:
 
     def link(self, name: str, objects: Iterable[Path], *libraries: str) -> Path:
         out = self.scratch / name
-        archive = self.build / "libmargrove_internal.a"
+        archives = [self.build / f"libmargrove_{name}.a" for name in ("serve", "internal")]
         subprocess.run(
-            ["clang++-16", *COUNTED[:1], *map(str, objects), str(archive), *libraries, *LIBRARIES,
+            ["clang++-16", *COUNTED[:1], *map(str, objects), *map(str, archives), *libraries, *LIBRARIES,
              *configured("cbc", "--libs"), "-o", str(out)],
             check=True,
         )  # fmt: skip
