@@ -90,10 +90,10 @@ class Builder:
 
     def link(self, name: str, objects: Iterable[Path], *libraries: str) -> Path:
         out = self.scratch / name
-        archives = [self.build / f"libmargrove_{name}.a" for name in ("serve", "internal")]
+        archives = [self.build / f"libmargrove_{part}.a" for part in ("serve", "internal")]
         subprocess.run(
-            ["clang++-16", *COUNTED[:1], *map(str, objects), *map(str, archives), *libraries, *LIBRARIES,
-             *configured("cbc", "--libs"), "-o", str(out)],
+            ["clang++-16", *COUNTED[:1], *map(str, objects), *map(str, archives), *libraries,
+             *LIBRARIES, *configured("cbc", "--libs"), "-o", str(out)],
             check=True,
         )  # fmt: skip
         return out
