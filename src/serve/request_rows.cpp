@@ -133,12 +133,12 @@ std::string line_of(const RowText& row) {
     row.fail("the row is neither a line of SVMlight nor {\"features\": {index: number}}");
   }
   auto line = value.get<std::string>();
-  if (line.empty() || line.front() == '#') line.insert(0, " ");
+  if (line.empty() || line.front() == '#') line.insert(line.begin(), ' ');
   if (line.find_first_of("\r\n") != std::string::npos) {
     row.fail("the row has a line end, but must be one line");
   }
   const std::string first_token = line.substr(0, line.find_first_of(" \t"));
-  if (detail::looks_like_feature(first_token)) line.insert(0, " ");
+  if (detail::looks_like_feature(first_token)) line.insert(line.begin(), ' ');
   return line;
 }
 
