@@ -92,7 +92,7 @@ check-fuzz: python ## every fuzz target for FUZZ_SECONDS (20), those of Python i
 
 .PHONY: check-coverage
 check-coverage: setup ## lines and branches of readers and loaders that tests and corpora reach
-	@$(call release,margrove_internal)
+	@$(call release,margrove_internal margrove_serve)
 	@$(PYTHON) tools/reader_coverage.py build
 
 # What attacks the program from outside: claimed gaps against another solver, calls of the system

@@ -24,7 +24,7 @@ ORDER = [
     ["outputs"],
     ["methods"],
     ["io", "eval"],
-    ["api"],
+    ["api", "serve"],
     ["cli", "python"],
 ]
 RANKS = {part: rank for rank, parts in enumerate(ORDER) for part in parts}

@@ -90,10 +90,10 @@ class Builder:
 
     def link(self, name: str, objects: Iterable[Path], *libraries: str) -> Path:
         out = self.scratch / name
-        archive = self.build / "libmargrove_internal.a"
+        archives = [self.build / f"libmargrove_{part}.a" for part in ("serve", "internal")]
         subprocess.run(
-            ["clang++-16", *COUNTED[:1], *map(str, objects), str(archive), *libraries, *LIBRARIES,
-             *configured("cbc", "--libs"), "-o", str(out)],
+            ["clang++-16", *COUNTED[:1], *map(str, objects), *map(str, archives), *libraries,
+             *LIBRARIES, *configured("cbc", "--libs"), "-o", str(out)],
             check=True,
         )  # fmt: skip
         return out

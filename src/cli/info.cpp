@@ -2,93 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 #include "cli/verbs.hpp"
+#include "io/model_facts.hpp"
 #include "io/model_file.hpp"
-#include "model/tensor_parts.hpp"
 
 namespace margrove::cli {
 namespace {
-
-/// The terms of texts and their weights.
-void append_terms(std::vector<Fact>& facts, const Preprocessing& fitted) {
-  const bool has_words = fitted.terms == TextTerms();
-  if (!fitted.vocabulary.empty()) {
-    facts.push_back(
-        {"vocabulary", concat(fitted.vocabulary.size(), has_words ? " words" : " terms")});
-  }
-  if (!has_words) {
-    facts.push_back({"n-grams of words", fitted.terms.words.to_text()});
-    facts.push_back({"n-grams of characters", fitted.terms.characters.to_text()});
-    facts.push_back({"stop words", concat(fitted.terms.stop_words.size())});
-  }
-  if (fitted.term_weights == TextTerms::Weights::bm25) {
-    facts.push_back({"term weights", concat("bm25, k1 ", fitted.bm25_k1, ", b ", fitted.bm25_b,
-                                            ", average length ", fitted.average_length)});
-  }
-}
-
-void append_facts(std::vector<Fact>& facts, const RecordFeatures& records) {
-  const RecordSelection& selection = records.selection;
-  const auto add = [&](const char* name, const std::vector<std::string>& columns) {
-    if (!columns.empty()) facts.push_back({name, detail::join(columns, ", ")});
-  };
-  add("text columns", selection.text);
-  append_terms(facts, records.text);
-  add("numeric columns", selection.numeric);
-  add("categorical columns", selection.categorical);
-  add("path columns", selection.path_levels);
-  if (!selection.path.empty()) facts.push_back({"path column", selection.path});
-  if (!selection.label.empty()) facts.push_back({"label column", selection.label});
-}
-
-std::vector<Fact> facts_of(const ModelParts& model) {
-  std::vector<Fact> facts{{"method", model.method},
-                          {"kind", std::string(model.predictor->kind())},
-                          {"format version", concat(format_version_of(model))}};
-  for (const auto& [name, value] : model.options) facts.push_back({"option " + name, value});
-  facts.push_back({"labels", concat(model.labels.size())});
-  facts.push_back({"labels with training rows",
-                   concat(std::count_if(model.training_rows.begin(), model.training_rows.end(),
-                                        [](std::uint32_t rows) { return rows > 0; }))});
-  if (model.has_hierarchy) {
-    const LabelGraph& graph = model.hierarchy;
-    facts.push_back(
-        {"hierarchy", concat(graph.is_tree() ? "tree" : "graph", " of ", graph.num_nodes(),
-                             " nodes and ", graph.num_edges(), " edges")});
-  } else {
-    facts.push_back({"hierarchy", "none"});
-  }
-  if (model.records) append_facts(facts, *model.records);
-  facts.push_back({"preprocessing", std::string(name_of(model.preprocessing.kind))});
-  if (!model.preprocessing.columns.empty()) {
-    facts.push_back({"columns in use",
-                     concat(model.preprocessing.columns.size(), " of ", model.num_raw_features())});
-  }
-  if (model.preprocessing.kind == Preprocessing::Kind::scale) {
-    facts.push_back({"scale", std::string(name_of(model.preprocessing.column_scale))});
-  }
-  append_terms(facts, model.preprocessing);
-  const FitReport& report = model.report;
-  facts.push_back({"stop", std::string(to_string(report.stop))});
-  facts.push_back({"passes", concat(report.passes)});
-  const auto add_if_known = [&](const char* name, double value) {
-    if (std::isfinite(value)) facts.push_back({name, concat(value)});
-  };
-  add_if_known("objective", report.primal);
-  add_if_known("dual", report.dual);
-  add_if_known("relative gap", report.relative_gap);
-  if (model.calibration) {
-    add_if_known("temperature", model.calibration->temperature);
-    facts.push_back({"calibration rows", concat(model.calibration->num_rows)});
-    add_if_known("calibration error", model.calibration->error);
-    add_if_known("calibration error at temperature 1", model.calibration->error_before);
-  }
-  return facts;
-}
 
 class Info final : public Command {
  public:
@@ -98,9 +19,7 @@ class Info final : public Command {
 
   int run() override {
     const ModelParts model = load_model(path_);
-    std::vector<Fact> facts = facts_of(model);
-    const std::vector<Fact> of_kind = model.predictor->facts();
-    facts.insert(facts.end(), of_kind.begin(), of_kind.end());
+    std::vector<Fact> facts = model_facts(model);
     facts.push_back({"file bytes", concat(std::filesystem::file_size(path_))});
     for (const auto& [name, value] : facts) print_text(fmt::format("{:<26} {}\n", name, value));
     return kOk;

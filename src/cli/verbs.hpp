@@ -16,6 +16,7 @@ Verb explain_verb();
 Verb compare_verb();
 Verb hierarchy_verb();
 Verb report_verb();
+Verb serve_verb();
 Verb export_verb();
 Verb import_verb();
 Verb generate_verb();

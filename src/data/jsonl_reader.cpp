@@ -2,43 +2,18 @@
 
 #include <algorithm>
 #include <deque>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "data/json_text.hpp"
 #include "data/record_builder.hpp"
 #include "data/row_parts.hpp"
 #include "data/text_scan.hpp"
 
 namespace margrove {
 namespace {
+using detail::CountingIterator;
 using detail::Line;
-
-constexpr std::size_t kMaxDepth = 64;
-
-/// A position in a line that records how far the parser has read; values get their places from it.
-struct CountingIterator {
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  const char* at = nullptr;
-  const char** reached = nullptr;
-
-  reference operator*() const { return *at; }
-  CountingIterator& operator++() {
-    *reached = ++at;
-    return *this;
-  }
-  CountingIterator operator++(int) {
-    const CountingIterator before = *this;
-    ++*this;
-    return before;
-  }
-  bool operator==(const CountingIterator& other) const { return at == other.at; }
-};
 
 /// Receives the parser's events of a record (nlohmann's SAX interface) and keeps the values of the
 /// selected keys.
@@ -139,11 +114,8 @@ class RecordEvents {
 
   bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::json::exception& error) {
-    std::string_view reason = error.what();
-    reason.remove_prefix(std::min(reason.find(": "), reason.size()));
-    reason = reason.substr(0, reason.find("; last read"));
     const char* at = line_->text.data() + std::clamp<std::size_t>(position, 1, line_->text.size());
-    line_->fail(at - 1, "the line is not JSON", reason);
+    line_->fail(at - 1, "the line is not JSON", detail::json_reason(error.what()));
   }
 
  private:
@@ -167,8 +139,8 @@ class RecordEvents {
     return place_of_token();
   }
   void go_down(const char* place) {
-    if (++depth_ > kMaxDepth) {
-      line_->fail(place, "the record is nested more than ", kMaxDepth, " levels deep");
+    if (++depth_ > detail::kMaxJsonDepth) {
+      line_->fail(place, "the record is nested more than ", detail::kMaxJsonDepth, " levels deep");
     }
   }
   template <class Visit>

@@ -25,7 +25,16 @@ UPDATE = os.environ.get("MARGROVE_UPDATE_GOLDEN") == "1"
 METHODS = ["flat-svm", "flat-lr", "hsvm", "nhsvm", "shared-svm", "hr-svm", "hr-lr", "top-down-svm"]
 KERNEL_METHODS = ["spn-mkl", "lp-mkl", "simple-mkl", "average-mkl"]
 VERBS = ["auto", "train", "predict", "evaluate", "tune", "info", "explain", "compare", "hierarchy"]
-VERBS += ["report", "export", "import", "generate", "plan-shards", "train-shard", "merge-shards"]
+VERBS += [
+    "report",
+    "serve",
+    "export",
+    "import",
+    "generate",
+    "plan-shards",
+    "train-shard",
+    "merge-shards",
+]
 
 HIERARCHY = "all a\nall b\na a1\na a2\nb b1\nb b2\nb b3\n"
 

@@ -54,6 +54,21 @@ TEST(TextTfidf, weighs_words_as_defined) {
   EXPECT_THAT(X.row(2).values, ElementsAre(1.0F));
 }
 
+TEST(TextTfidf, one_document_gets_the_row_that_it_has_among_many) {
+  std::vector<std::string> documents;
+  for (int i = 0; i < 300; ++i) {
+    documents.push_back("w" + std::to_string(i % 97) + " w" + std::to_string(i) + " é" +
+                        std::to_string(7 * i));
+  }
+  const Preprocessing fitted = Preprocessing::fit_text(documents);
+  const CsrMatrix all = fitted.apply(documents);
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    const CsrMatrix one = fitted.apply(std::vector<std::string>{documents[i] + " unknown"});
+    EXPECT_THAT(one.row(0).columns, testing::ElementsAreArray(all.row(i).columns));
+    EXPECT_THAT(one.row(0).values, testing::ElementsAreArray(all.row(i).values));
+  }
+}
+
 TEST(TextTfidf, unknown_words_are_left_out_and_empty_rows_stay) {
   const std::vector<std::string> documents{"a b", "b"};
   const Preprocessing fitted = Preprocessing::fit_text(documents, {.min_document_frequency = 2});

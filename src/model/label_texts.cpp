@@ -1,10 +1,10 @@
-#include "cli/label_texts.hpp"
+#include "model/label_texts.hpp"
 
 #include <algorithm>
 
 #include "data/path_ids.hpp"
 
-namespace margrove::cli {
+namespace margrove {
 namespace {
 
 /// For people; the id where the label has no other name.
@@ -42,13 +42,14 @@ LabelTexts label_texts(const ModelParts& model, std::string_view show) {
     }
   }
   if (!show.empty() && show != "id" && !model.label_names.empty()) {
-    texts.between = texts.between_scores = "\t";  // names have blanks and commas
+    texts.between.assign(1, '\t');
+    texts.between_scores.assign(1, '\t');  // names have blanks and commas
   }
   if (selection != nullptr) {
     texts.between = selection->label_separator.empty() ? "\t" : selection->label_separator;
-    texts.between_scores = "\t";
+    texts.between_scores.assign(1, '\t');
   }
   return texts;
 }
 
-}  // namespace margrove::cli
+}  // namespace margrove

@@ -1,5 +1,5 @@
 #pragma once
-// The texts of labels in predictions.
+// The texts of labels in answers.
 
 #include <string>
 #include <string_view>
@@ -7,7 +7,7 @@
 
 #include "model/model.hpp"
 
-namespace margrove::cli {
+namespace margrove {
 
 struct LabelTexts {
   std::vector<std::string> names;  // of each label
@@ -21,4 +21,4 @@ struct LabelTexts {
 /// tabs or by the label separator.
 LabelTexts label_texts(const ModelParts& model, std::string_view show);
 
-}  // namespace margrove::cli
+}  // namespace margrove

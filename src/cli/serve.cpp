@@ -1,0 +1,74 @@
+// margrove serve
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "cli/verbs.hpp"
+#include "data/text_scan.hpp"
+#include "data/utf8.hpp"
+#include "serve/http_server.hpp"
+
+namespace margrove::cli {
+namespace {
+
+/// The first line of a file without the blanks around it.
+std::string read_token(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  require(static_cast<bool>(file), path, ": the file of the token cannot be read");
+  std::getline(file, line);
+  if (line.ends_with('\r')) line.pop_back();
+  std::string token(detail::trimmed(line));
+  require(token.size() >= 16, path, ": the token has ", token.size(),
+          " bytes, but must have at least 16 on the first line");
+  return token;
+}
+
+class Serve final : public Command {
+ public:
+  explicit Serve(CLI::App& app) {
+    app.add_option("MODEL", models_,
+                   "files that train wrote, with names that requests use: FILE or NAME=FILE")
+        ->required()
+        ->type_name("");
+    options_.declare(app, "Options");
+    app.add_option("--token-file", token_path_,
+                   "file whose first line is the token that requests must have")
+        ->type_name("FILE");
+  }
+
+  int run() override {
+    const serve::ServerOptions& options = options_.parse();
+    require<InvalidOption>(serve::is_loopback(options.address) || !token_path_.empty(),
+                           "option address is ", options.address,
+                           ", which other machines can reach, so that token_file must be given");
+    const std::string token = token_path_.empty() ? std::string() : read_token(token_path_);
+    std::vector<serve::ModelFile> files;
+    for (const std::string& text : models_) files.push_back(serve::parse_model_file(text));
+    std::optional<serve::ServedModels> models;
+    {
+      const CommandControl interruptible(/*quiet=*/true);
+      models.emplace(files);
+    }
+    serve::Activity activity;
+    serve::Metrics metrics;
+    const serve::Service service(*models, metrics, MARGROVE_VERSION,
+                                 [&activity] { return activity.gauges(); });
+    serve::run_server(service, metrics, activity, options, token, [](const std::string& line) {
+      print_error(fmt::format("margrove: {}\n", printable(line)));
+    });
+    return kOk;
+  }
+
+ private:
+  std::vector<std::string> models_;
+  BoundOptions<serve::ServerOptions> options_;
+  std::string token_path_;
+};
+
+}  // namespace
+
+Verb serve_verb() { return make_verb<Serve>("serve", "answer requests over HTTP with models"); }
+
+}  // namespace margrove::cli

@@ -1,0 +1,121 @@
+#include "model/answers.hpp"
+
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/keep_first.hpp"
+
+namespace margrove {
+namespace {
+
+/// The labels and all their ancestors, each once, parents before children.
+std::vector<LabelId> with_ancestors(const LabelGraph& hierarchy, std::span<const LabelId> labels) {
+  std::set<std::pair<std::uint32_t, LabelId>> closed;
+  for (const LabelId label : labels) {
+    for (const NodeId n : hierarchy.ancestors(label)) closed.insert({hierarchy.depth(n), n});
+  }
+  std::vector<LabelId> all;
+  for (const auto& [depth, n] : closed) all.push_back(n);
+  return all;
+}
+
+/// The k labels with the largest scores, at least one, of those that can be predicted.
+Answer most_probable(const RowProbabilities& p, std::size_t k) {
+  std::vector<LabelId> ranked(p.scores.size());
+  std::iota(ranked.begin(), ranked.end(), LabelId{0});
+  keep_first(ranked, std::max<std::size_t>(k, 1), [&](LabelId a, LabelId b) {
+    return p.scores[a] > p.scores[b] || (p.scores[a] == p.scores[b] && a < b);
+  });
+  Answer best;
+  for (const LabelId label : ranked) {
+    if (!std::isfinite(p.scores[label])) break;
+    best.labels.push_back(label);
+    best.numbers.push_back(static_cast<float>(p.labels[label]));
+  }
+  return best;
+}
+
+Answer most_specific(const HierarchyProbabilities& hierarchy, const RowProbabilities& p,
+                     double min_confidence) {
+  const LabelId label = hierarchy.confident(p.labels, p.nodes, min_confidence);
+  return {{label}, {static_cast<float>(p.nodes[label])}};
+}
+
+std::vector<Answer> probable(const ModelParts& model, const HierarchyProbabilities* hierarchy,
+                             const AnswerOptions& options, const CsrView& X, Executor& executor) {
+  std::vector<Answer> answers(X.num_rows());
+  const bool is_specific = options.min_confidence >= 0;
+  for_probabilities(model.rows(), model.temperature(), is_specific ? hierarchy : nullptr, X,
+                    executor, [&](std::size_t i, const RowProbabilities& p) {
+                      answers[i] = is_specific
+                                       ? most_specific(*hierarchy, p, options.min_confidence)
+                                       : most_probable(p, static_cast<std::size_t>(options.top));
+                    });
+  return answers;
+}
+
+std::vector<Answer> best(const ModelParts& model, std::size_t k, const CsrView& X,
+                         Executor& executor) {
+  const RankedLabels top = model.rows().top(X, k, executor);
+  std::vector<Answer> answers(X.num_rows());
+  for (std::size_t i = 0; i < X.num_rows(); ++i) {
+    for (std::size_t n = top.pointers[i]; n < top.pointers[i + 1]; ++n) {
+      answers[i].labels.push_back(top.labels[n]);
+      answers[i].numbers.push_back(top.scores[n]);
+    }
+  }
+  return answers;
+}
+
+std::vector<Answer> label_sets(const ModelParts& model, bool with_scores, const CsrView& X,
+                               Executor& executor) {
+  const RowPredictor& predictor = model.rows();
+  const LabelSets sets = predictor.predict(X, executor);
+  std::vector<float> scores(with_scores ? predictor.num_labels() : 0);
+  std::vector<Answer> answers(X.num_rows());
+  for (std::size_t i = 0; i < X.num_rows(); ++i) {
+    answers[i].labels.assign(sets[i].begin(), sets[i].end());
+    if (!with_scores) continue;
+    predictor.scores(X, i, i + 1, scores);
+    for (const LabelId label : sets[i]) answers[i].numbers.push_back(scores[label]);
+  }
+  return answers;
+}
+
+void require_apart(bool first, std::string_view first_name, bool second,
+                   std::string_view second_name) {
+  require<InvalidOption>(!first || !second, "options ", first_name, " and ", second_name,
+                         " are both given, but exclude each other");
+}
+
+}  // namespace
+
+void AnswerOptions::check(const ModelParts& model) const {
+  const bool is_confident = min_confidence >= 0;
+  require_apart(scores, "scores", probabilities, "probabilities");
+  require_apart(scores, "scores", paths, "paths");
+  require_apart(probabilities, "probabilities", paths, "paths");
+  require_apart(scores, "scores", is_confident, "min_confidence");
+  require_apart(top > 0, "top", is_confident, "min_confidence");
+  require(!needs_probabilities() || model.rows().gives_one_label(),
+          "probabilities: the model gives label sets, but must give each row one label");
+}
+
+std::vector<Answer> answer_rows(const ModelParts& model, const HierarchyProbabilities* hierarchy,
+                                const AnswerOptions& options, const CsrView& X,
+                                Executor& executor) {
+  std::vector<Answer> answers =
+      options.needs_probabilities() ? probable(model, hierarchy, options, X, executor)
+      : options.top > 0 ? best(model, static_cast<std::size_t>(options.top), X, executor)
+                        : label_sets(model, options.scores, X, executor);
+  for (Answer& answer : answers) {
+    if (!options.scores && !options.probabilities) answer.numbers.clear();
+    if (options.paths) answer.labels = with_ancestors(model.hierarchy, answer.labels);
+  }
+  return answers;
+}
+
+}  // namespace margrove

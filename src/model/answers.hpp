@@ -1,0 +1,52 @@
+#pragma once
+// Answers to rows as users ask for them: the label set, the best labels, scores or probabilities,
+// ancestors. `margrove predict` writes them as lines, `margrove serve` as JSON.
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "margrove/options.hpp"
+#include "model/model.hpp"
+
+namespace margrove {
+
+struct AnswerOptions {
+  int top = 0;  // not given: the label set
+  bool scores = false, probabilities = false, paths = false;
+  double min_confidence = -1;  // not given
+  std::string show;            // label_texts()
+  static auto fields() {
+    using O = AnswerOptions;
+    return std::tuple{
+        field("top", &O::top, at_least(1), "the K best labels, best first, instead of the set"),
+        field("scores", &O::scores, "give the score of each label"),
+        field("probabilities", &O::probabilities, "give the probability of each label"),
+        field("min_confidence", &O::min_confidence, between(0, 1),
+              "the most specific label, inner nodes included, with a probability of at least P, or "
+              "else the most probable root"),
+        field("paths", &O::paths, "give the ancestors of the labels, too, parents first"),
+        field("show", &O::show, Choices{{"name", "path", "id"}},
+              "text of a label: its name, its path from a root or its id; default: the path if the "
+              "labels are paths, otherwise the id"),
+    };
+  }
+  bool needs_probabilities() const { return probabilities || min_confidence >= 0; }
+  /// Throws InvalidOption for options that exclude each other, and InvalidInput if the model has no
+  /// answers of this kind.
+  void check(const ModelParts& model) const;
+};
+
+/// The answer to one row.
+struct Answer {
+  std::vector<LabelId> labels;
+  std::vector<double> numbers;  // the score or probability of each label; empty if not asked for
+};
+
+/// One answer per row of X, which is preprocessed, for options that check() accepts. `hierarchy`,
+/// that of the model, is needed with min_confidence and may be null otherwise. The same bits for
+/// any executor.
+std::vector<Answer> answer_rows(const ModelParts& model, const HierarchyProbabilities* hierarchy,
+                                const AnswerOptions& options, const CsrView& X, Executor& executor);
+
+}  // namespace margrove

@@ -1,0 +1,281 @@
+#include "serve/openapi.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+#include "margrove/options.hpp"
+#include "serve/answer_json.hpp"
+#include "serve/service.hpp"
+
+namespace margrove::serve {
+namespace {
+
+Json of_type(std::string_view type) { return {{"type", type}}; }
+Json list_of(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
+Json reference(std::string_view schema) {
+  return {{"$ref", concat("#/components/schemas/", schema)}};
+}
+
+/// An object with exactly these keys, of which the optional ones may be missing.
+Json object_of(Json properties, std::initializer_list<std::string_view> optional = {}) {
+  Json required = Json::array();
+  for (const auto& [name, schema] : properties.items()) {
+    if (std::find(optional.begin(), optional.end(), name) == optional.end()) {
+      required.push_back(name);
+    }
+  }
+  return {{"type", "object"},
+          {"properties", std::move(properties)},
+          {"required", std::move(required)},
+          {"additionalProperties", false}};
+}
+
+/// The schema of an option's value.
+Json option_schema(const OptionInfo& info) {
+  if (info.type == "switch") return of_type("boolean");
+  if (info.type == "text") return of_type("string");
+  if (info.type == "choice") {
+    Json values = Json::array();
+    for (std::string_view rest = info.range; !rest.empty();) {
+      const std::size_t end = std::min(rest.find(" | "), rest.size());
+      values.push_back(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 3, rest.size()));
+    }
+    return {{"type", "string"}, {"enum", std::move(values)}};
+  }
+  Json schema = of_type(info.type == "integer" ? "integer" : "number");
+  // The ranges of at_least() and between().
+  const std::string_view range = info.range;
+  if (range.starts_with(">= ")) schema["minimum"] = Json::parse(range.substr(3));
+  if (range.starts_with("in [")) {
+    const Json bounds = Json::parse(range.substr(3));
+    schema["minimum"] = bounds[0];
+    schema["maximum"] = bounds[1];
+  }
+  return schema;
+}
+
+std::vector<OptionInfo> infos_of_predict() {
+  AnswerOptions options;
+  ModelChoice choice;
+  OptionTable table(options);
+  table.append(OptionTable(choice));
+  return table.list();
+}
+std::vector<OptionInfo> infos_of_explain() {
+  ExplainOptions options;
+  ModelChoice choice;
+  OptionTable table(options);
+  table.append(OptionTable(choice));
+  return table.list();
+}
+std::vector<OptionInfo> infos_of_choice() {
+  ModelChoice choice;
+  return OptionTable(choice).list();
+}
+
+/// The options as keys of a body.
+Json body_options(const std::vector<OptionInfo>& infos) {
+  Json properties = Json::object();
+  for (const OptionInfo& info : infos) {
+    properties[info.name] = option_schema(info);
+    properties[info.name]["description"] = info.help;
+  }
+  return properties;
+}
+/// The options as parameters of the query.
+Json query_options(const std::vector<OptionInfo>& infos) {
+  Json parameters = Json::array();
+  for (const OptionInfo& info : infos) {
+    parameters.push_back({{"name", info.name},
+                          {"in", "query"},
+                          {"description", info.help},
+                          {"schema", option_schema(info)}});
+  }
+  return parameters;
+}
+
+/// The body of a request with rows: options beside one of the two keys.
+Json rows_schema(const std::vector<OptionInfo>& infos, bool has_many) {
+  Json properties = body_options(infos);
+  properties["row"] = reference("Row");
+  properties["rows"] = list_of(reference("Row"));
+  properties["rows"]["minItems"] = 1;
+  if (!has_many) properties["rows"]["maxItems"] = 1;
+  return {{"type", "object"},
+          {"properties", std::move(properties)},
+          {"additionalProperties", false},
+          {"oneOf", Json::array({{{"required", {"row"}}}, {{"required", {"rows"}}}})}};
+}
+
+Json part_schema(std::string_view name, bool has_value) {
+  Json properties{{name, of_type("string")}};
+  if (has_value) {
+    properties["value"] = of_type("number");
+    properties["centre"] = of_type("number");
+  }
+  properties["weight"] = of_type("number");
+  properties["score"] = of_type("number");
+  return object_of(std::move(properties));
+}
+
+Json explanation_schema() {
+  const Json node = object_of({{"label", of_type("string")},
+                               {"itself", of_type("boolean")},
+                               {"score", of_type("number")},
+                               {"strongest", list_of(part_schema("feature", true))}});
+  const Json source = object_of({{"name", of_type("string")},
+                                 {"score", of_type("number")},
+                                 {"strongest", list_of(part_schema("kernels", false))}});
+  return object_of({{"label", of_type("string")},
+                    {"score", of_type("number")},
+                    {"nodes", list_of(node)},
+                    {"sources", list_of(source)}});
+}
+
+Json schemas() {
+  const Json text = of_type("string"), texts = list_of(text), numbers = list_of(of_type("number"));
+  const Json fact = object_of({{"name", text}, {"value", text}});
+  const Json kept = object_of({{"model", text}, {"error", text}});
+  return {
+      {"Row",
+       {{"description",
+         "Of a model of texts: the text, or {\"text\": text}; of named columns: an object with "
+         "them; of numbers: a line of SVMlight, or {\"features\": {index: number}}."},
+        {"type", {"string", "object"}}}},
+      {"PredictRequest", rows_schema(infos_of_predict(), true)},
+      {"ExplainRequest", rows_schema(infos_of_explain(), false)},
+      {"ReloadRequest",
+       {{"type", "object"},
+        {"properties", body_options(infos_of_choice())},
+        {"additionalProperties", false}}},
+      {"Prediction", object_of({{"labels", texts}, {"scores", numbers}, {"probabilities", numbers}},
+                               {"scores", "probabilities"})},
+      {"Predictions",
+       object_of({{"model", text}, {"predictions", list_of(reference("Prediction"))}})},
+      {"Explanation", explanation_schema()},
+      {"Explanations", object_of({{"model", text},
+                                  {"labels", texts},
+                                  {"explanations", list_of(reference("Explanation"))}})},
+      {"Model", object_of({{"model", text},
+                           {"models", texts},
+                           {"method", text},
+                           {"rows", {{"enum", {"texts", "records", "numbers"}}}},
+                           {"facts", list_of(fact)}})},
+      {"Health", object_of({{"status", {{"const", "ok"}}}, {"models", texts}})},
+      {"Reloads",
+       object_of({{"reloaded", texts}, {"kept", list_of(kept)}, {"error", text}}, {"error"})},
+      {"Error", object_of({{"error", text}})},
+  };
+}
+
+Json content(std::string_view type, Json schema) {
+  return {{type, {{"schema", std::move(schema)}}}};
+}
+
+/// What sets a route's operation apart from the others.
+struct Operation {
+  std::string_view path;
+  std::string_view request, response;  // schemas; empty: none, text
+  std::vector<OptionInfo> options;
+  std::vector<int> errors;
+};
+
+std::vector<Operation> operations() {
+  return {
+      {"/predict",
+       "PredictRequest",
+       "Predictions",
+       infos_of_predict(),
+       {400, 404, 408, 413, 415, 503, 504}},
+      {"/explain",
+       "ExplainRequest",
+       "Explanations",
+       infos_of_explain(),
+       {400, 404, 408, 413, 415, 503, 504}},
+      {"/model", "", "Model", infos_of_choice(), {400, 404, 503, 504}},
+      {"/healthz", "", "Health", {}, {400}},
+      {"/metrics", "", "", {}, {400}},
+      {"/openapi.json", "", "", {}, {400}},
+      {"/reload", "ReloadRequest", "Reloads", infos_of_choice(), {400, 404, 408, 413, 415, 503}},
+  };
+}
+
+std::string_view meaning(int status) {
+  switch (status) {
+    case 400:
+      return "The request is wrong: the message names the place";
+    case 401:
+      return "The token is missing or wrong";
+    case 404:
+      return "There is no such model";
+    case 408:
+      return "The request did not arrive in time";
+    case 413:
+      return "The body is too large";
+    case 415:
+      return "The body is of another type";
+    case 503:
+      return "Too many requests wait, or the memory is short";
+    default:
+      return "The answer was not ready in time";
+  }
+}
+
+Json operation_json(const Route& route, const Operation& operation) {
+  Json json{{"summary", route.summary},
+            {"operationId", route.path.substr(1, route.path.find('.') - 1)}};
+  if (!operation.options.empty()) json["parameters"] = query_options(operation.options);
+  const bool is_predict = route.path == "/predict";
+  if (!operation.request.empty()) {
+    Json types = content("application/json", reference(operation.request));
+    if (is_predict) types["application/x-ndjson"] = {{"schema", reference("Row")}};
+    json["requestBody"] = {{"required", route.path != "/reload"}, {"content", std::move(types)}};
+  }
+  Json answer;
+  if (!operation.response.empty()) {
+    answer = content("application/json", reference(operation.response));
+    if (is_predict) answer["application/x-ndjson"] = {{"schema", reference("Prediction")}};
+  } else if (route.path == "/metrics") {
+    answer = content("text/plain", of_type("string"));
+  } else {
+    answer = content("application/json", of_type("object"));
+  }
+  Json responses{{"200", {{"description", "Done"}, {"content", std::move(answer)}}}};
+  const Json error = content("application/json", reference("Error"));
+  std::vector<int> errors = operation.errors;
+  if (route.path != "/healthz") errors.push_back(401);
+  for (const int status : errors) {
+    responses[concat(status)] = {{"description", meaning(status)}, {"content", error}};
+  }
+  if (route.path == "/reload") {
+    responses["409"] = {{"description", "A file cannot be loaded; the old model stays"},
+                        {"content", content("application/json", reference("Reloads"))}};
+  }
+  json["responses"] = std::move(responses);
+  if (route.path == "/healthz") json["security"] = Json::array();
+  return json;
+}
+
+}  // namespace
+
+std::string openapi_text(std::string_view version) {
+  Json paths = Json::object();
+  for (const Operation& operation : operations()) {
+    for (const Route& route : routes()) {
+      if (route.path != operation.path) continue;
+      const char* method = route.method == "GET" ? "get" : "post";
+      paths[std::string(route.path)] = {{method, operation_json(route, operation)}};
+    }
+  }
+  const Json token{{"type", "http"}, {"scheme", "bearer"}};
+  return to_text({{"openapi", "3.1.0"},
+                  {"info", {{"title", "margrove serve"}, {"version", version}}},
+                  {"paths", std::move(paths)},
+                  {"components", {{"schemas", schemas()}, {"securitySchemes", {{"token", token}}}}},
+                  {"security", Json::array({{{"token", Json::array()}}})}});
+}
+
+}  // namespace margrove::serve

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace margrove::serve {
+
+/// The OpenAPI 3.1 description of all routes, made from their tables of options.
+std::string openapi_text(std::string_view version);
+
+}  // namespace margrove::serve

@@ -1,0 +1,213 @@
+#include "serve/request_body.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "data/json_text.hpp"
+#include "data/text_scan.hpp"
+#include "data/utf8.hpp"
+#include "margrove/errors.hpp"
+
+namespace margrove::serve {
+namespace {
+
+/// Receives the parser's events of a body (nlohmann's SAX interface).
+class BodyEvents {
+ public:
+  using number_integer_t = nlohmann::json::number_integer_t;
+  using number_unsigned_t = nlohmann::json::number_unsigned_t;
+  using number_float_t = nlohmann::json::number_float_t;
+  using string_t = nlohmann::json::string_t;
+  using binary_t = nlohmann::json::binary_t;
+
+  explicit BodyEvents(std::string_view text)
+      : text_(text), read_end_(text.data()), token_end_(text.data()) {}
+
+  RequestBody read() {
+    nlohmann::json::sax_parse(CountingIterator{text_.data(), &read_end_},
+                              CountingIterator{text_.data() + text_.size(), &read_end_}, this);
+    return std::move(body_);
+  }
+
+  bool null() { return scalar("null", /*may_be_option=*/false); }
+  bool boolean(bool value) { return scalar(value ? "true" : "false"); }
+  bool number_integer(number_integer_t value) { return scalar(std::to_string(value)); }
+  bool number_unsigned(number_unsigned_t value) { return scalar(std::to_string(value)); }
+  bool number_float(number_float_t, const string_t& text) { return scalar(text); }
+  bool string(string_t& text) {
+    if (!at_row()) return scalar(text);
+    body_.rows.push_back(slice_from(place_of_token()));
+    return end_token();
+  }
+  bool binary(binary_t&) { return true; }  // JSON text has none
+
+  bool start_object(std::size_t) {
+    const char* place = place_of_token();
+    if (at_row()) {
+      row_begin_ = place;
+    } else if (depth_ > 0 && row_begin_ == nullptr) {
+      refuse_value(place, "an object");
+    }
+    return go_down(place);
+  }
+  bool end_object() {
+    --depth_;
+    if (row_begin_ != nullptr && depth_ == row_depth()) {
+      body_.rows.push_back(slice_from(row_begin_));
+      row_begin_ = nullptr;
+    }
+    return end_token();
+  }
+  bool start_array(std::size_t) {
+    const char* place = place_of_token();
+    if (depth_ == 0) fail(place, "the body is a list, but must be an object {...}");
+    if (row_begin_ == nullptr && !(depth_ == 1 && key_ == "rows")) refuse_value(place, "a list");
+    return go_down(place);
+  }
+  bool end_array() {
+    --depth_;
+    return end_token();
+  }
+  bool key(string_t& name) {
+    if (depth_ == 1) begin_key(name);
+    return end_token();
+  }
+
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::json::exception& error) {
+    const std::size_t at = std::clamp<std::size_t>(position, 1, text_.size() + 1) - 1;
+    fail(text_.data() + at, "the body is not JSON", detail::json_reason(error.what()));
+  }
+
+ private:
+  using CountingIterator = detail::CountingIterator;
+
+  template <class... Parts>
+  [[noreturn]] void fail(const char* at, const Parts&... parts) const {
+    const std::string_view before(text_.data(), static_cast<std::size_t>(at - text_.data()));
+    const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+    const std::size_t newline = before.rfind('\n');
+    const std::size_t column =
+        newline == std::string_view::npos ? before.size() : before.size() - newline - 1;
+    throw InvalidInput(concat("body:", line, ":", column + 1, ": ", parts...));
+  }
+  [[noreturn]] void refuse_value(const char* place, std::string_view what) const {
+    if (key_ == "rows") {
+      fail(place, depth_ == 1 ? "key 'rows' is " : "an element of 'rows' is ", what,
+           depth_ == 1 ? ", but must be a list of strings and objects"
+                       : ", but must be a string or an object");
+    }
+    fail(place, "key ", detail::quoted(key_), " is ", what,
+         key_ == "row" ? ", but must be a string or an object"
+                       : ", but must be a text, a number, true or false");
+  }
+
+  bool end_token() {
+    token_end_ = read_end_;
+    return true;
+  }
+  /// The start of the present token, after the token before it and the separators between them.
+  const char* place_of_token() const {
+    const char* at = token_end_;
+    while (at != text_.data() + text_.size() &&
+           std::string_view(" \t\r\n:,").find(*at) != std::string_view::npos) {
+      ++at;
+    }
+    return at;
+  }
+  std::string_view slice_from(const char* begin) const {
+    return {begin, static_cast<std::size_t>(read_end_ - begin)};
+  }
+  bool go_down(const char* place) {
+    if (++depth_ > detail::kMaxJsonDepth) {
+      fail(place, "the body is nested more than ", detail::kMaxJsonDepth, " levels deep");
+    }
+    return end_token();
+  }
+  /// The depth of the values that are rows.
+  std::size_t row_depth() const { return key_ == "rows" ? 2 : 1; }
+  /// Whether the present token is, or begins, a row.
+  bool at_row() const {
+    return (key_ == "row" || key_ == "rows") && row_begin_ == nullptr && depth_ == row_depth();
+  }
+
+  void begin_key(const std::string& name) {
+    key_ = name;
+    const auto is_same = [&](const auto& option) { return option.first == name; };
+    const bool is_rows = name == "row" || name == "rows";
+    if (is_rows && body_.has_rows) {
+      fail(place_of_token(), "key ", detail::quoted(name),
+           " is given beside another 'row' or 'rows'");
+    }
+    if (std::any_of(body_.options.begin(), body_.options.end(), is_same)) {
+      fail(place_of_token(), "key ", detail::quoted(name), " is given twice");
+    }
+    body_.has_rows |= is_rows;
+  }
+
+  bool scalar(const std::string& text, bool may_be_option = true) {
+    if (row_begin_ != nullptr) return end_token();  // inside a row
+    const char* place = place_of_token();
+    if (depth_ == 0) fail(place, "the body is a single value, but must be an object {...}");
+    const bool is_rows = key_ == "row" || key_ == "rows";
+    if (is_rows || !may_be_option) refuse_value(place, may_be_option ? "a single value" : "null");
+    body_.options.emplace_back(key_, text);
+    return end_token();
+  }
+
+  std::string_view text_;
+  const char* read_end_;             // by the parser
+  const char* token_end_;            // of the token before
+  const char* row_begin_ = nullptr;  // inside a row that is an object
+  std::size_t depth_ = 0;
+  std::string key_;  // of the body
+  RequestBody body_;
+};
+
+/// The text with %XX and + decoded.
+std::string decoded(std::string_view text) {
+  std::string plain;
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    if (text[k] != '%') {
+      plain += text[k] == '+' ? ' ' : text[k];
+      continue;
+    }
+    unsigned byte = 0;
+    const char* digits = text.data() + k + 1;
+    const bool is_whole = text.size() - k >= 3;
+    const auto end = is_whole ? std::from_chars(digits, digits + 2, byte, 16).ptr : digits;
+    require(end == digits + 2, "query: ", detail::quoted(text.substr(k, 3)),
+            " is not a percent sign and two hexadecimal digits");
+    plain += static_cast<char>(byte);
+    k += 2;
+  }
+  require(find_invalid_utf8(plain) == std::string_view::npos, "query: ", detail::quoted(plain),
+          " is not UTF-8");
+  return plain;
+}
+
+}  // namespace
+
+RequestBody parse_request_body(std::string_view text) { return BodyEvents(text).read(); }
+
+OptionValues parse_query(std::string_view query) {
+  OptionValues values;
+  while (!query.empty()) {
+    const std::size_t end = std::min(query.find('&'), query.size());
+    const std::string_view part = query.substr(0, end);
+    query.remove_prefix(std::min(end + 1, query.size()));
+    if (part.empty()) continue;
+    const std::size_t equals = part.find('=');
+    const bool has_value = equals != std::string_view::npos;
+    values.emplace_back(decoded(part.substr(0, equals)),
+                        has_value ? decoded(part.substr(equals + 1)) : "true");
+  }
+  return values;
+}
+
+}  // namespace margrove::serve

@@ -1,0 +1,199 @@
+#include "serve/request_rows.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/number_text.hpp"
+#include "data/json_text.hpp"
+#include "data/jsonl_reader.hpp"
+#include "data/text_scan.hpp"
+#include "margrove/svmlight_reader.hpp"
+
+namespace margrove::serve {
+namespace {
+
+/// One row of a request, and its place in messages.
+struct RowText {
+  std::string_view json;
+  const std::string& source;
+  std::int64_t number;
+
+  template <class... Parts>
+  [[noreturn]] void fail(const Parts&... parts) const {
+    throw InvalidInput(concat(source, ":", number, ": ", parts...));
+  }
+  nlohmann::json value() const {
+    try {
+      return nlohmann::json::parse(json);
+    } catch (const nlohmann::json::exception& error) {
+      fail("the row is not JSON", detail::json_reason(error.what()));
+    }
+  }
+};
+
+/// Calls read(row) for each row.
+template <class Read>
+void for_each_row(std::span<const std::string_view> rows, const std::string& source,
+                  std::int64_t first, const Read& read) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    read(RowText{rows[i], source, first + static_cast<std::int64_t>(i)});
+  }
+}
+
+std::string document_of(const RowText& row) {
+  nlohmann::json value = row.value();
+  if (value.is_object()) {
+    if (value.size() != 1 || !value.contains("text")) {
+      row.fail("the row has other keys than the one it must have, 'text'");
+    }
+    value = nlohmann::json(std::move(value["text"]));
+  }
+  if (!value.is_string()) {
+    row.fail("the row is not a text, but must be a string or {\"text\": string}");
+  }
+  auto text = value.get<std::string>();
+  detail::require_text({row.source, row.number, text}, text, "text");
+  return text;
+}
+
+/// Receives the parser's events of {"features": {index: number}} and keeps numbers as they are
+/// written, so that they become the same floats as in a file.
+class FeatureEvents : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  explicit FeatureEvents(const RowText& row) : row_(row) {}
+  bool null() override { return refuse(); }
+  bool boolean(bool) override { return refuse(); }
+  bool string(string_t&) override { return refuse(); }
+  bool binary(binary_t&) override { return refuse(); }
+  bool number_integer(number_integer_t value) override { return add(std::to_string(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return add(std::to_string(value)); }
+  bool number_float(number_float_t, const string_t& text) override { return add(text); }
+  bool start_object(std::size_t) override { return ++depth_ <= 2 || refuse(); }
+  bool end_object() override { return --depth_ >= 0; }
+  bool start_array(std::size_t) override { return refuse(); }
+  bool end_array() override { return true; }
+  bool key(string_t& name) override {
+    if (depth_ == 1) {
+      if (name != "features" || has_features_) {
+        row_.fail("key is ", detail::quoted(name), ", but must be 'features', once");
+      }
+      has_features_ = true;
+      return true;
+    }
+    const auto index = read_number<std::uint32_t>(name);
+    if (!index || *index == 0 || concat(*index) != name) {
+      row_.fail("index is ", detail::quoted(name), ", but must be a whole number from 1");
+    }
+    index_ = *index;
+    if (values_.contains(index_)) row_.fail("index ", index_, " is given twice");
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&,
+                   const nlohmann::json::exception& error) override {
+    row_.fail("the row is not JSON", detail::json_reason(error.what()));
+  }
+  /// A line of SVMlight without labels.
+  std::string line() const {
+    if (!has_features_) row_.fail("the row has no key 'features'");
+    std::string text = " ";
+    for (const auto& [index, value] : values_) text += concat(index, ":", value, " ");
+    return text;
+  }
+
+ private:
+  bool refuse() const {
+    if (depth_ < 2) row_.fail("key 'features' must be an object {index: number}");
+    row_.fail("the value of feature ", index_, " is not a number");
+  }
+  bool add(std::string text) {
+    if (depth_ < 2) return refuse();
+    values_.emplace(index_, std::move(text));
+    return true;
+  }
+
+  const RowText& row_;
+  int depth_ = 0;
+  bool has_features_ = false;
+  std::uint32_t index_ = 0;
+  std::map<std::uint32_t, std::string> values_;
+};
+
+/// The row as a line of SVMlight.
+std::string line_of(const RowText& row) {
+  if (row.json.starts_with('{')) {
+    FeatureEvents events(row);
+    nlohmann::json::sax_parse(row.json, &events);
+    return events.line();
+  }
+  const nlohmann::json value = row.value();
+  if (!value.is_string()) {
+    row.fail("the row is neither a line of SVMlight nor {\"features\": {index: number}}");
+  }
+  auto line = value.get<std::string>();
+  if (line.empty() || line.front() == '#') line.insert(line.begin(), ' ');
+  if (line.find_first_of("\r\n") != std::string::npos) {
+    row.fail("the row has a line end, but must be one line");
+  }
+  const std::string first_token = line.substr(0, line.find_first_of(" \t"));
+  if (detail::looks_like_feature(first_token)) line.insert(line.begin(), ' ');
+  return line;
+}
+
+/// The row as a line of JSON lines: line ends between its tokens become blanks.
+std::string record_of(const RowText& row) {
+  if (!row.json.starts_with('{')) row.fail("the row is not an object {...}, but must be one");
+  std::string line(row.json);
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return line;
+}
+
+/// What parse(lines) makes of the lines. Only where it refuses them, they are read again behind as
+/// many empty lines as there were rows before, so that the message names the right one.
+template <class Parse>
+auto with_places(const std::string& lines, std::int64_t first, const Parse& parse) {
+  try {
+    return parse(lines);
+  } catch (const InvalidInput&) {
+    if (first == 1) throw;
+    return parse(std::string(static_cast<std::size_t>(first - 1), '\n') + lines);
+  }
+}
+
+}  // namespace
+
+RawRows read_request_rows(const ModelParts& model, std::span<const std::string_view> rows,
+                          const std::string& source, std::int64_t first) {
+  require(!rows.empty(), source, ": there are no rows, but there must be at least one");
+  const RowKind kind = row_kind(model);
+  RawRows raw;
+  if (kind == RowKind::documents) {
+    TextDataset texts;
+    for_each_row(rows, source, first, [&](const RowText& row) {
+      texts.documents.push_back(document_of(row));
+      texts.labels.append({});
+    });
+    return {std::move(texts), source};
+  }
+  std::string lines;
+  for_each_row(rows, source, first, [&](const RowText& row) {
+    lines += kind == RowKind::records ? record_of(row) : line_of(row);
+    lines += '\n';
+  });
+  ReadRows read = with_places(lines, first, [&](const std::string& text) -> ReadRows {
+    if (kind == RowKind::numbers) {
+      return parse_svmlight(text, source, {.refuse_labels_alone = true});
+    }
+    return parse_jsonl(text, source,
+                       {.selection = &model.records->selection, .labels_optional = true});
+  });
+  raw = {std::move(read), source};
+  require(raw.num_rows() == rows.size(), source, ": only ", raw.num_rows(), " of ", rows.size(),
+          " rows could be read");
+  return raw;
+}
+
+}  // namespace margrove::serve

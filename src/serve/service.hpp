@@ -1,0 +1,157 @@
+#pragma once
+// What the server answers to a request: routes, their options and their answers as JSON. Nothing
+// here knows of sockets or threads.
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "margrove/errors.hpp"
+#include "model/answers.hpp"
+#include "serve/metrics.hpp"
+#include "serve/request_body.hpp"
+#include "serve/served_models.hpp"
+
+namespace margrove::serve {
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+struct Request {
+  std::string_view method;        // "POST"
+  std::string_view path;          // "/predict"
+  std::string_view query;         // what follows '?'
+  std::string_view content_type;  // as the client wrote it
+  std::string_view body;
+};
+
+struct Response {
+  int status = 200;
+  std::string body;
+  std::string_view content_type = "application/json";
+  std::string_view allow = {};  // the methods of the path, with status 405
+};
+
+/// An answer other than 200 and, for wrong input, 400.
+class StatusError : public Error {
+ public:
+  StatusError(int status, const std::string& message, std::string_view allow = {})
+      : Error(message), status_(status), allow_(allow) {}
+  int status() const { return status_; }
+  std::string_view allow() const { return allow_; }
+
+ private:
+  int status_;
+  std::string_view allow_;
+};
+
+/// {"error": message}
+Response error_response(int status, std::string_view message, std::string_view allow = {});
+/// The answer to a request whose work threw: 400 for InvalidInput, the status of a StatusError, 503
+/// where memory is short, otherwise 500.
+Response error_response(const std::exception_ptr& error);
+
+/// Which model a request is for.
+struct ModelChoice {
+  std::string model;
+  static auto fields() {
+    return std::tuple{
+        field("model", &ModelChoice::model, Choices{}, "name of the model; default: the first one"),
+    };
+  }
+};
+/// Options of /explain.
+struct ExplainOptions {
+  std::string label;
+  int features = 5;
+  static auto fields() {
+    using O = ExplainOptions;
+    return std::tuple{
+        field("label", &O::label, Choices{}, "explain this label's score, not the prediction"),
+        field("features", &O::features, at_least(0),
+              "number of features to give per node, or of kernels per source"),
+    };
+  }
+};
+
+/// Where a route's work is done: by the thread of the sockets, because it takes no time; by one of
+/// the threads that predict; by the thread that loads models.
+enum class Place : std::uint8_t { at_once, in_turn, loader };
+
+class Service;
+struct Route {
+  std::string_view method, path, summary;
+  Place place;
+  Response (Service::*answer)(const Request& request, Deadline deadline) const;
+};
+std::span<const Route> routes();
+
+class Service {
+ public:
+  using ReadGauges = std::function<Gauges()>;
+  /// The three must outlive the service.
+  Service(ServedModels& models, Metrics& metrics, std::string version, ReadGauges gauges);
+
+  /// The route of a request; HEAD counts as GET. Throws StatusError 404 and 405.
+  const Route& route_of(std::string_view method, std::string_view path) const;
+  /// Never throws: errors are responses. Work on rows ends with status 504 after the deadline.
+  Response answer(const Request& request, Deadline deadline) const;
+  /// Loads all models again, or the one of this name, and counts it.
+  std::vector<Reloaded> reload(std::string_view name = {}) const;
+
+  Response predict(const Request& request, Deadline deadline) const;
+  Response explain(const Request& request, Deadline deadline) const;
+  Response model(const Request& request, Deadline deadline) const;
+  Response health(const Request& request, Deadline deadline) const;
+  Response metrics(const Request& request, Deadline deadline) const;
+  Response description(const Request& request, Deadline deadline) const;
+  Response reload_models(const Request& request, Deadline deadline) const;
+
+ private:
+  friend class PredictStream;
+  std::shared_ptr<const ServedModel> find(const std::string& name) const;
+
+  ServedModels& models_;
+  Metrics& metrics_;
+  std::string version_;
+  ReadGauges gauges_;
+};
+
+/// Whether a request is a stream: JSON lines to /predict.
+bool is_stream(std::string_view method, std::string_view path, std::string_view content_type);
+
+/// A body of JSON lines, of which each is a row. Answers are lines in the order of the rows; empty
+/// lines are skipped.
+class PredictStream {
+ public:
+  /// Options are those of /predict, in the query. Throws as Service::predict().
+  PredictStream(const Service& service, std::string_view query, std::size_t max_line_bytes);
+  /// Takes the next bytes of the body and appends the answers to the rows that are whole now. On a
+  /// wrong row the answers to the rows before it are appended, and InvalidInput "line:..." is
+  /// thrown; also StatusError 413 for a line that is too long and 504 after the deadline.
+  void take(std::string_view bytes, Deadline deadline, std::string& answers);
+  /// After the last bytes: the last line may lack its end.
+  void finish(Deadline deadline, std::string& answers);
+
+ private:
+  void take_lines(std::string_view lines, Deadline deadline, std::string& answers);
+  void answer_block(std::span<const std::string_view> rows, std::int64_t first, Deadline deadline,
+                    std::string& answers);
+  void append_answers(std::span<const std::string_view> rows, std::int64_t first,
+                      std::string& answers) const;
+
+  const Service& service_;
+  std::shared_ptr<const ServedModel> model_;
+  AnswerOptions options_;
+  std::size_t max_line_bytes_;
+  std::string rest_;            // the beginning of a line
+  std::int64_t num_lines_ = 0;  // so far
+};
+
+}  // namespace margrove::serve

@@ -1,0 +1,743 @@
+"""`margrove serve` from outside, on the loopback interface with a free port.
+
+Needs only the standard library; MARGROVE names the program.
+"""
+
+# ruff: noqa: PT009 - unittest, so that it runs with nothing installed
+
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+from typing import Any
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MARGROVE = os.environ.get("MARGROVE", str(ROOT / "build" / "margrove"))
+SANITIZED = bool(os.environ.get("MARGROVE_SANITIZED"))
+ANIMALS = ROOT / "docs" / "examples" / "animals"
+JSON_TYPE = {"Content-Type": "application/json"}
+LINES_TYPE = {"Content-Type": "application/x-ndjson"}
+
+RECORDS = [
+    {"title": "red shoe", "price": 10, "colour": "red", "shelf": "clothes"},
+    {"title": "blue shoe", "price": 12.5, "colour": "blue", "shelf": "clothes"},
+    {"title": "green lamp", "price": 30, "colour": "green", "shelf": "light"},
+    {"title": "white lamp", "price": 28, "colour": "white", "shelf": "light"},
+]
+NUMBERS = "a 1:1 2:0.25\na 1:0.9\nb 2:1 3:0.5\nb 2:0.8 3:1\n"
+
+
+def texts() -> list[str]:
+    lines = (ANIMALS / "test.txt").read_text(encoding="utf-8").splitlines()
+    return [line.split("\t", 1)[1] for line in lines]
+
+
+class Server:
+    """A running server."""
+
+    def __init__(self, *arguments: str, cwd: str) -> None:
+        self.process = subprocess.Popen(
+            [MARGROVE, "serve", "--port", "0", *arguments],
+            cwd=cwd,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stderr is not None
+        line = self.process.stderr.readline()
+        match = re.search(r"serving on http://\S+:(\d+)$", line.strip())
+        if match is None:
+            self.process.kill()
+            raise AssertionError(f"no address in {line + self.process.communicate()[1]!r}")
+        self.port = int(match[1])
+
+    def connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+
+    def ask(
+        self, method: str, target: str, body: Any = None, headers: dict[str, str] | None = None
+    ) -> tuple[int, Any]:
+        """The status and the answer, parsed if it is JSON; objects are sent as JSON."""
+        connection = self.connect()
+        try:
+            if headers is None and body is not None:
+                headers = JSON_TYPE
+            if body is not None and not isinstance(body, (str, bytes)):
+                body = json.dumps(body)
+            connection.request(method, target, body, headers or {})
+            response = connection.getresponse()
+            text = response.read().decode()
+            if response.getheader("Content-Type") == "application/json":
+                return response.status, json.loads(text) if text else None
+            return response.status, text
+        finally:
+            connection.close()
+
+    def raw(self, request: bytes) -> bytes:
+        """All that the server answers to these bytes until it closes the connection."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
+            connection.sendall(request)
+            answer = b""
+            while part := connection.recv(65536):
+                answer += part
+            return answer
+
+    def stop(self, with_signal: int = signal.SIGTERM) -> tuple[int, str]:
+        """Ends the server; returns its exit code and the rest of its log."""
+        if self.process.poll() is None:
+            self.process.send_signal(with_signal)
+        log = self.process.communicate(timeout=60)[1]
+        return self.process.returncode, log
+
+
+class ServeTest(unittest.TestCase):
+    folder: tempfile.TemporaryDirectory[str]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        path = pathlib.Path(cls.folder.name)
+        records = "".join(json.dumps(record) + "\n" for record in RECORDS)
+        (path / "shop.jsonl").write_text(records, encoding="utf-8")
+        (path / "numbers.txt").write_text(NUMBERS, encoding="utf-8")
+        hierarchy = str(ANIMALS / "hierarchy.txt")
+        cls.program(
+            *["train", "--method", "nhsvm", "--text", "--hierarchy", hierarchy, "--quiet"],
+            *[str(ANIMALS / "train.txt"), "animals.model"],
+        )
+        cls.program(
+            *["train", "--method", "flat-svm", "--text-column", "title", "--quiet"],
+            *["--numeric-columns", "price", "--categorical-columns", "colour"],
+            *["--label-column", "shelf", "shop.jsonl", "shop.model"],
+        )
+        cls.program("train", "--method", "flat-lr", "--quiet", "numbers.txt", "numbers.model")
+
+    @classmethod
+    def program(cls, *arguments: str) -> str:
+        done = subprocess.run(
+            [MARGROVE, *arguments], cwd=cls.folder.name, capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise AssertionError(done.stderr)
+        return done.stdout
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.folder.name, name)
+
+    def serve(self, *arguments: str) -> Server:
+        server = Server(*arguments, cwd=self.folder.name)
+        self.addCleanup(server.stop, signal.SIGKILL)
+        return server
+
+    def refused(self, *arguments: str, code: int) -> str:
+        done = subprocess.run(
+            [MARGROVE, "serve", *arguments],
+            cwd=self.folder.name,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stderr
+
+
+class Answers(ServeTest):
+    """Answers equal those of `margrove predict`."""
+
+    server: Server
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        models = ["animals.model", "shop=shop.model", "numbers.model"]
+        cls.server = Server(*models, cwd=cls.folder.name)
+        cls.addClassCleanup(cls.server.stop)
+
+    def predict(self, body: dict[str, Any]) -> list[dict[str, Any]]:
+        status, answer = self.server.ask("POST", "/predict", body)
+        self.assertEqual(status, 200, answer)
+        return list(answer["predictions"])
+
+    def refusal(self, body: Any, status: int = 400, target: str = "/predict") -> str:
+        found, answer = self.server.ask("POST", target, body)
+        self.assertEqual((found, list(answer)), (status, ["error"]), answer)
+        return str(answer["error"])
+
+    def test_texts_get_the_labels_of_predict(self) -> None:
+        lines = self.program("predict", "--quiet", "animals.model", str(ANIMALS / "test.txt"))
+        answers = self.predict({"rows": texts()})
+        self.assertEqual([answer["labels"] for answer in answers], [[x] for x in lines.split()])
+        self.assertEqual(answers[:1], self.predict({"row": texts()[0]}))
+        self.assertEqual(answers[:1], self.predict({"row": {"text": texts()[0]}}))
+
+    def test_scores_and_probabilities_have_the_digits_of_predict(self) -> None:
+        for flags, options, key in (
+            (["--top", "3", "--scores"], {"top": 3, "scores": True}, "scores"),
+            (["--top=2", "--probabilities"], {"top": 2, "probabilities": True}, "probabilities"),
+            (["--probabilities"], {"probabilities": True}, "probabilities"),
+            (["--scores"], {"scores": True}, "scores"),
+            (
+                ["--min-confidence=0.4", "--probabilities"],
+                {"min_confidence": 0.4, "probabilities": True},
+                "probabilities",
+            ),
+        ):
+            lines = self.program(
+                "predict", "--quiet", *flags, "animals.model", str(ANIMALS / "test.txt")
+            ).splitlines()
+            for line, answer in zip(lines, self.predict({"rows": texts(), **options}), strict=True):
+                pairs = [pair.rsplit(":", 1) for pair in line.split(" ")]
+                self.assertEqual([label for label, _ in pairs], answer["labels"])
+                self.assertEqual([float(number) for _, number in pairs], answer[key])
+
+    def test_labels_are_shown_with_their_paths(self) -> None:
+        flags = ["--paths", "--show", "path"]
+        lines = self.program(
+            "predict", "--quiet", *flags, "animals.model", str(ANIMALS / "test.txt")
+        ).splitlines()
+        answers = self.predict({"rows": texts(), "paths": True, "show": "path"})
+        self.assertEqual([",".join(answer["labels"]) for answer in answers], lines)
+
+    def test_records_get_the_labels_of_predict(self) -> None:
+        lines = self.program("predict", "--quiet", "shop.model", "shop.jsonl").splitlines()
+        answers = self.predict({"rows": RECORDS, "model": "shop"})
+        self.assertEqual([answer["labels"] for answer in answers], [[x] for x in lines])
+        unlabelled = [{k: v for k, v in record.items() if k != "shelf"} for record in RECORDS]
+        self.assertEqual(self.predict({"rows": unlabelled, "model": "shop"}), answers)
+        pretty = json.dumps({"model": "shop", "rows": RECORDS}, indent=2)
+        status, answer = self.server.ask("POST", "/predict", pretty, JSON_TYPE)
+        self.assertEqual((status, answer["predictions"]), (200, answers))
+
+    def test_numbers_come_as_lines_or_as_features(self) -> None:
+        flags = ["--probabilities", "--top", "2"]
+        lines = self.program("predict", "--quiet", *flags, "numbers.model", "numbers.txt")
+        options = {"model": "numbers", "top": 2, "probabilities": True}
+        answers = self.predict({"rows": NUMBERS.splitlines(), **options})
+        numbers = [number for answer in answers for number in answer["probabilities"]]
+        self.assertEqual(numbers, [float(pair.split(":")[1]) for pair in lines.split()])
+        bare = [line.split(" ", 1)[1] for line in NUMBERS.splitlines()]
+        self.assertEqual(self.predict({"rows": bare, **options}), answers)
+        features = [
+            {"features": dict(reversed([pair.split(":") for pair in line.split()]))}
+            for line in bare
+        ]
+        text = json.dumps({"rows": features, **options})
+        text = re.sub(r'": "([0-9.]+)"', r'": \1', text)  # numbers as they stand in the file
+        status, answer = self.server.ask("POST", "/predict", text, JSON_TYPE)
+        self.assertEqual((status, answer["predictions"]), (200, answers))
+
+    def test_explanation_is_that_of_explain(self) -> None:
+        text = texts()[0]
+        status, answer = self.server.ask("POST", "/explain", {"row": text, "features": 2})
+        self.assertEqual(status, 200, answer)
+        lines = self.program(
+            *["explain", "--quiet", "--row", "1", "--features", "2", "animals.model"],
+            str(ANIMALS / "test.txt"),
+        ).splitlines()
+        (explained,) = answer["explanations"]
+        self.assertEqual([explained["label"]], answer["labels"])
+        self.assertEqual(lines[1], f"label {explained['label']}: score {explained['score']:.6g}")
+        total = sum(node["score"] for node in explained["nodes"])
+        self.assertAlmostEqual(total, explained["score"], places=5)
+        for node in explained["nodes"]:
+            self.assertIn(f"  {node['label']}: {node['score']:+.6g}", lines)
+            self.assertLessEqual(len(node["strongest"]), 2)
+        status, answer = self.server.ask("POST", "/explain", {"row": text, "label": "whale"})
+        self.assertEqual(answer["explanations"][0]["label"], "whale")
+
+    def test_stream_answers_lines_in_order(self) -> None:
+        rows = texts() * 50
+        expected = self.predict({"rows": rows, "top": 2, "scores": True})
+        body = "\n".join(json.dumps(row) for row in rows)
+        status, answer = self.server.ask(
+            "POST", "/predict?top=2&scores=true&model=animals", body, LINES_TYPE
+        )
+        self.assertEqual(status, 200, answer)
+        self.assertEqual([json.loads(line) for line in answer.splitlines()], expected)
+
+    def test_stream_answers_each_part_before_the_next_one(self) -> None:
+        with socket.create_connection(("127.0.0.1", self.server.port), timeout=60) as connection:
+            connection.sendall(
+                b"POST /predict HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+                b"Content-Type: application/jsonl\r\n\r\n"
+            )
+            seen = b""
+            for k, text in enumerate(texts()[:3], start=1):
+                line = (json.dumps(text) + "\n").encode()
+                connection.sendall(b"%x\r\n%s\r\n" % (len(line), line))
+                while seen.count(b'"labels"') < k:
+                    seen += connection.recv(65536)
+            connection.sendall(b"0\r\n\r\n")
+            while not seen.endswith(b"0\r\n\r\n"):
+                seen += connection.recv(65536)
+
+    def test_wrong_line_of_a_stream_is_named_after_the_answers_before_it(self) -> None:
+        lines = [json.dumps(row) for row in (texts() * 30)[:100]]
+        lines[70] = '{"text": 1}'
+        lines.insert(10, "")
+        status, answer = self.server.ask("POST", "/predict", "\n".join(lines), LINES_TYPE)
+        self.assertEqual(status, 200)
+        found = [json.loads(line) for line in answer.splitlines()]
+        self.assertEqual(len(found), 71)
+        self.assertTrue(found[-1]["error"].startswith("line:72: the row is not a text"), found[-1])
+        record = json.dumps({**RECORDS[0], "price": "cheap"})
+        status, answer = self.server.ask("POST", "/predict?model=shop", record, LINES_TYPE)
+        self.assertEqual(status, 400)
+        self.assertRegex(json.loads(json.dumps(answer))["error"], "^line:1:[0-9]+: .*price.*cheap")
+        many = "\n".join([json.dumps(RECORDS[0])] * 90 + [record])
+        status, answer = self.server.ask("POST", "/predict?model=shop", many, LINES_TYPE)
+        self.assertRegex(json.loads(answer.splitlines()[-1])["error"], "^line:91:[0-9]+: .*cheap")
+
+    def test_wrong_bodies_are_refused_with_their_place(self) -> None:
+        for body, message in (
+            ("", "body:1:1: the body is not JSON"),
+            ("{", "body:1:2: the body is not JSON"),
+            ('{"rows": ["a"],\n "top": }', "body:2:9: the body is not JSON"),
+            ("[1]", "body:1:1: the body is a list"),
+            ("1", "body:1:1: the body is a single value"),
+            ('{"rows": [1]}', "body:1:11: an element of 'rows' is a single value"),
+            ('{"rows": "a"}', "body:1:10: key 'rows' is a single value"),
+            ('{"row": ["a"]}', "body:1:9: key 'row' is a list"),
+            ('{"row": null}', "body:1:9: key 'row' is null"),
+            ('{"rows": []}', "body: 'rows' is empty"),
+            ('{"top": 1}', "body: it has neither 'row' nor 'rows'"),
+            ('{"row": "a", "rows": ["b"]}', "body:1:14: key 'rows' is given beside"),
+            ('{"row": "a", "top": 1, "top": 2}', "body:1:24: key 'top' is given twice"),
+            ('{"row": "a", "top": {}}', "body:1:21: key 'top' is an object"),
+            ('{"row": "a", "top": 0}', "option top is 0, but must be >= 1"),
+            ('{"row": "a", "top": 1.5}', "option top is '1.5'"),
+            ('{"row": "a", "tip": 1}', "unknown option tip; known: top"),
+            ('{"row": "a", "scores": "maybe"}', "option scores is 'maybe'"),
+            ('{"row": "a", "scores": true, "probabilities": true}', "options scores and"),
+            ('{"row": "a", "top": 2, "min_confidence": 0.5}', "options top and min_confidence"),
+            ('{"row": "a", "show": "all"}', "option show is 'all'"),
+            ('{"row": {"texts": "a"}}', "row:1: the row has other keys"),
+            ('{"rows": ["a", {"text": 3}]}', "row:2: the row is not a text"),
+            ('{"rows": ["a", "b\\u0000c"]}', "row:2:2: the text has a NUL byte"),
+            ('{"row": 1, "model": "numbers"}', "body:1:9: key 'row' is a single value"),
+            ('{"rows": ["x", "y"], "model": "numbers"}', "row:1:1: the row has no index:value"),
+            ('{"rows": ["1:1", "a 1:x"], "model": "numbers"}', "row:2:5: value of feature 1"),
+            ('{"rows": ["2 3 1", "1:1"], "model": "numbers"}', "row:1:1: the header says"),
+            ('{"row": {"features": {"0": 1}}, "model": "numbers"}', "row:1: index is '0'"),
+            ('{"row": {"features": {"1": "x"}}, "model": "numbers"}', "row:1: the value of feat"),
+            ('{"row": {"features": {"1": 1e99}}, "model": "numbers"}', "row:1:"),
+            ('{"row": {"feature": {}}, "model": "numbers"}', "row:1: key is 'feature'"),
+            ('{"row": {"title": 1, "price": "x"}, "model": "shop"}', "row:1:"),
+            ('{"row": "red shoe", "model": "shop"}', "row:1: the row is not an object"),
+            ('{"row": ' + '{"a":' * 70 + "1" + "}" * 71, "body:1:"),
+        ):
+            with self.subTest(body=body[:60]):
+                status, answer = self.server.ask("POST", "/predict", body, JSON_TYPE)
+                self.assertEqual(status, 400, answer)
+                self.assertTrue(answer["error"].startswith(message), answer)
+        self.assertIn("label", self.refusal({"row": "a", "label": "unicorn"}, target="/explain"))
+        self.assertIn("only one", self.refusal({"rows": ["a", "b"]}, target="/explain"))
+        self.assertIn("numbers", self.refusal({"row": "a", "model": "no"}, status=404))
+        status, answer = self.server.ask("POST", "/predict?top=%zz", {"row": "a"})
+        self.assertEqual(status, 400, answer)
+        status, answer = self.server.ask("POST", "/predict?top=1", {"row": "a", "top": 1})
+        self.assertIn("top", answer["error"])
+
+    def test_routes_and_methods(self) -> None:
+        self.assertEqual(self.server.ask("GET", "/nothing")[0], 404)
+        connection = self.server.connect()
+        connection.request("GET", "/predict")
+        response = connection.getresponse()
+        self.assertEqual((response.status, response.getheader("Allow")), (405, "POST"))
+        self.assertIn("error", json.loads(response.read()))
+        for method in ("POST", "PUT", "DELETE", "BREW"):
+            self.assertEqual(self.server.ask(method, "/healthz")[0], 405)
+        connection.request("HEAD", "/healthz")
+        response = connection.getresponse()
+        self.assertEqual((response.status, response.read()), (200, b""))
+        self.assertGreater(int(response.getheader("Content-Length", "0")), 10)
+        connection.request("GET", "/healthz")  # over the same connection
+        self.assertEqual(json.loads(connection.getresponse().read())["status"], "ok")
+        connection.close()
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        self.assertEqual(self.server.ask("POST", "/predict", '{"row": "a"}', form)[0], 415)
+        packed = {**JSON_TYPE, "Content-Encoding": "gzip"}
+        self.assertEqual(self.server.ask("POST", "/predict", '{"row": "a"}', packed)[0], 415)
+        self.assertEqual(self.server.ask("GET", "/healthz?x=1")[0], 400)
+
+    def test_what_is_not_http_is_refused(self) -> None:
+        answer = self.server.raw(b"hello\r\n\r\n")
+        self.assertTrue(answer.startswith(b"HTTP/1.1 400"), answer)
+        head = b"GET / HTTP/1.1\r\nX: " + b"x" * 20000 + b"\r\n\r\n"
+        self.assertTrue(self.server.raw(head).startswith(b"HTTP/1.1 431"))
+        broken = (
+            b"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\nzz\r\n"
+        )
+        self.assertTrue(self.server.raw(broken).startswith(b"HTTP/1.1 400"))
+
+    def test_model_and_health(self) -> None:
+        status, answer = self.server.ask("GET", "/model?model=shop")
+        self.assertEqual((status, answer["rows"], answer["method"]), (200, "records", "flat-svm"))
+        self.assertEqual(answer["models"], ["animals", "shop", "numbers"])
+        info = self.program("info", "shop.model")
+        for fact in answer["facts"]:
+            self.assertIn(fact["name"], info)
+        self.assertEqual(self.server.ask("GET", "/model")[1]["rows"], "texts")
+        self.assertEqual(self.server.ask("GET", "/model?model=other")[0], 404)
+        status, answer = self.server.ask("GET", "/healthz")
+        self.assertEqual(answer, {"status": "ok", "models": ["animals", "shop", "numbers"]})
+
+    def test_metrics_count_requests_and_rows(self) -> None:
+        def counts() -> dict[str, float]:
+            status, text = self.server.ask("GET", "/metrics")
+            self.assertEqual(status, 200)
+            found = {}
+            for line in text.splitlines():
+                if not line.startswith("#"):
+                    match = re.fullmatch(r'([a-z_]+(?:\{(?:[a-z]+="[^"]*",?)+\})?) (\S+)', line)
+                    assert match is not None, line
+                    found[match[1]] = float(match[2])
+            return found
+
+        before = counts()
+        self.predict({"rows": texts()})
+        self.refusal("{")
+        after = counts()
+        rows = 'margrove_rows_total{model="animals"}'
+        self.assertEqual(after[rows] - before.get(rows, 0), len(texts()))
+        wrong = 'margrove_requests_total{path="/predict",code="400"}'
+        self.assertEqual(after[wrong] - before.get(wrong, 0), 1)
+        total = 'margrove_request_seconds_count{path="/predict"}'
+        self.assertEqual(after[total] - before.get(total, 0), 2)
+        self.assertEqual(
+            after['margrove_request_seconds_bucket{path="/predict",le="+Inf"}'], after[total]
+        )
+
+
+def fits(  # noqa: PLR0911 - a return for each reason
+    value: Any, schema: dict[str, Any], root: dict[str, Any]
+) -> str:
+    """Why a value does not fit a schema; empty if it does. The words of openapi.json only."""
+    if "$ref" in schema:
+        return fits(value, root["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]], root)
+    if "const" in schema and value != schema["const"]:
+        return f"{value!r} is not {schema['const']!r}"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"{value!r} is not one of {schema['enum']}"
+    python_types: dict[str, Any] = {
+        "string": str, "object": dict, "array": list, "boolean": bool, "integer": int,
+        "number": (int, float),
+    }  # fmt: skip
+    if "type" in schema:
+        names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+        if not any(isinstance(value, python_types[name]) for name in names):
+            return f"{value!r} is no {names}"
+    if isinstance(value, dict) and "properties" in schema:
+        missing = set(schema.get("required", [])) - set(value)
+        unknown = set(value) - set(schema["properties"])
+        if missing or unknown:
+            return f"missing {missing}, unknown {unknown}"
+        reasons = [fits(value[key], schema["properties"][key], root) for key in value]
+        return next((reason for reason in reasons if reason), "")
+    if isinstance(value, list) and "items" in schema:
+        reasons = [fits(item, schema["items"], root) for item in value]
+        return next((reason for reason in reasons if reason), "")
+    return ""
+
+
+class Description(ServeTest):
+    """Every route and every field of openapi.json exists, and there are no others."""
+
+    def test_description_is_true(self) -> None:
+        server = self.serve("animals.model", "numbers.model")
+        root = server.ask("GET", "/openapi.json")[1]
+        self.assertEqual(root["openapi"], "3.1.0")
+        unknown = server.ask("GET", "/nothing")[1]["error"]
+        self.assertEqual(set(root["paths"]), set(unknown.split(": ", 1)[1].split(", ")))
+        bodies: dict[str, Any] = {"/predict": {"row": "a cat"}, "/explain": {"row": "a cat"}}
+        bodies["/reload"] = {}
+        seen: set[str] = set()
+        for path, methods in root["paths"].items():
+            ((method, operation),) = methods.items()
+            with self.subTest(path=path):
+                status, answer = server.ask(method.upper(), path, bodies.get(path))
+                self.assertEqual(status, 200, answer)
+                ((_, content),) = [
+                    each
+                    for each in operation["responses"]["200"]["content"].items()
+                    if each[0] != "application/x-ndjson"
+                ]
+                self.assertEqual(fits(answer, content["schema"], root), "")
+                seen |= self.keys(answer)
+                self.check_options(server, method, path, operation, bodies.get(path))
+                failed = server.ask(method.upper(), path + "?nothing=1", bodies.get(path))
+                self.assertEqual(failed[0], 400)
+                schema = operation["responses"]["400"]["content"]["application/json"]["schema"]
+                self.assertEqual(fits(failed[1], schema, root), "")
+        for options in ({"scores": True}, {"probabilities": True}):
+            answer = server.ask("POST", "/predict", {"row": "a cat", **options})[1]
+            self.assertEqual(fits(answer, {"$ref": "#/Predictions"}, root), "")
+            seen |= self.keys(answer)
+        for name in ("Predictions", "Prediction", "Explanations", "Model", "Health"):
+            self.assertLessEqual(set(root["components"]["schemas"][name]["properties"]), seen)
+
+    def keys(self, value: Any) -> set[str]:
+        if isinstance(value, list):
+            return set().union(*(self.keys(item) for item in value)) if value else set()
+        if isinstance(value, dict):
+            return set(value).union(*(self.keys(item) for item in value.values()))
+        return set()
+
+    def check_options(
+        self, server: Server, method: str, path: str, operation: dict[str, Any], body: Any
+    ) -> None:
+        """Each option is accepted in the query, and refused with a value out of its schema."""
+        right = {"model": "animals", "label": "whale", "show": "name", "min_confidence": "0.5"}
+        for parameter in operation.get("parameters", []):
+            name, schema = parameter["name"], parameter["schema"]
+            value = right.get(name, "true" if schema.get("type") == "boolean" else "2")
+            found = server.ask(method.upper(), f"{path}?{name}={value}", body)
+            self.assertEqual(found[0], 200, found)
+            wrong = {"boolean": "2.5", "integer": "x", "number": "x"}.get(schema["type"])
+            wrong = "nothing" if "enum" in schema or name in ("model", "label") else wrong
+            self.assertIn(server.ask(method.upper(), f"{path}?{name}={wrong}", body)[0], (400, 404))
+            if "minimum" in schema:
+                value = schema["minimum"] - 1
+                self.assertEqual(server.ask(method.upper(), f"{path}?{name}={value}", body)[0], 400)
+
+
+class Limits(ServeTest):
+    def test_body_beyond_the_limit_is_413(self) -> None:
+        server = self.serve("--max-body-mb", "0.001", "animals.model")
+        self.assertEqual(server.ask("POST", "/predict", {"row": "a" * 900})[0], 200)
+        status, answer = server.ask("POST", "/predict", {"row": "a" * 1000})
+        self.assertEqual(status, 413, answer)
+        self.assertIn("at most 1000", answer["error"])
+        chunk = b'400\r\n{"row": "' + b"a" * (0x400 - 9) + b"\r\n"
+        answer = server.raw(
+            b"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n" + chunk
+        )
+        self.assertTrue(answer.startswith(b"HTTP/1.1 413"), answer)
+        # A stream may be longer than the limit, but not one of its lines.
+        body = "\n".join([json.dumps("a cat")] * 500)
+        status, answer = server.ask("POST", "/predict", body, LINES_TYPE)
+        self.assertEqual((status, answer.count("\n")), (200, 500))
+        status, answer = server.ask("POST", "/predict", '"' + "a" * 2000, LINES_TYPE)
+        self.assertEqual(status, 413, answer)
+
+    def test_late_requests_are_408_and_slow_ones_504(self) -> None:
+        server = self.serve("--request-seconds", "0.3", "animals.model")
+        begin = time.monotonic()
+        answer = server.raw(b"POST /predict HTTP/1.1\r\nHost: x\r\n")
+        self.assertTrue(answer.startswith(b"HTTP/1.1 408"), answer)
+        answer = server.raw(
+            b"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"Content-Length: 100\r\n\r\n{"
+        )
+        self.assertTrue(answer.startswith(b"HTTP/1.1 408"), answer)
+        self.assertLess(time.monotonic() - begin, 30)
+        rows = [" ".join(texts())] * 40000
+        status, answer = server.ask("POST", "/predict", {"rows": rows})
+        self.assertEqual(status, 504, str(answer)[:200])
+
+    def test_idle_connections_are_closed(self) -> None:
+        server = self.serve("--idle-seconds", "0.2", "animals.model")
+        self.assertEqual(server.raw(b""), b"")
+
+    def test_requests_beyond_the_queue_are_503(self) -> None:
+        server = self.serve("--threads", "1", "--queue-length", "1", "animals.model")
+        rows = [" ".join(texts())] * 20000
+        statuses: list[int] = []
+
+        def ask() -> None:
+            statuses.append(server.ask("POST", "/predict", {"rows": rows})[0])
+
+        threads = [threading.Thread(target=ask) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        while server.ask("GET", "/healthz")[0] == 200 and any(t.is_alive() for t in threads):
+            time.sleep(0.01)  # is answered while others wait
+        for thread in threads:
+            thread.join()
+        self.assertEqual(set(statuses), {200, 503}, statuses)
+
+    def test_connections_beyond_the_limit_are_503(self) -> None:
+        server = self.serve("--max-connections", "2", "animals.model")
+        held = [server.connect() for _ in range(2)]
+        for connection in held:
+            connection.request("GET", "/healthz")
+            self.assertEqual(connection.getresponse().read()[:1], b"{")
+        self.assertEqual(server.ask("GET", "/healthz")[0], 503)
+        held[0].close()
+        for _ in range(200):
+            if server.ask("GET", "/healthz")[0] == 200:
+                break
+            time.sleep(0.02)
+        else:
+            self.fail("no connection is accepted again")
+        held[1].close()
+
+
+class Token(ServeTest):
+    def test_requests_need_the_token(self) -> None:
+        token = "0123456789abcdef"
+        pathlib.Path(self.path("token")).write_text(token + "\n", encoding="utf-8")
+        server = self.serve("--address", "0.0.0.0", "--token-file", "token", "animals.model")
+        for headers, status in (
+            ({}, 401),
+            ({"Authorization": "Bearer 0123456789abcdeX"}, 401),
+            ({"Authorization": f"Bearer {token}x"}, 401),
+            ({"Authorization": "Bearer "}, 401),
+            ({"Authorization": f"Basic {token}"}, 401),
+            ({"Authorization": f"Bearer {token}"}, 200),
+            ({"Authorization": f"bearer {token}"}, 200),
+        ):
+            with self.subTest(headers=headers):
+                answer = server.ask("POST", "/predict", {"row": "a cat"}, {**JSON_TYPE, **headers})
+                self.assertEqual(answer[0], status, answer)
+                for path in ("/model", "/metrics", "/openapi.json"):
+                    self.assertEqual(server.ask("GET", path, headers=headers)[0], status)
+        self.assertEqual(server.ask("GET", "/healthz")[0], 200)
+
+    def test_other_addresses_need_a_token(self) -> None:
+        message = self.refused("--address", "0.0.0.0", "animals.model", code=2)
+        self.assertIn("token_file must be given", message)
+        message = self.refused("--address", "here", "animals.model", code=2)
+        self.assertIn("option address is 'here', but must be an IP address", message)
+        pathlib.Path(self.path("short")).write_text("123\n", encoding="utf-8")
+        message = self.refused("--token-file", "short", "animals.model", code=3)
+        self.assertIn("at least 16", message)
+        message = self.refused("--token-file", "missing", "animals.model", code=3)
+        self.assertIn("missing: the file of the token cannot be read", message)
+
+
+class Start(ServeTest):
+    def test_wrong_starts_are_refused(self) -> None:
+        self.assertIn("nothing", self.refused("nothing", code=4))
+        message = self.refused("animals.model", "animals.model", code=2)
+        self.assertIn("model name 'animals' is given twice", message)
+        shutil.copy(self.path("animals.model"), self.path("a b.model"))
+        self.assertIn("NAME=FILE", self.refused("a b.model", code=2))
+        self.assertIn("queue_length", self.refused("--queue-length", "0", "animals.model", code=2))
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = str(taken.getsockname()[1])
+            message = self.refused("--port", port, "animals.model", code=2)
+        self.assertIn(f"cannot listen on address 127.0.0.1, port {port}", message)
+
+    def test_sentences_are_refused(self) -> None:
+        corpus = "a\tDT\nb\tNN\n\na\tDT\nc\tNN\n\n" * 5
+        pathlib.Path(self.path("tagged")).write_text(corpus, encoding="utf-8")
+        self.program("train", "--method", "structured", "--quiet", "tagged", "tagger.model")
+        self.assertIn("its examples are not rows", self.refused("tagger.model", code=3))
+
+
+class Reload(ServeTest):
+    def test_new_files_are_loaded_without_a_failed_request(self) -> None:
+        shutil.copy(self.path("animals.model"), self.path("live.model"))
+        hierarchy = str(ANIMALS / "hierarchy.txt")
+        self.program(
+            *["train", "--method", "hsvm", "--text", "--hierarchy", hierarchy, "--quiet"],
+            *[str(ANIMALS / "train.txt"), "other.model"],
+        )
+        server = self.serve("live.model")
+        failures: list[Any] = []
+        done = threading.Event()
+
+        def ask() -> None:
+            connection = server.connect()
+            body = json.dumps({"row": "a cat"})
+            while not done.is_set():
+                connection.request("POST", "/predict", body, JSON_TYPE)
+                response = connection.getresponse()
+                text = response.read()
+                if response.status != 200:
+                    failures.append(text)
+            connection.close()
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        methods = set()
+        for k in range(20 if SANITIZED else 100):
+            source = "other.model" if k % 2 == 0 else "animals.model"
+            shutil.copy(self.path(source), self.path("new.model"))
+            os.replace(self.path("new.model"), self.path("live.model"))
+            status, answer = server.ask("POST", "/reload")
+            self.assertEqual((status, answer), (200, {"reloaded": ["live"], "kept": []}))
+            methods.add(server.ask("GET", "/model")[1]["method"])
+        done.set()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+        self.assertEqual(methods, {"nhsvm", "hsvm"})
+
+    def test_broken_file_keeps_the_old_model(self) -> None:
+        shutil.copy(self.path("animals.model"), self.path("live.model"))
+        server = self.serve("live.model", "numbers.model")
+        pathlib.Path(self.path("live.model")).write_text("broken", encoding="utf-8")
+        status, answer = server.ask("POST", "/reload")
+        self.assertEqual((status, answer["reloaded"]), (409, ["numbers"]))
+        self.assertEqual(answer["kept"][0]["model"], "live")
+        self.assertIn("model live stays as it is: live.model", answer["error"])
+        self.assertEqual(server.ask("POST", "/predict", {"row": "a cat"})[0], 200)
+        status, answer = server.ask("POST", "/reload", {"model": "numbers"})
+        self.assertEqual((status, answer), (200, {"reloaded": ["numbers"], "kept": []}))
+        self.assertEqual(server.ask("POST", "/reload", {"model": "none"})[0], 404)
+        self.assertEqual(server.ask("POST", "/reload", {"rows": ["a"]})[0], 400)
+        server.process.send_signal(signal.SIGHUP)
+        counted = 'margrove_reloads_total{model="live",result="kept"} 2'
+        for _ in range(500):
+            if counted in server.ask("GET", "/metrics")[1]:
+                break
+            time.sleep(0.01)
+        code, log = server.stop()
+        self.assertEqual(code, 0)
+        lines = log.splitlines()
+        self.assertEqual(len(lines), 2, log)
+        self.assertRegex(lines[0], "loaded again: live .failed, the old model stays: live.model")
+        self.assertEqual(lines[1], "margrove: stopped")
+
+
+class Stop(ServeTest):
+    def test_signals_end_the_server_after_running_requests(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            server = self.serve("animals.model")
+            idle = server.connect()
+            idle.request("GET", "/healthz")
+            idle.getresponse().read()
+            rows = [" ".join(texts())] * 10000
+            answers: list[Any] = []
+            thread = threading.Thread(
+                target=lambda server=server, rows=rows, answers=answers: answers.append(
+                    server.ask("POST", "/predict", {"rows": rows})
+                )
+            )
+            thread.start()
+            while "requests_running 1" not in server.ask("GET", "/metrics")[1]:
+                time.sleep(0.002)
+            server.process.send_signal(number)
+            thread.join()
+            begin = time.monotonic()
+            code, log = server.stop()
+            self.assertLess(time.monotonic() - begin, 5 if SANITIZED else 0.5)
+            self.assertEqual((code, log), (0, "margrove: stopped\n"))
+            self.assertEqual(answers[0][0], 200)
+            self.assertEqual(len(answers[0][1]["predictions"]), len(rows))
+            idle.close()
+
+    def test_nothing_is_written_to_stdout(self) -> None:
+        server = self.serve("animals.model")
+        server.process.send_signal(signal.SIGTERM)
+        self.assertEqual(server.process.communicate(timeout=60)[0], "")
+
+
+if __name__ == "__main__":
+    unittest.main()

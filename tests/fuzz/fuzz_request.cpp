@@ -1,0 +1,37 @@
+// Any body of a request, as one document and as a stream, gets an answer: one prediction per row,
+// or an error that says what is wrong.
+#include <nlohmann/json.hpp>
+
+#include "fuzzing.hpp"
+#include "served_models.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  using namespace margrove;
+  using testing::check;
+  static const testing::SmallService* const served = new testing::SmallService();
+  const std::string_view text = testing::as_text(bytes, size);
+  for (const char* path : {"/predict", "/explain"}) {
+    const serve::Response response = served->post(path, text);
+    const nlohmann::json answer = nlohmann::json::parse(response.body);
+    if (response.status == 200) {
+      check(answer.contains("model"), "an answer names its model");
+    } else {
+      check(response.status == 400 || response.status == 404, "errors are those of the request");
+      check(!answer["error"].get<std::string>().empty(), "an error has a message");
+    }
+  }
+  for (const char* query : {"", "model=texts&top=2", "model=records&probabilities"}) {
+    serve::PredictStream stream(served->service(), query, 4096);
+    std::string answers;
+    try {
+      stream.take(text.substr(0, size / 2), serve::Deadline::max(), answers);
+      stream.take(text.substr(size / 2), serve::Deadline::max(), answers);
+      stream.finish(serve::Deadline::max(), answers);
+    } catch (const InvalidInput& error) {
+      check(std::string_view(error.what()).starts_with("line:"), "an error names its line");
+    } catch (const serve::StatusError&) {  // a line that is too long
+    }
+    check(answers.empty() || answers.back() == '\n', "answers are whole lines");
+  }
+  return 0;
+}

@@ -1,0 +1,63 @@
+#pragma once
+// A service with three small models: of numbers, of texts and of named columns.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "serve/service.hpp"
+#include "small_models.hpp"
+
+namespace margrove::testing {
+
+/// The small tree over the words sea, fur and leaf.
+inline ModelParts small_text_model() {
+  ModelParts model = small_model();
+  const std::vector<std::string> documents{"fur leaf", "sea", "leaf fur", "fur"};
+  model.preprocessing = Preprocessing::fit_text(documents);
+  return model;
+}
+
+/// The small tree over the numeric columns size and weight, which never lack, and colour, of one
+/// value.
+inline ModelParts small_record_model() {
+  ModelParts model = small_model();
+  RecordFields fields;
+  fields.numeric = {{1, 2}, {3, 4}};
+  CategoricalField colour;
+  colour.ids = {colour.values.add("red"), CategoricalField::kMissing};
+  fields.categorical.push_back(std::move(colour));
+  RecordSelection selection;
+  selection.numeric = {"size", "weight"};
+  selection.categorical = {"colour"};
+  selection.label = "kind";
+  model.records = RecordFeatures::fit(fields, std::move(selection), {});
+  return model;
+}
+
+class SmallService {
+ public:
+  SmallService()
+      : models_({std::make_shared<const serve::ServedModel>("numbers", small_model()),
+                 std::make_shared<const serve::ServedModel>("texts", small_text_model()),
+                 std::make_shared<const serve::ServedModel>("records", small_record_model())}),
+        service_(models_, metrics_, "1.2.3", [] { return serve::Gauges{.connections = 4}; }) {}
+
+  const serve::Service& service() const { return service_; }
+  serve::Response post(std::string_view path, std::string_view body,
+                       std::string_view query = {}) const {
+    return service_.answer({"POST", path, query, "application/json", body}, serve::Deadline::max());
+  }
+  serve::Response get(std::string_view path, std::string_view query = {}) const {
+    return service_.answer({"GET", path, query, {}, {}}, serve::Deadline::max());
+  }
+
+ private:
+  serve::ServedModels models_;
+  serve::Metrics metrics_;
+  serve::Service service_;
+};
+
+}  // namespace margrove::testing

@@ -1,0 +1,173 @@
+#include "serve/service.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "files.hpp"
+#include "io/model_file.hpp"
+#include "served_models.hpp"
+
+namespace margrove::serve {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using testing::SmallService;
+using ::testing::StartsWith;
+
+json parsed(const Response& response) { return json::parse(response.body); }
+
+// Scores are the sums over a label's path of the weights in small_models.hpp; the bias is 2.
+TEST(Service, predict_gives_labels_and_scores) {
+  const SmallService served;
+  const Response response =
+      served.post("/predict", R"({"rows":["1:2","2:1"],"top":2,"scores":true})");
+  EXPECT_EQ(response.status, 200);
+  const json answer = parsed(response);
+  EXPECT_EQ(answer["model"], "numbers");
+  EXPECT_EQ(answer["predictions"][0]["labels"], json::array({"cat", "dog"}));
+  EXPECT_EQ(answer["predictions"][0]["scores"], json::array({8.0, 2.0}));
+  EXPECT_EQ(answer["predictions"][1]["labels"][0], "dog");
+  EXPECT_EQ(parsed(served.post("/predict", R"({"row":"1:2"})")),
+            json::parse(R"({"model":"numbers","predictions":[{"labels":["cat"]}]})"));
+}
+
+TEST(Service, probabilities_sum_to_one_and_paths_have_ancestors) {
+  const SmallService served;
+  const json answer = parsed(
+      served.post("/predict", R"({"row":"sea","model":"texts","top":9,"probabilities":true})"));
+  double sum = 0;
+  for (const double p : answer["predictions"][0]["probabilities"]) sum += p;
+  EXPECT_NEAR(sum, 1, 1e-6);
+  const json paths = parsed(served.post("/predict", R"({"row":"1:2","paths":true})"));
+  EXPECT_EQ(paths["predictions"][0]["labels"], json::array({"animal", "cat"}));
+  const json confident =
+      parsed(served.post("/predict", R"({"row":"1:2","min_confidence":1,"probabilities":true})"));
+  EXPECT_EQ(confident["predictions"][0]["labels"], json::array({"animal"}));
+}
+
+TEST(Service, options_of_query_and_body_are_one_set) {
+  const SmallService served;
+  EXPECT_EQ(served.post("/predict", R"({"row":"1:2"})", "top=2").status, 200);
+  EXPECT_EQ(served.post("/predict", R"({"row":"1:2","top":2})", "top=2").status, 400);
+}
+
+TEST(Service, explanation_adds_up) {
+  const SmallService served;
+  const json answer = parsed(served.post("/explain", R"({"row":"1:2","label":"dog"})"));
+  EXPECT_EQ(answer["labels"], json::array({"cat"}));
+  const json& explained = answer["explanations"][0];
+  EXPECT_EQ(explained["label"], "dog");
+  double sum = 0;
+  for (const json& node : explained["nodes"]) sum += node["score"].get<double>();
+  EXPECT_NEAR(sum, explained["score"].get<double>(), 1e-9);
+}
+
+TEST(Service, errors_have_their_status) {
+  const SmallService served;
+  const auto status = [&](std::string_view path, std::string_view body) {
+    const Response response = served.post(path, body);
+    EXPECT_EQ(parsed(response).size(), 1U) << response.body;
+    EXPECT_TRUE(parsed(response)["error"].is_string());
+    return response.status;
+  };
+  EXPECT_EQ(status("/predict", "{"), 400);
+  EXPECT_EQ(status("/predict", R"({"row":"x y"})"), 400);
+  EXPECT_EQ(status("/predict", R"({"row":"","model":"none"})"), 404);
+  EXPECT_EQ(status("/nothing", "{}"), 404);
+  EXPECT_EQ(status("/model", "{}"), 405);
+  EXPECT_EQ(served.get("/predict").allow, "POST");
+  EXPECT_EQ(served.service()
+                .answer({"POST", "/predict", "", "text/plain", R"({"row":""})"}, Deadline::max())
+                .status,
+            415);
+  EXPECT_EQ(served.service()
+                .answer({"POST", "/predict", "", "application/json", R"({"row":""})"}, Deadline())
+                .status,
+            504);
+}
+
+TEST(Service, media_types_have_parameters_and_capitals) {
+  const SmallService served;
+  const Request request{"POST", "/predict", "", "Application/JSON; charset=utf-8", R"({"row":""})"};
+  EXPECT_EQ(served.service().answer(request, Deadline::max()).status, 200);
+  EXPECT_TRUE(is_stream("POST", "/predict", "application/x-ndjson; charset=utf-8"));
+  EXPECT_FALSE(is_stream("POST", "/explain", "application/x-ndjson"));
+}
+
+TEST(Service, metrics_have_counts_and_gauges) {
+  const SmallService served;
+  served.post("/predict", R"({"rows":["1:1","2:1"]})");
+  const std::string text = served.get("/metrics").body;
+  EXPECT_THAT(text, HasSubstr("margrove_rows_total{model=\"numbers\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("margrove_connections 4\n"));
+  EXPECT_THAT(text, HasSubstr("margrove_info{version=\"1.2.3\"} 1\n"));
+}
+
+TEST(PredictStream, parts_may_end_anywhere) {
+  const SmallService served;
+  const std::string body = "\"1:2\"\r\n\n{\"features\":{\"2\":1}}\n\"3:1\"";
+  std::string whole;
+  PredictStream at_once(served.service(), "scores=1", 1000);
+  at_once.take(body, Deadline::max(), whole);
+  at_once.finish(Deadline::max(), whole);
+  EXPECT_EQ(std::count(whole.begin(), whole.end(), '\n'), 3);
+  for (std::size_t size = 1; size < body.size(); ++size) {
+    PredictStream stream(served.service(), "scores=1", 1000);
+    std::string answers;
+    for (std::size_t at = 0; at < body.size(); at += size) {
+      stream.take(std::string_view(body).substr(at, size), Deadline::max(), answers);
+    }
+    stream.finish(Deadline::max(), answers);
+    EXPECT_EQ(answers, whole) << size;
+  }
+}
+
+TEST(PredictStream, wrong_line_throws_after_the_answers_before_it) {
+  const SmallService served;
+  PredictStream stream(served.service(), "", 1000);
+  std::string answers;
+  try {
+    stream.take("\"1:1\"\n\n\"2:1\"\n\"x y\"\n\"1:1\"\n", Deadline::max(), answers);
+    FAIL();
+  } catch (const InvalidInput& error) {
+    EXPECT_THAT(error.what(), StartsWith("line:4:"));
+  }
+  EXPECT_EQ(std::count(answers.begin(), answers.end(), '\n'), 2);
+  PredictStream shorter(served.service(), "", 10);
+  EXPECT_THROW(shorter.take("\"12345678901", Deadline::max(), answers), StatusError);
+  PredictStream late(served.service(), "", 10);
+  EXPECT_THROW(late.take("\"1:1\"\n", Deadline(), answers), StatusError);
+  EXPECT_THROW(PredictStream(served.service(), "top=0", 10), InvalidOption);
+}
+
+TEST(ModelFile, names_are_given_or_those_of_the_files) {
+  EXPECT_EQ(parse_model_file("a/b.c.model").name, "b.c");
+  EXPECT_EQ(parse_model_file("x=a/b=c.model").name, "x");
+  EXPECT_EQ(parse_model_file("x=a/b=c.model").path, "a/b=c.model");
+  EXPECT_EQ(parse_model_file("a/b=c/d.model").path, "a/b=c/d.model");
+  for (const char* wrong : {"x=", "", "a b.model", "/"}) {
+    EXPECT_THROW(parse_model_file(wrong), InvalidOption) << wrong;
+  }
+}
+
+TEST(ServedModels, reload_swaps_and_keeps_what_cannot_be_read) {
+  const testing::ScratchFolder folder;
+  const std::string path = folder / "m";
+  save_model(testing::small_model(), path);
+  ServedModels models({{"m", path}});
+  const auto old = models.find("m");
+  EXPECT_TRUE(models.reload()[0].error.empty());
+  const auto fresh = models.find("");
+  EXPECT_NE(old, fresh);
+  std::filesystem::resize_file(path, 20);
+  EXPECT_THAT(models.reload("m")[0].error, HasSubstr(path));
+  EXPECT_EQ(models.find("m"), fresh);
+  EXPECT_EQ(old->parts().labels.size(), 4U);
+}
+
+}  // namespace
+}  // namespace margrove::serve
