@@ -64,8 +64,8 @@ TEST(TextTfidf, one_document_gets_the_row_that_it_has_among_many) {
   const CsrMatrix all = fitted.apply(documents);
   for (std::size_t i = 0; i < documents.size(); ++i) {
     const CsrMatrix one = fitted.apply(std::vector<std::string>{documents[i] + " unknown"});
-    EXPECT_THAT(one.row(0).columns, testing::ElementsAreArray(all.row(i).columns));
-    EXPECT_THAT(one.row(0).values, testing::ElementsAreArray(all.row(i).values));
+    EXPECT_THAT(one.row(0).columns, ::testing::ElementsAreArray(all.row(i).columns));
+    EXPECT_THAT(one.row(0).values, ::testing::ElementsAreArray(all.row(i).values));
   }
 }
 
