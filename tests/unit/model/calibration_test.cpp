@@ -33,6 +33,7 @@ class Identity final : public RowPredictor {
     }
   }
   LabelSets predict(const CsrView&, Executor&) const override { return {}; }
+  bool gives_one_label() const override { return true; }
 
  private:
   std::uint32_t num_labels_;
