@@ -67,8 +67,8 @@ std::vector<double> parse_anchors(const std::string& text, const LabelCodec& cod
 }
 
 void require_uniform(const NodeWeightRule& alpha, std::string_view where) {
-  require<InvalidOption>(alpha.name == "uniform", "option alpha is ",
-                         alpha.to_text(), ", but must be uniform where ", where);
+  require<InvalidOption>(alpha.name == "uniform", "option alpha is ", alpha.to_text(),
+                         ", but must be uniform where ", where);
 }
 
 /// The label graph over the labels of the codec; none if the options name no file.
