@@ -137,7 +137,8 @@ class Search {
       RunControl share(
           control_, [&](const Progress&) { return report(); }, limit);
       outcome = runner_.run(find_method(state.candidate.method), values, share);
-    } catch (const OutOfTimeLimit&) {  // nothing was trained
+    } catch (const OutOfTimeLimit&) {
+      outcome.reset();  // nothing was trained
     } catch (const Error& error) {
       state.error = error.what();
       return false;
@@ -167,9 +168,10 @@ class Search {
         const MemoryEstimate memory =
             runner_.memory_on_all_rows(find_method(candidate.method), candidate.options, control_);
         obstacle = memory_obstacle(memory, memory_limit_);
-      } catch (const OutOfTime&) {    // the search ends at once
-      } catch (const Error& error) {  // as its training would
-        obstacle = error.what();
+      } catch (const OutOfTime&) {
+        obstacle.clear();  // the search ends at once
+      } catch (const Error& error) {
+        obstacle = error.what();  // as its training would
       }
       if (obstacle.empty()) {
         kept.push_back(std::move(state));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
+#include <optional>
 #include <sstream>
 
 #include "eval/automatic_choice.hpp"
@@ -21,6 +22,31 @@ std::string with_four_decimals(double value) {
 std::string difference_text(const CandidateResult& result) {
   return concat(with_four_decimals(std::abs(result.difference)), ", with a standard error of ",
                 with_four_decimals(result.standard_error));
+}
+
+/// The model of the chosen candidate, trained on all rows; none if it does not end in time. Throws
+/// as train_chosen().
+std::optional<ModelParts> trained_on_all_rows(const CandidateResult& chosen, RawRows raw,
+                                              const Hierarchy* hierarchy,
+                                              const PreprocessingOptions& preprocessing,
+                                              const AutomaticOptions& options, double memory_limit,
+                                              Executor& executor, RunControl& control) {
+  const Method& method = find_method(chosen.method);
+  const auto run = start_run(method, chosen.options, options.seed);
+  if (!control.proceed()) return std::nullopt;
+  const PreparedRows prepared = prepare_rows(
+      std::move(raw), hierarchy, preprocessing_for(method, run->options(), preprocessing));
+  try {
+    const TrainingSet data = prepared.training_set();
+    const Plan plan = plan_training(method, *run, data, executor, control);
+    require_memory(plan, data, memory_limit);
+    ModelParts model =
+        train_model(method, *run, plan, data, prepared.preprocessing, executor, control);
+    if (control.proceed() && model.report.stop != Stop::time_limit) return model;
+    return std::nullopt;
+  } catch (const OutOfTimeLimit&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -47,30 +73,19 @@ std::string reason_of(const AutomaticChoice& choice) {
 ModelParts train_chosen(AutomaticChoice& choice, RawRows raw, const Hierarchy* hierarchy,
                         const PreprocessingOptions& preprocessing, const AutomaticOptions& options,
                         double memory_limit, Executor& executor, RunControl& control) {
-  const CandidateResult& chosen = choice.chosen();
-  const Method& method = find_method(chosen.method);
-  const auto run = start_run(method, chosen.options, options.seed);
   const std::size_t num_rows = raw.num_rows();
-  if (control.proceed()) {
-    const PreparedRows prepared = prepare_rows(
-        std::move(raw), hierarchy, preprocessing_for(method, run->options(), preprocessing));
-    try {
-      const TrainingSet data = prepared.training_set();
-      const Plan plan = plan_training(method, *run, data, executor, control);
-      require_memory(plan, data, memory_limit);
-      ModelParts model =
-          train_model(method, *run, plan, data, prepared.preprocessing, executor, control);
-      if (control.proceed() && model.report.stop != Stop::time_limit) return model;
-    } catch (const OutOfTimeLimit&) {  // the model of the search is left
-    }
+  if (auto all = trained_on_all_rows(choice.chosen(), std::move(raw), hierarchy, preprocessing,
+                                     options, memory_limit, executor, control)) {
+    return std::move(*all);
   }
   ModelParts model = std::move(*choice.model);
   choice.model.reset();
   const bool is_interrupted = control.stop_reason() == Stop::interrupted;
-  model.report.warnings.push_back(concat(
-      is_interrupted ? "an interruption" : "the time limit", " ended the work before ",
-      chosen.name(), " was trained on all ", num_rows, " rows; the model is the best of the ",
-      "search, ", model.method, ", trained on ", choice.model_rows, " rows"));
+  model.report.warnings.push_back(
+      concat(is_interrupted ? "an interruption" : "the time limit", " ended the work before ",
+             choice.chosen().name(), " was trained on all ", num_rows,
+             " rows; the model is the best of the ", "search, ", model.method, ", trained on ",
+             choice.model_rows, " rows"));
   return model;
 }
 

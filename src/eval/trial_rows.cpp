@@ -43,9 +43,11 @@ std::vector<Split> trial_splits(const LabelSets& labels, std::uint64_t seed) {
     if (static_cast<double>(split.validation.size()) >= kLeastHeldOut * static_cast<double>(n)) {
       return {std::move(split)};
     }
-  } catch (const InvalidInput&) {  // no label has rows to hold out
+  } catch (const InvalidInput&) {
+    // No label has rows to hold out; a label with two rows gives none either.
+    return validation_folds(labels, kFoldsOfRareLabels, seed);
   }
-  return validation_folds(labels, kFoldsOfRareLabels, seed);  // a label with two rows gives none
+  return validation_folds(labels, kFoldsOfRareLabels, seed);
 }
 
 std::vector<std::vector<Split>> trial_stages(const LabelSets& labels, std::size_t num_labels,

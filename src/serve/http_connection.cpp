@@ -110,7 +110,7 @@ class HttpConnection final : public Connection,
   void set_timer(Clock::time_point at);
   void cancel() {
     error_code ignored;
-    socket_.cancel(ignored);
+    static_cast<void>(socket_.cancel(ignored));
   }
   asio::awaitable<bool> read_head(Head& head);
   asio::awaitable<bool> answer_request(Head& head);
@@ -354,7 +354,7 @@ asio::awaitable<bool> HttpConnection::send(const Head& head, Response response, 
 /// with it.
 asio::awaitable<void> HttpConnection::close() {
   error_code error;
-  socket_.shutdown(tcp::socket::shutdown_send, error);
+  static_cast<void>(socket_.shutdown(tcp::socket::shutdown_send, error));
   is_idle_ = true;  // a stop need not wait for it
   set_timer(Clock::now() + kLingerTime);
   std::string part(error ? 0 : kPartBytes, '\0');
@@ -363,7 +363,7 @@ asio::awaitable<void> HttpConnection::close() {
                                      asio::redirect_error(asio::use_awaitable, error));
   }
   timer_.cancel();
-  socket_.close(error);
+  static_cast<void>(socket_.close(error));
 }
 
 // Streams -----------------------------------------------------------------------------------------

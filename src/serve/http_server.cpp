@@ -61,10 +61,10 @@ void Server::listen() {
   error_code error;
   const auto address = asio::ip::make_address(state_.options.address, error);
   const tcp::endpoint endpoint(address, static_cast<std::uint16_t>(state_.options.port));
-  if (!error) acceptor_.open(endpoint.protocol(), error);
-  if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-  if (!error) acceptor_.bind(endpoint, error);
-  if (!error) acceptor_.listen(tcp::acceptor::max_listen_connections, error);
+  if (!error) static_cast<void>(acceptor_.open(endpoint.protocol(), error));
+  if (!error) static_cast<void>(acceptor_.set_option(tcp::acceptor::reuse_address(true), error));
+  if (!error) static_cast<void>(acceptor_.bind(endpoint, error));
+  if (!error) static_cast<void>(acceptor_.listen(tcp::acceptor::max_listen_connections, error));
   require<InvalidOption>(!error, "cannot listen on address ", state_.options.address, ", port ",
                          state_.options.port, ": ", error.message());
 }
@@ -80,7 +80,7 @@ asio::awaitable<void> Server::accept() {
       co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
       continue;
     }
-    socket.set_option(tcp::no_delay(true), error);
+    static_cast<void>(socket.set_option(tcp::no_delay(true), error));
     const bool is_full = state_.activity.connections >= state_.options.max_connections;
     asio::co_spawn(context_,
                    is_full ? refuse_connection(state_, std::move(socket))
@@ -123,7 +123,7 @@ asio::awaitable<void> Server::handle_signals() {
 void Server::stop() {
   state_.stopping = true;
   error_code ignored;
-  acceptor_.close(ignored);
+  static_cast<void>(acceptor_.close(ignored));
   for (Connection* connection : state_.connections) connection->end_if_idle();
   end_if_done();
 }
