@@ -33,7 +33,7 @@ class Method:
 
 
 METHODS = [
-    Method("flat-svm", ("--tolerance", "0.02"), ("C=0.3,1,3",)),
+    Method("flat-svm", ("--loss", "hinge", "--tolerance", "0.02"), ("C=0.3,1,3",)),
     Method("flat-lr", ("--tolerance", "0.1"), ("C=10,30",)),
     Method("top-down-svm", ("--tolerance", "0.05"), ("C=0.3,1,3",)),
     Method("hr-svm", ("--tolerance", "0.2", "--C", "3"), note="a value of flat-svm's grid"),
