@@ -39,7 +39,7 @@ from margrove._labels import (
 )
 from margrove._probabilities import Probabilistic
 from margrove._progress import Progress, receiver
-from margrove._records import records_of
+from margrove._records import records_of, texts_of
 from margrove._types import Csr, Sets
 from margrove.explanation import Contribution, Explanation, NodeScore, PathScore, SourceScore
 from margrove.hierarchy import Hierarchy, Paths
@@ -281,7 +281,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         if columns is not None:
             return self.model_.preprocess_records(*records_of(X, *columns))
         if self.model_.preprocessing == "text-tfidf":
-            return self.model_.preprocess_texts(list(X))
+            return self.model_.preprocess_texts(texts_of(X))
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
         rows = csr_of(X)
         return rows if self.model_.keeps_rows else self.model_.preprocess_rows(rows)

@@ -9,6 +9,20 @@ from numpy.typing import NDArray
 _MISSING_NUMBERS = ("", "NA", "NaN", "nan", "null", "?")
 
 
+def texts_of(X: Any) -> list[str]:
+    """The texts of a list, a column, or a frame of one column."""
+    if isinstance(X, str):
+        raise ValueError("X is one text, but must be a list of texts")
+    names = list(_column_names(X) or ())
+    if len(names) > 1:
+        raise ValueError(f"X has {len(names)} columns, but must be a list of texts or one column")
+    texts = list(_column_of_frame(X, names[0], names) if names else X)
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ValueError(f"X[{row}] is {text!r}, but must be a text")
+    return texts
+
+
 def records_of(
     X: Any, text: Sequence[str], numeric: Sequence[str], categorical: Sequence[str]
 ) -> tuple[list[str], NDArray[np.float32], list[list[str | None]]]:
@@ -40,21 +54,28 @@ def records_of(
 
 def _columns_of(X: Any, names: list[str]) -> dict[str, Any]:
     """The columns with these names."""
-    if hasattr(X, "columns") or hasattr(X, "column_names"):  # a frame; a table of PyArrow
-        present = X.column_names if hasattr(X, "column_names") else X.columns
-        return {name: _column_of_frame(X, name, list(present)) for name in names}
-    if isinstance(X, Mapping):
-        return {name: _column_of_frame(X, name, list(X)) for name in names}
-    if not hasattr(X, "__len__"):
+    present = _column_names(X)
+    if present is not None:
+        return {name: _column_of_frame(X, name, present) for name in names}
+    if isinstance(X, str) or not hasattr(X, "__len__"):
         raise ValueError(f"X is {type(X).__name__}, but must be {_forms(names)}")
     if len(X) > 0 and all(isinstance(row, Mapping) for row in X):
-        known: set[str] = set().union(*X)
-        for name in names:
-            _require_column(name, list(known))
+        if not any(name in row for row in X for name in names):
+            raise ValueError(f"X: no row has any of the columns {_listed(names)}")
         return {name: [row.get(name) for row in X] for name in names}
-    if len(names) == 1 and all(isinstance(row, str) for row in X):
+    if len(X) > 0 and all(isinstance(row, str) for row in X):
+        if len(names) > 1:
+            raise ValueError(f"X has a text per row, but must be {_forms(names)}")
         return {names[0]: list(X)}
     return _columns_of_matrix(X, names)
+
+
+def _column_names(X: Any) -> list[Any] | None:
+    """Those of a frame, a table of PyArrow or a mapping; None for others."""
+    if isinstance(X, Mapping):
+        return list(X)
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    return None if names is None else list(names)
 
 
 def _columns_of_matrix(X: Any, names: list[str]) -> dict[str, Any]:
@@ -72,11 +93,14 @@ def _columns_of_matrix(X: Any, names: list[str]) -> dict[str, Any]:
     return {name: X[:, position] for position, name in enumerate(names)}
 
 
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
 def _forms(names: list[str]) -> str:
-    listed = ", ".join(map(repr, names))
     return (
-        f"a frame, a mapping or a list of mappings with the columns {listed}, or a matrix with "
-        f"{len(names)} columns in this order"
+        f"a frame, a mapping or a list of mappings with the columns {_listed(names)}, or a matrix "
+        f"with {len(names)} columns in this order"
     )
 
 
@@ -88,6 +112,8 @@ def _require_column(name: str, present: list[Any]) -> None:
 def _column_of_frame(X: Any, name: str, present: list[Any]) -> Any:
     _require_column(name, present)
     column = X[name]
+    if isinstance(column, str) or not hasattr(column, "__len__"):
+        raise ValueError(f"X: column {name!r} is {column!r}, but must have a value per row")
     if getattr(column, "ndim", 1) != 1:
         raise ValueError(f"X: column {name!r} occurs more than once, but must be there once")
     if hasattr(column, "to_pylist"):  # of PyArrow

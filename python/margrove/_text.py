@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from margrove import _core
 from margrove._base import _option_text
+from margrove._records import texts_of
 
 Self = TypeVar("Self", bound="TextTransformer")
 
@@ -28,13 +29,13 @@ class TextTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         stop_words = self.stop_words
         if isinstance(stop_words, str):
             raise ValueError("stop_words is a text, but must be a list of words or None")
-        self.fitted_ = _core.FittedText.fit(_texts(X), values, list(stop_words or ()))
+        self.fitted_ = _core.FittedText.fit(texts_of(X), values, list(stop_words or ()))
         return self
 
     def transform(self, X: Iterable[str]) -> sp.csr_array:
         """The weights of the terms of each text: float32, one column per term, rows of norm 1."""
         check_is_fitted(self)
-        num_columns, pointers, columns, values = self.fitted_.apply(_texts(X))
+        num_columns, pointers, columns, values = self.fitted_.apply(texts_of(X))
         return sp.csr_array((values, columns, pointers), shape=(len(pointers) - 1, num_columns))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -48,13 +49,3 @@ class TextTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.two_d_array = False
         tags.requires_fit = True
         return tags
-
-
-def _texts(X: Iterable[str]) -> list[str]:
-    if isinstance(X, str):
-        raise ValueError("X is one text, but must be a list of texts")
-    texts = list(X)
-    for row, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise ValueError(f"X[{row}] is {text!r}, but must be a text")
-    return texts

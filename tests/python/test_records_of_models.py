@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from margrove import load
+from margrove import TextFeatures, load
 
 PROGRAM = Path(__file__).resolve().parents[2] / "build" / "margrove"
 COLUMNS = ["title", "price", "weight", "colour", "label"]
@@ -124,7 +124,17 @@ def test_missing_columns_and_wrong_shapes_are_named(trained: Any) -> None:
     folder, _ = trained
     model = load(folder / "model")
     with pytest.raises(ValueError, match="it has no column 'price', which the model needs"):
-        model.predict([{"title": "novel", "weight": 1, "colour": "red"}])
+        model.predict({"title": ["novel"], "weight": [1], "colour": ["red"]})
+    with pytest.raises(ValueError, match="no row has any of the columns 'title', 'price'"):
+        model.predict([{"titel": "novel"}])
+    with pytest.raises(
+        ValueError, match="column 'title' is 'novel', but must have a value per row"
+    ):
+        model.predict({"title": "novel", "price": 3, "weight": 1, "colour": "red"})
+    with pytest.raises(ValueError, match="X has a text per row, but must be a frame"):
+        model.predict(["novel", "poems"])
+    with pytest.raises(ValueError, match="X is str, but must be a frame"):
+        model.predict("novel")
     with pytest.raises(ValueError, match=r"has the shape \(2, 3\), but must be a frame"):
         model.predict(np.zeros((2, 3)))
     with pytest.raises(ValueError, match="row 1 has 3 values, but row 0 has 4"):
@@ -144,3 +154,28 @@ def test_a_model_of_one_text_column_takes_texts(trained: Any, tmp_path: Path) ->
     texts = [row["title"] for row in rows]
     assert model.predict(texts).tolist() == [row["label"] for row in rows]
     assert model.predict([]).tolist() == []
+
+
+def test_values_may_be_missing_from_every_mapping(trained: Any) -> None:
+    folder, _ = trained
+    model = load(folder / "model")
+    rows = [{"title": "novel"}, {"title": "rake", "price": None}]
+    assert model.predict(rows).tolist() == model.predict([*rows, {"price": 1}])[:2].tolist()
+
+
+def test_models_of_documents_take_a_column_but_not_one_text(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    (tmp_path / "rows").write_text("dog\tbarks\ncat\tpurrs\n" * 5, encoding="utf-8")
+    command = [str(PROGRAM), "train", "--method", "flat-svm", "--text", str(tmp_path / "rows")]
+    subprocess.run([*command, str(tmp_path / "model")], check=True, capture_output=True)
+    model = load(tmp_path / "model")
+    frame = pandas.DataFrame({"text": ["barks", "purrs"], "n": [1, 2]})
+    assert model.predict(frame["text"]).tolist() == ["dog", "cat"]
+    assert model.predict(frame[["text"]]).tolist() == ["dog", "cat"]
+    assert TextFeatures().fit_transform(frame[["text"]]).shape == (2, 2)
+    with pytest.raises(ValueError, match="X is one text, but must be a list of texts"):
+        model.predict("barks")
+    with pytest.raises(ValueError, match="X has 2 columns, but must be a list of texts"):
+        TextFeatures().fit(frame)
+    with pytest.raises(ValueError, match=r"X\[1\] is 3, but must be a text"):
+        model.predict(["barks", 3])
