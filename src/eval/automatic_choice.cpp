@@ -181,9 +181,10 @@ class Search {
     }
     states_ = std::move(kept);
     seconds_.assign(states_.size(), 0.0);
-    require(!states_.empty(), raw_.source,
-            ": no method can be tried: ", choice_.left_out.back().candidate, ": ",
-            choice_.left_out.back().reason);
+    if (!states_.empty()) return;
+    const LeftOut& last = choice_.left_out.back();
+    throw InvalidInput(
+        concat(raw_.source, ": no method can be tried: ", last.candidate, ": ", last.reason));
   }
 
   // Stages ----------------------------------------------------------------------------------------
