@@ -382,6 +382,8 @@ def of_linear(model: Model, data: Path) -> Objective:
     if method == "flat-svm" and model.option("multiclass") == "crammer-singer":
         return crammer_singer(parts, name)
     loss = model.option("loss", "logistic")
+    if loss == "auto":  # of flat-svm
+        loss = "squared-hinge"
     if method in ("flat-svm", "flat-lr"):
         paths = [indicator([n], parts.num_nodes) for n in parts.candidates]
         return one_vs_rest(parts, loss, np.eye(parts.num_nodes), paths)

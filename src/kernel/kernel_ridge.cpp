@@ -215,7 +215,9 @@ KernelRidgeFit fit_ridge(const SymmetricMatrix& K, const RidgeTargets& targets,
   for (std::size_t c = 0; c < strengths.size(); ++c) {
     if (strengths[c] != kMeanOnly) columns_of[strengths[c]].push_back(c);
   }
-  for (const auto& [strength, columns] : columns_of) {
+  for (const auto& group : columns_of) {
+    const double strength = group.first;  // clang captures no structured bindings with OpenMP
+    const std::vector<std::size_t>& columns = group.second;
     if (!control.proceed()) break;
     const RidgeFactor factor(K, strength);
     executor.for_ranges(

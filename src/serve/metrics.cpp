@@ -46,7 +46,9 @@ std::string Metrics::text(std::string_view version, const Gauges& gauges) const 
   }
   begin(text, "margrove_request_seconds", "histogram",
         "Time from the head of a request to its answer.");
-  for (const auto& [path, durations] : durations_) {
+  for (const auto& of_path : durations_) {
+    const auto& path = of_path.first;  // clang captures no structured bindings with OpenMP
+    const auto& durations = of_path.second;
     std::int64_t total = 0;
     const auto bucket = [&](std::size_t k, const std::string& bound) {
       total += durations.counts[k];
