@@ -95,6 +95,10 @@ class Server:
         """Ends the server; returns its exit code and the rest of its log."""
         if self.process.poll() is None:
             self.process.send_signal(with_signal)
+        return self.wait()
+
+    def wait(self) -> tuple[int, str]:
+        """Waits for the end of a server that was told to stop: a second signal would kill it."""
         log = self.process.communicate(timeout=60)[1]
         return self.process.returncode, log
 
@@ -729,7 +733,7 @@ class Stop(ServeTest):
             server.process.send_signal(number)
             thread.join()
             begin = time.monotonic()
-            code, log = server.stop()
+            code, log = server.wait()
             self.assertLess(time.monotonic() - begin, 5 if SANITIZED else 0.5)
             self.assertEqual((code, log), (0, "margrove: stopped\n"))
             self.assertEqual(answers[0][0], 200)
