@@ -403,11 +403,10 @@ MemoryEstimate memory_of(const TopDownPlan& plan, int num_threads) {
 Plan make_plan(const TopDownSvmOptions& options, const TrainingSet& data, Executor& executor,
                RunControl&) {
   require_tree(data);
-  TopDownPlan plan{options,
-                   leaf_sets(data),
-                   {},
-                   static_cast<std::uint32_t>(data.codec->size()),
-                   intercept_value_or_free(options, data.X, options.loss)};
+  // Computed before: where an initialiser throws, GCC 12 destroys the members before it twice.
+  const double bias = intercept_value_or_free(options, data.X, options.loss);
+  TopDownPlan plan{
+      options, leaf_sets(data), {}, static_cast<std::uint32_t>(data.codec->size()), bias};
   plan.rows = planned_rows(data, plan.leaves.kept, plan.bias);
   MemoryEstimate memory = memory_of(plan, executor.size());
   return planned(std::move(memory), std::move(plan), train, problems_of);

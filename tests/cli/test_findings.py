@@ -182,6 +182,18 @@ class Findings(CliTest):
                 self.assert_fails(3, "none: no row has a label", *command.split())
         self.assertFalse(os.path.exists(self.path("model")))
 
+    def test_a_penalty_of_no_intercept_is_refused_by_every_method_that_has_one(self) -> None:
+        # The plan of top-down-svm was destroyed twice, and the program aborted.
+        for method in ("flat-svm", "flat-lr", "top-down-svm", "hr-svm", "hr-lr"):
+            with self.subTest(method):
+                command = f"train --method {method} --hierarchy tree --bias 0"
+                self.assert_fails(
+                    2,
+                    "option intercept_penalty is 0.125, but bias is 0",
+                    *command.split(),
+                    *("--intercept-penalty", "0.125", "train", "model"),
+                )
+
     def test_kernels_that_overflow_end_training_with_an_error(self) -> None:
         self.write("data", "a 1:1e30\nb 1:-1e30\na 1:2e30 2:1\nb 2:5e29\n")
         self.write(
