@@ -39,6 +39,7 @@
 #include "model/linear_predictor.hpp"
 #include "model/raw_units.hpp"
 #include "model/tensor_parts.hpp"
+#include "model/weight_compression.hpp"
 #include "outputs/registry.hpp"
 #include "record_bindings.hpp"
 #include "reporter.hpp"
@@ -498,6 +499,14 @@ ModelParts from_bytes(const nb::bytes& bytes) {
                      "model in memory");
 }
 
+ModelParts compressed_model(const ModelParts& model, double keep, const std::string& precision) {
+  const nb::gil_scoped_release release;
+  const std::string bytes = serialize_model(model);
+  ModelParts copy = parse_model(std::as_bytes(std::span(bytes)), "model in memory");
+  compress(copy, {keep, parse_enum<WeightPrecision>("precision", precision)});
+  return copy;
+}
+
 /// [(name, summary, needs a hierarchy, [(option, type, default, range, help)])]
 nb::list list_methods() {
   nb::list list;
@@ -647,6 +656,7 @@ NB_MODULE(_core, m) {
              return py::to_python(model.preprocessing.apply(py::view_of(X)));
            })
       .def("export_liblinear", &margrove::export_liblinear, "path"_a)
+      .def("compressed", &py::compressed_model, "keep"_a, "precision"_a)
       .def_prop_ro("is_of_files",
                    [](const ModelParts& model) { return model.predictor->files() != nullptr; })
       .def_prop_ro("gives_one_label",

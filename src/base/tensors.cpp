@@ -10,7 +10,7 @@
 namespace margrove {
 
 std::size_t size_of(DType dtype) {
-  constexpr std::array<std::size_t, std::size(kEnumNames<DType>)> kSizes{1, 4, 4, 8, 8, 4, 8};
+  constexpr std::array<std::size_t, std::size(kEnumNames<DType>)> kSizes{1, 1, 2, 4, 4, 8, 8, 4, 8};
   return kSizes[static_cast<std::size_t>(dtype)];
 }
 

@@ -16,19 +16,26 @@
 
 namespace margrove {
 
-enum class DType { u8, i32, u32, i64, u64, f32, f64 };
+enum class DType { u8, i8, bf16, i32, u32, i64, u64, f32, f64 };
 /// The names that the safetensors format uses.
 template <>
 inline constexpr auto kEnumNames<DType> = std::array{
-    EnumName{DType::u8, "U8"},   EnumName{DType::i32, "I32"}, EnumName{DType::u32, "U32"},
-    EnumName{DType::i64, "I64"}, EnumName{DType::u64, "U64"}, EnumName{DType::f32, "F32"},
-    EnumName{DType::f64, "F64"}};
+    EnumName{DType::u8, "U8"},   EnumName{DType::i8, "I8"},   EnumName{DType::bf16, "BF16"},
+    EnumName{DType::i32, "I32"}, EnumName{DType::u32, "U32"}, EnumName{DType::i64, "I64"},
+    EnumName{DType::u64, "U64"}, EnumName{DType::f32, "F32"}, EnumName{DType::f64, "F64"}};
 /// The size of one value in bytes.
 std::size_t size_of(DType dtype);
+
+/// The upper half of a float32.
+struct BFloat16 {
+  std::uint16_t bits;
+};
 
 template <class T>
 constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, std::uint8_t>) return DType::u8;
+  if constexpr (std::is_same_v<T, std::int8_t>) return DType::i8;
+  if constexpr (std::is_same_v<T, BFloat16>) return DType::bf16;
   if constexpr (std::is_same_v<T, std::int32_t>) return DType::i32;
   if constexpr (std::is_same_v<T, std::uint32_t>) return DType::u32;
   if constexpr (std::is_same_v<T, std::int64_t>) return DType::i64;

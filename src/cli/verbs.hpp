@@ -17,6 +17,7 @@ Verb compare_verb();
 Verb hierarchy_verb();
 Verb report_verb();
 Verb serve_verb();
+Verb compress_verb();
 Verb export_verb();
 Verb import_verb();
 Verb generate_verb();

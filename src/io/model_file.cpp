@@ -152,6 +152,7 @@ ModelParts checked_model(const TensorMap& tensors) {
 std::uint64_t format_version_of(const ModelParts& model) {
   const bool has_own_terms =
       model.preprocessing.has_own_terms() || (model.records && model.records->text.has_own_terms());
+  if (model.predictor->is_compressed()) return 4;
   if (has_own_terms) return 3;
   return model.preprocessing.columns.empty() ? 1 : 2;
 }

@@ -70,7 +70,7 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
     entries.back().dtype = parse_dtype(value);
     if (!entries.back().dtype) {
       return fail(concat("tensor ", entries.back().name, " has dtype ", value,
-                         ", but must have U8, I32, U32, I64, U64, F32 or F64"));
+                         ", but must have U8, I8, BF16, I32, U32, I64, U64, F32 or F64"));
     }
     return true;
   }

@@ -176,15 +176,37 @@ std::vector<Fact> LinearPredictor::facts() const {
       {"weight density", concat(cells > 0 ? static_cast<double>(w.num_nonzeros()) / cells : 0.0)},
       {"weight bytes", concat(w.num_bytes())},
   };
+  if (parts_.packed) facts.push_back({"compressed to", std::string(name_of(*parts_.packed))});
   const std::vector<Fact> of_decision = parts_.decision.facts();
   facts.insert(facts.end(), of_decision.begin(), of_decision.end());
   return facts;
 }
 
+LinearPredictor::Parts LinearPredictor::compressed_parts(
+    const WeightCompression& compression) const {
+  return {.weights = margrove::compressed(parts_.weights, parts_.bias > 0, compression),
+          .bias = parts_.bias,
+          .graph = parts_.graph,
+          .alpha = parts_.alpha,
+          .label_of_node = parts_.label_of_node,
+          .candidates = parts_.candidates,
+          .num_labels = parts_.num_labels,
+          .decision = parts_.decision,
+          .packed = compression.precision};
+}
+
+std::unique_ptr<Predictor> LinearPredictor::compressed(const WeightCompression& compression) const {
+  return std::make_unique<LinearPredictor>(compressed_parts(compression));
+}
+
 void LinearPredictor::save(TensorMap& out) const { save_parts(out, kPrefix); }
 
 void LinearPredictor::save_parts(TensorMap& out, const std::string& prefix) const {
-  save_weights(out, prefix + ".weights", parts_.weights);
+  if (parts_.packed) {
+    save_packed(out, prefix + ".weights", parts_.weights, parts_.bias > 0, *parts_.packed);
+  } else {
+    save_weights(out, prefix + ".weights", parts_.weights);
+  }
   save_graph(out, prefix + ".graph", parts_.graph);
   out.put_number(prefix + ".bias", parts_.bias);
   out.put_view<LabelId>(prefix + ".label_of_node", parts_.label_of_node);
@@ -206,8 +228,14 @@ LinearPredictor::Parts LinearPredictor::load_parts(const TensorMap& tensors,
   parts.label_of_node = tensors.get<LabelId>(prefix + ".label_of_node");
   const auto nodes = parts.label_of_node.size();
   parts.graph = load_graph(tensors, prefix + ".graph", nodes);
-  parts.weights = load_weights(tensors, prefix + ".weights", nodes);
   parts.bias = tensors.number(prefix + ".bias");
+  if (const std::string weights = prefix + ".weights"; has_packed(tensors, weights)) {
+    auto packed = load_packed(tensors, weights, parts.graph.num_nodes(), parts.bias > 0);
+    parts.weights = std::move(packed.weights);
+    parts.packed = packed.precision;
+  } else {
+    parts.weights = load_weights(tensors, weights, nodes);
+  }
   parts.candidates = tensors.get<NodeId>(prefix + ".candidates");
   if (tensors.has(prefix + ".alpha")) {
     parts.alpha = tensors.get<double>(prefix + ".alpha", nodes);

@@ -3,6 +3,7 @@
 // the case of a graph without edges (docs/notation.md; NHSVM, HR).
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "data/weight_matrix.hpp"
@@ -11,6 +12,7 @@
 #include "model/decision.hpp"
 #include "model/label_set_decoder.hpp"
 #include "model/predictor.hpp"
+#include "model/weight_compression.hpp"
 
 namespace margrove {
 
@@ -28,6 +30,8 @@ class LinearPredictor final : public RowPredictor {
     std::vector<NodeId> candidates;
     std::uint32_t num_labels = 0;
     Decision decision;
+    /// How the weights are stored in a file, if they are compressed; otherwise as they are.
+    std::optional<WeightPrecision> packed;
   };
 
   /// Throws InvalidInput where the parts do not agree. Weights are compacted.
@@ -43,6 +47,10 @@ class LinearPredictor final : public RowPredictor {
   static Parts load_parts(const TensorMap& tensors, const std::string& prefix,
                           std::uint32_t num_labels);
   std::vector<Fact> facts() const override;
+  std::unique_ptr<Predictor> compressed(const WeightCompression& compression) const override;
+  bool is_compressed() const override { return parts_.packed.has_value(); }
+  /// compressed() for other kinds that consist of such parts.
+  Parts compressed_parts(const WeightCompression& compression) const;
 
   std::uint32_t num_features() const override;
   std::uint32_t num_labels() const override { return parts_.num_labels; }

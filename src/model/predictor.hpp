@@ -27,6 +27,7 @@ struct NamedValue {
   double value;
 };
 
+struct WeightCompression;
 class RowPredictor;
 class FilePredictor;
 class LinearPredictor;
@@ -51,6 +52,10 @@ class Predictor {
   virtual void save(TensorMap& out) const = 0;
   /// Sizes, sparsity and other facts that help to understand the model.
   virtual std::vector<Fact> facts() const = 0;
+  /// A copy with fewer and rounded weights; null if the kind has no weights that can be left out.
+  virtual std::unique_ptr<Predictor> compressed(const WeightCompression&) const { return nullptr; }
+  /// Whether it is such a copy.
+  virtual bool is_compressed() const { return false; }
 };
 
 /// A model whose examples are rows of a matrix. Label ids are those of ModelParts::labels.

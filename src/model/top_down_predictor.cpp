@@ -197,6 +197,11 @@ std::vector<Fact> TopDownPredictor::facts() const {
   return facts;
 }
 
+std::unique_ptr<Predictor> TopDownPredictor::compressed(
+    const WeightCompression& compression) const {
+  return std::make_unique<TopDownPredictor>(linear_.compressed_parts(compression), beam_, scale_);
+}
+
 void TopDownPredictor::save(TensorMap& out) const {
   linear_.save_parts(out, kPrefix);
   out.put_text(kPrefix + ".beam", concat(beam_));

@@ -34,6 +34,8 @@ class TopDownPredictor final : public RowPredictor {
   void save(TensorMap& out) const override;
   static std::unique_ptr<Predictor> load(const TensorMap& tensors, std::uint32_t num_labels);
   std::vector<Fact> facts() const override;
+  std::unique_ptr<Predictor> compressed(const WeightCompression& compression) const override;
+  bool is_compressed() const override { return linear_.is_compressed(); }
 
   std::uint32_t num_features() const override { return linear_.num_features(); }
   std::uint32_t num_labels() const override { return linear_.num_labels(); }

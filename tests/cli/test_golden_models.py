@@ -25,6 +25,7 @@ class Golden:
     rows: str
     predict: str = SCORES
     views: str = ""
+    compress: str = ""  # compress's arguments, if the model is compressed
 
 
 MODELS = {
@@ -70,6 +71,12 @@ MODELS = {
         "--method flat-svm --text --word-ngrams 1-2 --char-ngrams 3 --term-weights bm25"
         " --stop-words stop texts",
         "texts",
+    ),
+    "v4-int8": Golden("--method flat-svm --text texts", "texts", compress="--keep 0.8"),
+    "v4-bfloat16": Golden(
+        "--method top-down-svm --hierarchy tree --beam 2 train",
+        "short",
+        compress="--precision bfloat16",
     ),
     "v1-paths": Golden(
         "--method nhsvm --text-column text --path-columns one,two paths.csv", "paths.csv"
@@ -158,6 +165,9 @@ class GoldenModels(CliTest):
                 if UPDATE and not path.exists():
                     arguments = f"{golden.train} {golden.views}".split()
                     self.run_program("train", *arguments, "--quiet", str(path))
+                    if golden.compress:
+                        to = ["--output", str(path), "--quiet"]
+                        self.run_program("compress", str(path), *golden.compress.split(), *to)
                     expected.write_text(self.predicted(name, golden), encoding="utf-8")
                 wanted = expected.read_text(encoding="utf-8")
                 self.assert_same(self.predicted(name, golden), wanted, name)

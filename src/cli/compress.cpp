@@ -1,0 +1,147 @@
+// margrove compress
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <string>
+#include <tuple>
+
+#include "cli/model_arguments.hpp"
+#include "cli/verbs.hpp"
+#include "eval/evaluation.hpp"
+#include "io/model_file.hpp"
+#include "model/weight_compression.hpp"
+
+namespace margrove::cli {
+namespace {
+
+/// The shares that are tried where none is given, until one loses too much.
+constexpr std::array<double, 12> kShares{1,    0.7,  0.5,  0.35, 0.25, 0.18,
+                                         0.12, 0.08, 0.05, 0.03, 0.02, 0.01};
+
+/// A line of the table.
+struct Measured {
+  double metric = 0;
+  LabelSets answers;
+  std::size_t bytes = 0;
+};
+
+double share_of_equal_answers(const LabelSets& a, const LabelSets& b) {
+  std::size_t equal = 0;
+  for (std::size_t i = 0; i < a.num_rows(); ++i) {
+    if (std::ranges::equal(a[i], b[i])) ++equal;
+  }
+  return static_cast<double>(equal) / static_cast<double>(std::max<std::size_t>(1, a.num_rows()));
+}
+
+struct CompressOptions {
+  double keep = 0;
+  WeightPrecision precision = WeightPrecision::int8;
+  std::string metric;
+  double most_loss = 0.002;
+  static auto fields() {
+    return std::tuple{
+        field("keep", &CompressOptions::keep, between(0, 1),
+              "share of the weights that is kept, the largest ones; 0: with rows the smallest one "
+              "that loses at most most_loss, without rows all"),
+        field("precision", &CompressOptions::precision,
+              "how a weight is stored: in 4 bytes, in 2, or in 1 as a multiple of its feature's "
+              "step"),
+        field("metric", &CompressOptions::metric, Choices{},
+              "metric of evaluate that is measured on the rows; empty: accuracy, or micro_f1 if "
+              "the model gives label sets"),
+        field("most_loss", &CompressOptions::most_loss, at_least(0),
+              "how far the metric may fall on the rows"),
+    };
+  }
+};
+
+class Compress final : public Command {
+ public:
+  explicit Compress(CLI::App& app) {
+    arguments_.declare(app, /*needs_data=*/false);
+    app.get_option("DATA")->description(
+        "labelled rows that the model was not trained on: they show the loss, and choose the "
+        "share");
+    app.add_option("--output", output_, "file to write")->required()->type_name("FILE");
+    given_.declare(app, "Compression");
+  }
+
+  int run() override {
+    options_ = given_.parse();
+    const bool has_rows = !arguments_.data_path.empty();
+    require<InvalidOption>(has_rows || options_.metric.empty(),
+                           "option metric is given, but no rows to measure it on");
+    require_writable(output_);
+    CommandControl control = arguments_.control();
+    ModelParts model = load_model(arguments_.model_path);
+    if (has_rows) options_.keep = measured_share(model, control);
+    compress(model, compression_of(options_.keep));
+    control.start_writing();
+    save_model(model, output_);
+    return kOk;
+  }
+
+ private:
+  WeightCompression compression_of(double keep) const {
+    return {.keep = keep > 0 ? keep : 1, .precision = options_.precision};
+  }
+
+  /// Prints what the shares lose, and returns the one to keep.
+  double measured_share(const ModelParts& model, CommandControl& control) {
+    Executor executor(arguments_.threads);
+    const RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);
+    std::string& metric = options_.metric;
+    if (metric.empty()) metric = model.rows().gives_one_label() ? "accuracy" : "micro_f1";
+    const auto measure = [&](const ModelParts& measured) {
+      EvaluatedRows rows = evaluated_rows(measured, raw, nullptr, nullptr, executor);
+      const double value =
+          evaluate_rows(measured, rows, {.metrics = {metric}}, executor).metrics.front().value;
+      return Measured{value, std::move(rows.predicted), serialize_model(measured).size()};
+    };
+    const Measured before = measure(model);
+    control.end_progress();
+    const auto print = [&before](const std::string& keep, const Measured& line) {
+      std::cout << fmt::format("{:<8} {:>10.2f} {:>12.4f} {:>14.4f}\n", keep,
+                               static_cast<double>(line.bytes) / 1e6, line.metric,
+                               share_of_equal_answers(before.answers, line.answers));
+      std::cout.flush();
+    };
+    const auto compressed_to = [&](double keep) {
+      ModelParts smaller = load_model(arguments_.model_path);
+      compress(smaller, compression_of(keep));
+      Measured line = measure(smaller);
+      print(fmt::format("{}", keep), line);
+      return line.metric;
+    };
+    std::cout << fmt::format("{:<8} {:>10} {:>12} {:>14}\n", "keep", "MB", metric, "equal answers");
+    print("model", before);
+    if (options_.keep > 0) {
+      compressed_to(options_.keep);
+      return options_.keep;
+    }
+    double smallest = 0;
+    for (const double keep : kShares) {
+      if (compressed_to(keep) < before.metric - options_.most_loss) break;
+      smallest = keep;
+    }
+    require(smallest > 0, "already precision ", name_of(options_.precision), " loses more than ",
+            options_.most_loss, " of ", metric, ", and nothing was written");
+    return smallest;
+  }
+
+  ModelArguments arguments_;
+  std::string output_;
+  BoundOptions<CompressOptions> given_;
+  CompressOptions options_;
+};
+
+}  // namespace
+
+Verb compress_verb() {
+  return make_verb<Compress>("compress", "a smaller model: fewer weights, in fewer bytes");
+}
+
+}  // namespace margrove::cli

@@ -1,0 +1,119 @@
+"""margrove compress. Run and configured like test_cli.py, whose helpers it uses."""
+
+# ruff: noqa: PT009 - unittest, so that it runs with nothing installed
+
+import unittest
+
+from test_cli import CliTest, rows
+
+METHODS = ("flat-svm", "flat-lr", "hr-svm", "nhsvm", "top-down-svm")
+TOP = ("--top", "3", "--scores", "--quiet")
+
+
+class Compress(CliTest):
+    def table(self, *arguments: str) -> dict[str, list[float]]:
+        """The lines of the table: by share, size, metric and share of equal answers."""
+        out, _ = self.run_program("compress", "model", *arguments, "--output", "small", "--quiet")
+        _, *lines = out.splitlines()
+        return {first: [float(x) for x in rest] for first, *rest in map(str.split, lines)}
+
+    def test_all_weights_as_float32_predict_as_before(self) -> None:
+        for method in METHODS:
+            with self.subTest(method):
+                self.train(method=method)
+                self.run_program(
+                    "compress", "model", "--precision", "float32", "--output", "small", "--quiet"
+                )
+                before, _ = self.run_program("predict", "model", "test", *TOP)
+                after, _ = self.run_program("predict", "small", "test", *TOP)
+                self.assertEqual(after, before)
+                info, _ = self.run_program("info", "small")
+                self.assertIn("format version             4", info)
+                self.assertIn("compressed to              float32", info)
+                self.assertNotIn("relative gap", info)
+
+    def test_int8_is_the_default_and_smaller(self) -> None:
+        # Fifty labels of words of their own, and words that all share.
+        words = "".join(f"l{i % 50}\tw{i % 50} v{i % 7} u{i % 11} t{i}\n" for i in range(1000))
+        self.write("texts", words)
+        self.run_program("train", "--method", "flat-svm", "--text", "--quiet", "texts", "model")
+        self.run_program("compress", "model", "--output", "small", "--quiet")
+        out, _ = self.run_program("info", "small")
+        self.assertIn("compressed to              int8", out)
+        before, _ = self.run_program("predict", "model", "texts", "--quiet")
+        after, _ = self.run_program("predict", "small", "texts", "--quiet")
+        self.assertEqual(after, before)
+        self.run_program(
+            "compress", "model", "--precision", "bfloat16", "--output", "half", "--quiet"
+        )
+        self.assertLess(len(self.read("half")), len(self.read("model")))
+        self.assertLess(len(self.read("small")), len(self.read("half")))
+
+    def test_compressing_again_changes_nothing(self) -> None:
+        self.train()
+        small = ("--keep", "0.5", "--output", "small", "--quiet")
+        self.run_program("compress", "model", *small)
+        self.run_program("compress", "small", "--output", "again", "--quiet")
+        self.assertEqual(self.read("again"), self.read("small"))
+
+    def test_rows_choose_the_smallest_share_that_loses_little(self) -> None:
+        self.write("train", rows(600, seed=8))
+        self.train(method="flat-svm")
+        table = self.table("test", "--most-loss", "0.03")
+        accuracy = table["model"][1]
+        *kept, last = [each for share, each in table.items() if share != "model"]
+        self.assertTrue(kept)
+        for size, metric, _ in kept:
+            self.assertLessEqual(size, table["model"][0])
+            self.assertGreaterEqual(metric, accuracy - 0.03 - 1e-4)
+        self.assertTrue(last[1] < accuracy - 0.03 + 1e-4 or "0.01" in table)
+        out, _ = self.run_program("evaluate", "small", "test", "--metrics", "accuracy", "--quiet")
+        written = kept[-1] if last[1] < accuracy - 0.03 else last
+        self.assertAlmostEqual(float(out.split()[-1]), written[1], delta=1e-4)
+
+    def test_a_given_share_is_measured_and_taken(self) -> None:
+        self.train(method="flat-svm")
+        table = self.table("test", "--keep", "0.1", "--metric", "macro_f1")
+        self.assertEqual(list(table), ["model", "0.1"])
+        info, _ = self.run_program("info", "small")
+        self.assertIn("compressed to              int8", info)
+
+    def test_explain_and_evaluate_take_compressed_models(self) -> None:
+        self.train()
+        self.run_program("compress", "model", "--keep", "0.5", "--output", "small", "--quiet")
+        out, _ = self.run_program("explain", "small", "test", "--row", "1")
+        self.assertTrue(out)
+
+    def test_bad_arguments_are_refused_and_nothing_is_written(self) -> None:
+        self.train(method="flat-svm")
+        self.write("small", "old")
+        end = ("--output", "small", "--quiet")
+        self.assert_fails(
+            2,
+            "option keep is 1.5, but must be in [0, 1]",
+            *("compress", "model", "--keep", "1.5", *end),
+        )
+        self.assert_fails(
+            2,
+            "option metric is given, but no rows to measure it on",
+            *("compress", "model", "--metric", "accuracy", *end),
+        )
+        self.assert_fails(
+            2,
+            "option precision is 'int3', but must be",
+            *("compress", "model", "--precision", "int3", *end),
+        )
+        self.assert_fails(2, "metric", "compress", "model", "test", "--metric", "none", *end)
+        self.assertEqual(self.read("small"), b"old")
+
+    def test_models_without_such_weights_are_refused(self) -> None:
+        self.run_program("train", "--method", "average-mkl", "--quiet", "train", "model")
+        self.assert_fails(
+            3,
+            "models of method average-mkl cannot be compressed, but only linear models of rows",
+            *("compress", "model", "--output", "small", "--quiet"),
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
