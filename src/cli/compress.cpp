@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <tuple>
 
@@ -12,6 +14,7 @@
 #include "cli/verbs.hpp"
 #include "eval/evaluation.hpp"
 #include "io/model_file.hpp"
+#include "model/answer_metrics.hpp"
 #include "model/weight_compression.hpp"
 
 namespace margrove::cli {
@@ -21,19 +24,46 @@ namespace {
 constexpr std::array<double, 12> kShares{1,    0.7,  0.5,  0.35, 0.25, 0.18,
                                          0.12, 0.08, 0.05, 0.03, 0.02, 0.01};
 
-/// A line of the table.
 struct Measured {
   double metric = 0;
   LabelSets answers;
+  std::vector<double> f1;  // of each row's answer
   std::size_t bytes = 0;
 };
 
-double share_of_equal_answers(const LabelSets& a, const LabelSets& b) {
-  std::size_t equal = 0;
-  for (std::size_t i = 0; i < a.num_rows(); ++i) {
-    if (std::ranges::equal(a[i], b[i])) ++equal;
+std::vector<double> f1_of_rows(const LabelSets& truth, const LabelSets& answers) {
+  std::vector<double> f1;
+  for (std::size_t i = 0; i < truth.num_rows(); ++i) {
+    std::vector<LabelId> common;
+    std::ranges::set_intersection(truth[i], answers[i], std::back_inserter(common));
+    f1.push_back(Overlap{.common = static_cast<double>(common.size()),
+                         .answered = static_cast<double>(answers[i].size()),
+                         .wanted = static_cast<double>(truth[i].size())}
+                     .f1());
   }
-  return static_cast<double>(equal) / static_cast<double>(std::max<std::size_t>(1, a.num_rows()));
+  return f1;
+}
+
+/// What a smaller model changes.
+struct Change {
+  double equal_answers = 0;   // share of the rows
+  double standard_error = 0;  // of the mean difference of the rows' F1, for one label accuracy
+};
+
+Change change_between(const Measured& before, const Measured& after) {
+  const std::size_t n = before.f1.size();
+  if (n == 0) return {.equal_answers = 1};
+  std::size_t equal = 0;
+  double sum = 0, squares = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (std::ranges::equal(before.answers[i], after.answers[i])) ++equal;
+    const double difference = after.f1[i] - before.f1[i];
+    sum += difference;
+    squares += difference * difference;
+  }
+  const auto rows = static_cast<double>(n);
+  const double variance = std::max(0.0, squares / rows - (sum / rows) * (sum / rows));
+  return {static_cast<double>(equal) / rows, std::sqrt(variance / rows)};
 }
 
 struct CompressOptions {
@@ -45,7 +75,7 @@ struct CompressOptions {
     return std::tuple{
         field("keep", &CompressOptions::keep, between(0, 1),
               "share of the weights that is kept, the largest ones; 0: with rows the smallest one "
-              "that loses at most most_loss, without rows all"),
+              "that loses at most most_loss with a standard error to spare, without rows all"),
         field("precision", &CompressOptions::precision,
               "how a weight is stored: in 4 bytes, in 2, or in 1 as a multiple of its feature's "
               "step"),
@@ -99,32 +129,42 @@ class Compress final : public Command {
       EvaluatedRows rows = evaluated_rows(measured, raw, nullptr, nullptr, executor);
       const double value =
           evaluate_rows(measured, rows, {.metrics = {metric}}, executor).metrics.front().value;
-      return Measured{value, std::move(rows.predicted), serialize_model(measured).size()};
+      std::vector<double> f1 = f1_of_rows(rows.truth, rows.predicted);
+      return Measured{value, std::move(rows.predicted), std::move(f1),
+                      serialize_model(measured).size()};
     };
     const Measured before = measure(model);
     control.end_progress();
-    const auto print = [&before](const std::string& keep, const Measured& line) {
-      std::cout << fmt::format("{:<8} {:>10.2f} {:>12.4f} {:>14.4f}\n", keep,
+    std::cout << fmt::format("{:<8} {:>10} {:>12} {:>10} {:>14}\n", "keep", "MB", metric, "+-",
+                             "equal answers");
+    const auto print = [](const std::string& keep, const Measured& line, const Change& change) {
+      std::cout << fmt::format("{:<8} {:>10.2f} {:>12.4f} {:>10.4f} {:>14.4f}\n", keep,
                                static_cast<double>(line.bytes) / 1e6, line.metric,
-                               share_of_equal_answers(before.answers, line.answers));
+                               change.standard_error, change.equal_answers);
       std::cout.flush();
     };
-    const auto compressed_to = [&](double keep) {
+    print("model", before, {.equal_answers = 1});
+    /// The loss, and with one standard error to spare.
+    struct Loss {
+      double measured, likely;
+    };
+    const auto loss_of = [&](double keep) {
       ModelParts smaller = load_model(arguments_.model_path);
       compress(smaller, compression_of(keep));
-      Measured line = measure(smaller);
-      print(fmt::format("{}", keep), line);
-      return line.metric;
+      const Measured line = measure(smaller);
+      const Change change = change_between(before, line);
+      print(fmt::format("{}", keep), line, change);
+      const double loss = before.metric - line.metric;
+      return Loss{loss, loss + change.standard_error};
     };
-    std::cout << fmt::format("{:<8} {:>10} {:>12} {:>14}\n", "keep", "MB", metric, "equal answers");
-    print("model", before);
     if (options_.keep > 0) {
-      compressed_to(options_.keep);
+      loss_of(options_.keep);
       return options_.keep;
     }
     double smallest = 0;
     for (const double keep : kShares) {
-      if (compressed_to(keep) < before.metric - options_.most_loss) break;
+      const Loss loss = loss_of(keep);
+      if ((keep < 1 ? loss.likely : loss.measured) > options_.most_loss) break;
       smallest = keep;
     }
     require(smallest > 0, "already precision ", name_of(options_.precision), " loses more than ",
