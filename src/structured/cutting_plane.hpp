@@ -121,7 +121,11 @@ class CuttingPlane {
     std::vector<Cut> cuts;
     SimplexBlock qp;
   };
-  static constexpr int kMaxSweeps = 2000;  // of one quadratic programme
+  static constexpr int kMaxSweeps = 2000;  // over the blocks of one quadratic programme
+  /// Multiplications of the quadratic programme of 1 slack, about .05 s: what they leave, the next
+  /// round's programme starts with. Where C times the squared norm of a row is about 1e12, it
+  /// would take seconds on dozens of rows.
+  static constexpr double kMostShared = 1e8;
   /// So many rounds, one after the other, whose quadratic programme ended for its sweeps without a
   /// larger dual end training: columns of very different scales can leave the rounding of the
   /// weights larger than all steps.
@@ -345,8 +349,11 @@ class CuttingPlane {
         shared_.values[j] -= shared_.Q[j * size + k] * shared_.duals[k];
       }
     }
-    for (int sweep = 0; sweep < kMaxSweeps && shared_.gap() > gap && control_.proceed(); ++sweep) {
-      pairwise_steps(shared_, 1e-6, 100 * static_cast<int>(size));
+    const int steps = 100 * static_cast<int>(size);
+    double done = 0;
+    while (done < kMostShared && shared_.gap() > gap && control_.proceed()) {
+      pairwise_steps(shared_, 1e-6, steps);
+      done += 2.0 * steps * static_cast<double>(size);
     }
     std::vector<double> w(w_.size(), 0.0);
     for (std::size_t k = 0; k < size; ++k) {
