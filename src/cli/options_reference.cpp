@@ -61,6 +61,8 @@ int OptionsReference::run() {
   print_table(record_option_infos());
   std::cout << "## Preprocessing (kept in the model)\n\n";
   print_table(infos_of<PreprocessingOptions>());
+  std::cout << "## Weights of rows\n\n";
+  print_table(infos_of<RowWeightOptions>());
   std::cout << "## Run\n\n";
   print_table(infos_of<RunOptions>());
   return kOk;

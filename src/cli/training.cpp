@@ -39,6 +39,7 @@ void DataArguments::declare_data(CLI::App& app, const std::string& data, const s
 
 void DataArguments::declare_preprocessing(CLI::App& app) {
   preprocessing_.declare(app, "Preprocessing (kept in the model)");
+  weights_.declare(app, "Weights of rows");
 }
 
 void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& arguments,
@@ -57,6 +58,7 @@ void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& a
 
 PreprocessingOptions DataArguments::preprocessing() {
   PreprocessingOptions options = preprocessing_.parse();
+  options.weights = weights_.parse();
   const std::string format = records_.format();
   const bool is_text = format == "text" || format == "annif";
   require<InvalidOption>(format.empty() || is_text || !options.text, "option format is ", format,
@@ -145,7 +147,10 @@ DataArguments::Data DataArguments::read(CommandControl& control) {
   return data;
 }
 
-void DataArguments::refuse_options_of_rows(std::string_view reader) const {
+void DataArguments::refuse_options_of_rows(std::string_view reader) {
+  require<InvalidOption>(weights_.parse().class_weight == "none",
+                         "option class_weight is given, but ", reader,
+                         " reads examples that are not rows");
   require<InvalidOption>(views_.files().empty(), "option view is given, but ", reader,
                          " reads examples that are not rows");
   require<InvalidOption>(!records_.selection() && records_.format().empty(),
@@ -153,7 +158,7 @@ void DataArguments::refuse_options_of_rows(std::string_view reader) const {
                          " reads examples that are not rows");
 }
 
-const std::string& TrainingArguments::examples_path() const {
+const std::string& TrainingArguments::examples_path() {
   refuse_options_of_rows("method " + method_->name);
   return data_path();
 }

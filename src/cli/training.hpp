@@ -19,6 +19,7 @@ class DataArguments {
   /// The data without the preprocessing; `result`, `result_help`: the argument after `data`.
   void declare_data(CLI::App& app, const std::string& data, const std::string& result,
                     const std::string& result_help);
+  /// With the weights of rows.
   void declare_preprocessing(CLI::App& app);
   /// Reads hierarchy and rows; label paths in the rows give the hierarchy. Throws
   /// OutOfTimeLimit.
@@ -31,7 +32,7 @@ class DataArguments {
 
  protected:
   /// `reader` reads examples that are not rows. Throws InvalidOption if options say how rows are.
-  void refuse_options_of_rows(std::string_view reader) const;
+  void refuse_options_of_rows(std::string_view reader);
 
  private:
   std::string hierarchy_path_, hierarchy_from_, data_path_, result_path_;
@@ -40,6 +41,7 @@ class DataArguments {
   ViewArguments views_;
   RecordArguments records_;
   BoundOptions<PreprocessingOptions> preprocessing_;
+  BoundOptions<RowWeightOptions> weights_;
 };
 
 /// The arguments `--method M [options] TRAIN MODEL`.
@@ -60,7 +62,7 @@ class TrainingArguments : public DataArguments {
   }
   const RunOptions& run_options() { return run_.parse(); }
   /// For methods with their own file format. Throws InvalidOption if views are given.
-  const std::string& examples_path() const;
+  const std::string& examples_path();
 
  private:
   const Method* method_ = nullptr;
