@@ -30,7 +30,7 @@ inline ModelParts small_text_model() {
 /// The small tree over the numeric columns size and weight, which never lack, and colour, of one
 /// value.
 inline ModelParts small_record_model() {
-  ModelParts model = small_model();
+  ModelParts model = calibrated_small_model();
   RecordFields fields;
   fields.numeric = {{1, 2}, {3, 4}};
   CategoricalField colour;
