@@ -21,6 +21,9 @@ auto RecordOptions::fields() {
       field("categorical_columns", &O::categorical_columns, Choices{},
             "columns of categories, each of which becomes a feature"),
       field("label_column", &O::label_column, Choices{}, "column with the label"),
+      field("id_column", &O::id_column, Choices{},
+            "column with the id of the object whose terms in the file of annotations are the "
+            "labels"),
       field("label_separator", &O::label_separator, Choices{},
             "text between several labels in the label column, or several paths in the path column"),
       field("path_columns", &O::path_columns, Choices{},
@@ -67,7 +70,7 @@ std::optional<RecordSelection> RecordArguments::selection() const {
   const RecordOptions given = options();
   const bool selects =
       !(given.text_column + given.numeric_columns + given.categorical_columns + given.label_column +
-        given.label_separator + given.path_columns + given.path_column)
+        given.id_column + given.label_separator + given.path_columns + given.path_column)
            .empty();
   const bool has_columns =
       given.format == "csv" || given.format == "tsv" || given.format == "jsonl";
@@ -78,15 +81,19 @@ std::optional<RecordSelection> RecordArguments::selection() const {
   selection.text = names_of("text_column", given.text_column);
   selection.numeric = names_of("numeric_columns", given.numeric_columns);
   selection.categorical = names_of("categorical_columns", given.categorical_columns);
-  selection.label = given.label_column;
+  require<InvalidOption>(given.label_column.empty() || given.id_column.empty(),
+                         "options label_column and id_column are both given, but exclude each "
+                         "other");
+  selection.label = given.label_column + given.id_column;
   selection.label_separator = given.label_separator;
   selection.path_levels = names_of("path_columns", given.path_columns);
   selection.path = given.path_column;
   selection.separator = given.separator;
   selection.check();
-  require<InvalidOption>(selection.has_labels(),
-                         "options label_column, path_columns and path_column: none is given, but "
-                         "one must name the labels");
+  require<InvalidOption>(
+      selection.has_labels(),
+      "options label_column, id_column, path_columns and path_column: none is given, but "
+      "one must name the labels");
   require<InvalidOption>(selection.label_separator.empty() || selection.path_levels.empty(),
                          "option label_separator is given, but path_columns have one path");
   return selection;

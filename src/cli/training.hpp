@@ -1,6 +1,7 @@
 #pragma once
 // The arguments that train and tune share: a method, its options, the data and the run.
 
+#include "cli/annotation_arguments.hpp"
 #include "cli/record_arguments.hpp"
 #include "data/hierarchy_edges.hpp"
 #include "margrove/hierarchy_reader.hpp"
@@ -26,6 +27,8 @@ class DataArguments {
   Data read(CommandControl& control);
   /// Whether options give a hierarchy. Throws InvalidOption for those that contradict each other.
   bool has_hierarchy() const;
+  /// The same for annotations.
+  bool has_annotations();
   PreprocessingOptions preprocessing();
   const std::string& data_path() const { return data_path_; }
   const std::string& result_path() const { return result_path_; }
@@ -40,6 +43,7 @@ class DataArguments {
   HierarchyOptions read_hierarchy_;
   ViewArguments views_;
   RecordArguments records_;
+  AnnotationArguments annotations_;
   BoundOptions<PreprocessingOptions> preprocessing_;
   BoundOptions<RowWeightOptions> weights_;
 };
