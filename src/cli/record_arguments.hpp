@@ -11,7 +11,7 @@ namespace margrove::cli {
 
 struct RecordOptions {
   std::string format = "auto";
-  std::string text_column, numeric_columns, categorical_columns;
+  std::string text_column, text_weights, numeric_columns, categorical_columns;
   std::string label_column, id_column, label_separator;
   std::string path_columns, path_column, separator = " > ";
   static auto fields();
