@@ -35,6 +35,7 @@
 #include "methods/registry.hpp"
 #include "methods/training.hpp"
 #include "metrics_bindings.hpp"
+#include "model/class_weights.hpp"
 #include "model/kernel_predictor.hpp"
 #include "model/linear_predictor.hpp"
 #include "model/raw_units.hpp"
@@ -277,6 +278,24 @@ nb::object merge_equal_rows(const Csr& X, const Sets& labels,
   if (!merged) return nb::none();
   return nb::make_tuple(to_numpy(std::move(merged->rows)),
                         to_numpy(std::move(merged->row_weights)));
+}
+
+/// Row weights times those of the classes (None: balanced), which are checked.
+nb::object weigh_by_class(const Sets& labels, std::size_t num_classes,
+                          const std::optional<Vector<double>>& class_weights,
+                          const std::optional<Vector<double>>& row_weights) {
+  const LabelSets sets = sets_of(labels);
+  const auto given = row_weights ? span_of(*row_weights) : std::span<const double>{};
+  std::vector<double> weights;
+  {
+    const nb::gil_scoped_release released;
+    std::vector<double> balanced;
+    if (!class_weights) balanced = balanced_class_weights(sets, num_classes, given, "y");
+    weights = margrove::weigh_by_class(
+        sets, class_weights ? span_of(*class_weights) : std::span<const double>(balanced), given,
+        "y");
+  }
+  return to_numpy(std::move(weights));
 }
 
 std::string predict_file(const ModelParts& model, const std::string& path, int threads) {
@@ -566,6 +585,8 @@ NB_MODULE(_core, m) {
   m.def("read_hierarchy", &py::read_hierarchy_file, "path"_a);
   m.def("merge_equal_rows", &py::merge_equal_rows, "X"_a.noconvert(), "labels"_a.noconvert(),
         "row_weights"_a.noconvert().none());
+  m.def("weigh_by_class", &py::weigh_by_class, "labels"_a.noconvert(), "num_classes"_a,
+        "class_weights"_a.noconvert().none(), "row_weights"_a.noconvert().none());
   m.def("train", &py::train, "method"_a, "options"_a, "X"_a.noconvert(), "labels"_a.noconvert(),
         "names"_a, "hierarchy"_a.noconvert().none(), "row_weights"_a.noconvert().none(),
         "threads"_a, "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "calibration"_a,

@@ -32,7 +32,12 @@ class Estimator:
     def parameters_of_run(self) -> list[tuple[str, str]]:
         """(declaration, help) of the parameters that are not options of the method."""
         warm_start = {"Continued": WARM_START, "Incremental": WARM_START_BY_EPOCHS}.get(self.base)
-        described = ((declaration, help or warm_start) for declaration, help in RUN_PARAMETERS)
+        takes_weights = self.base not in ("Structured", "Unweighted")
+        described = (
+            (declaration, help or warm_start)
+            for declaration, help in RUN_PARAMETERS
+            if takes_weights or not declaration.startswith("class_weight")
+        )
         return [(declaration, help) for declaration, help in described if help]
 
 
@@ -136,6 +141,12 @@ RUN_PARAMETERS: list[tuple[str, str | None]] = [
     (
         "hierarchy: Any = None",
         "hierarchy of the labels in any form that `Hierarchy.of` takes",
+    ),
+    (
+        "class_weight: Any = None",
+        'factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows '
+        "(with sample_weight, their weights) of class c of k classes; or a dict of classes and "
+        "weights, where classes that it lacks have weight 1. For rows with one label",
     ),
     (
         "calibration: float = 0.0",

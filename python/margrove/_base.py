@@ -27,6 +27,7 @@ from sklearn.utils.validation import (
 
 from margrove import _core
 from margrove._arrays import csr_of, merge_equal_rows
+from margrove._class_weights import weigh_by_class
 from margrove._labels import (
     Form,
     PathForm,
@@ -64,6 +65,7 @@ def trained_by(train: Callable[..., _core.Model]) -> Iterator[None]:
 # Parameters of every estimator that are not options of its method.
 _RUN_PARAMETERS = (
     "hierarchy",
+    "class_weight",
     "calibration",
     "scale",
     "warm_start",
@@ -90,6 +92,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
 
     # Set by __init__ of every subclass, in addition to the options of its method.
     hierarchy: Any
+    class_weight: Any = None  # of the estimators that take row weights
     calibration: float
     scale: str
     threads: int
@@ -125,9 +128,9 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
 
         X: dense or sparse; CSR of float32 with 32-bit columns is used without a copy. y: one label
         per row or, if the method takes several, a 0/1 matrix (dense or sparse) or a sequence of
-        sets. sample_weight: the weight of each row's loss, >= 0. Equal rows are merged into one
-        with the sum of their weights, so that a row of weight 2 gives the same bits as the row
-        twice. Raises ValueError for wrong data or options.
+        sets. sample_weight: the weight of each row's loss, >= 0, which `class_weight` multiplies.
+        Equal rows are merged into one with the sum of their weights, so that a row of weight 2
+        gives the same bits as the row twice. Raises ValueError for wrong data or options.
         """
         if y is None:
             raise ValueError(
@@ -138,7 +141,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         if not 0 <= self.calibration < 1:
             raise ValueError(f"calibration is {self.calibration}, but must be in [0, 1)")
         hierarchy = targets.hierarchy(None if self.hierarchy is None else self.hierarchy)
-        rows, sets, weights = self._weighted(X, targets.to_core(), sample_weight)
+        rows, sets, weights = self._weighted(X, targets.to_core(), targets.classes, sample_weight)
         model = self._train(rows, sets, targets.classes, hierarchy, weights, **self._continuation())
         self._adopt(model, targets.form, targets.classes, hierarchy, targets.path_form)
         self._warn()
@@ -160,7 +163,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         return read_targets(y, paths_by_name=self.hierarchy is not None and not self._has_path_ids)
 
     def _weighted(
-        self, X: Any, sets: Sets, sample_weight: Any
+        self, X: Any, sets: Sets, classes: NDArray[Any], sample_weight: Any
     ) -> tuple[Csr, Sets, NDArray[np.float64] | None]:
         """Rows for training; equal rows are merged if the method takes row weights."""
         weights = None
@@ -170,6 +173,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
             )
         if not self._weighs_rows:
             return csr_of(X), sets, weights
+        weights = weigh_by_class(self.class_weight, sets, classes, weights)
         return merge_equal_rows(csr_of(X), sets, weights)
 
     def _train(

@@ -59,6 +59,11 @@ class Incremental(Continued):
                 f"calibration is {self.calibration}, but must be 0 for partial_fit, which holds "
                 "out no rows: call calibrate with other rows"
             )
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight is {self.class_weight!r}, but must be None or a dict for "
+                "partial_fit, which does not see all rows"
+            )
         goes_on = (
             hasattr(self, "model_")
             and self.model_.has_state
@@ -87,7 +92,7 @@ class Incremental(Continued):
             raise ValueError(f"y: label is {unknown!r}, but must be one of `classes`")
         number = np.array([place[label] for label in targets.classes.tolist()], dtype=np.uint32)
         rows, sets, weights = self._weighted(
-            X, (targets.pointers, number[targets.positions]), sample_weight
+            X, (targets.pointers, number[targets.positions]), all_classes, sample_weight
         )
         hierarchy = targets.hierarchy(self.hierarchy)
         model = self._train(

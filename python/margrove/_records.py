@@ -35,7 +35,8 @@ def records_of(
 
     Raises ValueError that names the column, and the row if there is one.
     """
-    columns = _columns_of(X, [*text, *numeric, *categorical])
+    # A column of text that counts several times is named as often, but is one column of X.
+    columns = _columns_of(X, [*dict.fromkeys(text), *numeric, *categorical])
     lengths = {name: len(column) for name, column in columns.items()}
     num_rows = next(iter(lengths.values()))
     for name, length in lengths.items():

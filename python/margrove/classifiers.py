@@ -92,6 +92,10 @@ class FlatSVC(Continued):
         the true label; the cost of the true label is 0
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
+    class_weight : Any, default None
+        factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
+        sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
+        where classes that it lacks have weight 1. For rows with one label
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -137,6 +141,7 @@ class FlatSVC(Continued):
         epochs: int = 50,
         cost_matrix: str = "",
         hierarchy: Any = None,
+        class_weight: Any = None,
         calibration: float = 0.0,
         scale: str = "auto",
         warm_start: bool = False,
@@ -163,6 +168,7 @@ class FlatSVC(Continued):
         self.epochs = epochs
         self.cost_matrix = cost_matrix
         self.hierarchy = hierarchy
+        self.class_weight = class_weight
         self.calibration = calibration
         self.scale = scale
         self.warm_start = warm_start
@@ -206,6 +212,10 @@ class FlatLogisticRegression(Continued):
         maximum number of passes over the rows [>= 1]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
+    class_weight : Any, default None
+        factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
+        sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
+        where classes that it lacks have weight 1. For rows with one label
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -244,6 +254,7 @@ class FlatLogisticRegression(Continued):
         tolerance: float = 0.001,
         max_passes: int = 1000,
         hierarchy: Any = None,
+        class_weight: Any = None,
         calibration: float = 0.0,
         scale: str = "auto",
         warm_start: bool = False,
@@ -262,6 +273,7 @@ class FlatLogisticRegression(Continued):
         self.tolerance = tolerance
         self.max_passes = max_passes
         self.hierarchy = hierarchy
+        self.class_weight = class_weight
         self.calibration = calibration
         self.scale = scale
         self.warm_start = warm_start
@@ -336,6 +348,10 @@ class HSVC(Incremental):
         label; the cost of the true label is 0
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
+    class_weight : Any, default None
+        factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
+        sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
+        where classes that it lacks have weight 1. For rows with one label
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -383,6 +399,7 @@ class HSVC(Incremental):
         epochs: int = 50,
         cost_matrix: str = "",
         hierarchy: Any = None,
+        class_weight: Any = None,
         calibration: float = 0.0,
         scale: str = "auto",
         warm_start: bool = False,
@@ -411,6 +428,7 @@ class HSVC(Incremental):
         self.epochs = epochs
         self.cost_matrix = cost_matrix
         self.hierarchy = hierarchy
+        self.class_weight = class_weight
         self.calibration = calibration
         self.scale = scale
         self.warm_start = warm_start
@@ -485,6 +503,10 @@ class NHSVC(Incremental):
         label; the cost of the true label is 0
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
+    class_weight : Any, default None
+        factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
+        sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
+        where classes that it lacks have weight 1. For rows with one label
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -532,6 +554,7 @@ class NHSVC(Incremental):
         epochs: int = 50,
         cost_matrix: str = "",
         hierarchy: Any = None,
+        class_weight: Any = None,
         calibration: float = 0.0,
         scale: str = "auto",
         warm_start: bool = False,
@@ -560,6 +583,7 @@ class NHSVC(Incremental):
         self.epochs = epochs
         self.cost_matrix = cost_matrix
         self.hierarchy = hierarchy
+        self.class_weight = class_weight
         self.calibration = calibration
         self.scale = scale
         self.warm_start = warm_start
@@ -614,6 +638,10 @@ class SharedSVC(Classifier):
         label; the cost of the true label is 0
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
+    class_weight : Any, default None
+        factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
+        sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
+        where classes that it lacks have weight 1. For rows with one label
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -652,6 +680,7 @@ class SharedSVC(Classifier):
         max_passes: int = 1000,
         cost_matrix: str = "",
         hierarchy: Any = None,
+        class_weight: Any = None,
         calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
@@ -673,6 +702,7 @@ class SharedSVC(Classifier):
         self.max_passes = max_passes
         self.cost_matrix = cost_matrix
         self.hierarchy = hierarchy
+        self.class_weight = class_weight
         self.calibration = calibration
         self.scale = scale
         self.threads = threads
@@ -733,6 +763,10 @@ class HRSVC(Classifier):
         alternation between nodes [joint | alternating]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
+    class_weight : Any, default None
+        factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
+        sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
+        where classes that it lacks have weight 1. For rows with one label
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -773,6 +807,7 @@ class HRSVC(Classifier):
         loss: str = "hinge",
         solver: str = "joint",
         hierarchy: Any = None,
+        class_weight: Any = None,
         calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
@@ -796,6 +831,7 @@ class HRSVC(Classifier):
         self.loss = loss
         self.solver = solver
         self.hierarchy = hierarchy
+        self.class_weight = class_weight
         self.calibration = calibration
         self.scale = scale
         self.threads = threads
@@ -851,6 +887,10 @@ class HRLogisticRegression(Classifier):
         maximum number of passes over all labels [>= 1]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
+    class_weight : Any, default None
+        factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
+        sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
+        where classes that it lacks have weight 1. For rows with one label
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -890,6 +930,7 @@ class HRLogisticRegression(Classifier):
         tolerance: float = 0.001,
         max_passes: int = 1000,
         hierarchy: Any = None,
+        class_weight: Any = None,
         calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
@@ -911,6 +952,7 @@ class HRLogisticRegression(Classifier):
         self.tolerance = tolerance
         self.max_passes = max_passes
         self.hierarchy = hierarchy
+        self.class_weight = class_weight
         self.calibration = calibration
         self.scale = scale
         self.threads = threads
@@ -958,6 +1000,10 @@ class TopDownSVC(Classifier):
         held-out rows (trains twice); 1: greedy, 0: all [>= 0]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
+    class_weight : Any, default None
+        factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
+        sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
+        where classes that it lacks have weight 1. For rows with one label
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -994,6 +1040,7 @@ class TopDownSVC(Classifier):
         loss: str = "hinge",
         beam: int = 1,
         hierarchy: Any = None,
+        class_weight: Any = None,
         calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
@@ -1013,6 +1060,7 @@ class TopDownSVC(Classifier):
         self.loss = loss
         self.beam = beam
         self.hierarchy = hierarchy
+        self.class_weight = class_weight
         self.calibration = calibration
         self.scale = scale
         self.threads = threads

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/annotation_arguments.hpp"
 #include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
 #include "data/input_file.hpp"
@@ -41,6 +42,7 @@ class Evaluate final : public Command {
  public:
   explicit Evaluate(CLI::App& app) {
     arguments_.declare(app);
+    annotations_.declare(app);
     app.add_flag("--json", json_, "one JSON object instead of lines");
     own_ = {
         app.add_option("--metrics", metrics_,
@@ -113,7 +115,10 @@ class Evaluate final : public Command {
   }
 
  private:
-  void refuse_options_of_rows(const ModelParts& model) const {
+  void refuse_options_of_rows(const ModelParts& model) {
+    require<InvalidOption>(!annotations_.is_given(),
+                           "option annotations is given, but the examples of method ", model.method,
+                           " are not rows");
     for (const CLI::Option* option : own_) {
       require<InvalidOption>(option->empty(), "option ", option->get_lnames().front(),
                              " is given, but the examples of method ", model.method,
@@ -121,14 +126,15 @@ class Evaluate final : public Command {
     }
   }
 
-  EvaluatedRows read(const ModelParts& model, CommandControl& control, Executor& executor) const {
+  EvaluatedRows read(const ModelParts& model, CommandControl& control, Executor& executor) {
     std::optional<Hierarchy> hierarchy;
     if (!hierarchy_path_.empty()) hierarchy = read_hierarchy(hierarchy_path_);
     std::optional<RawRows> training;
     if (!train_path_.empty()) {
       training = read_rows(train_path_, row_kind(model), read_options(model), &control.run());
     }
-    const RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);
+    RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);
+    if (annotations_.is_given()) annotations_.apply(raw);
     return evaluated_rows(model, raw, hierarchy ? &*hierarchy : nullptr,
                           training ? &*training : nullptr, executor);
   }
@@ -181,6 +187,7 @@ class Evaluate final : public Command {
   }
 
   ModelArguments arguments_;
+  AnnotationArguments annotations_;
   bool json_ = false;
   std::vector<const CLI::Option*> own_;  // that need rows
   EvaluationOptions options_;

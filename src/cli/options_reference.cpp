@@ -1,5 +1,6 @@
 #include "cli/options_reference.hpp"
 
+#include "cli/annotation_arguments.hpp"
 #include "cli/record_arguments.hpp"
 
 #include <fmt/format.h>
@@ -59,8 +60,12 @@ int OptionsReference::run() {
   }
   std::cout << "## Columns of CSV, TSV and JSON lines (kept in the model)\n\n";
   print_table(record_option_infos());
+  std::cout << "## Labels of rows from annotations\n\n";
+  print_table(infos_of<AnnotationOptions>());
   std::cout << "## Preprocessing (kept in the model)\n\n";
   print_table(infos_of<PreprocessingOptions>());
+  std::cout << "## Weights of rows\n\n";
+  print_table(infos_of<RowWeightOptions>());
   std::cout << "## Run\n\n";
   print_table(infos_of<RunOptions>());
   return kOk;

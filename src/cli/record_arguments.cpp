@@ -1,5 +1,10 @@
 #include "cli/record_arguments.hpp"
 
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "base/number_text.hpp"
 #include "data/csv_reader.hpp"
 
 namespace margrove::cli {
@@ -16,11 +21,17 @@ auto RecordOptions::fields() {
       field("text_column", &O::text_column, Choices{},
             "column of text, whose words become tf-idf features. All columns: several names are "
             "separated by commas; in JSON lines a name is a key, with dots if it is nested"),
+      field("text_weights", &O::text_weights, Choices{},
+            "how often the words of a column of text count, as whole numbers: title=3,body=1; "
+            "columns that are not named count once"),
       field("numeric_columns", &O::numeric_columns, Choices{},
             "columns of numbers; missing ones become the mean and set a further feature"),
       field("categorical_columns", &O::categorical_columns, Choices{},
             "columns of categories, each of which becomes a feature"),
       field("label_column", &O::label_column, Choices{}, "column with the label"),
+      field("id_column", &O::id_column, Choices{},
+            "column with the id of the object whose terms in the file of annotations are the "
+            "labels"),
       field("label_separator", &O::label_separator, Choices{},
             "text between several labels in the label column, or several paths in the path column"),
       field("path_columns", &O::path_columns, Choices{},
@@ -61,32 +72,62 @@ std::vector<std::string> names_of(const std::string& option, const std::string& 
   return names;
 }
 
+/// The columns of text, each as often as its words count.
+std::vector<std::string> weighted(const std::vector<std::string>& columns,
+                                  const std::string& weights) {
+  constexpr int kMostCounted = 100;
+  std::map<std::string, int> count_of;
+  for (const std::string& text : names_of("text_weights", weights)) {
+    const std::size_t equals = text.rfind('=');
+    const auto count =
+        equals == std::string::npos ? std::nullopt : read_number<int>(text.substr(equals + 1));
+    require<InvalidOption>(
+        count && *count >= 1 && *count <= kMostCounted, "option text_weights has '", text,
+        "', but must have column=N with a whole number N from 1 to ", kMostCounted);
+    const std::string name = text.substr(0, equals);
+    require<InvalidOption>(std::ranges::count(columns, name) == 1, "option text_weights has '",
+                           name, "', but text_column must have it once");
+    require<InvalidOption>(count_of.emplace(name, *count).second, "option text_weights has '", name,
+                           "' twice");
+  }
+  std::vector<std::string> repeated;
+  for (const std::string& column : columns) {
+    const auto count = count_of.find(column);
+    repeated.insert(repeated.end(), count == count_of.end() ? 1U : count->second, column);
+  }
+  return repeated;
+}
+
 }  // namespace
 
 std::optional<RecordSelection> RecordArguments::selection() const {
   const RecordOptions given = options();
-  const bool selects =
-      !(given.text_column + given.numeric_columns + given.categorical_columns + given.label_column +
-        given.label_separator + given.path_columns + given.path_column)
-           .empty();
+  const bool selects = !(given.text_column + given.text_weights + given.numeric_columns +
+                         given.categorical_columns + given.label_column + given.id_column +
+                         given.label_separator + given.path_columns + given.path_column)
+                            .empty();
   const bool has_columns =
       given.format == "csv" || given.format == "tsv" || given.format == "jsonl";
   if (!selects && !has_columns) return std::nullopt;
   require<InvalidOption>(has_columns || given.format == "auto", "option format is ", given.format,
                          ", which has no columns that other options could select");
   RecordSelection selection;
-  selection.text = names_of("text_column", given.text_column);
+  selection.text = weighted(names_of("text_column", given.text_column), given.text_weights);
   selection.numeric = names_of("numeric_columns", given.numeric_columns);
   selection.categorical = names_of("categorical_columns", given.categorical_columns);
-  selection.label = given.label_column;
+  require<InvalidOption>(given.label_column.empty() || given.id_column.empty(),
+                         "options label_column and id_column are both given, but exclude each "
+                         "other");
+  selection.label = given.label_column + given.id_column;
   selection.label_separator = given.label_separator;
   selection.path_levels = names_of("path_columns", given.path_columns);
   selection.path = given.path_column;
   selection.separator = given.separator;
   selection.check();
-  require<InvalidOption>(selection.has_labels(),
-                         "options label_column, path_columns and path_column: none is given, but "
-                         "one must name the labels");
+  require<InvalidOption>(
+      selection.has_labels(),
+      "options label_column, id_column, path_columns and path_column: none is given, but "
+      "one must name the labels");
   require<InvalidOption>(selection.label_separator.empty() || selection.path_levels.empty(),
                          "option label_separator is given, but path_columns have one path");
   return selection;

@@ -11,8 +11,8 @@ namespace margrove::cli {
 
 struct RecordOptions {
   std::string format = "auto";
-  std::string text_column, numeric_columns, categorical_columns;
-  std::string label_column, label_separator;
+  std::string text_column, text_weights, numeric_columns, categorical_columns;
+  std::string label_column, id_column, label_separator;
   std::string path_columns, path_column, separator = " > ";
   static auto fields();
 };
@@ -27,6 +27,8 @@ class RecordArguments {
   /// After the command line was parsed; nothing if no column is selected. Throws InvalidOption for
   /// selections that contradict each other or the format.
   std::optional<RecordSelection> selection() const;
+  /// Whether a column has the ids of objects that have annotations instead of labels.
+  bool has_ids() const { return !options().id_column.empty(); }
   /// The value of --format; empty if the content decides.
   std::string format() const;
 

@@ -2,6 +2,7 @@
 
 #include "eval/report.hpp"
 
+#include "cli/annotation_arguments.hpp"
 #include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
 #include "io/model_file.hpp"
@@ -14,6 +15,7 @@ class Report final : public Command {
  public:
   explicit Report(CLI::App& app) {
     arguments_.declare(app);
+    annotations_.declare(app);
     app.add_option("--output", output_, "page to write")->required()->type_name("FILE");
     app.add_option("--title", options_.title, "heading of the page")->capture_default_str();
     app.add_option("--examples", options_.num_examples, "explained rows, half of them wrong")
@@ -27,7 +29,8 @@ class Report final : public Command {
     CommandControl control = arguments_.control();
     const ModelParts model = load_model(arguments_.model_path);
     Executor executor(arguments_.threads);
-    const RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);
+    RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);
+    if (annotations_.is_given()) annotations_.apply(raw);
     const CsrMatrix X = preprocess(model, raw);
     const TranslatedLabels truth = translate_labels(raw.labels, raw.codec, model.labels);
     const std::string page = report_html(model, X, truth.labels, options_, executor);
@@ -38,6 +41,7 @@ class Report final : public Command {
 
  private:
   ModelArguments arguments_;
+  AnnotationArguments annotations_;
   std::string output_;
   ReportOptions options_;
 };

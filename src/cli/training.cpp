@@ -10,6 +10,7 @@
 
 #include "data/code_hierarchy.hpp"
 #include "io/model_file.hpp"
+#include "methods/label_sources.hpp"
 
 namespace margrove::cli {
 
@@ -33,12 +34,14 @@ void DataArguments::declare_data(CLI::App& app, const std::string& data, const s
       ->check(CLI::IsMember({"error", "drop"}));
   views_.declare(app);
   records_.declare(app);
+  annotations_.declare(app);
   app.add_option(data, data_path_, "rows to train on")->required()->type_name("");
   app.add_option(result, result_path_, result_help)->required()->type_name("");
 }
 
 void DataArguments::declare_preprocessing(CLI::App& app) {
   preprocessing_.declare(app, "Preprocessing (kept in the model)");
+  weights_.declare(app, "Weights of rows");
 }
 
 void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& arguments,
@@ -57,6 +60,7 @@ void TrainingArguments::declare(CLI::App& app, const std::vector<std::string>& a
 
 PreprocessingOptions DataArguments::preprocessing() {
   PreprocessingOptions options = preprocessing_.parse();
+  options.weights = weights_.parse();
   const std::string format = records_.format();
   const bool is_text = format == "text" || format == "annif";
   require<InvalidOption>(format.empty() || is_text || !options.text, "option format is ", format,
@@ -93,22 +97,18 @@ void require_equal(const Hierarchy& given, const Hierarchy& of_paths) {
 
 namespace {
 
-void drop_unknown_labels(RawRows& raw, const Hierarchy& hierarchy) {
-  const auto num_known = static_cast<LabelId>(hierarchy.codec.size());
-  LabelSets kept;
-  std::size_t num_rows = 0;
-  for (std::size_t i = 0; i < raw.labels.num_rows(); ++i) {
-    const auto set = raw.labels[i];  // ascending, and readers append unknown labels
-    const auto end = std::lower_bound(set.begin(), set.end(), num_known);
-    num_rows += end != set.end();
-    kept.append({set.begin(), end});
+/// The codec of the hierarchy followed by the ids that it has given up, so that readers know both.
+LabelCodec with_former(LabelCodec codec, const FormerTerms& former) {
+  for (const auto* ids : {&former.alternative, &former.obsolete}) {
+    for (const auto& [id, term] : *ids) codec.add(id);
   }
-  if (num_rows == 0) return;
+  return codec;
+}
+
+void warn_of_dropped(const LeftOutLabels& dropped, const Hierarchy& hierarchy) {
+  if (dropped.num_labels == 0) return;
   warn(fmt::format("{} labels of {} rows are not in {} and were dropped; one of them is '{}'",
-                   raw.codec.size() - num_known, num_rows, hierarchy.source,
-                   raw.codec.name(num_known)));
-  raw.labels = std::move(kept);
-  raw.codec = hierarchy.codec;
+                   dropped.num_labels, dropped.num_rows, hierarchy.source, dropped.example));
 }
 
 }  // namespace
@@ -117,10 +117,15 @@ DataArguments::Data DataArguments::read(CommandControl& control) {
   Data data;
   const std::optional<RecordSelection> selection = records_.selection();
   const std::string format = records_.format();
-  const LabelCodec* codec = nullptr;
+  const bool is_annotated = has_annotations();
+  const bool drops_unknown = unknown_labels_ == "drop";
+  FormerTerms former;
+  LabelCodec nodes;
+  const LabelCodec* codec = nullptr;  // of the labels in the file of rows
   if (!hierarchy_path_.empty()) {
-    data.hierarchy = read_hierarchy(hierarchy_path_, read_hierarchy_);
-    codec = &data.hierarchy->codec;
+    data.hierarchy = read_hierarchy(hierarchy_path_, read_hierarchy_, &former);
+    nodes = with_former(data.hierarchy->codec, former);
+    if (!is_annotated) codec = &nodes;
   }
   const RowKind kind = selection              ? RowKind::records
                        : preprocessing().text ? RowKind::documents
@@ -128,12 +133,15 @@ DataArguments::Data DataArguments::read(CommandControl& control) {
   std::optional<Hierarchy> of_paths;
   data.raw = read_rows(data_path_, kind,
                        {.codec = codec,
-                        .known_labels_only = codec != nullptr && unknown_labels_ == "error",
+                        .known_labels_only = codec != nullptr && !drops_unknown,
                         .refuse_labels_alone = true,
                         .selection = selection ? &*selection : nullptr,
                         .format = format},
                        &control.run(), &of_paths);
-  if (codec != nullptr && unknown_labels_ == "drop") drop_unknown_labels(data.raw, *data.hierarchy);
+  if (is_annotated) annotations_.apply(data.raw);
+  if (data.hierarchy && (is_annotated || drops_unknown || !former.empty())) {
+    warn_of_dropped(use_nodes(data.raw, *data.hierarchy, former, drops_unknown), *data.hierarchy);
+  }
   if (of_paths && data.hierarchy) require_equal(*data.hierarchy, *of_paths);
   if (of_paths) data.hierarchy = std::move(of_paths);
   if (!hierarchy_from_.empty()) {
@@ -145,17 +153,33 @@ DataArguments::Data DataArguments::read(CommandControl& control) {
   return data;
 }
 
-void DataArguments::refuse_options_of_rows(std::string_view reader) const {
+void DataArguments::refuse_options_of_rows(std::string_view reader) {
+  require<InvalidOption>(weights_.parse().class_weight == "none",
+                         "option class_weight is given, but ", reader,
+                         " reads examples that are not rows");
   require<InvalidOption>(views_.files().empty(), "option view is given, but ", reader,
+                         " reads examples that are not rows");
+  require<InvalidOption>(!annotations_.is_given(), "option annotations is given, but ", reader,
                          " reads examples that are not rows");
   require<InvalidOption>(!records_.selection() && records_.format().empty(),
                          "columns or a format are selected, but ", reader,
                          " reads examples that are not rows");
 }
 
-const std::string& TrainingArguments::examples_path() const {
+const std::string& TrainingArguments::examples_path() {
   refuse_options_of_rows("method " + method_->name);
   return data_path();
+}
+
+bool DataArguments::has_annotations() {
+  const bool is_given = annotations_.is_given();
+  const std::optional<RecordSelection> selection = records_.selection();
+  require<InvalidOption>(is_given || !records_.has_ids(),
+                         "option id_column is given, but needs a --annotations FILE");
+  require<InvalidOption>(!is_given || !selection || records_.has_ids(),
+                         "option annotations is given, but id_column is not, which must name the "
+                         "column with the ids of the annotated objects");
+  return is_given;
 }
 
 bool DataArguments::has_hierarchy() const {

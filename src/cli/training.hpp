@@ -1,6 +1,7 @@
 #pragma once
 // The arguments that train and tune share: a method, its options, the data and the run.
 
+#include "cli/annotation_arguments.hpp"
 #include "cli/record_arguments.hpp"
 #include "data/hierarchy_edges.hpp"
 #include "margrove/hierarchy_reader.hpp"
@@ -19,19 +20,22 @@ class DataArguments {
   /// The data without the preprocessing; `result`, `result_help`: the argument after `data`.
   void declare_data(CLI::App& app, const std::string& data, const std::string& result,
                     const std::string& result_help);
+  /// With the weights of rows.
   void declare_preprocessing(CLI::App& app);
   /// Reads hierarchy and rows; label paths in the rows give the hierarchy. Throws
   /// OutOfTimeLimit.
   Data read(CommandControl& control);
   /// Whether options give a hierarchy. Throws InvalidOption for those that contradict each other.
   bool has_hierarchy() const;
+  /// The same for annotations.
+  bool has_annotations();
   PreprocessingOptions preprocessing();
   const std::string& data_path() const { return data_path_; }
   const std::string& result_path() const { return result_path_; }
 
  protected:
   /// `reader` reads examples that are not rows. Throws InvalidOption if options say how rows are.
-  void refuse_options_of_rows(std::string_view reader) const;
+  void refuse_options_of_rows(std::string_view reader);
 
  private:
   std::string hierarchy_path_, hierarchy_from_, data_path_, result_path_;
@@ -39,7 +43,9 @@ class DataArguments {
   HierarchyOptions read_hierarchy_;
   ViewArguments views_;
   RecordArguments records_;
+  AnnotationArguments annotations_;
   BoundOptions<PreprocessingOptions> preprocessing_;
+  BoundOptions<RowWeightOptions> weights_;
 };
 
 /// The arguments `--method M [options] TRAIN MODEL`.
@@ -60,7 +66,7 @@ class TrainingArguments : public DataArguments {
   }
   const RunOptions& run_options() { return run_.parse(); }
   /// For methods with their own file format. Throws InvalidOption if views are given.
-  const std::string& examples_path() const;
+  const std::string& examples_path();
 
  private:
   const Method* method_ = nullptr;

@@ -1,6 +1,7 @@
 #pragma once
 // The edges of a hierarchy file: their locations and cycles among them.
 
+#include <map>
 #include <string>
 
 #include "margrove/dataset.hpp"
@@ -11,9 +12,17 @@ struct HierarchyOptions {
   bool part_of = false;       // OBO: its edges too
   std::string language = {};  // SKOS: of the names; empty: any
 };
-/// As read_hierarchy(path). Throws InvalidOption for an option that serves another format than that
-/// of the file.
-Hierarchy read_hierarchy(const std::string& path, const HierarchyOptions& options);
+/// Ids that an ontology has given up.
+struct FormerTerms {
+  std::map<std::string, std::string> alternative;  // and their term; empty if it is not one term
+  std::map<std::string, std::string> obsolete;     // and what replaces them, or empty
+  bool empty() const { return alternative.empty() && obsolete.empty(); }
+};
+/// As read_hierarchy(path). The alternative ids and the obsolete terms of OBO are written to
+/// `former`, unless that is null. Throws InvalidOption for an option that serves another format
+/// than that of the file.
+Hierarchy read_hierarchy(const std::string& path, const HierarchyOptions& options,
+                         FormerTerms* former = nullptr);
 
 /// "file:line" of an edge, or its two names if the hierarchy did not come from a file.
 std::string edge_location(const Hierarchy& hierarchy, std::size_t edge);

@@ -108,7 +108,7 @@ class EdgeParser {
 
 bool is_blank_line(const Line& line) { return detail::trimmed(line.text).empty(); }
 
-Hierarchy read_lines(LineBlocks blocks, const HierarchyOptions& options) {
+Hierarchy read_lines(LineBlocks blocks, const HierarchyOptions& options, FormerTerms* former) {
   EdgeParser edges(blocks.name());
   detail::OboParser terms(blocks.name(), options.part_of);
   enum class Format : std::uint8_t { unknown, edge_list, obo } format = Format::unknown;
@@ -121,7 +121,10 @@ Hierarchy read_lines(LineBlocks blocks, const HierarchyOptions& options) {
   });
   require<InvalidOption>(!options.part_of || format == Format::obo, "option part_of is given, but ",
                          blocks.name(), " is not OBO, which begins with format-version:");
-  return format == Format::obo ? terms.finish() : edges.finish();
+  if (format != Format::obo) return edges.finish();
+  Hierarchy hierarchy = terms.finish();
+  if (former != nullptr) *former = std::move(terms.former());
+  return hierarchy;
 }
 
 bool is_taxonomy(std::string_view path) {
@@ -140,7 +143,7 @@ Hierarchy read_taxonomy(LineBlocks blocks, const HierarchyOptions& options) {
   return edges.finish();
 }
 
-Hierarchy read(LineBlocks blocks, const HierarchyOptions& options) {
+Hierarchy read(LineBlocks blocks, const HierarchyOptions& options, FormerTerms* former) {
   if (is_taxonomy(blocks.name())) return read_taxonomy(std::move(blocks), options);
   detail::RdfSyntax syntax = detail::RdfSyntax::none;
   if (blocks.next()) {
@@ -154,7 +157,7 @@ Hierarchy read(LineBlocks blocks, const HierarchyOptions& options) {
   require<InvalidOption>(!options.part_of || !is_rdf, "option part_of is given, but ",
                          blocks.name(), " is not OBO, which begins with format-version:");
   if (is_rdf) return detail::read_skos(std::move(blocks), syntax, options.language);
-  return read_lines(std::move(blocks), options);
+  return read_lines(std::move(blocks), options, former);
 }
 
 constexpr std::size_t kNone = ~std::size_t{0};
@@ -187,14 +190,15 @@ std::vector<std::size_t> unresolved_parents(const Hierarchy& h) {
 }
 }  // namespace
 
-Hierarchy read_hierarchy(const std::string& path, const HierarchyOptions& options) {
-  return read(LineBlocks(open_file(path), path), options);
+Hierarchy read_hierarchy(const std::string& path, const HierarchyOptions& options,
+                         FormerTerms* former) {
+  return read(LineBlocks(open_file(path), path), options, former);
 }
 
 Hierarchy read_hierarchy(const std::string& path) { return read_hierarchy(path, {}); }
 
 Hierarchy parse_hierarchy(std::string_view bytes, const std::string& name) {
-  return read(LineBlocks(open_memory(bytes, name), name), {});
+  return read(LineBlocks(open_memory(bytes, name), name), {}, nullptr);
 }
 
 std::string edge_location(const Hierarchy& hierarchy, std::size_t edge) {

@@ -41,6 +41,12 @@ void OboParser::parse_line(const Line& line) {
     name_ = name;
   } else if (value_of(line.text, "is_obsolete") == "true") {
     is_obsolete_ = true;
+  } else if (const std::string_view other = value_of(line.text, "alt_id"); !other.empty()) {
+    line.require_label(first_word(other));
+    alternatives_.emplace_back(first_word(other));
+  } else if (const std::string_view next = value_of(line.text, "replaced_by"); !next.empty()) {
+    line.require_label(first_word(next));
+    replacement_ = first_word(next);
   } else if (const std::string_view parent = value_of(line.text, "is_a"); !parent.empty()) {
     add_parent(line, first_word(parent));
   } else if (std::string_view related = value_of(line.text, "relationship");
@@ -62,12 +68,24 @@ void OboParser::close_term() {
       const LabelId node = hierarchy_.codec.add(id_);
       hierarchy_.names.push_back(name_);
       for (Parent& parent : parents_) edges_.emplace_back(node, std::move(parent));
+      add_alternatives();
+    } else {
+      former_.obsolete.emplace(id_, replacement_);
     }
   }
   in_term_ = is_obsolete_ = false;
   id_.clear();
   name_.clear();
+  replacement_.clear();
+  alternatives_.clear();
   parents_.clear();
+}
+
+void OboParser::add_alternatives() {
+  for (const std::string& other : alternatives_) {
+    const auto [place, is_new] = former_.alternative.emplace(other, id_);
+    if (!is_new && place->second != id_) place->second.clear();
+  }
 }
 
 Hierarchy OboParser::finish() {

@@ -7,14 +7,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "data/hierarchy_edges.hpp"
 #include "data/text_scan.hpp"
 #include "margrove/dataset.hpp"
 
 namespace margrove::detail {
 
 /// Parses the lines of an OBO file. Nodes are the ids of the terms that are not obsolete, with
-/// their names. Edges are their is_a and, with `part_of`, the relationships of that name. Other
-/// tags are ignored.
+/// their names. Edges are their is_a and, with `part_of`, the relationships of that name. alt_id,
+/// and replaced_by of obsolete terms, make former(). Other tags are ignored.
 class OboParser {
  public:
   OboParser(std::string source, bool part_of) : part_of_(part_of) {
@@ -28,6 +29,8 @@ class OboParser {
   void parse_line(const Line& line);
   /// Throws InvalidInput for a parent that is no term, and for a cycle.
   Hierarchy finish();
+  /// After finish().
+  FormerTerms& former() { return former_; }
 
  private:
   struct Parent {
@@ -36,17 +39,20 @@ class OboParser {
     std::int64_t column;
   };
   void close_term();
+  void add_alternatives();
   void add_parent(const Line& line, std::string_view id);
 
   bool part_of_;
   bool in_term_ = false;
   std::int64_t term_line_ = 0;  // of the present term
-  std::string id_, name_;
+  std::string id_, name_, replacement_;
   bool is_obsolete_ = false;
+  std::vector<std::string> alternatives_;                // of the present term
   std::vector<Parent> parents_;                          // of the present term
   std::vector<std::pair<LabelId, Parent>> edges_;        // of all terms: child and parent
   std::unordered_map<std::string, std::int64_t> lines_;  // of all ids
   Hierarchy hierarchy_;
+  FormerTerms former_;
 };
 
 }  // namespace margrove::detail

@@ -27,12 +27,23 @@ void append_terms(std::vector<Fact>& facts, const Preprocessing& fitted) {
   }
 }
 
+/// Each name once, with the number of times if it is there several times.
+std::vector<std::string> counted(const std::vector<std::string>& names) {
+  std::vector<std::string> each;
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    if (std::find(names.begin(), name, *name) != name) continue;
+    const auto times = std::count(names.begin(), names.end(), *name);
+    each.push_back(times == 1 ? *name : concat(*name, " (", times, " times)"));
+  }
+  return each;
+}
+
 void append_facts(std::vector<Fact>& facts, const RecordFeatures& records) {
   const RecordSelection& selection = records.selection;
   const auto add = [&](const char* name, const std::vector<std::string>& columns) {
     if (!columns.empty()) facts.push_back({name, detail::join(columns, ", ")});
   };
-  add("text columns", selection.text);
+  add("text columns", counted(selection.text));
   append_terms(facts, records.text);
   add("numeric columns", selection.numeric);
   add("categorical columns", selection.categorical);

@@ -57,7 +57,7 @@ struct Classes {
 Classes classes_of(const TrainingSet& data, std::string_view method) {
   require(data.labels != nullptr && data.codec != nullptr, method,
           ": the training data have no labels, but must have labels");
-  require(data.row_weights.empty(), method, ": row weights are given, but this method takes none");
+  require_no_row_weights(data, method);
   Classes classes;
   for (std::size_t i = 0; i < data.labels->num_rows(); ++i) {
     const auto labels = (*data.labels)[i];

@@ -295,7 +295,7 @@ Plan plan_ridge(const KernelRidgeOptions& options, const TrainingSet& data, Exec
   constexpr auto kMethod = KernelRidgeOptions::kMethod;
   require(data.labels != nullptr && data.codec != nullptr, kMethod,
           ": the training data have no labels, but must");
-  require(data.row_weights.empty(), kMethod, ": row weights are given, but it takes none");
+  require_no_row_weights(data, kMethod);
   const std::size_t num_rows = data.X.num_rows();
   require(num_rows >= 2, kMethod, ": ", data.source, " has ", num_rows,
           " rows, but must have at least 2");

@@ -68,6 +68,7 @@ class StructuredRun final : public MethodRun {
     StructuredOptions options = shared_;
     options.bias = intercept_value(shared_);
     options.intercept_penalty = 1;
+    require_no_row_weights(data, "structured");
     return {chosen()->memory(options, data),
             [run = chosen(), options, data](Executor& executor, RunControl& control) {
               return run->train(options, data, executor, control);

@@ -6,9 +6,11 @@
 
 #include "base/memory_limit.hpp"
 #include "base/out_of_time.hpp"
+#include "data/class_weight_reader.hpp"
 #include "data/column_use.hpp"
 #include "data/csr_operations.hpp"
 #include "data/terms.hpp"
+#include "model/class_weights.hpp"
 #include "model/feature_name.hpp"
 
 namespace margrove {
@@ -189,7 +191,8 @@ PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& 
 }
 
 Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options,
-                                std::span<const std::uint8_t> is_numeric) {
+                                std::span<const std::uint8_t> is_numeric,
+                                std::span<const double> row_weights) {
   validate(options);
   const int num_kinds = options.text + options.tfidf + options.normalize;
   require<InvalidOption>(
@@ -203,7 +206,7 @@ Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& 
   if (options.text) return Preprocessing::fit_text(raw.documents, tfidf);
   if (options.tfidf) return Preprocessing::fit_counts(raw.X, tfidf);
   if (options.normalize) return Preprocessing::unit_norm();
-  return Preprocessing::fit_columns(raw.X, options.scale, {}, is_numeric);
+  return Preprocessing::fit_columns(raw.X, options.scale, row_weights, is_numeric);
 }
 
 CsrMatrix preprocess(const ModelParts& model, const RawRows& raw) {
@@ -246,10 +249,30 @@ void to_numbers(RawRows& raw, const PreprocessingOptions& options,
   raw.kind = RowKind::numbers;
 }
 
+/// The given row weights times those of the rows' labels; empty if there are neither.
+std::vector<double> all_weights(const std::string& class_weight, const LabelledRows& rows,
+                                std::vector<double> row_weights, const std::string& source) {
+  if (class_weight == "none") return row_weights;
+  const std::vector<double> of_label =
+      class_weight == "balanced"
+          ? balanced_class_weights(rows.labels, rows.codec.size(), row_weights, source)
+          : read_class_weights(class_weight, rows.codec);
+  return weigh_by_class(rows.labels, of_label, row_weights, source);
+}
+
+/// Equal rows become one with the sum of their weights.
+void merge_rows(CsrMatrix& X, PreparedRows& prepared) {
+  auto merged = merge_equal_rows(X, prepared.labelled.labels, prepared.row_weights);
+  if (!merged) return;
+  X = select_rows(X, merged->rows);
+  prepared.labelled.labels = select_rows(prepared.labelled.labels, merged->rows);
+  prepared.row_weights = std::move(merged->row_weights);
+}
+
 }  // namespace
 
 PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
-                          const PreprocessingOptions& options) {
+                          const PreprocessingOptions& options, std::vector<double> row_weights) {
   const bool has_terms = options.text || options.tfidf ||
                          (raw.kind == RowKind::records && !raw.selection.text.empty());
   if (!has_terms) require_no_terms(options);
@@ -257,6 +280,8 @@ PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
   prepared.source = raw.source;
   prepared.views = raw.views;
   prepared.labelled = label_rows(raw.labels, raw.codec, hierarchy, raw.source);
+  prepared.row_weights = all_weights(options.weights.class_weight, prepared.labelled,
+                                     std::move(row_weights), raw.source);
   std::vector<std::uint8_t> is_numeric;
   if (raw.kind == RowKind::records) {
     to_numbers(raw, options, prepared.records);
@@ -270,7 +295,12 @@ PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
     columns = columns_of_wide_rows(raw.X);
     if (!columns.empty()) raw.X = select_columns(raw.X, columns);
   }
-  prepared.preprocessing = fit_preprocessing(raw, options, is_numeric);
+  // Scales are fitted to the merged rows, so that weights and repetitions give the same bits; how
+  // often a term occurs is counted in the rows as they are.
+  const bool is_weighted = !prepared.row_weights.empty();
+  const bool is_scaled = !options.text && !options.tfidf && !options.normalize;
+  if (is_weighted && is_scaled) merge_rows(raw.X, prepared);
+  prepared.preprocessing = fit_preprocessing(raw, options, is_numeric, prepared.row_weights);
   if (prepared.preprocessing.keeps_rows()) {
     prepared.X = std::move(raw.X);
   } else if (raw.kind == RowKind::documents) {
@@ -278,6 +308,7 @@ PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
   } else {
     prepared.X = prepared.preprocessing.apply(raw.X.view());
   }
+  if (is_weighted && !is_scaled) merge_rows(prepared.X, prepared);
   prepared.preprocessing.columns = std::move(columns);
   return prepared;
 }

@@ -64,6 +64,18 @@ void read_views(RawRows& raw, std::span<const ViewFile> files, RunControl* contr
 void read_views_of_model(RawRows& raw, std::span<const ViewFile> files, std::span<const View> views,
                          RunControl* control = nullptr);
 
+/// The weights of rows in training, beside those that are given with the rows.
+struct RowWeightOptions {
+  std::string class_weight = "none";
+  static auto fields() {
+    return std::tuple{field(
+        "class_weight", &RowWeightOptions::class_weight, Choices{},
+        "factor of the loss of each row by its label: none; balanced: n / (k n_l) for n_l of n "
+        "rows with label l of k labels; or a file of lines label<TAB>weight, where labels that it "
+        "lacks have weight 1. For rows with one label; kernel methods and structured take none")};
+  }
+};
+
 /// The preprocessing of rows before training. At most one of text, tfidf, normalize and a scale
 /// other than automatic and none may be set. With one of the first three, automatic is none.
 struct PreprocessingOptions : TfidfOptions {
@@ -73,7 +85,8 @@ struct PreprocessingOptions : TfidfOptions {
   std::string stop_words_file = {};  // its words are added to stop_words
   ColumnScale scale = ColumnScale::automatic;
   /// Whether columns that no row uses may be left out, where they are most of them.
-  bool selects_columns = true;  // not an option: a matter of the method (preprocessing_for)
+  bool selects_columns = true;    // not an option: a matter of the method (preprocessing_for)
+  RowWeightOptions weights = {};  // options of their own, because the model does not keep them
   static auto fields() {
     const std::tuple kinds{
         field("text", &PreprocessingOptions::text,
@@ -97,10 +110,11 @@ struct PreprocessingOptions : TfidfOptions {
 /// the method has such options.
 PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& table,
                                        PreprocessingOptions options);
-/// is_numeric (empty: all) says which columns of raw.X are scaled. Throws InvalidOption if more
-/// than one kind is set.
+/// is_numeric (empty: all) says which columns of raw.X are scaled, and row_weights (empty: all 1)
+/// how the rows count for it. Throws InvalidOption if more than one kind is set.
 Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options,
-                                std::span<const std::uint8_t> is_numeric = {});
+                                std::span<const std::uint8_t> is_numeric = {},
+                                std::span<const double> row_weights = {});
 /// The preprocessed rows. Throws InvalidInput if they are not of row_kind(model).
 CsrMatrix preprocess(const ModelParts& model, const RawRows& raw);
 
@@ -116,10 +130,13 @@ struct PreparedRows {
   /// Valid while this object stays where it is.
   TrainingSet training_set() const;
 };
-/// Fits and applies the preprocessing and numbers the labels. Throws what label_rows() throws, and
-/// InvalidOption if options of terms are given, but rows are neither texts nor counts.
+/// Fits and applies the preprocessing and numbers the labels. Weights of classes are factors of
+/// row_weights (empty: all 1); rows with weights are those of merge_equal_rows(), so that weights
+/// stand for repetitions. Throws what label_rows() throws, InvalidOption if options of terms are
+/// given, but rows are neither texts nor counts, and InvalidInput for wrong weights.
 PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
-                          const PreprocessingOptions& options);
+                          const PreprocessingOptions& options,
+                          std::vector<double> row_weights = {});
 
 /// Throws InvalidInput, naming the estimate, its parts and the limit, if training would take more
 /// than the limit (in units of 10^9 bytes; 0: 90 % of what is free) beside the data already in

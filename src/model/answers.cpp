@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/keep_first.hpp"
+#include "model/log_odds.hpp"
 
 namespace margrove {
 namespace {
@@ -102,6 +103,9 @@ void AnswerOptions::check(const ModelParts& model) const {
   require_apart(top > 0, "top", is_confident, "min_confidence");
   require(!needs_probabilities() || model.rows().gives_one_label(),
           "probabilities: the model gives label sets, but must give each row one label");
+  require(!needs_probabilities() || gives_probabilities(model), "probabilities: a model of method ",
+          model.method,
+          " gives none: set calibration to the share of rows to hold out for it, for example 0.2");
 }
 
 std::vector<Answer> answer_rows(const ModelParts& model, const HierarchyProbabilities* hierarchy,

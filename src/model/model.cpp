@@ -2,6 +2,7 @@
 
 #include "model/feature_name.hpp"
 #include "model/linear_predictor.hpp"
+#include "model/log_odds.hpp"
 #include "model/raw_units.hpp"
 
 namespace margrove {
@@ -27,11 +28,20 @@ std::string ModelParts::feature_name(FeatureId feature) const {
   return margrove::feature_name(feature, records ? &*records : nullptr, preprocessing, views);
 }
 
+bool scores_are_log_odds(const ModelParts& model) {
+  return model.method == "flat-lr" || model.method == "hr-lr";
+}
+
+bool gives_probabilities(const ModelParts& model) {
+  return model.calibration.has_value() || scores_are_log_odds(model);
+}
+
 double ModelParts::temperature() const {
   if (calibration) return calibration->temperature;
-  const bool is_logistic = method == "flat-lr" || method == "hr-lr";
   const LinearPredictor* linear = predictor->linear();
-  return is_logistic && linear != nullptr && linear->parts().candidates.size() == 2 ? 2.0 : 1.0;
+  return scores_are_log_odds(*this) && linear != nullptr && linear->parts().candidates.size() == 2
+             ? 2.0
+             : 1.0;
 }
 
 std::vector<bool> ModelParts::in_training() const {

@@ -104,6 +104,11 @@ std::optional<MergedRows> merge_equal_rows(const CsrView& X, const LabelSets& la
   return merged;
 }
 
+void require_no_row_weights(const TrainingSet& data, std::string_view method) {
+  require(data.row_weights.empty(), method,
+          ": row weights are given, but this method takes none, nor class weights");
+}
+
 LabelledRows label_rows(const LabelSets& labels, const LabelCodec& codec,
                         const Hierarchy* hierarchy, const std::string& source) {
   LabelledRows rows;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -58,6 +59,9 @@ struct TrainingSet {
   /// Methods that cannot continue an earlier run start anew and leave no state.
   Continuation continuation;
 };
+
+/// Throws InvalidInput if rows have weights, for methods whose loss has none.
+void require_no_row_weights(const TrainingSet& data, std::string_view method);
 
 /// The arrays that a TrainingSet refers to, made from the results of readers.
 struct LabelledRows {

@@ -617,6 +617,8 @@ class ExitCodes(CliTest):
             ("--top: value is x, but must be >= 1\n", ["predict", "m", "train", "--top", "x"]),
             ("--threads: value is -2, but must be >= 0\n",
              ["predict", "m", "train", "--threads", "-2"]),
+            ("option class_weight is given, but method structured reads",
+             ["train", "--method", "structured", "--class-weight", "balanced", "train", "m"]),
             ("silver", ["hierarchy", "tree", "--alpha", "silver"]),
             ("lopsided", ["generate", "lopsided", "rows"]),
             ("option num_rows is 0", ["generate", "balanced", "--num-rows", "0", "rows"]),
@@ -644,6 +646,9 @@ class ExitCodes(CliTest):
         self.write("sets", "a1\n" * 60)
         self.write("gap", "a1\nb1,,b2\n")
         self.write("pairs", "a1 a2\na1 zebra\n")
+        self.write("weights", "a1\t2\nzebra\t1\n")
+        no_probabilities = "probabilities: a model of method nhsvm gives none: set calibration to"
+        weighed = ["--class-weight", "balanced"]
         graph = ["train", "--method", "hr-lr", "--quiet", "--label-graph"]
         flat = ["train", "--method", "flat-svm", "--quiet"]
         tree = ["train", "--method", "nhsvm", "--quiet", "--hierarchy"]
@@ -653,6 +658,14 @@ class ExitCodes(CliTest):
             ("stranger:3:1", [*tree, "tree", "stranger", "m"]),
             ("cycle:2", [*tree, "cycle", "train", "m"]),
             ("two: row 1 has 2 labels", [*flat, "--multiclass", "crammer-singer", "two", "m"]),
+            ("weights:2:1: label is 'zebra'", [*flat, "--class-weight", "weights", "train", "m"]),
+            ("two: row 1 has 2 labels, but class weights", [*flat, *weighed, "two", "m"]),
+            (
+                "this method takes none, nor class weights",
+                ["train", "--method", "average-mkl", "--quiet", *weighed, "train", "m"],
+            ),
+            (no_probabilities, ["predict", "--min-confidence", "0.5", "model", "test"]),
+            (no_probabilities, ["predict", "--probabilities", "model", "test"]),
             ("no/such/folder", [*flat, "train", "no/such/folder/m"]),
             ("broken:1:", ["evaluate", "model", "broken"]),
             ("must not take more than 1e-09 GB", [*flat, "--memory-limit", "1e-9", "train", "m"]),

@@ -130,6 +130,21 @@ class Columns(Records):
         sets = [set(line.split(";")) for line in self.predictions(data="sets.csv")]
         self.assertEqual(sets, [{row["shop"], row["part"]} for row in self.test])
 
+    def test_words_of_a_weighted_column_count_as_often_as_repeated_ones(self) -> None:
+        columns = ["--text-column", "title,colour", "--label-column", "shop"]
+        self.fit(*columns, "--text-weights", "title=3,colour=1")
+        weighted = self.predictions("--scores")
+        self.assertIn("title (3 times), colour\n", self.run_program("info", "model")[0])
+        self.fit(*columns)
+        self.assertNotEqual(self.predictions("--scores"), weighted)
+        rows = records(120, 1)
+        for row in rows + self.test:
+            row["title"] = " ".join([row["title"]] * 3)
+        self.write("repeated.csv", as_csv(rows))
+        self.write("test.csv", as_csv(self.test))
+        self.fit(*columns, data="repeated.csv")
+        self.assertEqual(self.predictions("--scores"), weighted)
+
     def test_format_says_what_the_content_does_not(self) -> None:
         self.write("texts", "x\tone\ny\ttwo\n" * 5)
         self.fit("--format", "text", data="texts")
@@ -287,6 +302,12 @@ class Faults(Records):
              [*text, *PATHS, "--separator", "\\"]),
             ("option text_column is 'a,,b', but has an empty name",
              [*label, "--text-column", "a,,b"]),
+            ("option text_weights has 'title=0', but must have column=N with a whole number N",
+             [*text, *label, "--text-weights", "title=0"]),
+            *(("option text_weights has", [*text, *label, "--text-weights", weights])
+              for weights in ("title", "title=101", "title=1.5", "title=2,title=3", "price=2")),
+            ("option text_weights has 'title', but text_column must have it once",
+             [*label, "--text-weights", "title=2"]),
             ("option format is 'xls', but must be one of", ["--format", "xls"]),
             ("option format is svmlight, which has no columns", [*label, "--format", "svmlight"]),
             ("option format is svmlight, but option text", ["--format", "svmlight", "--text"]),

@@ -117,6 +117,7 @@ class ServeTest(unittest.TestCase):
         hierarchy = str(ANIMALS / "hierarchy.txt")
         cls.program(
             *["train", "--method", "nhsvm", "--text", "--hierarchy", hierarchy, "--quiet"],
+            *["--calibration", "0.2"],
             *[str(ANIMALS / "train.txt"), "animals.model"],
         )
         cls.program(
@@ -326,6 +327,10 @@ class Answers(ServeTest):
             ('{"row": "a", "scores": true, "probabilities": true}', "options scores and"),
             ('{"row": "a", "top": 2, "min_confidence": 0.5}', "options top and min_confidence"),
             ('{"row": "a", "show": "all"}', "option show is 'all'"),
+            (
+                '{"row": {"title": "a"}, "model": "shop", "min_confidence": 0.5}',
+                "probabilities: a model of method flat-svm gives none: set calibration to the",
+            ),
             ('{"row": {"texts": "a"}}', "row:1: the row has other keys"),
             ('{"rows": ["a", {"text": 3}]}', "row:2: the row is not a text"),
             ('{"rows": ["a", "b\\u0000c"]}', "row:2:2: the text has a NUL byte"),

@@ -1,4 +1,4 @@
-"""Vocabularies in SKOS and Annif's corpora from outside.
+"""Vocabularies in SKOS, Annif's corpora, OBO and gene annotations from outside.
 
 Run and configured like test_cli.py, whose helpers it uses.
 """
@@ -107,6 +107,149 @@ class Vocabularies(CliTest):
         self.run_program(*["train", "--method", "nhsvm", "--hierarchy", "go.obo", "genes", "model"])
         out, _ = self.run_program(*["predict", "--show", "path", "model", "genes"])
         self.assertEqual(out, "cell part > organelle, small\ncell part > GO:3\n")
+
+
+ONTOLOGY = """format-version: 1.2
+[Term]
+id: GO:1
+name: binding
+[Term]
+id: GO:2
+name: ion binding
+alt_id: GO:20
+is_a: GO:1
+[Term]
+id: GO:3
+name: transport
+[Term]
+id: GO:4
+is_a: GO:3
+[Term]
+id: GO:9
+is_obsolete: true
+replaced_by: GO:4
+"""
+
+
+def annotation(
+    gene: str, term: str, evidence: str = "EXP", aspect: str = "F", qualifier: str = "enables"
+) -> str:
+    columns = ["DB", gene, gene.upper(), qualifier, term, "DB:1", evidence, "", aspect]
+    return "\t".join([*columns, "", "", "gene", "taxon:1", "20260101", "DB", "", ""]) + "\n"
+
+
+class Annotated(CliTest):
+    """Rows with the ids of genes, whose labels are in a file of annotations."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.write("go.obo", ONTOLOGY)
+        # Genes 1 to 10 bind ions, 11 to 20 transport; gene 21 has no annotation that counts.
+        lines = ["!gaf-version: 2.2\n", annotation("g1", "GO:2")]
+        for number in range(1, 11):
+            lines.append(annotation(f"g{number}", "GO:20", "IDA"))
+            lines.append(annotation(f"g{number + 10}", "GO:4", "IDA", "P"))
+        lines.append(annotation("g21", "GO:4", qualifier="NOT|enables"))
+        self.write("genes.gaf", "".join(lines))
+        rows = [(f"g{k}", 1 + k % 3, 0) for k in range(1, 11)]
+        rows += [(f"g{k}", 0, 2 - k % 3 / 2) for k in range(11, 21)]
+        table = [f"{gene},{first},{second}\n" for gene, first, second in rows]
+        self.write("genes.csv", "gene,first,second\n" + "".join(table))
+        self.write("more.csv", "gene,first,second\n" + "".join(table) + "g21,1,1\n")
+        self.write("genes", "".join(f"{g} 1:{a} 2:{b}\n" for g, a, b in rows))
+        named = [f'{{"gene": "{g}", "first": {a}, "second": {b}}}\n' for g, a, b in rows]
+        self.write("genes.jsonl", "".join(named))
+
+    COLUMNS = ("--id-column", "gene", "--numeric-columns", "first,second")
+    ANNOTATIONS = ("--annotations", "genes.gaf")
+
+    def train_genes(self, data: str, *options: str, code: int = 0) -> str:
+        """Standard error."""
+        given = ["train", "--method", "nhsvm", "--hierarchy", "go.obo", "--quiet"]
+        return self.run_program(*given, *options, data, "model", code=code)[1]
+
+    def test_terms_of_the_file_are_the_labels_of_rows_in_every_format(self) -> None:
+        expected = "GO:2\n" * 10 + "GO:4\n" * 10
+        for data in ("genes.csv", "genes.jsonl", "genes"):
+            columns = () if data == "genes" else self.COLUMNS
+            self.assertEqual(self.train_genes(data, *self.ANNOTATIONS, *columns), "")
+            self.assertEqual(self.run_program("predict", "model", data)[0], expected)
+        self.write("new.csv", "first,second\n2,0\n0,2\n")
+        self.train_genes("genes.csv", *self.ANNOTATIONS, *self.COLUMNS)
+        self.assertEqual(self.run_program("predict", "model", "new.csv")[0], "GO:2\nGO:4\n")
+        self.write("plain.gaf", self.read("genes.gaf").decode().replace("GO:20", "GO:2"))
+        out, _ = self.run_program(
+            "evaluate", "--annotations", "plain.gaf", "--metrics", "accuracy", "model", "genes.csv"
+        )
+        self.assertIn("1.0000", out)
+
+    def test_the_labels_are_those_of_rows_that_have_them_themselves(self) -> None:
+        self.train_genes("genes", *self.ANNOTATIONS)
+        by_annotations = self.read("model")
+        rows = self.read("genes").decode().splitlines()
+        labelled = [f"{'GO:20' if k < 10 else 'GO:4'} {row.split(' ', 1)[1]}\n"
+                    for k, row in enumerate(rows)]  # fmt: skip
+        self.write("labelled", "".join(labelled))
+        self.train_genes("labelled")
+        self.assertEqual(self.read("model"), by_annotations)
+
+    def test_evidence_and_aspect_choose_annotations(self) -> None:
+        for options, warning in (
+            (["--evidence", "EXP"], "19 of 20 rows have no annotation in genes.gaf, and so no "
+             "label; the id of one is 'g2'"),
+            (["--aspect", "P,C", "--evidence", "EXP,IDA"], "10 of 20 rows have no annotation"),
+        ):  # fmt: skip
+            err = self.train_genes("genes.csv", *self.ANNOTATIONS, *self.COLUMNS, *options)
+            self.assertIn(warning, err)
+        err = self.train_genes("more.csv", *self.ANNOTATIONS, *self.COLUMNS)
+        self.assertIn("1 of 21 rows have no annotation in genes.gaf, and so no label; the id of "
+                      "one is 'g21'", err)  # fmt: skip
+
+    def test_obsolete_terms_are_errors_or_dropped(self) -> None:
+        self.write("old.gaf", self.read("genes.gaf").decode() + annotation("g3", "GO:9"))
+        self.write("old", "GO:2 1:1\nGO:9,GO:4 2:1\n")
+        text = (
+            "row {}: label is 'GO:9', which is obsolete and replaced by 'GO:4', but must be a node"
+        )
+        annotated = ["--annotations", "old.gaf"]
+        self.assertIn(text.format(3), self.train_genes("genes", *annotated, code=3))
+        self.assertIn(text.format(2), self.train_genes("old", code=3))
+        dropped = "1 labels of 1 rows are not in go.obo and were dropped; one of them is 'GO:9'"
+        for data, options in (("genes", annotated), ("old", [])):
+            err = self.train_genes(data, *options, "--unknown-labels", "drop")
+            self.assertIn(dropped, err)
+        self.write("wrong", "GO:2 1:1\nGO:404 2:1\n")
+        self.assertIn("wrong:2:1: label is 'GO:404'", self.train_genes("wrong", code=3))
+        self.write("twice.obo", ONTOLOGY + "[Term]\nid: GO:5\nalt_id: GO:20\n")
+        self.write("rows", "GO:20 1:1\n")
+        train = ["train", "--method", "nhsvm", "--hierarchy", "twice.obo", "rows", "other"]
+        self.assert_fails(3, "label is 'GO:20', an alternative id of several terms", *train)
+
+    def test_errors_of_annotations(self) -> None:
+        self.write("short.gaf", "DB\tg1\n")
+        self.write("strangers.csv", "gene,first,second\nx1,1,2\n")
+        for code, text, options in (
+            (2, "id_column is given, but needs a --annotations", self.COLUMNS),
+            (2, "id_column is not, which must name",
+             [*self.ANNOTATIONS, "--label-column", "gene", *self.COLUMNS[2:]]),
+            (2, "label_column and id_column are both given",
+             [*self.ANNOTATIONS, "--label-column", "gene", *self.COLUMNS]),
+            (2, "evidence and aspect: one is given", ["--evidence", "EXP", *self.COLUMNS]),
+            (2, "option aspect is 'process'",
+             [*self.ANNOTATIONS, "--aspect", "process", *self.COLUMNS]),
+            (3, "short.gaf:1:6: the line has 2 columns",
+             ["--annotations", "short.gaf", *self.COLUMNS]),
+            (3, "none of the 22 annotations is left",
+             [*self.ANNOTATIONS, "--evidence", "XYZ", *self.COLUMNS]),
+            (3, "absent.gaf: cannot open", ["--annotations", "absent.gaf", *self.COLUMNS]),
+        ):  # fmt: skip
+            self.assertIn(text, self.train_genes("genes.csv", *options, code=code))
+        err = self.train_genes("strangers.csv", *self.ANNOTATIONS, *self.COLUMNS, code=3)
+        self.assertIn("no row has an id with annotations in genes.gaf; the id of one is 'x1'", err)
+        self.assert_fails(
+            2, "option annotations is given, but method structured reads", "train", "--method",
+            "structured", *self.ANNOTATIONS, "genes", "other",
+        )  # fmt: skip
 
 
 if __name__ == "__main__":

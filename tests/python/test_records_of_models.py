@@ -41,7 +41,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[s
         writer = csv.DictWriter(file, COLUMNS)
         writer.writeheader()
         writer.writerows(rows)
-    columns = ["--text-column", "title", "--numeric-columns", "price,weight"]
+    columns = ["--text-column", "title", "--text-weights", "title=2"]
+    columns += ["--numeric-columns", "price,weight"]
     columns += ["--categorical-columns", "colour", "--label-column", "label"]
     train = [str(PROGRAM), "train", "--method", "flat-svm", *columns, "--C", "0.1"]
     subprocess.run(

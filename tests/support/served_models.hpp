@@ -12,9 +12,16 @@
 
 namespace margrove::testing {
 
+/// The small tree with probabilities of temperature 1.
+inline ModelParts calibrated_small_model() {
+  ModelParts model = small_model();
+  model.calibration = Calibration{};
+  return model;
+}
+
 /// The small tree over the words sea, fur and leaf.
 inline ModelParts small_text_model() {
-  ModelParts model = small_model();
+  ModelParts model = calibrated_small_model();
   const std::vector<std::string> documents{"fur leaf", "sea", "leaf fur", "fur"};
   model.preprocessing = Preprocessing::fit_text(documents);
   return model;
@@ -23,7 +30,7 @@ inline ModelParts small_text_model() {
 /// The small tree over the numeric columns size and weight, which never lack, and colour, of one
 /// value.
 inline ModelParts small_record_model() {
-  ModelParts model = small_model();
+  ModelParts model = calibrated_small_model();
   RecordFields fields;
   fields.numeric = {{1, 2}, {3, 4}};
   CategoricalField colour;
@@ -40,7 +47,7 @@ inline ModelParts small_record_model() {
 class SmallService {
  public:
   SmallService()
-      : models_({std::make_shared<const serve::ServedModel>("numbers", small_model()),
+      : models_({std::make_shared<const serve::ServedModel>("numbers", calibrated_small_model()),
                  std::make_shared<const serve::ServedModel>("texts", small_text_model()),
                  std::make_shared<const serve::ServedModel>("records", small_record_model())}),
         service_(models_, metrics_, "1.2.3", [] { return serve::Gauges{.connections = 4}; }) {}

@@ -11,6 +11,7 @@ namespace margrove {
 namespace {
 using ::testing::ElementsAre;
 using testing::message_of;
+using ::testing::Pair;
 
 constexpr std::string_view kOntology =
     "format-version: 1.2\nontology: toy\n\n"
@@ -51,6 +52,26 @@ TEST(OboParser, has_parts_below_the_whole_where_it_is_asked_to) {
   EXPECT_THROW(read_hierarchy(folder / "edges", {.part_of = true}), InvalidOption);
 }
 
+TEST(OboParser, former_ids_are_alternative_ones_and_those_of_obsolete_terms) {
+  const testing::ScratchFolder folder;
+  testing::write_bytes(folder / "go.obo",
+                       "format-version: 1.2\n"
+                       "[Term]\nid: GO:1\nalt_id: GO:7 {x=\"y\"}\nalt_id: GO:8\n"
+                       "[Term]\nid: GO:2\nis_a: GO:1\nalt_id: GO:8\nalt_id: GO:9\nalt_id: GO:9\n"
+                       "[Term]\nid: GO:3\nis_obsolete: true\nreplaced_by: GO:2 ! other\nalt_id: "
+                       "GO:5\n[Term]\nid: GO:4\nis_obsolete: true\n");
+  FormerTerms former;
+  const Hierarchy h = read_hierarchy(folder / "go.obo", {}, &former);
+  EXPECT_THAT(h.codec.names(), ElementsAre("GO:1", "GO:2"));
+  EXPECT_THAT(former.alternative,
+              ElementsAre(Pair("GO:7", "GO:1"), Pair("GO:8", ""), Pair("GO:9", "GO:2")));
+  EXPECT_THAT(former.obsolete, ElementsAre(Pair("GO:3", "GO:2"), Pair("GO:4", "")));
+  testing::write_bytes(folder / "edges", "a b\n");
+  FormerTerms none;
+  read_hierarchy(folder / "edges", {}, &none);
+  EXPECT_TRUE(none.empty());
+}
+
 TEST(OboParser, errors_say_where_and_what) {
   EXPECT_EQ(error_of(""), "f: the file has no term, but must have at least one");
   EXPECT_EQ(error_of("[Term]\nid: a\n\n[Term]\nname: x\n"), "f:5:1: the term has no id");
@@ -58,6 +79,10 @@ TEST(OboParser, errors_say_where_and_what) {
             "f:5:5: term 'a' is on line 3 already, but must occur once");
   EXPECT_EQ(error_of("[Term]\nid: a\nis_a: b ! none\n"),
             "f:4:7: parent is 'b', but must be a term that is not obsolete");
+  EXPECT_EQ(error_of("[Term]\nid: a\nalt_id: b,c\n"),
+            "f:4:9: label is 'b,c', but must not contain blanks, commas or control characters");
+  EXPECT_EQ(error_of("[Term]\nid: a\nreplaced_by: #b\n"),
+            "f:4:14: label is '#b', but must not start with '#', which starts comments");
   EXPECT_EQ(error_of("[Term]\nid: a b\n"),
             "f:3:5: label is 'a b', but must not contain blanks, commas or control characters");
   EXPECT_EQ(error_of("[Term]\nid: a\nis_a: b\n[Term]\nid: b\nis_a: a\n"),

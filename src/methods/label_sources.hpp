@@ -1,0 +1,31 @@
+#pragma once
+// Labels of rows that come from elsewhere than the rows: annotations, and ids that an ontology has
+// given up.
+
+#include <cstddef>
+#include <string>
+
+#include "data/gaf_reader.hpp"
+#include "data/hierarchy_edges.hpp"
+#include "methods/training.hpp"
+
+namespace margrove {
+
+/// Rows or labels that were left out, and one of them for messages.
+struct LeftOutLabels {
+  std::size_t num_rows = 0;
+  std::size_t num_labels = 0;  // distinct
+  std::string example;
+};
+
+/// Replaces the labels of each row, which are objects, by the terms of these objects. Returns the
+/// rows without any term. Throws InvalidInput if no row has one. O(labels + terms).
+LeftOutLabels annotate(RawRows& raw, const Annotations& annotations);
+
+/// Numbers the labels as in the hierarchy. Alternative ids of `former` become those of their terms;
+/// labels that are no nodes otherwise are left out and returned if `drops_unknown`, and throw
+/// InvalidInput naming the row if not. O(labels).
+LeftOutLabels use_nodes(RawRows& raw, const Hierarchy& hierarchy, const FormerTerms& former,
+                        bool drops_unknown);
+
+}  // namespace margrove
