@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "base/atomic_file.hpp"
+#include "cli/help.hpp"
 #include "data/utf8.hpp"
 
 namespace margrove::cli {
@@ -92,7 +93,7 @@ std::string description(const OptionInfo& info) {
   std::string text = info.help;
   std::string details = info.type == "switch" ? "" : info.range;
   if (!(info.type == "switch" && info.default_value == "false")) {
-    details += fmt::format("{}default {}", details.empty() ? "" : "; ", info.default_value);
+    append_default(details, info.default_value);
   }
   return details.empty() ? text : fmt::format("{} [{}]", text, details);
 }

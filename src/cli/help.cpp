@@ -10,6 +10,8 @@
 #include <limits>
 #include <numeric>
 
+#include "margrove/errors.hpp"
+
 namespace margrove::cli {
 namespace {
 
@@ -82,7 +84,56 @@ std::optional<std::string> first_unknown(const std::vector<std::string>& names,
   return std::nullopt;
 }
 
+void append(std::string& details, const std::string& more) {
+  if (more.empty()) return;
+  details += concat(details.empty() ? "" : "; ", more);
+}
+
+/// What CLI11 calls the type of an option, "SHARE:FLOAT in [0 - 0.9]", in parts.
+struct TypeText {
+  std::string name;   // "SHARE"
+  std::string range;  // "in [0, 0.9]" or "local | ray"; empty if the name says it
+};
+TypeText type_text(const CLI::Option& option) {
+  const std::string whole = option.get_type_name();
+  const std::size_t colon = std::min(whole.find(':'), whole.size());
+  TypeText text{whole.substr(0, colon), whole.substr(std::min(colon + 1, whole.size()))};
+  if (text.name == "UINT") text.name = "INT";
+  std::string& range = text.range;
+  if (range.starts_with('{')) {
+    range = range.substr(1, range.size() - 2);
+    const auto replace_commas = [](std::string choices, const std::string& by) {
+      for (std::size_t at = 0; (at = choices.find(',', at)) != std::string::npos; at += by.size()) {
+        choices.replace(at, 1, by);
+      }
+      return choices;
+    };
+    range = replace_commas(range, "|") == text.name ? "" : replace_commas(range, " | ");
+  } else if (const std::size_t in = range.find(" in ["); in != std::string::npos) {
+    range.erase(0, in + 1);
+    if (const std::size_t dash = range.find(" - "); dash != std::string::npos) {
+      range.replace(dash, 3, ", ");
+    }
+  }
+  return text;
+}
+
+/// "not with --a, --b" of options that exclude this one.
+std::string excluded(const CLI::Option& option) {
+  std::string names;
+  for (const CLI::Option* other : option.get_excludes()) {
+    names += concat(names.empty() ? "not with " : ", ", other->get_name());
+  }
+  return names;
+}
+
 }  // namespace
+
+void append_default(std::string& details, const std::string& value) {
+  if (value.empty()) return;
+  const bool is_quoted = value.front() == ' ' || value.back() == ' ';
+  append(details, is_quoted ? concat("default '", value, "'") : concat("default ", value));
+}
 
 WrappedHelp::WrappedHelp(std::size_t width) : width_(width) {}
 
@@ -99,8 +150,18 @@ std::string WrappedHelp::in_two_columns(const std::string& name, std::string_vie
 }
 
 std::string WrappedHelp::make_option(const CLI::Option* option, bool is_positional) const {
-  return in_two_columns(make_option_name(option, is_positional) + make_option_opts(option),
-                        make_option_desc(option));
+  std::string name = make_option_name(option, is_positional), details;
+  if (option->get_type_size() != 0) {
+    const TypeText type = type_text(*option);
+    if (!type.name.empty()) name += concat(" ", type.name);
+    if (option->get_expected_max() == CLI::detail::expected_max_vector_size) name += " ...";
+    if (option->get_required()) name += " REQUIRED";
+    append(details, type.range);
+    append_default(details, option->get_default_str());
+  }
+  append(details, excluded(*option));
+  const std::string text = make_option_desc(option);
+  return in_two_columns(name, details.empty() ? text : concat(text, " [", details, "]"));
 }
 
 std::string WrappedHelp::make_subcommand(const CLI::App* verb) const {
@@ -152,25 +213,34 @@ std::optional<std::string> nearest_name(std::string_view word,
   return nearest;
 }
 
-std::optional<std::string> unknown_option(const CLI::App& program,
-                                          const std::vector<std::string>& arguments) {
-  if (arguments.empty()) return std::nullopt;
+std::optional<std::string> unknown_argument(const CLI::App& program,
+                                            const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return "A verb is missing.\n";
+  const std::string word = arguments.front().substr(0, arguments.front().find('='));
+  const std::vector<std::string> own = option_names(program);
+  if (word.starts_with('-') && word != "-h") {
+    if (std::find(own.begin(), own.end(), word) != own.end()) return std::nullopt;
+    return fmt::format("{} is no option of margrove, whose arguments begin with a verb\n", word);
+  }
   const auto called = program.get_subcommands(
       [&](const CLI::App* verb) { return verb->get_name() == arguments.front(); });
-  if (called.empty()) return std::nullopt;
+  if (called.empty()) {
+    return word == "-h" ? std::nullopt
+                        : std::optional(fmt::format("{} is no verb of margrove\n", word));
+  }
   const CLI::App& verb = *called.front();
   const CLI::Option* method = verb.get_option_no_throw("--method");
   // Without its method, the options of a verb are not known.
   if (method != nullptr && method->count() == 0) return std::nullopt;
-  const std::optional<std::string> word = first_unknown(option_names(verb), arguments);
-  if (!word) return std::nullopt;
-  return fmt::format("{} is no option of {}{}\n", *word, verb.get_name(),
+  const std::optional<std::string> unknown = first_unknown(option_names(verb), arguments);
+  if (!unknown) return std::nullopt;
+  return fmt::format("{} is no option of {}{}\n", *unknown, verb.get_name(),
                      method == nullptr ? "" : " with method " + method->as<std::string>());
 }
 
 std::string suggestion(const CLI::App& program, const std::vector<std::string>& arguments) {
   if (arguments.empty()) return {};
-  std::vector<std::string> names;
+  std::vector<std::string> names = option_names(program);
   for (const CLI::App* verb : program.get_subcommands({})) names.push_back(verb->get_name());
   std::optional<std::string> meant;
   if (std::find(names.begin(), names.end(), arguments.front()) == names.end()) {

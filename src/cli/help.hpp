@@ -9,6 +9,10 @@
 
 namespace margrove::cli {
 
+/// Appends "default VALUE" to details that semicolons separate; nothing if the value is empty. A
+/// value with blanks at its ends is quoted.
+void append_default(std::string& details, const std::string& value);
+
 /// Formats help for lines of `width` characters: names on the left, descriptions on the right.
 class WrappedHelp final : public CLI::Formatter {
  public:
@@ -32,10 +36,10 @@ std::size_t help_width();
 std::optional<std::string> nearest_name(std::string_view word,
                                         const std::vector<std::string>& candidates);
 
-/// "... is no option of ..." for the first argument that has the form of an option and is none of
-/// the verb, or of its method, if there is one.
-std::optional<std::string> unknown_option(const CLI::App& program,
-                                          const std::vector<std::string>& arguments);
+/// "... is no verb of margrove", or "... is no option of ..." for the first argument that has the
+/// form of an option and is none of the verb, or of its method, if there is one.
+std::optional<std::string> unknown_argument(const CLI::App& program,
+                                            const std::vector<std::string>& arguments);
 
 /// "Did you mean ...?" for the first unknown verb or option among the arguments that is similar to
 /// a known one; otherwise empty.
