@@ -89,32 +89,46 @@ void append(std::string& details, const std::string& more) {
   details += concat(details.empty() ? "" : "; ", more);
 }
 
-/// What CLI11 calls the type of an option, "SHARE:FLOAT in [0 - 0.9]", in parts.
+std::vector<std::string> split(std::string_view text, std::string_view separator) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const std::size_t end = text.find(separator);
+    parts.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + separator.size());
+  }
+}
+
+std::string joined(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string text;
+  for (const std::string& part : parts) text += concat(text.empty() ? "" : separator, part);
+  return text;
+}
+
+/// What CLI11 calls the type of an option, in parts: "SHARE:FLOAT in [0 - 0.9]", or with the range
+/// of an option table, "TEXT:auto | csv".
 struct TypeText {
-  std::string name;   // "SHARE"
-  std::string range;  // "in [0, 0.9]" or "local | ray"; empty if the name says it
+  std::string name;                  // "SHARE"
+  std::string range;                 // "in [0, 0.9]"
+  std::vector<std::string> choices;  // {"auto", "csv"}
 };
 TypeText type_text(const CLI::Option& option) {
   const std::string whole = option.get_type_name();
   const std::size_t colon = std::min(whole.find(':'), whole.size());
-  TypeText text{whole.substr(0, colon), whole.substr(std::min(colon + 1, whole.size()))};
+  TypeText text{whole.substr(0, colon), whole.substr(std::min(colon + 1, whole.size())), {}};
   if (text.name == "UINT") text.name = "INT";
   std::string& range = text.range;
   if (range.starts_with('{')) {
-    range = range.substr(1, range.size() - 2);
-    const auto replace_commas = [](std::string choices, const std::string& by) {
-      for (std::size_t at = 0; (at = choices.find(',', at)) != std::string::npos; at += by.size()) {
-        choices.replace(at, 1, by);
-      }
-      return choices;
-    };
-    range = replace_commas(range, "|") == text.name ? "" : replace_commas(range, " | ");
+    text.choices = split(range.substr(1, range.size() - 2), ",");
+  } else if (range.find(" | ") != std::string::npos) {
+    text.choices = split(range, " | ");
   } else if (const std::size_t in = range.find(" in ["); in != std::string::npos) {
     range.erase(0, in + 1);
     if (const std::size_t dash = range.find(" - "); dash != std::string::npos) {
       range.replace(dash, 3, ", ");
     }
   }
+  if (!text.choices.empty()) range.clear();
   return text;
 }
 
@@ -127,12 +141,31 @@ std::string excluded(const CLI::Option& option) {
   return names;
 }
 
+/// "default VALUE", quoted if there are blanks at its ends; empty if it is.
+std::string default_text(const std::string& value) {
+  if (value.empty()) return {};
+  const bool is_quoted = value.front() == ' ' || value.back() == ' ';
+  return is_quoted ? concat("default '", value, "'") : concat("default ", value);
+}
+
 }  // namespace
 
-void append_default(std::string& details, const std::string& value) {
-  if (value.empty()) return;
-  const bool is_quoted = value.front() == ' ' || value.back() == ' ';
-  append(details, is_quoted ? concat("default '", value, "'") : concat("default ", value));
+OptionText option_text(const CLI::Option& option) {
+  OptionText text;
+  text.takes_value = option.get_expected_max() != 0;
+  TypeText type = type_text(option);
+  text.type = type.name;
+  if (option.get_expected_max() == CLI::detail::expected_max_vector_size)
+    text.type += text.type.empty() ? "..." : " ...";
+  std::string details;
+  append(details, type.range);
+  if (joined(type.choices, "|") != type.name) append(details, joined(type.choices, " | "));
+  append(details, default_text(option.get_default_str()));
+  append(details, excluded(option));
+  text.choices = std::move(type.choices);
+  text.help = option.get_description();
+  if (!details.empty()) text.help += concat(" [", details, "]");
+  return text;
 }
 
 WrappedHelp::WrappedHelp(std::size_t width) : width_(width) {}
@@ -150,18 +183,11 @@ std::string WrappedHelp::in_two_columns(const std::string& name, std::string_vie
 }
 
 std::string WrappedHelp::make_option(const CLI::Option* option, bool is_positional) const {
-  std::string name = make_option_name(option, is_positional), details;
-  if (option->get_type_size() != 0) {
-    const TypeText type = type_text(*option);
-    if (!type.name.empty()) name += concat(" ", type.name);
-    if (option->get_expected_max() == CLI::detail::expected_max_vector_size) name += " ...";
-    if (option->get_required()) name += " REQUIRED";
-    append(details, type.range);
-    append_default(details, option->get_default_str());
-  }
-  append(details, excluded(*option));
-  const std::string text = make_option_desc(option);
-  return in_two_columns(name, details.empty() ? text : concat(text, " [", details, "]"));
+  const OptionText text = option_text(*option);
+  std::string name = make_option_name(option, is_positional);
+  if (!text.type.empty()) name += concat(" ", text.type);
+  if (option->get_required()) name += " REQUIRED";
+  return in_two_columns(name, text.help);
 }
 
 std::string WrappedHelp::make_subcommand(const CLI::App* verb) const {
@@ -236,6 +262,13 @@ std::optional<std::string> unknown_argument(const CLI::App& program,
   if (!unknown) return std::nullopt;
   return fmt::format("{} is no option of {}{}\n", *unknown, verb.get_name(),
                      method == nullptr ? "" : " with method " + method->as<std::string>());
+}
+
+std::optional<std::string> missing_value(const CLI::ParseError& error) {
+  const std::string message = error.what();
+  const std::size_t end = message.find(": 1 required ");
+  if (error.get_name() != "ArgumentMismatch" || end == std::string::npos) return std::nullopt;
+  return fmt::format("{} needs a value\n", message.substr(0, end));
 }
 
 std::string suggestion(const CLI::App& program, const std::vector<std::string>& arguments) {

@@ -9,9 +9,14 @@
 
 namespace margrove::cli {
 
-/// Appends "default VALUE" to details that semicolons separate; nothing if the value is empty. A
-/// value with blanks at its ends is quoted.
-void append_default(std::string& details, const std::string& value);
+/// An option or an argument as texts for users.
+struct OptionText {
+  bool takes_value = false;
+  std::string type;                  // "FILE"; empty for switches and most arguments
+  std::vector<std::string> choices;  // that its value is one of; empty: it may be something else
+  std::string help;                  // with range, choices and default in brackets
+};
+OptionText option_text(const CLI::Option& option);
 
 /// Formats help for lines of `width` characters: names on the left, descriptions on the right.
 class WrappedHelp final : public CLI::Formatter {
@@ -40,6 +45,9 @@ std::optional<std::string> nearest_name(std::string_view word,
 /// form of an option and is none of the verb, or of its method, if there is one.
 std::optional<std::string> unknown_argument(const CLI::App& program,
                                             const std::vector<std::string>& arguments);
+
+/// "--name needs a value" for an error that says so.
+std::optional<std::string> missing_value(const CLI::ParseError& error);
 
 /// "Did you mean ...?" for the first unknown verb or option among the arguments that is similar to
 /// a known one; otherwise empty.

@@ -76,7 +76,8 @@ int run(int argc, char** argv) {
     app.parse(last_first);
   } catch (const CLI::ParseError& error) {
     // An unknown option's value would be taken for MODEL, and the message would blame that.
-    const auto unknown = unknown_argument(app, arguments);
+    auto unknown = unknown_argument(app, arguments);
+    if (!unknown) unknown = missing_value(error);
     // Help is not an error, unless it is of a verb that does not exist.
     if (!unknown || (error.get_exit_code() == 0 && command)) {
       if (app.exit(error) == 0) return kOk;
