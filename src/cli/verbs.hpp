@@ -23,5 +23,6 @@ Verb generate_verb();
 Verb plan_shards_verb();
 Verb train_shard_verb();
 Verb merge_shards_verb();
+Verb completion_verb();
 
 }  // namespace margrove::cli

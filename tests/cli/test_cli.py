@@ -34,6 +34,7 @@ VERBS += [
     "plan-shards",
     "train-shard",
     "merge-shards",
+    "completion",
 ]
 
 HIERARCHY = "all a\nall b\na a1\na a2\nb b1\nb b2\nb b3\n"
