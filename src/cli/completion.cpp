@@ -30,11 +30,11 @@ std::string case_of_values(const std::string& verb, const std::string& method,
   const bool is_number = text.type == "NUMBER" || text.type == "INT";
   if (!text.takes_value || (text.choices.empty() && !is_number)) return {};
   return fmt::format("    {}:{}:{}) echo '{}' ;;\n", verb, method, option.name,
-                     is_number ? "-" : words(text.choices));
+                     is_number ? ":none:" : words(text.choices));
 }
 
 /// Functions of any shell, whose output are words: the verbs, the options of a verb with a method,
-/// the values of an option: nothing where they may be files, "-" where they are neither.
+/// the values of an option: nothing where they may be files, ":none:" where they are neither.
 std::string tables() {
   const std::vector<DeclaredVerb> verbs = declared_verbs();
   const std::vector<DeclaredMethod> methods = declared_methods();
@@ -111,7 +111,7 @@ constexpr std::string_view kBash = R"(_margrove() {
   else
     [[ $before == --* ]] || before=
     candidates=$(_margrove_values "$verb" "$method" "$before")
-    if [[ $candidates == - ]]; then
+    if [[ $candidates == :none: ]]; then
       compopt +o default 2>/dev/null
       return 0
     fi
@@ -144,7 +144,7 @@ constexpr std::string_view kZsh = R"(_margrove() {
   else
     [[ $before == --* ]] || before=
     candidates=(${=$(_margrove_values "$verb" "$method" "$before")})
-    if [[ "$candidates" == - ]]; then return 0; fi
+    if [[ "$candidates" == :none: ]]; then return 0; fi
     if (( $#candidates == 0 )); then
       if [[ -n $prefix ]]; then compset -P '*='; fi
       _files

@@ -9,6 +9,13 @@
 
 namespace margrove::cli {
 
+/// What --help and the manual say of the whole program.
+inline constexpr std::string_view kAboutProgram =
+    "Large-margin learning with structured labels and kernels";
+inline constexpr std::string_view kExitCodes =
+    "0 done, 1 internal error, 2 wrong usage, 3 bad input, 4 bad model file, 5 time limit without "
+    "a result, 130 interrupted.";
+
 /// An option or an argument as texts for users.
 struct OptionText {
   bool takes_value = false;

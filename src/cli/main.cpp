@@ -51,14 +51,14 @@ std::vector<std::string> without_help_verb(std::vector<std::string> arguments) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Large-margin learning with structured labels and kernels.", "margrove");
+  CLI::App app(concat(kAboutProgram, "."), "margrove");
   app.formatter(std::make_shared<WrappedHelp>(help_width()));
   app.set_version_flag("--version", "margrove " MARGROVE_VERSION);
   app.require_subcommand(1);
   app.footer(
       "margrove VERB --help, or margrove help VERB, lists the arguments of a verb.\n"
-      "Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 bad input, 4 bad model file, "
-      "5 time limit without a result, 130 interrupted.");
+      "Exit codes: " +
+      std::string(kExitCodes));
   const std::vector<std::string> arguments = without_help_verb({argv + 1, argv + argc});
   std::vector<std::pair<CLI::App*, const Verb*>> declared;
   for (const Verb& verb : verbs()) {

@@ -8,7 +8,7 @@ const std::vector<Verb>& verbs() {
       tune_verb(),         info_verb(),       explain_verb(),     compare_verb(),
       hierarchy_verb(),    report_verb(),     serve_verb(),       export_verb(),
       import_verb(),       generate_verb(),   plan_shards_verb(), train_shard_verb(),
-      merge_shards_verb(), completion_verb(),
+      merge_shards_verb(), completion_verb(), manual_verb(),
   };
   return all;
 }

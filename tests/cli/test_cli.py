@@ -35,6 +35,7 @@ VERBS += [
     "train-shard",
     "merge-shards",
     "completion",
+    "manual",
 ]
 
 HIERARCHY = "all a\nall b\na a1\na a2\nb b1\nb b2\nb b3\n"

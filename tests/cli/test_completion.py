@@ -1,16 +1,18 @@
-"""Completion of commands in bash, and in zsh where it is installed.
+"""What is made of the declared options: completion of bash and zsh, the manual page.
 
 Run and configured like test_cli.py, whose helpers it uses.
 """
 
 # ruff: noqa: PT009 - unittest, so that it runs with nothing installed
 
+import os
+import pathlib
 import re
 import shutil
 import subprocess
 import unittest
 
-from test_cli import METHODS, VERBS, CliTest
+from test_cli import MARGROVE, METHODS, VERBS, CliTest
 
 # What the shells do before and after they call the function.
 BASH = """
@@ -30,7 +32,57 @@ _margrove
 """
 
 
-class Completion(CliTest):
+class Declared(CliTest):
+    def options(self, *arguments: str) -> set[str]:
+        """Those that help shows."""
+        text = self.run_program(*arguments, "--help")[0]
+        return set(re.findall(r"(?m)^ +(?:-h,)?(--[a-z0-9A-Z-]+)", text))
+
+
+class Manual(Declared):
+    def test_it_has_every_verb_and_every_option_and_no_fault(self) -> None:
+        text = self.run_program("manual")[0]
+        self.assertTrue(text.startswith('.\\" Made by margrove manual.\n.TH MARGROVE 1 '))
+        sections = {
+            part.split("\n")[0].replace("\\-", "-"): part.replace("\\-", "-")
+            for part in re.split(r"(?m)^\.S[SH] ", text)
+        }
+        for verb in VERBS:
+            for option in self.options(verb):
+                self.assertRegex(sections[verb], rf"(?m)^\.B {option}( |$)")
+        for method in METHODS:
+            for option in self.options("train", "--method", method) - self.options("train"):
+                self.assertRegex(sections[method], rf"(?m)^\.B {option}( |$)")
+        if shutil.which("man"):
+            self.write("margrove.1", text)
+            done = subprocess.run(
+                ["man", "--warnings", "-l", self.path("margrove.1")],
+                capture_output=True,
+                text=True,
+                timeout=100,
+                check=False,
+                env=os.environ | {"MANWIDTH": "100", "MANPAGER": "cat"},
+            )
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("--bootstrap N", done.stdout)
+
+    def test_it_is_installed_with_the_program(self) -> None:
+        build = pathlib.Path(MARGROVE).resolve().parent
+        cmake = shutil.which("cmake")
+        script = build / "cmake_install.cmake"
+        if cmake is None or not script.exists() or "margrove.1" not in script.read_text():
+            self.skipTest("the program is not in a build folder that installs it")
+        subprocess.run(
+            [cmake, "--install", build, "--component", "program", "--prefix", self.path("usr")],
+            check=True,
+            capture_output=True,
+            timeout=100,
+        )
+        installed = self.read("usr/share/man/man1/margrove.1").decode()
+        self.assertEqual(installed, self.run_program("manual")[0])
+
+
+class Completion(Declared):
     def complete(self, shell: str, *words: str) -> list[str]:
         """The candidates for the last of the words after `margrove`."""
         name = shutil.which(shell)
@@ -48,11 +100,6 @@ class Completion(CliTest):
         )
         self.assertEqual((done.returncode, done.stderr), (0, ""), words)
         return done.stdout.splitlines()
-
-    def options(self, *arguments: str) -> set[str]:
-        """Those that help shows."""
-        text = self.run_program(*arguments, "--help")[0]
-        return set(re.findall(r"(?m)^ +(?:-h,)?(--[a-z0-9A-Z-]+)", text))
 
     def check(self, shell: str) -> None:
         self.assertEqual(self.complete(shell, "pr"), ["predict"])
