@@ -228,6 +228,8 @@ def declaration(option: tuple[str, str, str, str, str]) -> str:
         return f"{name}: int = {int(default)}"
     if kind == "switch":
         return f"{name}: bool = {default == 'true'}"
+    if name.endswith("_ngrams"):  # also in the form of scikit-learn
+        return f'{name}: str | tuple[int, int] = "{default}"'
     return f'{name}: str = "{default}"'
 
 

@@ -41,7 +41,7 @@ from margrove._labels import (
 )
 from margrove._probabilities import Probabilistic
 from margrove._progress import Progress, receiver
-from margrove._records import records_of, texts_of
+from margrove._records import advice_on_texts, records_of, texts_of
 from margrove._types import Csr, Sets
 from margrove.explanation import Contribution, Explanation, NodeScore, PathScore, SourceScore
 from margrove.hierarchy import Hierarchy, Paths
@@ -148,15 +148,24 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         return self
 
     def _check(self, X: Any, y: Any) -> tuple[Targets, Any]:
-        checks = {"accept_sparse": "csr", "dtype": np.float32}
         targets = self._targets(y) if _is_plural(y) else None
         if targets is not None and targets.form != "single":
-            X = validate_data(self, X, **checks)
+            X = self._numbers(X)
             if X.shape[0] != targets.num_rows:
                 check_consistent_length(X, y)
             return targets, X
-        X, y = validate_data(self, X, y, **checks)
+        X, y = self._numbers(X, y)
         return read_targets(y), X
+
+    def _numbers(self, *data: Any, **how: Any) -> Any:
+        """validate_data() for rows of numbers; of texts, the error says what takes them."""
+        try:
+            return validate_data(self, *data, accept_sparse="csr", dtype=np.float32, **how)
+        except ValueError as error:
+            advice = advice_on_texts(data[0], type(self).__name__)
+            if advice is None:
+                raise
+            raise ValueError(advice) from error
 
     def _targets(self, y: Any) -> Targets:
         """Labels as numbers. The nodes of paths are names in a given hierarchy, otherwise paths."""
@@ -287,8 +296,7 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
             return self.model_.preprocess_records(*records_of(X, *columns))
         if self.model_.preprocessing == "text-tfidf":
             return self.model_.preprocess_texts(texts_of(X))
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        rows = csr_of(X)
+        rows = csr_of(self._numbers(X, reset=False))
         return rows if self.model_.keeps_rows else self.model_.preprocess_rows(rows)
 
     def _classes(self, labels: NDArray[np.uint32]) -> NDArray[np.int64]:

@@ -4,7 +4,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import validate_data
 
 from margrove._base import Classifier
 from margrove._labels import classes_of, read_targets
@@ -84,7 +83,7 @@ class Incremental(Continued):
                 f"classes: they are {list(classes)}, but must be those of the first call, "
                 f"{all_classes.tolist()}"
             )
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, reset=not goes_on)
+        X, y = self._numbers(X, y, reset=not goes_on)
         targets = read_targets(y)
         place = {label: number for number, label in enumerate(all_classes.tolist())}
         unknown = next((label for label in targets.classes.tolist() if label not in place), None)

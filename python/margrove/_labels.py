@@ -1,5 +1,6 @@
 """Conversion between the labels of users and the names and numbers of models."""
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -51,11 +52,10 @@ class Targets:
 
     def hierarchy(self, given: Any) -> Hierarchy | None:
         """The given hierarchy, whose edges paths must use, or else the hierarchy of the paths."""
-        if self.form != "paths":
-            return None if given is None else Hierarchy.of(given)
         if given is None:
-            return Hierarchy.of_pairs(self.edges)
+            return Hierarchy.of_pairs(self.edges) if self.form == "paths" else None
         hierarchy = Hierarchy.of(given)
+        self._require_nodes(hierarchy, given)
         known = {(str(p), str(c)) for p, c in hierarchy.edges}
         for parent, child in self.edges:
             if parent is not None and (str(parent), str(child)) not in known:
@@ -64,6 +64,21 @@ class Targets:
                     "hierarchy"
                 )
         return hierarchy
+
+    def _require_nodes(self, hierarchy: Hierarchy, given: Any) -> None:
+        """Raises ValueError for the first label that is no node of the hierarchy."""
+        nodes = {str(node) for node in hierarchy.nodes}
+        unknown = [k for k, label in enumerate(self.classes.tolist()) if str(label) not in nodes]
+        places = np.flatnonzero(np.isin(self.positions, unknown))
+        if places.size == 0:
+            return
+        row = int(np.searchsorted(self.pointers, places[0], side="right")) - 1
+        label = self.classes.tolist()[self.positions[places[0]]]
+        source = f" {os.fspath(given)}" if isinstance(given, str | os.PathLike) else ""
+        raise ValueError(
+            f"y: row {row}: label is {label!r}, but must be a node of the hierarchy{source}; add "
+            "it there, or leave the row out"
+        )
 
     def to_core(self) -> Sets:
         """The labels for the extension."""

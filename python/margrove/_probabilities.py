@@ -1,12 +1,14 @@
 """Probabilities of labels and nodes, and predictions that use them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import update_wrapper
+from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from margrove import _core
@@ -28,9 +30,24 @@ def _gives_probabilities(estimator: "Probabilistic") -> bool:
     if estimator._logistic or estimator.calibration > 0 or estimator.calibration_ is not None:
         return True
     raise AttributeError(
-        f"{type(estimator).__name__} gives no probabilities: set calibration to the share of rows "
-        "to hold out for it, for example 0.2, or call calibrate() with other rows"
+        f"this {type(estimator).__name__} gives no probabilities: set calibration to the share of "
+        "rows to hold out for it, for example 0.2, or call calibrate() with other rows"
     )
+
+
+class _WithProbabilities:
+    """Makes a method that only estimators with probabilities have, as available_if of scikit-learn
+    does, whose own message would not say how to get them."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        update_wrapper(self, method)  # type: ignore[arg-type]
+        self._method = method
+
+    def __get__(self, estimator: Any, owner: type) -> Any:
+        if estimator is None:
+            return self._method
+        _gives_probabilities(estimator)
+        return MethodType(self._method, estimator)
 
 
 class Probabilistic:
@@ -64,7 +81,7 @@ class Probabilistic:
         self.model_.calibrate(rows, sets, self.threads)
         return self
 
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
+    @_WithProbabilities
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The probabilities, one column per class.
 
@@ -81,7 +98,7 @@ class Probabilistic:
         independent: NDArray[np.float64] = 0.5 * (1 + np.tanh(scores.astype(np.float64) / 2))
         return independent
 
-    @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]
+    @_WithProbabilities
     def predict_node_proba(self, X: Any) -> NDArray[np.float64]:
         """The probability that the label is the node or below it, one column per node of `nodes_`.
 

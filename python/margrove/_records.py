@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 _MISSING_NUMBERS = ("", "NA", "NaN", "nan", "null", "?")
@@ -21,6 +22,35 @@ def texts_of(X: Any) -> list[str]:
         if not isinstance(text, str):
             raise ValueError(f"X[{row}] is {text!r}, but must be a text")
     return texts
+
+
+def advice_on_texts(X: Any, estimator: str) -> str | None:
+    """What to do with X, which an estimator of numbers refused; None if it has no texts."""
+    names = _column_names(X)
+    if names is None and not sp.issparse(X) and hasattr(X, "__len__"):
+        first = next((cell for row in X for cell in _cells(row) if isinstance(cell, str)), None)
+        if first is None:
+            return None
+        if all(isinstance(row, str) for row in X):
+            return (
+                f"X has texts, such as {first[:40]!r}, but {estimator} takes rows of numbers; "
+                f"make_pipeline(TextFeatures(), {estimator}()) takes texts"
+            )
+        return f"X has texts, such as {first[:40]!r}, {_ADVICE_ON_COLUMNS.format(estimator)}"
+    for name in names or ():
+        if any(isinstance(cell, str) for cell in _column_of_frame(X, name, list(names or ()))):
+            return f"X: column {name!r} has texts, {_ADVICE_ON_COLUMNS.format(estimator)}"
+    return None
+
+
+_ADVICE_ON_COLUMNS = (
+    "but {0} takes rows of numbers; make_pipeline(ColumnTransformer([...]), {0}()) takes columns "
+    "of several kinds, with TextFeatures() for one of texts and OneHotEncoder() for categories"
+)
+
+
+def _cells(row: Any) -> Any:
+    return row if isinstance(row, list | tuple | np.ndarray) else [row]
 
 
 def records_of(
@@ -61,8 +91,12 @@ def _columns_of(X: Any, names: list[str]) -> dict[str, Any]:
     if isinstance(X, str) or not hasattr(X, "__len__"):
         raise ValueError(f"X is {type(X).__name__}, but must be {_forms(names)}")
     if len(X) > 0 and all(isinstance(row, Mapping) for row in X):
-        if not any(name in row for row in X for name in names):
-            raise ValueError(f"X: no row has any of the columns {_listed(names)}")
+        for number, row in enumerate(X):
+            if not any(name in row for name in names):
+                raise ValueError(
+                    f"X: row {number} has none of the columns {_listed(names)}, but must have at "
+                    "least one"
+                )
         return {name: [row.get(name) for row in X] for name in names}
     if len(X) > 0 and all(isinstance(row, str) for row in X):
         if len(names) > 1:

@@ -25,7 +25,8 @@ class TextTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self: Self, X: Iterable[str], y: Any = None) -> Self:
         """Learns the terms of texts and their weights. Raises ValueError for wrong options."""
         names = [p for p in inspect.signature(type(self).__init__).parameters if p != "self"]
-        values = [(n, _option_text(getattr(self, n))) for n in names if n != "stop_words"]
+        given = {name: getattr(self, name) for name in names if name != "stop_words"}
+        values = [(name, _lengths_text(name, value)) for name, value in given.items()]
         stop_words = self.stop_words
         if isinstance(stop_words, str):
             raise ValueError("stop_words is a text, but must be a list of words or None")
@@ -49,3 +50,12 @@ class TextTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.two_d_array = False
         tags.requires_fit = True
         return tags
+
+
+def _lengths_text(name: str, value: Any) -> str:
+    """An option as text. Lengths of n-grams may be the tuple (first, last) of scikit-learn."""
+    if not (name.endswith("_ngrams") and isinstance(value, tuple | list)):
+        return _option_text(value)
+    if len(value) != 2 or not all(isinstance(n, int | np.integer) for n in value):
+        raise ValueError(f"{name} is {value!r}, but must be a text or a pair of whole numbers")
+    return f"{value[0]}-{value[1]}"

@@ -27,9 +27,9 @@ class TextFeatures(TextTransformer):
         first by bytes; 0: all [>= 0]
     sublinear_tf : bool, default True
         text, tfidf: weight 1 + ln t instead of t for a term that occurs t times [true | false]
-    word_ngrams : str, default "1"
+    word_ngrams : str | tuple[int, int], default "1"
         text: the terms are runs of so many words: N, FIRST-LAST, or none
-    char_ngrams : str, default "none"
+    char_ngrams : str | tuple[int, int], default "none"
         text: runs of so many characters of each word, with a blank at its borders, are terms, too:
         N, FIRST-LAST, or none
     term_weights : str, default "tfidf"
@@ -50,8 +50,8 @@ class TextFeatures(TextTransformer):
         max_document_share: float = 1.0,
         max_terms: int = 0,
         sublinear_tf: bool = True,
-        word_ngrams: str = "1",
-        char_ngrams: str = "none",
+        word_ngrams: str | tuple[int, int] = "1",
+        char_ngrams: str | tuple[int, int] = "none",
         term_weights: str = "tfidf",
         bm25_k1: float = 1.2,
         bm25_b: float = 0.75,

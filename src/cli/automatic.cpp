@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <iostream>
 
@@ -83,12 +85,42 @@ void print_table(const AutomaticChoice& choice) {
   }
 }
 
+/// The text as one word of a POSIX shell.
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view kPlain = "%+,-./:=@_";
+  const bool is_plain = !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           kPlain.find(c) != std::string_view::npos;
+  });
+  if (is_plain) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+/// " --name value" of the given ones among the options, as a shell reads them.
+std::string given_options(const std::vector<const CLI::Option*>& options) {
+  std::string text;
+  for (const CLI::Option* option : options) {
+    for (const std::string& value : option->results()) {
+      const bool is_flag = option->get_expected_max() == 0;
+      text += concat(" ", option->get_name());
+      if (!is_flag) text += concat(" ", shell_word(value));
+      if (is_flag && value != "true") text += concat("=", value);
+    }
+  }
+  return text;
+}
+
 class Auto final : public Command {
  public:
   explicit Auto(CLI::App& app) {
     arguments_.declare_data(app, "DATA", "MODEL", "file to write");
-    choice_.declare(app, "Choice");
     arguments_.declare_preprocessing(app);
+    for (const CLI::Option* option : app.get_options()) {
+      if (option->nonpositional() && option != app.get_help_ptr()) of_data_.push_back(option);
+    }
+    choice_.declare(app, "Choice");
     run_.declare(app, "Run");
     app.footer(
         "Trains a few methods with a few options on a part of the rows, measures them on "
@@ -105,7 +137,7 @@ class Auto final : public Command {
     require_writable(arguments_.result_path());
     CommandControl control(run.quiet, run.time_limit_seconds);
     Executor executor(run.threads);
-    DataArguments::Data data = arguments_.read(control);
+    DataArguments::Data data = arguments_.read(control, run.strict);
     control.await_interruption();
     AutomaticChoice choice =
         choose_automatically(data.raw, data.hierarchy_or_null(), arguments_.preprocessing(),
@@ -138,7 +170,7 @@ class Auto final : public Command {
     throw InvalidInput("auto: no candidate could be trained; the table has the reasons");
   }
 
-  static void print_reason(const AutomaticChoice& choice, const AutomaticOptions& options) {
+  void print_reason(const AutomaticChoice& choice, const AutomaticOptions& options) const {
     std::cout << fmt::format(
         "\nmeasured on {} of {} rows\n",
         choice.num_splits == 1 ? "a held-out part" : fmt::format("{} folds", choice.num_splits),
@@ -153,11 +185,14 @@ class Auto final : public Command {
     OptionValues values = chosen.options;
     const bool has_seed = find_method(chosen.method).start()->options().has("seed");
     if (options.seed != 0 && has_seed) values.emplace_back("seed", concat(options.seed));
-    std::cout << "the same by: train --method " << named_with_options(chosen.method, values)
-              << "\n";
+    print_text(fmt::format("the same by: margrove train --method {}{} {} {}\n",
+                           named_with_options(chosen.method, values), given_options(of_data_),
+                           shell_word(arguments_.data_path()),
+                           shell_word(arguments_.result_path())));
   }
 
   DataArguments arguments_;
+  std::vector<const CLI::Option*> of_data_;  // those of arguments_, which train has, too
   BoundOptions<AutomaticOptions> choice_;
   BoundOptions<SearchRunOptions> run_;
 };

@@ -81,20 +81,12 @@ double resident_bytes() {
   return file >> pages >> resident ? resident * static_cast<double>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
+/// The type of a value and its range, which option_text() takes apart.
 std::string type_name(const OptionInfo& info) {
-  if (info.type == "number") return "NUMBER";
-  if (info.type == "integer") return "INT";
-  return "TEXT";
-}
-
-/// Help, then range and default.
-std::string description(const OptionInfo& info) {
-  std::string text = info.help;
-  std::string details = info.type == "switch" ? "" : info.range;
-  if (!(info.type == "switch" && info.default_value == "false")) {
-    details += fmt::format("{}default {}", details.empty() ? "" : "; ", info.default_value);
-  }
-  return details.empty() ? text : fmt::format("{} [{}]", text, details);
+  const std::string_view type = info.type == "number"    ? "NUMBER"
+                                : info.type == "integer" ? "INT"
+                                                         : "TEXT";
+  return concat(type, info.range.empty() ? "" : ":", info.range);
 }
 
 }  // namespace
@@ -120,10 +112,10 @@ void GivenOptions::declare(CLI::App& app, const std::vector<OptionInfo>& infos,
                            const std::string& group) {
   for (const OptionInfo& info : infos) {
     const std::string name = option_name(info.name);
-    const std::string help = description(info);
-    CLI::Option* option = info.type == "switch"
-                              ? app.add_flag(name, help)
-                              : app.add_option(name, help)->type_name(type_name(info));
+    const bool is_switch = info.type == "switch";
+    CLI::Option* option = is_switch ? app.add_flag(name, info.help)
+                                    : app.add_option(name, info.help)->type_name(type_name(info));
+    if (!is_switch || info.default_value == "true") option->default_str(info.default_value);
     option->group(group);
     slots_.push_back({info.name, option});
   }

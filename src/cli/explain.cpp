@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+#include <span>
+
+#include "cli/help.hpp"
 #include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
 #include "data/prediction_lines.hpp"
@@ -62,8 +66,7 @@ class Explain final : public Command {
     require_result_writable(dot_path_);
     CommandControl control = arguments_.control();
     const ModelParts model = load_model(arguments_.model_path);
-    require<InvalidOption>(arguments_.data_path.empty() == (row_ == 0),
-                           "DATA and option row must be given together");
+    require_row_and_data();
     const bool draws = !svg_path_.empty() || !dot_path_.empty();
     if (draws) control.start_writing();
     if (draws || row_ == 0) show_network(model, draws);
@@ -72,6 +75,34 @@ class Explain final : public Command {
   }
 
  private:
+  void require_row_and_data() const {
+    const bool has_data = !arguments_.data_path.empty();
+    require<InvalidOption>(!has_data || row_ > 0,
+                           "DATA is given, but not which of its rows to explain: --row I, from 1");
+    require<InvalidOption>(has_data || row_ == 0, "option row is ", row_,
+                           ", but DATA, the file of the rows, is missing");
+    require<InvalidOption>(has_data || label_.empty(),
+                           "option label is given, but the row whose score it explains is not: "
+                           "DATA and --row I");
+  }
+
+  /// The label to explain. Throws InvalidOption unless the model predicts it.
+  LabelId asked_label(const ModelParts& model, const CsrMatrix& X) const {
+    const auto id = model.labels.find(label_);
+    if (!id) {
+      const std::span<const std::string> names = model.labels.names();
+      const auto meant = nearest_name(label_, {names.begin(), names.end()});
+      throw InvalidOption(concat("option label is '", label_, "', but must be a label of the model",
+                                 meant ? concat("; did you mean '", *meant, "'?") : ""));
+    }
+    std::vector<float> scores(model.rows().num_labels());
+    model.rows().scores(X, 0, 1, scores);
+    require<InvalidOption>(scores[*id] > -std::numeric_limits<float>::infinity(),
+                           "option label is '", label_,
+                           "', which has no score, because the model never predicts it");
+    return *id;
+  }
+
   void show_network(const ModelParts& model, bool draws) const {
     const KernelPredictor* kernels = model.predictor->kernels();
     require<InvalidOption>(kernels != nullptr, "explain: a model of method ", model.method,
@@ -93,19 +124,14 @@ class Explain final : public Command {
     Executor executor(1);
     const LabelSets predicted = model.rows().predict(X, executor);
 
+    std::vector<LabelId> explained(predicted[0].begin(), predicted[0].end());
+    if (!label_.empty()) explained = {asked_label(model, X)};
     control.end_progress();
     std::string line = "row " + std::to_string(row_) + ": predicted ";
     append_labels(line, predicted[0], model.labels.names());
     line += "; labels in the data: ";
     append_labels(line, one.labels[0], one.codec.names());
     print_text(line + "\n");
-    std::vector<LabelId> explained(predicted[0].begin(), predicted[0].end());
-    if (!label_.empty()) {
-      const auto id = model.labels.find(label_);
-      require<InvalidOption>(id.has_value(), "option label is '", label_,
-                             "', but must be a label of the model");
-      explained = {*id};
-    }
     for (const LabelId label : explained) {
       print(model, model.explain(X.row(0), label, static_cast<std::size_t>(num_features_)));
     }

@@ -10,6 +10,8 @@
 #include <limits>
 #include <numeric>
 
+#include "margrove/errors.hpp"
+
 namespace margrove::cli {
 namespace {
 
@@ -82,7 +84,89 @@ std::optional<std::string> first_unknown(const std::vector<std::string>& names,
   return std::nullopt;
 }
 
+void append(std::string& details, const std::string& more) {
+  if (more.empty()) return;
+  details += concat(details.empty() ? "" : "; ", more);
+}
+
+std::vector<std::string> split(std::string_view text, std::string_view separator) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const std::size_t end = text.find(separator);
+    parts.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + separator.size());
+  }
+}
+
+std::string joined(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string text;
+  for (const std::string& part : parts) text += concat(text.empty() ? "" : separator, part);
+  return text;
+}
+
+/// What CLI11 calls the type of an option, in parts: "SHARE:FLOAT in [0 - 0.9]", or with the range
+/// of an option table, "TEXT:auto | csv".
+struct TypeText {
+  std::string name;                  // "SHARE"
+  std::string range;                 // "in [0, 0.9]"
+  std::vector<std::string> choices;  // {"auto", "csv"}
+};
+TypeText type_text(const CLI::Option& option) {
+  const std::string whole = option.get_type_name();
+  const std::size_t colon = std::min(whole.find(':'), whole.size());
+  TypeText text{whole.substr(0, colon), whole.substr(std::min(colon + 1, whole.size())), {}};
+  if (text.name == "UINT") text.name = "INT";
+  std::string& range = text.range;
+  if (range.starts_with('{')) {
+    text.choices = split(range.substr(1, range.size() - 2), ",");
+  } else if (range.find(" | ") != std::string::npos) {
+    text.choices = split(range, " | ");
+  } else if (const std::size_t in = range.find(" in ["); in != std::string::npos) {
+    range.erase(0, in + 1);
+    if (const std::size_t dash = range.find(" - "); dash != std::string::npos) {
+      range.replace(dash, 3, ", ");
+    }
+  }
+  if (!text.choices.empty()) range.clear();
+  return text;
+}
+
+/// "not with --a, --b" of options that exclude this one.
+std::string excluded(const CLI::Option& option) {
+  std::string names;
+  for (const CLI::Option* other : option.get_excludes()) {
+    names += concat(names.empty() ? "not with " : ", ", other->get_name());
+  }
+  return names;
+}
+
+/// "default VALUE", quoted if there are blanks at its ends; empty if it is.
+std::string default_text(const std::string& value) {
+  if (value.empty()) return {};
+  const bool is_quoted = value.front() == ' ' || value.back() == ' ';
+  return is_quoted ? concat("default '", value, "'") : concat("default ", value);
+}
+
 }  // namespace
+
+OptionText option_text(const CLI::Option& option) {
+  OptionText text;
+  text.takes_value = option.get_expected_max() != 0;
+  TypeText type = type_text(option);
+  text.type = type.name;
+  if (option.get_expected_max() == CLI::detail::expected_max_vector_size)
+    text.type += text.type.empty() ? "..." : " ...";
+  std::string details;
+  append(details, type.range);
+  if (joined(type.choices, "|") != type.name) append(details, joined(type.choices, " | "));
+  append(details, default_text(option.get_default_str()));
+  append(details, excluded(option));
+  text.choices = std::move(type.choices);
+  text.help = option.get_description();
+  if (!details.empty()) text.help += concat(" [", details, "]");
+  return text;
+}
 
 WrappedHelp::WrappedHelp(std::size_t width) : width_(width) {}
 
@@ -99,8 +183,11 @@ std::string WrappedHelp::in_two_columns(const std::string& name, std::string_vie
 }
 
 std::string WrappedHelp::make_option(const CLI::Option* option, bool is_positional) const {
-  return in_two_columns(make_option_name(option, is_positional) + make_option_opts(option),
-                        make_option_desc(option));
+  const OptionText text = option_text(*option);
+  std::string name = make_option_name(option, is_positional);
+  if (!text.type.empty()) name += concat(" ", text.type);
+  if (option->get_required()) name += " REQUIRED";
+  return in_two_columns(name, text.help);
 }
 
 std::string WrappedHelp::make_subcommand(const CLI::App* verb) const {
@@ -152,25 +239,41 @@ std::optional<std::string> nearest_name(std::string_view word,
   return nearest;
 }
 
-std::optional<std::string> unknown_option(const CLI::App& program,
-                                          const std::vector<std::string>& arguments) {
-  if (arguments.empty()) return std::nullopt;
+std::optional<std::string> unknown_argument(const CLI::App& program,
+                                            const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return "A verb is missing.\n";
+  const std::string word = arguments.front().substr(0, arguments.front().find('='));
+  const std::vector<std::string> own = option_names(program);
+  if (word.starts_with('-') && word != "-h") {
+    if (std::find(own.begin(), own.end(), word) != own.end()) return std::nullopt;
+    return fmt::format("{} is no option of margrove, whose arguments begin with a verb\n", word);
+  }
   const auto called = program.get_subcommands(
       [&](const CLI::App* verb) { return verb->get_name() == arguments.front(); });
-  if (called.empty()) return std::nullopt;
+  if (called.empty()) {
+    return word == "-h" ? std::nullopt
+                        : std::optional(fmt::format("{} is no verb of margrove\n", word));
+  }
   const CLI::App& verb = *called.front();
   const CLI::Option* method = verb.get_option_no_throw("--method");
   // Without its method, the options of a verb are not known.
   if (method != nullptr && method->count() == 0) return std::nullopt;
-  const std::optional<std::string> word = first_unknown(option_names(verb), arguments);
-  if (!word) return std::nullopt;
-  return fmt::format("{} is no option of {}{}\n", *word, verb.get_name(),
+  const std::optional<std::string> unknown = first_unknown(option_names(verb), arguments);
+  if (!unknown) return std::nullopt;
+  return fmt::format("{} is no option of {}{}\n", *unknown, verb.get_name(),
                      method == nullptr ? "" : " with method " + method->as<std::string>());
+}
+
+std::optional<std::string> missing_value(const CLI::ParseError& error) {
+  const std::string message = error.what();
+  const std::size_t end = message.find(": 1 required ");
+  if (error.get_name() != "ArgumentMismatch" || end == std::string::npos) return std::nullopt;
+  return fmt::format("{} needs a value\n", message.substr(0, end));
 }
 
 std::string suggestion(const CLI::App& program, const std::vector<std::string>& arguments) {
   if (arguments.empty()) return {};
-  std::vector<std::string> names;
+  std::vector<std::string> names = option_names(program);
   for (const CLI::App* verb : program.get_subcommands({})) names.push_back(verb->get_name());
   std::optional<std::string> meant;
   if (std::find(names.begin(), names.end(), arguments.front()) == names.end()) {

@@ -9,6 +9,22 @@
 
 namespace margrove::cli {
 
+/// What --help and the manual say of the whole program.
+inline constexpr std::string_view kAboutProgram =
+    "Large-margin learning with structured labels and kernels";
+inline constexpr std::string_view kExitCodes =
+    "0 done, 1 internal error, 2 wrong usage, 3 bad input, 4 bad model file, 5 time limit without "
+    "a result, 130 interrupted.";
+
+/// An option or an argument as texts for users.
+struct OptionText {
+  bool takes_value = false;
+  std::string type;                  // "FILE"; empty for switches and most arguments
+  std::vector<std::string> choices;  // that its value is one of; empty: it may be something else
+  std::string help;                  // with range, choices and default in brackets
+};
+OptionText option_text(const CLI::Option& option);
+
 /// Formats help for lines of `width` characters: names on the left, descriptions on the right.
 class WrappedHelp final : public CLI::Formatter {
  public:
@@ -32,10 +48,13 @@ std::size_t help_width();
 std::optional<std::string> nearest_name(std::string_view word,
                                         const std::vector<std::string>& candidates);
 
-/// "... is no option of ..." for the first argument that has the form of an option and is none of
-/// the verb, or of its method, if there is one.
-std::optional<std::string> unknown_option(const CLI::App& program,
-                                          const std::vector<std::string>& arguments);
+/// "... is no verb of margrove", or "... is no option of ..." for the first argument that has the
+/// form of an option and is none of the verb, or of its method, if there is one.
+std::optional<std::string> unknown_argument(const CLI::App& program,
+                                            const std::vector<std::string>& arguments);
+
+/// "--name needs a value" for an error that says so.
+std::optional<std::string> missing_value(const CLI::ParseError& error);
 
 /// "Did you mean ...?" for the first unknown verb or option among the arguments that is similar to
 /// a known one; otherwise empty.

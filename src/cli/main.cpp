@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <iostream>
@@ -40,15 +41,25 @@ int report(ExitCode code, std::string_view message) {
   return code;
 }
 
+/// `help train --method M` as `train --method M --help`.
+std::vector<std::string> without_help_verb(std::vector<std::string> arguments) {
+  if (!arguments.empty() && arguments.front() == "help") {
+    std::rotate(arguments.begin(), arguments.begin() + 1, arguments.end());
+    arguments.back() = "--help";
+  }
+  return arguments;
+}
+
 int run(int argc, char** argv) {
-  CLI::App app("Large-margin learning with structured labels and kernels.", "margrove");
+  CLI::App app(concat(kAboutProgram, "."), "margrove");
   app.formatter(std::make_shared<WrappedHelp>(help_width()));
   app.set_version_flag("--version", "margrove " MARGROVE_VERSION);
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 bad input, 4 bad model file, "
-      "5 time limit without a result, 130 interrupted.");
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
+      "margrove VERB --help, or margrove help VERB, lists the arguments of a verb.\n"
+      "Exit codes: " +
+      std::string(kExitCodes));
+  const std::vector<std::string> arguments = without_help_verb({argv + 1, argv + argc});
   std::vector<std::pair<CLI::App*, const Verb*>> declared;
   for (const Verb& verb : verbs()) {
     declared.emplace_back(app.add_subcommand(verb.name, verb.summary), &verb);
@@ -61,11 +72,14 @@ int run(int argc, char** argv) {
     }
   }
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> last_first(arguments.rbegin(), arguments.rend());
+    app.parse(last_first);
   } catch (const CLI::ParseError& error) {
     // An unknown option's value would be taken for MODEL, and the message would blame that.
-    const auto unknown = unknown_option(app, arguments);
-    if (!unknown || error.get_exit_code() == 0) {
+    auto unknown = unknown_argument(app, arguments);
+    if (!unknown) unknown = missing_value(error);
+    // Help is not an error, unless it is of a verb that does not exist.
+    if (!unknown || (error.get_exit_code() == 0 && command)) {
       if (app.exit(error) == 0) return kOk;
     } else {
       print_error(*unknown + "Run with --help for more information.\n");

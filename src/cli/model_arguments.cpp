@@ -1,5 +1,7 @@
 #include "cli/model_arguments.hpp"
 
+#include "data/row_parts.hpp"
+
 namespace margrove::cli {
 
 ReadOptions read_options(const ModelParts& model) {
@@ -9,7 +11,7 @@ ReadOptions read_options(const ModelParts& model) {
 
 void ModelArguments::declare(CLI::App& app, bool needs_data) {
   app.add_option("MODEL", model_path, "file that train wrote")->required()->type_name("");
-  app.add_option("DATA", data_path, "rows")->required(needs_data)->type_name("");
+  app.add_option("DATA", data_path, "rows; -: standard input")->required(needs_data)->type_name("");
   views.declare(app);
   app.add_option("--threads", threads, "number of threads; 0: one per core")
       ->type_name("INT")
@@ -26,7 +28,13 @@ RawRows ModelArguments::read(const ModelParts& model, CommandControl& control,
                              bool needs_labels) const {
   ReadOptions options = read_options(model);
   options.labels_optional = !needs_labels;
-  RawRows raw = read_rows(data_path, row_kind(model), options, &control.run());
+  RawRows raw;
+  if (data_path == kStandardInput) {
+    RowParts parts(LineBlocks(open_standard_input(), "standard input"), row_kind(model), options);
+    raw = {parts.read_all(), parts.name()};
+  } else {
+    raw = read_rows(data_path, row_kind(model), options, &control.run());
+  }
   read_views_of_model(raw, views.files(), model.views, &control.run());
   return raw;
 }
@@ -34,6 +42,9 @@ RawRows ModelArguments::read(const ModelParts& model, CommandControl& control,
 const std::string& ModelArguments::examples_path(const ModelParts& model) const {
   require<InvalidOption>(views.files().empty(), "option view is given, but the examples of method ",
                          model.method, " are not rows");
+  require<InvalidOption>(data_path != kStandardInput, "the examples of method ", model.method,
+                         " are not rows, which alone are read from standard input; give a file "
+                         "instead of -");
   return data_path;
 }
 

@@ -9,6 +9,9 @@ namespace margrove::cli {
 /// Options to read labelled rows for the model; they refer to it.
 ReadOptions read_options(const ModelParts& model);
 
+/// DATA of rows that come from standard input.
+inline constexpr std::string_view kStandardInput = "-";
+
 struct ModelArguments {
   std::string model_path, data_path;
   ViewArguments views;
@@ -23,7 +26,8 @@ struct ModelArguments {
   /// The rows for the model (texts, numbers or records) with all its views. Records may lack the
   /// column of labels unless labels are needed.
   RawRows read(const ModelParts& model, CommandControl& control, bool needs_labels) const;
-  /// The file of a model whose examples are not rows. Throws InvalidOption if views are given.
+  /// The file of a model whose examples are not rows. Throws InvalidOption if views are given, or
+  /// standard input.
   const std::string& examples_path(const ModelParts& model) const;
 };
 

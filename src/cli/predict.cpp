@@ -68,7 +68,7 @@ class Predict final : public Command {
 
   int run() override {
     require_result_writable(output_);
-    const bool is_stream = arguments_.data_path == "-";
+    const bool is_stream = arguments_.data_path == kStandardInput;
     if (is_stream) require_streamable();
     CommandControl control = arguments_.control();
     const ModelParts model = load_model(arguments_.model_path);

@@ -46,7 +46,7 @@ void plan_rows_in_shards(TrainingArguments& arguments, MethodRun& run, std::size
   require<InvalidOption>(
       !method.read_examples || !method.read_examples({arguments.data_path()}, run.options()),
       "method ", method.name, " cannot be trained in shards");
-  auto [hierarchy, raw] = arguments.read(control);
+  auto [hierarchy, raw] = arguments.read(control, arguments.run_options().strict);
   const PreparedRows prepared = prepare_rows(std::move(raw), hierarchy ? &*hierarchy : nullptr,
                                              arguments.preprocessing_for(run));
   const TrainingSet data = prepared.training_set();

@@ -50,6 +50,8 @@ void RowStream::answer_rows(RowParts& parts, const Answer& answer, const Write& 
       const std::size_t num_rows = answer_part(parts, row, answer, lines);
       num_answered_ += num_rows;
       if (num_rows > 0) parts.allow_labels_alone();
+    } catch (const LostRows&) {
+      throw;
     } catch (const InvalidInput& error) {
       if (!skips_) throw;
       skip(parts, row, error);

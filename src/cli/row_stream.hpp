@@ -18,8 +18,8 @@ class RowStream {
   using Write = std::function<bool(const std::string& lines)>;
 
   /// `model` must outlive it. skips_errors: a row that cannot be read or preprocessed is reported
-  /// on stderr with its line, and its answer is an empty line. Otherwise it throws InvalidInput,
-  /// once the rows before it are written.
+  /// on stderr with its line, and its answer is an empty line. Otherwise, and for LostRows, it
+  /// throws InvalidInput, once the rows before it are written.
   RowStream(const ModelParts& model, bool skips_errors) : model_(model), skips_(skips_errors) {}
 
   /// Throws InvalidInput if the source has no rows, or if all were left out.

@@ -53,11 +53,12 @@ class Serve final : public Command {
     }
     serve::Activity activity;
     serve::Metrics metrics;
-    const serve::Service service(*models, metrics, MARGROVE_VERSION,
-                                 [&activity] { return activity.gauges(); });
-    serve::run_server(service, metrics, activity, options, token, [](const std::string& line) {
+    const auto log = [](const std::string& line) {
       print_error(fmt::format("margrove: {}\n", printable(line)));
-    });
+    };
+    const serve::Service service(
+        *models, metrics, MARGROVE_VERSION, [&activity] { return activity.gauges(); }, log);
+    serve::run_server(service, metrics, activity, options, token, log);
     return kOk;
   }
 

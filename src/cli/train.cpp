@@ -85,7 +85,7 @@ class Train final : public Command {
   }
 
   ModelParts train_rows(MethodRun& run, Executor& executor, CommandControl& control) {
-    auto [hierarchy, raw] = arguments_.read(control);
+    auto [hierarchy, raw] = arguments_.read(control, arguments_.run_options().strict);
     const PreparedRows prepared = prepare_rows(std::move(raw), hierarchy ? &*hierarchy : nullptr,
                                                arguments_.preprocessing_for(run));
     const TrainingSet data = prepared.training_set();

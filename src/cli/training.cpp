@@ -9,6 +9,8 @@
 #include <set>
 
 #include "data/code_hierarchy.hpp"
+#include "data/path_ids.hpp"
+#include "data/text_scan.hpp"
 #include "io/model_file.hpp"
 #include "methods/label_sources.hpp"
 
@@ -113,10 +115,55 @@ void warn_of_dropped(const LeftOutLabels& dropped, const Hierarchy& hierarchy) {
 
 }  // namespace
 
-DataArguments::Data DataArguments::read(CommandControl& control) {
-  Data data;
+RawRows DataArguments::read_training_rows(const LabelCodec* codec, CommandControl& control,
+                                          std::optional<Hierarchy>& of_paths) {
   const std::optional<RecordSelection> selection = records_.selection();
   const std::string format = records_.format();
+  const RowKind kind = selection              ? RowKind::records
+                       : preprocessing().text ? RowKind::documents
+                                              : RowKind::numbers;
+  try {
+    return read_rows(data_path_, kind,
+                     {.codec = codec,
+                      .known_labels_only = codec != nullptr && unknown_labels_ == "error",
+                      .refuse_labels_alone = true,
+                      .selection = selection ? &*selection : nullptr,
+                      .format = format},
+                     &control.run(), &of_paths);
+  } catch (const detail::UnknownLabel& error) {
+    throw InvalidInput(concat(error.what(), ", the nodes of ", hierarchy_path_,
+                              "; --unknown-labels drop leaves out the others"));
+  }
+}
+
+std::string DataArguments::suspicion(const Data& data, bool is_of_paths) const {
+  const RawRows& raw = data.raw;
+  if (!data.hierarchy || raw.labels.num_labels_total() == 0) return {};
+  if (is_of_paths) {
+    const std::optional<RecordSelection> selection = records_.selection();
+    if (selection->path.empty() || !data.hierarchy->edges.empty()) return {};
+    const std::string first = split_path(raw.codec.name(0), selection->separator).front();
+    return concat(data_path_, ": no path has the separator ", detail::quoted(selection->separator),
+                  " (option separator), so that every label is a root without a child; the first "
+                  "path is ",
+                  detail::quoted(first));
+  }
+  if (hierarchy_path_.empty()) return {};
+  std::vector<bool> is_child(data.hierarchy->codec.size(), false);
+  for (const auto& [parent, child] : data.hierarchy->edges) is_child[child] = true;
+  for (std::size_t i = 0; i < raw.num_rows(); ++i) {
+    for (const LabelId label : raw.labels[i]) {
+      if (is_child[label]) return {};
+    }
+  }
+  // A file of documents, for example, has edges from each label to the texts.
+  return concat(hierarchy_path_, ": every label of ", data_path_,
+                " is a root of this hierarchy, which then says nothing about the labels; if it has "
+                "lines, they must be 'parent child'");
+}
+
+DataArguments::Data DataArguments::read(CommandControl& control, bool is_strict) {
+  Data data;
   const bool is_annotated = has_annotations();
   const bool drops_unknown = unknown_labels_ == "drop";
   FormerTerms former;
@@ -127,23 +174,19 @@ DataArguments::Data DataArguments::read(CommandControl& control) {
     nodes = with_former(data.hierarchy->codec, former);
     if (!is_annotated) codec = &nodes;
   }
-  const RowKind kind = selection              ? RowKind::records
-                       : preprocessing().text ? RowKind::documents
-                                              : RowKind::numbers;
   std::optional<Hierarchy> of_paths;
-  data.raw = read_rows(data_path_, kind,
-                       {.codec = codec,
-                        .known_labels_only = codec != nullptr && !drops_unknown,
-                        .refuse_labels_alone = true,
-                        .selection = selection ? &*selection : nullptr,
-                        .format = format},
-                       &control.run(), &of_paths);
+  data.raw = read_training_rows(codec, control, of_paths);
   if (is_annotated) annotations_.apply(data.raw);
   if (data.hierarchy && (is_annotated || drops_unknown || !former.empty())) {
     warn_of_dropped(use_nodes(data.raw, *data.hierarchy, former, drops_unknown), *data.hierarchy);
   }
   if (of_paths && data.hierarchy) require_equal(*data.hierarchy, *of_paths);
-  if (of_paths) data.hierarchy = std::move(of_paths);
+  const bool is_of_paths = of_paths.has_value();
+  if (is_of_paths) data.hierarchy = std::move(of_paths);
+  if (const std::string why = suspicion(data, is_of_paths); !why.empty()) {
+    control.end_progress();
+    warn_or_refuse(why, is_strict);
+  }
   if (!hierarchy_from_.empty()) {
     data.hierarchy = hierarchy_of_codes(data.raw.codec.names(), data_path_);
   }
@@ -249,11 +292,13 @@ Plan plan_with_reports(const Method& method, MethodRun& method_run, const RunOpt
   return plan;
 }
 
+void warn_or_refuse(const std::string& message, bool is_strict) {
+  require(!is_strict, message, " (a warning without --strict); nothing was written");
+  warn(message);
+}
+
 void print_warnings(const ModelParts& model, const RunOptions& run) {
-  for (const std::string& message : model.report.warnings) {
-    require(!run.strict, message, " (a warning without --strict); nothing was written");
-    warn(message);
-  }
+  for (const std::string& message : model.report.warnings) warn_or_refuse(message, run.strict);
 }
 
 ModelParts train_with_reports(const Method& method, MethodRun& method_run, const RunOptions& run,

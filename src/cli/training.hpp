@@ -22,9 +22,10 @@ class DataArguments {
                     const std::string& result_help);
   /// With the weights of rows.
   void declare_preprocessing(CLI::App& app);
-  /// Reads hierarchy and rows; label paths in the rows give the hierarchy. Throws
+  /// Reads hierarchy and rows; label paths in the rows give the hierarchy. Warns of a hierarchy
+  /// that says nothing about the labels; if is_strict, it throws InvalidInput instead. Throws
   /// OutOfTimeLimit.
-  Data read(CommandControl& control);
+  Data read(CommandControl& control, bool is_strict);
   /// Whether options give a hierarchy. Throws InvalidOption for those that contradict each other.
   bool has_hierarchy() const;
   /// The same for annotations.
@@ -38,6 +39,12 @@ class DataArguments {
   void refuse_options_of_rows(std::string_view reader);
 
  private:
+  /// The rows; `codec` has the labels of the hierarchy, if there is one already.
+  RawRows read_training_rows(const LabelCodec* codec, CommandControl& control,
+                             std::optional<Hierarchy>& of_paths);
+  /// Why the hierarchy is probably not meant as it was read; empty if nothing is suspicious.
+  std::string suspicion(const Data& data, bool is_of_paths) const;
+
   std::string hierarchy_path_, hierarchy_from_, data_path_, result_path_;
   std::string unknown_labels_ = "error";
   HierarchyOptions read_hierarchy_;
@@ -86,7 +93,9 @@ Plan plan_with_reports(const Method& method, MethodRun& method_run, const RunOpt
                        const TrainingSet& data, const Preprocessing& preprocessing,
                        Executor& executor, CommandControl& control);
 
-/// Prints the warnings. Throws InvalidInput for the first one if the run is strict.
+/// Prints a warning. Throws it as InvalidInput if the run is strict.
+void warn_or_refuse(const std::string& message, bool is_strict);
+/// Prints the warnings of the training. Throws InvalidInput for the first one if the run is strict.
 void print_warnings(const ModelParts& model, const RunOptions& run);
 
 /// Writes the model to its file and a summary to stdout. `earlier`: seconds of the command before

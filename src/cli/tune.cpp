@@ -82,7 +82,7 @@ class Tune final : public Command {
     require_writable(arguments_.result_path());
     CommandControl control(options.quiet, options.time_limit_seconds);
     Executor executor(options.threads);
-    TrainingArguments::Data data = arguments_.read(control);
+    TrainingArguments::Data data = arguments_.read(control, options.strict);
     const std::vector<Split> splits = make_splits(data.raw.labels, tuning);
     const OptionValues fixed = arguments_.method_options();
     const TuningResult result =

@@ -24,5 +24,7 @@ Verb generate_verb();
 Verb plan_shards_verb();
 Verb train_shard_verb();
 Verb merge_shards_verb();
+Verb completion_verb();
+Verb manual_verb();
 
 }  // namespace margrove::cli

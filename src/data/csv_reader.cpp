@@ -50,9 +50,18 @@ class CsvScanner {
   TextPlace end() const { return place(line_.size()); }
   const std::string& source() const { return blocks_.name(); }
 
-  template <class... Parts>
+  template <class Error = InvalidInput, class... Parts>
   [[noreturn]] void fail(TextPlace place, const Parts&... parts) const {
-    throw InvalidInput(concat(source(), ":", place.line, ":", place.column, ": ", parts...));
+    throw Error(concat(source(), ":", place.line, ":", place.column, ": ", parts...));
+  }
+  /// The same for a record whose cells are wrong. One of several lines probably lacks a closing
+  /// quote, so that its later lines are rows of their own.
+  template <class... Parts>
+  [[noreturn]] void fail_in_shape(TextPlace place, const Parts&... parts) const {
+    const std::int64_t first = cells_.front().place.line;
+    if (line_number_ == first) fail(place, parts...);
+    fail<LostRows>(place, parts..., "; the row begins on line ", first,
+                   ", and may lack a closing quote");
   }
 
  private:
@@ -106,13 +115,14 @@ class CsvScanner {
         text_ += '\n';
         at = 0;
         if (next_line()) continue;
-        fail(cells_.back().place, "the quoted cell has no closing quote");
+        fail<LostRows>(cells_.back().place, "the quoted cell has no closing quote");
       }
       at = quote + 1;
       if (at == line_.size() || line_[at] == delimiter_) return at;
       if (line_[at] != '"') {
-        fail(place(at), "the closing quote is followed by ", detail::quoted(line_.substr(at, 1)),
-             ", but must be by a delimiter or the line's end; a quote within a cell is doubled");
+        fail_in_shape(
+            place(at), "the closing quote is followed by ", detail::quoted(line_.substr(at, 1)),
+            ", but must be by a delimiter or the line's end; a quote within a cell is doubled");
       }
       text_ += '"';
       ++at;
@@ -216,9 +226,9 @@ class CsvReader {
   void add_record() {
     const std::vector<Cell>& cells = scanner_.cells();
     if (cells.size() != num_columns_) {
-      scanner_.fail(cells.size() > num_columns_ ? cells[num_columns_].place : scanner_.end(),
-                    "the line has ", cells.size(), " cells, but must have ", num_columns_,
-                    " as the header");
+      scanner_.fail_in_shape(
+          cells.size() > num_columns_ ? cells[num_columns_].place : scanner_.end(), "the line has ",
+          cells.size(), " cells, but must have ", num_columns_, " as the header");
     }
     for (std::size_t f = 0; f < columns_.size(); ++f) {
       record_[f].items.clear();

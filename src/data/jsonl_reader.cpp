@@ -46,6 +46,8 @@ class RecordEvents {
                               CountingIterator{line.end(), &read_end_}, this);
     return record_;
   }
+  /// Whether the last record had the field's key.
+  bool seen_in_record(std::size_t field) const { return seen_in_row_[field]; }
   /// Whether some record so far had the field's key.
   bool seen(std::size_t field) const { return seen_[field]; }
 
@@ -178,9 +180,10 @@ class Parser {
       : builder_(source, options), events_(builder_.fields()) {}
 
   void parse_line(const Line& line) {
-    if (line.text.find_first_not_of(" \t") != std::string_view::npos) {
-      builder_.add(events_.read(line));
-    }
+    if (line.text.find_first_not_of(" \t") == std::string_view::npos) return;
+    const std::vector<RecordValue>& record = events_.read(line);
+    require_some_key(line);
+    builder_.add(record);
   }
   std::size_t num_rows() const { return builder_.num_rows(); }
   RecordDataset finish() { return builder_.finish(); }
@@ -188,17 +191,27 @@ class Parser {
   /// Throws InvalidInput if the whole file, which must have been read, lacks a selected key.
   void require_seen(const std::string& source, bool labels_optional) const {
     const std::vector<RecordField>& fields = builder_.fields();
-    bool any = false;
     for (std::size_t f = 0; f < fields.size(); ++f) {
       require(labels_optional || events_.seen(f), source, ": no record has the key '",
               fields[f].name, "'");
-      any |= events_.seen(f) && !fields[f].is_optional;
     }
-    require(any, source, ": no record has any of the selected keys, such as '", fields.front().name,
-            "'");
   }
 
  private:
+  /// A record may lack some keys. One that has none that it should have is misspelt, and would
+  /// otherwise be an example without any feature.
+  void require_some_key(const Line& line) const {
+    const std::vector<RecordField>& fields = builder_.fields();
+    std::string names;
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      if (fields[f].is_optional) continue;
+      if (events_.seen_in_record(f)) return;
+      names += concat(names.empty() ? "" : ", ", detail::quoted(fields[f].name));
+    }
+    line.fail(line.text.data(), "the record has none of the keys ", names,
+              ", but must have at least one");
+  }
+
   RecordBuilder builder_;
   RecordEvents events_;
 };

@@ -162,8 +162,8 @@ void RecordBuilder::add_label(const RecordField& field, const RecordValue::Item&
   const std::string fault = detail::name_fault(name);
   if (!fault.empty()) fail(item.place, "label in column '", field.name, "' ", fault);
   if (options_.known_labels_only) {
-    fail(item.place, "label is ", detail::quoted(name), ", but must be one of the ",
-         data_.codec.size(), " known labels");
+    detail::refuse_unknown_label(concat(source_, ":", item.place.line, ":", item.place.column),
+                                 name, data_.codec);
   }
   row_labels_.push_back(data_.codec.add(name));
 }

@@ -10,6 +10,7 @@
 #include "data/records.hpp"
 #include "margrove/control.hpp"
 #include "margrove/dataset.hpp"
+#include "margrove/errors.hpp"
 #include "margrove/text_reader.hpp"
 
 namespace margrove {
@@ -25,6 +26,13 @@ struct ReadOptions {
   const RecordSelection* selection = nullptr;  // of records, which need it
   bool labels_optional = false;                // records may lack the selected labels
   std::string_view format = {};                // its name; empty: by kind, extension and content
+};
+
+/// An error after which nothing says where the next row begins, so that rows after it cannot be
+/// read even where rows with errors are left out.
+class LostRows : public InvalidInput {
+ public:
+  using InvalidInput::InvalidInput;
 };
 
 /// Whole rows from the middle of a file, whose header, if it has one, was read before.
@@ -44,7 +52,8 @@ struct RowFormat {
   std::string_view name = {};  // of --format
   /// Whether a file that begins with `start` is of this format; null: yes.
   bool (*claims)(std::string_view start) = nullptr;
-  /// The rows of a part, perhaps none; messages call the file `name`. Null: the format cannot be
+  /// The rows of a part, perhaps none; messages call the file `name`. Throws LostRows for errors
+  /// after which the end of a row is not sure. Null: the format cannot be
   /// read in parts.
   ReadRows (*read_part)(const FilePart& part, const std::string& name,
                         const ReadOptions& options) = nullptr;

@@ -89,6 +89,15 @@ bool RowParts::next() {
   return size > 0;
 }
 
+ReadRows RowParts::read_all() {
+  while (blocks_.next()) text_ += blocks_.text();
+  if (!text_.empty() && !text_.ends_with('\n')) text_ += '\n';
+  rows_ = text_;
+  require(format_ != nullptr && !is_blank(rows_), name(),
+          ": the file has no rows, but must have at least one");
+  return read(part());
+}
+
 FilePart RowParts::first_row(std::size_t begin) const {
   FilePart row = part();
   row.lines_before += num_lines(rows_.substr(0, begin));

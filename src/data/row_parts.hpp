@@ -24,6 +24,9 @@ class RowParts {
 
   /// Moves to the next part; false at the end. Waits until there is a whole row.
   bool next();
+  /// All rows of the source as one part, before the first call of next(). Throws InvalidInput if
+  /// there are none.
+  ReadRows read_all();
   /// The present part, valid until the next call of next(). At the end of the source its last row
   /// may be incomplete.
   FilePart part() const { return {rows_, header_, lines_before_}; }

@@ -29,6 +29,9 @@ constexpr std::string_view kOtherFormats =
     "; rows must be `label,label index:value ...`, separated by blanks. For CSV or JSON lines name "
     "the columns, with --format csv, --text-column, --label-column and so on";
 
+constexpr std::string_view kDocuments =
+    "; if rows are lines label<TAB>text, train with option text (--text)";
+
 bool ends_token(char c) { return is_blank(c) || c == '\n' || c == '\r'; }
 
 /// Reads a whole number; all numbers that are too large give kLargestIndex + 1.
@@ -221,7 +224,9 @@ class Parser {
     const std::size_t colon = token.find(':');
     if (colon == std::string_view::npos || !all_digits(token.substr(0, colon))) {
       line().fail(start, "feature is ", quoted(token), ", but must be index:value",
-                  colon == std::string_view::npos ? kOtherFormats : std::string_view());
+                  is_document()                     ? kDocuments
+                  : colon == std::string_view::npos ? kOtherFormats
+                                                    : std::string_view());
     }
     check_index(token.substr(0, colon));
     const std::string_view index = token.substr(0, colon);
@@ -237,6 +242,16 @@ class Parser {
     }
     value = parsed.value;
     return token.data() + token.size();
+  }
+
+  /// Whether the present line may be label<TAB>text. A line of numbers may have tabs, too, but then
+  /// between all of its tokens, or before a feature.
+  bool is_document() const {
+    const std::string_view text(line_,
+                                static_cast<std::size_t>(std::find(line_, end_, '\n') - line_));
+    const std::size_t tab = text.find('\t');
+    return tab != std::string_view::npos && text.find('\t', tab + 1) == std::string_view::npos &&
+           !detail::looks_like_feature(token_at(text.data() + tab + 1));
   }
 
   void check_index(std::string_view text) const {

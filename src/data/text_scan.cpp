@@ -28,6 +28,12 @@ std::string quoted(std::string_view token) {
   return text;
 }
 
+void refuse_unknown_label(const std::string& place, std::string_view name,
+                          const LabelCodec& codec) {
+  throw UnknownLabel(concat(place, ": label is ", quoted(name), ", but must be one of the ",
+                            codec.size(), " known labels"));
+}
+
 std::string name_fault(std::string_view name) {
   if (name.empty()) return "is empty, but must have at least one character";
   if (name.size() > kMaxLabelBytes) {
@@ -111,10 +117,7 @@ std::optional<std::array<std::string_view, 2>> two_fields(const Line& line, std:
 
 LabelId known_label(const Line& line, std::string_view name, const LabelCodec& codec) {
   const auto known = codec.find(name);
-  if (!known) {
-    line.fail(name.data(), "label is ", quoted(name), ", but must be one of the ", codec.size(),
-              " known labels");
-  }
+  if (!known) refuse_unknown_label(line.place(name.data()), name, codec);
   return *known;
 }
 

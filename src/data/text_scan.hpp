@@ -31,6 +31,15 @@ std::string label_fault(std::string_view name);
 /// UTF-8 without control characters.
 std::string name_fault(std::string_view name);
 
+/// A label that the codec lacks where only its labels are allowed.
+class UnknownLabel : public InvalidInput {
+ public:
+  using InvalidInput::InvalidInput;
+};
+/// Throws UnknownLabel "PLACE: label is 'z', but must be one of the 20 known labels".
+[[noreturn]] void refuse_unknown_label(const std::string& place, std::string_view name,
+                                       const LabelCodec& codec);
+
 /// Whether `token` is like "12:0.5", which would be read as a feature if it were a row's only
 /// label.
 bool looks_like_feature(std::string_view token);
@@ -43,7 +52,11 @@ struct Line {
 
   template <class... Parts>
   [[noreturn]] void fail(const char* at, const Parts&... parts) const {
-    throw InvalidInput(concat(source, ":", number, ":", (at - text.data()) + 1, ": ", parts...));
+    throw InvalidInput(concat(place(at), ": ", parts...));
+  }
+  /// "file:line:column"
+  std::string place(const char* at) const {
+    return concat(source, ":", number, ":", (at - text.data()) + 1);
   }
   /// The end of the text, which is the place of what is missing.
   const char* end() const { return text.data() + text.size(); }
@@ -69,10 +82,10 @@ std::string_view trimmed(std::string_view text);
 /// for another number of fields; `form` is the expected form in messages.
 std::optional<std::array<std::string_view, 2>> two_fields(const Line& line, std::string_view form);
 
-/// The id of a label of `codec`. Throws InvalidInput if the codec lacks it.
+/// The id of a label of `codec`. Throws UnknownLabel if the codec lacks it.
 LabelId known_label(const Line& line, std::string_view name, const LabelCodec& codec);
 /// The id of a label, which is added if the codec lacks it. Throws InvalidInput for a name that
-/// cannot be a label and, if known_labels_only, for one that the codec lacks.
+/// cannot be a label and, if known_labels_only, UnknownLabel for one that the codec lacks.
 LabelId label_id(const Line& line, std::string_view name, LabelCodec& codec,
                  bool known_labels_only = false);
 /// Replaces `labels` by the ids of a list separated by commas.

@@ -52,6 +52,18 @@ void append_facts(std::vector<Fact>& facts, const RecordFeatures& records) {
   if (!selection.label.empty()) facts.push_back({"label column", selection.label});
 }
 
+/// The names that rows can have, inner nodes included, and how many of them are inner nodes.
+std::string number_of_labels(const ModelParts& model) {
+  std::size_t num_inner = 0;
+  for (NodeId node = 0; model.has_hierarchy && node < model.hierarchy.num_nodes(); ++node) {
+    num_inner += model.hierarchy.is_leaf(node) ? 0 : 1;
+  }
+  const std::size_t all = model.labels.size();
+  if (num_inner == 0) return concat(all);
+  return concat(all, " (", all - num_inner, " leaves, ", num_inner,
+                num_inner == 1 ? " inner node)" : " inner nodes)");
+}
+
 }  // namespace
 
 std::vector<Fact> model_facts(const ModelParts& model) {
@@ -59,7 +71,7 @@ std::vector<Fact> model_facts(const ModelParts& model) {
                           {"kind", std::string(model.predictor->kind())},
                           {"format version", concat(format_version_of(model))}};
   for (const auto& [name, value] : model.options) facts.push_back({"option " + name, value});
-  facts.push_back({"labels", concat(model.labels.size())});
+  facts.push_back({"labels", number_of_labels(model)});
   facts.push_back({"labels with training rows",
                    concat(std::count_if(model.training_rows.begin(), model.training_rows.end(),
                                         [](std::uint32_t rows) { return rows > 0; }))});

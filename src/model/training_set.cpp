@@ -129,8 +129,8 @@ LabelledRows label_rows(const LabelSets& labels, const LabelCodec& codec,
     set.clear();
     for (const LabelId label : labels[i]) {
       require(renamed[label].has_value(), source, ": row ", i + 1, ": label is '",
-              codec.name(label), "', but must be a node of the hierarchy ",
-              hierarchy != nullptr ? hierarchy->source : "");
+              codec.name(label), "', but must be a node of ",
+              hierarchy != nullptr ? hierarchy->source : "the hierarchy");
       set.push_back(*renamed[label]);
     }
     rows.labels.append(set);

@@ -91,16 +91,9 @@ asio::awaitable<void> Server::accept() {
 
 asio::awaitable<void> Server::reload_all() {
   ++state_.reloads_running;
-  const auto outcomes = co_await on_pool<std::vector<Reloaded>>(
-      state_.loader, [this] { return state_.service.reload(); });
+  co_await on_pool<std::vector<Reloaded>>(state_.loader,
+                                          [this] { return state_.service.reload(); });
   --state_.reloads_running;
-  std::string line = "loaded again:";
-  for (const Reloaded& each : outcomes) {
-    line += each.error.empty()
-                ? concat(" ", each.name)
-                : concat(" ", each.name, " (failed, the old model stays: ", each.error, ")");
-  }
-  log_(line);
   end_if_done();
 }
 

@@ -141,11 +141,13 @@ Response error_response(const std::exception_ptr& error) {
 
 std::span<const Route> routes() { return kRoutes; }
 
-Service::Service(ServedModels& models, Metrics& metrics, std::string version, ReadGauges gauges)
+Service::Service(ServedModels& models, Metrics& metrics, std::string version, ReadGauges gauges,
+                 Log log)
     : models_(models),
       metrics_(metrics),
       version_(std::move(version)),
-      gauges_(std::move(gauges)) {}
+      gauges_(std::move(gauges)),
+      log_(std::move(log)) {}
 
 const Route& Service::route_of(std::string_view method, std::string_view path) const {
   const auto has_path = [&](const Route& route) { return route.path == path; };
@@ -258,7 +260,14 @@ Response Service::description(const Request& request, Deadline) const {
 
 std::vector<Reloaded> Service::reload(std::string_view name) const {
   std::vector<Reloaded> outcomes = models_.reload(name);
-  for (const Reloaded& each : outcomes) metrics_.count_reload(each.name, each.error.empty());
+  std::string line = "loaded again:";
+  for (const Reloaded& each : outcomes) {
+    metrics_.count_reload(each.name, each.error.empty());
+    line += each.error.empty()
+                ? concat(" ", each.name)
+                : concat(" ", each.name, " (failed, the old model stays: ", each.error, ")");
+  }
+  log_(line);
   return outcomes;
 }
 

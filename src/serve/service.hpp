@@ -95,14 +95,16 @@ std::span<const Route> routes();
 class Service {
  public:
   using ReadGauges = std::function<Gauges()>;
-  /// The three must outlive the service.
-  Service(ServedModels& models, Metrics& metrics, std::string version, ReadGauges gauges);
+  /// Takes a line for people who run the server; may be called by several threads at once.
+  using Log = std::function<void(const std::string& line)>;
+  /// The models, the metrics and what the functions refer to must outlive the service.
+  Service(ServedModels& models, Metrics& metrics, std::string version, ReadGauges gauges, Log log);
 
   /// The route of a request; HEAD counts as GET. Throws StatusError 404 and 405.
   const Route& route_of(std::string_view method, std::string_view path) const;
   /// Never throws: errors are responses. Work on rows ends with status 504 after the deadline.
   Response answer(const Request& request, Deadline deadline) const;
-  /// Loads all models again, or the one of this name, and counts it.
+  /// Loads all models again, or the one of this name; counts and logs it.
   std::vector<Reloaded> reload(std::string_view name = {}) const;
 
   Response predict(const Request& request, Deadline deadline) const;
@@ -121,6 +123,7 @@ class Service {
   Metrics& metrics_;
   std::string version_;
   ReadGauges gauges_;
+  Log log_;
 };
 
 /// Whether a request is a stream: JSON lines to /predict.

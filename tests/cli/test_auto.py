@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import shlex
 import signal
 import subprocess
 import time
@@ -61,13 +62,32 @@ class Auto(AutoTest):
         self.assertNotIn("time limit", out)
         self.assertEqual(self.accuracy(), 1.0)
 
-    def test_the_model_is_that_of_the_command_it_names(self) -> None:
-        out, _ = self.auto("--hierarchy", "tree", "--seed", "3", "train", "model")
-        same = re.search(r"^the same by: (train .*)$", out, re.MULTILINE)
-        assert same is not None
-        self.assertIn("--seed 3", same[1])
-        self.run_program(*same[1].split(), "--hierarchy", "tree", "train", "other")
-        self.assertEqual(self.read("model"), self.read("other"))
+    def reproduced(self, *arguments: str) -> str:
+        """The command that `auto` prints, after it has made the same model."""
+        out, _ = self.run_program("auto", *arguments, "model file")
+        (line,) = (line for line in out.splitlines() if line.startswith("the same by: "))
+        model = self.read("model file")
+        program, *command = shlex.split(line.removeprefix("the same by: "))
+        self.assertEqual(program, "margrove")
+        self.write("model file", "")
+        self.run_program(*command)
+        self.assertEqual(self.read("model file"), model)
+        return line
+
+    def test_the_command_that_it_prints_makes_the_same_model(self) -> None:
+        line = self.reproduced("--hierarchy", "tree", "--seed", "3", "train")
+        self.assertIn(" --hierarchy tree ", line)
+        self.assertIn(" --seed 3 ", line)
+        self.write("documents", words(40, 1, labels=2))
+        line = self.reproduced(
+            "--text", "--word-ngrams", "1-2", "--sublinear-tf=false", "documents"
+        )
+        self.assertIn(" --text --sublinear-tf=false --word-ngrams 1-2 documents 'model file'", line)
+        rows = "the title,kind\n" + "red apple,fruit\nfast car,car\n" * 5
+        self.write("two words.csv", rows)
+        columns = ["--text-column", "the title", "--label-column", "kind", "two words.csv"]
+        line = self.reproduced(*columns)
+        self.assertIn(" --text-column 'the title' --label-column kind 'two words.csv'", line)
 
     def test_chooses_a_kernel_where_no_linear_method_can_win(self) -> None:
         self.write("xor", products(200, 1))

@@ -34,6 +34,8 @@ VERBS += [
     "plan-shards",
     "train-shard",
     "merge-shards",
+    "completion",
+    "manual",
 ]
 
 HIERARCHY = "all a\nall b\na a1\na a2\nb b1\nb b2\nb b3\n"
@@ -202,7 +204,7 @@ class EndToEnd(CliTest):
             "method                     nhsvm",
             "option C                   0.25",
             "option alpha               maxmin",
-            "labels                     8",
+            "labels                     8 (5 leaves, 3 inner nodes)",
             "labels with training rows  4",
             "hierarchy                  tree of 8 nodes and 7 edges",
             "stop                       converged",
@@ -551,7 +553,7 @@ class ExitCodes(CliTest):
     def test_2_for_wrong_usage(self) -> None:
         start = ["train", "--method", "nhsvm", "--hierarchy", "tree"]
         for message, arguments in [
-            ("subcommand is required", []),
+            ("A verb is missing", []),
             ("--unknown", ["info", "--unknown", "x"]),
             ("MODEL is required", ["info"]),
             ("--method is required", ["train", "train", "model"]),

@@ -231,12 +231,8 @@ class Explanations(KernelTest):
             self.assertAlmostEqual(parts + float(bias.rsplit(" ", 1)[1]), float(score), places=3)
 
     def test_without_row_or_network_say_what_is_missing(self) -> None:
-        self.assert_fails(
-            2, "DATA and option row must be given together", "explain", "model", "test"
-        )
-        self.assert_fails(
-            2, "DATA and option row must be given together", "explain", "model", "--row", "1"
-        )
+        self.assert_fails(2, "DATA is given, but not which of its rows", "explain", "model", "test")
+        self.assert_fails(2, "option row is 1, but DATA", "explain", "model", "--row", "1")
         self.fit(method="flat-svm")
         self.assert_fails(2, "has no network of kernels to show", "explain", "model")
         self.assert_fails(

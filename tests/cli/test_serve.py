@@ -343,6 +343,8 @@ class Answers(ServeTest):
             ('{"row": {"features": {"1": 1e99}}, "model": "numbers"}', "row:1:"),
             ('{"row": {"feature": {}}, "model": "numbers"}', "row:1: key is 'feature'"),
             ('{"row": {"title": 1, "price": "x"}, "model": "shop"}', "row:1:"),
+            ('{"row": {"titel": "a"}, "model": "shop"}', "row:1:1: the record has none"),
+            ('{"rows": [{"title": "a"}, {}], "model": "shop"}', "row:2:1: the record has none"),
             ('{"row": "red shoe", "model": "shop"}', "row:1: the row is not an object"),
             ('{"row": ' + '{"a":' * 70 + "1" + "}" * 71, "body:1:"),
         ):
@@ -713,9 +715,11 @@ class Reload(ServeTest):
         code, log = server.stop()
         self.assertEqual(code, 0)
         lines = log.splitlines()
-        self.assertEqual(len(lines), 2, log)
-        self.assertRegex(lines[0], "loaded again: live .failed, the old model stays: live.model")
-        self.assertEqual(lines[1], "margrove: stopped")
+        self.assertEqual(len(lines), 4, log)  # of two requests, of the signal, of the end
+        for line in (lines[0], lines[2]):
+            self.assertRegex(line, "loaded again: live .failed, the old model stays: live.model")
+        self.assertEqual(lines[1], "margrove: loaded again: numbers")
+        self.assertEqual(lines[3], "margrove: stopped")
 
 
 class Stop(ServeTest):

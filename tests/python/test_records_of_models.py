@@ -126,7 +126,7 @@ def test_missing_columns_and_wrong_shapes_are_named(trained: Any) -> None:
     model = load(folder / "model")
     with pytest.raises(ValueError, match="it has no column 'price', which the model needs"):
         model.predict({"title": ["novel"], "weight": [1], "colour": ["red"]})
-    with pytest.raises(ValueError, match="no row has any of the columns 'title', 'price'"):
+    with pytest.raises(ValueError, match="row 0 has none of the columns 'title', 'price'"):
         model.predict([{"titel": "novel"}])
     with pytest.raises(
         ValueError, match="column 'title' is 'novel', but must have a value per row"

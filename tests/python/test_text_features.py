@@ -50,6 +50,22 @@ def assert_equal(
     assert abs(ours.transform(held_out) - Y[:, order]).max() < 2e-6
 
 
+def test_lengths_may_be_pairs_as_in_scikit_learn() -> None:
+    pairs: list[tuple[Any, Any]] = [((1, 2), "1-2"), ((2, 2), "2"), ([3, 5], "3-5")]
+    for pair, text in pairs:
+        for option in ("word_ngrams", "char_ngrams"):
+            ours, given = TextFeatures(**{option: pair}), TextFeatures(**{option: text})
+            assert abs(ours.fit_transform(TEXTS) - given.fit_transform(TEXTS)).max() == 0
+            assert list(ours.get_feature_names_out()) == list(given.get_feature_names_out())
+            assert getattr(clone(ours), option) == pair
+    wrongs: list[Any] = [(1,), (1, 2, 3), (1.0, 2.0), ("1", "2")]
+    for wrong in wrongs:
+        with pytest.raises(ValueError, match=r"word_ngrams is .*, but must be a text or a pair"):
+            TextFeatures(word_ngrams=wrong).fit(TEXTS)
+    with pytest.raises(ValueError, match="n-grams: lengths are '2-1'"):
+        TextFeatures(word_ngrams=(2, 1)).fit(TEXTS)
+
+
 @pytest.mark.parametrize("sublinear", [True, False])
 @pytest.mark.parametrize("lengths", [(1, 1), (1, 2), (2, 2), (1, 3)])
 @pytest.mark.parametrize("stop", [None, ["the", "a", "of"]])

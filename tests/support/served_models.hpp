@@ -50,9 +50,12 @@ class SmallService {
       : models_({std::make_shared<const serve::ServedModel>("numbers", calibrated_small_model()),
                  std::make_shared<const serve::ServedModel>("texts", small_text_model()),
                  std::make_shared<const serve::ServedModel>("records", small_record_model())}),
-        service_(models_, metrics_, "1.2.3", [] { return serve::Gauges{.connections = 4}; }) {}
+        service_(
+            models_, metrics_, "1.2.3", [] { return serve::Gauges{.connections = 4}; },
+            [this](const std::string& line) { log_ += line + "\n"; }) {}
 
   const serve::Service& service() const { return service_; }
+  const std::string& log() const { return log_; }
   serve::Response post(std::string_view path, std::string_view body,
                        std::string_view query = {}) const {
     return service_.answer({"POST", path, query, "application/json", body}, serve::Deadline::max());
@@ -64,6 +67,7 @@ class SmallService {
  private:
   serve::ServedModels models_;
   serve::Metrics metrics_;
+  std::string log_;
   serve::Service service_;
 };
 

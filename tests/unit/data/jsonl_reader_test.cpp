@@ -78,7 +78,7 @@ TEST(JsonlReader, takes_a_path_as_a_list_or_as_a_text) {
 TEST(JsonlReader, may_lack_labels_where_they_are_not_needed) {
   EXPECT_EQ(parse("{\"title\": \"t\"}\n", kTitles, true).labels[0].size(), 0U);
   EXPECT_EQ(message_of([&] { parse("{\"titel\": \"t\"}\n", kTitles, true); }),
-            "f: no record has any of the selected keys, such as 'title'");
+            "f:1:1: the record has none of the keys 'title', but must have at least one");
 }
 
 TEST(JsonlReader, names_file_line_and_column_of_every_fault) {

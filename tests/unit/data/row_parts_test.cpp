@@ -68,8 +68,8 @@ TEST(RowParts, give_the_rows_of_the_file_however_it_comes) {
     SCOPED_TRACE(most);
     EXPECT_THAT(all_documents(std::string(kCsv), most, RowKind::records, kRecords),
                 ElementsAre("a \"big\" cat,\nand a dog", "5\" pipe", "", "last"));
-    EXPECT_THAT(all_documents("{\"title\": \"a\"}\n\n{\"title\": \"b\"}\r\n{}\n", most,
-                              RowKind::records, kRecords),
+    EXPECT_THAT(all_documents("{\"title\": \"a\"}\n\n{\"title\": \"b\"}\r\n{\"title\": null}\n",
+                              most, RowKind::records, kRecords),
                 ElementsAre("a", "b", ""));
     EXPECT_THAT(all_documents("x\tone two\n\ny\tthree\r\n\t", most, RowKind::documents, {}),
                 ElementsAre("one two", "three", ""));
@@ -104,6 +104,23 @@ TEST(RowParts, a_row_is_given_before_the_next_one_comes) {
     EXPECT_EQ(parts.part().rows, concat(row, "\n"));
   }
   EXPECT_FALSE(parts.next());
+}
+
+TEST(RowParts, all_rows_of_a_source_are_one_part) {
+  for (std::size_t most = 1; most < 40; ++most) {
+    const auto rows = [&](const std::string& bytes, RowKind kind) {
+      const ReadOptions options = kind == RowKind::records ? kRecords : ReadOptions();
+      RowParts parts = parts_of(bytes, most, kind, options);
+      return parts.read_all();
+    };
+    EXPECT_THAT(std::get<RecordDataset>(rows(std::string(kCsv), RowKind::records)).fields.documents,
+                ElementsAre("a \"big\" cat,\nand a dog", "5\" pipe", "", "last"));
+    EXPECT_THAT(std::get<TextDataset>(rows("x\tone\n\ny\ttwo", RowKind::documents)).documents,
+                ElementsAre("one", "two"));
+    EXPECT_EQ(std::get<Dataset>(rows("1 1:1\n2 2:1\n", RowKind::numbers)).X.num_rows(), 2U);
+    EXPECT_EQ(message_of([&] { rows(" \n\n", RowKind::numbers); }),
+              "pipe: the file has no rows, but must have at least one");
+  }
 }
 
 TEST(RowParts, errors_have_the_line_of_the_file) {

@@ -1,0 +1,205 @@
+"""What the program says to those who give it something else than they mean.
+
+Run and configured like test_cli.py, whose helpers it uses.
+"""
+
+# ruff: noqa: PT009 - unittest, so that it runs with nothing installed
+
+import json
+import subprocess
+import unittest
+
+from test_cli import MARGROVE, VERBS, CliTest
+
+TEXTS = "fruit\tred apple\nfruit\tgreen apple\ncar\tfast car\ncar\tred car\n" * 3
+TABLE = "title,price,kind\n" + "red apple,1,fruit\nfast car,9,car\n" * 3
+COLUMNS = ["--text-column", "title", "--numeric-columns", "price", "--label-column", "kind"]
+FLAT = ["train", "--method", "flat-svm", "--quiet"]
+
+
+class MessagesTest(CliTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.write("texts", TEXTS)
+        self.write("table.csv", TABLE)
+
+    def piped(self, text: str, *arguments: str, code: int = 0) -> tuple[str, str]:
+        done = subprocess.run(
+            [MARGROVE, *arguments],
+            cwd=self.directory.name,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout, done.stderr
+
+
+class Rows(MessagesTest):
+    def test_records_without_any_key_of_the_model_are_errors(self) -> None:
+        self.run_program(*FLAT, *COLUMNS, "table.csv", "model")
+        good, bad = json.dumps({"title": "apple"}), json.dumps({"titel": "car", "prise": 9})
+        message = "has none of the keys 'title', 'price', but must have at least one"
+        self.write("rows.jsonl", f"{good}\n{bad}\n")
+        self.assert_fails(3, f"rows.jsonl:2:1: the record {message}", "predict", "model",
+                          "rows.jsonl")  # fmt: skip
+        out, err = self.piped(f"{good}\n{bad}\n", "predict", "model", "-", code=3)
+        self.assertEqual(out, "fruit\n")
+        self.assertIn(f"standard input:2:1: the record {message}", err)
+        out, err = self.piped(f"{bad}\n{good}\n", "predict", "--on-error", "skip", "model", "-")
+        self.assertEqual(out, "\nfruit\n")
+        # What a row lacks otherwise is missing, as null is.
+        some = '{"price": 1}\n{"title": null}\n'
+        self.assertEqual(len(self.piped(some, "predict", "model", "-")[0].splitlines()), 2)
+
+    def test_documents_without_the_option_text_are_told_of_it(self) -> None:
+        message = "train with option text (--text)"
+        self.assert_fails(3, message, *FLAT, "texts", "model")
+        self.write("colons", "fruit\tnote:red apple\n")
+        self.assert_fails(3, message, *FLAT, "colons", "model")
+        self.write("tabs", "a1\t1:1\tred\n")
+        _, err = self.run_program(*FLAT, "tabs", "model", code=3)
+        self.assertNotIn("--text)", err)
+
+    def test_a_lost_quote_ends_the_run_where_rows_with_errors_are_skipped(self) -> None:
+        self.run_program(*FLAT, *COLUMNS, "table.csv", "model")
+        skip = ["predict", "--on-error", "skip", "model"]
+        rows = 'title,price\napple,1\n"car,9\napple,1\ncar,9\n'
+        self.write("open.csv", rows)
+        self.assert_fails(3, "open.csv:3:1: the quoted cell has no closing quote\n", *skip,
+                          "open.csv")  # fmt: skip
+        out, err = self.piped(rows, *skip, "-", code=3)
+        self.assertEqual(out, "fruit\n")
+        self.assertIn("standard input:3:1: the quoted cell has no closing quote", err)
+        self.write("later.csv", 'title,price\n"car,9\n"apple",1\ncar,9\n')
+        self.assert_fails(3, "later.csv:3:2: the closing quote is followed by 'a'", *skip,
+                          "later.csv")  # fmt: skip
+        self.assert_fails(3, "; the row begins on line 2, and may lack a closing quote", *skip,
+                          "later.csv")  # fmt: skip
+        self.write("cells.csv", 'title,price\n"car,9\napple",1,2\ncar,9\n')
+        self.assert_fails(3, "cells.csv:3:10: the line has 3 cells, but must have 2", *skip,
+                          "cells.csv")  # fmt: skip
+        # In a row of one line, and in one whose cells are right, nothing is lost.
+        self.write("known.csv", 'title,price\n"car"s,9\n"a\ncar",many\ncar,9\n')
+        out, err = self.run_program(*skip, "known.csv")
+        self.assertEqual(out, "\n\ncar\n")
+        self.assertIn("known.csv:2:6: ", err)
+        self.assertIn("known.csv:4:6: column 'price' is 'many'", err)
+
+    def test_evaluate_explain_and_report_read_standard_input(self) -> None:
+        self.train()
+        rows = self.read("test").decode()
+        expected = self.run_program("evaluate", "model", "test", "--json")[0]
+        self.assertEqual(self.piped(rows, "evaluate", "model", "-", "--json")[0], expected)
+        expected = self.run_program("explain", "model", "test", "--row", "7")[0]
+        self.assertEqual(self.piped(rows, "explain", "model", "-", "--row", "7")[0], expected)
+        self.piped(rows, "report", "model", "-", "--output", "page.html")
+        self.assertIn(b"<html", self.read("page.html"))
+        self.run_program(*FLAT, *COLUMNS, "table.csv", "model")
+        for text in (TABLE, '{"title": "car", "price": 9, "kind": "car"}\n'):
+            out = self.piped(text, "evaluate", "model", "-", "--json")[0]
+            self.assertEqual(json.loads(out)["accuracy"], 1)
+        _, err = self.piped("\n", "evaluate", "model", "-", code=3)
+        self.assertIn("standard input: the file has no rows", err)
+        self.write("tags", "a DET\ndog NOUN\n\n" * 4)
+        self.run_program("train", "--method", "structured", "--quiet", "tags", "model")
+        _, err = self.piped("a DET\n", "evaluate", "model", "-", code=2)
+        self.assertIn("give a file instead of -", err)
+
+
+class Hierarchies(MessagesTest):
+    def test_a_separator_that_no_path_has_is_suspicious(self) -> None:
+        self.write("paths.csv", "t,p\nred apple,food/fruit\nfast car,goods/car\n" * 3)
+        command = [*FLAT, "--text-column", "t", "--path-column", "p", "paths.csv", "model"]
+        message = (
+            "paths.csv: no path has the separator ' > ' (option separator), so that every label is "
+            "a root without a child; the first path is 'food/fruit'"
+        )
+        self.assertIn(f"warning: {message}", self.run_program(*command)[1])
+        self.assert_fails(3, message, *command, "--strict")
+        self.assertEqual(self.run_program(*command, "--separator", "/", "--strict")[1], "")
+
+    def test_documents_given_as_the_hierarchy_are_suspicious(self) -> None:
+        self.write("turned", "a1 a\na2 a\nb1 b\nb2 b\n")
+        for hierarchy, data, *options in (("texts", "texts", "--text"), ("turned", "train")):
+            self.write("texts", "".join(f"l{k % 2}\tword{k} more words\n" for k in range(6)))
+            command = [*FLAT, "--hierarchy", hierarchy, *options, data, "model"]
+            message = f"{hierarchy}: every label of {data} is a root of this hierarchy"
+            self.assertIn(f"warning: {message}", self.run_program(*command)[1])
+            self.assert_fails(3, message, *command, "--strict")
+        command = [*FLAT, "--hierarchy", "tree", "--strict", "train", "model"]
+        self.assertEqual(self.run_program(*command)[1], "")
+
+    def test_unknown_labels_name_the_hierarchy_and_the_option(self) -> None:
+        self.write("small", "a a1\na a2\nb b1\n")
+        remedy = ", the nodes of small; --unknown-labels drop leaves out the others"
+        for options, data in (
+            ([], "train"),
+            (["--text"], "texts"),
+            (COLUMNS, "table.csv"),
+        ):
+            known = "known labels" + remedy
+            self.assert_fails(3, known, *FLAT, "--hierarchy", "small", *options, data, "model")
+        self.run_program(
+            *FLAT, "--hierarchy", "small", "--unknown-labels", "drop", "train", "model"
+        )
+
+    def test_info_tells_labels_from_inner_nodes(self) -> None:
+        self.train()
+        line = "labels                     8 (5 leaves, 3 inner nodes)\n"
+        self.assertIn(line, self.run_program("info", "model")[0])
+        self.run_program(*FLAT, "train", "model")
+        line = "labels                     4\n"
+        self.assertIn(line, self.run_program("info", "model")[0])
+
+
+class Usage(MessagesTest):
+    def test_what_is_no_verb_and_no_option_of_the_program_is_named(self) -> None:
+        for message, *arguments in (
+            ("--foo is no option of margrove, whose arguments begin with a verb\n", "--foo"),
+            ("--foo is no option of margrove", "--foo", "train"),
+            ("Did you mean --version?\n", "--verison"),
+            ("foo is no verb of margrove\n", "foo"),
+            ("trian is no verb of margrove\n", "help", "trian"),
+            ("Did you mean train?\n", "trian", "--help"),
+            ("A verb is missing", ""),
+        ):
+            self.assert_fails(2, message, *filter(None, arguments))
+
+    def test_help_is_a_verb(self) -> None:
+        self.assertEqual(self.run_program("help"), self.run_program("--help"))
+        for verb in VERBS:
+            self.assertEqual(self.run_program("help", verb), self.run_program(verb, "--help"))
+        method = ["train", "--method", "nhsvm"]
+        self.assertEqual(self.run_program("help", *method), self.run_program(*method, "--help"))
+
+    def test_help_reads_well(self) -> None:
+        for verb in VERBS:
+            text = self.run_program(verb, "--help")[0]
+            self.assertNotRegex(text, r"\{|\[default \]|default +>|FLOAT|UINT|Excludes|[NTR]=\d")
+        text = " ".join(self.run_program("train", "--help")[0].split())
+        self.assertIn("0: none [in [0, 0.9]; default 0]", text)
+        self.assertIn("text between the levels of a path [default ' > ']", text)
+        self.assertIn("--unknown-labels error|drop labels of rows", text)
+        text = " ".join(self.run_program("predict", "--help")[0].split())
+        self.assertIn("instead of its label set [not with --min-confidence]", text)
+
+    def test_explain_says_what_is_missing(self) -> None:
+        self.train()
+        for message, *arguments in (
+            ("option label is given, but the row whose score it explains is not: DATA and --row I",
+             "--label", "a1"),
+            ("DATA is given, but not which of its rows to explain: --row I", "test"),
+            ("DATA is given, but not which of its rows", "test", "--label", "a1"),
+            ("option row is 3, but DATA, the file of the rows, is missing", "--row", "3"),
+            ("option label is 'aa1', but must be a label of the model; did you mean 'a1'?",
+             "test", "--row", "1", "--label", "aa1"),
+            ("option label is 'all', which has no score", "test", "--row", "1", "--label", "all"),
+        ):  # fmt: skip
+            self.assert_fails(2, message, "explain", "model", *arguments)
+
+
+if __name__ == "__main__":
+    unittest.main()
