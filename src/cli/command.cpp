@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iostream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "base/atomic_file.hpp"
@@ -178,7 +179,7 @@ std::string duration_text(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
 }
 
-ProgressPrinter::ProgressPrinter(bool quiet) : quiet_(quiet), on_terminal_(isatty(2) == 1) {}
+ProgressPrinter::ProgressPrinter(ProgressForm form) : form_(form), on_terminal_(isatty(2) == 1) {}
 
 ProgressPrinter::~ProgressPrinter() { clear(); }
 
@@ -186,6 +187,20 @@ void ProgressPrinter::clear() {
   if (bar_shown != 0) print_error(kStartOfLine);
   bar_shown = 0;
 }
+
+namespace {
+
+std::string json_line(const Progress& progress) {
+  nlohmann::ordered_json line{{"stage", progress.stage}, {"done", progress.done}};
+  if (progress.total > 0) line["total"] = progress.total;
+  line["unit"] = progress.unit;
+  if (!std::isnan(progress.objective)) line["objective"] = progress.objective;
+  if (!std::isnan(progress.relative_gap)) line["relative_gap"] = progress.relative_gap;
+  line["seconds"] = progress.seconds;
+  return line.dump() + "\n";
+}
+
+}  // namespace
 
 std::string ProgressPrinter::seconds_left(const Progress& progress) {
   if (progress.stage != stage_ || progress.done < stage_done_) {
@@ -204,7 +219,11 @@ std::string ProgressPrinter::seconds_left(const Progress& progress) {
 }
 
 void ProgressPrinter::show(const Progress& progress) {
-  if (quiet_) return;
+  if (form_ == ProgressForm::none) return;
+  if (form_ == ProgressForm::json) {
+    print_error(json_line(progress));
+    return;
+  }
   const std::string left = seconds_left(progress);
   const double interval = on_terminal_ ? 0.1 : 5.0;
   if (progress.seconds - last_seconds_ < interval) return;
@@ -238,8 +257,8 @@ void ProgressPrinter::show(const Progress& progress) {
   bar_shown = 1;
 }
 
-CommandControl::CommandControl(bool quiet, double time_limit_seconds, AtLimit at_limit)
-    : printer_(quiet),
+CommandControl::CommandControl(ProgressForm form, double time_limit_seconds, AtLimit at_limit)
+    : printer_(form),
       control_(
           [this](const Progress& progress) {
             printer_.show(progress);

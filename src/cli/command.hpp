@@ -113,6 +113,9 @@ class ViewArguments {
   std::vector<std::string> texts_;
 };
 
+/// What progress looks like on stderr.
+enum class ProgressForm { none, text, json };
+
 /// Options of a run that do not change its result, except for a time limit.
 struct RunOptions {
   int threads = 0;
@@ -120,6 +123,11 @@ struct RunOptions {
   double memory_limit = 0;
   bool strict = false;
   bool quiet = false;
+  std::string log = "text";
+  ProgressForm progress_form() const {
+    if (quiet) return ProgressForm::none;
+    return log == "json" ? ProgressForm::json : ProgressForm::text;
+  }
   static auto fields() {
     return std::tuple{
         field("threads", &RunOptions::threads, at_least(0),
@@ -133,15 +141,19 @@ struct RunOptions {
               "refuse suspicious rows (without features or labels, with values beyond 1e10), and "
               "write no model where training ends with a warning"),
         field("quiet", &RunOptions::quiet, "print no progress on stderr"),
+        field("log", &RunOptions::log, Choices{{"text", "json"}},
+              "progress on stderr: text, a bar or a line every few seconds; json, an object on a "
+              "line for every report"),
     };
   }
 };
 
-/// Shows progress on stderr: a bar on a terminal, otherwise a line every few seconds. If the amount
-/// of work is known, the line has an estimate of the remaining time.
+/// Shows progress on stderr. As text: a bar on a terminal, otherwise a line every few seconds. If
+/// the amount of work is known, the line has an estimate of the remaining time. As JSON: every
+/// report.
 class ProgressPrinter {
  public:
-  explicit ProgressPrinter(bool quiet);
+  explicit ProgressPrinter(ProgressForm form);
   ~ProgressPrinter();
   ProgressPrinter(const ProgressPrinter&) = delete;
   ProgressPrinter& operator=(const ProgressPrinter&) = delete;
@@ -152,7 +164,7 @@ class ProgressPrinter {
  private:
   std::string seconds_left(const Progress& progress);
 
-  bool quiet_;
+  ProgressForm form_;
   bool on_terminal_;
   double last_seconds_ = 0;
   // The beginning of the current stage.
@@ -174,8 +186,13 @@ class CommandControl {
     end           // the program ends at once with kOutOfTime: there is no result without the rest
   };
   /// time_limit_seconds 0: none.
-  explicit CommandControl(bool quiet, double time_limit_seconds = 0,
+  explicit CommandControl(ProgressForm form, double time_limit_seconds = 0,
                           AtLimit at_limit = AtLimit::best_so_far);
+  /// With progress as text, or without.
+  explicit CommandControl(bool quiet, double time_limit_seconds = 0,
+                          AtLimit at_limit = AtLimit::best_so_far)
+      : CommandControl(quiet ? ProgressForm::none : ProgressForm::text, time_limit_seconds,
+                       at_limit) {}
   ~CommandControl();
   CommandControl(const CommandControl&) = delete;
   CommandControl& operator=(const CommandControl&) = delete;

@@ -26,7 +26,7 @@ class PlanShards final : public Command {
     const RunOptions& options = arguments_.run_options();
     const std::string& folder = arguments_.result_path();
     const auto method_run = arguments_.start();
-    CommandControl control(options.quiet);
+    CommandControl control(options.progress_form());
     Executor executor(options.threads);
     plan_rows_in_shards(arguments_, *method_run, num_shards_, folder, executor, control);
     control.start_writing();

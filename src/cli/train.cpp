@@ -52,7 +52,7 @@ class Train final : public Command {
       require<InvalidOption>(option->count() == 0, "option ", option->get_name(),
                              " is given, but needs --engine ray");
     }
-    CommandControl control(options.quiet, options.time_limit_seconds);
+    CommandControl control(options.progress_form(), options.time_limit_seconds);
     Executor executor(options.threads);
     const Method& method = arguments_.method();
     const auto examples =
@@ -69,6 +69,8 @@ class Train final : public Command {
     const RunOptions& options = arguments_.run_options();
     require<InvalidOption>(calibration_ == 0,
                            "option calibration is given, but engine ray does not offer it");
+    require<InvalidOption>(options.log == "text",
+                           "option log is json, but engine ray does not offer it");
     require_ray();
     const std::string folder = work_.empty() ? arguments_.result_path() + ".shards" : work_;
     CommandControl control(options.quiet);

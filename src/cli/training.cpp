@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "data/code_hierarchy.hpp"
@@ -280,7 +281,18 @@ Plan plan_with_reports(const Method& method, MethodRun& method_run, const RunOpt
                        Executor& executor, CommandControl& control) {
   if (run.strict && data.examples == nullptr) require_unsuspicious(data, preprocessing);
   const Plan plan = plan_training(method, method_run, data, executor, control.run());
-  if (!run.quiet) {
+  if (run.progress_form() == ProgressForm::json) {
+    nlohmann::ordered_json line{{"stage", "plan"}};
+    if (data.examples != nullptr) {
+      line["examples"] = data.examples->size();
+    } else {
+      line["rows"] = data.X.num_rows();
+      line["features"] = data.X.num_columns();
+      line["labels"] = data.codec->size();
+    }
+    line["memory_bytes"] = plan.memory.total();
+    print_error(line.dump() + "\n");
+  } else if (!run.quiet) {
     const double gigabytes = static_cast<double>(plan.memory.total()) / 1e9;
     const std::string what = data.examples != nullptr
                                  ? fmt::format("{} examples", data.examples->size())

@@ -80,7 +80,7 @@ class Tune final : public Command {
     const TuneOptions& tuning = tuning_.parse();
     const RunOptions& options = arguments_.run_options();
     require_writable(arguments_.result_path());
-    CommandControl control(options.quiet, options.time_limit_seconds);
+    CommandControl control(options.progress_form(), options.time_limit_seconds);
     Executor executor(options.threads);
     TrainingArguments::Data data = arguments_.read(control, options.strict);
     const std::vector<Split> splits = make_splits(data.raw.labels, tuning);

@@ -6,6 +6,7 @@ Needs only the standard library; MARGROVE names the program.
 # ruff: noqa: PT009 - unittest, so that it runs with nothing installed
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -13,6 +14,7 @@ import struct
 import subprocess
 import termios
 import unittest
+from typing import Any
 
 from test_cli import MARGROVE, CliTest, rows
 
@@ -95,6 +97,36 @@ class Terminal(CliTest):
             self.directory.name,
         )
         self.assertRegex(written, r"\d+\.\d s, about \d+(\.\d)? s left, 0\.\d\d GB")
+
+
+class Log(CliTest):
+    def reports(self, *arguments: str) -> list[dict[str, Any]]:
+        _, err = self.run_program(*arguments, "--log", "json", "train", "model")
+        return [json.loads(line) for line in err.splitlines()]
+
+    def test_json_has_an_object_for_every_report(self) -> None:
+        start = ["--method", "nhsvm", "--hierarchy", "tree"]
+        reports = self.reports("train", *start)
+        plan = next(each for each in reports if each["stage"] == "plan")
+        self.assertEqual((plan["rows"], plan["features"], plan["labels"]), (120, 3, 8))
+        self.assertGreater(plan["memory_bytes"], 0)
+        passes = [each for each in reports if each["stage"] == "bcfw"]
+        self.assertGreater(len(passes), 1)
+        names = {"stage", "done", "total", "unit", "objective", "relative_gap", "seconds"}
+        self.assertTrue(all(set(each) <= names for each in passes))
+        self.assertTrue(any("relative_gap" in each for each in passes))
+        seconds = [each["seconds"] for each in reports if "seconds" in each]
+        self.assertEqual(seconds, sorted(seconds))
+        tuned = self.reports("tune", *start, "--grid", "C=1,10", "--folds", "2")
+        self.assertGreater(len(tuned), len(reports))
+        self.assertEqual(self.reports("train", *start, "--quiet"), [])
+
+    def test_other_forms_are_refused(self) -> None:
+        start = ["train", "--method", "flat-svm"]
+        message = "option log is 'xml', but must be one of text, json"
+        self.assert_fails(2, message, *start, "--log", "xml", "train", "model")
+        message = "option log is json, but engine ray does not offer it"
+        self.assert_fails(2, message, *start, "--engine", "ray", "--log", "json", "train", "model")
 
 
 class Suggestions(CliTest):

@@ -75,7 +75,8 @@ TEST(RequestRows, faults_name_the_row) {
   EXPECT_THAT(fault(numbers, {"3"}), StartsWith("row:1: the row is neither"));
   EXPECT_THAT(fault(records, {R"({"size":1})", R"({"size":"x"})"}, 7), StartsWith("row:8:9: "));
   EXPECT_THAT(fault(records, {R"("a")"}), StartsWith("row:1: the row is not an object"));
-  EXPECT_THAT(fault(records, {R"({"other":1})"}), StartsWith("row:1:1: the record has none of the keys"));
+  EXPECT_THAT(fault(records, {R"({"other":1})"}),
+              StartsWith("row:1:1: the record has none of the keys"));
 }
 
 }  // namespace
