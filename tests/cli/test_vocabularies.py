@@ -151,7 +151,7 @@ class Annotated(CliTest):
             lines.append(annotation(f"g{number + 10}", "GO:4", "IDA", "P"))
         lines.append(annotation("g21", "GO:4", qualifier="NOT|enables"))
         self.write("genes.gaf", "".join(lines))
-        rows = [(f"g{k}", 1 + k % 3, 0) for k in range(1, 11)]
+        rows = [(f"g{k}", 1 + k % 3, 0.0) for k in range(1, 11)]
         rows += [(f"g{k}", 0, 2 - k % 3 / 2) for k in range(11, 21)]
         table = [f"{gene},{first},{second}\n" for gene, first, second in rows]
         self.write("genes.csv", "gene,first,second\n" + "".join(table))

@@ -76,12 +76,15 @@ def test_decisions_are_tuned_with_the_weights() -> None:
     X, y = skewed()
     of_class = {"rose": 20.0, "oak": 8.0, "dog": 1.0, "cat": 1.0}
     by_hand = np.array([of_class[label] for label in y])
-    tuned = {"decision": "threshold", "class_weight": None}
-    expected = FlatSVC(**tuned).fit(X, [{label} for label in y], sample_weight=by_hand)
-    weighed = FlatSVC(**tuned | {"class_weight": of_class}).fit(X, [{label} for label in y])
+    sets = [{label} for label in y]
+
+    def tuned(class_weight: Any) -> FlatSVC:
+        return FlatSVC(decision="threshold", class_weight=class_weight)
+
+    expected = tuned(None).fit(X, sets, sample_weight=by_hand)
+    weighed = tuned(of_class).fit(X, sets)
     assert weighed.predict(X) == expected.predict(X)
-    plain = FlatSVC(**tuned).fit(X, [{label} for label in y])
-    assert weighed.predict(X) != plain.predict(X)
+    assert weighed.predict(X) != tuned(None).fit(X, sets).predict(X)
 
 
 def test_classes_that_y_lacks_may_have_weights_where_all_of_y_have() -> None:
@@ -107,7 +110,8 @@ def test_errors_of_class_weights() -> None:
         FlatSVC(class_weight="balanced").fit(X, [{"a", "b"}, *({"a"} for _ in y[1:])])
     with pytest.raises(ValueError, match="must be None or a dict for partial_fit"):
         NHSVC(solver="sgd", class_weight="balanced").partial_fit(X, y, classes=list(COUNTS))
-    for made in (KernelRidgeClassifier, StructuredSVC):
+    unweighted: list[Any] = [KernelRidgeClassifier, StructuredSVC]
+    for made in unweighted:
         with pytest.raises(TypeError, match="class_weight"):
             made(class_weight="balanced")
 
