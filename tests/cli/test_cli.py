@@ -28,6 +28,7 @@ VERBS = ["auto", "train", "predict", "evaluate", "tune", "info", "explain", "com
 VERBS += [
     "report",
     "serve",
+    "compress",
     "export",
     "import",
     "generate",
