@@ -10,6 +10,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/atomic_file.hpp"
 #include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
 #include "eval/evaluation.hpp"
