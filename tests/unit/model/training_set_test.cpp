@@ -55,7 +55,7 @@ TEST(LabelRows, a_label_outside_the_hierarchy_throws_with_label_and_row) {
     FAIL();
   } catch (const InvalidInput& error) {
     EXPECT_THAT(error.what(), HasSubstr("train.svm: row 2: label is 'fish', but must be a node of "
-                                        "the hierarchy animals.txt"));
+                                        "animals.txt"));
   }
 }
 
