@@ -462,11 +462,12 @@ class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
         self.model_.save(os.fspath(path))
 
     def compressed(self: Self, *, keep: float = 1.0, precision: str = "int8") -> Self:
-        """A fitted copy whose model is smaller, in memory and as a file.
+        """A fitted copy whose model is smaller as a file, and in memory if weights are left out.
 
         keep: share of the weights that is kept, the largest ones, in (0, 1]. precision: how a
         weight is stored: "float32", "bfloat16" or "int8" (a multiple of its feature's step).
-        Intercepts stay as they are. Its `report_` has no gap, as that of the fit no longer holds.
+        Intercepts and the temperature of probabilities stay as they are. Its `report_` has no gap,
+        as that of the fit no longer holds.
         Measure the copy on rows that were not fitted before you rely on it; `margrove compress`
         chooses `keep` that way. Linear models only; ValueError for others.
         """

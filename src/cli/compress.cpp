@@ -14,6 +14,7 @@
 #include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
 #include "eval/evaluation.hpp"
+#include "eval/named_metrics.hpp"
 #include "io/model_file.hpp"
 #include "model/answer_metrics.hpp"
 #include "model/weight_compression.hpp"
@@ -116,6 +117,17 @@ class Compress final : public Command {
   }
 
  private:
+  /// What a model loses shows only on rows with labels that it knows.
+  void require_known_labels(const ModelParts& model, const EvaluatedRows& rows) const {
+    std::size_t known = 0;
+    for (std::size_t i = 0; i < rows.truth.num_rows(); ++i) {
+      for (const LabelId label : rows.truth[i]) {
+        if (label < model.labels.size() && model.training_rows[label] > 0) ++known;
+      }
+    }
+    require(known > 0, arguments_.data_path, ": no row has a label that the model knows");
+  }
+
   WeightCompression compression_of(double keep) const {
     return {.keep = keep > 0 ? keep : 1, .precision = options_.precision};
   }
@@ -125,9 +137,11 @@ class Compress final : public Command {
     Executor executor(arguments_.threads);
     const RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);
     std::string& metric = options_.metric;
+    require<InvalidOption>(metric != "all", "option metric is 'all', but must be one metric");
     if (metric.empty()) metric = model.rows().gives_one_label() ? "accuracy" : "micro_f1";
     const auto measure = [&](const ModelParts& measured) {
       EvaluatedRows rows = evaluated_rows(measured, raw, nullptr, nullptr, executor);
+      require_known_labels(measured, rows);
       const double value =
           evaluate_rows(measured, rows, {.metrics = {metric}}, executor).metrics.front().value;
       std::vector<double> f1 = f1_of_rows(rows.truth, rows.predicted);
@@ -155,7 +169,8 @@ class Compress final : public Command {
       const Measured line = measure(smaller);
       const Change change = change_between(before, line);
       print(fmt::format("{}", keep), line, change);
-      const double loss = before.metric - line.metric;
+      const double gained = line.metric - before.metric;
+      const double loss = is_loss(metric) ? gained : -gained;
       return Loss{loss, loss + change.standard_error};
     };
     if (options_.keep > 0) {

@@ -98,6 +98,31 @@ class Compress(CliTest):
         info, _ = self.run_program("info", "small")
         self.assertIn("compressed to              int8", info)
 
+    def test_metrics_of_which_less_is_better_may_rise_only_so_far(self) -> None:
+        self.train("--calibration", "0.3")
+        for metric in ("tree_distance", "hamming_loss", "log_loss"):
+            with self.subTest(metric):
+                table = self.table("test", "--metric", metric, "--most-loss", "0.01")
+                value = table["model"][1]
+                self.assertGreater(table[list(table)[-1]][1], value + 0.005)
+                out, _ = self.run_program(
+                    "evaluate", "small", "test", "--metrics", metric, "--quiet"
+                )
+                self.assertLessEqual(float(out.split()[-1]), value + 0.0101)
+
+    def test_rows_whose_labels_the_model_does_not_know_are_refused(self) -> None:
+        self.train()
+        self.write(
+            "none", "".join(f" {line.split(' ', 1)[1]}\n" for line in rows(9, 1).splitlines())
+        )
+        self.write("other", rows(9, 1).replace("a", "x").replace("b", "x"))
+        for data in ("none", "other"):
+            self.assert_fails(
+                3,
+                f"{data}: no row has a label that the model knows",
+                *("compress", "model", data, "--output", "small", "--quiet"),
+            )
+
     def test_explain_and_evaluate_take_compressed_models(self) -> None:
         self.train()
         self.run_program("compress", "model", "--keep", "0.5", "--output", "small", "--quiet")
@@ -123,7 +148,8 @@ class Compress(CliTest):
             "option precision is 'int3', but must be",
             *("compress", "model", "--precision", "int3", *end),
         )
-        self.assert_fails(2, "metric", "compress", "model", "test", "--metric", "none", *end)
+        for metric in ("none", "all"):
+            self.assert_fails(2, "metric", "compress", "model", "test", "--metric", metric, *end)
         self.assertEqual(self.read("small"), b"old")
 
     def test_models_without_such_weights_are_refused(self) -> None:
