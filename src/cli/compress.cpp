@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <iostream>
-#include <iterator>
 #include <string>
 #include <tuple>
 
@@ -15,8 +14,8 @@
 #include "cli/verbs.hpp"
 #include "eval/evaluation.hpp"
 #include "eval/named_metrics.hpp"
+#include "eval/set_metrics.hpp"
 #include "io/model_file.hpp"
-#include "model/answer_metrics.hpp"
 #include "model/weight_compression.hpp"
 
 namespace margrove::cli {
@@ -33,17 +32,9 @@ struct Measured {
   std::size_t bytes = 0;
 };
 
-std::vector<double> f1_of_rows(const LabelSets& truth, const LabelSets& answers) {
-  std::vector<double> f1;
-  for (std::size_t i = 0; i < truth.num_rows(); ++i) {
-    std::vector<LabelId> common;
-    std::ranges::set_intersection(truth[i], answers[i], std::back_inserter(common));
-    f1.push_back(Overlap{.common = static_cast<double>(common.size()),
-                         .answered = static_cast<double>(answers[i].size()),
-                         .wanted = static_cast<double>(truth[i].size())}
-                     .f1());
-  }
-  return f1;
+/// Of each row. The metrics of label_ratios() are in a fixed order.
+std::vector<double> f1_of_rows(const EvaluatedRows& rows) {
+  return std::move(label_ratios(rows.truth, rows.predicted, rows.in_training)[2].part);
 }
 
 /// What a smaller model changes.
@@ -135,18 +126,17 @@ class Compress final : public Command {
   /// Prints what the shares lose, and returns the one to keep.
   double measured_share(const ModelParts& model, CommandControl& control) {
     Executor executor(arguments_.threads);
-    const RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);
     std::string& metric = options_.metric;
     require<InvalidOption>(metric != "all", "option metric is 'all', but must be one metric");
     if (metric.empty()) metric = model.rows().gives_one_label() ? "accuracy" : "micro_f1";
+    // Models differ in what they predict only.
+    EvaluatedRows rows = evaluated_rows(
+        model, arguments_.read(model, control, /*needs_labels=*/true), nullptr, nullptr, executor);
+    require_known_labels(model, rows);
     const auto measure = [&](const ModelParts& measured) {
-      EvaluatedRows rows = evaluated_rows(measured, raw, nullptr, nullptr, executor);
-      require_known_labels(measured, rows);
       const double value =
           evaluate_rows(measured, rows, {.metrics = {metric}}, executor).metrics.front().value;
-      std::vector<double> f1 = f1_of_rows(rows.truth, rows.predicted);
-      return Measured{value, std::move(rows.predicted), std::move(f1),
-                      serialize_model(measured).size()};
+      return Measured{value, rows.predicted, f1_of_rows(rows), serialize_model(measured).size()};
     };
     const Measured before = measure(model);
     control.end_progress();
@@ -166,6 +156,7 @@ class Compress final : public Command {
     const auto loss_of = [&](double keep) {
       ModelParts smaller = load_model(arguments_.model_path);
       compress(smaller, compression_of(keep));
+      rows.predicted = smaller.rows().predict(rows.X, executor);
       const Measured line = measure(smaller);
       const Change change = change_between(before, line);
       print(fmt::format("{}", keep), line, change);

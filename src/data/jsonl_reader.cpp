@@ -202,11 +202,13 @@ class Parser {
   /// otherwise be an example without any feature.
   void require_some_key(const Line& line) const {
     const std::vector<RecordField>& fields = builder_.fields();
-    std::string names;
     for (std::size_t f = 0; f < fields.size(); ++f) {
-      if (fields[f].is_optional) continue;
-      if (events_.seen_in_record(f)) return;
-      names += concat(names.empty() ? "" : ", ", detail::quoted(fields[f].name));
+      if (!fields[f].is_optional && events_.seen_in_record(f)) return;
+    }
+    std::string names;
+    for (const RecordField& field : fields) {
+      if (field.is_optional) continue;
+      names += concat(names.empty() ? "" : ", ", detail::quoted(field.name));
     }
     line.fail(line.text.data(), "the record has none of the keys ", names,
               ", but must have at least one");
