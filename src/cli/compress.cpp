@@ -13,7 +13,7 @@
 #include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
 #include "eval/evaluation.hpp"
-#include "eval/named_metrics.hpp"
+#include "eval/metric_choice.hpp"
 #include "eval/set_metrics.hpp"
 #include "io/model_file.hpp"
 #include "model/weight_compression.hpp"

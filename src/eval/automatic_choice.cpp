@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/out_of_time.hpp"
+#include "eval/metric_choice.hpp"
 #include "eval/named_metrics.hpp"
 #include "eval/trial_runner.hpp"
 #include "margrove/errors.hpp"

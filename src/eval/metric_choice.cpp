@@ -18,6 +18,7 @@ struct KnownMetric {
   MetricFamily family;
   bool is_numbered = false;
   std::string_view obstacle = {};
+  bool is_loss = false;  // less is better
 };
 
 constexpr std::string_view kFewLabels = "the model has fewer labels";
@@ -32,14 +33,14 @@ constexpr std::array kMetrics{
     KnownMetric{"instance_f1", MetricFamily::labels},
     KnownMetric{"micro_f1", MetricFamily::labels},
     KnownMetric{"macro_f1", MetricFamily::labels},
-    KnownMetric{"hamming_loss", MetricFamily::labels},
+    KnownMetric{.name = "hamming_loss", .family = MetricFamily::labels, .is_loss = true},
     KnownMetric{"hierarchical_precision", MetricFamily::hierarchy},
     KnownMetric{"hierarchical_recall", MetricFamily::hierarchy},
     KnownMetric{"hierarchical_f1", MetricFamily::hierarchy},
     KnownMetric{"hierarchical_f1_macro", MetricFamily::hierarchy},
     KnownMetric{"hierarchical_f1_instance", MetricFamily::hierarchy},
     KnownMetric{"lca_f1", MetricFamily::hierarchy},
-    KnownMetric{"tree_distance", MetricFamily::hierarchy},
+    KnownMetric{.name = "tree_distance", .family = MetricFamily::hierarchy, .is_loss = true},
     KnownMetric{"accuracy_level_", MetricFamily::hierarchy, true,
                 "no row has a label at this level"},
     KnownMetric{"precision_at_", MetricFamily::ranking, true, kFewLabels},
@@ -48,16 +49,16 @@ constexpr std::array kMetrics{
     KnownMetric{"ndcg_at_", MetricFamily::ranking, true, kFewLabels},
     KnownMetric{"psp_at_", MetricFamily::ranking, true, kNoCounts},
     KnownMetric{"r_precision", MetricFamily::ranking},
-    KnownMetric{"coverage_error", MetricFamily::ranking},
+    KnownMetric{.name = "coverage_error", .family = MetricFamily::ranking, .is_loss = true},
     KnownMetric{"au_prc", MetricFamily::node_scores},
     KnownMetric{"au_prc_macro", MetricFamily::node_scores},
     KnownMetric{"au_prc_weighted", MetricFamily::node_scores},
     KnownMetric{"f_max", MetricFamily::node_scores},
-    KnownMetric{"log_loss", MetricFamily::probabilities, false, kNotCalibrated},
-    KnownMetric{"brier", MetricFamily::probabilities, false, kNotCalibrated},
-    KnownMetric{"ece", MetricFamily::probabilities, false, kNotCalibrated},
+    KnownMetric{"log_loss", MetricFamily::probabilities, false, kNotCalibrated, true},
+    KnownMetric{"brier", MetricFamily::probabilities, false, kNotCalibrated, true},
+    KnownMetric{"ece", MetricFamily::probabilities, false, kNotCalibrated, true},
     KnownMetric{"risk_coverage_area", MetricFamily::probabilities, false,
-                "the model gives label sets"},
+                "the model gives label sets", true},
 };
 
 /// The number at the end of a numbered metric's name.
@@ -131,6 +132,11 @@ std::vector<std::size_t> MetricChoice::ranks() const {
     if (const auto k = number_of(name, metric)) ranks.insert(*k);
   }
   return {ranks.begin(), ranks.end()};
+}
+
+bool is_loss(std::string_view name) {
+  const KnownMetric* metric = find(name);
+  return metric != nullptr && metric->is_loss;
 }
 
 std::string_view obstacle(std::string_view name) { return find(name)->obstacle; }

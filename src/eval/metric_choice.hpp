@@ -31,6 +31,9 @@ class MetricChoice {
   std::vector<std::string> named_;
 };
 
+/// Whether the smaller value of a metric is the better one.
+bool is_loss(std::string_view name);
+
 /// Why a model or data do not allow a metric, as the end of a sentence.
 std::string_view obstacle(std::string_view name);
 

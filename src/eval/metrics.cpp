@@ -1,7 +1,6 @@
 #include "margrove/metrics.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "eval/named_metrics.hpp"
 #include "eval/set_metrics.hpp"
@@ -51,13 +50,6 @@ void require_metric(std::string_view name) {
   }
   throw InvalidOption(
       concat("metric is '", name, "', but must be one of ", detail::join(known, ", ")));
-}
-
-bool is_loss(std::string_view name) {
-  constexpr std::array<std::string_view, 7> kLosses{
-      "hamming_loss", "tree_distance", "coverage_error",    "log_loss",
-      "brier",        "ece",           "risk_coverage_area"};
-  return std::ranges::find(kLosses, name) != kLosses.end();
 }
 
 std::vector<LabelScore> label_scores(const LabelSets& truth, const LabelSets& predicted,

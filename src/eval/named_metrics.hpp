@@ -14,7 +14,5 @@ std::array<std::pair<std::string_view, double>, 9> named_values(const Metrics& m
 
 /// Throws InvalidOption, listing the names, unless `name` is one of them.
 void require_metric(std::string_view name);
-/// Whether the smaller value of a metric of `evaluate` is the better one.
-bool is_loss(std::string_view name);
 
 }  // namespace margrove

@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "eval/metric_choice.hpp"
 #include "eval/named_metrics.hpp"
 
 namespace margrove {
