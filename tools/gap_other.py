@@ -44,7 +44,10 @@ def shared_norm(model: Model, data: Path) -> tuple[float, float, float]:
     problem = cp.Problem(
         cp.Minimize(0.5 * norms + weight * cp.sum(slack)), [*hinges, paths @ alpha <= 1]
     )
-    problem.solve(solver=cp.CLARABEL)
+    try:
+        problem.solve(solver=cp.CLARABEL)
+    except cp.error.SolverError as error:
+        raise ValueError("the other solver fails") from error
     offset, direction = 0.0, np.zeros(features * parts.num_nodes)
     for hinge, each in zip(hinges, pieces, strict=True):
         multipliers = np.maximum(hinge.dual_value, 0)

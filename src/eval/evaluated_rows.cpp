@@ -150,8 +150,10 @@ Confidences confidences_of(const ModelParts& model, const EvaluatedRows& rows, E
   for_probabilities(model.rows(), model.temperature(), nullptr, rows.X, executor,
                     [&](std::size_t i, const RowProbabilities& p) {
                       const auto truth = rows.truth[i];
-                      all.confidence[i] = p.labels[rows.predicted[i].front()];
-                      right[i] = static_cast<char>(std::ranges::equal(truth, rows.predicted[i]));
+                      const auto predicted = rows.predicted[i];
+                      // Rows whose scores overflow are predicted to have no label.
+                      all.confidence[i] = predicted.empty() ? 0.0 : p.labels[predicted.front()];
+                      right[i] = static_cast<char>(std::ranges::equal(truth, predicted));
                       if (truth.size() != 1) return;
                       const bool is_known = truth.front() < p.labels.size();
                       const double of_truth = is_known ? p.labels[truth.front()] : 0.0;

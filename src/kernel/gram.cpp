@@ -18,7 +18,7 @@ constexpr std::size_t kRowsForMedian = 1000;
 double distance(KernelType type, double quantity, const ViewRows& rows, std::size_t i,
                 std::size_t j) {
   if (quantity_of(type) != PairQuantity::dot) return quantity;
-  return std::sqrt(std::max(0.0, rows.squared_norm(i) + rows.squared_norm(j) - 2 * quantity));
+  return std::sqrt(squared_distance(quantity, rows, i, rows, j));
 }
 
 /// Median over the pairs of at most kRowsForMedian evenly spaced rows; 1 if it is 0, so that

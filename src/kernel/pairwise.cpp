@@ -226,6 +226,22 @@ void pair_quantities(PairQuantity quantity, const ViewRows& A, std::size_t i, co
   }
 }
 
+double squared_distance(double product, const ViewRows& A, std::size_t i, const ViewRows& B,
+                        std::size_t j) {
+  constexpr double kClose = 1e-7;
+  const double norms = A.squared_norm(i) + B.squared_norm(j);
+  const double distance = norms - 2 * product;
+  if (!(distance < kClose * norms)) return distance;
+  const auto term = [](double a, double b) { return (a - b) * (a - b); };
+  if (!A.is_dense()) return merged_sum(A.sparse_row(i), B.sparse_row(j), term);
+  const auto x = A.dense_row(i), z = B.dense_row(j);
+  double sum = 0;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    sum += term(static_cast<double>(x[k]), static_cast<double>(z[k]));
+  }
+  return sum;
+}
+
 double kernel_value(const FittedKernel& kernel, double quantity, const ViewRows& A, std::size_t i,
                     const ViewRows& B, std::size_t j) {
   const KernelSpec& spec = kernel.spec;
@@ -236,11 +252,9 @@ double kernel_value(const FittedKernel& kernel, double quantity, const ViewRows&
       return power(spec.slope * quantity + spec.offset, spec.degree);
     case KernelType::gaussian:
     case KernelType::exponential: {
-      const double squared_distance =
-          std::max(0.0, A.squared_norm(i) + B.squared_norm(j) - 2 * quantity);
-      return spec.type == KernelType::gaussian
-                 ? std::exp(-squared_distance / (2 * spec.width * spec.width))
-                 : std::exp(-std::sqrt(squared_distance) / spec.width);
+      const double distance = squared_distance(quantity, A, i, B, j);
+      return spec.type == KernelType::gaussian ? std::exp(-distance / (2 * spec.width * spec.width))
+                                               : std::exp(-std::sqrt(distance) / spec.width);
     }
     case KernelType::laplacian:
     case KernelType::exponential_chi2:

@@ -51,6 +51,10 @@ class ViewRows {
 void pair_quantities(PairQuantity quantity, const ViewRows& A, std::size_t i, const ViewRows& B,
                      std::size_t first, std::span<double> out, std::vector<float>& scratch);
 
+/// |a_i - b_j|^2 from the product of the rows, and directly where the rows are so close that little
+/// but rounding would be left of the difference.
+double squared_distance(double product, const ViewRows& A, std::size_t i, const ViewRows& B,
+                        std::size_t j);
 /// The kernel's value before scaling, from the pair's quantity.
 double kernel_value(const FittedKernel& kernel, double quantity, const ViewRows& A, std::size_t i,
                     const ViewRows& B, std::size_t j);

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "linear/compact_rows.hpp"
 #include "linear/one_vs_rest.hpp"
 #include "linear/point_loss.hpp"
 #include "margrove/control.hpp"
@@ -40,12 +41,13 @@ using LaneOutput = LabelFit;
 
 /// Reused from block to block by one worker.
 struct BlockScratch {
-  std::vector<Lanes> prior_scores;     // set by the caller; empty: no prior
-  std::vector<Lanes> weights;          // by feature
-  std::vector<Lanes> scores;           // by row
-  std::vector<double> v;               // one label's weights; zero between uses
+  std::vector<Lanes> prior_scores;  // set by the caller; empty: no prior
+  std::vector<Lanes> weights;       // by feature
+  std::vector<Lanes> scores;        // by row
+  RowScores above;                  // for the working sets
+  CompactRows compact;
+  std::vector<double> v;               // one label's weights, by compact column
   std::vector<std::uint16_t> members;  // bit l of entry i: row i is in lane l's working set
-  std::vector<std::uint32_t> rows;
 };
 
 /// Hinge and squared hinge: working sets (working_set.cpp).

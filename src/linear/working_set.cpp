@@ -1,21 +1,25 @@
 // Hinge and squared hinge for up to sixteen labels. Each label is solved on a working set (its own
-// rows and the negatives with loss) by dual coordinate descent. Then one pass scores all rows for
-// all labels, which gives the exact primal value and the violated rows of each label.
+// rows and negatives with loss) by dual coordinate descent. Working sets grow from a pool of rows
+// that the labels share: at first the rows most similar to those of a label, later also rows with
+// loss. When no label gains from the pool any longer, one pass scores all rows for all labels,
+// which gives the exact primal values and the rows that the pool lacks.
 //
-// With the intercept near -1, nearly all negatives have no loss and never enter a working set. The
-// cost of a label is then that of its hard rows and a sixteenth of a few passes. The dual variables
+// With the intercept below -1, nearly all negatives have no loss and never enter the pool. The cost
+// of a label is then that of its hard rows and a sixteenth of a few passes. The dual variables
 // outside the working set are zero, which is feasible, so that primal - dual bounds the error on
 // all rows.
 //
 // A free intercept (free_intercept.hpp) is a shift of all scores, which the scoring of all rows
-// sets to its best value. During descent the intercept's column moves it, regularised around that
-// value; afterwards the dual variables are made feasible, which removes the column's part.
+// sets to its best value; there is no pool then. During descent the intercept's column moves it,
+// regularised around that value; afterwards the dual variables are made feasible, which removes the
+// column's part.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "base/random.hpp"
 #include "linear/block_solvers.hpp"
@@ -26,20 +30,41 @@ namespace margrove::detail {
 namespace {
 
 constexpr std::size_t kSmallestGrowth = 48;  // rows per round
-constexpr std::size_t kSample = 1024;        // rows from which a quantile of the scores is read
+constexpr std::size_t kSample = 4096;        // rows from which quantiles of scores are read
+constexpr std::size_t kSmallestPool = 1000;  // rows per label,
+constexpr std::size_t kPoolPerRow = 32;      // and per row of the label, if that is more
+constexpr double kLargestPool = 0.4;         // of all rows; a larger one saves nothing
+constexpr double kPoolTolerance = 0.5;       // of the tolerance: for gaps on the pool
+constexpr double kHopelessLoss = 4;          // of the tolerance: loss outside that ends no training
 constexpr double kFirstViolation = 0.3;
 constexpr double kSharpening = 0.3;
 constexpr double kSmallestViolation = 1e-13;
 
+struct Candidate {
+  float score;
+  std::uint32_t row;
+};
+
 struct Lane {
-  std::vector<DualRow> rows;  // the working set
+  std::vector<DualRow> rows;     // the working set
+  std::vector<Candidate> above;  // other rows that the last scoring found above its threshold
   Random random{0};
   DualState inside;
   double intercept = 0.0;  // if it is free: part of all scores
-  std::int64_t steps = 0;  // coordinates visited, and all rows for each scoring
+  std::int64_t steps = 0;  // coordinates visited and rows scored
   double violation_tolerance = kFirstViolation;
+  bool settled = false;   // gains nothing from the pool
+  bool is_exact = false;  // the last scoring of all rows has found all rows with loss
   bool done = false;
 };
+
+Lanes all_lanes(float value) {
+  Lanes lanes;
+  std::fill_n(lanes.at, kLanes, value);
+  return lanes;
+}
+constexpr float kLowest = std::numeric_limits<float>::lowest();
+constexpr float kHighest = std::numeric_limits<float>::infinity();
 
 class WorkingSets {
  public:
@@ -55,9 +80,14 @@ class WorkingSets {
         num_rows_(problem.X.num_rows()),
         pass_(std::max<std::int64_t>(1, static_cast<std::int64_t>(num_rows_))) {
     scratch_.weights.assign(problem.X.num_columns(), Lanes{});
-    scratch_.scores.resize(num_rows_);
-    scratch_.v.assign(problem.X.num_columns(), 0.0);
     scratch_.members.assign(num_rows_, 0);
+    for (std::uint32_t i = 0; i < num_rows_; ++i) {
+      if (problem.costs[i] > 0) costly_.push_back(i);
+    }
+    const std::size_t stride = std::max<std::size_t>(1, costly_.size() / kSample);
+    for (std::size_t k = stride / 2; k < costly_.size(); k += stride) {
+      sample_.push_back(costly_[k]);
+    }
   }
 
   void run() {
@@ -70,13 +100,14 @@ class WorkingSets {
     }
     if (!warm) begin_with_similar_negatives();
     while (!all_done()) {
+      settle_on_pool();
+      score_all();
       for (std::size_t l = 0; l < lanes_.size(); ++l) {
-        if (!lanes_[l].done) solve_inside(l);
+        if (!lanes_[l].done) certify(l);
       }
-      score_rows(problem_.X, scratch_.weights, scratch_.prior_scores, scratch_.scores);
-      if (problem_.free_intercept != 0) shift_intercepts();
-      certify();
-      if (!all_done()) grow();
+      for (std::size_t l = 0; l < lanes_.size(); ++l) {
+        if (!lanes_[l].done) grow(l);
+      }
     }
     for (std::size_t l = 0; l < lanes_.size(); ++l) finish(l);
   }
@@ -123,15 +154,63 @@ class WorkingSets {
         }
       }
     }
-    score_rows(problem_.X, scratch_.weights, {}, scratch_.scores);
-    grow_above(-std::numeric_limits<float>::infinity());
+    score_sample({});
+    Lanes thresholds = all_lanes(kHighest);
+    for (std::size_t l = 0; l < lanes_.size(); ++l) thresholds.at[l] = score_of_pool(l);
+    score(costly_, {}, thresholds);
+    enlarge_pool();
+    for (std::size_t l = 0; l < lanes_.size(); ++l) grow(l);
     std::fill(scratch_.weights.begin(), scratch_.weights.end(), Lanes{});
+  }
+
+  /// Solves the labels and lets their working sets grow from the pool until none gains from it.
+  /// With no pool they are solved once.
+  void settle_on_pool() {
+    for (Lane& lane : lanes_) lane.settled = lane.done;
+    while (true) {
+      Lanes thresholds = all_lanes(kHighest);
+      bool is_settled = true;
+      for (std::size_t l = 0; l < lanes_.size(); ++l) {
+        if (lanes_[l].settled) continue;
+        solve_inside(l);
+        thresholds.at[l] = -1.0F;
+        is_settled = false;
+      }
+      if (is_settled || pool_.empty() || !control_.proceed()) return;
+      score(pool_, scratch_.prior_scores, thresholds);
+      for (std::size_t l = 0; l < lanes_.size(); ++l) {
+        if (!lanes_[l].settled) settle(l);
+      }
+    }
+  }
+
+  void settle(std::size_t l) {
+    Lane& lane = lanes_[l];
+    lane.steps += std::ssize(pool_);
+    const double primal = lane.inside.primal + loss_outside(lane);
+    const double gap = primal - lane.inside.dual;
+    lane.settled = gap <= kPoolTolerance * problem_.tolerance * primal || is_stuck(lane) ||
+                   passes(lane) >= problem_.max_passes;
+    if (lane.settled) return;
+    sharpen(lane, gap);
+    grow(l);
   }
 
   void solve_inside(std::size_t l) {
     Lane& lane = lanes_[l];
-    DualDescent descent(problem_.X, problem_.squared_norms, squared_, scratch_.v);
-    descent.start(lane.rows);
+    CompactRows& compact = scratch_.compact;
+    compact.assign(problem_.X, lane.rows);
+    inside_ = lane.rows;
+    norms_.clear();
+    for (std::uint32_t k = 0; compact.is_copy() && k < inside_.size(); ++k) {
+      norms_.push_back(problem_.squared_norms[inside_[k].row]);
+      inside_[k].row = k;
+    }
+    const std::span<const double> norms = compact.is_copy() ? norms_ : problem_.squared_norms;
+    std::vector<double>& v = scratch_.v;
+    v.assign(compact.columns().size(), 0.0);
+    DualDescent descent(compact.view(), norms, squared_, v);
+    descent.start(inside_);
     // The limit counts steps, not passes over a small set, which would end training before the
     // other rows have been scored.
     const std::int64_t left = problem_.max_passes * pass_ - lane.steps;
@@ -139,25 +218,23 @@ class WorkingSets {
                     control_);
     if (problem_.free_intercept != 0) {
       descent.clear();
-      make_feasible(lane);
-      descent.start(lane.rows);
+      make_feasible(inside_);
+      descent.start(inside_);
     }
     lane.inside = descent.evaluate();
     lane.steps += descent.steps();
-    for (const DualRow& row : lane.rows) {
-      for (const FeatureId j : problem_.X.row(row.row).columns) {
-        scratch_.weights[j].at[l] = static_cast<float>(scratch_.v[j]);
-      }
+    for (std::size_t k = 0; k < inside_.size(); ++k) lane.rows[k].a = inside_[k].a;
+    for (std::size_t j = 0; j < v.size(); ++j) {
+      scratch_.weights[compact.columns()[j]].at[l] = static_cast<float>(v[j]);
     }
-    descent.clear();
     if (problem_.free_intercept != 0) set_intercept(l);
   }
 
   /// sum_i a_i y_i = 0
-  static void make_feasible(Lane& lane) {
+  static void make_feasible(std::span<DualRow> rows) {
     double own = 0, others = 0;
-    for (const DualRow& row : lane.rows) (row.sign > 0 ? own : others) += row.a;
-    for (DualRow& row : lane.rows) {
+    for (const DualRow& row : rows) (row.sign > 0 ? own : others) += row.a;
+    for (DualRow& row : rows) {
       if (row.sign > 0 && own > others) row.a *= others / own;
       if (row.sign < 0 && others > own) row.a *= own / others;
     }
@@ -168,63 +245,143 @@ class WorkingSets {
         static_cast<float>(lanes_[l].intercept / problem_.free_intercept);
   }
 
-  /// Each label's intercept at its best value with the other weights fixed; shifts the scores.
-  void shift_intercepts() {
-    Lanes shifts{};
-    std::vector<std::int8_t> positive(num_rows_, 0);
+  /// Finds the rows above the thresholds, by label; those of its working set are left out.
+  void score(std::span<const std::uint32_t> rows, std::span<const Lanes> start,
+             const Lanes& thresholds) {
+    score_rows_above(problem_.X, scratch_.weights, start, rows, thresholds, scratch_.above);
+    divide(thresholds);
+  }
+
+  void divide(const Lanes& thresholds) {
+    for (Lane& lane : lanes_) lane.above.clear();
+    for (std::size_t k = 0; k < scratch_.above.rows.size(); ++k) {
+      const std::uint32_t i = scratch_.above.rows[k];
+      const float* const scores = scratch_.above.scores[k].at;
+      for (std::size_t l = 0; l < lanes_.size(); ++l) {
+        if (scores[l] > thresholds.at[l] && (scratch_.members[i] >> l & 1U) == 0) {
+          lanes_[l].above.push_back({scores[l], i});
+        }
+      }
+    }
+  }
+
+  /// Scores all rows with costs. Where a sample tells that the loss outside a working set is far
+  /// too high, only the rows with the highest scores are found, otherwise all rows with loss. They
+  /// join the pool.
+  void score_all() {
+    Lanes thresholds = all_lanes(kHighest);
+    const bool is_last = !control_.proceed();
+    if (problem_.free_intercept == 0) score_sample(scratch_.prior_scores);
     for (std::size_t l = 0; l < lanes_.size(); ++l) {
       Lane& lane = lanes_[l];
       if (lane.done) continue;
+      lane.steps += pass_;
+      lane.is_exact = is_last || problem_.free_intercept != 0 ||
+                      passes(lane) >= problem_.max_passes || is_stuck(lane) || !is_hopeless(l);
+      thresholds.at[l] = lane.is_exact ? -1.0F : std::max(-1.0F, score_of_pool(l));
+    }
+    if (problem_.free_intercept != 0) {
+      score_rows_above(problem_.X, scratch_.weights, {}, costly_, all_lanes(kLowest),
+                       scratch_.above);
+      shift_intercepts();
+      divide(thresholds);
+    } else {
+      score(costly_, scratch_.prior_scores, thresholds);
+      enlarge_pool();
+    }
+  }
+
+  void score_sample(std::span<const Lanes> start) {
+    score_rows_above(problem_.X, scratch_.weights, start, sample_, all_lanes(kLowest),
+                     scratch_.above);
+    sampled_ = scratch_.above.scores;
+  }
+
+  /// About the score that as many rows exceed as a label contributes to the pool.
+  float score_of_pool(std::size_t l) {
+    const std::size_t count =
+        std::max(kSmallestPool, kPoolPerRow * inputs_[l].positives.size()) + lanes_[l].rows.size();
+    if (sampled_.size() < kSample || 2 * count >= costly_.size()) return kLowest;
+    quantiles_.clear();
+    for (const Lanes& scores : sampled_) quantiles_.push_back(scores.at[l]);
+    const std::size_t rank = count * sampled_.size() / costly_.size() + 4;
+    const auto at = quantiles_.begin() + std::min(sampled_.size() - 1, rank);
+    std::nth_element(quantiles_.begin(), at, quantiles_.end(), std::greater<>());
+    // Rows without any feature of the label have equal scores; such rows count as above.
+    return std::nextafter(*at, -kHighest);
+  }
+
+  /// Whether the loss of the sampled rows is far above what the tolerance admits.
+  bool is_hopeless(std::size_t l) const {
+    if (sampled_.size() < kSample) return false;
+    double loss = 0;
+    for (std::size_t k = 0; k < sampled_.size(); ++k) {
+      if ((scratch_.members[sample_[k]] >> l & 1U) != 0) continue;
+      loss += problem_.costs[sample_[k]] * value(-double{sampled_[k].at[l]});
+    }
+    const double share = static_cast<double>(costly_.size()) / static_cast<double>(sample_.size());
+    return loss * share > kHopelessLoss * problem_.tolerance * lanes_[l].inside.primal;
+  }
+
+  /// The rows found by the last scoring join the pool.
+  void enlarge_pool() {
+    std::vector<std::uint32_t> joined;
+    std::set_union(pool_.begin(), pool_.end(), scratch_.above.rows.begin(),
+                   scratch_.above.rows.end(), std::back_inserter(joined));
+    const double most = kLargestPool * static_cast<double>(costly_.size());
+    if (static_cast<double>(joined.size()) > most) joined.clear();
+    pool_ = std::move(joined);
+  }
+
+  /// Each label's intercept at its best value with the other weights fixed; shifts the scores of
+  /// all rows.
+  void shift_intercepts() {
+    Lanes shifts{};
+    std::vector<std::int8_t> positive(num_rows_, 0);
+    const RowScores& all = scratch_.above;
+    for (std::size_t l = 0; l < lanes_.size(); ++l) {
+      Lane& lane = lanes_[l];
+      if (lane.done || all.rows.empty()) continue;
       for (const std::uint32_t i : inputs_[l].positives) positive[i] = 1;
       scored_.clear();
-      for (std::size_t i = 0; i < num_rows_; ++i) {
-        if (problem_.costs[i] <= 0) continue;
-        scored_.push_back({scratch_.scores[i].at[l], problem_.costs[i], positive[i] != 0});
+      for (std::size_t k = 0; k < all.rows.size(); ++k) {
+        const std::uint32_t i = all.rows[k];
+        scored_.push_back({all.scores[k].at[l], problem_.costs[i], positive[i] != 0});
       }
       for (const std::uint32_t i : inputs_[l].positives) positive[i] = 0;
-      if (scored_.empty()) continue;
       const double shift = best_shift(problem_.loss, scored_);
       shifts.at[l] = static_cast<float>(shift);
       lane.intercept += shift;
       set_intercept(l);
-      lane.inside.primal = lane.inside.half_norm;
-      for (DualRow& row : lane.rows) {
-        row.prior_score += shift;
-        const double score = scratch_.scores[row.row].at[l] + shift;
-        lane.inside.primal += row.cost * value(row.sign * score);
-      }
+      shift_inside(l, shift);
     }
-    add_to_all(shifts, scratch_.scores);
+    add_to_all(shifts, scratch_.above.scores);
   }
 
-  /// Primal values over all rows from the scores, and which labels are done.
-  void certify() {
-    Lanes thresholds;
-    for (std::size_t l = 0; l < kLanes; ++l) {
-      const bool open = l < lanes_.size() && !lanes_[l].done;
-      thresholds.at[l] = open ? -1.0F : std::numeric_limits<float>::infinity();
-    }
-    rows_above(scratch_.scores, thresholds, scratch_.rows);
-    for (std::size_t l = 0; l < lanes_.size(); ++l) {
-      if (lanes_[l].done) continue;
-      certify(l, loss_outside(l));
+  /// Before the scores of all rows are shifted.
+  void shift_inside(std::size_t l, double shift) {
+    Lane& lane = lanes_[l];
+    const auto& rows = scratch_.above.rows;
+    lane.inside.primal = lane.inside.half_norm;
+    for (DualRow& row : lane.rows) {
+      row.prior_score += shift;
+      const auto at = std::lower_bound(rows.begin(), rows.end(), row.row) - rows.begin();
+      const double score = scratch_.above.scores[at].at[l] + shift;
+      lane.inside.primal += row.cost * value(row.sign * score);
     }
   }
 
-  void certify(std::size_t l, double loss_outside) {
+  void certify(std::size_t l) {
     Lane& lane = lanes_[l];
     BinaryFit& fit = outputs_[l].fit;
-    lane.steps += pass_;
-    fit.passes = static_cast<int>((lane.steps + pass_ - 1) / pass_);
-    fit.primal = lane.inside.primal + loss_outside;
+    fit.passes = passes(lane);
+    fit.primal = lane.inside.primal + loss_outside(lane);
     fit.dual = lane.inside.dual;
     const double gap = fit.primal - fit.dual;
-    // At the smallest tolerance the coordinates no longer move, because of rounding.
-    const bool stuck = lane.violation_tolerance < kSmallestViolation;
-    lane.done = stuck || gap <= problem_.tolerance * fit.primal;
+    lane.done = lane.is_exact && (is_stuck(lane) || gap <= problem_.tolerance * fit.primal);
     if (lane.done) return;
-    const double gap_inside = lane.inside.primal - lane.inside.dual;
-    if (gap_inside > 0.3 * gap) lane.violation_tolerance *= kSharpening;
+    sharpen(lane, gap);
+    if (!lane.is_exact) return;  // the primal value that is returned must be exact
     if (fit.passes >= problem_.max_passes || !control_.proceed()) {
       lane.done = true;
       fit.stop =
@@ -232,12 +389,17 @@ class WorkingSets {
     }
   }
 
-  /// Over the rows found by rows_above() that are not in the working set; all are negatives.
-  double loss_outside(std::size_t l) const {
+  int passes(const Lane& lane) const { return static_cast<int>((lane.steps + pass_ - 1) / pass_); }
+  /// At the smallest tolerance the coordinates no longer move, because of rounding.
+  static bool is_stuck(const Lane& lane) { return lane.violation_tolerance < kSmallestViolation; }
+  static void sharpen(Lane& lane, double gap) {
+    if (lane.inside.primal - lane.inside.dual > 0.3 * gap) lane.violation_tolerance *= kSharpening;
+  }
+
+  double loss_outside(const Lane& lane) const {
     double loss = 0;
-    for (const std::uint32_t i : scratch_.rows) {
-      if ((scratch_.members[i] >> l & 1U) != 0) continue;
-      loss += problem_.costs[i] * value(-double{scratch_.scores[i].at[l]});
+    for (const auto& [score, row] : lane.above) {
+      loss += problem_.costs[row] * value(-double{score});
     }
     return loss;
   }
@@ -245,56 +407,18 @@ class WorkingSets {
     return squared_ ? SquaredHingeLoss::value(margin) : HingeLoss::value(margin);
   }
 
-  void grow() { grow_above(-1.0F); }
-
-  /// Adds to each label's working set the rows with the largest scores above `lowest`.
-  void grow_above(float lowest) {
-    Lanes thresholds;
-    std::array<std::size_t, kLanes> growth{};
-    for (std::size_t l = 0; l < kLanes; ++l) {
-      thresholds.at[l] = std::numeric_limits<float>::infinity();
-      if (l >= lanes_.size() || lanes_[l].done) continue;
-      growth[l] = std::max(kSmallestGrowth, lanes_[l].rows.size());
-      thresholds.at[l] = std::max(lowest, score_exceeded_by(growth[l] + lanes_[l].rows.size(), l));
-    }
-    rows_above(scratch_.scores, thresholds, scratch_.rows);
-    for (std::size_t l = 0; l < lanes_.size(); ++l) {
-      if (lanes_[l].done) continue;
-      add_highest(l, growth[l], thresholds.at[l]);
-    }
-  }
-
-  /// About the score that `count` rows exceed, read from evenly spaced rows.
-  float score_exceeded_by(std::size_t count, std::size_t l) {
-    if (num_rows_ <= kSample || 2 * count >= num_rows_) {
-      return -std::numeric_limits<float>::infinity();
-    }
-    sample_.clear();
-    const std::size_t stride = num_rows_ / kSample;
-    for (std::size_t i = stride / 2; i < num_rows_; i += stride) {
-      sample_.push_back(scratch_.scores[i].at[l]);
-    }
-    const std::size_t rank = std::min(sample_.size() - 1, 4 + 2 * count / stride);
-    std::nth_element(sample_.begin(), sample_.begin() + rank, sample_.end(), std::greater<>());
-    // Rows without any feature of the label have equal scores; such rows count as above.
-    return std::nextafter(sample_[rank], -std::numeric_limits<float>::infinity());
-  }
-
-  void add_highest(std::size_t l, std::size_t count, float threshold) {
-    const auto bit = static_cast<std::uint16_t>(1U << l);
-    candidates_.clear();
-    for (const std::uint32_t i : scratch_.rows) {
-      const float f = scratch_.scores[i].at[l];
-      if (f > threshold && (scratch_.members[i] & bit) == 0) candidates_.push_back({f, i});
-    }
-    if (candidates_.size() > count) {
-      std::nth_element(candidates_.begin(), candidates_.begin() + count, candidates_.end(),
-                       [](const auto& a, const auto& b) {
+  /// The rows with the highest scores join the label's working set, which at most doubles.
+  void grow(std::size_t l) {
+    Lane& lane = lanes_[l];
+    const std::size_t count = std::max(kSmallestGrowth, lane.rows.size());
+    if (lane.above.size() > count) {
+      std::nth_element(lane.above.begin(), lane.above.begin() + count, lane.above.end(),
+                       [](const Candidate& a, const Candidate& b) {
                          return a.score != b.score ? a.score > b.score : a.row < b.row;
                        });
-      candidates_.resize(count);
+      lane.above.resize(count);
     }
-    for (const auto& candidate : candidates_) add(l, candidate.row, -1.0F, 0.0);
+    for (const Candidate& candidate : lane.above) add(l, candidate.row, -1.0F, 0.0);
   }
 
   void finish(std::size_t l) {
@@ -302,16 +426,15 @@ class WorkingSets {
     Lane& lane = lanes_[l];
     std::sort(lane.rows.begin(), lane.rows.end(),
               [](const DualRow& a, const DualRow& b) { return a.row < b.row; });
-    std::vector<FeatureId>& features = output.weights.features;
+    std::erase_if(lane.rows, [](const DualRow& row) { return row.a <= 0; });
     for (const DualRow& row : lane.rows) {
-      if (row.a <= 0) continue;
       output.duals.rows.push_back(row.row);
       output.duals.values.push_back(row.a);
-      const auto columns = problem_.X.row(row.row).columns;
-      features.insert(features.end(), columns.begin(), columns.end());
     }
-    std::sort(features.begin(), features.end());
-    features.erase(std::unique(features.begin(), features.end()), features.end());
+    scratch_.compact.assign(problem_.X, lane.rows);
+    const auto columns = scratch_.compact.columns();
+    std::vector<FeatureId>& features = output.weights.features;
+    features.assign(columns.begin(), columns.end());
     if (problem_.free_intercept != 0 &&
         (features.empty() || features.back() + 1 != problem_.X.num_columns())) {
       features.push_back(problem_.X.num_columns() - 1);
@@ -322,11 +445,6 @@ class WorkingSets {
     }
   }
 
-  struct Candidate {
-    float score;
-    std::uint32_t row;
-  };
-
   const BlockProblem& problem_;
   bool squared_;
   std::span<const LaneInput> inputs_;
@@ -335,10 +453,15 @@ class WorkingSets {
   std::span<LaneOutput> outputs_;
   std::vector<Lane> lanes_;
   std::size_t num_rows_;
-  std::int64_t pass_;  // steps of a pass over all rows
-  std::vector<float> sample_;
+  std::int64_t pass_;                  // steps of a pass over all rows
+  std::vector<std::uint32_t> costly_;  // rows with C_i > 0
+  std::vector<std::uint32_t> pool_;    // some of them; empty: there is no pool
+  std::vector<std::uint32_t> sample_;  // evenly spaced ones
+  std::vector<DualRow> inside_;        // the working set that is solved, of compact rows
+  std::vector<double> norms_;
+  std::vector<Lanes> sampled_;  // their scores
+  std::vector<float> quantiles_;
   std::vector<ScoredRow> scored_;
-  std::vector<Candidate> candidates_;
 };
 
 }  // namespace

@@ -395,8 +395,8 @@ std::string large_column(const TrainingSet& data, const Preprocessing& preproces
                 ", those of most features ", *median, ": scale the columns");
 }
 
-/// For every method, only a relative gap within the tolerance is convergence. Any other end of
-/// training becomes a warning.
+/// For every method, only a relative gap of no more than the tolerance, up or down, is convergence.
+/// Any other end of training becomes a warning.
 void settle_stop(FitReport& report, const OptionTable& options, const TrainingSet& data,
                  const Preprocessing& preprocessing) {
   const bool was_cut_short = report.stop == Stop::time_limit || report.stop == Stop::interrupted;
@@ -408,7 +408,8 @@ void settle_stop(FitReport& report, const OptionTable& options, const TrainingSe
   double tolerance = std::numeric_limits<double>::infinity();  // of methods in closed form
   if (options.has("tolerance")) {
     tolerance = detail::parse_number("tolerance", options.get("tolerance"));
-    if (report.stop == Stop::converged && !(report.relative_gap <= tolerance)) {
+    // A dual value far above the objective shows rounding, and no optimum.
+    if (report.stop == Stop::converged && !(std::abs(report.relative_gap) <= tolerance)) {
       report.stop = Stop::stalled;
     }
   }
@@ -417,6 +418,9 @@ void settle_stop(FitReport& report, const OptionTable& options, const TrainingSe
   if (report.stop == Stop::stalled && report.relative_gap > tolerance) {
     report.warnings.push_back(concat("lack of progress ended training at a relative gap of ",
                                      report.relative_gap, ", above the tolerance", column));
+  } else if (report.stop == Stop::stalled && report.relative_gap < -tolerance) {
+    report.warnings.push_back(concat("rounding leaves the objective ", -report.relative_gap,
+                                     " below its bound, more than the tolerance", column));
   } else if (report.stop == Stop::time_limit) {
     report.warnings.push_back(
         concat("the time limit ended training; the model has the best weights so far", column));

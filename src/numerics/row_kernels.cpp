@@ -1,5 +1,6 @@
 #include "numerics/row_kernels.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/simd.hpp"
@@ -69,6 +70,52 @@ void score_rows(const CsrView& X, std::span<const Lanes> W, std::span<const Lane
     result[i] = even + odd;
   }
 }
+
+namespace {
+
+// Writes the rows that are kept and their scores; returns their number.
+MARGROVE_MULTIVERSION
+std::size_t score_chunk_above(const CsrView& X, std::span<const Lanes> W,
+                              std::span<const Lanes> start, std::span<const std::uint32_t> rows,
+                              const Lanes& thresholds, std::uint32_t* kept, Lanes* scores) {
+  const std::int64_t* const pointers = X.row_pointers().data();
+  const FeatureId* const columns = X.columns().data();
+  const float* const values = X.values().data();
+  const Vec* const w = reinterpret_cast<const Vec*>(W.data());
+  const Vec* const first = reinterpret_cast<const Vec*>(start.data());
+  const bool has_start = !start.empty();
+  const Vec threshold = *reinterpret_cast<const Vec*>(&thresholds);
+  Vec* const result = reinterpret_cast<Vec*>(scores);
+  std::size_t found = 0;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    // Rows apart from each other are found in memory in time.
+    constexpr std::size_t kAhead = 12;
+    const std::int64_t ahead = pointers[rows[r + kAhead < rows.size() ? r + kAhead : r]];
+    __builtin_prefetch(columns + ahead);
+    __builtin_prefetch(values + ahead);
+    const std::uint32_t i = rows[r];
+    Vec even = {};
+    Vec odd = {};
+    if (has_start) even = first[i];
+    std::int64_t k = pointers[i];
+    const std::int64_t end = pointers[i + 1];
+    for (; k + 1 < end; k += 2) {
+      even += values[k] * w[columns[k]];
+      odd += values[k + 1] * w[columns[k + 1]];
+    }
+    if (k < end) even += values[k] * w[columns[k]];
+    const Vec sum = even + odd;
+    const auto is_above = sum > threshold;  // -1 per lane that is above
+    int any = 0;
+    for (std::size_t l = 0; l < kLanes; ++l) any |= is_above[l];
+    kept[found] = i;
+    result[found] = sum;
+    found += any != 0 ? 1 : 0;
+  }
+  return found;
+}
+
+}  // namespace
 
 // Losses are summed in float32 over 64 rows, then in float64.
 MARGROVE_MULTIVERSION
@@ -324,22 +371,20 @@ void add_outer_products(std::span<const float> X, std::size_t num_columns,
   }
 }
 
-MARGROVE_MULTIVERSION
-void rows_above(std::span<const Lanes> scores, const Lanes& thresholds,
-                std::vector<std::uint32_t>& rows) {
-  rows.resize(scores.size() + 1);
-  const Lanes* const all = scores.data();
-  std::uint32_t* const into = rows.data();
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    const float* f = all[i].at;
-    int above = 0;
-#pragma omp simd reduction(+ : above)
-    for (std::size_t l = 0; l < kLanes; ++l) above += f[l] > thresholds.at[l] ? 1 : 0;
-    into[found] = static_cast<std::uint32_t>(i);
-    found += above > 0 ? 1 : 0;
+void score_rows_above(const CsrView& X, std::span<const Lanes> W, std::span<const Lanes> start,
+                      std::span<const std::uint32_t> rows, const Lanes& thresholds,
+                      RowScores& above) {
+  constexpr std::size_t kChunk = 512;
+  std::uint32_t kept[kChunk];
+  Lanes scores[kChunk];
+  above.rows.clear();
+  above.scores.clear();
+  for (std::size_t begin = 0; begin < rows.size(); begin += kChunk) {
+    const auto chunk = rows.subspan(begin, std::min(kChunk, rows.size() - begin));
+    const std::size_t found = score_chunk_above(X, W, start, chunk, thresholds, kept, scores);
+    above.rows.insert(above.rows.end(), kept, kept + found);
+    above.scores.insert(above.scores.end(), scores, scores + found);
   }
-  rows.resize(found);
 }
 
 }  // namespace margrove::detail

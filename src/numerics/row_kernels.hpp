@@ -70,8 +70,15 @@ void add_outer_products(std::span<const float> X, std::size_t num_columns,
                         std::span<const std::uint32_t> rows, std::span<const float> weights,
                         std::span<float> H);
 
-// rows, ascending, where scores[row][lane] > thresholds[lane] for some lane
-void rows_above(std::span<const Lanes> scores, const Lanes& thresholds,
-                std::vector<std::uint32_t>& rows);
+/// Rows and their scores.
+struct RowScores {
+  std::vector<std::uint32_t> rows;
+  std::vector<Lanes> scores;
+};
+// Those of `rows` whose score, as score_rows() computes it, is above thresholds[lane] for some
+// lane. The others are not written anywhere, so that a pass costs little beyond reading the rows.
+void score_rows_above(const CsrView& X, std::span<const Lanes> W, std::span<const Lanes> start,
+                      std::span<const std::uint32_t> rows, const Lanes& thresholds,
+                      RowScores& above);
 
 }  // namespace margrove::detail

@@ -71,7 +71,10 @@ inline void require_hamming(const StructuredOptions& options) {
 FitReport to_report(const StructuredFit& fit, std::vector<std::string> warnings = {});
 
 /// Bytes that a solver and the model take for the weights: the sums, their average and the model.
-constexpr double solver_bytes(double num_weights) { return 12 * num_weights; }
+/// Cutting planes keep the weights in float64, too.
+constexpr double solver_bytes(double num_weights, StructuredSolver solver) {
+  return (keeps_exact_weights(solver) ? 20 : 12) * num_weights;
+}
 /// Bytes that a solver takes for its copy of the rows, with the intercept.
 double solver_row_bytes(const CsrView& X);
 

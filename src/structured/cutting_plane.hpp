@@ -162,6 +162,7 @@ class CuttingPlane {
       const bool is_stuck =
           !solve(is_new ? 0.1 * (fit.primal - fit.dual) : 1e-2 * options_.tolerance * fit.primal);
       was_solved_well = !is_new;
+      set_weights();
       const double before = std::exchange(fit.dual, dual());
       const bool has_risen = fit.dual - before > 1e-6 * (fit.primal - before);
       stuck_rounds = is_stuck && !has_risen ? stuck_rounds + 1 : 0;
@@ -355,18 +356,32 @@ class CuttingPlane {
       pairwise_steps(shared_, 1e-6, steps);
       done += 2.0 * steps * static_cast<double>(size);
     }
-    std::vector<double> w(w_.size(), 0.0);
-    for (std::size_t k = 0; k < size; ++k) {
+  }
+
+  // w = -sum_c alpha_c a_c in float64: the steps of a programme leave errors in float32 weights, of
+  // which the dual must be free.
+  void set_weights() {
+    exact_.assign(w_.size(), 0.0);
+    for (std::size_t k = 0; k < shared_cuts_.size(); ++k) {
       if (shared_.duals[k] == 0.0) continue;
-      for (std::size_t j = 0; j < w.size(); ++j) {
-        w[j] -= shared_.duals[k] * static_cast<double>(shared_cuts_[k][j]);
+      for (std::size_t j = 0; j < exact_.size(); ++j) {
+        exact_[j] -= shared_.duals[k] * static_cast<double>(shared_cuts_[k][j]);
       }
     }
-    for (std::size_t j = 0; j < w.size(); ++j) w_[j] = static_cast<float>(w[j]);
+    for (const Block& block : blocks_) {
+      for (std::size_t k = 0; k < block.cuts.size(); ++k) {
+        const SparseVector& a = block.cuts[k].a;
+        for (std::size_t m = 0; m < a.indices.size(); ++m) {
+          exact_[a.indices[m]] -= block.qp.duals[k] * static_cast<double>(a.values[m]);
+        }
+      }
+    }
+    for (std::size_t j = 0; j < exact_.size(); ++j) w_[j] = static_cast<float>(exact_[j]);
   }
 
   double dual() const {
-    double sum = -0.5 * squared_norm({w_, 1.0});
+    double sum = 0.0;
+    for (const double each : exact_) sum -= 0.5 * each * each;
     for (std::size_t k = 0; k < shared_offsets_.size(); ++k) {
       sum += shared_offsets_[k] * shared_.duals[k];
     }
@@ -386,6 +401,7 @@ class CuttingPlane {
 
   std::vector<double> example_weights_;
   std::vector<float> w_, best_;
+  std::vector<double> exact_;  // w, of which w_ has the rounded values
   std::vector<Block> blocks_;  // one per example with n slacks; empty with 1 slack
   std::vector<double> slacks_;
   SimplexBlock shared_;  // of all examples, with 1 slack

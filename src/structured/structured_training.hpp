@@ -101,6 +101,9 @@ StructuredSearch chosen_search(StructuredSearch search, const AnySurrogate& surr
 inline bool uses_sgd(const StructuredTraining& training) {
   return chosen_solver(training.solver, training.surrogate) == StructuredSolver::sgd;
 }
+constexpr bool keeps_exact_weights(StructuredSolver solver) {
+  return solver == StructuredSolver::cutting_plane || solver == StructuredSolver::one_slack;
+}
 /// The criteria that the surrogate is a function of.
 inline Criteria criteria_for(const AnySurrogate& surrogate) {
   return needs_f1_criteria(surrogate) ? Criteria::micro_f1 : Criteria::hamming;

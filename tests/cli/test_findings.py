@@ -231,6 +231,61 @@ class Findings(CliTest):
             self.run_program(*command.split(), "constant", "model")
             self.assertEqual(self.run_program("predict", "model", "constant")[0], "a1\na1\n")
 
+    def test_rows_whose_scores_overflow_are_evaluated(self) -> None:
+        # They are predicted to have no label, and `evaluate` took the first one.
+        self.write("overflow", "n0 n1\nn0 a\nn1 a\nn0 b\nn1 c\n")
+        self.write("rows", "a 1:-6e29 2:-2e29 3:-7e29 4:3e29\n" * 2)
+        options = "--hierarchy overflow --lambda 0.9 --surrogate log --max-passes 20 --quiet"
+        self.run_program("train", "--method", "nhsvm", *options.split(), "rows", "model")
+        out, _ = self.run_program("evaluate", "--quiet", "model", "rows")
+        self.assertRegex(out, r"risk_coverage_area +1\.0")
+
+    def test_cutting_planes_claim_no_gap_below_zero(self) -> None:
+        # The dual value was that of weights with the rounding of all steps before.
+        draw = random.Random(3)
+        rows = ""
+        for i in range(26):
+            is_b = i % 2
+            values = (is_b, draw.gauss(10, 1.5) if is_b else draw.gauss(0, 1), is_b, 1,
+                      draw.gauss(0, 1), 1, 1, draw.gauss(0, 1))  # fmt: skip
+            cells = " ".join(f"{j}:{value:.4g}" for j, value in enumerate(values, 1))
+            rows += f"{'ab'[is_b]} {cells}\n"
+        self.write("rows", rows)
+        self.write("shallow", "n0 n1\nn0 n2\nn0 a\nn0 b\nn2 c\n")
+        for passes in ("20", "200"):
+            command = f"train --method nhsvm --hierarchy shallow --max-passes {passes} --quiet"
+            out, _ = self.run_program(
+                *command.split(),
+                "--solver",
+                "cutting-plane",
+                "--tolerance",
+                "1e-9",
+                "rows",
+                "model",
+            )
+            self.assertGreater(float(re.findall(r"relative_gap\t(\S+)", out)[0]), -1e-9)
+
+    def test_a_bound_above_the_objective_is_no_convergence(self) -> None:
+        # C = 1.5e8 times the rounding of 32-bit kernels; "converged" at a gap of -.005.
+        draw = random.Random(1)
+        rows = ""
+        for _ in range(31):
+            label = "ab"[draw.random() < 0.5]
+            cells = [
+                f"{j}:{draw.gauss(0, scale):.4g}"
+                for j, scale in ((1, 5), (2, 5), (3, 0.003))
+                if j == 3 or draw.random() < 0.3
+            ]
+            rows += f"{label} {' '.join(cells)}\n"
+        self.write("rows", rows)
+        command = (
+            "train --method lp-mkl --C 1.5e8 --tolerance 1e-5 --max-rounds 13 --quiet rows model"
+        )
+        out, err = self.run_program(*command.split())
+        self.assertLess(float(re.findall(r"relative_gap\t(\S+)", out)[0]), -1e-4)
+        self.assertIn("stop\tstalled", out)
+        self.assertIn("below its bound, more than the tolerance", err)
+
     def test_no_option_is_taken_and_ignored(self) -> None:
         self.write("tags", "w1 O\nw2 X\n\n")
         for option, name in (("--bias", "bias"), ("--intercept-penalty", "intercept_penalty")):

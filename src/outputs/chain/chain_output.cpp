@@ -51,7 +51,7 @@ MemoryEstimate memory(const ChainSvmOptions& options, const ColumnCorpus& corpus
   MemoryEstimate memory;
   memory.add("names of features", 170 * features);
   memory.add("features of tokens", 1.5 * 8 * kTemplates * tokens);
-  memory.add("weights", solver_bytes(features * tags + tags * tags));
+  memory.add("weights", solver_bytes(features * tags + tags * tags, options.solver));
   // Assumes two wrong labellings per sentence, each wrong at half of the tokens.
   memory.add("dual variables", 24 * kTemplates * tokens);
   return chain_decision_memory(options, corpus, 8 * kTemplates * tokens, std::move(memory));

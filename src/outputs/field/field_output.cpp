@@ -57,7 +57,8 @@ MemoryEstimate memory(const FieldSvmOptions& options, const TrainingSet& data) {
   MemoryEstimate memory;
   memory.add("rows of the solver", solver_row_bytes(data.X));
   memory.add("weights",
-             solver_bytes(2 * (data.X.num_columns() + 1.0) * labels + 2 * labels * labels));
+             solver_bytes(2 * (data.X.num_columns() + 1.0) * labels + 2 * labels * labels,
+                          options.solver));
   memory.add("dual variables", rows * (kept * (labels + 100) + 4 * kept * kept + 500));
   if (!is_tuned(options, *data.labels)) return memory;
   return offset_memory(counts_of(*data.labels), solver_row_bytes(data.X), std::move(memory));

@@ -21,19 +21,20 @@ double weight_bytes(const CsrView& X, std::span<const double> alpha) {
 }
 
 /// Arrays of that size: BCFW needs one, SGD two sums and their average.
-double arrays_of_weights(bool is_sgd, const Continuation& continuation) {
-  if (!is_sgd) return 1;
+double arrays_of_weights(const StructuredTraining& training, const Continuation& continuation) {
+  if (keeps_exact_weights(training.solver)) return 4;  // as one is in float64
+  if (!uses_sgd(training)) return 1;
   return continuation.keep ? 5 : 3;
 }
 
-MemoryEstimate scorer_memory(const CsrView& X, std::span<const double> alpha, bool is_sgd,
-                             const Continuation& continuation) {
+MemoryEstimate scorer_memory(const CsrView& X, std::span<const double> alpha,
+                             const StructuredTraining& training, const Continuation& continuation) {
   const double weights = weight_bytes(X, alpha);
   MemoryEstimate memory;
   memory.add("rows of the solver", 8.0 * static_cast<double>(X.num_nonzeros()) +
                                        24.0 * static_cast<double>(X.num_rows()) +
                                        8.0 * static_cast<double>(X.num_columns()));
-  memory.add("classifiers", arrays_of_weights(is_sgd, continuation) * weights);
+  memory.add("classifiers", arrays_of_weights(training, continuation) * weights);
   memory.add("model", weights);
   return memory;
 }
@@ -59,7 +60,7 @@ MemoryEstimate path_svm_memory(const CsrView& X, const LabelGraph& graph,
   const bool is_sgd = uses_sgd(training);
   const auto rows = static_cast<double>(X.num_rows());
   const auto leaves = static_cast<double>(graph.leaves().size());
-  MemoryEstimate memory = scorer_memory(X, alpha, is_sgd, continuation);
+  MemoryEstimate memory = scorer_memory(X, alpha, training, continuation);
   if (skips_subtrees(X, graph, has_costs, training)) {
     const auto parts = subtree_parts(graph, BoundedPathModel::kPartNodes).parts.size();
     memory.add("bounds", 8.0 * static_cast<double>(num_used_columns(X) * parts));
@@ -86,7 +87,7 @@ MemoryEstimate label_set_svm_memory(const CsrView& X, const LabelSets& leaves_of
       path_entries(graph) / std::max(1.0, static_cast<double>(graph.leaves().size()));
   // The nodes in the true label sets of all rows.
   const double nodes = path * static_cast<double>(leaves_of_row.num_labels_total());
-  MemoryEstimate memory = scorer_memory(X, alpha, is_sgd, continuation);
+  MemoryEstimate memory = scorer_memory(X, alpha, training, continuation);
   memory.add("label sets of rows", 4 * nodes + 64 * rows);
   const double dual_bytes = labellings * (kNodeBytes * graph.num_nodes() + 100) +
                             4 * labellings * labellings + 500;  // per row

@@ -43,7 +43,7 @@ MemoryEstimate memory(const DependencySvmOptions& options, const DependencyCorpu
   for (const auto& sentence : corpus.sentences) words += static_cast<double>(sentence.num_words());
   constexpr double kArcBytes = 900;  // per word, for its wrong arcs in the dual variables
   MemoryEstimate memory;
-  memory.add("weights", solver_bytes(std::ldexp(1.0, options.hash_bits)));
+  memory.add("weights", solver_bytes(std::ldexp(1.0, options.hash_bits), options.solver));
   memory.add("dual variables", kArcBytes * words);
   memory.add("hashed words", 64 * words);
   return memory;

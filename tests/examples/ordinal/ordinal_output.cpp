@@ -35,9 +35,10 @@ TrainResult train(const OrdinalSvmOptions& options, const GradedRows& rows, cons
   return result;
 }
 
-MemoryEstimate memory(const OrdinalSvmOptions&, const GradedRows& rows) {
+MemoryEstimate memory(const OrdinalSvmOptions& options, const GradedRows& rows) {
   MemoryEstimate memory;
-  memory.add("weights", solver_bytes(static_cast<double>(OrdinalModel(rows).num_weights())));
+  memory.add("weights",
+             solver_bytes(static_cast<double>(OrdinalModel(rows).num_weights()), options.solver));
   return memory;
 }
 

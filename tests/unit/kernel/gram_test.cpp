@@ -90,6 +90,27 @@ double direct(const KernelSpec& spec, const std::vector<double>& x, const std::v
   }
 }
 
+TEST(Gram, rows_that_differ_little_have_the_distance_of_the_definition) {
+  // Most of the squares cancel: all rows have the value 1 in a column, and 1e-8 apart elsewhere.
+  for (const FeatureId num_columns : {3U, 300U}) {
+    CsrMatrix X(num_columns);
+    for (int i = 0; i < 6; ++i) {
+      X.append_row(std::vector<FeatureId>{0, num_columns - 1},
+                   std::vector<float>{1e-8F * static_cast<float>(i * i), 1.0F});
+    }
+    for (const KernelType type : {KernelType::gaussian, KernelType::exponential}) {
+      KernelSpec spec = spec_of(type);
+      spec.width = 7e-8;
+      const auto grams = grams_of({spec}, X);
+      for (std::size_t i = 0; i < 6; ++i) {
+        for (std::size_t j = 0; j < 6; ++j) {
+          EXPECT_NEAR(grams[0].K.at(i, j), direct(spec, dense_row(X, i), dense_row(X, j)), 1e-6);
+        }
+      }
+    }
+  }
+}
+
 TEST(SymmetricMatrix, tiles_cover_the_lower_triangle_once) {
   for (const std::size_t n : {1, 63, 64, 65, 128, 200}) {
     SymmetricMatrix K(n);

@@ -292,6 +292,83 @@ TEST_P(OneVsRest, pass_limit_is_reported) {
 
 /// Dense rows of overlapping labels and a large C: the first, small working sets alone would use up
 /// a limit on passes over them.
+// So many rows that few of them form the pool from which working sets grow.
+class OneVsRestPool : public testing::TestWithParam<PointLossKind> {
+ protected:
+  OneVsRestPool() : problem(random_problem(3, {20000, 400, 6, 0.015, 0.03})) {}
+  void expect_certified(const OneVsRestFit& fit, const OneVsRestOptions& options,
+                        std::span<const double> row_weights = {}) const {
+    const Eigen::VectorXd origin = Eigen::VectorXd::Zero(problem.X.num_columns());
+    for (const std::uint32_t l : {0U, 3U, 5U}) {
+      const double primal = objective(problem, l, column(fit.weights, l), origin, options.loss,
+                                      options.C, row_weights);
+      EXPECT_NEAR(fit.labels[l].primal, primal, 1e-5 * primal);
+      BinaryProblem binary;
+      binary.X = problem.X;
+      binary.C = options.C;
+      binary.row_weights = row_weights;
+      const auto norms = squared_norms(problem.X);
+      binary.squared_norms = norms;
+      std::vector<std::uint32_t> positives;
+      for (std::uint32_t i = 0; i < problem.X.num_rows(); ++i) {
+        if (sign(problem.labels, i, l) > 0) positives.push_back(i);
+      }
+      binary.positives = positives;
+      BinaryState state;
+      RunControl control;
+      const BinaryFit referee =
+          solve_binary(binary, options.loss, {.tolerance = 1e-6}, state, control);
+      EXPECT_LE(fit.labels[l].dual, referee.primal * (1 + 1e-6));
+      EXPECT_LE(referee.dual, fit.labels[l].primal * (1 + 1e-6));
+      EXPECT_LE(fit.labels[l].relative_gap(), options.tolerance);
+    }
+  }
+  Problem problem;
+};
+INSTANTIATE_TEST_SUITE_P(Losses, OneVsRestPool,
+                         testing::Values(PointLossKind::hinge, PointLossKind::squared_hinge));
+
+TEST_P(OneVsRestPool, gaps_hold_for_all_rows) {
+  for (const double tolerance : {1e-2, 1e-5}) {
+    const OneVsRestOptions options{.loss = GetParam(), .C = 0.3, .tolerance = tolerance};
+    const OneVsRestFit fit = train(problem, options);
+    expect_certified(fit, options);
+    EXPECT_TRUE(same_bits(fit, train(problem, options, {}, 3)));
+  }
+}
+
+TEST_P(OneVsRestPool, rows_without_weight_never_count) {
+  const OneVsRestOptions options{.loss = GetParam(), .C = 0.3};
+  std::vector<double> weights(problem.X.num_rows(), 1.0);
+  for (std::size_t i = 0; i < weights.size(); i += 3) weights[i] = 0.0;
+  expect_certified(train(problem, options, {.row_weights = weights}), options, weights);
+}
+
+TEST_P(OneVsRestPool, warm_starts_reach_the_same_gap) {
+  const OneVsRestOptions options{.loss = GetParam(), .C = 0.3, .tolerance = 1e-4};
+  const OneVsRestFit first = train(problem, options, {.keep_duals = true});
+  const OneVsRestFit again = train(problem, options, {.start_duals = first.duals});
+  expect_certified(again, options);
+  for (std::size_t l = 0; l < first.labels.size(); ++l) {
+    EXPECT_LE(again.labels[l].passes, first.labels[l].passes);
+  }
+}
+
+TEST_P(OneVsRestPool, primal_values_are_exact_where_passes_end_training) {
+  for (const int passes : {1, 2, 3}) {
+    const OneVsRestOptions options{
+        .loss = GetParam(), .C = 0.3, .tolerance = 1e-12, .max_passes = passes};
+    const OneVsRestFit fit = train(problem, options);
+    const Eigen::VectorXd origin = Eigen::VectorXd::Zero(problem.X.num_columns());
+    for (const std::uint32_t l : {0U, 3U, 5U}) {
+      const double primal =
+          objective(problem, l, column(fit.weights, l), origin, options.loss, options.C);
+      EXPECT_NEAR(fit.labels[l].primal, primal, 1e-5 * primal);
+      EXPECT_EQ(fit.labels[l].stop, Stop::pass_limit);
+    }
+  }
+}
+
 TEST(OneVsRestLimit, counts_work_over_all_rows_and_not_passes_over_a_few) {
   const Problem p = random_problem(5, {.rows = 3000, .columns = 20, .labels = 12});
   const OneVsRestFit fit =

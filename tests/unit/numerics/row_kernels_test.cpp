@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "base/random.hpp"
 
@@ -175,21 +176,36 @@ TEST(RowKernels, conjugate_gradients_of_the_kernels_solve_the_systems) {
   }
 }
 
-TEST(RowKernels, rows_above_a_threshold_are_found_in_order) {
+TEST(RowKernels, rows_above_a_threshold_are_found_in_order_with_their_scores) {
   Random random(5);
-  const auto scores = random_lanes(130, random);
+  const CsrMatrix X = random_rows(1300, 30, 0.3, random);
+  const auto W = random_lanes(30, random), start = random_lanes(1300, random);
   Lanes thresholds;
-  std::fill_n(thresholds.at, kLanes, 1e9F);
+  std::fill_n(thresholds.at, kLanes, std::numeric_limits<float>::infinity());
   thresholds.at[3] = 1.0F;
   thresholds.at[15] = 1.5F;
-  std::vector<std::uint32_t> rows, expected;
-  for (std::uint32_t i = 0; i < scores.size(); ++i) {
-    if (scores[i].at[3] > 1.0F || scores[i].at[15] > 1.5F) expected.push_back(i);
+  for (const std::size_t step : {1, 2, 7, 1299, 1300}) {
+    std::vector<std::uint32_t> rows;
+    for (std::uint32_t i = 0; i < 1300; i += step) rows.push_back(i);
+    for (const bool has_start : {false, true}) {
+      const std::span<const Lanes> from = has_start ? std::span(start) : std::span<const Lanes>();
+      std::vector<Lanes> scores(1300);
+      score_rows(X, W, from, scores);
+      std::vector<std::uint32_t> expected;
+      for (const std::uint32_t i : rows) {
+        if (scores[i].at[3] > 1.0F || scores[i].at[15] > 1.5F) expected.push_back(i);
+      }
+      RowScores above;
+      score_rows_above(X, W, from, rows, thresholds, above);
+      ASSERT_THAT(above.rows, ::testing::ElementsAreArray(expected));
+      for (std::size_t k = 0; k < expected.size(); ++k) {
+        EXPECT_THAT(above.scores[k].at, ::testing::ElementsAreArray(scores[expected[k]].at));
+      }
+    }
   }
-  rows_above(scores, thresholds, rows);
-  EXPECT_THAT(rows, ::testing::ElementsAreArray(expected));
-  rows_above({}, thresholds, rows);
-  EXPECT_TRUE(rows.empty());
+  RowScores none;
+  score_rows_above(X, W, {}, {}, thresholds, none);
+  EXPECT_TRUE(none.rows.empty());
 }
 
 TEST(RowKernels, outer_products_fill_the_lower_triangle) {
