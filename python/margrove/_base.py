@@ -28,6 +28,7 @@ from sklearn.utils.validation import (
 from margrove import _core
 from margrove._arrays import csr_of, merge_equal_rows
 from margrove._class_weights import weigh_by_class
+from margrove._coefficients import Linear
 from margrove._labels import (
     Form,
     PathForm,
@@ -76,7 +77,7 @@ _RUN_PARAMETERS = (
 )
 
 
-class Classifier(Probabilistic, ClassifierMixin, BaseEstimator):
+class Classifier(Linear, Probabilistic, ClassifierMixin, BaseEstimator):
     """The base class of all estimators. A subclass names its method and the method's options.
 
     Attributes after `fit`: `classes_`, `n_features_in_`, `feature_names_in_` (of frames),
