@@ -357,19 +357,22 @@ class Training {
 }  // namespace
 
 std::vector<double> expected_nonzeros(const CsrView& X, const LabelSets& labels,
-                                      std::uint32_t num_labels, PointLossKind loss) {
-  constexpr double kSpread = 4;          // support vectors per row of the label,
-  constexpr double kOtherSupports = 64;  // and further ones per label
+                                      std::uint32_t num_labels, PointLossKind loss, double C) {
   const auto used = static_cast<double>(num_used_columns(X));
-  if (loss != PointLossKind::hinge) return std::vector<double>(num_labels, used);
+  if (prefers_newton(X, loss)) return std::vector<double>(num_labels, used);
+  const bool is_squared = loss == PointLossKind::squared_hinge;
+  const double spread = is_squared ? 2.5 : 4;           // support vectors per row of the label,
+  const double other_supports = is_squared ? 140 : 64;  // and further ones per label
+  // Squared hinge bounds no dual variable: the weaker the losses, the more rows share them.
+  const double growth = is_squared ? std::sqrt(std::max(1.0, 1 / C)) : 1.0;
   std::vector<double> nonzeros(num_labels, 0.0);
   for (std::size_t i = 0; i < labels.num_rows(); ++i) {
     for (const LabelId label : labels[i]) nonzeros[label] += static_cast<double>(X.row(i).size());
   }
-  const double others = kOtherSupports * static_cast<double>(X.num_nonzeros()) /
+  const double others = other_supports * static_cast<double>(X.num_nonzeros()) /
                         std::max(1.0, static_cast<double>(X.num_rows()));
   for (double& own : nonzeros) {
-    if (own > 0) own = std::min(used, kSpread * own + others);
+    if (own > 0) own = std::min(used, growth * (spread * own + others));
   }
   return nonzeros;
 }
@@ -383,7 +386,8 @@ MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
   const double width = std::clamp((num_labels + 7.0) / 8.0, 1.0, static_cast<double>(kLanes));
   const double blocks = std::ceil(num_labels / width);
   double nonzeros = 0;
-  for (const double each : expected_nonzeros(X, labels, num_labels, options.loss)) nonzeros += each;
+  for (const double each : expected_nonzeros(X, labels, num_labels, options.loss, options.C))
+    nonzeros += each;
 
   MemoryEstimate memory;
   memory.add("rows of the solver", 4.0 * static_cast<double>(X.num_nonzeros()) + 12 * rows +

@@ -133,10 +133,10 @@ MemoryEstimate one_vs_rest_memory(const CsrView& X, const LabelSets& labels,
                                   std::uint32_t num_labels, const OneVsRestOptions& options,
                                   int num_threads);
 
-/// About how many weights of each label will not be zero. With hinge, the support vectors have few
-/// features beyond those of the label's own rows; with the smooth losses, all features that occur
-/// count.
+/// About how many weights of each label will not be zero. With hinge and squared hinge, the support
+/// vectors have few features beyond those of the label's own rows, more with a smaller C; with
+/// logistic loss, all features that occur count.
 std::vector<double> expected_nonzeros(const CsrView& X, const LabelSets& labels,
-                                      std::uint32_t num_labels, PointLossKind loss);
+                                      std::uint32_t num_labels, PointLossKind loss, double C);
 
 }  // namespace margrove

@@ -373,7 +373,8 @@ MemoryEstimate memory_of(const TopDownPlan& plan, int num_threads) {
   for (const Family& family : families_of(leaves.tree.graph, leaves.sets)) {
     const auto num_children = static_cast<std::uint32_t>(family.children.size());
     const CsrMatrix rows = narrow(X, family.rows).X;
-    for (const double each : expected_nonzeros(rows, family.sets, num_children, solver.loss)) {
+    for (const double each :
+         expected_nonzeros(rows, family.sets, num_children, solver.loss, solver.C)) {
       weights += each;
     }
     MemoryEstimate own = one_vs_rest_memory(rows, family.sets, num_children, solver, 1);

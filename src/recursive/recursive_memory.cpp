@@ -50,7 +50,7 @@ std::vector<double> nonzeros_of_nodes(const AdditiveProblem& problem,
                                       const JointDualOptions& options, double columns) {
   const LabelGraph& graph = *problem.graph;
   std::vector<double> nonzeros =
-      expected_nonzeros(problem.X, *problem.labels, graph.num_nodes(), options.loss);
+      expected_nonzeros(problem.X, *problem.labels, graph.num_nodes(), options.loss, options.C);
   const auto order = graph.topological_order();
   for (auto n = order.rbegin(); n != order.rend(); ++n) {
     for (const NodeId parent : graph.parents(*n)) {

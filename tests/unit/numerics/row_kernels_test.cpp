@@ -186,7 +186,7 @@ TEST(RowKernels, rows_above_a_threshold_are_found_in_order_with_their_scores) {
   thresholds.at[15] = 1.5F;
   for (const std::size_t step : {1, 2, 7, 1299, 1300}) {
     std::vector<std::uint32_t> rows;
-    for (std::uint32_t i = 0; i < 1300; i += step) rows.push_back(i);
+    for (std::uint32_t i = 0; i < 1300; i += static_cast<std::uint32_t>(step)) rows.push_back(i);
     for (const bool has_start : {false, true}) {
       const std::span<const Lanes> from = has_start ? std::span(start) : std::span<const Lanes>();
       std::vector<Lanes> scores(1300);
