@@ -664,7 +664,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("keeps_rows",
                    [](const ModelParts& model) { return model.preprocessing.keeps_rows(); })
       .def_prop_ro("vocabulary",
-                   [](const ModelParts& model) { return model.preprocessing.vocabulary; })
+                   [](const ModelParts& model) { return py::term_names(model.preprocessing); })
       .def("preprocess_texts",
            [](const ModelParts& model, const std::vector<std::string>& documents) {
              return py::to_python(model.preprocessing.apply(documents));
