@@ -37,6 +37,20 @@ class MessagesTest(CliTest):
         return done.stdout, done.stderr
 
 
+class Options(MessagesTest):
+    def test_class_weights_that_are_no_file_name_the_choices(self) -> None:
+        self.assert_fails(2, "option class_weight is 'balance', but must be none, balanced or a",
+                          *FLAT, *COLUMNS, "--class-weight", "balance", "table.csv",
+                          "model")  # fmt: skip
+
+    def test_columns_that_are_given_twice_are_refused(self) -> None:
+        for option in ("text_column", "numeric_columns", "categorical_columns"):
+            name = "--" + option.replace("_", "-")
+            self.assert_fails(2, f"option {option} is 'title,title', but has 'title' twice",
+                              *FLAT, name, "title,title", "--label-column", "kind", "table.csv",
+                              "model")  # fmt: skip
+
+
 class PartialLabels(MessagesTest):
     def test_what_cannot_be_partial_is_refused(self) -> None:
         self.write("tree", "all a\nall b\na a1\na a2\n")
