@@ -112,7 +112,7 @@ def test_what_cannot_be_partial_is_refused() -> None:
     with pytest.raises(ValueError, match="no row has a leaf as label, but one must"):
         HRSVC(hierarchy=EDGES, partial_labels=True).fit(X[:2], ["animal", "plant"])
     with pytest.raises(TypeError, match="partial_labels"):
-        HSVC(hierarchy=EDGES, partial_labels=True)
+        HSVC(hierarchy=EDGES, partial_labels=True)  # type: ignore[call-arg]
 
 
 def test_rows_without_any_possible_leaf_are_left_out_with_a_warning() -> None:
