@@ -40,6 +40,10 @@ TERMS: dict[str, list[str]] = {
         "--char-ngrams", "3-5", "--max-terms", "50000",
     ],
     "one or two words and 3 to 5 characters": ["--word-ngrams", "1-2", "--char-ngrams", "3-5"],
+    "words, 16,384 hashes": ["--hash-features", "16384"],
+    "one or two words and 3 to 5 characters, 65,536 hashes": [
+        "--word-ngrams", "1-2", "--char-ngrams", "3-5", "--hash-features", "65536",
+    ],
 }  # fmt: skip
 PEERS: dict[str, dict[str, Any]] = {
     "words": {"ngram_range": (1, 1), "token_pattern": WORDS},
@@ -67,7 +71,9 @@ class Bench:
             seconds = cpu_seconds(resource.RUSAGE_CHILDREN) - begin
             told = self.told("evaluate", self.model, str(test), "--json")
             metrics = json.loads(told)
-            found = re.search(r"^vocabulary +(\d+)", self.told("info", self.model), re.M)
+            found = re.search(
+                r"^(?:vocabulary|hashed terms) +(\d+)", self.told("info", self.model), re.M
+            )
             figures = ", ".join(f"{key} {metrics[key]:.4f}" for key in wanted)
             size = Path(self.model).stat().st_size / 1e6
             count = found[1] if found else "no"

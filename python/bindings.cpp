@@ -370,17 +370,19 @@ nb::object probabilities(const ModelParts& model, const Csr& X, bool of_nodes, i
   return to_numpy(std::move(all), {view.num_rows(), num_labels});
 }
 
-/// The label of each row by HierarchyProbabilities::confident().
+/// The label of each row by HierarchyProbabilities::confident(), or -1.
 nb::object confident(const ModelParts& model, const Csr& X, double min_confidence, int threads) {
   const CsrView view = view_of(X);
-  std::vector<LabelId> chosen(view.num_rows());
+  std::vector<std::int64_t> chosen(view.num_rows());
   {
     const nb::gil_scoped_release released;
     const HierarchyProbabilities hierarchy(model.hierarchy);
     Executor executor(threads);
     for_probabilities(model.rows(), model.temperature(), &hierarchy, view, executor,
                       [&](std::size_t i, const RowProbabilities& row) {
-                        chosen[i] = hierarchy.confident(row.labels, row.nodes, min_confidence);
+                        const auto label =
+                            hierarchy.confident(row.labels, row.nodes, min_confidence);
+                        chosen[i] = label ? static_cast<std::int64_t>(*label) : -1;
                       });
   }
   return to_numpy(std::move(chosen));
@@ -664,7 +666,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("keeps_rows",
                    [](const ModelParts& model) { return model.preprocessing.keeps_rows(); })
       .def_prop_ro("vocabulary",
-                   [](const ModelParts& model) { return model.preprocessing.vocabulary; })
+                   [](const ModelParts& model) { return py::term_names(model.preprocessing); })
       .def("preprocess_texts",
            [](const ModelParts& model, const std::vector<std::string>& documents) {
              return py::to_python(model.preprocessing.apply(documents));

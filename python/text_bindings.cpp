@@ -61,12 +61,19 @@ Preprocessing from_bytes(const nb::bytes& bytes) {
 
 }  // namespace
 
+std::vector<std::string> term_names(const Preprocessing& fitted) {
+  std::vector<std::string> names;
+  if (fitted.kind != Preprocessing::Kind::text_tfidf) return names;
+  for (FeatureId j = 0; j < fitted.idf.size(); ++j) names.push_back(fitted.term_name(j));
+  return names;
+}
+
 void bind_text(nb::module_& m) {
   m.def("text_options", &list_options);
   nb::class_<Preprocessing>(m, "FittedText")
       .def_static("fit", &fit, "documents"_a, "options"_a, "stop_words"_a)
       .def("apply", &apply, "documents"_a)
-      .def_ro("vocabulary", &Preprocessing::vocabulary)
+      .def_prop_ro("vocabulary", &term_names)
       .def("__getstate__", &to_bytes)
       .def("__setstate__", [](Preprocessing& fitted, const nb::bytes& bytes) {
         new (&fitted) Preprocessing(from_bytes(bytes));

@@ -38,6 +38,16 @@ auto decision_fields() {
 }
 }  // namespace detail
 
+namespace detail {
+template <class Options>
+auto partial_labels_field() {
+  return std::tuple{field(
+      "partial_labels", &Options::partial_labels,
+      "an inner node of the hierarchy as the label of a row says that the row's class is a leaf "
+      "below it, unknown which, and is no answer of its own (rows with one label)")};
+}
+}  // namespace detail
+
 // One-vs-rest -------------------------------------------------------------------------------------
 
 namespace detail {
@@ -49,7 +59,8 @@ auto one_vs_rest_fields() {
                                   "relative duality gap at which training stops"),
                             field("max_passes", &Options::max_passes, at_least(1),
                                   "maximum number of passes over the rows"),
-                        });
+                        },
+                        detail::partial_labels_field<Options>());
 }
 }  // namespace detail
 
@@ -78,6 +89,7 @@ struct FlatSvmOptions {
   int decision_folds = 3;
   double tolerance = 1e-3;
   int max_passes = 1000;
+  bool partial_labels = false;
   FlatSvmLoss loss = FlatSvmLoss::automatic;
   MulticlassKind multiclass = MulticlassKind::ovr;
   AnySurrogate surrogate = MarginRescaling{};
@@ -116,6 +128,7 @@ struct FlatLrOptions {
   int decision_folds = 3;
   double tolerance = 1e-3;
   int max_passes = 1000;
+  bool partial_labels = false;
   static auto fields() { return detail::one_vs_rest_fields<FlatLrOptions>(); }
 };
 
@@ -130,6 +143,7 @@ struct TopDownSvmOptions {
   int decision_folds = 3;
   double tolerance = 1e-3;
   int max_passes = 1000;
+  bool partial_labels = false;
   PointLossKind loss = PointLossKind::hinge;
   int beam = 1;
   static auto fields() {
@@ -147,7 +161,8 @@ struct TopDownSvmOptions {
                 "beam", &Options::beam, at_least(0),
                 "number of most probable paths kept at each level, where a scale of the margins is "
                 "learned on held-out rows (trains twice); 1: greedy, 0: all"),
-        });
+        },
+        detail::partial_labels_field<Options>());
   }
 };
 
@@ -188,7 +203,8 @@ auto recursive_fields() {
                 "objective"),
           field("max_passes", &Options::max_passes, at_least(1),
                 "maximum number of passes over all labels"),
-      });
+      },
+      detail::partial_labels_field<Options>());
 }
 }  // namespace detail
 
@@ -207,6 +223,7 @@ struct HrSvmOptions {
   std::string anchor = {};
   double tolerance = 1e-3;
   int max_passes = 1000;
+  bool partial_labels = false;
   PointLossKind loss = PointLossKind::hinge;
   RecursiveSolver solver = RecursiveSolver::joint;
   static auto fields() {
@@ -237,6 +254,7 @@ struct HrLrOptions {
   std::string anchor = {};
   double tolerance = 1e-3;
   int max_passes = 1000;
+  bool partial_labels = false;
   static auto fields() { return detail::recursive_fields<HrLrOptions>(); }
 };
 

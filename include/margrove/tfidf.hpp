@@ -43,6 +43,11 @@ struct TextTerms {
   Lengths words{1, 1};
   Lengths characters{0, 0};
   std::vector<std::string> stop_words = {};  // ascending by bytes
+  /// Not 0: terms get the columns hash_of(term) < num_hashes, and no names; several terms may share
+  /// one. The hash depends on the bytes of the term and the seed only.
+  std::uint32_t num_hashes = 0;
+  std::uint64_t hash_seed = 0;
+  std::uint32_t hash_of(std::string_view term) const;
   bool operator==(const TextTerms&) const = default;
 };
 template <>
@@ -59,6 +64,8 @@ struct TfidfOptions {
   TextTerms::Weights term_weights = TextTerms::Weights::tfidf;
   double bm25_k1 = 1.2;
   double bm25_b = 0.75;
+  int hash_features = 0;
+  std::uint64_t hash_seed = 0;
   std::vector<std::string> stop_words = {};  // in any order; not in fields(), as it is a list
   static auto fields() {
     using O = TfidfOptions;
@@ -86,6 +93,11 @@ struct TfidfOptions {
               "bm25: how much further occurrences of a term in a row add to its weight"),
         field("bm25_b", &O::bm25_b, between(0, 1),
               "bm25: how much the weights of long rows are lowered"),
+        field(
+            "hash_features", &O::hash_features, between(0, 1 << 30),
+            "text: each term gets one of so many columns by a hash, and the model keeps no terms; "
+            "terms of one column count as one; 0: each term has a column and its name"),
+        field("hash_seed", &O::hash_seed, at_least(0), "hash_features: seed of the hash"),
     };
   }
 };
@@ -127,6 +139,7 @@ struct Preprocessing {
   double bm25_b = 0;
   double average_length = 0;            // of the training rows; 0: without bm25
   std::vector<std::string> vocabulary;  // text_tfidf: the term of each column, ascending by bytes
+  std::vector<std::uint32_t> hashes;    // text_tfidf with hashes: of each column, ascending
   std::vector<float> idf;               // of each column; count_tfidf: 0 for columns left out
   ColumnScale column_scale = ColumnScale::none;  // of kind scale: the rule of the next two
   std::vector<double> centre;                    // scale: of each column
@@ -153,6 +166,9 @@ struct Preprocessing {
     return terms != TextTerms() || term_weights != TextTerms::Weights::tfidf;
   }
 
+  /// Of text_tfidf: the term, or "hash 12" where the terms have no names.
+  std::string term_name(FeatureId column) const;
+
   /// Whether apply() gives rows of numbers back as they are.
   bool keeps_rows() const { return kind == Kind::none && columns.empty(); }
 
@@ -164,8 +180,8 @@ struct Preprocessing {
   CsrMatrix apply(const CsrView& X) const;
 
   /// Throws InvalidInput unless the members fit together, as after loading them from a file:
-  /// vocabulary ascending, one finite idf >= 0 per term, finite centres and spreads >= 0, columns
-  /// ascending.
+  /// vocabulary or hashes ascending, one finite idf >= 0 per term, finite centres and spreads >= 0,
+  /// columns ascending.
   void check() const;
 };
 

@@ -310,7 +310,8 @@ class Classifier(Linear, Probabilistic, ClassifierMixin, BaseEstimator):
         """The label of each row, or its labels in the form of y in `fit`.
 
         stop="inner" follows the most probable children from the root down and returns the last node
-        with a probability of at least min_confidence, or the most probable root.
+        with a probability of at least min_confidence; None (of paths: the empty path) where no
+        root has it.
         cost: returns the label (with stop="inner" the node) with the least expected cost. It is a
         matrix with a row per true label of `classes_` and a column per prediction of `classes_` (or
         `nodes_`), or "path": the number of nodes on one of the two paths only. Both need
@@ -337,7 +338,9 @@ class Classifier(Linear, Probabilistic, ClassifierMixin, BaseEstimator):
         if self._path_form is None:
             return labels
         paths = Paths(self.hierarchy_)
-        return self._path_form.write([paths.of([label]) for label in labels.tolist()])
+        return self._path_form.write(
+            [[] if label is None else paths.of([label]) for label in labels.tolist()]
+        )
 
     def model_predict(self, X: Any) -> Sets:
         """Row pointers and labels, numbered as in the model file."""
@@ -379,7 +382,7 @@ class Classifier(Linear, Probabilistic, ClassifierMixin, BaseEstimator):
         if self._form == "paths":
             return [[label for label in path if label != ""] for path in sets]
         if self._form == "single":
-            sets = [[label] for label in sets.tolist()]
+            sets = [[] if label is None else [label] for label in sets.tolist()]
         elif self._form != "sets":
             rows = sp.csr_array(sets)
             sets = [

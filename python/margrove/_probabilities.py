@@ -117,13 +117,16 @@ class Probabilistic:
             raise ValueError(f"{what}: rows have several labels, but must have one")
 
     def _confident(self, X: Any, min_confidence: float) -> NDArray[Any]:
-        """The deepest nodes with at least the given probability."""
+        """The deepest nodes with at least the given probability; None where no root has it."""
         self._check_one_label("stop='inner'")
         if not 0 <= min_confidence <= 1:
             raise ValueError(f"min_confidence is {min_confidence}, but must be in [0, 1]")
         _gives_probabilities(self)
         chosen = self.model_.confident(self._rows(X), min_confidence, self.threads)
         nodes: NDArray[Any] = self._node_of_label[chosen]
+        if (chosen < 0).any():
+            nodes = nodes.astype(object)
+            nodes[chosen < 0] = None
         return nodes
 
     def _cheapest(self, X: Any, cost: Any, stop: str) -> NDArray[Any]:

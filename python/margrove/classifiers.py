@@ -61,6 +61,9 @@ class FlatSVC(Continued):
         relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
         maximum number of passes over the rows [>= 1]
+    partial_labels : bool, default False
+        an inner node of the hierarchy as the label of a row says that the row's class is a leaf
+        below it, unknown which, and is no answer of its own (rows with one label) [true | false]
     surrogate : str, default "margin"
         crammer-singer: function of margin violation and task loss: margin, slack,
         generalised:BETA,A, beta:BETA, log, prob, prob-convex, micro-f1 (label sets and sequences),
@@ -132,6 +135,7 @@ class FlatSVC(Continued):
         decision_folds: int = 3,
         tolerance: float = 0.001,
         max_passes: int = 1000,
+        partial_labels: bool = False,
         surrogate: str = "margin",
         search: str = "auto",
         solver: str = "auto",
@@ -159,6 +163,7 @@ class FlatSVC(Continued):
         self.decision_folds = decision_folds
         self.tolerance = tolerance
         self.max_passes = max_passes
+        self.partial_labels = partial_labels
         self.surrogate = surrogate
         self.search = search
         self.solver = solver
@@ -210,6 +215,9 @@ class FlatLogisticRegression(Continued):
         relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
         maximum number of passes over the rows [>= 1]
+    partial_labels : bool, default False
+        an inner node of the hierarchy as the label of a row says that the row's class is a leaf
+        below it, unknown which, and is no answer of its own (rows with one label) [true | false]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
     class_weight : Any, default None
@@ -253,6 +261,7 @@ class FlatLogisticRegression(Continued):
         decision_folds: int = 3,
         tolerance: float = 0.001,
         max_passes: int = 1000,
+        partial_labels: bool = False,
         hierarchy: Any = None,
         class_weight: Any = None,
         calibration: float = 0.0,
@@ -272,6 +281,7 @@ class FlatLogisticRegression(Continued):
         self.decision_folds = decision_folds
         self.tolerance = tolerance
         self.max_passes = max_passes
+        self.partial_labels = partial_labels
         self.hierarchy = hierarchy
         self.class_weight = class_weight
         self.calibration = calibration
@@ -756,6 +766,9 @@ class HRSVC(Classifier):
         hr-lr on label graphs without anchors): relative change of the objective [> 0]
     max_passes : int, default 1000
         maximum number of passes over all labels [>= 1]
+    partial_labels : bool, default False
+        an inner node of the hierarchy as the label of a row says that the row's class is a leaf
+        below it, unknown which, and is no answer of its own (rows with one label) [true | false]
     loss : str, default "hinge"
         loss of each row's margin [hinge | squared-hinge]
     solver : str, default "joint"
@@ -804,6 +817,7 @@ class HRSVC(Classifier):
         anchor: str = "",
         tolerance: float = 0.001,
         max_passes: int = 1000,
+        partial_labels: bool = False,
         loss: str = "hinge",
         solver: str = "joint",
         hierarchy: Any = None,
@@ -828,6 +842,7 @@ class HRSVC(Classifier):
         self.anchor = anchor
         self.tolerance = tolerance
         self.max_passes = max_passes
+        self.partial_labels = partial_labels
         self.loss = loss
         self.solver = solver
         self.hierarchy = hierarchy
@@ -885,6 +900,9 @@ class HRLogisticRegression(Classifier):
         hr-lr on label graphs without anchors): relative change of the objective [> 0]
     max_passes : int, default 1000
         maximum number of passes over all labels [>= 1]
+    partial_labels : bool, default False
+        an inner node of the hierarchy as the label of a row says that the row's class is a leaf
+        below it, unknown which, and is no answer of its own (rows with one label) [true | false]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
     class_weight : Any, default None
@@ -929,6 +947,7 @@ class HRLogisticRegression(Classifier):
         anchor: str = "",
         tolerance: float = 0.001,
         max_passes: int = 1000,
+        partial_labels: bool = False,
         hierarchy: Any = None,
         class_weight: Any = None,
         calibration: float = 0.0,
@@ -951,6 +970,7 @@ class HRLogisticRegression(Classifier):
         self.anchor = anchor
         self.tolerance = tolerance
         self.max_passes = max_passes
+        self.partial_labels = partial_labels
         self.hierarchy = hierarchy
         self.class_weight = class_weight
         self.calibration = calibration
@@ -998,6 +1018,9 @@ class TopDownSVC(Classifier):
     beam : int, default 1
         number of most probable paths kept at each level, where a scale of the margins is learned on
         held-out rows (trains twice); 1: greedy, 0: all [>= 0]
+    partial_labels : bool, default False
+        an inner node of the hierarchy as the label of a row says that the row's class is a leaf
+        below it, unknown which, and is no answer of its own (rows with one label) [true | false]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
     class_weight : Any, default None
@@ -1039,6 +1062,7 @@ class TopDownSVC(Classifier):
         max_passes: int = 1000,
         loss: str = "hinge",
         beam: int = 1,
+        partial_labels: bool = False,
         hierarchy: Any = None,
         class_weight: Any = None,
         calibration: float = 0.0,
@@ -1059,6 +1083,7 @@ class TopDownSVC(Classifier):
         self.max_passes = max_passes
         self.loss = loss
         self.beam = beam
+        self.partial_labels = partial_labels
         self.hierarchy = hierarchy
         self.class_weight = class_weight
         self.calibration = calibration

@@ -39,6 +39,11 @@ class TextFeatures(TextTransformer):
         bm25: how much further occurrences of a term in a row add to its weight [in [0, 100]]
     bm25_b : float, default 0.75
         bm25: how much the weights of long rows are lowered [in [0, 1]]
+    hash_features : int, default 0
+        text: each term gets one of so many columns by a hash, and the model keeps no terms; terms
+        of one column count as one; 0: each term has a column and its name [in [0, 1073741824]]
+    hash_seed : int, default 0
+        hash_features: seed of the hash [>= 0]
     stop_words : Sequence[str] | None, default None
         words that are left out before terms are made, in lower case
     """
@@ -55,6 +60,8 @@ class TextFeatures(TextTransformer):
         term_weights: str = "tfidf",
         bm25_k1: float = 1.2,
         bm25_b: float = 0.75,
+        hash_features: int = 0,
+        hash_seed: int = 0,
         stop_words: Sequence[str] | None = None,
     ) -> None:
         self.min_document_frequency = min_document_frequency
@@ -66,4 +73,6 @@ class TextFeatures(TextTransformer):
         self.term_weights = term_weights
         self.bm25_k1 = bm25_k1
         self.bm25_b = bm25_b
+        self.hash_features = hash_features
+        self.hash_seed = hash_seed
         self.stop_words = stop_words

@@ -41,7 +41,7 @@ class Predict final : public Command {
         app.add_option(
                "--min-confidence", options_.min_confidence,
                "write the most specific label, inner nodes included, with a probability of at "
-               "least P, or else the most probable root")
+               "least P; none where no root has it")
             ->type_name("P")
             ->check(CLI::Range(0.0, 1.0));
     app.add_flag("--paths", options_.paths,

@@ -65,9 +65,11 @@ namespace {
 std::vector<std::string> names_of(const std::string& option, const std::string& text) {
   if (text.empty()) return {};
   std::vector<std::string> names = csv_cells(text, ',');
-  for (const std::string& name : names) {
-    require<InvalidOption>(!name.empty(), "option ", option, " is '", text,
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    require<InvalidOption>(!name->empty(), "option ", option, " is '", text,
                            "', but has an empty name");
+    require<InvalidOption>(std::find(names.begin(), name, *name) == name, "option ", option,
+                           " is '", text, "', but has '", *name, "' twice");
   }
   return names;
 }

@@ -116,7 +116,7 @@ CsrMatrix RecordFeatures::apply(const RecordFields& fields) const {
 }
 
 RecordFeatures::Range RecordFeatures::numeric_columns() const {
-  const auto begin = static_cast<FeatureId>(text.vocabulary.size());
+  const auto begin = static_cast<FeatureId>(text.idf.size());
   return {begin, begin + static_cast<FeatureId>(numeric.size())};
 }
 
@@ -129,7 +129,7 @@ std::uint32_t RecordFeatures::num_columns() const {
 
 std::string RecordFeatures::column_name(FeatureId column) const {
   const Range numbers = numeric_columns();
-  if (column < numbers.begin) return text.vocabulary[column];
+  if (column < numbers.begin) return text.term_name(column);
   if (column < numbers.end) return selection.numeric[column - numbers.begin];
   FeatureId first = numbers.end;
   for (std::size_t f = 0; f < numeric.size(); ++f) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/number_text.hpp"
+#include "base/random.hpp"
 #include "data/text_scan.hpp"
 #include "data/utf8.hpp"
 #include "margrove/errors.hpp"
@@ -28,9 +29,19 @@ std::string TextTerms::Lengths::to_text() const {
   return first == last ? concat(first) : concat(first, "-", last);
 }
 
+/// FNV-1a, whose result is mixed and mapped to [0, num_hashes) by a multiplication.
+std::uint32_t TextTerms::hash_of(std::string_view term) const {
+  constexpr std::uint64_t kOffset = 0xcbf29ce484222325ULL, kPrime = 0x100000001b3ULL;
+  std::uint64_t hash = kOffset;
+  for (const char c : term) hash = (hash ^ static_cast<unsigned char>(c)) * kPrime;
+  std::uint64_t state = hash ^ hash_seed;
+  return static_cast<std::uint32_t>(((splitmix64(state) >> 32U) * num_hashes) >> 32U);
+}
+
 TermCutter::TermCutter(const TextTerms& choice)
     : choice_(choice),
-      single_words_(choice == TextTerms()),
+      single_words_(choice.words == TextTerms::Lengths{1, 1} && choice.characters.is_none() &&
+                    choice.stop_words.empty()),
       stop_words_(choice.stop_words.begin(), choice.stop_words.end()) {}
 
 void TermCutter::read_words(std::string_view text) {

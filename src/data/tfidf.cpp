@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -64,6 +65,8 @@ void check_options(const TfidfOptions& options) {
   require<InvalidOption>(!is_bm25 || options.sublinear_tf,
                          "option sublinear_tf is false, but term_weights bm25 has its own weight "
                          "of repeated terms; give bm25_k1 instead");
+  require<InvalidOption>(options.hash_features > 0 || options.hash_seed == 0,
+                         "option hash_seed is given, but it needs hash_features");
 }
 
 Preprocessing with_options(Preprocessing::Kind kind, const TfidfOptions& options) {
@@ -115,35 +118,91 @@ double mean_length(const std::vector<Term>& terms, const std::vector<bool>& kept
   return num_rows > 0 ? length / static_cast<double>(num_rows) : 0;
 }
 
-/// The column of a term in an ascending vocabulary.
-class ColumnOfTerm {
+/// The place of a key, which is a term or a hash, in ascending keys. View is what lookups take.
+template <class Key, class View>
+class PlaceOf {
  public:
-  /// A table takes a pass over the vocabulary, which few documents do not repay.
-  ColumnOfTerm(const std::vector<std::string>& vocabulary, std::span<const std::string> documents)
-      : vocabulary_(vocabulary) {
+  /// A table takes a pass over the keys, which few documents do not repay.
+  PlaceOf(const std::vector<Key>& keys, std::span<const std::string> documents) : keys_(keys) {
     std::size_t num_bytes = 0;
     for (const std::string& document : documents) num_bytes += document.size();
-    if (num_bytes < vocabulary.size()) return;
-    table_.reserve(vocabulary.size());
-    for (const std::string& term : vocabulary) {
-      table_.emplace(term, static_cast<std::uint32_t>(table_.size()));
-    }
+    if (num_bytes < keys.size()) return;
+    table_.reserve(keys.size());
+    for (const Key& key : keys) table_.emplace(key, static_cast<std::uint32_t>(table_.size()));
   }
-  std::optional<std::uint32_t> find(std::string_view term) const {
+  std::optional<std::uint32_t> find(View key) const {
     if (table_.empty()) {
-      const auto at = std::lower_bound(vocabulary_.begin(), vocabulary_.end(), term);
-      if (at == vocabulary_.end() || *at != term) return std::nullopt;
-      return static_cast<std::uint32_t>(at - vocabulary_.begin());
+      const auto at = std::lower_bound(keys_.begin(), keys_.end(), key);
+      if (at == keys_.end() || *at != key) return std::nullopt;
+      return static_cast<std::uint32_t>(at - keys_.begin());
     }
-    const auto at = table_.find(term);
+    const auto at = table_.find(key);
     if (at == table_.end()) return std::nullopt;
     return at->second;
   }
 
  private:
-  const std::vector<std::string>& vocabulary_;
-  std::unordered_map<std::string_view, std::uint32_t> table_;
+  const std::vector<Key>& keys_;
+  std::unordered_map<View, std::uint32_t> table_;
 };
+
+/// The column of a term, by its name or by its hash.
+class ColumnOfTerm {
+ public:
+  ColumnOfTerm(const Preprocessing& fitted, std::span<const std::string> documents)
+      : terms_(fitted.terms),
+        by_name_(fitted.vocabulary, documents),
+        by_hash_(fitted.hashes, documents) {}
+  std::optional<std::uint32_t> find(std::string_view term) const {
+    return terms_.num_hashes > 0 ? by_hash_.find(terms_.hash_of(term)) : by_name_.find(term);
+  }
+
+ private:
+  const TextTerms& terms_;
+  PlaceOf<std::string, std::string_view> by_name_;
+  PlaceOf<std::uint32_t, std::uint32_t> by_hash_;
+};
+
+/// Counts the terms of documents, or their hashes, by key in ascending order.
+template <class Key, class Table, class KeyOf>
+std::vector<std::pair<Key, Term>> counted_terms(const TextTerms& choice,
+                                                std::span<const std::string> documents,
+                                                const KeyOf& key_of) {
+  Table found;
+  TermCutter cutter(choice);
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    cutter.for_each(documents[i], [&](std::string_view text) {
+      const auto key = key_of(text);
+      auto at = found.find(key);
+      if (at == found.end()) at = found.emplace(key, Term()).first;
+      Term& term = at->second;
+      ++term.num_occurrences;
+      if (term.last_row == i + 1) return;
+      term.last_row = i + 1;
+      ++term.num_rows;
+    });
+  }
+  std::vector<std::pair<Key, Term>> terms(std::make_move_iterator(found.begin()),
+                                          std::make_move_iterator(found.end()));
+  std::sort(terms.begin(), terms.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  return terms;
+}
+
+/// Writes the terms that the options keep to `keys` and their weights to `fitted`.
+template <class Key>
+void keep_terms(std::vector<std::pair<Key, Term>> terms, std::size_t num_rows,
+                const TfidfOptions& options, std::vector<Key>& keys, Preprocessing& fitted) {
+  std::vector<Term> counted;
+  for (const auto& [key, term] : terms) counted.push_back(term);
+  const std::vector<bool> kept = kept_terms(counted, num_rows, options);
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    if (!kept[k]) continue;
+    keys.push_back(std::move(terms[k].first));
+    fitted.idf.push_back(inverse_frequency(num_rows, counted[k].num_rows, options));
+  }
+  fitted.average_length = mean_length(counted, kept, num_rows, options);
+}
 
 /// Appends rows of weights, scaled to unit norm; entries of weight 0 are left out.
 class RowWriter {
@@ -239,36 +298,30 @@ Preprocessing Preprocessing::fit_text(std::span<const std::string> documents,
                                       const TfidfOptions& options) {
   check_options(options);
   Preprocessing fitted = with_options(Kind::text_tfidf, options);
-  fitted.terms = {options.word_ngrams, options.char_ngrams, options.stop_words};
+  fitted.terms = {.words = options.word_ngrams,
+                  .characters = options.char_ngrams,
+                  .stop_words = options.stop_words,
+                  .num_hashes = static_cast<std::uint32_t>(options.hash_features),
+                  .hash_seed = options.hash_seed};
   std::vector<std::string>& stop_words = fitted.terms.stop_words;
   std::sort(stop_words.begin(), stop_words.end());
   stop_words.erase(std::unique(stop_words.begin(), stop_words.end()), stop_words.end());
-  std::unordered_map<std::string, Term, TextHash, std::equal_to<>> found;
-  TermCutter cutter(fitted.terms);
-  for (std::size_t i = 0; i < documents.size(); ++i) {
-    cutter.for_each(documents[i], [&](std::string_view text) {
-      auto at = found.find(text);
-      if (at == found.end()) at = found.emplace(text, Term()).first;
-      Term& term = at->second;
-      ++term.num_occurrences;
-      if (term.last_row == i + 1) return;
-      term.last_row = i + 1;
-      ++term.num_rows;
-    });
+  const TextTerms& terms = fitted.terms;
+  if (terms.num_hashes > 0) {
+    auto counted = counted_terms<std::uint32_t, std::unordered_map<std::uint32_t, Term>>(
+        terms, documents, [&](std::string_view text) { return terms.hash_of(text); });
+    keep_terms(std::move(counted), documents.size(), options, fitted.hashes, fitted);
+  } else {
+    using Table = std::unordered_map<std::string, Term, TextHash, std::equal_to<>>;
+    auto counted = counted_terms<std::string, Table>(terms, documents,
+                                                     [](std::string_view text) { return text; });
+    keep_terms(std::move(counted), documents.size(), options, fitted.vocabulary, fitted);
   }
-  std::vector<std::pair<std::string_view, Term>> terms(found.begin(), found.end());
-  std::sort(terms.begin(), terms.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<Term> counted;
-  for (const auto& [text, term] : terms) counted.push_back(term);
-  const std::vector<bool> kept = kept_terms(counted, documents.size(), options);
-  for (std::size_t k = 0; k < terms.size(); ++k) {
-    if (!kept[k]) continue;
-    fitted.vocabulary.emplace_back(terms[k].first);
-    fitted.idf.push_back(inverse_frequency(documents.size(), counted[k].num_rows, options));
-  }
-  fitted.average_length = mean_length(counted, kept, documents.size(), options);
   return fitted;
+}
+
+std::string Preprocessing::term_name(FeatureId column) const {
+  return column < hashes.size() ? concat("hash ", hashes[column]) : vocabulary[column];
 }
 
 Preprocessing Preprocessing::fit_counts(const CsrView& counts, const TfidfOptions& options) {
@@ -277,6 +330,8 @@ Preprocessing Preprocessing::fit_counts(const CsrView& counts, const TfidfOption
       TextTerms{options.word_ngrams, options.char_ngrams, options.stop_words} == TextTerms(),
       "options word_ngrams, char_ngrams and stop_words: one is given, but they are for texts, and "
       "the rows hold counts");
+  require<InvalidOption>(options.hash_features == 0, "option hash_features is ",
+                         options.hash_features, ", but it is for texts, and the rows hold counts");
   std::vector<Term> terms(counts.num_columns());
   for (std::size_t i = 0; i < counts.num_rows(); ++i) {
     const SparseRow row = counts.row(i);
@@ -305,8 +360,8 @@ Preprocessing Preprocessing::unit_norm() {
 
 CsrMatrix Preprocessing::apply(std::span<const std::string> documents) const {
   require(kind == Kind::text_tfidf, "preprocessing: it was not fitted on text");
-  const ColumnOfTerm column_of(vocabulary, documents);
-  CsrMatrix X(static_cast<std::uint32_t>(vocabulary.size()));
+  const ColumnOfTerm column_of(*this, documents);
+  CsrMatrix X(static_cast<std::uint32_t>(idf.size()));
   RowWriter writer(X, *this);
   TermCutter cutter(terms);
   std::vector<Entry> row;
@@ -355,8 +410,16 @@ CsrMatrix Preprocessing::apply(const CsrView& X) const {
 void Preprocessing::check() const {
   const bool has_words = kind == Kind::text_tfidf;
   const bool has_idf = has_words || kind == Kind::count_tfidf;
-  require(has_words ? vocabulary.size() == idf.size() : vocabulary.empty(),
+  const bool has_hashes = has_words && terms.num_hashes > 0;
+  require(has_words && !has_hashes ? vocabulary.size() == idf.size() : vocabulary.empty(),
           "preprocessing: ", vocabulary.size(), " words, but ", idf.size(), " idf weights");
+  require(has_hashes ? hashes.size() == idf.size() : hashes.empty(),
+          "preprocessing: ", hashes.size(), " hashes, but ", idf.size(), " idf weights");
+  for (std::size_t j = 0; j < hashes.size(); ++j) {
+    require(hashes[j] < terms.num_hashes && (j == 0 || hashes[j - 1] < hashes[j]),
+            "preprocessing: hash ", j, " is ", hashes[j], ", but must be less than ",
+            terms.num_hashes, " and after the one before it");
+  }
   require(has_idf || idf.empty(), "preprocessing: ", idf.size(),
           " idf weights, but must have none without tf-idf");
   for (std::size_t j = 0; j < idf.size(); ++j) {

@@ -16,6 +16,10 @@ void append_terms(std::vector<Fact>& facts, const Preprocessing& fitted) {
     facts.push_back(
         {"vocabulary", concat(fitted.vocabulary.size(), has_words ? " words" : " terms")});
   }
+  if (fitted.terms.num_hashes > 0) {
+    facts.push_back({"hashed terms", concat(fitted.hashes.size(), " columns of ",
+                                            fitted.terms.num_hashes, ", without names")});
+  }
   if (!has_words) {
     facts.push_back({"n-grams of words", fitted.terms.words.to_text()});
     facts.push_back({"n-grams of characters", fitted.terms.characters.to_text()});

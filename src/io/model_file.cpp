@@ -152,6 +152,9 @@ ModelParts checked_model(const TensorMap& tensors) {
 std::uint64_t format_version_of(const ModelParts& model) {
   const bool has_own_terms =
       model.preprocessing.has_own_terms() || (model.records && model.records->text.has_own_terms());
+  const bool has_hashes = model.preprocessing.terms.num_hashes > 0 ||
+                          (model.records && model.records->text.terms.num_hashes > 0);
+  if (has_hashes) return 5;
   if (model.predictor->is_compressed()) return 4;
   if (has_own_terms) return 3;
   return model.preprocessing.columns.empty() ? 1 : 2;

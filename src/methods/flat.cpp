@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "data/cost_matrix_reader.hpp"
 #include "data/csr_operations.hpp"
+#include "hierarchy/partial_labels.hpp"
 #include "linear/one_vs_rest.hpp"
 #include "margrove/linear_estimators.hpp"
 #include "methods/decision_tuning.hpp"
@@ -99,19 +101,89 @@ LinearPredictor::Parts flat_parts(const std::vector<LabelId>& labels, WeightMatr
   return parts;
 }
 
+/// Labels for which the same rows have signs.
+struct LabelGroup {
+  std::vector<std::uint32_t> labels;  // positions in OccurringLabels::labels
+  std::vector<std::uint32_t> rows;    // those with signs, ascending
+  LabelSets sets;                     // of these rows: positions in `labels`
+};
+
 struct OneVsRestPlan {
   OneVsRestRun run;
   TrainingSet data;
   PlannedRows rows;
   OccurringLabels occurring;
+  std::vector<LabelGroup> groups;  // if rows have partial labels; empty: every row has all signs
+  std::vector<std::string> warnings;
   std::uint32_t num_labels() const { return static_cast<std::uint32_t>(occurring.labels.size()); }
   std::uint32_t num_known_labels() const { return static_cast<std::uint32_t>(data.codec->size()); }
 };
 
-/// The folds of the decision, then all rows: the order of train_ovr().
+/// Labels below the same partial labels are one group, in the order of their first label.
+std::vector<LabelGroup> groups_of(const LeafSets& leaves) {
+  const LabelGraph& graph = leaves.tree.graph;
+  const PartialLabels partial(graph, leaves.sets);
+  if (partial.empty()) return {};
+  std::vector<std::uint32_t> position(graph.num_nodes(), 0);
+  std::vector<std::uint32_t> group_of(graph.num_nodes(), 0);
+  std::map<std::vector<NodeId>, std::uint32_t> number_of;
+  std::vector<LabelGroup> groups;
+  for (std::uint32_t k = 0; k < leaves.candidates.size(); ++k) {
+    const NodeId leaf = leaves.candidates[k];
+    const auto [found, is_new] = number_of.try_emplace(partial.labels_above(leaf),
+                                                       static_cast<std::uint32_t>(groups.size()));
+    if (is_new) groups.emplace_back();
+    group_of[leaf] = found->second;
+    position[leaf] = static_cast<std::uint32_t>(groups[found->second].labels.size());
+    groups[found->second].labels.push_back(k);
+  }
+  for (const auto& [above, number] : number_of) {
+    LabelGroup& group = groups[number];
+    for (std::uint32_t i = 0; i < leaves.sets.num_rows(); ++i) {
+      const NodeId node = leaves.sets[i].front();
+      if (std::ranges::binary_search(above, node)) continue;
+      const bool is_own = graph.is_leaf(node) && group_of[node] == number;
+      group.rows.push_back(i);
+      group.sets.append(std::span(&position[node], is_own ? 1 : 0));
+    }
+  }
+  return groups;
+}
+
+/// One entry for each label.
+std::vector<LabelFit> fit_groups(const OneVsRestPlan& plan, const LabelFitSource& source,
+                                 Executor& executor, RunControl& control) {
+  std::vector<LabelFit> all(plan.num_labels());
+  const auto fit_group = [&](std::size_t g) {
+    const LabelGroup& group = plan.groups[g];
+    if (source) return source(g);
+    const std::vector<double> weights = kept_weights(plan.rows.weights, group.rows);
+    OneVsRestExtras extras;
+    extras.row_weights = weights;
+    extras.free_intercept = plan.run.free_intercept;
+    return train_label_blocks(select_rows(plan.rows.X.view(), group.rows), group.sets,
+                              static_cast<std::uint32_t>(group.labels.size()), plan.run.solver, {},
+                              executor, control, extras);
+  };
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+    std::vector<LabelFit> fits = fit_group(g);
+    for (std::size_t k = 0; k < fits.size(); ++k) {
+      all[plan.groups[g].labels[k]] = std::move(fits[k]);
+    }
+  }
+  return all;
+}
+
+/// The folds of the decision, then all rows: the order of train_ovr(). With partial labels each
+/// group in turn.
 LabelProblems problems_of(const OneVsRestPlan& plan) {
   const LabelSets& sets = plan.occurring.sets;
   LabelProblems all{plan.rows.X, plan.rows.weights, plan.run.solver, plan.run.free_intercept, {}};
+  for (const LabelGroup& group : plan.groups) {
+    all.problems.push_back(
+        {group.rows, group.sets, static_cast<std::uint32_t>(group.labels.size())});
+  }
+  if (!plan.groups.empty()) return all;
   for (const Split& split : decision_folds(plan.run.decision, sets)) {
     all.problems.push_back({split.training, select_rows(sets, split.training), plan.num_labels()});
   }
@@ -137,12 +209,19 @@ TrainResult train_ovr(const OneVsRestPlan& plan, const LabelFitSource& source, E
   };
   Decision decision = tuned_decision(plan.run.decision, X, sets, plan.rows.weights, labels,
                                      fit_part, executor, control);
-  OneVsRestFit fit = source ? next_fit()
-                            : fit_one_vs_rest(X, sets, labels.size(), plan.rows.weights, plan.run,
-                                              plan.data.continuation, executor, control);
+  const auto fit_all = [&] {
+    if (!plan.groups.empty()) {
+      return joined(X.num_columns(), fit_groups(plan, source, executor, control), executor);
+    }
+    return source ? next_fit()
+                  : fit_one_vs_rest(X, sets, labels.size(), plan.rows.weights, plan.run,
+                                    plan.data.continuation, executor, control);
+  };
+  OneVsRestFit fit = fit_all();
   TrainResult result;
   result.report = to_report(fit);
-  if (plan.data.continuation.keep) {
+  result.report.warnings = plan.warnings;
+  if (plan.data.continuation.keep && plan.groups.empty()) {
     result.state = std::make_shared<FitState>(OneVsRestState{sets, fit});
   }
   auto parts = flat_parts(labels, std::move(fit.weights), plan.run.bias, plan.num_known_labels());
@@ -151,17 +230,45 @@ TrainResult train_ovr(const OneVsRestPlan& plan, const LabelFitSource& source, E
   return result;
 }
 
-Plan plan_ovr(const OneVsRestRun& run, const TrainingSet& data, Executor& executor) {
-  // g++ 12 destroys a braced aggregate member twice if what initialises a later member throws.
-  OneVsRestPlan plan{run, data, {}, {}};
+/// All rows, those without a label as well, with the labels that occur.
+void set_rows(const TrainingSet& data, OneVsRestPlan& plan) {
   plan.occurring = occurring_labels(*data.labels, data.codec->size());
   require(!plan.occurring.labels.empty(), data.source, ": no row has a label");
-  plan.rows = {with_intercept(data.X, run.bias),
+  plan.rows = {with_intercept(data.X, plan.run.bias),
                {data.row_weights.begin(), data.row_weights.end()}};
+}
+
+/// Labels that are inner nodes are partial.
+template <class Options>
+void set_partial_rows(const Options& options, TrainingSet data, OneVsRestPlan& plan) {
+  data.expected_labels = {};  // as in set_rows(), only labels that occur have classifiers
+  LeafSets leaves = leaf_sets_of(options, data);
+  plan.run.decision.rule = DecisionKind::argmax;
+  plan.groups = groups_of(leaves);
+  plan.warnings = std::move(leaves.warnings);
+  plan.occurring =
+      occurring_labels(known_leaves(leaves.tree.graph, leaves.sets), data.codec->size());
+  plan.rows = planned_rows(data, leaves.kept, plan.run.bias);
+}
+
+template <class Options>
+Plan plan_ovr(const Options& options, PointLossKind loss, const TrainingSet& data,
+              Executor& executor) {
+  const OneVsRestRun run = one_vs_rest_run(options, data.X, loss);
+  // g++ 12 destroys a braced aggregate member twice if what initialises a later member throws.
+  OneVsRestPlan plan{run, data, {}, {}, {}, {}};
+  if (!options.partial_labels) {
+    set_rows(data, plan);
+  } else {
+    set_partial_rows(options, data, plan);
+  }
   const CsrView X = plan.rows.X;
   const LabelSets& sets = plan.occurring.sets;
   MemoryEstimate training =
       one_vs_rest_memory(X, sets, plan.num_labels(), run.solver, executor.size());
+  if (!plan.groups.empty()) {
+    training.add("rows with signs", 8.0 * static_cast<double>(X.num_nonzeros()));
+  }
   if (data.continuation.keep) training.add("state", 0.5 * static_cast<double>(training.total()));
   MemoryEstimate memory = planned_rows_memory(plan.rows, sets);
   memory.add(tuned_memory(run.decision, X, sets, plan.num_labels(), std::move(training)));
@@ -213,6 +320,8 @@ Plan plan_crammer_singer(const FlatSvmOptions& options, const TrainingSet& data,
       options.decision == DecisionKind::automatic || options.decision == DecisionKind::argmax,
       "option decision is ", name_of(options.decision),
       ", but must be argmax where multiclass is crammer-singer");
+  require<InvalidOption>(!options.partial_labels,
+                         "option partial_labels is given, but multiclass is crammer-singer");
   TrainingSet flat = data;  // without the hierarchy
   flat.hierarchy = nullptr;
   require_single_labels(flat, "flat-svm with crammer-singer");
@@ -257,7 +366,7 @@ Method flat_svm() {
         const PointLossKind loss = options.loss == FlatSvmLoss::hinge
                                        ? PointLossKind::hinge
                                        : PointLossKind::squared_hinge;
-        return plan_ovr(one_vs_rest_run(options, data.X, loss), data, executor);
+        return plan_ovr(options, loss, data, executor);
       });
 }
 
@@ -265,7 +374,7 @@ Method flat_lr() {
   return make_method<FlatLrOptions>(
       "one-vs-rest logistic regression without the hierarchy",
       [](const FlatLrOptions& options, const TrainingSet& data, Executor& executor, RunControl&) {
-        return plan_ovr(one_vs_rest_run(options, data.X, PointLossKind::logistic), data, executor);
+        return plan_ovr(options, PointLossKind::logistic, data, executor);
       });
 }
 

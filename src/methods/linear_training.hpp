@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "margrove/errors.hpp"
+#include "margrove/linear_estimators.hpp"
 #include "margrove/point_loss_kind.hpp"
 #include "model/method.hpp"
 #include "outputs/leaf_sets.hpp"
@@ -20,6 +22,18 @@ struct OccurringLabels {
   LabelSets sets;
 };
 OccurringLabels occurring_labels(const LabelSets& sets, std::size_t num_labels);
+
+/// leaf_sets() or partial_leaf_sets(), as the options of an estimator say. Throws InvalidOption if
+/// labels are partial, but the decision is one of several labels.
+template <class Options>
+LeafSets leaf_sets_of(const Options& options, const TrainingSet& data) {
+  if (!options.partial_labels) return leaf_sets(data);
+  require<InvalidOption>(
+      options.decision == DecisionKind::automatic || options.decision == DecisionKind::argmax,
+      "option decision is ", name_of(options.decision),
+      ", but must be argmax where partial_labels is given");
+  return partial_leaf_sets(data);
+}
 
 /// intercept_value(), and for intercepts without regulariser the value with which the solvers of
 /// `loss` need the fewest passes: the answers do not depend on it. Throws as intercept_value(),

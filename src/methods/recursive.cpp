@@ -31,6 +31,7 @@ HrSvmOptions as_svm(const HrLrOptions& options) {
           .anchor = options.anchor,
           .tolerance = options.tolerance,
           .max_passes = options.max_passes,
+          .partial_labels = options.partial_labels,
           .loss = PointLossKind::logistic};
 }
 
@@ -115,21 +116,25 @@ struct HrPlan {
   std::uint32_t num_known_labels;
 
   SimilarityProblem similarity_problem(const CsrView& X, const LabelSets& sets,
-                                       std::span<const double> row_weights) const {
+                                       std::span<const double> row_weights,
+                                       const PartialLabels* partial = nullptr) const {
     return {.X = X,
             .labels = &sets,
             .graph = &*similarity,
             .targets = leaves.candidates,
-            .row_weights = row_weights};
+            .row_weights = row_weights,
+            .partial = partial};
   }
   AdditiveProblem additive_problem(const CsrView& X, const LabelSets& sets,
-                                   std::span<const double> row_weights) const {
+                                   std::span<const double> row_weights,
+                                   const PartialLabels* partial = nullptr) const {
     return {.X = X,
             .labels = &sets,
             .graph = &leaves.tree.graph,
             .alpha = alpha,
             .targets = leaves.candidates,
             .row_weights = row_weights,
+            .partial = partial,
             .free_intercept = options.intercept_penalty == 0};
   }
   JointDualOptions dual_solver() const {
@@ -179,8 +184,11 @@ MemoryEstimate memory_of(const HrPlan& plan, int num_threads) {
 /// With a label graph there is no hierarchy: labels are its nodes, and none is above another.
 LeafSets leaves_of(const HrSvmOptions& options, const TrainingSet& data) {
   TrainingSet rows = data;
+  require<InvalidOption>(options.label_graph.empty() || !options.partial_labels,
+                         "option partial_labels is given, but so is a label graph, in which no "
+                         "label is below another");
   if (!options.label_graph.empty()) rows.hierarchy = nullptr;
-  return leaf_sets(rows);
+  return leaf_sets_of(options, rows);
 }
 
 HrPlan settle(const HrSvmOptions& options, const TrainingSet& data, RunControl& control) {
@@ -250,13 +258,15 @@ Fit fit_smooth_or_alternate(const HrPlan& plan, const Problem& problem, Executor
                                   executor, control));
 }
 
-Fit fit_rows(const HrPlan& plan, const CsrView& X, const LabelSets& sets,
+Fit fit_rows(const HrPlan& plan, const CsrView& X, const LabelSets& labels,
              std::span<const double> row_weights, Executor& executor, RunControl& control) {
+  const PartialLabels partial(plan.leaves.tree.graph, labels);
+  const LabelSets sets = known_leaves(plan.leaves.tree.graph, labels);
   if (plan.similarity) {
-    return fit_smooth_or_alternate(plan, plan.similarity_problem(X, sets, row_weights), executor,
-                                   control);
+    return fit_smooth_or_alternate(plan, plan.similarity_problem(X, sets, row_weights, &partial),
+                                   executor, control);
   }
-  const AdditiveProblem problem = plan.additive_problem(X, sets, row_weights);
+  const AdditiveProblem problem = plan.additive_problem(X, sets, row_weights, &partial);
   if (plan.algorithm == Algorithm::joint_dual) {
     return fit_of(train_joint_dual(problem, plan.dual_solver(), executor, control));
   }

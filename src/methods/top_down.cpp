@@ -23,7 +23,7 @@ struct Family {
   LabelSets sets;                   // positions in `children`, one set for each of `rows`
 };
 
-/// The rows below each node, ascending.
+/// The rows at or below each node, ascending. A row with a partial label is below no child of it.
 std::vector<std::vector<std::uint32_t>> rows_below(const LabelGraph& graph, const LabelSets& sets) {
   std::vector<std::vector<std::uint32_t>> below(graph.num_nodes());
   for (std::uint32_t i = 0; i < sets.num_rows(); ++i) {
@@ -198,7 +198,8 @@ struct FamilySource {
   std::size_t next = 0;
 };
 
-/// X has the intercept column; `sets` has leaves of `graph`.
+/// X has the intercept column; `sets` has leaves of `graph`, and inner nodes that are partial
+/// labels.
 Fit fit_rows(const TopDownSvmOptions& options, const LabelGraph& graph, const CsrView& X,
              const LabelSets& sets, std::span<const double> row_weights, FamilySource& source,
              Executor& executor, RunControl& control) {
@@ -299,6 +300,7 @@ double learned_scale(const TopDownPlan& plan, FamilySource& source, Executor& ex
   std::vector<NodeId> candidates =
       occurring_labels(select_rows(sets, split.training), plan.leaves.tree.graph.num_nodes())
           .labels;
+  std::erase_if(candidates, [&](NodeId n) { return !plan.leaves.tree.graph.is_leaf(n); });
   const TopDownPredictor predictor(parts_of(plan, std::move(fit.weights), std::move(candidates)),
                                    plan.options.beam);
   return predictor.fitted_scale(select_rows(plan.rows.X, split.validation),
@@ -406,8 +408,11 @@ Plan make_plan(const TopDownSvmOptions& options, const TrainingSet& data, Execut
   require_tree(data);
   // Computed before: where an initialiser throws, GCC 12 destroys the members before it twice.
   const double bias = intercept_value_or_free(options, data.X, options.loss);
-  TopDownPlan plan{
-      options, leaf_sets(data), {}, static_cast<std::uint32_t>(data.codec->size()), bias};
+  TopDownPlan plan{options,
+                   leaf_sets_of(options, data),
+                   {},
+                   static_cast<std::uint32_t>(data.codec->size()),
+                   bias};
   plan.rows = planned_rows(data, plan.leaves.kept, plan.bias);
   MemoryEstimate memory = memory_of(plan, executor.size());
   return planned(std::move(memory), std::move(plan), train, problems_of);

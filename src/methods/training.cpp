@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include "base/memory_limit.hpp"
@@ -253,6 +254,9 @@ void to_numbers(RawRows& raw, const PreprocessingOptions& options,
 std::vector<double> all_weights(const std::string& class_weight, const LabelledRows& rows,
                                 std::vector<double> row_weights, const std::string& source) {
   if (class_weight == "none") return row_weights;
+  require<InvalidOption>(class_weight == "balanced" || std::filesystem::exists(class_weight),
+                         "option class_weight is '", class_weight,
+                         "', but must be none, balanced or a file that exists");
   const std::vector<double> of_label =
       class_weight == "balanced"
           ? balanced_class_weights(rows.labels, rows.codec.size(), row_weights, source)

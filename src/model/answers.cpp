@@ -41,8 +41,9 @@ Answer most_probable(const RowProbabilities& p, std::size_t k) {
 
 Answer most_specific(const HierarchyProbabilities& hierarchy, const RowProbabilities& p,
                      double min_confidence) {
-  const LabelId label = hierarchy.confident(p.labels, p.nodes, min_confidence);
-  return {{label}, {static_cast<float>(p.nodes[label])}};
+  const auto label = hierarchy.confident(p.labels, p.nodes, min_confidence);
+  if (!label) return {};
+  return {{*label}, {static_cast<float>(p.nodes[*label])}};
 }
 
 std::vector<Answer> probable(const ModelParts& model, const HierarchyProbabilities* hierarchy,

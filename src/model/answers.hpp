@@ -22,9 +22,10 @@ struct AnswerOptions {
         field("top", &O::top, at_least(1), "the K best labels, best first, instead of the set"),
         field("scores", &O::scores, "give the score of each label"),
         field("probabilities", &O::probabilities, "give the probability of each label"),
-        field("min_confidence", &O::min_confidence, between(0, 1),
-              "the most specific label, inner nodes included, with a probability of at least P, or "
-              "else the most probable root"),
+        field(
+            "min_confidence", &O::min_confidence, between(0, 1),
+            "the most specific label, inner nodes included, with a probability of at least P; none "
+            "where no root has it"),
         field("paths", &O::paths, "give the ancestors of the labels, too, parents first"),
         field("show", &O::show, Choices{{"name", "path", "id"}},
               "text of a label: its name, its path from a root or its id; default: the path if the "

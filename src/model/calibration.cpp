@@ -242,9 +242,11 @@ void HierarchyProbabilities::node_probabilities(std::span<const double> label_pr
   }
 }
 
-LabelId HierarchyProbabilities::confident(std::span<const double> label_probabilities,
-                                          std::span<const double> node_probabilities,
-                                          double min_confidence) const {
+std::optional<LabelId> HierarchyProbabilities::confident(
+    std::span<const double> label_probabilities, std::span<const double> node_probabilities,
+    double min_confidence) const {
+  // The probabilities of all labels add up to one with a rounding error.
+  const double least = min_confidence - 1e-9;
   const auto most_probable = [&](std::span<const NodeId> nodes) {
     NodeId best = nodes.front();
     for (const NodeId n : nodes) {
@@ -253,6 +255,7 @@ LabelId HierarchyProbabilities::confident(std::span<const double> label_probabil
     return best;
   };
   NodeId at = most_probable(graph_.roots());
+  if (node_probabilities[at] < least) return std::nullopt;
   while (!graph_.is_leaf(at)) {
     const NodeId child = most_probable(graph_.children(at));
     if (node_probabilities[child] < min_confidence ||

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -87,9 +88,10 @@ class HierarchyProbabilities {
                           std::span<double> result) const;
   /// Walks down from the most probable root, always to the most probable child, while the child's
   /// probability is at least min_confidence and at least that of the present node's own label;
-  /// returns the last node. Ties go to the lowest node.
-  LabelId confident(std::span<const double> label_probabilities,
-                    std::span<const double> node_probabilities, double min_confidence) const;
+  /// returns the last node, and nothing if that root is less probable. Ties go to the lowest node.
+  std::optional<LabelId> confident(std::span<const double> label_probabilities,
+                                   std::span<const double> node_probabilities,
+                                   double min_confidence) const;
 
  private:
   LabelGraph graph_;

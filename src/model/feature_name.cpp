@@ -11,8 +11,9 @@ std::string feature_name(FeatureId feature, const RecordFeatures* records,
     if (feature < view.begin || feature >= view.end) continue;
     return concat(view.name, " feature ", feature - view.begin + 1);
   }
-  const auto& words = preprocessing.vocabulary;
-  return feature < words.size() ? words[feature] : concat("feature ", feature + 1);
+  const bool is_term =
+      preprocessing.kind == Preprocessing::Kind::text_tfidf && feature < preprocessing.idf.size();
+  return is_term ? preprocessing.term_name(feature) : concat("feature ", feature + 1);
 }
 
 }  // namespace margrove

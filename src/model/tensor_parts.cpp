@@ -86,7 +86,11 @@ namespace {
 void save_terms(TensorMap& out, const std::string& name, const Preprocessing& fitted) {
   out.put_truth(name + ".sublinear_tf", fitted.sublinear_tf);
   out.put_view<float>(name + ".idf", fitted.idf);
-  if (fitted.kind == Preprocessing::Kind::text_tfidf) {
+  if (fitted.terms.num_hashes > 0) {
+    out.put_view<std::uint32_t>(name + ".hashes", fitted.hashes);
+    out.put_text(name + ".num_hashes", concat(fitted.terms.num_hashes));
+    out.put_text(name + ".hash_seed", concat(fitted.terms.hash_seed));
+  } else if (fitted.kind == Preprocessing::Kind::text_tfidf) {
     out.put_strings(name + ".vocabulary", fitted.vocabulary);
   }
   if (!fitted.has_own_terms()) return;
@@ -107,16 +111,27 @@ TextTerms::Lengths load_lengths(const TensorMap& tensors, const std::string& nam
   }
 }
 
+/// The terms of the columns, or their hashes.
+void load_columns(const TensorMap& tensors, const std::string& name, Preprocessing& fitted) {
+  constexpr std::uint64_t kMostHashes = std::uint64_t{1} << 30U;
+  if (!tensors.has_text(name + ".num_hashes")) {
+    fitted.vocabulary = tensors.get_strings(name + ".vocabulary");
+    return;
+  }
+  fitted.hashes = tensors.get<std::uint32_t>(name + ".hashes");
+  fitted.terms.num_hashes =
+      static_cast<std::uint32_t>(tensors.whole_number(name + ".num_hashes", kMostHashes));
+  fitted.terms.hash_seed = tensors.whole_number(name + ".hash_seed");
+}
+
 void load_terms(const TensorMap& tensors, const std::string& name, Preprocessing& fitted) {
   fitted.sublinear_tf = tensors.truth(name + ".sublinear_tf");
   fitted.idf = tensors.get<float>(name + ".idf");
-  if (fitted.kind == Preprocessing::Kind::text_tfidf) {
-    fitted.vocabulary = tensors.get_strings(name + ".vocabulary");
-  }
+  if (fitted.kind == Preprocessing::Kind::text_tfidf) load_columns(tensors, name, fitted);
   if (!tensors.has_text(name + ".word_ngrams")) return;
-  fitted.terms = {load_lengths(tensors, name + ".word_ngrams"),
-                  load_lengths(tensors, name + ".char_ngrams"),
-                  tensors.get_strings(name + ".stop_words")};
+  fitted.terms.words = load_lengths(tensors, name + ".word_ngrams");
+  fitted.terms.characters = load_lengths(tensors, name + ".char_ngrams");
+  fitted.terms.stop_words = tensors.get_strings(name + ".stop_words");
   fitted.term_weights = tensors.get_enum<TextTerms::Weights>(name + ".term_weights");
   fitted.bm25_k1 = tensors.number(name + ".bm25_k1");
   fitted.bm25_b = tensors.number(name + ".bm25_b");

@@ -1,10 +1,77 @@
 #include "outputs/leaf_sets.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 #include "data/csr_operations.hpp"
 
 namespace margrove {
+namespace {
+
+/// Rows whose label has no candidate below.
+struct LeftOutRows {
+  std::size_t count = 0;
+  std::size_t first = 0;
+  LabelId label = 0;  // of the first one
+};
+
+/// The label itself if there are several candidates at or below it, the candidate if there is one,
+/// and nothing if there is none.
+class PossibleLeaves {
+ public:
+  PossibleLeaves(const LabelGraph& graph, const std::vector<bool>& is_candidate)
+      : graph_(graph), is_candidate_(is_candidate), known_(graph.num_nodes()) {}
+  std::optional<NodeId> of(NodeId label) {
+    auto& known = known_[label];
+    if (!known) known = find(label);
+    return *known;
+  }
+
+ private:
+  std::optional<NodeId> find(NodeId label) const {
+    std::optional<NodeId> only;
+    for (const NodeId n : graph_.descendants(label)) {
+      if (!is_candidate_[n]) continue;
+      if (only) return label;
+      only = n;
+    }
+    return only;
+  }
+  const LabelGraph& graph_;
+  const std::vector<bool>& is_candidate_;
+  std::vector<std::optional<std::optional<NodeId>>> known_;
+};
+
+/// Whether each node is a leaf that is the label of a row or expected.
+std::vector<bool> candidate_leaves(const TrainingSet& data) {
+  const LabelGraph& graph = *data.hierarchy;
+  std::vector<bool> is_candidate(graph.num_nodes(), false);
+  for (const LabelId label : data.expected_labels) is_candidate[label] = graph.is_leaf(label);
+  for (std::size_t i = 0; i < data.labels->num_rows(); ++i) {
+    const auto set = (*data.labels)[i];
+    require(set.size() <= 1, data.source, ": row ", i + 1, " has ", set.size(),
+            " labels, but must have one where option partial_labels is given");
+    if (!set.empty() && graph.is_leaf(set.front())) is_candidate[set.front()] = true;
+  }
+  return is_candidate;
+}
+
+void warn_of_rows_without_label(const TrainingSet& data, std::size_t count, LeafSets& leaves) {
+  if (count == 0) return;
+  leaves.warnings.push_back(concat(data.source, ": ", count, " of ", data.labels->num_rows(),
+                                   " rows have no label and were left out"));
+}
+
+void warn_of(const LeftOutRows& rows, const TrainingSet& data, LeafSets& leaves) {
+  if (rows.count == 0) return;
+  leaves.warnings.push_back(
+      concat(data.source, ": ", rows.count, " of ", data.labels->num_rows(),
+             " rows were left out, because no row has a leaf below their label as label: row ",
+             rows.first + 1, " has '", data.codec->name(rows.label), "'"));
+}
+
+}  // namespace
 
 LeafSets leaf_sets(const TrainingSet& data) {
   const LabelSets& sets = *data.labels;
@@ -18,10 +85,7 @@ LeafSets leaf_sets(const TrainingSet& data) {
     for (const LabelId label : sets[i]) carries_data[label] = true;
   }
   require(!leaves.kept.empty(), data.source, ": no row has a label");
-  if (const std::size_t skipped = sets.num_rows() - leaves.kept.size(); skipped > 0) {
-    leaves.warnings.push_back(concat(data.source, ": ", skipped, " of ", sets.num_rows(),
-                                     " rows have no label and were left out"));
-  }
+  warn_of_rows_without_label(data, sets.num_rows() - leaves.kept.size(), leaves);
   leaves.tree = spawn_leaves(
       data.hierarchy != nullptr ? *data.hierarchy : LabelGraph::flat(num_labels), carries_data);
   std::vector<LabelId> set;
@@ -34,6 +98,42 @@ LeafSets leaf_sets(const TrainingSet& data) {
     if (carries_data[label]) leaves.candidates.push_back(leaves.tree.leaf_of_label[label]);
   }
   std::sort(leaves.candidates.begin(), leaves.candidates.end());
+  return leaves;
+}
+
+LeafSets partial_leaf_sets(const TrainingSet& data) {
+  require<InvalidOption>(data.hierarchy != nullptr,
+                         "option partial_labels is given, which needs a hierarchy");
+  const LabelGraph& graph = *data.hierarchy;
+  const std::vector<bool> is_candidate = candidate_leaves(data);
+  LeafSets leaves;
+  leaves.tree = spawn_leaves(graph, std::vector<bool>(graph.num_nodes(), false));
+  PossibleLeaves possible(graph, is_candidate);
+  LeftOutRows left_out;
+  std::size_t num_without_label = 0;
+  bool has_leaf = false;
+  for (std::uint32_t i = 0; i < data.labels->num_rows(); ++i) {
+    if ((*data.labels)[i].empty()) {
+      ++num_without_label;
+      continue;
+    }
+    const LabelId label = (*data.labels)[i].front();
+    has_leaf = has_leaf || graph.is_leaf(label);
+    const auto node = possible.of(label);
+    if (!node) {
+      if (left_out.count++ == 0) left_out = {1, i, label};
+      continue;
+    }
+    leaves.kept.push_back(i);
+    leaves.sets.append(std::span(&*node, 1));
+  }
+  require(has_leaf, data.source,
+          ": no row has a leaf as label, but one must where option partial_labels is given");
+  warn_of_rows_without_label(data, num_without_label, leaves);
+  warn_of(left_out, data, leaves);
+  for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+    if (is_candidate[n]) leaves.candidates.push_back(n);
+  }
   return leaves;
 }
 

@@ -24,6 +24,13 @@ struct LeafSets {
 /// Without a hierarchy the graph has no edges. Throws InvalidInput if no row has a label.
 LeafSets leaf_sets(const TrainingSet& data);
 
+/// The same if labels that are inner nodes are partial: no leaf is spawned, and the sets of such
+/// rows have the inner node (hierarchy/partial_labels.hpp), or the leaf where only one of the
+/// candidates is below it. The candidates are the leaves that are labels of rows or expected; rows
+/// whose label has none below are left out. Throws InvalidOption without a hierarchy, and
+/// InvalidInput if a row has several labels or none has a leaf.
+LeafSets partial_leaf_sets(const TrainingSet& data);
+
 /// The leaf of each kept row; each must have exactly one.
 std::vector<NodeId> leaf_of_row(const LeafSets& leaves);
 

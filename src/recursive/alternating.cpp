@@ -276,6 +276,7 @@ struct Shared {
   const LabelSets& labels;
   std::span<const NodeId> targets;
   std::span<const double> row_weights;
+  const PartialLabels* partial;  // or null
   std::uint32_t num_nodes;
   std::uint32_t num_columns;  // of the caller's X
 };
@@ -300,13 +301,17 @@ class AlternatingDescent {
         duals_(shared.targets.size()),
         losses_(shared.targets.size(), 0.0) {
     for (std::uint32_t t = 0; t < shared.targets.size(); ++t) target_of_[shared.targets[t]] = t;
+    const double row_loss =
+        options.C * visit_point_loss(kind_, [](auto loss) { return decltype(loss)::value(0.0); });
+    const auto weight = [&](std::uint32_t i) {
+      return shared.row_weights.empty() ? 1.0 : shared.row_weights[i];
+    };
     double loss_at_zero = 0;
-    for (std::uint32_t i = 0; i < X_.num_rows(); ++i) {
-      const double weight = shared.row_weights.empty() ? 1.0 : shared.row_weights[i];
-      loss_at_zero += options.C * weight *
-                      visit_point_loss(kind_, [](auto loss) { return decltype(loss)::value(0.0); });
+    for (std::uint32_t i = 0; i < X_.num_rows(); ++i) loss_at_zero += weight(i) * row_loss;
+    for (std::uint32_t t = 0; t < losses_.size(); ++t) {
+      losses_[t] = loss_at_zero;
+      for_each_without_sign(t, [&](std::uint32_t i) { losses_[t] -= weight(i) * row_loss; });
     }
-    std::fill(losses_.begin(), losses_.end(), loss_at_zero);
   }
 
   AlternatingFit run() {
@@ -338,6 +343,21 @@ class AlternatingDescent {
   }
 
  private:
+  template <class Use>
+  void for_each_without_sign(std::uint32_t t, const Use& use) const {
+    if (shared_.partial == nullptr) return;
+    shared_.partial->for_each_without_sign(shared_.targets[t], use);
+  }
+
+  /// The weights of the rows for a target: 0 for those without a sign. `scratch` may hold them.
+  std::span<const double> row_weights_of(std::uint32_t t, std::vector<double>& scratch) const {
+    if (shared_.partial == nullptr || shared_.partial->empty()) return shared_.row_weights;
+    scratch.assign(X_.num_rows(), 1.0);
+    std::ranges::copy(shared_.row_weights, scratch.begin());
+    for_each_without_sign(t, [&](std::uint32_t i) { scratch[i] = 0; });
+    return scratch;
+  }
+
   void solve_target(std::uint32_t t) {
     if (!control_.proceed()) return;
     std::vector<double> mean(X_.num_columns());
@@ -350,11 +370,12 @@ class AlternatingDescent {
       for (std::size_t k = 0; k < x.size(); ++k)
         prior_scores[i] += x.values[k] * mean[x.columns[k]];
     }
+    std::vector<double> own_weights;
     BinaryProblem problem{.X = X_,
                           .squared_norms = squared_norms_,
                           .positives = positives_[t],
                           .C = options_.C / strength,
-                          .row_weights = shared_.row_weights,
+                          .row_weights = row_weights_of(t, own_weights),
                           .prior_scores = prior_scores};
     BinaryState state;
     state.v.resize(mean.size());
@@ -420,7 +441,7 @@ AlternatingFit alternate(const Problem& problem, std::uint32_t num_nodes,
   const detail::UsedColumns used(problem.X);
   Coupling coupling(problem, used.original().size());
   return AlternatingDescent<Coupling>({*problem.labels, problem.targets, problem.row_weights,
-                                       num_nodes, problem.X.num_columns()},
+                                       problem.partial, num_nodes, problem.X.num_columns()},
                                       used, coupling, options, executor, control)
       .run();
 }

@@ -111,6 +111,8 @@ class JointDense {
       for (const Positive& positive : positives_[t]) {
         blocks_[t / kLanes].scores[positive.row].at[t % kLanes] = kNoLossScore;
       }
+      for_each_without_sign(
+          t, [&](std::uint32_t i) { blocks_[t / kLanes].scores[i].at[t % kLanes] = kNoLossScore; });
     }
   }
 
@@ -159,7 +161,7 @@ class JointDense {
     Matrix B;
   };
   struct Block {
-    std::vector<Lanes> scores, moves;  // rows of sign +1 are hidden
+    std::vector<Lanes> scores, moves;  // rows of sign +1 and of none are hidden
     std::vector<Lanes> slopes, curvatures;
   };
   struct Positive {
@@ -180,6 +182,11 @@ class JointDense {
     for (std::size_t t = 0; t < targets_.size(); ++t) {
       for (const std::uint32_t i : rows[t]) positives_[t].push_back({i, 0.0F, 0.0F, 0.0F, 0.0F});
     }
+  }
+
+  template <class Use>
+  void for_each_without_sign(std::size_t t, const Use& use) const {
+    if (problem_.partial != nullptr) problem_.partial->for_each_without_sign(targets_[t], use);
   }
 
   std::size_t lanes_of(std::size_t b) const {
@@ -473,6 +480,8 @@ class JointDense {
         for (Positive& positive : positives_[b * kLanes + l]) {
           positive.move = std::exchange(blocks_[b].moves[positive.row].at[l], 0.0F);
         }
+        for_each_without_sign(b * kLanes + l,
+                              [&](std::uint32_t i) { blocks_[b].moves[i].at[l] = 0.0F; });
       }
     });
   }

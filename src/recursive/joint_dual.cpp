@@ -369,7 +369,8 @@ class JointDescent {
 
   struct ScanScratch {
     std::vector<detail::Lanes> weights, scores;
-    std::vector<std::uint16_t> active, positive;  // by row; bit t: for the t-th target of the block
+    // By row; bit t: for the t-th target of the block. `unsigned_rows` have no sign there.
+    std::vector<std::uint16_t> active, positive, unsigned_rows;
     std::vector<detail::ScoredRow> scored;
   };
 
@@ -383,6 +384,7 @@ class JointDescent {
         rows[v.row] = static_cast<std::uint16_t>(rows[v.row] | (1U << t));
       }
     }
+    mark_unsigned_rows(first, count, scratch);
     if (duals_.is_free()) return scan_shifted_block(first, count, scratch);
     scratch.scores.resize(kScanRows);
     double loss = 0;
@@ -399,16 +401,27 @@ class JointDescent {
     return loss;
   }
 
+  void mark_unsigned_rows(std::size_t first, std::size_t count, ScanScratch& scratch) const {
+    scratch.unsigned_rows.assign(X_.num_rows(), 0);
+    if (problem_.partial == nullptr) return;
+    for (std::size_t t = 0; t < count; ++t) {
+      problem_.partial->for_each_without_sign(paths_.targets[first + t], [&](std::uint32_t i) {
+        scratch.unsigned_rows[i] = static_cast<std::uint16_t>(scratch.unsigned_rows[i] | (1U << t));
+      });
+    }
+  }
+
   /// The loss of one row; adds it to the lists of the targets whose margin it violates.
   double scan_row(std::size_t first, std::size_t count, std::uint32_t i,
                   const detail::Lanes& scores, const ScanScratch& scratch) {
     const float* s = scores.at;
     const unsigned active = scratch.active[i], positive = scratch.positive[i];
+    const unsigned hidden = scratch.unsigned_rows[i];
     double loss = 0;
     for (std::size_t t = 0; t < count; ++t) {
       if ((positive >> t & 1U) != 0) {
         loss += Loss::value(static_cast<double>(s[t]));
-      } else if (s[t] > -1.0F) {
+      } else if (s[t] > -1.0F && (hidden >> t & 1U) == 0) {
         loss += Loss::value(-static_cast<double>(s[t]));
         if ((active >> t & 1U) != 0) continue;
         duals_.active(first + t).push_back({i, false, 0.0});
@@ -425,7 +438,7 @@ class JointDescent {
     for (std::size_t t = 0; t < count; ++t) {
       scratch.scored.clear();
       for (std::uint32_t i = 0; i < X_.num_rows(); ++i) {
-        if (cost(i) <= 0) continue;
+        if (cost(i) <= 0 || (scratch.unsigned_rows[i] >> t & 1U) != 0) continue;
         scratch.scored.push_back(
             {scratch.scores[i].at[t], cost(i), (scratch.positive[i] >> t & 1U) != 0});
       }

@@ -117,11 +117,24 @@ void JointDuals::seed_active_lists(Random& random) {
     }
     std::sort(rows.begin(), rows.end());
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    remove_unsigned_rows(t, rows);
     for (const std::uint32_t i : positives[t]) active_[t].push_back({i, true, 0.0});
     for (const std::uint32_t i : rows) {
       if (!paths_.is_positive(t, i)) active_[t].push_back({i, false, 0.0});
     }
   }
+}
+
+/// `rows` is ascending.
+void JointDuals::remove_unsigned_rows(std::size_t t, std::vector<std::uint32_t>& rows) const {
+  if (problem_.partial == nullptr || problem_.partial->empty()) return;
+  std::vector<std::uint32_t> removed;
+  problem_.partial->for_each_without_sign(paths_.targets[t], [&](std::uint32_t i) {
+    if (std::binary_search(rows.begin(), rows.end(), i)) removed.push_back(i);
+  });
+  std::sort(removed.begin(), removed.end());
+  std::erase_if(
+      rows, [&](std::uint32_t i) { return std::binary_search(removed.begin(), removed.end(), i); });
 }
 
 void JointDuals::update_common(Executor& executor) {

@@ -96,6 +96,7 @@ class JointDuals {
 
   void occupy(Occupied& occupied, FeatureId column);
   void find_occupied(std::uint32_t slot);
+  void remove_unsigned_rows(std::size_t t, std::vector<std::uint32_t>& rows) const;
   std::vector<double> private_squares(Executor& executor) const;
 
   const AdditiveProblem& problem_;

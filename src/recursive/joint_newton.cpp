@@ -65,6 +65,7 @@ struct Shared {
   const CsrView& X;
   const LabelSets& labels;
   std::span<const double> row_weights;
+  const PartialLabels* partial;  // or null
   std::uint32_t num_nodes;
   bool free_intercept;
   std::vector<double> path_sums;  // by node, if the intercept is free
@@ -204,12 +205,14 @@ class JointNewton {
     const std::size_t f = (X_.num_columns() - 1) % kWidth;
     for (std::size_t t = 0; t < positives_.size(); ++t) {
       double own = 0.5;
+      double all = total;
       for (const std::uint32_t i : positives_[t]) own += costs_[i];
+      for_each_without_sign(t, [&](std::uint32_t i) { all -= costs_[i]; });
       if (is_free()) {
-        start_free_intercept(intercepts_[t], own - 0.5, total);
+        start_free_intercept(intercepts_[t], own - 0.5, all);
         continue;
       }
-      const double others = std::max(0.0, total - own) + 0.5;
+      const double others = std::max(0.0, all - own) + 0.5;
       const double h = own * others / (own + others) * constant_ * constant_;
       chunk(h_, c)[t * kWidth + f] = narrow(static_cast<float>(h));
       chunk(rho_, c)[t * kWidth + f] =
@@ -309,6 +312,7 @@ class JointNewton {
     }
     score_rows(X_, scratch.weights, {}, scratch.scores);
     if (is_free()) add_free_intercepts(b, scratch);
+    hide_rows_without_sign(b, scratch);
     LaneSums losses = linearise_rows(b, scratch);
     if (settles_intercepts()) losses = settle_intercepts(b, scratch, losses);
     if (is_free()) find_sides(b, scratch, losses);
@@ -328,6 +332,21 @@ class JointNewton {
       write_chunk(diagonal.data() + c * kWidth, h_.data() + at);
     }
     return std::accumulate(std::begin(losses.at), std::end(losses.at), 0.0);
+  }
+
+  template <class Use>
+  void for_each_without_sign(std::size_t t, const Use& use) const {
+    if (problem_.partial == nullptr) return;
+    problem_.partial->for_each_without_sign(kernel_.targets()[t], use);
+  }
+
+  /// No step of an intercept brings their scores near to where they would have a loss.
+  void hide_rows_without_sign(std::size_t b, Scratch& scratch) const {
+    const std::size_t count = std::min(positives_.size() - b * kLanes, kLanes);
+    for (std::size_t l = 0; l < count; ++l) {
+      for_each_without_sign(b * kLanes + l,
+                            [&](std::uint32_t i) { scratch.scores[i].at[l] = kNoLossScore; });
+    }
   }
 
   void add_free_intercepts(std::size_t b, Scratch& scratch) {
@@ -597,8 +616,8 @@ RecursiveFit train(const Problem& problem, std::uint32_t num_nodes,
   validate(options);
   check_sizes(problem, "joint_newton");
   const bool is_free = has_free_intercept(problem);
-  return JointNewton({problem.X, *problem.labels, problem.row_weights, num_nodes, is_free,
-                      is_free ? path_sums(problem) : std::vector<double>()},
+  return JointNewton({problem.X, *problem.labels, problem.row_weights, problem.partial, num_nodes,
+                      is_free, is_free ? path_sums(problem) : std::vector<double>()},
                      node_precision(problem), options, executor, control)
       .run();
 }

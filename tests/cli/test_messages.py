@@ -37,6 +37,49 @@ class MessagesTest(CliTest):
         return done.stdout, done.stderr
 
 
+class Options(MessagesTest):
+    def test_class_weights_that_are_no_file_name_the_choices(self) -> None:
+        self.assert_fails(2, "option class_weight is 'balance', but must be none, balanced or a",
+                          *FLAT, *COLUMNS, "--class-weight", "balance", "table.csv",
+                          "model")  # fmt: skip
+
+    def test_columns_that_are_given_twice_are_refused(self) -> None:
+        for option in ("text_column", "numeric_columns", "categorical_columns"):
+            name = "--" + option.replace("_", "-")
+            self.assert_fails(2, f"option {option} is 'title,title', but has 'title' twice",
+                              *FLAT, name, "title,title", "--label-column", "kind", "table.csv",
+                              "model")  # fmt: skip
+
+
+class PartialLabels(MessagesTest):
+    def test_what_cannot_be_partial_is_refused(self) -> None:
+        self.write("tree", "all a\nall b\na a1\na a2\n")
+        self.write("two", "a1,b 1:1\nb 1:2\n")
+        self.write("inner", "a 1:1\nall 1:2\n")
+        partial = ["train", "--quiet", "--partial-labels", "--method"]
+        tree = ["--hierarchy", "tree"]
+        self.assert_fails(3, "two: row 1 has 2 labels, but must have one where option partial_",
+                          *partial, "hr-svm", *tree, "two", "model")  # fmt: skip
+        self.assert_fails(3, "inner: no row has a leaf as label, but one must where option partial",
+                          *partial, "flat-lr", *tree, "inner", "model")  # fmt: skip
+        self.assert_fails(2, "--partial-labels is no option of train with method hsvm",
+                          *partial, "hsvm", *tree, "two", "model")  # fmt: skip
+        self.assert_fails(2, "option partial_labels is given, which needs a hierarchy",
+                          *partial, "flat-svm", "two", "model")  # fmt: skip
+        self.write("graph", "a b\n")
+        self.assert_fails(2, "option partial_labels is given, but so is a label graph",
+                          *partial, "hr-svm", "--label-graph", "graph", "inner",
+                          "model")  # fmt: skip
+
+    def test_rows_without_a_possible_leaf_are_left_out_with_a_warning(self) -> None:
+        self.write("tree", "all a\nall b\na a1\na a2\nb b1\n")
+        self.write("rows", "a1 1:1\na2 2:1\na 1:1 2:1\nb 1:2\n")
+        _, err = self.run_program("train", "--method", "flat-svm", "--hierarchy", "tree",
+                                  "--partial-labels", "rows", "model")  # fmt: skip
+        self.assertIn("rows: 1 of 4 rows were left out, because no row has a leaf below their "
+                      "label as label: row 4 has 'b'", err)  # fmt: skip
+
+
 class Rows(MessagesTest):
     def test_records_without_any_key_of_the_model_are_errors(self) -> None:
         self.run_program(*FLAT, *COLUMNS, "table.csv", "model")

@@ -54,6 +54,35 @@ class Texts(CliTest):
         self.assertIn("dog bites", told)
         self.assertIn("' do'", told)
 
+    def test_hashed_terms_have_columns_without_names(self) -> None:
+        hashed = ["--text", "--word-ngrams", "1-2", "--hash-features", "1000"]
+        self.train_rows(*hashed, "rows")
+        answers = self.run_program("predict", "model", "rows")[0].split()
+        self.assertEqual(answers, ["bites", "bitten"] * 6)
+        facts = self.facts()
+        self.assertEqual(facts["format version"], "5")
+        self.assertEqual(facts["hashed terms"], "9 columns of 1000, without names")
+        told = self.run_program("explain", "--row", "1", "--features", "30", "model", "rows")[0]
+        self.assertRegex(told, "hash [0-9]+")
+        self.assertNotIn("dog", told)
+        first = self.run_program("predict", "--scores", "model", "rows")[0]
+        self.train_rows(*hashed, "--hash-seed", "8", "rows")
+        self.assertNotEqual(self.read("model"), "")
+        self.train_rows("--text", "--word-ngrams", "1-2", "rows")  # no two terms share a column
+        named = self.run_program("predict", "--scores", "model", "rows")[0]
+        for ours, theirs in zip(first.split(), named.split(), strict=True):
+            if ours != theirs:
+                self.assertAlmostEqual(float(ours.split(":")[-1]), float(theirs.split(":")[-1]), 2)
+
+    def test_hashed_columns_of_text_come_before_the_others(self) -> None:
+        columns = ["--text-column", "words", "--numeric-columns", "price", "--label-column", "kind"]
+        self.train_rows(*columns, "--hash-features", "64", "--min-document-frequency", "2",
+                        "table.csv")  # fmt: skip
+        self.assertRegex(self.facts()["hashed terms"], "^[1-5] columns of 64, without names$")
+        told = self.run_program("explain", "--row", "1", "--features", "30", "model", "table.csv")
+        self.assertRegex(told[0], "hash [0-9]+")
+        self.assertIn("price", told[0])
+
     def test_columns_of_text_take_the_same_options(self) -> None:
         columns = ["--text-column", "words", "--numeric-columns", "price", "--label-column", "kind"]
         weights = ["--char-ngrams", "3-4", "--term-weights", "bm25", "--bm25-k1", "1.5"]
@@ -87,6 +116,12 @@ class Texts(CliTest):
              ["--tfidf", "--char-ngrams", "2", "numbers"]),
             ("n-grams: lengths are '2-1', but must be none, N or FIRST-LAST",
              ["--text", "--word-ngrams", "2-1", "rows"]),
+            ("option hash_features is 64, but it is for texts",
+             ["--tfidf", "--hash-features", "64", "numbers"]),
+            ("option hash_features is given, but needs rows of texts",
+             ["--hash-features", "64", "numbers"]),
+            ("option hash_seed is given, but it needs hash_features",
+             ["--text", "--hash-seed", "3", "rows"]),
             ("options bm25_k1 and bm25_b: one is given, but they need term_weights bm25",
              ["--text", "--bm25-b", "0.5", "rows"]),
             ("option sublinear_tf is false, but term_weights bm25",

@@ -101,6 +101,19 @@ def test_files_and_the_program_keep_probabilities(model: NHSVC, tmp_path: Path) 
     assert done.returncode == 0
     flat = FlatSVC(calibration=0.3).fit(X, y)
     assert load(tmp_path / "flat").calibration_ == flat.calibration_
+    highest = flat.predict_proba(X).max(axis=1)
+    least = float(np.round(np.median(highest), 4))
+    sure = highest >= least
+    assert 0 < sure.sum() < len(sure)
+    chosen = flat.predict(X, stop="inner", min_confidence=least)
+    assert [label is not None for label in chosen] == sure.tolist()
+    assert (chosen[sure] == flat.predict(X)[sure]).all()
+    arguments = [str(PROGRAM), "predict", "--quiet", "--min-confidence", str(least), "flat"]
+    done = subprocess.run([*arguments, "rows"], cwd=tmp_path, check=True, capture_output=True)
+    assert done.stdout.decode().split("\n")[:-1] == [label or "" for label in chosen]
+    assert flat.predict_paths(X, stop="inner", min_confidence=least) == [
+        [] if label is None else [label] for label in chosen
+    ]
 
 
 def test_inner_nodes_are_predicted_where_leaves_are_not_sure(model: NHSVC) -> None:

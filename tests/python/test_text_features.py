@@ -126,6 +126,27 @@ def test_bm25_is_as_defined() -> None:
     np.testing.assert_allclose(X, Y, atol=2e-6)
 
 
+def test_hashed_terms_are_those_with_names_in_other_columns(tmp_path: Path) -> None:
+    texts = animals()
+    hashed = TextFeatures(word_ngrams="1-2", min_document_frequency=2, hash_features=2**30)
+    named = TextFeatures(word_ngrams="1-2", min_document_frequency=2)
+    ours, theirs = hashed.fit_transform(texts), named.fit_transform(texts)
+    assert ours.shape == theirs.shape
+    order = np.lexsort(ours.toarray()), np.lexsort(theirs.toarray())
+    np.testing.assert_allclose(
+        ours.toarray()[:, order[0]], theirs.toarray()[:, order[1]], rtol=1e-6
+    )
+    names = hashed.get_feature_names_out()
+    assert len(names) == ours.shape[1]
+    assert all(re.fullmatch("hash [0-9]+", name) for name in names)
+    again = pickle.loads(pickle.dumps(hashed))
+    np.testing.assert_array_equal(again.transform(texts).toarray(), ours.toarray())
+    few = TextFeatures(hash_features=50, hash_seed=1).fit(texts)
+    assert few.transform(texts).shape[1] <= 50
+    other = TextFeatures(hash_features=50, hash_seed=2).fit(texts)
+    assert (few.transform(texts[:9]).toarray() != other.transform(texts[:9]).toarray()).any()
+
+
 def test_words_and_characters_together() -> None:
     ours = TextFeatures(char_ngrams="3").fit(["cat scat"])
     assert ours.get_feature_names_out().tolist() == [

@@ -73,7 +73,8 @@ inline LabelGraph small_forest() {
 }
 
 /// Solves the same problem as one binary classifier over (row, leaf) pairs. A pair has the features
-/// of the row, times sqrt(alpha_m), in the block of each node m on the path of the leaf.
+/// of the row, times sqrt(alpha_m), in the block of each node m on the path of the leaf. A row
+/// whose label is an inner node has no pairs with the leaves below it.
 inline double stacked_optimum(const Instance& instance, PointLossKind loss, double C) {
   const auto sets = ancestor_sets(instance.graph, instance.graph.topological_order());
   const FeatureId d = instance.X.num_columns();
@@ -82,6 +83,8 @@ inline double stacked_optimum(const Instance& instance, PointLossKind loss, doub
   for (std::size_t i = 0; i < instance.X.num_rows(); ++i) {
     const SparseRow x = instance.X.row(i);
     for (const NodeId t : instance.targets) {
+      const NodeId first = instance.labels[i].front();
+      if (first != t && std::ranges::count(sets[t], first) > 0) continue;
       std::vector<FeatureId> columns;
       std::vector<float> values;
       for (const NodeId m : sets[t]) {

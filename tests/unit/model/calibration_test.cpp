@@ -170,5 +170,14 @@ TEST(HierarchyProbabilities, stop_at_the_last_node_that_is_confident_enough) {
   EXPECT_EQ(probabilities.confident(inner, q, 0), 1u);  // ending there is the most probable
 }
 
+TEST(HierarchyProbabilities, nothing_is_confident_where_no_root_is) {
+  const HierarchyProbabilities flat(LabelGraph::flat(3));
+  const std::vector<double> ends{0.2, 0.5, 0.3};
+  EXPECT_EQ(flat.confident(ends, ends, 0.5), 1u);
+  EXPECT_EQ(flat.confident(ends, ends, 0.51), std::nullopt);
+  const std::vector<double> sure{0, 1 - 1e-12, 0};
+  EXPECT_EQ(flat.confident(sure, sure, 1), 1u);
+}
+
 }  // namespace
 }  // namespace margrove

@@ -69,6 +69,15 @@ TEST(TensorParts, terms_of_texts_read_back_equal) {
   EXPECT_EQ(loaded.vocabulary, saved.vocabulary);
   EXPECT_EQ(loaded.idf, saved.idf);
   EXPECT_TRUE(loaded.has_own_terms());
+  TensorMap of_hashes("f");
+  const Preprocessing hashed = Preprocessing::fit_text(
+      std::vector<std::string>{"red apple", "red car"}, {.hash_features = 99, .hash_seed = 4});
+  save_preprocessing(of_hashes, hashed);
+  EXPECT_EQ(load_preprocessing(of_hashes).terms, hashed.terms);
+  EXPECT_EQ(load_preprocessing(of_hashes).hashes, hashed.hashes);
+  of_hashes.put_text("preprocessing.num_hashes", "2");
+  EXPECT_THAT(message_of<std::runtime_error>([&] { load_preprocessing(of_hashes); }),
+              HasSubstr("but must be less than 2 and after the one before it"));
   tensors.put_text("preprocessing.word_ngrams", "3-1");
   EXPECT_THAT(message_of<std::runtime_error>([&] { load_preprocessing(tensors); }),
               HasSubstr("metadata preprocessing.word_ngrams: n-grams: lengths are '3-1'"));

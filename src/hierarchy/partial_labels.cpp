@@ -1,0 +1,39 @@
+#include "hierarchy/partial_labels.hpp"
+
+#include <algorithm>
+
+namespace margrove {
+namespace {
+
+bool is_partial(const LabelGraph& graph, std::span<const LabelId> set) {
+  return set.size() == 1 && !graph.is_leaf(set.front());
+}
+
+}  // namespace
+
+PartialLabels::PartialLabels(const LabelGraph& graph, const LabelSets& sets) {
+  for (std::uint32_t i = 0; i < sets.num_rows(); ++i) {
+    if (!is_partial(graph, sets[i])) continue;
+    rows_of_.resize(graph.num_nodes());
+    rows_of_[sets[i].front()].push_back(i);
+    graph_ = &graph;
+  }
+}
+
+std::vector<NodeId> PartialLabels::labels_above(NodeId leaf) const {
+  if (empty()) return {};
+  std::vector<NodeId> above = graph_->ancestors(leaf);
+  std::erase_if(above, [&](NodeId n) { return rows_of_[n].empty(); });
+  std::sort(above.begin(), above.end());
+  return above;
+}
+
+LabelSets known_leaves(const LabelGraph& graph, const LabelSets& sets) {
+  LabelSets known;
+  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
+    known.append(is_partial(graph, sets[i]) ? std::span<const LabelId>() : sets[i]);
+  }
+  return known;
+}
+
+}  // namespace margrove

@@ -1,0 +1,42 @@
+#pragma once
+// Partial labels: rows of which is known only that their leaf lies below an inner node.
+
+#include <cstdint>
+#include <vector>
+
+#include "margrove/dataset.hpp"
+#include "margrove/label_graph.hpp"
+
+namespace margrove {
+
+/// A row with a partial label n is no example of the classifiers of the leaves below n, neither of
+/// sign +1 nor of sign -1, and has sign -1 in those of all other leaves. Refers to the graph.
+class PartialLabels {
+ public:
+  /// No row has a partial label.
+  PartialLabels() = default;
+  /// Rows whose only label is an inner node have partial labels. O(rows + nodes).
+  PartialLabels(const LabelGraph& graph, const LabelSets& sets);
+
+  bool empty() const { return graph_ == nullptr; }
+  /// Calls use(row) once for each row that has no sign for the leaf. O(ancestors + these rows).
+  template <class Use>
+  void for_each_without_sign(NodeId leaf, const Use& use) const {
+    if (empty()) return;
+    for (const NodeId n : graph_->ancestors(leaf)) {
+      for (const std::uint32_t row : rows_of_[n]) use(row);
+    }
+  }
+  /// The ancestors of the leaf that are labels of rows, ascending: leaves for which these are the
+  /// same have signs for the same rows.
+  std::vector<NodeId> labels_above(NodeId leaf) const;
+
+ private:
+  const LabelGraph* graph_ = nullptr;
+  std::vector<std::vector<std::uint32_t>> rows_of_;  // by node
+};
+
+/// The sets with those of partial labels empty.
+LabelSets known_leaves(const LabelGraph& graph, const LabelSets& sets);
+
+}  // namespace margrove
