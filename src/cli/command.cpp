@@ -38,6 +38,9 @@ constexpr std::string_view kStartOfLine = "\r\033[K";
 extern "C" void on_interrupt(int) {
   end_at_once(kInterrupted, "margrove: interrupted; nothing was written\n");
 }
+extern "C" void on_interrupt_elsewhere(int) {
+  end_at_once(kInterrupted, "margrove: interrupted\n");
+}
 extern "C" void on_time_limit(int) {
   end_at_once(kOutOfTime, "margrove: the time limit ended the work; nothing was written\n");
 }
@@ -46,19 +49,21 @@ extern "C" void on_interrupt_in_stream(int) {
 }
 std::atomic<RunControl*> interruptible = nullptr;
 
-extern "C" void on_interrupt_while_searching(int) {
-  if (RunControl* control = interruptible.load()) control->interrupt();
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
-}
-extern "C" void on_interrupt_while_writing(int) {
-  std::signal(SIGINT, SIG_DFL);  // the next one ends the program
-  std::signal(SIGTERM, SIG_DFL);
-}
-
 void on_interruption(void (*handler)(int)) {
   std::signal(SIGINT, handler);
   std::signal(SIGTERM, handler);
+  struct sigaction hangup {};
+  const bool is_ignored =  // by nohup
+      ::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
+  if (!is_ignored) std::signal(SIGHUP, handler);
+}
+
+extern "C" void on_interrupt_while_searching(int) {
+  if (RunControl* control = interruptible.load()) control->interrupt();
+  on_interruption(on_interrupt);
+}
+extern "C" void on_interrupt_while_writing(int) {
+  on_interruption(on_interrupt_elsewhere);  // the next one ends the program
 }
 
 /// Sends SIGALRM after this many seconds; 0: cancels it.
@@ -257,6 +262,8 @@ void ProgressPrinter::show(const Progress& progress) {
   bar_shown = 1;
 }
 
+void interruptions_end_the_program() { on_interruption(on_interrupt_elsewhere); }
+
 CommandControl::CommandControl(ProgressForm form, double time_limit_seconds, AtLimit at_limit)
     : printer_(form),
       control_(
@@ -276,7 +283,7 @@ CommandControl::CommandControl(ProgressForm form, double time_limit_seconds, AtL
 
 CommandControl::~CommandControl() {
   set_alarm(0);
-  on_interruption(SIG_DFL);
+  interruptions_end_the_program();
   interruptible = nullptr;
 }
 

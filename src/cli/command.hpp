@@ -173,6 +173,10 @@ class ProgressPrinter {
   std::int64_t stage_done_ = 0;
 };
 
+/// From now on SIGINT, SIGTERM and SIGHUP end the program with kInterrupted. To be called before
+/// everything else; a CommandControl handles them in its lifetime.
+void interruptions_end_the_program();
+
 /// "42 s", "3 min 20 s" or "1 h 05 min".
 std::string duration_text(double seconds);
 

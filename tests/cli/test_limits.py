@@ -7,6 +7,7 @@ Run and configured like test_cli.py, whose helpers it uses.
 
 import os
 import random
+import re
 import resource
 import select
 import signal
@@ -205,6 +206,30 @@ class Time(CliTest):
         )  # fmt: skip
         self.assertLess(late, SLACK)
 
+    def test_limits_end_what_comes_before_training_on_a_deep_graph(self) -> None:
+        # 3,000 nodes with half a million pairs of a leaf and an ancestor: for limits of 1 s, the
+        # losses of all pairs of leaves took 3.5 CPU seconds more, and a step of hr-lr 10.
+        rng = random.Random(1)
+        edges = [f"n{p} n{n}\n" for n in range(1, 3000) for p in rng.sample(range(n), min(n, 3))]
+        self.write("deep", "".join(edges))
+        lines = []
+        for _ in range(1000):
+            labels = ",".join(f"n{n}" for n in sorted(rng.sample(range(1500, 3000), 3)))
+            columns = sorted(rng.sample(range(1, 5000), 30))
+            lines.append(f"{labels} {' '.join(f'{j}:{rng.gauss(0, 1):.3f}' for j in columns)}\n")
+        self.write("sets", "".join(lines))
+        self.write("one", "".join(re.sub(r",\S+", "", line) for line in lines))
+        for method, data in (
+            ("hsvm", "one"), ("nhsvm", "one"), ("hsvm", "sets"), ("shared-svm", "one"),
+            ("hr-lr", "one"),
+        ):  # fmt: skip
+            with self.subTest(method=method, data=data):
+                late, _, _ = self.limited(
+                    "--method", method, "--hierarchy", "deep", "--tolerance", "1e-14", data,
+                    "/dev/null", codes=(0, 5),
+                )  # fmt: skip
+                self.assertLess(late, 2 * SLACK)
+
     def test_limits_end_training_on_sequences_of_3000_tags(self) -> None:
         rng = random.Random(1)
         words = "".join(
@@ -290,6 +315,18 @@ class Interruption(CliTest):
                     self.assertEqual(running.returncode, 0, err)
                     self.assertEqual(written, self.read("expected"))
                     self.assertGreater(len(written), 1 << 16)
+
+    def test_ends_verbs_that_write_nothing_as_well(self) -> None:
+        # The default action of a signal is no documented exit code.
+        for verb in (["hierarchy", "pipe"], ["compare", "pipe", "liblinear", "liblinear"]):
+            for sent in (*self.SIGNALS, signal.SIGHUP):
+                with self.subTest(verb=verb[0], signal=sent.name):
+                    running = self.start(*verb)
+                    with open(self.path("pipe"), "wb"):  # waits for the program to open it
+                        running.send_signal(sent)
+                        _, err = running.communicate(timeout=60)
+                    self.assertEqual(running.returncode, 130, err)
+                    self.assertIn("margrove: interrupted", err)
 
     def test_before_files_are_written_leaves_nothing(self) -> None:
         before = sorted(os.listdir(self.directory.name))
