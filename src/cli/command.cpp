@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -281,6 +282,15 @@ CommandControl::CommandControl(ProgressForm form, double time_limit_seconds, AtL
   }
 }
 
+void CommandControl::end_at_limit() {
+  const double left = control_.seconds_left();
+  if (!std::isfinite(left) || left <= 0) return;  // run() says so where it has passed
+  std::signal(SIGALRM, on_time_limit);
+  set_alarm(left);
+}
+
+void CommandControl::keep_best_so_far() { set_alarm(0); }
+
 CommandControl::~CommandControl() {
   set_alarm(0);
   interruptions_end_the_program();
@@ -316,8 +326,18 @@ void warn(const std::string& message) {
 
 void print_text(std::string_view text) { std::cout << printable(text); }
 
-void require_result_writable(const std::string& path) {
-  if (!path.empty()) require_writable(path);
+void require_result_writable(const std::string& path, std::span<const std::string> inputs) {
+  if (path.empty()) return;
+  require_writable(path);
+  struct stat result {};
+  if (::stat(path.c_str(), &result) != 0 || !S_ISREG(result.st_mode)) return;
+  for (const std::string& input : inputs) {
+    struct stat read {};
+    const bool is_same = ::stat(input.c_str(), &read) == 0 && read.st_dev == result.st_dev &&
+                         read.st_ino == result.st_ino;
+    require(!is_same, path, ": the result would replace ", input,
+            ", which is read; name another file");
+  }
 }
 
 void write_result(const std::string& path, std::string_view text) {

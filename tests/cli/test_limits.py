@@ -263,6 +263,26 @@ class Time(CliTest):
                 )  # fmt: skip
                 self.assertLess(late, SLACK)
 
+    def test_limits_end_tuning_with_folds_at_once(self) -> None:
+        # Each fold of the decision in each run that had begun was prepared to its end.
+        rng = random.Random(1)
+        edges = [f"n{p} n{n}\n" for n in range(1, 3000) for p in rng.sample(range(n), min(n, 3))]
+        self.write("deep", "".join(edges))
+        lines = []
+        for _ in range(2000):
+            labels = ",".join(f"n{n}" for n in sorted(rng.sample(range(1500, 3000), 3)))
+            columns = sorted(rng.sample(range(1, 5000), 30))
+            lines.append(f"{labels} {' '.join(f'{j}:{rng.gauss(0, 1):.3f}' for j in columns)}\n")
+        self.write("sets", "".join(lines))
+        start = time.monotonic()
+        _, err = self.run_program(
+            "tune", "--method", "hr-lr", "--hierarchy", "deep", "--grid", "C=1,10",
+            "--time-limit-seconds", "0.5", "--quiet", "sets", "model", code=5,
+        )  # fmt: skip
+        self.assertLess(time.monotonic() - start, 0.5 + SLACK)
+        self.assertIn("the time limit ended", err)
+        self.assertFalse(os.path.exists(self.path("model")))
+
     def test_limits_of_tuning_are_no_fault_of_the_input(self) -> None:
         self.write("hard", rows(3000, 3))
         self.run_program(
@@ -382,6 +402,36 @@ class Strict(CliTest):
         )  # fmt: skip
         self.assertFalse(os.path.exists(self.path("model")))
         self.train("--strict")
+
+
+class Results(CliTest):
+    def test_replace_no_file_that_is_read(self) -> None:
+        self.train()
+        self.run_program("predict", "model", "test", "--output", "predictions")
+        self.write("numbers", "1 1:1\n2 2:1\n")
+        self.run_program("train", "--method", "flat-svm", "numbers", "flat")
+        self.run_program("export", "flat", "liblinear")
+        os.symlink("train", self.path("link"))
+        train = ["--method", "nhsvm", "--hierarchy", "tree", "--quiet"]
+        for result, read, verb in (
+            ("train", "train", ["train", *train, "train", "train"]),
+            ("link", "train", ["train", *train, "train", "link"]),
+            ("tree", "tree", ["train", *train, "train", "tree"]),
+            ("tree", "tree", ["tune", *train, "--grid", "C=1,2", "train", "tree"]),
+            ("train", "train", ["auto", "--quiet", "train", "train"]),
+            ("test", "test", ["predict", "model", "test", "--output", "test"]),
+            ("model", "model", ["predict", "model", "test", "--output", "model"]),
+            ("test", "test", ["evaluate", "model", "test", "--per-label", "test"]),
+            ("model", "model", ["report", "model", "test", "--output", "model"]),
+            ("test", "test", ["compress", "model", "test", "--output", "test"]),
+            ("flat", "flat", ["export", "flat", "flat"]),
+            ("liblinear", "liblinear", ["import", "liblinear", "liblinear"]),
+        ):
+            with self.subTest(" ".join(verb)):
+                before = self.read(read)
+                message = f"{result}: the result would replace {read}, which is read"
+                self.assert_fails(3, message, *verb)
+                self.assertEqual(self.read(read), before)
 
 
 class Pipes(CliTest):
