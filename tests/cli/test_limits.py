@@ -215,7 +215,7 @@ class Time(CliTest):
         lines = []
         for _ in range(1000):
             labels = ",".join(f"n{n}" for n in sorted(rng.sample(range(1500, 3000), 3)))
-            columns = sorted(rng.sample(range(1, 5000), 30))
+            columns = sorted(rng.sample(range(1, 2500), 30))
             lines.append(f"{labels} {' '.join(f'{j}:{rng.gauss(0, 1):.3f}' for j in columns)}\n")
         self.write("sets", "".join(lines))
         self.write("one", "".join(re.sub(r",\S+", "", line) for line in lines))
