@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -38,6 +39,9 @@ constexpr std::string_view kStartOfLine = "\r\033[K";
 extern "C" void on_interrupt(int) {
   end_at_once(kInterrupted, "margrove: interrupted; nothing was written\n");
 }
+extern "C" void on_interrupt_elsewhere(int) {
+  end_at_once(kInterrupted, "margrove: interrupted\n");
+}
 extern "C" void on_time_limit(int) {
   end_at_once(kOutOfTime, "margrove: the time limit ended the work; nothing was written\n");
 }
@@ -46,19 +50,21 @@ extern "C" void on_interrupt_in_stream(int) {
 }
 std::atomic<RunControl*> interruptible = nullptr;
 
-extern "C" void on_interrupt_while_searching(int) {
-  if (RunControl* control = interruptible.load()) control->interrupt();
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
-}
-extern "C" void on_interrupt_while_writing(int) {
-  std::signal(SIGINT, SIG_DFL);  // the next one ends the program
-  std::signal(SIGTERM, SIG_DFL);
-}
-
 void on_interruption(void (*handler)(int)) {
   std::signal(SIGINT, handler);
   std::signal(SIGTERM, handler);
+  struct sigaction hangup {};
+  const bool is_ignored =  // by nohup
+      ::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
+  if (!is_ignored) std::signal(SIGHUP, handler);
+}
+
+extern "C" void on_interrupt_while_searching(int) {
+  if (RunControl* control = interruptible.load()) control->interrupt();
+  on_interruption(on_interrupt);
+}
+extern "C" void on_interrupt_while_writing(int) {
+  on_interruption(on_interrupt_elsewhere);  // the next one ends the program
 }
 
 /// Sends SIGALRM after this many seconds; 0: cancels it.
@@ -257,6 +263,8 @@ void ProgressPrinter::show(const Progress& progress) {
   bar_shown = 1;
 }
 
+void interruptions_end_the_program() { on_interruption(on_interrupt_elsewhere); }
+
 CommandControl::CommandControl(ProgressForm form, double time_limit_seconds, AtLimit at_limit)
     : printer_(form),
       control_(
@@ -274,9 +282,18 @@ CommandControl::CommandControl(ProgressForm form, double time_limit_seconds, AtL
   }
 }
 
+void CommandControl::end_at_limit() {
+  const double left = control_.seconds_left();
+  if (!std::isfinite(left) || left <= 0) return;  // run() says so where it has passed
+  std::signal(SIGALRM, on_time_limit);
+  set_alarm(left);
+}
+
+void CommandControl::keep_best_so_far() { set_alarm(0); }
+
 CommandControl::~CommandControl() {
   set_alarm(0);
-  on_interruption(SIG_DFL);
+  interruptions_end_the_program();
   interruptible = nullptr;
 }
 
@@ -309,8 +326,18 @@ void warn(const std::string& message) {
 
 void print_text(std::string_view text) { std::cout << printable(text); }
 
-void require_result_writable(const std::string& path) {
-  if (!path.empty()) require_writable(path);
+void require_result_writable(const std::string& path, std::span<const std::string> inputs) {
+  if (path.empty()) return;
+  require_writable(path);
+  struct stat result {};
+  if (::stat(path.c_str(), &result) != 0 || !S_ISREG(result.st_mode)) return;
+  for (const std::string& input : inputs) {
+    struct stat read {};
+    const bool is_same = ::stat(input.c_str(), &read) == 0 && read.st_dev == result.st_dev &&
+                         read.st_ino == result.st_ino;
+    require(!is_same, path, ": the result would replace ", input,
+            ", which is read; name another file");
+  }
 }
 
 void write_result(const std::string& path, std::string_view text) {

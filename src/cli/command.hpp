@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -173,6 +174,10 @@ class ProgressPrinter {
   std::int64_t stage_done_ = 0;
 };
 
+/// From now on SIGINT, SIGTERM and SIGHUP end the program with kInterrupted. To be called before
+/// everything else; a CommandControl handles them in its lifetime.
+void interruptions_end_the_program();
+
 /// "42 s", "3 min 20 s" or "1 h 05 min".
 std::string duration_text(double seconds);
 
@@ -200,6 +205,10 @@ class CommandControl {
   /// From now on the first interruption makes run() end its work, because there may be a result
   /// already; only a second one ends the program.
   void await_interruption();
+  /// From now on the time limit ends the program, as with AtLimit::end.
+  void end_at_limit();
+  /// From now on run() says that time is up, as with AtLimit::best_so_far.
+  void keep_best_so_far();
   /// To be called before anything but progress is printed.
   void end_progress();
   /// After this call only a second interruption ends the program.
@@ -228,8 +237,8 @@ std::string list_of_methods();
 
 /// Writes to a file, whole or not at all, or to stdout if the path is empty.
 void write_result(const std::string& path, std::string_view text);
-/// Throws InvalidInput if write_result() could not write there. To be called before the
-/// computation.
-void require_result_writable(const std::string& path);
+/// Throws InvalidInput if write_result() could not write there, or if that would replace one of
+/// the files that are read. To be called before the computation.
+void require_result_writable(const std::string& path, std::span<const std::string> inputs);
 
 }  // namespace margrove::cli

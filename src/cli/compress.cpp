@@ -97,7 +97,8 @@ class Compress final : public Command {
     const bool has_rows = !arguments_.data_path.empty();
     require<InvalidOption>(has_rows || options_.metric.empty(),
                            "option metric is given, but no rows to measure it on");
-    require_writable(output_);
+    require_writable(output_);                                     // not empty
+    require_result_writable(output_, {&arguments_.data_path, 1});  // a model may be replaced
     CommandControl control = arguments_.control();
     ModelParts model = load_model(arguments_.model_path);
     if (has_rows) options_.keep = measured_share(model, control);

@@ -23,7 +23,8 @@ class Convert final : public Command {
   }
 
   int run() override {
-    require_writable(to_);
+    require_writable(to_);  // not empty
+    require_result_writable(to_, {&from_, 1});
     CommandControl control(/*quiet=*/true);
     const ModelParts model = exports_ ? load_model(from_) : import_liblinear(from_);
     control.start_writing();

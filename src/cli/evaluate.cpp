@@ -79,7 +79,7 @@ class Evaluate final : public Command {
 
   int run() override {
     for (const std::string& path : {per_label_path_, per_level_path_, confusion_path_}) {
-      require_result_writable(path);
+      require_result_writable(path, arguments_.input_paths());
     }
     CommandControl control = arguments_.control();
     const ModelParts model = load_model(arguments_.model_path);

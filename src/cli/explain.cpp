@@ -62,8 +62,8 @@ class Explain final : public Command {
   }
 
   int run() override {
-    require_result_writable(svg_path_);
-    require_result_writable(dot_path_);
+    require_result_writable(svg_path_, arguments_.input_paths());
+    require_result_writable(dot_path_, arguments_.input_paths());
     CommandControl control = arguments_.control();
     const ModelParts model = load_model(arguments_.model_path);
     require_row_and_data();

@@ -23,7 +23,7 @@ class Generate final : public Command {
   int run() override {
     const GeneratorOptions& options = options_.parse();
     require_writable(data_);
-    require_result_writable(hierarchy_);
+    require_result_writable(hierarchy_, {});
     CommandControl control(/*quiet=*/true);
     const GeneratedData generated =
         kind_ == "balanced" ? generate_balanced(options) : generate_unbalanced(options);

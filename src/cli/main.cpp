@@ -123,6 +123,7 @@ int guarded(int argc, char** argv) {
 }  // namespace margrove::cli
 
 int main(int argc, char** argv) {
+  margrove::cli::interruptions_end_the_program();
   margrove::cli::open_standard_streams();
   // A write beyond the limit of file sizes or to a closed pipe is then an ordinary error, or is
   // ignored if only a message is lost.

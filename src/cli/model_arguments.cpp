@@ -39,6 +39,12 @@ RawRows ModelArguments::read(const ModelParts& model, CommandControl& control,
   return raw;
 }
 
+std::vector<std::string> ModelArguments::input_paths() const {
+  std::vector<std::string> paths{model_path, data_path};
+  for (const ViewFile& view : views.files()) paths.push_back(view.path);
+  return paths;
+}
+
 const std::string& ModelArguments::examples_path(const ModelParts& model) const {
   require<InvalidOption>(views.files().empty(), "option view is given, but the examples of method ",
                          model.method, " are not rows");

@@ -29,6 +29,8 @@ struct ModelArguments {
   /// The file of a model whose examples are not rows. Throws InvalidOption if views are given, or
   /// standard input.
   const std::string& examples_path(const ModelParts& model) const;
+  /// The files that are read.
+  std::vector<std::string> input_paths() const;
 };
 
 }  // namespace margrove::cli

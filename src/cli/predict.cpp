@@ -67,7 +67,7 @@ class Predict final : public Command {
   }
 
   int run() override {
-    require_result_writable(output_);
+    require_result_writable(output_, arguments_.input_paths());
     const bool is_stream = arguments_.data_path == kStandardInput;
     if (is_stream) require_streamable();
     CommandControl control = arguments_.control();

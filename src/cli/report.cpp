@@ -25,7 +25,7 @@ class Report final : public Command {
   }
 
   int run() override {
-    require_result_writable(output_);
+    require_result_writable(output_, arguments_.input_paths());
     CommandControl control = arguments_.control();
     const ModelParts model = load_model(arguments_.model_path);
     Executor executor(arguments_.threads);

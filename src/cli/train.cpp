@@ -46,7 +46,8 @@ class Train final : public Command {
   int run() override {
     const RunOptions& options = arguments_.run_options();
     const auto method_run = arguments_.start();
-    require_writable(arguments_.result_path());
+    require_writable(arguments_.result_path());  // not empty
+    require_result_writable(arguments_.result_path(), arguments_.input_paths());
     if (engine_ == "ray") return run_on_ray(*method_run);
     for (const CLI::Option* option : ray_options_) {
       require<InvalidOption>(option->count() == 0, "option ", option->get_name(),

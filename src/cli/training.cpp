@@ -241,6 +241,20 @@ bool DataArguments::has_hierarchy() const {
   return has_paths || !hierarchy_path_.empty() || !hierarchy_from_.empty();
 }
 
+std::vector<std::string> DataArguments::input_paths() const {
+  std::vector<std::string> paths{data_path_, hierarchy_path_};
+  for (const ViewFile& view : views_.files()) paths.push_back(view.path);
+  return paths;
+}
+
+std::vector<std::string> TrainingArguments::input_paths() const {
+  std::vector<std::string> paths = DataArguments::input_paths();
+  for (const auto& [name, value] : method_options()) {
+    if (name == "network" || name == "label_graph" || name == "cost_matrix") paths.push_back(value);
+  }
+  return paths;
+}
+
 std::unique_ptr<MethodRun> TrainingArguments::start(const OptionValues& more) const {
   OptionValues values = method_options();
   values.insert(values.end(), more.begin(), more.end());

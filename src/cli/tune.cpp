@@ -79,8 +79,10 @@ class Tune final : public Command {
                            arguments_.method().name, " does not take rows, but tune needs them");
     const TuneOptions& tuning = tuning_.parse();
     const RunOptions& options = arguments_.run_options();
-    require_writable(arguments_.result_path());
+    require_writable(arguments_.result_path());  // not empty
+    require_result_writable(arguments_.result_path(), arguments_.input_paths());
     CommandControl control(options.progress_form(), options.time_limit_seconds);
+    control.end_at_limit();
     Executor executor(options.threads);
     TrainingArguments::Data data = arguments_.read(control, options.strict);
     const std::vector<Split> splits = make_splits(data.raw.labels, tuning);
@@ -92,6 +94,7 @@ class Tune final : public Command {
     require<OutOfTimeLimit>(result.stop == Stop::converged,
                             "tune: the time limit ended the search before all ",
                             grid.size() * splits.size(), " runs were done; nothing was written");
+    control.keep_best_so_far();
     control.end_progress();
     print_grid(result, tuning.metric);
     const double tuning_seconds = control.run().seconds();

@@ -97,14 +97,44 @@ void require_simple_edges(std::uint32_t num_nodes, std::span<const LabelEdge> ed
   }
 }
 
+/// The nodes that a walk has met: a hash set while they are few, as in most walks, and later a bit
+/// for each node of the graph.
+class VisitedNodes {
+ public:
+  explicit VisitedNodes(std::uint32_t num_nodes) : num_nodes_(num_nodes) {}
+
+  /// False if n was there.
+  bool insert(NodeId n) {
+    if (!bits_.empty()) {
+      if (bits_[n]) return false;
+      bits_[n] = true;
+      return true;
+    }
+    if (!few_.insert(n).second) return false;
+    if (few_.size() > num_nodes_ / kNodesPerVisit) {
+      bits_.resize(num_nodes_);
+      for (const NodeId m : few_) bits_[m] = true;
+    }
+    return true;
+  }
+
+ private:
+  // Bits of so many nodes are set to 0 faster than one node is inserted.
+  static constexpr std::uint32_t kNodesPerVisit = 256;
+
+  std::uint32_t num_nodes_;
+  std::unordered_set<NodeId> few_;
+  std::vector<bool> bits_;
+};
+
 // A(n) or D(n): all nodes that `next` leads to from n, ascending, including n.
 template <class Next>
-std::vector<NodeId> closure(NodeId n, bool is_chain, Next next) {
+std::vector<NodeId> closure(NodeId n, bool is_chain, std::uint32_t num_nodes, Next next) {
   std::vector<NodeId> found{n};
-  std::unordered_set<NodeId> seen;
+  VisitedNodes visited(num_nodes);
   for (std::size_t k = 0; k < found.size(); ++k) {
     for (const NodeId m : next(found[k])) {
-      if (is_chain || seen.insert(m).second) found.push_back(m);
+      if (is_chain || visited.insert(m)) found.push_back(m);
     }
   }
   std::sort(found.begin(), found.end());
@@ -156,11 +186,11 @@ LabelGraph LabelGraph::build(std::uint32_t num_nodes, std::span<const LabelEdge>
 LabelGraph LabelGraph::flat(std::uint32_t num_nodes) { return build(num_nodes, {}); }
 
 std::vector<NodeId> LabelGraph::ancestors(NodeId n) const {
-  return closure(n, is_tree_, [this](NodeId m) { return parents(m); });
+  return closure(n, is_tree_, num_nodes_, [this](NodeId m) { return parents(m); });
 }
 
 std::vector<NodeId> LabelGraph::descendants(NodeId n) const {
-  return closure(n, is_tree_, [this](NodeId m) { return children(m); });
+  return closure(n, is_tree_, num_nodes_, [this](NodeId m) { return children(m); });
 }
 
 void require_tree(const LabelGraph& graph, std::string_view where) {

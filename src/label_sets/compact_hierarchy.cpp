@@ -52,13 +52,15 @@ LabelGraph without_implied_edges(const LabelGraph& graph) {
     if (parents.size() == 1) edges.push_back({parents[0], c});
     if (parents.size() <= 1) continue;
     std::vector<NodeId> marked;
-    for (const NodeId p : parents) {
-      for (const NodeId a : graph.ancestors(p)) {
-        if (a == p) continue;
+    const auto mark_parents = [&](NodeId n) {
+      for (const NodeId a : graph.parents(n)) {
+        if (above[a]) continue;
         above[a] = 1;
         marked.push_back(a);
       }
-    }
+    };
+    for (const NodeId p : parents) mark_parents(p);
+    for (std::size_t k = 0; k < marked.size(); ++k) mark_parents(marked[k]);
     for (const NodeId p : parents) {
       if (!above[p]) edges.push_back({p, c});
     }

@@ -72,6 +72,8 @@ void cross_validate(const LabelSets& labels, int num_folds, std::uint64_t seed, 
   const std::vector<Split> folds = validation_folds(labels, num_folds, seed);
   std::size_t trainings_left = folds.size() + 1;
   for (const Split& split : folds) {
+    const bool is_first = trainings_left == folds.size() + 1;
+    if (!is_first && !control.proceed()) return;
     RunControl share(
         control, [&](const Progress& progress) { return control.proceed(progress); },
         control.seconds_left() / static_cast<double>(trainings_left--));

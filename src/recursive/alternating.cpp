@@ -57,6 +57,7 @@ class AdditiveCoupling {
         targets_(problem.targets),
         ancestors_(ancestor_sets(graph_, targets_)),
         below_(graph_.num_nodes()),
+        is_moved_(graph_.num_nodes(), 0),
         inner_(graph_.num_nodes(), dim),
         target_(targets_.size(), dim) {
     group_.resize(targets_.size());
@@ -76,7 +77,7 @@ class AdditiveCoupling {
   void mean(std::uint32_t t, std::span<double> m) const {
     std::fill(m.begin(), m.end(), 0.0);
     for (const NodeId n : ancestors_[targets_[t]]) {
-      if (n == targets_[t]) continue;
+      if (is_moved_[n] == 0) continue;
       const auto v = inner_[n];
       for (std::size_t j = 0; j < m.size(); ++j) m[j] += v[j];
     }
@@ -85,23 +86,31 @@ class AdditiveCoupling {
 
   /// With the w_l held, v_m (1/alpha_m + sum_{l below} 1/alpha_l) = sum_{l below} r_l / alpha_l +
   /// ... where r_l is the leaf's own part: eq. 6 of HR in path-additive form.
-  void update_free_nodes(Executor& executor) {
+  /// Stops between two nodes where the control says so.
+  void update_free_nodes(Executor& executor, RunControl& control) {
     const auto order = graph_.topological_order();
     executor.for_ranges(inner_.dim(), kColumnGrain, [&](std::size_t begin, std::size_t end, int) {
       const std::size_t width = end - begin;
       std::vector<double> own(targets_.size() * width);
       for (std::uint32_t t = 0; t < targets_.size(); ++t) {
+        if (!control.proceed()) return;
         for (std::size_t j = 0; j < width; ++j) own[t * width + j] = target_[t][begin + j];
         for (const NodeId n : ancestors_[targets_[t]]) {
-          if (n == targets_[t]) continue;
+          if (is_moved_[n] == 0) continue;
           for (std::size_t j = 0; j < width; ++j) own[t * width + j] -= inner_[n][begin + j];
         }
       }
       std::vector<double> step(width);
       for (int sweep = 0; sweep < kFreeSweeps; ++sweep) {
-        for (auto m = order.rbegin(); m != order.rend(); ++m) update_inner(*m, begin, own, step);
+        for (auto m = order.rbegin(); m != order.rend() && control.proceed(); ++m) {
+          update_inner(*m, begin, own, step);
+        }
       }
     });
+    for (NodeId n = 0; n < graph_.num_nodes(); ++n) {
+      const auto v = inner_[n];
+      is_moved_[n] = std::any_of(v.begin(), v.end(), [](float x) { return x != 0; }) ? 1 : 0;
+    }
   }
 
   double regulariser(Executor& executor) const {
@@ -125,7 +134,7 @@ class AdditiveCoupling {
       for (std::size_t j = 0; j < v.size(); ++j) v[j] = target_[target][j] - v[j];
       return true;
     }
-    if (below_[n].empty()) return false;
+    if (is_moved_[n] == 0) return false;
     std::copy(inner_[n].begin(), inner_[n].end(), v.begin());
     return true;
   }
@@ -159,6 +168,7 @@ class AdditiveCoupling {
   std::span<const NodeId> targets_;
   NodeLists ancestors_;
   std::vector<std::vector<std::uint32_t>> below_;  // inner node -> targets below
+  std::vector<char> is_moved_;                     // inner nodes whose vector is not 0
   NodeVectors inner_, target_;
   std::vector<std::uint32_t> group_;
 };
@@ -197,7 +207,7 @@ class GraphCoupling {
   void mean(std::uint32_t t, std::span<double> m) const { mean_of(targets_[t], 0, m); }
   std::span<float> weights(std::uint32_t t) { return w_[targets_[t]]; }
 
-  void update_free_nodes(Executor& executor) {
+  void update_free_nodes(Executor& executor, RunControl& control) {
     executor.for_ranges(w_.dim(), kColumnGrain, [&](std::size_t begin, std::size_t end, int) {
       std::vector<double> m(end - begin);
       for (int sweep = 0; sweep < kFreeSweeps; ++sweep) {
@@ -205,6 +215,7 @@ class GraphCoupling {
           // Forward and backward in turn, so that long chains converge quickly.
           const NodeId n = sweep % 2 == 0 ? graph_.num_nodes - 1 - k : k;
           if (is_target_[n]) continue;
+          if (!control.proceed()) return;
           mean_of(n, begin, m);
           for (std::size_t j = begin; j < end; ++j) w_[n][j] = static_cast<float>(m[j - begin]);
         }
@@ -322,7 +333,7 @@ class AlternatingDescent {
       for (const auto group : coupling_.groups()) {
         executor_.for_each(group.size(), [&](std::size_t k, int) { solve_target(group[k]); });
       }
-      coupling_.update_free_nodes(executor_);
+      coupling_.update_free_nodes(executor_, control_);
       const double before = fit.primal;
       fit.primal = coupling_.regulariser(executor_);
       for (const double loss : losses_) fit.primal += loss;

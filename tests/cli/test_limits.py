@@ -7,6 +7,7 @@ Run and configured like test_cli.py, whose helpers it uses.
 
 import os
 import random
+import re
 import resource
 import select
 import signal
@@ -19,6 +20,11 @@ from test_cli import MARGROVE, CliTest, rows
 
 SANITIZED = bool(os.environ.get("MARGROVE_SANITIZED"))
 SLACK = 8.0 if SANITIZED else 1.0  # seconds that may pass beyond a limit, a busy machine included
+
+
+def children_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def address_space(num_bytes: int) -> None:
@@ -205,6 +211,32 @@ class Time(CliTest):
         )  # fmt: skip
         self.assertLess(late, SLACK)
 
+    def test_limits_end_what_comes_before_training_on_a_deep_graph(self) -> None:
+        # 3,000 nodes with half a million pairs of a leaf and an ancestor: for limits of 1 s, the
+        # losses of all pairs of leaves took 3.5 CPU seconds more, and a step of hr-lr 10.
+        rng = random.Random(1)
+        edges = [f"n{p} n{n}\n" for n in range(1, 3000) for p in rng.sample(range(n), min(n, 3))]
+        self.write("deep", "".join(edges))
+        lines = []
+        for _ in range(1000):
+            labels = ",".join(f"n{n}" for n in sorted(rng.sample(range(1500, 3000), 3)))
+            columns = sorted(rng.sample(range(1, 2500), 30))
+            lines.append(f"{labels} {' '.join(f'{j}:{rng.gauss(0, 1):.3f}' for j in columns)}\n")
+        self.write("sets", "".join(lines))
+        self.write("one", "".join(re.sub(r",\S+", "", line) for line in lines))
+        for method, data in (
+            ("hsvm", "one"), ("nhsvm", "one"), ("hsvm", "sets"), ("shared-svm", "one"),
+            ("hr-lr", "one"),
+        ):  # fmt: skip
+            with self.subTest(method=method, data=data):
+                before = children_seconds()
+                self.limited(
+                    "--method", method, "--hierarchy", "deep", "--tolerance", "1e-14",
+                    "--threads", "1", data, "/dev/null", codes=(0, 5),
+                )  # fmt: skip
+                # Of CPU time, so that a busy machine does not count.
+                self.assertLess(children_seconds() - before, 0.5 + 2 * SLACK)
+
     def test_limits_end_training_on_sequences_of_3000_tags(self) -> None:
         rng = random.Random(1)
         words = "".join(
@@ -237,6 +269,26 @@ class Time(CliTest):
                     "100000", "hard", "model", codes=(0, 5),
                 )  # fmt: skip
                 self.assertLess(late, SLACK)
+
+    def test_limits_end_tuning_with_folds_at_once(self) -> None:
+        # Each fold of the decision in each run that had begun was prepared to its end.
+        rng = random.Random(1)
+        edges = [f"n{p} n{n}\n" for n in range(1, 3000) for p in rng.sample(range(n), min(n, 3))]
+        self.write("deep", "".join(edges))
+        lines = []
+        for _ in range(2000):
+            labels = ",".join(f"n{n}" for n in sorted(rng.sample(range(1500, 3000), 3)))
+            columns = sorted(rng.sample(range(1, 5000), 30))
+            lines.append(f"{labels} {' '.join(f'{j}:{rng.gauss(0, 1):.3f}' for j in columns)}\n")
+        self.write("sets", "".join(lines))
+        before = children_seconds()
+        _, err = self.run_program(
+            "tune", "--method", "hr-lr", "--hierarchy", "deep", "--grid", "C=1,10",
+            "--time-limit-seconds", "0.5", "--quiet", "--threads", "1", "sets", "model", code=5,
+        )  # fmt: skip
+        self.assertLess(children_seconds() - before, 0.5 + SLACK)
+        self.assertIn("the time limit ended", err)
+        self.assertFalse(os.path.exists(self.path("model")))
 
     def test_limits_of_tuning_are_no_fault_of_the_input(self) -> None:
         self.write("hard", rows(3000, 3))
@@ -290,6 +342,18 @@ class Interruption(CliTest):
                     self.assertEqual(running.returncode, 0, err)
                     self.assertEqual(written, self.read("expected"))
                     self.assertGreater(len(written), 1 << 16)
+
+    def test_ends_verbs_that_write_nothing_as_well(self) -> None:
+        # The default action of a signal is no documented exit code.
+        for verb in (["hierarchy", "pipe"], ["compare", "pipe", "liblinear", "liblinear"]):
+            for sent in (*self.SIGNALS, signal.SIGHUP):
+                with self.subTest(verb=verb[0], signal=sent.name):
+                    running = self.start(*verb)
+                    with open(self.path("pipe"), "wb"):  # waits for the program to open it
+                        running.send_signal(sent)
+                        _, err = running.communicate(timeout=60)
+                    self.assertEqual(running.returncode, 130, err)
+                    self.assertIn("margrove: interrupted", err)
 
     def test_before_files_are_written_leaves_nothing(self) -> None:
         before = sorted(os.listdir(self.directory.name))
@@ -345,6 +409,36 @@ class Strict(CliTest):
         )  # fmt: skip
         self.assertFalse(os.path.exists(self.path("model")))
         self.train("--strict")
+
+
+class Results(CliTest):
+    def test_replace_no_file_that_is_read(self) -> None:
+        self.train()
+        self.run_program("predict", "model", "test", "--output", "predictions")
+        self.write("numbers", "1 1:1\n2 2:1\n")
+        self.run_program("train", "--method", "flat-svm", "numbers", "flat")
+        self.run_program("export", "flat", "liblinear")
+        os.symlink("train", self.path("link"))
+        train = ["--method", "nhsvm", "--hierarchy", "tree", "--quiet"]
+        for result, read, verb in (
+            ("train", "train", ["train", *train, "train", "train"]),
+            ("link", "train", ["train", *train, "train", "link"]),
+            ("tree", "tree", ["train", *train, "train", "tree"]),
+            ("tree", "tree", ["tune", *train, "--grid", "C=1,2", "train", "tree"]),
+            ("train", "train", ["auto", "--quiet", "train", "train"]),
+            ("test", "test", ["predict", "model", "test", "--output", "test"]),
+            ("model", "model", ["predict", "model", "test", "--output", "model"]),
+            ("test", "test", ["evaluate", "model", "test", "--per-label", "test"]),
+            ("model", "model", ["report", "model", "test", "--output", "model"]),
+            ("test", "test", ["compress", "model", "test", "--output", "test"]),
+            ("flat", "flat", ["export", "flat", "flat"]),
+            ("liblinear", "liblinear", ["import", "liblinear", "liblinear"]),
+        ):
+            with self.subTest(" ".join(verb)):
+                before = self.read(read)
+                message = f"{result}: the result would replace {read}, which is read"
+                self.assert_fails(3, message, *verb)
+                self.assertEqual(self.read(read), before)
 
 
 class Pipes(CliTest):

@@ -46,9 +46,7 @@ PathModel::PathModel(const CsrView& X, std::span<const NodeId> leaf_of_row, cons
   place_paths(graph);
   if (leaves_.size() <= kMaxTableLeaves) {
     loss_table_.resize(leaves_.size() * leaves_.size());
-    for (std::size_t k = 0; k < leaves_.size(); ++k) {
-      loss_.from(leaves_[k], std::span(loss_table_).subspan(k * leaves_.size(), leaves_.size()));
-    }
+    loss_row_made_ = std::make_unique<std::once_flag[]>(leaves_.size());
   }
 }
 
@@ -99,6 +97,21 @@ void PathModel::path_sums(Workspace& ws) const {
   }
 }
 
+std::span<const double> PathModel::losses_of(NodeId truth, Workspace& ws) const {
+  if (loss_table_.empty()) {
+    if (ws.losses_of != truth) {
+      ws.losses.resize(leaves_.size());
+      loss_.from(truth, ws.losses);
+      ws.losses_of = truth;
+    }
+    return ws.losses;
+  }
+  const std::size_t k = rank_[truth];
+  const auto row = std::span(loss_table_).subspan(k * leaves_.size(), leaves_.size());
+  std::call_once(loss_row_made_[k], [&] { loss_.from(truth, row); });
+  return row;
+}
+
 PathModel::Oracle PathModel::oracle(std::size_t i, ScaledWeights w, Workspace& ws) const {
   const NodeId truth = leaf_of_row_[i];
   scorer_.scores(i, w, ws.node_scores);
@@ -110,16 +123,7 @@ PathModel::Oracle PathModel::oracle(std::size_t i, ScaledWeights w, Workspace& w
   oracle.truth_ = truth;
   oracle.leaves_ = leaves_;
   oracle.margins_ = ws.margins;
-  if (!loss_table_.empty()) {
-    oracle.losses_ = std::span(loss_table_).subspan(rank_[truth] * leaves_.size(), leaves_.size());
-  } else {
-    if (ws.losses_of != truth) {
-      ws.losses.resize(leaves_.size());
-      loss_.from(truth, ws.losses);
-      ws.losses_of = truth;
-    }
-    oracle.losses_ = ws.losses;
-  }
+  oracle.losses_ = losses_of(truth, ws);
   ws.values.resize(leaves_.size());
   oracle.values_ = ws.values;
   return oracle;

@@ -4,6 +4,7 @@
 //   f(x, l) = sum over n in A(l) of sqrt(alpha_n) W_n · x   (NHSVM, eq. 10; HSVM with alpha = 1).
 
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -96,6 +97,8 @@ class PathModel {
  private:
   void place_paths(const LabelGraph& graph);
   void path_sums(Workspace& workspace) const;
+  /// The task losses of all leaves, where this one is the true one.
+  std::span<const double> losses_of(NodeId truth, Workspace& workspace) const;
   std::span<const std::uint32_t> path(NodeId leaf) const {
     const std::uint32_t k = rank_[leaf];
     return std::span(path_columns_)
@@ -113,7 +116,10 @@ class PathModel {
   std::vector<std::uint32_t> path_columns_;
   PathLoss loss_;
   PathDistance alpha_distance_;
-  std::vector<double> loss_table_;  // leaves x leaves; empty if that is large
+  // leaves x leaves, a row for each true leaf; empty if that is large. On DAGs the rows take long,
+  // so that each is made when it is needed first, by whichever thread.
+  mutable std::vector<double> loss_table_;
+  std::unique_ptr<std::once_flag[]> loss_row_made_;
 };
 
 }  // namespace margrove

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/random.hpp"
+#include "model/splits.hpp"
 
 namespace margrove {
 namespace {
@@ -47,6 +48,24 @@ std::string message_of(Function function) {
     return error.what();
   }
   return "nothing was thrown";
+}
+
+TEST(CrossValidation, leaves_out_the_folds_that_would_begin_after_the_end) {
+  const LabelSets labels = uneven_labels();
+  for (const int ended_in : {1, 3, 99}) {
+    RunControl control;
+    int visited = 0;
+    cross_validate(labels, 5, 1, control, [&](const Split&, RunControl& share) {
+      if (++visited == ended_in) control.interrupt();
+      EXPECT_EQ(share.proceed(), visited < ended_in);
+    });
+    EXPECT_EQ(visited, std::min(ended_in, 5));
+  }
+  RunControl ended;
+  ended.interrupt();
+  int visited = 0;
+  cross_validate(labels, 5, 1, ended, [&](const Split&, RunControl&) { ++visited; });
+  EXPECT_EQ(visited, 1);  // what is tuned has some rows
 }
 
 TEST(StratifiedFolds, validate_every_row_once_and_share_every_label_evenly) {
