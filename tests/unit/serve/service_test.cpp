@@ -44,9 +44,12 @@ TEST(Service, probabilities_sum_to_one_and_paths_have_ancestors) {
   EXPECT_NEAR(sum, 1, 1e-6);
   const json paths = parsed(served.post("/predict", R"({"row":"1:2","paths":true})"));
   EXPECT_EQ(paths["predictions"][0]["labels"], json::array({"animal", "cat"}));
-  const json confident =
-      parsed(served.post("/predict", R"({"row":"1:2","min_confidence":1,"probabilities":true})"));
+  const json confident = parsed(
+      served.post("/predict", R"({"row":"1:2","min_confidence":0.999,"probabilities":true})"));
   EXPECT_EQ(confident["predictions"][0]["labels"], json::array({"animal"}));
+  const json unsure =
+      parsed(served.post("/predict", R"({"row":"1:2","min_confidence":1,"probabilities":true})"));
+  EXPECT_EQ(unsure["predictions"][0]["labels"], json::array());
 }
 
 TEST(Service, options_of_query_and_body_are_one_set) {
