@@ -29,6 +29,7 @@ class AnnotationArguments {
   void declare(CLI::App& app) { options_.declare(app, "Labels of rows from annotations"); }
   /// Throws InvalidOption for a filter without a file.
   bool is_given();
+  const std::string& path() { return options_.parse().annotations; }
   /// Replaces the ids of rows by the terms of the file, and warns of rows without any.
   void apply(RawRows& raw);
 

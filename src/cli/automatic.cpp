@@ -135,7 +135,7 @@ class Auto final : public Command {
     const RunOptions& run = run_.parse();
     arguments_.has_hierarchy();                  // reports options that contradict each other
     require_writable(arguments_.result_path());  // not empty
-    require_result_writable(arguments_.result_path(), arguments_.input_paths());
+    require_result_writable(arguments_.result_path(), arguments_.data_paths());
     CommandControl control(run.quiet, run.time_limit_seconds);
     Executor executor(run.threads);
     DataArguments::Data data = arguments_.read(control, run.strict);

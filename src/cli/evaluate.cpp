@@ -78,8 +78,10 @@ class Evaluate final : public Command {
   }
 
   int run() override {
+    std::vector<std::string> inputs = arguments_.input_paths();
+    inputs.push_back(annotations_.path());
     for (const std::string& path : {per_label_path_, per_level_path_, confusion_path_}) {
-      require_result_writable(path, arguments_.input_paths());
+      require_result_writable(path, inputs);
     }
     CommandControl control = arguments_.control();
     const ModelParts model = load_model(arguments_.model_path);

@@ -25,7 +25,9 @@ class Report final : public Command {
   }
 
   int run() override {
-    require_result_writable(output_, arguments_.input_paths());
+    std::vector<std::string> inputs = arguments_.input_paths();
+    inputs.push_back(annotations_.path());
+    require_result_writable(output_, inputs);
     CommandControl control = arguments_.control();
     const ModelParts model = load_model(arguments_.model_path);
     Executor executor(arguments_.threads);

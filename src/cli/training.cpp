@@ -241,14 +241,16 @@ bool DataArguments::has_hierarchy() const {
   return has_paths || !hierarchy_path_.empty() || !hierarchy_from_.empty();
 }
 
-std::vector<std::string> DataArguments::input_paths() const {
-  std::vector<std::string> paths{data_path_, hierarchy_path_};
+std::vector<std::string> DataArguments::data_paths() {
+  const PreprocessingOptions options = preprocessing();
+  std::vector<std::string> paths{data_path_, hierarchy_path_, annotations_.path(),
+                                 options.stop_words_file, options.weights.class_weight};
   for (const ViewFile& view : views_.files()) paths.push_back(view.path);
   return paths;
 }
 
-std::vector<std::string> TrainingArguments::input_paths() const {
-  std::vector<std::string> paths = DataArguments::input_paths();
+std::vector<std::string> TrainingArguments::input_paths() {
+  std::vector<std::string> paths = data_paths();
   for (const auto& [name, value] : method_options()) {
     if (name == "network" || name == "label_graph" || name == "cost_matrix") paths.push_back(value);
   }

@@ -33,8 +33,8 @@ class DataArguments {
   PreprocessingOptions preprocessing();
   const std::string& data_path() const { return data_path_; }
   const std::string& result_path() const { return result_path_; }
-  /// The files that are read.
-  std::vector<std::string> input_paths() const;
+  /// The files that are read. Throws InvalidOption.
+  std::vector<std::string> data_paths();
 
  protected:
   /// `reader` reads examples that are not rows. Throws InvalidOption if options say how rows are.
@@ -76,8 +76,8 @@ class TrainingArguments : public DataArguments {
   const RunOptions& run_options() { return run_.parse(); }
   /// For methods with their own file format. Throws InvalidOption if views are given.
   const std::string& examples_path();
-  /// The files that are read, those of the method's options included.
-  std::vector<std::string> input_paths() const;
+  /// data_paths() and the files of the method's options.
+  std::vector<std::string> input_paths();
 
  private:
   const Method* method_ = nullptr;

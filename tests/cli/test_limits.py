@@ -418,6 +418,10 @@ class Results(CliTest):
         self.write("numbers", "1 1:1\n2 2:1\n")
         self.run_program("train", "--method", "flat-svm", "numbers", "flat")
         self.run_program("export", "flat", "liblinear")
+        self.write("words", "the\n")
+        self.write("weights", "a1\t2\n")
+        self.write("texts", "a1\tone two\na2\tthree four\n" * 3)
+        flat = ["train", "--method", "flat-svm", "--quiet"]
         os.symlink("train", self.path("link"))
         train = ["--method", "nhsvm", "--hierarchy", "tree", "--quiet"]
         for result, read, verb in (
@@ -426,6 +430,8 @@ class Results(CliTest):
             ("tree", "tree", ["train", *train, "train", "tree"]),
             ("tree", "tree", ["tune", *train, "--grid", "C=1,2", "train", "tree"]),
             ("train", "train", ["auto", "--quiet", "train", "train"]),
+            ("words", "words", [*flat, "--text", "--stop-words", "words", "texts", "words"]),
+            ("weights", "weights", [*flat, "--class-weight", "weights", "train", "weights"]),
             ("test", "test", ["predict", "model", "test", "--output", "test"]),
             ("model", "model", ["predict", "model", "test", "--output", "model"]),
             ("test", "test", ["evaluate", "model", "test", "--per-label", "test"]),
