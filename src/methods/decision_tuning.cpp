@@ -12,7 +12,11 @@
 namespace margrove {
 namespace {
 
-constexpr std::size_t kLeastRanked = 256;  // least number of labels per row that tuning considers
+// Tuning considers at least 256 labels per row, unless these are more than 2^25 for all rows: then
+// at least 16 times the mean number of labels of a row.
+constexpr std::size_t kLeastRanked = 256;
+constexpr std::size_t kMostRanked = std::size_t{1} << 25;
+constexpr std::size_t kTimesMean = 16;
 constexpr std::size_t kMostSortedScores = 32;  // features of the regression of `instance`
 
 bool contains(std::span<const LabelId> set, LabelId label) {
@@ -276,9 +280,13 @@ std::size_t largest_set(const LabelSets& sets) {
   return largest;
 }
 
-/// The number of labels per row whose scores tuning considers.
+/// The number of labels per row whose scores tuning considers. One row with thousands of labels
+/// among many rows does not raise it for all.
 std::size_t num_ranked(const LabelSets& sets) {
-  return std::max(kLeastRanked, 4 * largest_set(sets));
+  const std::size_t rows = std::max<std::size_t>(1, sets.num_rows());
+  const std::size_t mean = static_cast<std::size_t>(sets.num_labels_total()) / rows + 1;
+  return std::min(std::max(kLeastRanked, 4 * largest_set(sets)),
+                  std::max(kTimesMean * mean, kMostRanked / rows));
 }
 
 /// `scores` may be empty if !needs_scores(rule).

@@ -389,6 +389,19 @@ TEST(TunedDecision, a_single_row_leaves_nothing_to_tune_on) {
   EXPECT_TRUE(rule.at_least_one);
 }
 
+TEST(TunedMemory, one_row_with_thousands_of_labels_does_not_count_for_all_rows) {
+  constexpr std::size_t kRows = 600000;
+  std::vector<LabelId> most(3000);
+  std::iota(most.begin(), most.end(), 0U);
+  LabelSets sets;
+  sets.append(most);
+  for (std::size_t i = 1; i < kRows; ++i) sets.append(std::vector<LabelId>{i % 7 == 0 ? 1U : 2U});
+  const CsrMatrix X(1, std::vector<std::int64_t>(kRows + 1, 0), {}, {});
+  const MemoryEstimate memory =
+      tuned_memory({DecisionKind::instance, 3, 7}, X.view(), sets, 25000, MemoryEstimate{});
+  EXPECT_LT(memory.total(), 4e9);
+}
+
 TEST(TunedDecision, an_unknown_kind_throws_with_those_there_are) {
   Problem problem(shifted_rows(10, 0.2));
   try {
