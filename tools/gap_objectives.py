@@ -121,9 +121,31 @@ class LinearParts:
         self.is_flat = not len(model.tensors[f"{prefix}.graph.edges"])
         keeps_empty = model.metadata["method"] in ("flat-svm", "flat-lr")
         self.rows = [row for row in rows if row[0] or keeps_empty]
+        self.unknown: dict[int, tuple[int, frozenset[int]]] = {}  # see settle_partial_labels()
+        if model.option("partial_labels") == "true":
+            self.settle_partial_labels(labels, node_of)
         self.sets = [frozenset(node_of[name] for name in labels) for labels, _ in self.rows]
         self.X = matrix(model, self.rows, self.W.shape[0] - (self.bias > 0), self.bias)
         self.C = loss_weight(model)
+
+    def settle_partial_labels(self, labels: list[str], node_of: dict[str, int]) -> None:
+        """Rows of an inner node keep the candidates below it in `unknown`, after the node itself,
+        and get no label; of one candidate they get the label, and of none they are left out."""
+        hierarchy = Graph(len(labels), self.model.tensors["hierarchy.edges"])
+        inner = {int(label): n for n, label in enumerate(self.label_of_node)}
+        kept: list[tuple[list[str], dict[int, float]]] = []
+        for names, features in self.rows:
+            label = labels.index(names[0])
+            below = [
+                name for name in node_of if label in hierarchy.above(labels.index(name))
+            ]  # with the label itself
+            if len(below) > 1:
+                self.unknown[len(kept)] = (
+                    inner.get(label, -1), frozenset(node_of[name] for name in below)
+                )  # fmt: skip
+            if below:
+                kept.append(([] if len(below) > 1 else below, features))
+        self.rows = kept
 
     def objective(self, coefficients: list[tuple[int, Array, Array, Psi]], R: Array) -> Objective:
         """Examples (row, pieces x nodes, g, psi) where the regulariser is 1/2 |W R|^2; R is
@@ -151,7 +173,10 @@ def one_vs_rest(parts: LinearParts, loss: str, R: Array, paths: list[Array]) -> 
     psi = {"hinge": HINGE, "squared-hinge": squared_hinge, "logistic": logistic}[loss]
     pieces = []
     for i, nodes in enumerate(parts.sets):
+        _, unknown = parts.unknown.get(i, (-1, frozenset()))
         for path, leaf in zip(paths, parts.candidates, strict=True):
+            if leaf in unknown:
+                continue
             sign = -1.0 if leaf in nodes else 1.0  # h = -y <w, x>
             pieces.append((i, sign * path[None, :], np.ones(1), psi))
     return parts.objective(pieces, R)
@@ -248,8 +273,9 @@ def top_down(parts: LinearParts, loss: str) -> Objective:
     psi = {"hinge": HINGE, "squared-hinge": squared_hinge}[loss]
     below: dict[int, set[int]] = {}
     for i, truth in enumerate(parts.sets):
-        for leaf in truth:
-            for n in parts.graph.above(leaf):
+        known = {parts.unknown[i][0]} if i in parts.unknown else truth
+        for node in known:
+            for n in parts.graph.above(node):
                 below.setdefault(n, set()).add(i)
     families: dict[int, list[int]] = {}
     for n in below:

@@ -97,8 +97,9 @@ class Builder:
         out = self.scratch / name
         archives = [self.build / f"libmargrove_{part}.a" for part in ("serve", "internal")]
         subprocess.run(
-            ["clang++-16", *COUNTED[:1], *map(str, objects), *map(str, archives), *libraries,
-             *LIBRARIES, *configured("cbc", "--libs"), "-o", str(out)],
+            # The counted objects come first: the archives define the same functions again.
+            ["clang++-16", "-Wl,-z,muldefs", *COUNTED[:1], *map(str, objects), *map(str, archives),
+             *libraries, *LIBRARIES, *configured("cbc", "--libs"), "-o", str(out)],
             check=True,
         )  # fmt: skip
         return out

@@ -134,6 +134,7 @@ def write_problems(folder: Path) -> None:
         "rows": svm_rows(draw, 12, has_sets=False),
         "two": "".join(f"{'ab'[i % 2]} 1:{draw.gauss(i % 2, 1):.3f}\n" for i in range(12)),
         "sets": svm_rows(draw, 10, has_sets=True),
+        "partial": svm_rows(draw, 9, has_sets=False) + "n 1:1.5 2:1.2\nn 3:0.4\nm 3:2\nr 1:1\n",
         "tree": "r n\nr m\nn a\nn b\nm c\nm d\n",
         "dag": "r n\nr m\nn a\nn b\nm b\nm c\nm d\n",
         "inner": "r n\nr b\nn a\nr c\nb d\n",
@@ -176,6 +177,10 @@ CASES = [  # method and options, training file
     ("hr-svm --hierarchy tree --decision argmax", "sets"),
     ("top-down-svm --hierarchy tree --beam 1", "rows"),
     ("top-down-svm --hierarchy tree --beam 1 --loss squared-hinge", "rows"),
+    *((f"{method} --hierarchy {graph} --partial-labels {o}", "partial") for method, graph, o in (
+        ("flat-svm", "tree", ""), ("flat-svm", "dag", "--loss hinge"), ("flat-lr", "tree", ""),
+        ("hr-svm", "tree", ""), ("hr-svm", "dag", ""), ("hr-lr", "tree", ""),
+        ("top-down-svm", "tree", "--beam 1"))),
     *((f"shared-svm --hierarchy {o}", "rows") for o in ("tree", "dag", "tree --task-loss hamming")),
     *((f"shared-svm --hierarchy {o} --decision argmax", "sets") for o in ("tree", "dag")),
     *((f"structured {o}", "tags") for o in ("", *SURROGATES, "--surrogate micro-f1", "--C 10")),

@@ -28,7 +28,7 @@ struct TextThenSubjects {
     return line.text.substr(0, tab);
   }
 };
-using Parser = detail::DocumentParser<TextThenSubjects>;
+using AnnifParser = detail::DocumentParser<TextThenSubjects>;
 
 }  // namespace
 
@@ -48,16 +48,17 @@ bool starts_like_annif(std::string_view start) {
 }
 
 TextDataset read_annif(const std::string& path, const TextOptions& options, RunControl* control) {
-  return detail::parse_rows(LineBlocks(open_file(path), path), Parser(options), control);
+  return detail::parse_rows(LineBlocks(open_file(path), path), AnnifParser(options), control);
 }
 
 TextDataset parse_annif(std::string_view bytes, const std::string& name, const TextOptions& options,
                         RunControl* control) {
-  return detail::parse_rows(LineBlocks(open_memory(bytes, name), name), Parser(options), control);
+  return detail::parse_rows(LineBlocks(open_memory(bytes, name), name), AnnifParser(options),
+                            control);
 }
 
 ReadRows annif_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
-  return detail::part_rows(part, name, Parser({options.codec, options.known_labels_only}));
+  return detail::part_rows(part, name, AnnifParser({options.codec, options.known_labels_only}));
 }
 
 }  // namespace margrove

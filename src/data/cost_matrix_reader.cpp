@@ -25,9 +25,9 @@ std::vector<std::string_view> cells_of(const Line& line) {
   return cells;
 }
 
-class Parser {
+class CostMatrixParser {
  public:
-  explicit Parser(const LabelCodec& codec)
+  explicit CostMatrixParser(const LabelCodec& codec)
       : codec_(codec), column_of_label_(codec.size(), kNone), line_of_label_(codec.size(), 0) {}
 
   void parse_line(const Line& line) {
@@ -115,8 +115,8 @@ class Parser {
   std::vector<std::int64_t> line_of_label_;   // 0: none
 };
 
-CostMatrix read(LineBlocks blocks, const LabelCodec& codec) {
-  Parser parser(codec);
+CostMatrix read_costs(LineBlocks blocks, const LabelCodec& codec) {
+  CostMatrixParser parser(codec);
   detail::for_each_line(blocks, [&](const Line& line) { parser.parse_line(line); });
   return parser.finish(blocks.name());
 }
@@ -124,12 +124,12 @@ CostMatrix read(LineBlocks blocks, const LabelCodec& codec) {
 }  // namespace
 
 CostMatrix read_cost_matrix(const std::string& path, const LabelCodec& codec) {
-  return read(LineBlocks(open_file(path), path), codec);
+  return read_costs(LineBlocks(open_file(path), path), codec);
 }
 
 CostMatrix parse_cost_matrix(std::string_view bytes, const std::string& name,
                              const LabelCodec& codec) {
-  return read(LineBlocks(open_memory(bytes, name), name), codec);
+  return read_costs(LineBlocks(open_memory(bytes, name), name), codec);
 }
 
 std::vector<double> CostMatrix::among(std::span<const LabelId> wanted,

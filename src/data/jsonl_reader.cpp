@@ -174,9 +174,9 @@ class RecordEvents {
   std::deque<std::string> texts_;  // that the record refers to
 };
 
-class Parser {
+class JsonlParser {
  public:
-  Parser(const std::string& source, const ReadOptions& options)
+  JsonlParser(const std::string& source, const ReadOptions& options)
       : builder_(source, options), events_(builder_.fields()) {}
 
   void parse_line(const Line& line) {
@@ -219,7 +219,7 @@ class Parser {
 };
 
 RecordDataset read(LineBlocks blocks, const ReadOptions& options, RunControl* control) {
-  Parser parser(blocks.name(), options);
+  JsonlParser parser(blocks.name(), options);
   const bool complete = detail::for_each_line(
       blocks, [&](const Line& line) { parser.parse_line(line); },
       [&] { return detail::report_rows(parser.num_rows(), control); });
@@ -247,7 +247,7 @@ ReadRows jsonl_rows(const std::string& path, const ReadOptions& options, RunCont
 }
 
 ReadRows jsonl_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
-  return detail::part_rows(part, name, Parser(name, options));
+  return detail::part_rows(part, name, JsonlParser(name, options));
 }
 
 bool starts_like_json(std::string_view start) {

@@ -9,9 +9,9 @@ namespace margrove {
 namespace {
 using detail::Line;
 
-class Parser {
+class LabelGraphParser {
  public:
-  explicit Parser(const LabelCodec& codec) : codec_(codec) {}
+  explicit LabelGraphParser(const LabelCodec& codec) : codec_(codec) {}
 
   void parse_line(const Line& line) {
     const auto at = detail::two_fields(line, "label label");
@@ -47,7 +47,7 @@ class Parser {
 };
 
 std::vector<LabelPair> read(LineBlocks blocks, const LabelCodec& codec) {
-  Parser parser(codec);
+  LabelGraphParser parser(codec);
   detail::for_each_line(blocks, [&](const Line& line) { parser.parse_line(line); });
   return parser.finish(blocks.name());
 }

@@ -96,7 +96,7 @@ Hierarchy OboParser::finish() {
   for (const auto& [child, parent] : edges_) {
     const auto id = hierarchy_.codec.find(parent.id);
     require(id.has_value(), hierarchy_.source, ":", parent.line, ":", parent.column, ": parent is ",
-            quoted(parent.id), ", but must be a term that is not obsolete");
+            detail::quoted(parent.id), ", but must be a term that is not obsolete");
     if (!known.emplace(*id, child).second) continue;
     hierarchy_.edges.push_back({*id, child});
     hierarchy_.lines.push_back(parent.line);

@@ -50,9 +50,9 @@ struct Header {
   std::int64_t line_number;
 };
 
-class Parser {
+class SvmlightParser {
  public:
-  Parser(std::string name, const SvmlightOptions& options)
+  SvmlightParser(std::string name, const SvmlightOptions& options)
       : name_(std::move(name)), options_(options), X_(options.num_features) {
     if (options.codec != nullptr) codec_ = *options.codec;
   }
@@ -300,7 +300,7 @@ class Parser {
 };
 
 Dataset read(LineBlocks blocks, const SvmlightOptions& options, RunControl* control) {
-  Parser parser(blocks.name(), options);
+  SvmlightParser parser(blocks.name(), options);
   while (blocks.next()) {
     parser.parse(blocks.text());
     if (!detail::report_rows(parser.num_rows(), control)) return parser.finish(false);
@@ -325,7 +325,7 @@ ReadRows svmlight_part(const FilePart& part, const std::string& name, const Read
   const SvmlightOptions given{.codec = options.codec,
                               .known_labels_only = options.known_labels_only,
                               .refuse_labels_alone = options.refuse_labels_alone};
-  Parser parser(name, given);
+  SvmlightParser parser(name, given);
   if (!part.header.empty()) parser.parse(part.header);
   parser.continue_after(part.lines_before);
   parser.parse(part.rows);

@@ -23,20 +23,23 @@ struct LabelsThenText {
     return line.text.substr(tab + 1);
   }
 };
-using Parser = detail::DocumentParser<LabelsThenText>;
+using LabelledTextParser = detail::DocumentParser<LabelsThenText>;
 }  // namespace
 
 TextDataset read_text(const std::string& path, const TextOptions& options, RunControl* control) {
-  return detail::parse_rows(LineBlocks(open_file(path), path), Parser(options), control);
+  return detail::parse_rows(LineBlocks(open_file(path), path), LabelledTextParser(options),
+                            control);
 }
 
 TextDataset parse_text(std::string_view bytes, const std::string& name, const TextOptions& options,
                        RunControl* control) {
-  return detail::parse_rows(LineBlocks(open_memory(bytes, name), name), Parser(options), control);
+  return detail::parse_rows(LineBlocks(open_memory(bytes, name), name), LabelledTextParser(options),
+                            control);
 }
 
 ReadRows text_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
-  return detail::part_rows(part, name, Parser({options.codec, options.known_labels_only}));
+  return detail::part_rows(part, name,
+                           LabelledTextParser({options.codec, options.known_labels_only}));
 }
 
 }  // namespace margrove

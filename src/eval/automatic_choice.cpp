@@ -23,7 +23,7 @@ constexpr int kMostSteps = 4;  // of the refinement of C of one candidate
 
 /// What is known of a candidate during the search.
 struct State {
-  Candidate candidate;
+  CandidateRun candidate;
   std::vector<Trial> trials;
   std::vector<std::size_t> strengths;  // to try in the stage
   bool is_dropped = false, is_cut = false;
@@ -53,7 +53,7 @@ class Search {
     require_metric(choice_.metric);
     Candidates candidates = candidates_for(facts);
     choice_.left_out = std::move(candidates.left_out);
-    for (Candidate& each : candidates.all) {
+    for (CandidateRun& each : candidates.all) {
       states_.emplace_back().candidate = std::move(each);
       states_.back().strengths = states_.back().candidate.strengths;
     }
@@ -162,7 +162,7 @@ class Search {
   void leave_out_for_memory() {
     std::vector<State> kept;
     for (State& state : states_) {
-      const Candidate& candidate = state.candidate;
+      const CandidateRun& candidate = state.candidate;
       runner_.prepare(find_method(candidate.method), candidate.options);
       std::string obstacle;
       try {

@@ -46,7 +46,7 @@ std::string of_few_rows_with_single_labels(const DataFacts& facts) {
 }
 
 struct Registered {
-  Candidate candidate;
+  CandidateRun candidate;
   Obstacle obstacle;
 };
 
@@ -84,7 +84,7 @@ std::string named_with_options(const std::string& method, const OptionValues& op
   return text;
 }
 
-std::string Candidate::name() const { return named_with_options(method, options); }
+std::string CandidateRun::name() const { return named_with_options(method, options); }
 
 DataFacts facts_of(const RawRows& raw, const Hierarchy* hierarchy) {
   DataFacts facts;

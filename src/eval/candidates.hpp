@@ -16,7 +16,7 @@ inline constexpr std::array<std::string_view, 13> kStrengths{
     "0.001", "0.003", "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30", "100", "300", "1000"};
 
 /// A method with some of its options fixed.
-struct Candidate {
+struct CandidateRun {
   std::string method;
   OptionValues options;
   std::vector<std::size_t> strengths;  // places in kStrengths in the order of trials; empty: no C
@@ -44,7 +44,7 @@ struct LeftOut {
   std::string reason;
 };
 struct Candidates {
-  std::vector<Candidate> all;  // the simpler and cheaper ones first
+  std::vector<CandidateRun> all;  // the simpler and cheaper ones first
   std::vector<LeftOut> left_out;
 };
 Candidates candidates_for(const DataFacts& facts);

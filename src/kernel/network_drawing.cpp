@@ -16,7 +16,7 @@ void check(const SumProductNetwork& network, std::span<const double> beta) {
           " weights, but must be ", network.num_products());
 }
 
-std::string kernel_text(const KernelSpec& spec) {
+std::string kernel_caption(const KernelSpec& spec) {
   std::string text = concat(spec.name, ": ", name_of(spec.type));
   if (has_width(spec.type)) {
     text += fmt::format(" {:.4g}{}", spec.width, spec.width_in_medians ? " medians" : "");
@@ -32,7 +32,7 @@ std::string label_of(const SumProductNetwork& network, std::uint32_t number,
                      std::span<const double> beta) {
   const auto& node = network.nodes()[number];
   if (node.kind == Kind::sum) return "+";
-  if (node.kind == Kind::kernel) return kernel_text(network.kernels()[node.index]);
+  if (node.kind == Kind::kernel) return kernel_caption(network.kernels()[node.index]);
   return beta.empty() ? node.name : fmt::format("{} {:.4g}", node.name, beta[node.index]);
 }
 

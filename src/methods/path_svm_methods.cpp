@@ -57,7 +57,7 @@ Decision decide(const PathPlan& plan, Executor& executor, RunControl& control) {
   return label_set_decision(plan.tuning, plan.leaves, plan.rows, fit_part, executor, control);
 }
 
-TrainResult train(const PathPlan& plan, Executor& executor, RunControl& control) {
+TrainResult train_paths(const PathPlan& plan, Executor& executor, RunControl& control) {
   Decision decision = decide(plan, executor, control);
   PathSvmResult found = fit(plan, executor, control);
   TrainResult result;
@@ -87,8 +87,8 @@ MemoryEstimate memory_of(const PathPlan& plan, int num_threads) {
 
 /// Options: HSvmOptions or NhSvmOptions.
 template <class Options, TaskLoss loss>
-Plan make_plan(const Options& options, const TrainingSet& data, Executor& executor,
-               RunControl& control) {
+Plan make_path_plan(const Options& options, const TrainingSet& data, Executor& executor,
+                    RunControl& control) {
   PathPlan plan{.solver = structured_training(options, loss_weight(options)),
                 .loss = loss,
                 .costs = {},
@@ -107,7 +107,7 @@ Plan make_plan(const Options& options, const TrainingSet& data, Executor& execut
                    .alpha;
   plan.rows = planned_rows(data, plan.leaves.kept, plan.bias);
   MemoryEstimate memory = memory_of(plan, executor.size());
-  return planned(std::move(memory), std::move(plan), train);
+  return planned(std::move(memory), std::move(plan), train_paths);
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ Plan make_plan(const Options& options, const TrainingSet& data, Executor& execut
 Method hsvm() {
   Method method =
       make_method<HSvmOptions>("hierarchical SVM: a structured SVM over paths with Hamming loss",
-                               make_plan<HSvmOptions, TaskLoss::hamming>);
+                               make_path_plan<HSvmOptions, TaskLoss::hamming>);
   method.needs_hierarchy = true;
   return method;
 }
@@ -123,7 +123,7 @@ Method hsvm() {
 Method nhsvm() {
   Method method = make_method<NhSvmOptions>(
       "normalized hierarchical SVM: paths of equal weight, normalized loss",
-      make_plan<NhSvmOptions, TaskLoss::normalized>);
+      make_path_plan<NhSvmOptions, TaskLoss::normalized>);
   method.needs_hierarchy = true;
   return method;
 }

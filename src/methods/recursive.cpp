@@ -288,7 +288,7 @@ LinearPredictor::Parts parts_of(const HrPlan& plan, WeightMatrix weights, double
   return parts;
 }
 
-TrainResult train(const HrPlan& plan, Executor& executor, RunControl& control) {
+TrainResult train_recursive(const HrPlan& plan, Executor& executor, RunControl& control) {
   const CsrView X = plan.rows.X;
   const LabelSets& sets = plan.leaves.sets;
   const auto fit_part = [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
@@ -308,11 +308,11 @@ TrainResult train(const HrPlan& plan, Executor& executor, RunControl& control) {
   return result;
 }
 
-Plan make_plan(const HrSvmOptions& options, const TrainingSet& data, Executor& executor,
-               RunControl& control) {
+Plan make_recursive_plan(const HrSvmOptions& options, const TrainingSet& data, Executor& executor,
+                         RunControl& control) {
   HrPlan plan = settle(options, data, control);
   MemoryEstimate memory = memory_of(plan, executor.size());
-  return planned(std::move(memory), std::move(plan), train);
+  return planned(std::move(memory), std::move(plan), train_recursive);
 }
 
 }  // namespace
@@ -320,7 +320,7 @@ Plan make_plan(const HrSvmOptions& options, const TrainingSet& data, Executor& e
 Method hr_svm() {
   Method method = make_method<HrSvmOptions>(
       "recursive regularisation: one-vs-rest classifiers regularised towards their parents",
-      make_plan);
+      make_recursive_plan);
   method.needs_hierarchy = true;
   method.hierarchy_substitute = "label_graph";
   return method;
@@ -330,7 +330,9 @@ Method hr_lr() {
   Method method = make_method<HrLrOptions>(
       "recursive regularisation with logistic regression at the leaves",
       [](const HrLrOptions& options, const TrainingSet& data, Executor& executor,
-         RunControl& control) { return make_plan(as_svm(options), data, executor, control); });
+         RunControl& control) {
+        return make_recursive_plan(as_svm(options), data, executor, control);
+      });
   method.needs_hierarchy = true;
   method.hierarchy_substitute = "label_graph";
   return method;

@@ -37,7 +37,7 @@ Decision decide(const SharedSvmPlan& plan, Executor& executor, RunControl& contr
   return label_set_decision(plan.tuning, plan.leaves, plan.rows, fit_part, executor, control);
 }
 
-TrainResult train(const SharedSvmPlan& plan, Executor& executor, RunControl& control) {
+TrainResult train_shared_norm(const SharedSvmPlan& plan, Executor& executor, RunControl& control) {
   const LeafSets& leaves = plan.leaves;
   Decision decision = decide(plan, executor, control);
   SharedNormSvmResult fit =
@@ -89,7 +89,7 @@ Plan plan_shared(const SharedSvmOptions& options, const TrainingSet& data, Execu
   plan.costs = leaf_costs(options.cost_matrix, plan.leaves, *data.codec);
   plan.rows = planned_rows(data, plan.leaves.kept, plan.bias);
   MemoryEstimate memory = memory_of(plan, executor.size());
-  return planned(std::move(memory), std::move(plan), train);
+  return planned(std::move(memory), std::move(plan), train_shared_norm);
 }
 
 }  // namespace

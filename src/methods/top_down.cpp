@@ -308,7 +308,7 @@ double learned_scale(const TopDownPlan& plan, FamilySource& source, Executor& ex
                                 kept_weights(plan.rows.weights, split.validation), executor);
 }
 
-/// The families of the rows that train() trains on, in its order.
+/// The families of the rows that train_top_down() trains on, in its order.
 LabelProblems problems_of(const TopDownPlan& plan) {
   const LabelGraph& graph = plan.leaves.tree.graph;
   const LabelSets& sets = plan.leaves.sets;
@@ -335,8 +335,8 @@ LabelProblems problems_of(const TopDownPlan& plan) {
   return all;
 }
 
-TrainResult train(const TopDownPlan& plan, const LabelFitSource& fits, Executor& executor,
-                  RunControl& control) {
+TrainResult train_top_down(const TopDownPlan& plan, const LabelFitSource& fits, Executor& executor,
+                           RunControl& control) {
   const LeafSets& leaves = plan.leaves;
   const LabelGraph& graph = leaves.tree.graph;
   const CsrView X = plan.rows.X;
@@ -403,8 +403,8 @@ MemoryEstimate memory_of(const TopDownPlan& plan, int num_threads) {
   return memory;
 }
 
-Plan make_plan(const TopDownSvmOptions& options, const TrainingSet& data, Executor& executor,
-               RunControl&) {
+Plan make_top_down_plan(const TopDownSvmOptions& options, const TrainingSet& data,
+                        Executor& executor, RunControl&) {
   require_tree(data);
   // Computed before: where an initialiser throws, GCC 12 destroys the members before it twice.
   const double bias = intercept_value_or_free(options, data.X, options.loss);
@@ -415,14 +415,15 @@ Plan make_plan(const TopDownSvmOptions& options, const TrainingSet& data, Execut
                    bias};
   plan.rows = planned_rows(data, plan.leaves.kept, plan.bias);
   MemoryEstimate memory = memory_of(plan, executor.size());
-  return planned(std::move(memory), std::move(plan), train, problems_of);
+  return planned(std::move(memory), std::move(plan), train_top_down, problems_of);
 }
 
 }  // namespace
 
 Method top_down_svm() {
   Method method = make_method<TopDownSvmOptions>(
-      "one-vs-rest classifiers among the children of each node, from the top down", make_plan);
+      "one-vs-rest classifiers among the children of each node, from the top down",
+      make_top_down_plan);
   method.needs_hierarchy = true;
   return method;
 }

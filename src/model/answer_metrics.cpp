@@ -8,7 +8,7 @@
 namespace margrove {
 namespace {
 
-Overlap overlap_of_sets(Answer truth, Answer answer) {
+Overlap overlap_of_sets(AnsweredSet truth, AnsweredSet answer) {
   Overlap sizes{.answered = static_cast<double>(answer.size()),
                 .wanted = static_cast<double>(truth.size())};
   for (const std::uint32_t label : answer) {
@@ -21,12 +21,12 @@ class PooledF1 final : public AnswerMetric {
  public:
   PooledF1(OverlapOf overlap, std::span<const double> weights)
       : overlap_(std::move(overlap)), weights_(weights) {}
-  void add(std::size_t example, Answer answer) override { count(example, answer, 1); }
-  void remove(std::size_t example, Answer answer) override { count(example, answer, -1); }
+  void add(std::size_t example, AnsweredSet answer) override { count(example, answer, 1); }
+  void remove(std::size_t example, AnsweredSet answer) override { count(example, answer, -1); }
   double value() const override { return sums_.f1(); }
 
  private:
-  void count(std::size_t example, Answer answer, double sign) {
+  void count(std::size_t example, AnsweredSet answer, double sign) {
     const Overlap sizes = overlap_(example, answer);
     const double weight = sign * weight_of(weights_, example);
     sums_.common += weight * sizes.common;
@@ -45,12 +45,12 @@ class MeanOverlap final : public AnswerMetric {
   using Value = double (*)(const Overlap&);
   MeanOverlap(Value of_example, OverlapOf overlap, std::span<const double> weights)
       : value_(of_example), overlap_(std::move(overlap)), weights_(weights) {}
-  void add(std::size_t example, Answer answer) override { count(example, answer, 1); }
-  void remove(std::size_t example, Answer answer) override { count(example, answer, -1); }
+  void add(std::size_t example, AnsweredSet answer) override { count(example, answer, 1); }
+  void remove(std::size_t example, AnsweredSet answer) override { count(example, answer, -1); }
   double value() const override { return total_ > 0 ? sum_ / total_ : 0.0; }
 
  private:
-  void count(std::size_t example, Answer answer, double sign) {
+  void count(std::size_t example, AnsweredSet answer, double sign) {
     const double weight = sign * weight_of(weights_, example);
     sum_ += weight * value_(overlap_(example, answer));
     total_ += weight;
@@ -75,13 +75,13 @@ class MacroF1 final : public AnswerMetric {
  public:
   MacroF1(const LabelSets& truth, std::span<const double> weights)
       : truth_(truth), weights_(weights) {}
-  void add(std::size_t example, Answer answer) override { count(example, answer, 1); }
-  void remove(std::size_t example, Answer answer) override { count(example, answer, -1); }
+  void add(std::size_t example, AnsweredSet answer) override { count(example, answer, 1); }
+  void remove(std::size_t example, AnsweredSet answer) override { count(example, answer, -1); }
   double value() const override { return num_wanted_ > 0 ? sum_ / num_wanted_ : 0.0; }
 
  private:
-  void count(std::size_t example, Answer answer, double sign) {
-    const Answer truth = truth_[example];
+  void count(std::size_t example, AnsweredSet answer, double sign) {
+    const AnsweredSet truth = truth_[example];
     const double weight = sign * weight_of(weights_, example);
     for (const LabelId label : answer) {
       const bool is_true = std::binary_search(truth.begin(), truth.end(), label);
@@ -120,10 +120,11 @@ class MacroF1 final : public AnswerMetric {
 /// The overlap of closed sets; without a hierarchy a label has no ancestors.
 OverlapOf closed_overlap(const LabelSets& truth, const LabelGraph* hierarchy) {
   if (hierarchy == nullptr) {
-    return [&truth](std::size_t i, Answer answer) { return overlap_of_sets(truth[i], answer); };
+    return
+        [&truth](std::size_t i, AnsweredSet answer) { return overlap_of_sets(truth[i], answer); };
   }
   return [&truth, closer = SetCloser(*hierarchy), y = std::vector<NodeId>(),
-          p = std::vector<NodeId>()](std::size_t i, Answer answer) mutable {
+          p = std::vector<NodeId>()](std::size_t i, AnsweredSet answer) mutable {
     closer.close(truth[i], y);
     closer.close(answer, p);
     return overlap_of_sets(y, p);

@@ -14,15 +14,15 @@
 namespace margrove {
 
 /// An answer is a list of numbers: the labels of a row, ascending, or the tags of a sentence.
-using Answer = std::span<const std::uint32_t>;
+using AnsweredSet = std::span<const std::uint32_t>;
 
 /// A metric over the examples that have an answer. Examples count with their weights.
 class AnswerMetric {
  public:
   virtual ~AnswerMetric() = default;
   /// Counts an answer, or removes one that was counted. O(labels of the answer and the truth).
-  virtual void add(std::size_t example, Answer answer) = 0;
-  virtual void remove(std::size_t example, Answer answer) = 0;
+  virtual void add(std::size_t example, AnsweredSet answer) = 0;
+  virtual void remove(std::size_t example, AnsweredSet answer) = 0;
   /// O(1). 0 where there are no answers.
   virtual double value() const = 0;
 };
@@ -39,7 +39,7 @@ struct Overlap {
 inline double weight_of(std::span<const double> weights, std::size_t example) {
   return weights.empty() ? 1.0 : weights[example];
 }
-using OverlapOf = std::function<Overlap(std::size_t example, Answer answer)>;
+using OverlapOf = std::function<Overlap(std::size_t example, AnsweredSet answer)>;
 
 /// F1 of the sums of the overlaps. weights: of the examples; empty: all 1.
 std::unique_ptr<AnswerMetric> pooled_f1(OverlapOf overlap, std::span<const double> weights);

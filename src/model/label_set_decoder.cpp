@@ -6,7 +6,8 @@ namespace margrove {
 namespace {
 
 /// The candidates and their ancestors, ascending.
-std::vector<NodeId> with_ancestors(const LabelGraph& graph, std::span<const NodeId> candidates) {
+std::vector<NodeId> candidates_with_ancestors(const LabelGraph& graph,
+                                              std::span<const NodeId> candidates) {
   std::vector<bool> reached(graph.num_nodes(), false);
   for (const NodeId n : candidates) reached[n] = true;
   const auto order = graph.topological_order();
@@ -37,7 +38,7 @@ LabelGraph induced_graph(const LabelGraph& graph, const std::vector<NodeId>& kep
 
 CandidateHierarchy::CandidateHierarchy(const LabelGraph& graph, std::span<const NodeId> candidates,
                                        std::span<const LabelId> label_of_node)
-    : kept_(with_ancestors(graph, candidates)),
+    : kept_(candidates_with_ancestors(graph, candidates)),
       graph_(induced_graph(graph, kept_)),
       inference_(graph_) {
   for (const NodeId n : kept_) label_of_kept_.push_back(label_of_node[n]);

@@ -57,15 +57,15 @@ class ChainSearch final : public OffsetSearch {
   std::vector<double> emissions_;  // without an offset
 };
 
-Overlap right_tags(Answer truth, Answer answer) {
+Overlap right_tags(AnsweredSet truth, AnsweredSet answer) {
   Overlap sizes{.answered = static_cast<double>(answer.size()),
                 .wanted = static_cast<double>(truth.size())};
   for (std::size_t t = 0; t < truth.size(); ++t) sizes.common += truth[t] == answer[t] ? 1.0 : 0.0;
   return sizes;
 }
 
-Overlap right_spans(Answer truth, Answer answer, const LabelCodec& tags) {
-  const auto spans = [&](Answer y) {
+Overlap right_spans(AnsweredSet truth, AnsweredSet answer, const LabelCodec& tags) {
+  const auto spans = [&](AnsweredSet y) {
     std::vector<std::string_view> names;
     for (const std::uint32_t tag : y) names.push_back(tags.name(tag));
     return spans_of(names);
@@ -82,10 +82,11 @@ Overlap right_spans(Answer truth, Answer answer, const LabelCodec& tags) {
 std::unique_ptr<AnswerMetric> metric_of(DecisionMetric metric, const SequenceData& data,
                                         const LabelCodec& tags) {
   if (metric == DecisionMetric::micro_f1 && are_span_tags(tags.names())) {
-    return pooled_f1([&](std::size_t i, Answer y) { return right_spans(data.tags_of(i), y, tags); },
-                     {});
+    return pooled_f1(
+        [&](std::size_t i, AnsweredSet y) { return right_spans(data.tags_of(i), y, tags); }, {});
   }
-  return pooled_f1([&](std::size_t i, Answer y) { return right_tags(data.tags_of(i), y); }, {});
+  return pooled_f1([&](std::size_t i, AnsweredSet y) { return right_tags(data.tags_of(i), y); },
+                   {});
 }
 
 }  // namespace

@@ -176,7 +176,7 @@ TEST(Candidates, have_options_that_their_methods_take) {
                           .has_hierarchy = true,
                           .is_tree = true,
                           .has_several_labels = several};
-    for (const Candidate& candidate : candidates_for(facts).all) {
+    for (const CandidateRun& candidate : candidates_for(facts).all) {
       std::vector<OptionValues> variants = candidate.variants;
       variants.emplace_back();
       for (const OptionValues& variant : variants) {
