@@ -4,14 +4,17 @@
     python bench/time_limits.py --program build/margrove [--data DATA] [--limits 1 5] [--only hsvm]
 
 Prints a Markdown table: wall seconds of the process beyond each limit where the model goes to
-/dev/null; the same for the last limit where it goes to a file, which is written, read back and
+/dev/null, and the CPU seconds of all its threads in that time, which a busy machine does not
+change; the same for the last limit where it goes to a file, which is written, read back and
 renamed, and the size of that file; and wall seconds from Ctrl-C to the end. Each run would go on
 for minutes: tolerances are out of reach. DATA has cellcycle-go, whose rows are repeated; without it
-that case is left out.
+that case is left out. Needs Linux.
 """
 
 import argparse
+import os
 import random
+import re
 import signal
 import subprocess
 import tempfile
@@ -26,7 +29,17 @@ HARD = ["--tolerance", "1e-14", "--max-passes", "100000000"]
 
 class Case(NamedTuple):
     name: str
-    options: list[str]  # of train, with the file of rows last
+    options: list[str]  # of the verb, with the file of rows last
+    verb: str = "train"
+
+
+class Overrun(NamedTuple):
+    wall: float  # seconds beyond the limit
+    cpu: float
+    end: str
+
+    def columns(self) -> list[str]:
+        return [f"{self.wall:.2f}", f"{self.cpu:.2f}"]
 
 
 def write_tree(folder: Path, rng: random.Random) -> None:
@@ -59,6 +72,25 @@ def write_dag(folder: Path, rng: random.Random) -> None:
             labels = ",".join(f"n{n}" for n in sorted(rng.sample(range(200, 403), 12)))
             values = " ".join(f"{j}:{rng.random():.3f}" for j in range(1, 30))
             file.write(f"{labels} {values}\n")
+
+
+def write_deep(folder: Path, rng: random.Random) -> None:
+    """A random DAG and a random tree of 3,000 nodes each, and rows with the later half as labels.
+
+    Each leaf of the DAG has hundreds of ancestors.
+    """
+    size = 3000
+    for name, parents in (("deep_dag", 3), ("deep_tree", 1)):
+        with (folder / name).open("w") as file:
+            for n in range(1, size):
+                file.writelines(f"n{p} n{n}\n" for p in rng.sample(range(n), min(n, parents)))
+    for name, rows, labels in (("deep_one", 20000, 1), ("deep_sets", 4000, 5)):
+        with (folder / name).open("w") as file:
+            for _ in range(rows):
+                own = ",".join(f"n{n}" for n in sorted(rng.sample(range(size // 2, size), labels)))
+                columns = sorted(rng.sample(range(1, 5001), 30))
+                values = " ".join(f"{j}:{rng.gauss(0, 1):.3f}" for j in columns)
+                file.write(f"{own} {values}\n")
 
 
 def write_sequences(folder: Path, rng: random.Random) -> None:
@@ -124,30 +156,65 @@ def cases(has_go: bool) -> Iterator[Case]:
                "many_tags"])  # fmt: skip
     yield Case("parser, 2,000 words", ["--method", "structured", "--model", "dependency",
                "--hash-bits", "12", *HARD, "long.conllu"])  # fmt: skip
+    yield from deep_cases()
     if has_go:
         yield Case("cellcycle-go, repeated", ["--method", "nhsvm", "--hierarchy", "go_dag", *HARD,
                    "go"])  # fmt: skip
 
 
+def deep_cases() -> Iterator[Case]:
+    for graph in ("dag", "tree"):
+        for method in ("hsvm", "nhsvm", "shared-svm", "hr-svm", "hr-lr"):
+            for data in ("one", "sets"):
+                length = (
+                    ["--tolerance", "1e-12"] if method == "shared-svm"
+                    else ["--tolerance", "1e-12", "--max-passes", "100000"]
+                )  # fmt: skip
+                yield Case(f"deep {graph}, {method}, {data}", ["--method", method, "--hierarchy",
+                           f"deep_{graph}", *length, f"deep_{data}"])  # fmt: skip
+    for data in ("one", "sets"):
+        yield Case(f"deep dag, auto, {data}", ["--hierarchy", "deep_dag", f"deep_{data}"], "auto")
+
+
+def cpu_seconds(process: int) -> float | None:
+    """CPU seconds of all threads so far; None if the process has ended."""
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    if fields[0] == "Z":
+        return None
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def overrun(
     program: str, folder: Path, case: Case, limit: float, model: str = "/dev/null"
-) -> tuple[float, str]:
-    """Wall seconds beyond the limit, and how it ended."""
-    command = [program, "train", "--quiet", "--time-limit-seconds", str(limit), *case.options]
+) -> Overrun:
+    command = [program, case.verb, "--quiet", "--time-limit-seconds", str(limit), *case.options]
     command.append(model)
-    start = time.monotonic()
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    seconds = time.monotonic() - start - limit
-    stop = [line.split("\t")[1] for line in done.stdout.splitlines() if line.startswith("stop\t")]
-    if done.returncode == OUT_OF_TIME:
-        return seconds, "exit 5"  # there are no weights yet
-    error = done.stderr.strip().splitlines()[-1:] or [""]
-    return seconds, stop[0] if stop else f"exit {done.returncode}: {error[0]}"
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        start = time.monotonic()
+        running = subprocess.Popen(command, cwd=folder, stdout=out, stderr=err, text=True)
+        before: float | None = 0.0
+        while before is not None and time.monotonic() < start + limit:
+            time.sleep(0.005)
+            before = cpu_seconds(running.pid)
+        _, status, used = os.wait4(running.pid, 0)
+        wall = time.monotonic() - start - limit
+        running.returncode = code = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        stop = [line.split("\t")[1] for line in out if line.startswith("stop\t")]
+        error = err.read().strip().splitlines()[-1:] or [""]
+    total = used.ru_utime + used.ru_stime
+    cpu = 0.0 if before is None else total - before  # it may have ended before the limit
+    if code == OUT_OF_TIME:
+        return Overrun(wall, cpu, "exit 5")  # there are no weights yet
+    if not stop:
+        stop = ["exit 0" if code == 0 else f"exit {code}: {error[0]}"]
+    return Overrun(wall, cpu, stop[0])
 
 
 def reaction(program: str, folder: Path, case: Case, after: float) -> tuple[float, int]:
     """Wall seconds from Ctrl-C to the end of the process, and its exit code."""
-    command = [program, "train", "--quiet", *case.options, "m"]
+    command = [program, case.verb, "--quiet", *case.options, "m"]
     running = subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -163,30 +230,30 @@ def main() -> None:
     parser.add_argument("--program", required=True, type=lambda path: str(Path(path).resolve()))
     parser.add_argument("--data", type=Path)
     parser.add_argument("--limits", nargs="+", type=float, default=[1.0, 5.0])
-    parser.add_argument("--only", default="", help="cases whose names have this in them")
+    parser.add_argument("--only", default="", help="regular expression for the names of cases")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rng = random.Random(1)
-        for write in (write_tree, write_dag, write_sequences):
+        for write in (write_tree, write_dag, write_sequences, write_deep):
             write(folder, rng)
         go = given.data / "cellcycle-go" if given.data else None
         if go is not None:
             repeat_rows(folder, go, 16)
-        limits = " | ".join(f"beyond {limit:g} s" for limit in given.limits)
-        print(f"| case | {limits} | with its file | MB | ended by | after Ctrl-C |")
-        print("|---|" + "---|" * (len(given.limits) + 4))
+        limits = " | ".join(f"beyond {limit:g} s | CPU" for limit in given.limits)
+        print(f"| case | {limits} | with its file | CPU | MB | ended by | after Ctrl-C |")
+        print("|---|" + "---|" * (2 * len(given.limits) + 5))
         for case in cases(go is not None):
-            if given.only not in case.name:
+            if not re.search(given.only, case.name):
                 continue
             results = [overrun(given.program, folder, case, limit) for limit in given.limits]
             seconds, code = reaction(given.program, folder, case, given.limits[0])
             model = folder / "m"
             model.unlink(missing_ok=True)
             results.append(overrun(given.program, folder, case, given.limits[-1], "m"))
-            columns = [f"{late:.2f}" for late, _ in results]
+            columns = [column for result in results for column in result.columns()]
             columns += [f"{model.stat().st_size / 1e6:.1f}" if model.exists() else "none"]
-            columns += [", ".join(dict.fromkeys(stop for _, stop in results))]
+            columns += [", ".join(dict.fromkeys(result.end for result in results))]
             columns += [f"{seconds:.2f}" if code == 130 else f"done before ({code})"]
             print(f"| {case.name} | " + " | ".join(columns) + " |", flush=True)
 

@@ -4,6 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +20,36 @@ namespace margrove {
 namespace {
 constexpr std::size_t kBufferBytes = 1 << 18;
 constexpr int kMostLinks = 40;  // as Linux follows
+
+// Temporary files, listed for signal handlers. A name belongs to its AtomicFile while its place is
+// empty or filling, and to both while it is listed; a handler that ends the process takes it over.
+enum class Place : int { empty, filling, listed, taken };
+struct ListedName {
+  std::atomic<Place> place = Place::empty;
+  std::array<char, 4096> path{};
+};
+static_assert(std::atomic<Place>::is_always_lock_free);  // otherwise not safe in handlers
+constexpr std::size_t kMostListed = 16;
+constinit std::array<ListedName, kMostListed> listed_names{};
+
+/// The place of the name, or kMostListed if there is none for it.
+std::size_t list_name(const std::string& path) {
+  for (std::size_t k = 0; k < kMostListed && path.size() < listed_names[k].path.size(); ++k) {
+    Place expected = Place::empty;
+    if (!listed_names[k].place.compare_exchange_strong(expected, Place::filling)) continue;
+    std::copy(path.c_str(), path.c_str() + path.size() + 1, listed_names[k].path.begin());
+    listed_names[k].place.store(Place::listed);
+    return k;
+  }
+  return kMostListed;
+}
+
+void unlist_name(std::size_t k) {
+  if (k == kMostListed) return;
+  Place expected = Place::listed;
+  if (listed_names[k].place.compare_exchange_strong(expected, Place::empty)) return;
+  for (;;) ::pause();  // a handler on another thread ends the process
+}
 
 std::string resolve_links(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
@@ -54,6 +87,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(resol
     descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ >= 0) {
       temporary_ = std::move(name);
+      place_ = list_name(temporary_);
     } else if (errno != EEXIST || attempt == 1000) {
       fail("cannot create a file beside it", errno);
     }
@@ -74,6 +108,13 @@ void require_writable(const std::string& path) {
     return;
   }
   const AtomicFile file(path);
+}
+
+void remove_temporary_files() noexcept {
+  for (ListedName& name : listed_names) {
+    Place expected = Place::listed;
+    if (name.place.compare_exchange_strong(expected, Place::taken)) ::unlink(name.path.data());
+  }
 }
 
 AtomicFile::~AtomicFile() { discard(); }
@@ -122,6 +163,7 @@ void AtomicFile::commit(const std::function<void(const std::string& path)>& chec
     }
   }
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot replace it", errno);
+  unlist_name(place_);
   temporary_.clear();
   // The file is whole by now; syncing the folder only makes the new name survive a power cut, and
   // some file systems refuse it.
@@ -140,7 +182,10 @@ void AtomicFile::fail(std::string_view action, int error) {
 void AtomicFile::discard() noexcept {
   if (descriptor_ >= 0) ::close(descriptor_);
   descriptor_ = -1;
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) {
+    ::unlink(temporary_.c_str());
+    unlist_name(place_);
+  }
   temporary_.clear();
 }
 

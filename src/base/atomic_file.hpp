@@ -1,6 +1,7 @@
 #pragma once
 // Files that appear whole or not at all.
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,7 @@ class AtomicFile {
   std::string path_;       // as given, for messages
   std::string target_;     // links resolved
   std::string temporary_;  // empty when the target is written to directly
+  std::size_t place_ = 0;  // in the list of remove_temporary_files()
   int descriptor_ = -1;
   std::string buffer_;
 };
@@ -44,5 +46,11 @@ class AtomicFile {
 /// Throws InvalidInput unless an AtomicFile of that path can be made now. It tries by making and
 /// removing a file beside the target, which is not touched.
 void require_writable(const std::string& path);
+
+/// Removes the temporary files of all AtomicFiles of the process, for what ends it at once, such as
+/// a signal handler; nothing else may call it. Async-signal-safe. Afterwards, threads that would
+/// rename or close such a file wait for the end. Of more than sixteen files at a time, and where a
+/// path has more than 4,095 bytes, the others stay.
+void remove_temporary_files() noexcept;
 
 }  // namespace margrove

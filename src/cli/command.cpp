@@ -10,6 +10,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <limits>
@@ -29,6 +30,7 @@ constexpr std::string_view kStartOfLine = "\r\033[K";
 
 // Handlers call only what is safe in them: stdio, destructors and exit() are not.
 [[noreturn]] void end_at_once(int code, std::string_view message) {
+  remove_temporary_files();
   // A message that cannot be written changes nothing.
   if (bar_shown != 0)
     std::ignore = ::write(STDERR_FILENO, kStartOfLine.data(), kStartOfLine.size());
@@ -329,6 +331,10 @@ void print_text(std::string_view text) { std::cout << printable(text); }
 void require_result_writable(const std::string& path, std::span<const std::string> inputs) {
   if (path.empty()) return;
   require_writable(path);
+  require_not_read(path, inputs);
+}
+
+void require_not_read(const std::string& path, std::span<const std::string> inputs) {
   struct stat result {};
   if (::stat(path.c_str(), &result) != 0 || !S_ISREG(result.st_mode)) return;
   for (const std::string& input : inputs) {
@@ -338,6 +344,19 @@ void require_result_writable(const std::string& path, std::span<const std::strin
     require(!is_same, path, ": the result would replace ", input,
             ", which is read; name another file");
   }
+}
+
+void require_different_results(const std::string& one, const std::string& other) {
+  if (one.empty() || other.empty()) return;
+  std::error_code ignored;
+  if (std::filesystem::exists(one, ignored) && !std::filesystem::is_regular_file(one, ignored))
+    return;
+  // A name that leads nowhere yet is followed as far as it goes.
+  const bool is_same = std::filesystem::weakly_canonical(one, ignored) ==
+                           std::filesystem::weakly_canonical(other, ignored) ||
+                       std::filesystem::equivalent(one, other, ignored);
+  require(!is_same, one, ": the result would replace ", other,
+          ", another result; name another file");
 }
 
 void write_result(const std::string& path, std::string_view text) {

@@ -240,5 +240,9 @@ void write_result(const std::string& path, std::string_view text);
 /// Throws InvalidInput if write_result() could not write there, or if that would replace one of
 /// the files that are read. To be called before the computation.
 void require_result_writable(const std::string& path, std::span<const std::string> inputs);
+/// Throws InvalidInput if `path` is one of the files that are read.
+void require_not_read(const std::string& path, std::span<const std::string> inputs);
+/// Throws InvalidInput if two results would be the same file. Devices may be.
+void require_different_results(const std::string& one, const std::string& other);
 
 }  // namespace margrove::cli

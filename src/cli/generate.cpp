@@ -24,6 +24,7 @@ class Generate final : public Command {
     const GeneratorOptions& options = options_.parse();
     require_writable(data_);
     require_result_writable(hierarchy_, {});
+    require_different_results(data_, hierarchy_);
     CommandControl control(/*quiet=*/true);
     const GeneratedData generated =
         kind_ == "balanced" ? generate_balanced(options) : generate_unbalanced(options);

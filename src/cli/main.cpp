@@ -10,6 +10,7 @@
 #include <iostream>
 #include <tuple>
 
+#include "base/atomic_file.hpp"
 #include "cli/help.hpp"
 #include "cli/verbs.hpp"
 #include "data/utf8.hpp"
@@ -20,6 +21,7 @@ namespace {
 
 // Allocates nothing.
 [[noreturn]] void end_at_once(std::string_view message) noexcept {
+  remove_temporary_files();
   std::ignore = ::write(STDERR_FILENO, message.data(), message.size());
   ::_exit(kInternalError);
 }

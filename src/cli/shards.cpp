@@ -25,6 +25,9 @@ class PlanShards final : public Command {
   int run() override {
     const RunOptions& options = arguments_.run_options();
     const std::string& folder = arguments_.result_path();
+    for (const std::string& path : {folder, sharded_data(folder)}) {
+      require_not_read(path, arguments_.input_paths());
+    }
     const auto method_run = arguments_.start();
     CommandControl control(options.progress_form());
     Executor executor(options.threads);
@@ -97,7 +100,8 @@ class MergeShards final : public Command {
 
   int run() override {
     const FolderOptions& options = options_.parse();
-    require_writable(model_path_);
+    require_writable(model_path_);  // not empty
+    require_result_writable(model_path_, sharded_files(folder_));
     CommandControl control(options.quiet);
     Executor executor(options.threads);
     const ModelParts model = ShardedTraining(folder_).merge(executor, control.run());

@@ -76,7 +76,9 @@ class Train final : public Command {
     const std::string folder = work_.empty() ? arguments_.result_path() + ".shards" : work_;
     CommandControl control(options.quiet);
     Executor executor(options.threads);
+    require_not_read(sharded_data(folder), arguments_.input_paths());
     plan_rows_in_shards(arguments_, run, num_shards_, folder, executor, control);
+    require_result_writable(arguments_.result_path(), sharded_files(folder));
     train_shards_on_ray(folder, {address_, options.threads, options.quiet});
     const ModelParts model = ShardedTraining(folder).merge(executor, control.run());
     control.end_progress();

@@ -163,6 +163,10 @@ class Search {
     std::vector<State> kept;
     for (State& state : states_) {
       const CandidateRun& candidate = state.candidate;
+      if (is_over()) {  // nothing will be trained
+        kept.push_back(std::move(state));
+        continue;
+      }
       runner_.prepare(find_method(candidate.method), candidate.options);
       std::string obstacle;
       try {

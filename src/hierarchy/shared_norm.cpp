@@ -13,6 +13,8 @@
 #include <limits>
 #include <memory>
 
+#include "base/closing_time.hpp"
+#include "base/out_of_time.hpp"
 #include "hierarchy/weight_paths.hpp"
 #include "margrove/errors.hpp"
 
@@ -150,7 +152,8 @@ WeightBound SharedNormStep::bound_on_tree(std::span<const double> squared_norms)
   return bound;
 }
 
-WeightBound SharedNormStep::bound_on_dag(std::span<const double> squared_norms) const {
+WeightBound SharedNormStep::bound_on_dag(std::span<const double> squared_norms,
+                                         RunControl* control) const {
   const auto& dag = graph();
   std::vector<CoinBigIndex> starts{0};
   std::vector<int> rows;
@@ -177,7 +180,12 @@ WeightBound SharedNormStep::bound_on_dag(std::span<const double> squared_norms) 
                   lower.data(), upper.data(), squared_norms.data(), row_lower.data(),
                   row_upper.data());
   Clp_setOptimizationDirection(model.get(), -1);
+  const bool has_limit = control != nullptr && std::isfinite(control->seconds_left());
+  if (has_limit) {
+    Clp_setMaximumSeconds(model.get(), control->seconds_left() + ClosingTime::kSeconds);
+  }
   Clp_initialSolve(model.get());
+  if (has_limit && !Clp_isProvenOptimal(model.get())) throw OutOfTime{};
   require<Error>(Clp_isProvenOptimal(model.get()), "shared norm: CLP ended with status ",
                  Clp_status(model.get()), ", but the linear programme has an optimum");
   WeightBound bound;
@@ -196,9 +204,10 @@ SharedWeights SharedNormStep::weights(std::span<const double> squared_norms,
   return weights_on_dag(squared_norms, options, control ? *control : unlimited);
 }
 
-WeightBound SharedNormStep::largest_weighted_sum(std::span<const double> squared_norms) const {
+WeightBound SharedNormStep::largest_weighted_sum(std::span<const double> squared_norms,
+                                                 RunControl* control) const {
   require_squares(graph(), squared_norms);
-  return graph().is_tree() ? bound_on_tree(squared_norms) : bound_on_dag(squared_norms);
+  return graph().is_tree() ? bound_on_tree(squared_norms) : bound_on_dag(squared_norms, control);
 }
 
 }  // namespace margrove

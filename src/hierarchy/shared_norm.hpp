@@ -56,13 +56,15 @@ class SharedNormStep {
 
   /// max sum_n alpha_n G_n, with G_n = ||g_n||^2 >= 0 from dual variables, which is a term of the
   /// joint dual. O(nodes) on trees; a linear programme (CLP) on DAGs.
-  WeightBound largest_weighted_sum(std::span<const double> squared_norms) const;
+  /// Throws OutOfTime where `control` leaves that programme no time.
+  WeightBound largest_weighted_sum(std::span<const double> squared_norms,
+                                   RunControl* control = nullptr) const;
 
  private:
   SharedWeights weights_on_dag(std::span<const double> squared_norms,
                                const SharedNormOptions& options, RunControl& control) const;
   WeightBound bound_on_tree(std::span<const double> squared_norms) const;
-  WeightBound bound_on_dag(std::span<const double> squared_norms) const;
+  WeightBound bound_on_dag(std::span<const double> squared_norms, RunControl* control) const;
   const LabelGraph& graph() const { return paths_.graph(); }
 
   detail::PathOperator paths_;

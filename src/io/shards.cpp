@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "base/digest.hpp"
@@ -272,9 +273,22 @@ LabelSets load_sets(const TensorMap& tensors, std::size_t num_rows, std::size_t 
   return sets;
 }
 
-std::string data_path(const std::string& folder) { return folder + "/data.safetensors"; }
+constexpr std::string_view kShardName = "shard-";
+constexpr std::string_view kExtension = ".safetensors";
 
 }  // namespace
+
+std::string sharded_data(const std::string& folder) { return concat(folder, "/data", kExtension); }
+
+std::vector<std::string> sharded_files(const std::string& folder) {
+  std::vector<std::string> files{sharded_data(folder)};
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(kShardName) && name.ends_with(kExtension)) files.push_back(entry.path());
+  }
+  return files;
+}
 
 void plan_shards(const Method& method, MethodRun& run, const Plan& plan, const TrainingSet& data,
                  const Preprocessing& preprocessing, std::size_t num_shards,
@@ -308,7 +322,7 @@ void plan_shards(const Method& method, MethodRun& run, const Plan& plan, const T
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   require(!error, folder, ": the folder cannot be made: ", error.message());
-  const std::string path = data_path(folder);
+  const std::string path = sharded_data(folder);
   if (std::filesystem::exists(path)) {
     require(open_checked(path, kDataFormat).text(kDigest) == out.text(kDigest), folder,
             ": the folder holds the shards of another training (other data, options or number of "
@@ -336,7 +350,7 @@ struct ShardedTraining::Data {
   std::vector<std::vector<Piece>> shards;
 
   explicit Data(const std::string& folder)
-      : tensors(open_checked(data_path(folder), kDataFormat)),
+      : tensors(open_checked(sharded_data(folder), kDataFormat)),
         codec(tensors.get_strings("labels")) {
     const std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
     X = CsrView(static_cast<std::uint32_t>(tensors.whole_number("num_columns", most)),
@@ -394,7 +408,7 @@ std::size_t ShardedTraining::num_shards() const { return data_->shards.size(); }
 std::string ShardedTraining::path(std::size_t shard) const {
   require<InvalidOption>(shard < num_shards(), "shard is ", shard, ", but must be below ",
                          num_shards());
-  return fmt::format("{}/shard-{:05}.safetensors", folder_, shard);
+  return fmt::format("{}/{}{:05}{}", folder_, kShardName, shard, kExtension);
 }
 
 ShardState ShardedTraining::state(std::size_t shard) const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "margrove/control.hpp"
 #include "margrove/executor.hpp"
@@ -21,6 +22,10 @@ namespace margrove {
 void plan_shards(const Method& method, MethodRun& run, const Plan& plan, const TrainingSet& data,
                  const Preprocessing& preprocessing, std::size_t num_shards,
                  const std::string& folder);
+
+/// The file of the data of a training in this folder, and the files of its shards that exist.
+std::string sharded_data(const std::string& folder);
+std::vector<std::string> sharded_files(const std::string& folder);
 
 enum class ShardState { missing, finished, damaged };
 

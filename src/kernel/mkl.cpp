@@ -33,6 +33,11 @@ struct Iterate {
   bool complete = false;
 };
 
+bool have_stalled(std::span<const SvmSolution> classifiers) {
+  return std::ranges::any_of(classifiers,
+                             [](const auto& each) { return each.stop == Stop::stalled; });
+}
+
 class MklAlternation {
  public:
   MklAlternation(const PathKernels& kernels, const WeightRule& rule, const ClassLabels& labels,
@@ -66,6 +71,10 @@ class MklAlternation {
       fit.curve.push_back({fit.rounds, now.primal, rule_.has_bound() ? bound : kUnknown});
       if (!report(fit.rounds, now.primal, bound)) {
         fit.stop = control_.stop_reason();
+        break;
+      }
+      if (have_stalled(now.classifiers)) {
+        fit.stop = Stop::stalled;
         break;
       }
       bool reopened = false;

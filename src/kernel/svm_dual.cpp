@@ -13,6 +13,13 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSmallestCurvature = 1e-12;  // for pairs whose rows of K coincide
 constexpr std::int64_t kIterationsPerControl = 4096;
+// Progress is judged once per so many iterations. Training ends after kQuietWindows without any:
+// where neither the violation nor the gap falls by kLeastFall, and the dual rises so slowly that
+// the gap would take more than kHopeless times the iterations that are allowed.
+constexpr std::int64_t kWindow = 1 << 18;
+constexpr int kQuietWindows = 3;
+constexpr double kLeastFall = 0.01;
+constexpr double kHopeless = 100;
 
 struct Extremes {
   double lowest_up;     // min G over the variables that may rise
@@ -78,6 +85,35 @@ void add_scaled(double* G, const float* row, double factor, std::size_t n) {
   for (std::size_t t = 0; t < n; ++t) G[t] += factor * static_cast<double>(row[t]);
 }
 
+/// Says when iterations no longer lead anywhere, as with C = 1e300 on rows that no hyperplane
+/// separates, whose optimum is C times the distance that one iteration comes nearer to it.
+class ProgressWatch {
+ public:
+  explicit ProgressWatch(std::int64_t max_iterations)
+      : most_windows_(kHopeless * static_cast<double>(max_iterations) / kWindow) {}
+
+  /// To be called once per window, with the values at its end.
+  bool is_stalled(double violation, double primal, double dual) {
+    const double gap = (primal - dual) / primal;
+    const double rise = dual - dual_;
+    least_primal_ = std::min(least_primal_, primal);
+    const bool is_hopeless = !(least_primal_ - dual <= rise * most_windows_);
+    const bool falls =
+        violation < (1 - kLeastFall) * least_violation_ || gap < (1 - kLeastFall) * least_gap_;
+    least_violation_ = std::min(least_violation_, violation);
+    least_gap_ = std::min(least_gap_, gap);
+    dual_ = dual;
+    num_quiet_ = falls || !is_hopeless ? 0 : num_quiet_ + 1;
+    return num_quiet_ >= kQuietWindows;
+  }
+
+ private:
+  double most_windows_;
+  double least_violation_ = kInfinity, least_gap_ = kInfinity, least_primal_ = kInfinity;
+  double dual_ = 0;
+  int num_quiet_ = 0;
+};
+
 /// The dual of one SVM. Arrays hold the active variables only; `original_` says which.
 class Smo {
  public:
@@ -93,6 +129,7 @@ class Smo {
     const auto shrink_interval = static_cast<std::int64_t>(std::min<std::size_t>(n_, 1000));
     std::int64_t until_shrink = shrink_interval;
     std::int64_t until_control = 1;  // many classifiers may begin after the time limit
+    ProgressWatch watch(options_.max_iterations);
     Extremes now = active_extremes();
     for (;;) {
       if (now.highest_down - now.lowest_up <= options_.tolerance) {
@@ -112,6 +149,10 @@ class Smo {
           solution.stop = control.stop_reason();
           break;
         }
+      }
+      if (solution.iterations > 0 && solution.iterations % kWindow == 0 && is_stalled(watch)) {
+        solution.stop = Stop::stalled;
+        break;
       }
       now = step(now.lowest_up);
       ++solution.iterations;
@@ -163,9 +204,24 @@ class Smo {
     down_[t] = u_[t] > lower(original_[t]) ? 0.0 : -kInfinity;
   }
 
+  /// Judges the present u by all variables, and changes nothing.
+  bool is_stalled(ProgressWatch& watch) const {
+    Smo all(K_full_, y_, options_, full_solution());
+    SvmSolution solution;
+    all.finish(solution);
+    const Extremes now = all.active_extremes();
+    return watch.is_stalled(now.highest_down - now.lowest_up, solution.primal, solution.dual);
+  }
+
+  std::vector<double> full_solution() const {
+    std::vector<double> u = u_full_;
+    for (std::size_t t = 0; t < original_.size(); ++t) u[original_[t]] = u_[t];
+    return u;
+  }
+
   /// Makes all variables active; G = Ku - y is computed from the rows of the support vectors.
   void activate_all() {
-    for (std::size_t t = 0; t < original_.size(); ++t) u_full_[original_[t]] = u_[t];
+    u_full_ = full_solution();
     original_.resize(n_);
     for (std::size_t i = 0; i < n_; ++i) original_[i] = i;
     u_ = u_full_;

@@ -352,6 +352,7 @@ Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const 
   std::vector<LabelId> set;
   const auto score_fold = [&](const Split& split, RunControl& share) {
     const std::unique_ptr<RowPredictor> predictor = fit(split.training, share);
+    if (scores.truth.num_rows() > 0 && !control.proceed()) return;  // earlier folds must do
     const RankedLabels part =
         predictor->top(select_rows(X, split.validation), num_ranked(sets), executor);
     const std::size_t before = scores.ranked.labels.size();

@@ -107,6 +107,12 @@ FitReport report_of(const MklFit& fit) {
   for (const auto& point : fit.curve) {
     report.curve.push_back({point.round, point.primal, point.dual});
   }
+  if (std::ranges::any_of(fit.classifiers,
+                          [](const auto& each) { return each.stop == Stop::stalled; })) {
+    report.warnings.emplace_back(
+        "the support vector machines came no nearer to their optimum; lower C or scale the "
+        "columns");
+  }
   return report;
 }
 

@@ -4,13 +4,15 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <optional>
 
+#include "base/simd.hpp"
 #include "hierarchy/graph_operations.hpp"
 #include "model/tensor_parts.hpp"
 
 namespace margrove {
 namespace {
+
+using RowLanes = LinearPredictor::RowLanes;
 
 const std::string kPrefix = "linear";
 
@@ -48,6 +50,16 @@ void check_parts(const LinearPredictor::Parts& parts) {
   }
 }
 
+// sums += the scores of the nodes, one after the other
+MARGROVE_MULTIVERSION
+void add_nodes(const NodeId* nodes, std::size_t count, const RowLanes* scores, RowLanes& sums) {
+  for (std::size_t k = 0; k < count; ++k) {
+    const float* own = scores[nodes[k]].at;
+#pragma omp simd
+    for (std::size_t r = 0; r < RowLanes::kRows; ++r) sums.at[r] += own[r];
+  }
+}
+
 }  // namespace
 
 LinearPredictor::LinearPredictor(Parts parts) : parts_(std::move(parts)) {
@@ -81,53 +93,77 @@ std::span<float> LinearPredictor::node_scores(const SparseRow& x, Scratch& scrat
 void LinearPredictor::score_labels(std::span<float> node_scores, std::span<float> scores) const {
   std::fill(scores.begin(), scores.end(), -std::numeric_limits<float>::infinity());
   const LabelGraph& graph = parts_.graph;
-  if (graph.is_tree()) {  // score of a path: its parent's, passed down, and its own
-    if (graph.num_edges() > 0) {
-      for (const NodeId n : graph.topological_order()) {
-        if (!graph.is_root(n)) node_scores[n] += node_scores[graph.parents(n).front()];
-      }
+  // The score of a path: its parent's, passed down, and its own.
+  if (graph.num_edges() > 0) {
+    for (const NodeId n : graph.topological_order()) {
+      if (!graph.is_root(n)) node_scores[n] += node_scores[graph.parents(n).front()];
     }
-    for (const NodeId n : parts_.candidates) scores[parts_.label_of_node[n]] = node_scores[n];
-    return;
   }
+  for (const NodeId n : parts_.candidates) scores[parts_.label_of_node[n]] = node_scores[n];
+}
+
+void LinearPredictor::score_labels_of_rows(std::span<const RowLanes> node_scores,
+                                           std::size_t num_rows, std::span<float> scores) const {
+  std::fill(scores.begin(), scores.end(), -std::numeric_limits<float>::infinity());
   std::vector<NodeId> scratch;
   for (const NodeId n : parts_.candidates) {
-    float sum = 0;
-    for (const NodeId a : ancestors_.of(graph, n, scratch)) sum += node_scores[a];
-    scores[parts_.label_of_node[n]] = sum;
+    const auto ancestors = ancestors_.of(parts_.graph, n, scratch);
+    RowLanes sums{};
+    add_nodes(ancestors.data(), ancestors.size(), node_scores.data(), sums);
+    for (std::size_t r = 0; r < num_rows; ++r) {
+      scores[r * num_labels() + parts_.label_of_node[n]] = sums.at[r];
+    }
   }
 }
 
 void LinearPredictor::scores(const CsrView& X, std::size_t begin, std::size_t end,
                              std::span<float> scores) const {
   Scratch scratch;
-  for (std::size_t i = begin; i < end; ++i) {
-    score_labels(node_scores(X.row(i), scratch),
-                 scores.subspan((i - begin) * num_labels(), num_labels()));
+  if (parts_.graph.is_tree()) {
+    for (std::size_t i = begin; i < end; ++i) {
+      score_labels(node_scores(X.row(i), scratch),
+                   scores.subspan((i - begin) * num_labels(), num_labels()));
+    }
+    return;
+  }
+  // Several rows at a time, as their sums over many ancestors do not wait for each other.
+  std::vector<RowLanes> of_rows(num_nodes(parts_));
+  for (std::size_t first = begin; first < end; first += RowLanes::kRows) {
+    const std::size_t count = std::min(RowLanes::kRows, end - first);
+    for (std::size_t r = 0; r < count; ++r) {
+      const std::span<const float> of_row = node_scores(X.row(first + r), scratch);
+      for (std::size_t n = 0; n < of_row.size(); ++n) of_rows[n].at[r] = of_row[n];
+    }
+    score_labels_of_rows(of_rows, count,
+                         scores.subspan((first - begin) * num_labels(), count * num_labels()));
   }
 }
 
 LabelSets LinearPredictor::predict(const CsrView& X, Executor& executor) const {
+  if (label_sets_ == nullptr) {
+    return collect_blocks(X.num_rows(), rows_per_block(), executor,
+                          [&](std::size_t begin, std::size_t end, LabelSets& sets) {
+                            std::vector<float> labels((end - begin) * num_labels());
+                            scores(X, begin, end, labels);
+                            std::vector<LabelId> set;
+                            for (std::size_t i = 0; i < end - begin; ++i) {
+                              set.clear();
+                              parts_.decision.choose(
+                                  {std::span(labels).subspan(i * num_labels(), num_labels())}, set);
+                              sets.append(set);
+                            }
+                          });
+  }
   struct RowScratch {
+    explicit RowScratch(const CandidateHierarchy& hierarchy) : search(hierarchy) {}
     Scratch linear;
-    std::vector<float> labels;
-    std::optional<LabelSetDecoder> search;
+    LabelSetDecoder search;
   };
-  const auto make_scratch = [&] {
-    RowScratch scratch{{}, std::vector<float>(num_labels()), {}};
-    if (label_sets_ != nullptr) scratch.search.emplace(*label_sets_);
-    return scratch;
-  };
-  return collect_sets(X.num_rows(), rows_per_block(), executor, make_scratch,
-                      [&](std::size_t i, RowScratch& scratch, std::vector<LabelId>& set) {
-                        const std::span<float> nodes = node_scores(X.row(i), scratch.linear);
-                        if (scratch.search) {
-                          parts_.decision.choose({{}, nodes, &*scratch.search}, set);
-                        } else {
-                          score_labels(nodes, scratch.labels);
-                          parts_.decision.choose({scratch.labels}, set);
-                        }
-                      });
+  return collect_sets(
+      X.num_rows(), rows_per_block(), executor, [&] { return RowScratch(*label_sets_); },
+      [&](std::size_t i, RowScratch& scratch, std::vector<LabelId>& set) {
+        parts_.decision.choose({{}, node_scores(X.row(i), scratch.linear), &scratch.search}, set);
+      });
 }
 
 Explanation LinearPredictor::explain(const SparseRow& x, LabelId label,

@@ -67,6 +67,11 @@ class LinearPredictor final : public RowPredictor {
     std::vector<float> values;
     std::vector<float> node_scores;
   };
+  /// The scores of several rows at one node.
+  struct RowLanes {
+    static constexpr std::size_t kRows = 16;
+    float at[kRows] = {};
+  };
   /// The hierarchy in which the best label sets are searched; null unless the decision uses node
   /// scores.
   const CandidateHierarchy* label_sets() const { return label_sets_.get(); }
@@ -75,8 +80,11 @@ class LinearPredictor final : public RowPredictor {
   std::span<float> node_scores(const SparseRow& x, Scratch& scratch) const;
 
  private:
-  /// Label scores from node scores, which it overwrites.
+  /// Label scores of a row in a tree from node scores, which it overwrites.
   void score_labels(std::span<float> node_scores, std::span<float> scores) const;
+  /// Label scores in a DAG.
+  void score_labels_of_rows(std::span<const RowLanes> node_scores, std::size_t num_rows,
+                            std::span<float> scores) const;
 
   Parts parts_;
   ListedAncestors ancestors_;                             // of DAGs only

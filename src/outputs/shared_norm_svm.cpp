@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
+#include <optional>
 
+#include "base/closing_time.hpp"
+#include "base/out_of_time.hpp"
 #include "hierarchy/shared_norm.hpp"
 #include "outputs/label_set/label_set_oracle.hpp"
 #include "outputs/path/path_oracle.hpp"
@@ -17,6 +21,7 @@ constexpr double kShare = 0.2;    // the tolerance of a step in W as a share of 
 constexpr double kClosed = 1e-7;  // node weights below this are not raised by the step in alpha
 constexpr double kOpening =
     0.2;  // first share of bound.alpha in alpha when such weights are raised
+constexpr std::size_t kExamplesPerCheck = 64;
 constexpr int kMaxSharpenings = 8;  // repetitions of a step that did not lower the objective
 
 // make_model(alpha) returns the structured model for fixed node weights.
@@ -31,6 +36,7 @@ class SharedNormAlternation {
         options_(options),
         executor_(executor),
         control_(control),
+        closing_(control),
         row_weights_(row_weights),
         unweighted_(make_model(std::vector<double>(graph.num_nodes(), 1.0))),
         weight_step_(graph) {}
@@ -43,8 +49,12 @@ class SharedNormAlternation {
     std::vector<double> objectives{state.primal};
     int round = 0;
     for (;; ++round) {
-      const WeightBound bound = joint_bound(state);
-      dual = std::max(dual, losses(state) - 0.5 * bound.value);
+      const auto bound = joint_bound(state);
+      if (!bound) {
+        fit.relative_gap = dual = std::numeric_limits<double>::quiet_NaN();
+        break;
+      }
+      dual = std::max(dual, losses(state) - 0.5 * bound->value);
       const double gap = std::max(0.0, state.primal - dual);
       fit.relative_gap = gap > 0 ? gap / state.primal : 0.0;
       if (fit.relative_gap <= options_.tolerance || round == options_.max_rounds) break;
@@ -57,7 +67,7 @@ class SharedNormAlternation {
       progress.relative_gap = fit.relative_gap;
       if (!control_.proceed(progress)) break;
       inner_tolerance = std::min(inner_tolerance, kShare * fit.relative_gap);
-      if (!advance(state, bound, inner_tolerance, opening)) {
+      if (!advance(state, *bound, inner_tolerance, opening)) {
         fit.stop = Stop::stalled;
         break;
       }
@@ -157,11 +167,12 @@ class SharedNormAlternation {
     return false;
   }
 
-  // max_alpha sum alpha_n ||g_n||^2 at the current dual variables.
-  WeightBound joint_bound(const State& state) {
+  // max_alpha sum alpha_n ||g_n||^2 at the current dual variables; none if there is no time for it.
+  std::optional<WeightBound> joint_bound(const State& state) {
     std::vector<float> g(unweighted_.num_weights(), 0.0F);
     std::vector<double> coefficients;
     for (std::size_t i = 0; i < state.sets().size(); ++i) {
+      if (i % kExamplesPerCheck == 0 && !closing_.proceed()) return std::nullopt;
       const auto& set = state.sets()[i];
       coefficients.assign(set.duals.begin(), set.duals.end());
       for (double& each : coefficients) each = -each;
@@ -169,7 +180,12 @@ class SharedNormAlternation {
         unweighted_.add_differences(i, set.labellings, coefficients, workspace_, g);
       }
     }
-    return weight_step_.largest_weighted_sum(unweighted_.scorer().squared_norms({g, 1.0}));
+    try {
+      return weight_step_.largest_weighted_sum(unweighted_.scorer().squared_norms({g, 1.0}),
+                                               &control_);
+    } catch (const OutOfTime&) {
+      return std::nullopt;
+    }
   }
 
   static double losses(const State& state) {
@@ -185,6 +201,7 @@ class SharedNormAlternation {
   const SharedNormSvmOptions& options_;
   Executor& executor_;
   RunControl& control_;
+  ClosingTime closing_;
   std::span<const double> row_weights_;
   Model unweighted_;  // alpha = 1, to compute g
   typename Model::Workspace workspace_;

@@ -7,9 +7,12 @@
 // have a closed form. Both steps lower the objective.
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
+#include "base/closing_time.hpp"
 #include "data/csr_operations.hpp"
 #include "hierarchy/graph_operations.hpp"
 #include "linear/binary_linear.hpp"
@@ -24,6 +27,7 @@ namespace margrove {
 namespace {
 
 constexpr std::size_t kColumnGrain = 256;  // columns that one task updates in closed form
+constexpr std::size_t kTargetGrain = 64;   // targets whose distances to their means one task sums
 constexpr int kFreeSweeps = 3;             // Gauss-Seidel sweeps over the nodes without loss
 constexpr std::uint32_t kNone = 0xffffffffU;
 
@@ -74,14 +78,7 @@ class AdditiveCoupling {
   /// Targets are not coupled directly: one group.
   std::vector<std::span<const std::uint32_t>> groups() const { return {group_}; }
   double strength(std::uint32_t t) const { return 1.0 / alpha_[targets_[t]]; }
-  void mean(std::uint32_t t, std::span<double> m) const {
-    std::fill(m.begin(), m.end(), 0.0);
-    for (const NodeId n : ancestors_[targets_[t]]) {
-      if (is_moved_[n] == 0) continue;
-      const auto v = inner_[n];
-      for (std::size_t j = 0; j < m.size(); ++j) m[j] += v[j];
-    }
-  }
+  void mean(std::uint32_t t, std::span<double> m) const { mean_of(t, 0, m); }
   std::span<float> weights(std::uint32_t t) { return target_[t]; }
 
   /// With the w_l held, v_m (1/alpha_m + sum_{l below} 1/alpha_l) = sum_{l below} r_l / alpha_l +
@@ -113,33 +110,61 @@ class AdditiveCoupling {
     }
   }
 
-  double regulariser(Executor& executor) const {
+  /// NaN if there is no time for it. The classifiers of all inner nodes exceed the caches where
+  /// there are many, so that all targets of a task see the same columns before the next ones.
+  double regulariser(Executor& executor, ClosingTime& closing) const {
     double value = executor.ordered_sum(graph_.num_nodes(), [&](std::size_t m, int) {
       return below_[m].empty() ? 0.0 : 0.5 * squared(inner_[m]) / alpha_[m];
     });
-    value += executor.ordered_sum(targets_.size(), [&](std::size_t t, int) {
-      std::vector<double> m(inner_.dim());
-      mean(static_cast<std::uint32_t>(t), m);
-      double sum = 0;
-      for (std::size_t j = 0; j < m.size(); ++j) sum += std::pow(target_[t][j] - m[j], 2);
-      return 0.5 * sum * strength(static_cast<std::uint32_t>(t));
-    });
-    return value;
+    std::vector<double> squares(targets_.size(), 0.0);
+    std::atomic<bool> is_complete = true;
+    executor.for_ranges(targets_.size(), kTargetGrain,
+                        [&](std::size_t first, std::size_t last, int) {
+                          std::vector<double> m(std::min(kColumnGrain, inner_.dim()));
+                          for (std::size_t begin = 0; begin < inner_.dim(); begin += kColumnGrain) {
+                            if (!closing.proceed()) is_complete = false;
+                            if (!is_complete) return;
+                            m.resize(std::min(kColumnGrain, inner_.dim() - begin));
+                            for (std::size_t t = first; t < last; ++t) {
+                              mean_of(static_cast<std::uint32_t>(t), begin, m);
+                              const auto w = target_[t].subspan(begin, m.size());
+                              for (std::size_t j = 0; j < m.size(); ++j)
+                                squares[t] += std::pow(w[j] - m[j], 2);
+                            }
+                          }
+                        });
+    if (!is_complete) return std::numeric_limits<double>::quiet_NaN();
+    double of_targets = 0;
+    for (std::uint32_t t = 0; t < squares.size(); ++t) {
+      of_targets += 0.5 * squares[t] * strength(t);
+    }
+    return value + of_targets;
   }
 
-  /// v_n as a dense vector; false if it is zero.
-  bool node_vector(NodeId n, std::uint32_t target, std::span<double> v) const {
+  /// The part of v_n from column `begin` on; false if all of v_n is zero.
+  bool node_part(NodeId n, std::uint32_t target, std::size_t begin, std::span<double> v) const {
     if (target != kNone) {
-      mean(target, v);
-      for (std::size_t j = 0; j < v.size(); ++j) v[j] = target_[target][j] - v[j];
+      mean_of(target, begin, v);
+      const auto w = target_[target].subspan(begin, v.size());
+      for (std::size_t j = 0; j < v.size(); ++j) v[j] = w[j] - v[j];
       return true;
     }
     if (is_moved_[n] == 0) return false;
-    std::copy(inner_[n].begin(), inner_[n].end(), v.begin());
+    std::ranges::copy(inner_[n].subspan(begin, v.size()), v.begin());
     return true;
   }
 
  private:
+  /// The part of the mean from column `begin` on.
+  void mean_of(std::uint32_t t, std::size_t begin, std::span<double> m) const {
+    std::fill(m.begin(), m.end(), 0.0);
+    for (const NodeId n : ancestors_[targets_[t]]) {
+      if (is_moved_[n] == 0) continue;
+      const auto v = inner_[n].subspan(begin, m.size());
+      for (std::size_t j = 0; j < m.size(); ++j) m[j] += v[j];
+    }
+  }
+
   void update_inner(NodeId m, std::size_t begin, std::vector<double>& own,
                     std::vector<double>& step) {
     if (below_[m].empty()) return;
@@ -223,7 +248,7 @@ class GraphCoupling {
     });
   }
 
-  double regulariser(Executor& executor) const {
+  double regulariser(Executor& executor, ClosingTime&) const {
     double value = executor.ordered_sum(graph_.edges.size(), [&](std::size_t e, int) {
       const auto& edge = graph_.edges[e];
       double sum = 0;
@@ -238,8 +263,8 @@ class GraphCoupling {
     return value;
   }
 
-  bool node_vector(NodeId n, std::uint32_t, std::span<double> v) const {
-    std::copy(w_[n].begin(), w_[n].end(), v.begin());
+  bool node_part(NodeId n, std::uint32_t, std::size_t begin, std::span<double> v) const {
+    std::ranges::copy(w_[n].subspan(begin, v.size()), v.begin());
     return true;
   }
 
@@ -304,6 +329,7 @@ class AlternatingDescent {
         options_(options),
         executor_(executor),
         control_(control),
+        closing_(control),
         kind_(options.loss),
         squared_norms_(squared_norms(X_)),
         target_of_(shared.num_nodes, kNone),
@@ -335,9 +361,9 @@ class AlternatingDescent {
       }
       coupling_.update_free_nodes(executor_, control_);
       const double before = fit.primal;
-      fit.primal = coupling_.regulariser(executor_);
+      fit.primal = coupling_.regulariser(executor_, closing_);
       for (const double loss : losses_) fit.primal += loss;
-      fit.objectives.push_back(fit.primal);
+      if (!std::isnan(fit.primal)) fit.objectives.push_back(fit.primal);
       ++fit.passes;
       if (!control_.proceed(
               {.stage = "alternating", .done = fit.passes, .objective = fit.primal})) {
@@ -409,17 +435,20 @@ class AlternatingDescent {
   }
 
   /// The vectors of all nodes over the caller's columns, feature-major.
-  WeightMatrix weights() const {
+  WeightMatrix weights() {
     WeightMatrix W = WeightMatrix::dense(shared_.num_columns, shared_.num_nodes);
     const auto values = W.dense_values();
-    std::vector<double> v(X_.num_columns());
-    for (NodeId n = 0; n < shared_.num_nodes; ++n) {
-      if (!coupling_.node_vector(n, target_of_[n], v)) continue;
-      for (std::size_t j = 0; j < v.size(); ++j) {
-        values[static_cast<std::size_t>(used_.original()[j]) * shared_.num_nodes + n] =
-            static_cast<float>(v[j]);
-      }
-    }
+    executor_.for_ranges(
+        X_.num_columns(), kColumnGrain, [&](std::size_t begin, std::size_t end, int) {
+          std::vector<double> v(end - begin);
+          for (NodeId n = 0; n < shared_.num_nodes; ++n) {
+            if (!coupling_.node_part(n, target_of_[n], begin, v)) continue;
+            for (std::size_t j = begin; j < end; ++j) {
+              values[static_cast<std::size_t>(used_.original()[j]) * shared_.num_nodes + n] =
+                  static_cast<float>(v[j - begin]);
+            }
+          }
+        });
     return std::move(W).compacted();
   }
 
@@ -434,6 +463,7 @@ class AlternatingDescent {
   const AlternatingOptions& options_;
   Executor& executor_;
   RunControl& control_;
+  ClosingTime closing_;
   PointLossKind kind_;
   std::vector<double> squared_norms_;
   std::vector<std::uint32_t> target_of_;

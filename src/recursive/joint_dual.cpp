@@ -32,7 +32,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
+#include "base/closing_time.hpp"
 #include "base/random.hpp"
 #include "data/csr_operations.hpp"
 #include "linear/free_intercept.hpp"
@@ -83,6 +85,7 @@ class JointDescent {
         problem_(problem),
         executor_(executor),
         control_(control),
+        closing_(control),
         duals_(problem),
         paths_(duals_.paths()),
         X_(duals_.rows()),
@@ -102,17 +105,15 @@ class JointDescent {
       for (int s = 0; s < sweeps_between_scans && fit.passes < options_.max_passes; ++s) {
         sweep();
         ++fit.passes;
-        duals_.update_common(executor_);
-        if (!control_.proceed()) break;
+        duals_.update_common(executor_, closing_);
+        if (!may_go_on()) break;
       }
-      if (duals_.is_free()) {
-        duals_.make_feasible();
-        duals_.update_common(executor_);
-      }
-      const Regularisers regularisers = duals_.rebuild_inner_nodes(executor_);
-      fit.dual = dual_value(regularisers.dual);
-      fit.primal = regularisers.primal + scan();
+      certify(fit);
       if (detail::is_last_round("joint dual", options_, fit, control_)) break;
+      if (is_time_up_) {
+        fit.stop = Stop::time_limit;
+        break;
+      }
       sweeps_between_scans = std::min(kMostSweepsBetweenScans, sweeps_between_scans + 1);
     }
     fit.weights = duals_.weights();
@@ -126,6 +127,37 @@ class JointDescent {
     std::vector<Change> changes;  // of this round
     double improvement = 0.0;     // of the dual if only this lane moved
   };
+
+  // ---- certificates ----
+
+  /// False where the control says so, or where just the time for a certificate is left.
+  bool may_go_on() {
+    const double left = control_.seconds_left();
+    is_time_up_ =
+        is_time_up_ || (left < certificate_seconds_ &&
+                        certificate_seconds_ < kCertificateShare * (control_.seconds() + left));
+    return !is_time_up_ && control_.proceed();
+  }
+
+  /// The primal and the dual, unless a time limit leaves no time for them. Scans for rows that are
+  /// missing from the lists.
+  void certify(RecursiveFit& fit) {
+    const bool is_late = !is_time_up_ && !control_.proceed();
+    fit.primal = fit.dual = std::numeric_limits<double>::quiet_NaN();
+    if (is_late && certificate_seconds_ > ClosingTime::kSeconds) return;
+    const double start = control_.seconds();
+    if (duals_.is_free()) {
+      duals_.make_feasible();
+      duals_.update_common(executor_, closing_);
+    }
+    const Regularisers regularisers = duals_.rebuild_inner_nodes(executor_, closing_);
+    const double dual = dual_value(regularisers.dual);
+    const double primal = regularisers.primal + scan();
+    certificate_seconds_ = control_.seconds() - start;
+    if (!closing_.proceed()) return;
+    fit.dual = dual;
+    fit.primal = primal;
+  }
 
   // ---- descent ----
 
@@ -362,6 +394,7 @@ class JointDescent {
     const std::size_t num_blocks = (duals_.num_targets() + kScanWidth - 1) / kScanWidth;
     std::vector<ScanScratch> scratch(executor_.size());
     return executor_.ordered_sum(num_blocks, [&](std::size_t b, int worker) {
+      if (!closing_.proceed()) return 0.0;
       const std::size_t first = b * kScanWidth;
       return scan_block(first, std::min(kScanWidth, duals_.num_targets() - first), scratch[worker]);
     });
@@ -461,11 +494,16 @@ class JointDescent {
   static constexpr double kSettled = 1e-6;
   static constexpr int kInnerPasses = 2;
   static constexpr int kMostSweepsBetweenScans = 20;
+  // Sweeps end early for a certificate that takes at most this share of a time limit.
+  static constexpr double kCertificateShare = 0.25;
 
   const JointDualOptions& options_;
   const AdditiveProblem& problem_;
   Executor& executor_;
   RunControl& control_;
+  ClosingTime closing_;
+  double certificate_seconds_ = 0;  // of the last one
+  bool is_time_up_ = false;         // except for a certificate
   JointDuals duals_;
   const LeafPaths& paths_;
   CsrView X_;  // over the used columns
@@ -493,7 +531,7 @@ RecursiveFit train_joint_dual(const AdditiveProblem& problem, const JointDualOpt
   if (detail::suits_joint_dense(problem)) {
     RecursiveFit fit = detail::train_joint_dense(problem, options, executor, control);
     // A tight tolerance on the hinge can be out of reach of its float32 scores.
-    if (fit.stop != Stop::converged || fit.relative_gap() <= options.tolerance) return fit;
+    if (fit.stop != Stop::converged || !(fit.relative_gap() > options.tolerance)) return fit;
   }
   if (options.loss == PointLossKind::hinge) {
     return JointDescent<HingeLoss>(problem, options, executor, control).run();

@@ -137,7 +137,7 @@ void JointDuals::remove_unsigned_rows(std::size_t t, std::vector<std::uint32_t>&
       rows, [&](std::uint32_t i) { return std::binary_search(removed.begin(), removed.end(), i); });
 }
 
-void JointDuals::update_common(Executor& executor) {
+void JointDuals::update_common(Executor& executor, ClosingTime& closing) {
   const std::size_t P = used_.num_common();
   if (P == 0) return;
   std::vector<double> own(num_targets() * P, 0.0);
@@ -153,6 +153,7 @@ void JointDuals::update_common(Executor& executor) {
     for (auto m = order.rbegin(); m != order.rend(); ++m) {
       const std::uint32_t slot = paths_.slot[*m];
       if (slot == LeafPaths::kNoSlot) continue;
+      if (!closing.proceed()) return;  // between two steps that each lower the primal
       float* v = inner_.data() + slot * dim_;
       double curvature = 1.0 / problem_.alpha[*m];
       for (std::size_t j = 0; j < P; ++j) gradient[j] = -v[j] * curvature;
@@ -185,10 +186,11 @@ void JointDuals::make_feasible() {
   for (std::size_t slot = 0; slot < paths_.num_slots(); ++slot) inner_[slot * dim_ + j] = 0.0F;
 }
 
-Regularisers JointDuals::rebuild_inner_nodes(Executor& executor) {
+Regularisers JointDuals::rebuild_inner_nodes(Executor& executor, ClosingTime& closing) {
   std::vector<double> squares(paths_.num_slots(), 0.0);
   std::vector<double> primal_squares(paths_.num_slots(), 0.0);
   executor.for_each(paths_.num_slots(), [&](std::size_t slot, int) {
+    if (!closing.proceed()) return;
     std::vector<double> sum(dim_, 0.0);
     for (const std::uint32_t t : paths_.below[slot]) {
       for (const ActiveRow& v : active_[t]) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/closing_time.hpp"
 #include "base/random.hpp"
 #include "linear/used_columns.hpp"
 #include "numerics/row_kernels.hpp"
@@ -66,11 +67,12 @@ class JointDuals {
   /// The common columns of the inner nodes, given the leaves' weights: each v_m in turn takes its
   /// closed form v_m / alpha_m = sum_{l in D(m)} r_l / alpha_l, where r_l = w_l - sum v is the
   /// leaf's own part. Common are those that more than half of the rows use.
-  void update_common(Executor& executor);
+  /// Ends between two nodes where there is no time left.
+  void update_common(Executor& executor, ClosingTime& closing);
 
   /// Recomputes v_m from the dual variables, without the rounding errors of the steps; the common
-  /// columns stay.
-  Regularisers rebuild_inner_nodes(Executor& executor);
+  /// columns stay. Where there is no time left, the other v_m stay and the values are meaningless.
+  Regularisers rebuild_inner_nodes(Executor& executor, ClosingTime& closing);
 
   /// Free intercepts (linear/free_intercept.hpp), which are part of the scores beside the weights.
   bool is_free() const { return constant_ != 0; }

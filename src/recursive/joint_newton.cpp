@@ -28,10 +28,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <numeric>
 
+#include "base/closing_time.hpp"
 #include "data/csr_operations.hpp"
 #include "hierarchy/graph_operations.hpp"
 #include "linear/block_losses.hpp"
@@ -79,6 +82,7 @@ class JointNewton {
         problem_(problem),
         executor_(executor),
         control_(control),
+        closing_(control),
         used_(problem.X),
         X_(used_.view()),
         kernel_(std::move(precision)),
@@ -118,11 +122,20 @@ class JointNewton {
     fit.primal = linearise();
     for (;;) {
       ++fit.passes;
-      fit.dual = fit.primal - gap();
+      fit.dual = is_cut_ ? fit.primal : fit.primal - gap();
       if (is_last_round("joint Newton", options_, fit, control_)) break;
       const double slope = solve_direction(fit.passes);
+      if (!control_.proceed()) {  // the direction may be incomplete
+        fit.stop = control_.stop_reason();
+        break;
+      }
       const double before = fit.primal;
-      fit.primal = line_search(before, slope);
+      const double after = line_search(before, slope);
+      if (is_cut_) {  // back where `before` and the dual are true
+        fit.stop = control_.stop_reason();
+        break;
+      }
+      fit.primal = after;
       if (fit.primal >= before) break;
     }
     fit.weights = weights();
@@ -243,11 +256,15 @@ class JointNewton {
   }
 
   /// Scores, losses, their derivatives, rho = u - z and the diagonal of H, after the intercepts
-  /// have been optimised; returns the objective.
+  /// have been optimised; returns the objective. Sets is_cut_ where there is no time for all
+  /// blocks.
   double linearise() {
     const double losses = executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
+      if (!closing_.proceed()) is_cut_ = true;
+      if (is_cut_) return std::numeric_limits<double>::quiet_NaN();
       return linearise_block(b, scratch_[static_cast<std::size_t>(worker)]);
     });
+    if (is_cut_) return losses;
     if (is_free()) {
       absorb_intercepts();
     } else if (settles_intercepts()) {
@@ -459,9 +476,10 @@ class JointNewton {
     return losses;
   }
 
-  /// p = H p; returns p' H p at the p before.
+  /// p = H p; returns p' H p at the p before. Incomplete where the time has ended.
   double multiply() {
     return executor_.ordered_sum(num_blocks_, [&](std::size_t b, int worker) {
+      if (!control_.proceed()) return 0.0;
       Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
       for (std::size_t c = 0; c < num_chunks_; ++c) {
         read_chunk(p_.data() + block_begin(c, b), scratch.system.direction.data() + c * kWidth);
@@ -521,19 +539,20 @@ class JointNewton {
     return products;
   }
 
-  /// Halves the step until Armijo's condition holds; leaves rho, h and the curvatures there.
+  /// Halves the step until Armijo's condition holds; leaves rho, h and the curvatures there. Takes
+  /// the step back where there is no time for it.
   double line_search(double before, double slope) {
     move(1.0F);
     double objective = linearise();
     float length = 1.0F;
-    for (int k = 0; k < kMostHalvings; ++k) {
+    for (int k = 0; k < kMostHalvings && !is_cut_; ++k) {
       if (objective <= before * (1 + kRounding) + kArmijo * length * slope) return objective;
       length *= 0.5F;
       move(-length);
       objective = linearise();
     }
     move(-length);
-    return linearise();
+    return is_cut_ ? before : linearise();
   }
 
   /// The nodes' vectors over the caller's columns, feature-major.
@@ -566,6 +585,8 @@ class JointNewton {
   Shared problem_;
   Executor& executor_;
   RunControl& control_;
+  ClosingTime closing_;
+  std::atomic<bool> is_cut_ = false;
   UsedColumns used_;
   CsrView X_;
   LabelKernel kernel_;
@@ -632,7 +653,8 @@ void check_weights(const AdditiveProblem& problem) {
 
 bool suits_joint_newton(const AdditiveProblem& problem) {
   check_weights(problem);
-  return LabelKernel::is_suited(node_precision(problem));
+  return LabelKernel::is_suited(
+      node_precision(problem, LabelKernel::most_terms(problem.graph->num_nodes())));
 }
 
 bool suits_joint_newton(const SimilarityProblem& problem) {

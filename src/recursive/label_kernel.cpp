@@ -312,7 +312,13 @@ LabelKernel::LabelKernel(NodePrecisionMatrix precision) : precision_(std::move(p
 }
 
 bool LabelKernel::is_suited(const NodePrecisionMatrix& precision) {
-  return precision.definite && factor_of(precision).has_value();
+  return precision.is_complete && precision.definite && factor_of(precision).has_value();
+}
+
+// Every term is an entry of the factor below its diagonal, and the squares of the columns' numbers
+// of entries add up to at least the square of their sum divided by the number of columns.
+std::size_t LabelKernel::most_terms(std::size_t num_nodes) {
+  return static_cast<std::size_t>(std::sqrt(kMostWork) * static_cast<double>(num_nodes)) + 1;
 }
 
 void LabelKernel::prepare_column() {

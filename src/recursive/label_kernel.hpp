@@ -42,6 +42,8 @@ class LabelKernel {
   explicit LabelKernel(NodePrecisionMatrix precision);
   /// Whether Q is positive definite and its elimination takes little work.
   static bool is_suited(const NodePrecisionMatrix& precision);
+  /// A graph of so many nodes whose `above` has more terms is not suited.
+  static std::size_t most_terms(std::size_t num_nodes);
 
   std::span<const NodeId> targets() const { return precision_.targets; }
   std::size_t num_rows() const { return (targets().size() + 15) / 16 * 16; }

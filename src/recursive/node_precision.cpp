@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <map>
 
 #include "hierarchy/graph_operations.hpp"
 #include "margrove/errors.hpp"
@@ -19,24 +17,33 @@ constexpr std::uint32_t kNone = ~std::uint32_t{0};
 /// A(n) of the kept nodes, by their numbers here.
 using Closed = std::vector<std::vector<std::uint32_t>>;
 
-/// The sum of v over `nodes` in terms of the w of kept nodes. The w of the deepest node left
-/// includes all nodes above it.
-std::vector<NodePrecisionMatrix::Term> combination(std::span<const std::uint32_t> nodes,
-                                                   const Closed& closed) {
-  std::map<std::uint32_t, double, std::greater<>> left;
-  for (const std::uint32_t m : nodes) left[m] = 1.0;
-  std::vector<NodePrecisionMatrix::Term> terms;
-  while (!left.empty()) {
-    const auto [m, factor] = *left.begin();
-    terms.push_back({m, factor});
-    for (const std::uint32_t k : closed[m]) {
-      const auto found = left.try_emplace(k, 0.0).first;
-      found->second -= factor;
-      if (found->second == 0) left.erase(found);
+/// Sums of v over sets of nodes in terms of the w of kept nodes.
+class Combinations {
+ public:
+  /// Keeps a reference.
+  explicit Combinations(const Closed& closed) : closed_(closed), left_(closed.size(), 0.0) {}
+
+  /// The sum over `nodes`. The w of the deepest node left includes all nodes above it.
+  std::vector<NodePrecisionMatrix::Term> of(std::span<const std::uint32_t> nodes) {
+    std::uint32_t end = 0;
+    for (const std::uint32_t m : nodes) {
+      left_[m] = 1.0;
+      end = std::max(end, m + 1);
     }
+    std::vector<NodePrecisionMatrix::Term> terms;
+    for (std::uint32_t m = end; m-- > 0;) {
+      const double factor = left_[m];
+      if (factor == 0) continue;
+      terms.push_back({m, factor});
+      for (const std::uint32_t k : closed_[m]) left_[k] -= factor;  // that of m becomes zero
+    }
+    return terms;
   }
-  return terms;
-}
+
+ private:
+  const Closed& closed_;
+  std::vector<double> left_;  // by node; zero between two calls
+};
 
 /// Kept nodes in topological order; fills `here`.
 void number_kept_nodes(const AdditiveProblem& problem, const NodeLists& ancestors,
@@ -129,7 +136,7 @@ bool has_free_component(const SimilarityGraph& graph, std::span<const double> an
 
 }  // namespace
 
-NodePrecisionMatrix node_precision(const AdditiveProblem& problem) {
+NodePrecisionMatrix node_precision(const AdditiveProblem& problem, std::size_t most_terms) {
   const NodeLists ancestors = ancestor_sets(*problem.graph, problem.targets);
   NodePrecisionMatrix made;
   std::vector<std::uint32_t> here;
@@ -139,12 +146,19 @@ NodePrecisionMatrix node_precision(const AdditiveProblem& problem) {
     return made;
   }
   const Closed closed = closed_sets(problem, made, here);
+  Combinations combinations(closed);
+  std::size_t num_terms = 0;
   for (std::uint32_t n = 0; n < closed.size(); ++n) {
     std::vector<std::uint32_t> above;
     for (const std::uint32_t m : closed[n]) {
       if (m != n) above.push_back(m);
     }
-    made.above.push_back(combination(above, closed));
+    made.above.push_back(combinations.of(above));
+    num_terms += made.above[n].size();
+    if (num_terms > most_terms) {
+      made.is_complete = false;
+      return made;
+    }
     std::vector<NodePrecisionMatrix::Term> own{{n, 1.0}};
     for (const auto& term : made.above[n]) own.push_back({term.node, -term.factor});
     add_square(1.0 / made.alpha[n], own, made.Q);
@@ -156,7 +170,7 @@ NodePrecisionMatrix node_precision(const AdditiveProblem& problem) {
       if (here[m] != kNone) path.push_back(here[m]);
     }
     // A target without weight shares the place of the one node that has its path.
-    const auto terms = combination(path, closed);
+    const auto terms = combinations.of(path);
     made.definite &= terms.size() == 1;
     made.place.push_back(terms[0].node);
   }

@@ -1,7 +1,9 @@
 #pragma once
 // The regulariser of a label graph as a sparse quadratic form over its nodes.
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -25,11 +27,14 @@ struct NodePrecisionMatrix {
   std::vector<double> alpha;             // additive problems only, as `above`; parents come first
   std::vector<std::vector<Term>> above;  // w_n = v_n + sum of factor w_node
   bool definite = true;                  // whether Q is, and every target has a place
+  bool is_complete = true;               // false where there would be too many terms
 };
 
 /// Nodes without weight or without a target below are left out. Throws InvalidInput where a
-/// target's path has no weight.
-NodePrecisionMatrix node_precision(const AdditiveProblem& problem);
+/// target's path has no weight. Stops where `above` has more than `most_terms` terms in all.
+NodePrecisionMatrix node_precision(
+    const AdditiveProblem& problem,
+    std::size_t most_terms = std::numeric_limits<std::size_t>::max());
 /// Throws as check_similarity_graph().
 NodePrecisionMatrix node_precision(const SimilarityProblem& problem);
 /// Throws InvalidInput naming an edge or an anchor that is out of range.

@@ -58,11 +58,12 @@ struct JointDualOptions {
 
 struct RecursiveFit {
   WeightMatrix weights;  // v_m, num_columns x num_nodes: the score of a leaf is its path's sum
+  // All NaN if a time limit left no time for a certificate of the weights.
   double primal = 0.0;
   double dual = 0.0;
   int passes = 0;
   Stop stop = Stop::converged;
-  double relative_gap() const { return primal > 0 ? (primal - dual) / primal : 0.0; }
+  double relative_gap() const { return primal <= 0 ? 0.0 : (primal - dual) / primal; }
 };
 
 /// One-vs-rest hinge or squared hinge of all targets at once by joint dual coordinate descent, with
@@ -155,7 +156,7 @@ struct AlternatingOptions {
 
 struct AlternatingFit {
   WeightMatrix weights;
-  double primal = 0.0;
+  double primal = 0.0;             // NaN if a time limit left no time to compute it
   std::vector<double> objectives;  // after each pass; never increasing
   int passes = 0;
   Stop stop = Stop::converged;

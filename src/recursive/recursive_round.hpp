@@ -19,7 +19,8 @@ bool is_last_round(std::string_view stage, const Options& options, RecursiveFit&
     fit.stop = control.stop_reason();
     return true;
   }
-  if (fit.relative_gap() <= options.tolerance) return true;
+  // Also where the objective is not a number.
+  if (!(fit.relative_gap() > options.tolerance)) return true;
   if (fit.passes < options.max_passes) return false;
   fit.stop = Stop::pass_limit;
   return true;

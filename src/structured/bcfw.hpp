@@ -223,10 +223,13 @@ class Bcfw {
   }
 
   // Fills in the fit. Returns whether the gap is as small as asked, if it is certified or not.
+  // After the end of the time no search would be made, and the weights stay as the steps made them.
   bool certify(StructuredFit& fit) {
-    blocks_.rebuild_weights();
+    const bool has_time = control_.proceed();
+    if (has_time) blocks_.rebuild_weights();
     if (options_.averaging) blocks_.average(average_);
-    const auto certificate = certifier_.certify(weights(), !options_.averaging);
+    std::optional<Certificate> certificate;
+    if (has_time) certificate = certifier_.certify(weights(), !options_.averaging);
     if (!certificate) {
       if (control_.stop_reason() != Stop::interrupted) estimate_gap(fit);
       return false;

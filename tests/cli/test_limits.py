@@ -5,6 +5,7 @@ Run and configured like test_cli.py, whose helpers it uses.
 
 # ruff: noqa: PT009 - unittest, so that it runs with nothing installed
 
+import contextlib
 import os
 import random
 import re
@@ -343,6 +344,26 @@ class Interruption(CliTest):
                     self.assertEqual(written, self.read("expected"))
                     self.assertGreater(len(written), 1 << 16)
 
+    def test_a_second_signal_while_a_file_is_written_leaves_no_temporary_file(self) -> None:
+        self.write("rows", "old\n")
+        before = sorted(os.listdir(self.directory.name))
+        for first, second in ((signal.SIGINT, signal.SIGINT), (signal.SIGTERM, signal.SIGHUP)):
+            with self.subTest(first=first.name, second=second.name):
+                running = self.start("generate", "balanced", "--num-rows", "15000", "rows")
+                written = 0  # the file of the first trial is empty
+                while written == 0 and running.poll() is None:
+                    files = [e for e in os.scandir(self.directory.name) if ".tmp-" in e.name]
+                    with contextlib.suppress(FileNotFoundError):
+                        written = sum(file.stat().st_size for file in files)
+                running.send_signal(first)
+                time.sleep(0.02)
+                running.send_signal(second)
+                _, err = running.communicate(timeout=60)
+                self.assertEqual(running.returncode, 130, err)
+                self.assertEqual(err, "margrove: interrupted\n")
+                self.assertEqual(sorted(os.listdir(self.directory.name)), before)
+                self.assertEqual(self.read("rows"), b"old\n")
+
     def test_ends_verbs_that_write_nothing_as_well(self) -> None:
         # The default action of a signal is no documented exit code.
         for verb in (["hierarchy", "pipe"], ["compare", "pipe", "liblinear", "liblinear"]):
@@ -445,6 +466,40 @@ class Results(CliTest):
                 message = f"{result}: the result would replace {read}, which is read"
                 self.assert_fails(3, message, *verb)
                 self.assertEqual(self.read(read), before)
+
+    def test_of_shards_replace_neither_data_nor_shards(self) -> None:
+        plan = ["plan-shards", "--method", "flat-svm", "--quiet", "train", "work"]
+        self.run_program(*plan)
+        self.run_program("train-shard", "work", "0", "--quiet")
+        for result in ("work/data.safetensors", "work/shard-00000.safetensors"):
+            with self.subTest(result):
+                before = self.read(result)
+                message = f"{result}: the result would replace {result}, which is read"
+                self.assert_fails(3, message, "merge-shards", "work", result)
+                self.assertEqual(self.read(result), before)
+        os.symlink("work/data.safetensors", self.path("model"))
+        self.assert_fails(3, "model: the result would replace work/data", "merge-shards", "work",
+                          "model")  # fmt: skip
+        plan[-2:] = ["work/data.safetensors", "work"]
+        self.assert_fails(3, "work/data.safetensors: the result would replace work/data", *plan)
+        plan[-2:] = ["train", "train"]
+        self.assert_fails(3, "train: the result would replace train, which is read", *plan)
+        os.remove(self.path("model"))
+        self.run_program("merge-shards", "work", "work/model", "--quiet")
+
+    def test_of_one_verb_do_not_replace_each_other(self) -> None:
+        self.write("old", "old\n")
+        os.symlink("new", self.path("name"))
+        for rows_file, tree in (("new", "new"), ("./new", "new"), ("old", "old"), ("new", "name")):
+            with self.subTest(rows=rows_file, tree=tree):
+                self.assert_fails(
+                    3, f"{rows_file}: the result would replace {tree}, another result", "generate",
+                    "balanced", rows_file, "--hierarchy", tree,
+                )  # fmt: skip
+                self.assertEqual(self.read("old"), b"old\n")
+        self.assertFalse(os.path.exists(self.path("new")))
+        self.run_program("generate", "balanced", "--num-rows", "5", "/dev/null", "--hierarchy",
+                         "/dev/null")  # fmt: skip
 
 
 class Pipes(CliTest):

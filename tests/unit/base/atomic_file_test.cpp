@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "files.hpp"
 
@@ -122,6 +125,38 @@ TEST(AtomicFile, a_disk_that_fills_up_leaves_the_old_file_and_nothing_else) {
   EXPECT_EQ(status, 0);
   EXPECT_EQ(read_bytes(folder / "a"), "old");
   EXPECT_EQ(folder.num_files(), 1U);
+}
+
+TEST(AtomicFile, what_ends_the_process_at_once_removes_the_temporary_files) {
+  const ScratchFolder folder;
+  write_bytes(folder / "a", "old");
+  const auto end_while_writing = [&] {
+    const AtomicFile first(folder / "a");
+    AtomicFile done(folder / "b");
+    done.commit();  // its place is free again
+    const AtomicFile second(folder / "c");
+    remove_temporary_files();
+    ::_exit(0);
+  };
+  const ::pid_t child = ::fork();
+  if (child == 0) end_while_writing();
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(read_bytes(folder / "a"), "old");
+  EXPECT_EQ(read_bytes(folder / "b"), "");
+  EXPECT_EQ(folder.num_files(), 2U);
+}
+
+TEST(AtomicFile, more_files_at_a_time_than_are_listed_work_as_well) {
+  const ScratchFolder folder;
+  constexpr int kMany = 40;
+  std::vector<std::unique_ptr<AtomicFile>> files;
+  for (int k = 0; k < kMany; ++k) {
+    files.push_back(std::make_unique<AtomicFile>(folder / std::to_string(k)));
+  }
+  for (const auto& file : files) file->commit();
+  EXPECT_EQ(folder.num_files(), static_cast<std::size_t>(kMany));
 }
 
 }  // namespace

@@ -193,6 +193,22 @@ TEST(SvmDual, stops_when_the_control_says_so) {
   EXPECT_EQ(limited.iterations, 3);
 }
 
+TEST(SvmDual, stalls_where_no_number_of_steps_would_reach_the_optimum) {
+  const auto rows = random_rows(60, 3, 2, 3);
+  auto K = gaussian_matrix(rows, 1.0);
+  auto y = signs(rows.class_of);
+  // The same row with both signs: its loss is never zero, and its dual variables rise up to C.
+  for (std::size_t k = 0; k < 60; ++k) K[60 + k] = K[k];
+  for (std::size_t k = 0; k < 60; ++k) K[k * 60 + 1] = K[k * 60];
+  y[0] = 1;
+  y[1] = -1;
+  const SvmOptions options{.C = 1e300, .tolerance = 1e-9};
+  const auto stalled = solve(K, y, options);
+  EXPECT_EQ(stalled.stop, Stop::stalled);
+  EXPECT_LT(stalled.iterations, options.max_iterations / 20);
+  EXPECT_GT(stalled.primal, 2 * stalled.dual);
+}
+
 template <class Call>
 std::string message_of(const Call& call) {
   try {

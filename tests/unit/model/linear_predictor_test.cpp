@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
+#include "base/random.hpp"
 #include "small_models.hpp"
 
 namespace margrove {
@@ -70,6 +72,45 @@ TEST(LinearPredictor, on_a_dag_every_ancestor_counts_once) {
   X.append_row(std::vector<FeatureId>{0}, std::vector<float>{1});
   EXPECT_EQ(scores_of_row(predictor, X, 0)[3], 1111.0F);
   EXPECT_EQ(predictor.explain(X.row(0), 3, 1).score, 1111.0);
+}
+
+TEST(LinearPredictor, on_a_dag_several_rows_at_a_time_have_the_scores_and_answers_of_each) {
+  constexpr std::uint32_t kNodes = 40, kRows = 37;
+  std::vector<LabelEdge> edges;
+  for (NodeId n = 1; n < kNodes; ++n) {
+    edges.push_back({n / 2, n});
+    if (n > 4) edges.push_back({n / 3, n});
+  }
+  LinearPredictor::Parts parts;
+  parts.graph = LabelGraph::build(kNodes, edges);
+  Random random(1);
+  parts.weights = WeightMatrix::dense(6, kNodes);
+  for (float& w : parts.weights.dense_values()) w = static_cast<float>(random.uniform() - 0.5);
+  parts.num_labels = kNodes;
+  for (NodeId n = 0; n < kNodes; ++n) parts.label_of_node.push_back(n);
+  for (NodeId n = 3; n < kNodes; n += 2) parts.candidates.push_back(n);
+  const LinearPredictor predictor(std::move(parts));
+  CsrMatrix X(6);
+  for (std::uint32_t i = 0; i < kRows; ++i) {
+    X.append_row(std::vector<FeatureId>{i % 3, 3 + i % 3},
+                 std::vector<float>{static_cast<float>(random.uniform()), 1.5F});
+  }
+  std::vector<float> all(std::size_t{kRows} * kNodes);
+  predictor.scores(X, 0, kRows, all);
+  Executor executor;
+  const LabelSets predicted = predictor.predict(X, executor);
+  for (std::uint32_t i = 0; i < kRows; ++i) {
+    const std::vector<float> own = scores_of_row(predictor, X, i);
+    EXPECT_THAT(std::vector<float>(all.begin() + i * kNodes, all.begin() + (i + 1) * kNodes),
+                ::testing::ContainerEq(own));
+    LinearPredictor::Scratch scratch;
+    const std::span<float> nodes = predictor.node_scores(X.view().row(i), scratch);
+    float sum = 0;
+    for (const NodeId n : predictor.parts().graph.ancestors(kNodes - 1)) sum += nodes[n];
+    EXPECT_EQ(own[kNodes - 1], sum);
+    const auto best = std::max_element(own.begin(), own.end()) - own.begin();
+    EXPECT_THAT(predicted[i], ElementsAre(static_cast<LabelId>(best)));
+  }
 }
 
 TEST(LinearPredictor, top_is_sorted_and_leaves_out_labels_never_predicted) {

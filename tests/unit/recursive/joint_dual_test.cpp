@@ -162,6 +162,33 @@ TEST(JointDual, stops_when_told_and_says_so) {
       Stop::pass_limit);
 }
 
+TEST(JointDual, a_time_limit_leaves_the_gap_of_the_returned_weights_or_none) {
+  Instance instance = random_instance(7, small_dag(), 40, false);
+  instance.X = CsrMatrix(2000);  // too wide for the dense solver
+  Random random(3);
+  for (std::size_t i = 0; i < instance.labels.num_rows(); ++i) {
+    std::vector<FeatureId> columns;
+    for (FeatureId j = 0; j < 2000; ++j) {
+      if (random.uniform() < 0.02) columns.push_back(j);
+    }
+    instance.X.append_row(columns, std::vector<float>(columns.size(), 0.3F));
+  }
+  Executor executor;
+  for (const double seconds : {0.0, 1e-4, 2e-3}) {
+    RunControl control([](const Progress&) { return true; }, seconds);
+    const auto fit = train_joint_dual(
+        instance.problem(), {.tolerance = 1e-15, .max_passes = 1'000'000}, executor, control);
+    EXPECT_EQ(fit.stop, Stop::time_limit);
+    if (std::isnan(fit.primal)) {
+      EXPECT_TRUE(std::isnan(fit.dual));
+      EXPECT_TRUE(std::isnan(fit.relative_gap()));
+    } else {
+      EXPECT_NEAR(fit.primal, hinge_objective(instance, fit.weights, 1.0), 1e-4 * fit.primal);
+      EXPECT_LE(fit.dual, fit.primal);
+    }
+  }
+}
+
 TEST(JointDual, a_label_that_is_not_a_target_throws_with_its_row) {
   Instance instance = random_instance(8, small_tree(), 5, false);
   instance.targets.pop_back();

@@ -53,6 +53,8 @@ TEST(JointDuals, sums_along_paths_are_those_of_all_columns) {
   const AdditiveProblem problem = instance.problem();
   JointDuals duals(problem);
   Executor executor;
+  RunControl control;
+  ClosingTime closing(control);
   for (std::uint32_t i = 0; i < 60; ++i) {  // from a few columns to more than a list is kept for
     for (const NodeId m : duals.paths().inner[i % duals.num_targets()]) {
       duals.add_to_inner(duals.paths().slot[m], 0.25 * i - 3, duals.rare(i));
@@ -63,9 +65,9 @@ TEST(JointDuals, sums_along_paths_are_those_of_all_columns) {
   duals.add_to_inner(0, 0.5, std::vector<const float*>{dense.data(), dense.data()});
   expect_sums_along_lists(duals);
   for (std::uint32_t i = 0; i < 8; ++i) duals.active(i % 3).push_back({i, i % 2 == 0, 0.5});
-  duals.rebuild_inner_nodes(executor);
+  duals.rebuild_inner_nodes(executor, closing);
   expect_sums_along_lists(duals);
-  duals.update_common(executor);
+  duals.update_common(executor, closing);
   expect_sums_along_lists(duals);
 }
 
@@ -74,11 +76,13 @@ TEST(JointDuals, blocks_of_a_scan_hold_the_weights_of_their_targets) {
   const AdditiveProblem problem = instance.problem();
   JointDuals duals(problem);
   Executor executor;
+  RunControl control;
+  ClosingTime closing(control);
   for (std::uint32_t i = 0; i < 12; ++i) {
     duals.active(i % duals.num_targets()).push_back({i, i % 3 == 0, 0.1 * (i + 1)});
   }
-  duals.rebuild_inner_nodes(executor);
-  duals.update_common(executor);
+  duals.rebuild_inner_nodes(executor, closing);
+  duals.update_common(executor, closing);
   std::vector<Lanes> block;
   duals.fill_block(1, duals.num_targets() - 1, block);
   for (std::size_t t = 1; t < duals.num_targets(); ++t) {

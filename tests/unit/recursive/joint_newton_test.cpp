@@ -2,12 +2,18 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
+#include <utility>
+#include <vector>
 
+#include "base/random.hpp"
 #include "data/csr_operations.hpp"
 #include "hierarchy/graph_operations.hpp"
 #include "linear/one_vs_rest.hpp"
 #include "linear/point_loss.hpp"
 #include "margrove/errors.hpp"
+#include "recursive/label_kernel.hpp"
+#include "recursive/node_precision.hpp"
 #include "recursive/recursive.hpp"
 #include "recursive_problems.hpp"
 
@@ -164,6 +170,29 @@ TEST(JointNewton, label_graphs_with_a_part_without_anchor_are_not_suited) {
   EXPECT_FALSE(suits_joint_newton(problem));
   graph.anchors = {1, 0, 0, 0};
   EXPECT_TRUE(suits_joint_newton(problem));
+}
+
+TEST(JointNewton, dags_with_many_cycles_are_found_unsuited_before_their_matrix_is_made) {
+  int num_suited = 0;
+  for (const int parents : {1, 2, 3, 6}) {
+    for (const NodeId size : {30, 200, 600}) {
+      Random random(size + static_cast<NodeId>(parents));
+      std::set<std::pair<NodeId, NodeId>> pairs;
+      for (NodeId n = 1; n < size; ++n) {
+        for (int p = 0; p < parents; ++p) pairs.emplace(random.below(n), n);
+      }
+      std::vector<LabelEdge> edges;
+      for (const auto& [parent, child] : pairs) edges.push_back({parent, child});
+      const Instance instance = random_instance(1, LabelGraph::build(size, edges), 10, false);
+      const bool is_suited = suits_joint_newton(instance.problem());
+      num_suited += is_suited ? 1 : 0;
+      EXPECT_EQ(is_suited,
+                detail::LabelKernel::is_suited(detail::node_precision(instance.problem())))
+          << parents << " parents, " << size << " nodes";
+    }
+  }
+  EXPECT_GT(num_suited, 3);
+  EXPECT_LT(num_suited, 12);
 }
 
 TEST(JointNewton, an_intercept_column_is_settled_without_leaving_the_optimum) {
