@@ -1,14 +1,9 @@
 """The base class of all estimators: training, prediction and files."""
 
 import inspect
-import json
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from copy import copy
-from itertools import pairwise, repeat
+from itertools import pairwise
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -29,6 +24,7 @@ from margrove import _core
 from margrove._arrays import csr_of, merge_equal_rows
 from margrove._class_weights import weigh_by_class
 from margrove._coefficients import Linear
+from margrove._explained import Explained
 from margrove._labels import (
     Form,
     PathForm,
@@ -36,32 +32,21 @@ from margrove._labels import (
     are_path_ids,
     array_of,
     classes_of_names,
+    may_be_plural,
     name_of_path_id,
     read_targets,
     write_targets,
 )
+from margrove._options import option_text, option_value
 from margrove._probabilities import Probabilistic
 from margrove._progress import Progress, receiver
 from margrove._records import advice_on_texts, records_of, texts_of
+from margrove._stored import Stored
+from margrove._trainer import trainer
 from margrove._types import Csr, Sets
-from margrove.explanation import Contribution, Explanation, NodeScore, PathScore, SourceScore
 from margrove.hierarchy import Hierarchy, Paths
 
 Self = TypeVar("Self", bound="Classifier")
-
-# Trains a model from the arguments of _core.train, by name.
-_trainer: ContextVar[Callable[..., _core.Model]] = ContextVar("trainer", default=_core.train)
-
-
-@contextmanager
-def trained_by(train: Callable[..., _core.Model]) -> Iterator[None]:
-    """Within the block, estimators call `train` instead of _core.train."""
-    token = _trainer.set(train)
-    try:
-        yield
-    finally:
-        _trainer.reset(token)
-
 
 # Parameters of every estimator that are not options of its method.
 _RUN_PARAMETERS = (
@@ -77,7 +62,7 @@ _RUN_PARAMETERS = (
 )
 
 
-class Classifier(Linear, Probabilistic, ClassifierMixin, BaseEstimator):
+class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, BaseEstimator):
     """The base class of all estimators. A subclass names its method and the method's options.
 
     Attributes after `fit`: `classes_`, `n_features_in_`, `feature_names_in_` (of frames),
@@ -149,7 +134,7 @@ class Classifier(Linear, Probabilistic, ClassifierMixin, BaseEstimator):
         return self
 
     def _check(self, X: Any, y: Any) -> tuple[Targets, Any]:
-        targets = self._targets(y) if _is_plural(y) else None
+        targets = self._targets(y) if may_be_plural(y) else None
         if targets is not None and targets.form != "single":
             X = self._numbers(X)
             if X.shape[0] != targets.num_rows:
@@ -204,7 +189,7 @@ class Classifier(Linear, Probabilistic, ClassifierMixin, BaseEstimator):
             # All labels are roots: the special case of the method without structure.
             graph = names, np.empty((0, 2), dtype=np.uint32)
         with receiver(self.progress) as callback:
-            return _trainer.get()(
+            return trainer.get()(
                 method=self._method,
                 options=options,
                 X=X,
@@ -248,7 +233,7 @@ class Classifier(Linear, Probabilistic, ClassifierMixin, BaseEstimator):
             values.pop("lambda_", None)
         elif values["C"] == defaults["C"]:
             del values["C"]
-        return {name.rstrip("_"): _option_text(value) for name, value in values.items()}
+        return {name.rstrip("_"): option_text(value) for name, value in values.items()}
 
     def _adopt(
         self,
@@ -405,46 +390,6 @@ class Classifier(Linear, Probabilistic, ClassifierMixin, BaseEstimator):
         right = [set(a) == b for a, b in zip(y, predicted, strict=True)]
         return float(np.average(right, weights=sample_weight))
 
-    def explain(self, X: Any, label: Any = None, *, num_features: int = 5) -> list[Explanation]:
-        """The score of each row's best label (or of `label`) as a sum over nodes and features."""
-        rows = self._rows(X)
-        _, labels, _ = self.model_.top(rows, 1, self.threads)
-        names = self.model_.labels
-        best = (names[number] for number in labels) if label is None else repeat(str(label))
-        return [
-            self._explanation(self.model_.explain(rows, row, name, num_features))
-            for row, name in zip(range(len(rows[1]) - 1), best, strict=False)
-        ]
-
-    def _explanation(self, parts: Any) -> Explanation:
-        name, score, nodes, sources = parts
-        own = dict(zip(self.model_.labels, self._node_of_label.tolist(), strict=True))
-        return Explanation(
-            own[name],
-            score,
-            tuple(
-                NodeScore(
-                    own[node],
-                    itself,
-                    node_score,
-                    tuple(Contribution(self._feature(j), *rest) for j, *rest in strongest),
-                )
-                for node, itself, node_score, strongest in nodes
-            ),
-            tuple(
-                SourceScore(source, part, tuple(PathScore(*path) for path in strongest))
-                for source, part, strongest in sources
-            ),
-        )
-
-    def _feature(self, number: int) -> str | int:
-        if number == self.model_.num_features:
-            return "(intercept)"
-        if self.model_.record_columns is not None:
-            return self.model_.feature_name(number)
-        names = getattr(self, "feature_names_in_", self.model_.vocabulary)
-        return str(names[number]) if number < len(names) else number
-
     def _sets_of(self, X: Any, y: Any) -> tuple[Csr, Sets]:
         """Rows and their labels, numbered as in the model; unknown labels get further numbers."""
         targets = self._targets(y)
@@ -459,38 +404,6 @@ class Classifier(Linear, Probabilistic, ClassifierMixin, BaseEstimator):
         return rows, (targets.pointers, of_class[targets.positions])
 
     # Files ----------------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model in the format of `margrove train`; `margrove predict` reads it."""
-        check_is_fitted(self)
-        self.model_.save(os.fspath(path))
-
-    def compressed(self: Self, *, keep: float = 1.0, precision: str = "int8") -> Self:
-        """A fitted copy whose model is smaller as a file, and in memory if weights are left out.
-
-        keep: share of the weights that is kept, the largest ones, in (0, 1]. precision: how a
-        weight is stored: "float32", "bfloat16" or "int8" (a multiple of its feature's step).
-        Intercepts and the temperature of probabilities stay as they are. Its `report_` has no gap,
-        as that of the fit no longer holds.
-        Measure the copy on rows that were not fitted before you rely on it; `margrove compress`
-        chooses `keep` that way. Linear models only; ValueError for others.
-        """
-        check_is_fitted(self)
-        smaller = copy(self)
-        smaller.model_ = self.model_.compressed(keep, precision)
-        smaller.report_ = smaller.model_.report
-        return smaller
-
-    def export_liblinear(self, path: str | os.PathLike[str]) -> None:
-        """Writes a flat model with integer classes in the format of LIBLINEAR."""
-        check_is_fitted(self)
-        self.model_.export_liblinear(os.fspath(path))
-
-    def to_onnx(self) -> Any:
-        """The model as an onnx.ModelProto: see margrove.onnx."""
-        from margrove.onnx import to_onnx
-
-        return to_onnx(self)
 
     @classmethod
     def load(cls: type[Self], path: str | os.PathLike[str]) -> Self:
@@ -512,7 +425,7 @@ class Classifier(Linear, Probabilistic, ClassifierMixin, BaseEstimator):
         defaults = made._defaults()
         estimator = made(
             **{
-                name: _option_value(model.options[name.rstrip("_")], default)
+                name: option_value(model.options[name.rstrip("_")], default)
                 for name, default in defaults.items()
                 if name.rstrip("_") in model.options  # older files may lack some
             }
@@ -551,36 +464,5 @@ def load_liblinear(path: str | os.PathLike[str]) -> Classifier:
     return Classifier._of_model(_core.import_liblinear(os.fspath(path)), os.fspath(path))
 
 
-def _is_plural(y: Any) -> bool:
-    """Whether y may hold more than one label per row; y itself is checked later."""
-    if sp.issparse(y) or (getattr(y, "ndim", 0) == 2 and y.shape[1] > 1):
-        return True
-    if isinstance(y, list | tuple) or np.dtype(object) is getattr(y, "dtype", None):
-        return any(isinstance(row, set | frozenset | list | tuple | np.ndarray) for row in y)
-    return False
-
-
 def _needs_hierarchy(method: str) -> bool:
     return next(needs for name, _, needs, _ in _core.methods() if name == method)
-
-
-def _option_text(value: Any) -> str:
-    if isinstance(value, bool | np.bool_):
-        return "true" if value else "false"
-    if value is None:
-        return ""
-    if isinstance(value, Mapping):
-        return json.dumps(value)
-    if isinstance(value, list | tuple | np.ndarray):
-        return ",".join(f"{float(each):.17g}" for each in value)
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
-
-
-def _option_value(text: str, default: Any) -> Any:
-    if isinstance(default, bool):
-        return text == "true"
-    if isinstance(default, tuple):
-        return tuple(float(each) for each in text.split(","))
-    if default is None:
-        return text or None
-    return type(default)(text)

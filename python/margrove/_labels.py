@@ -251,3 +251,12 @@ def classes_of_names(names: Sequence[str]) -> NDArray[Any]:
     if [str(number) for number in numbers] != list(names):
         return np.array(names)
     return np.array(numbers)
+
+
+def may_be_plural(y: Any) -> bool:
+    """Whether y may hold more than one label per row; y itself is checked later."""
+    if sp.issparse(y) or (getattr(y, "ndim", 0) == 2 and y.shape[1] > 1):
+        return True
+    if isinstance(y, list | tuple) or np.dtype(object) is getattr(y, "dtype", None):
+        return any(isinstance(row, set | frozenset | list | tuple | np.ndarray) for row in y)
+    return False

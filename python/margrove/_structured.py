@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from margrove import _core
-from margrove._base import Classifier, _option_text
+from margrove._base import Classifier
+from margrove._options import option_text
 from margrove._progress import receiver
 
 Self = TypeVar("Self", bound="Structured")
@@ -72,7 +73,7 @@ class Structured(Classifier):
         return {
             name: text
             for name, text in super()._options().items()
-            if name not in others or text != _option_text(defaults[name])
+            if name not in others or text != option_text(defaults[name])
         }
 
     def _adopt(self, model: Any, form: str, classes: Any, *rest: Any) -> None:

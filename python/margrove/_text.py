@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from margrove import _core
-from margrove._base import _option_text
+from margrove._options import option_text
 from margrove._records import texts_of
 
 Self = TypeVar("Self", bound="TextTransformer")
@@ -55,7 +55,7 @@ class TextTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 def _lengths_text(name: str, value: Any) -> str:
     """An option as text. Lengths of n-grams may be the tuple (first, last) of scikit-learn."""
     if not (name.endswith("_ngrams") and isinstance(value, tuple | list)):
-        return _option_text(value)
+        return option_text(value)
     if len(value) != 2 or not all(isinstance(n, int | np.integer) for n in value):
         raise ValueError(f"{name} is {value!r}, but must be a text or a pair of whole numbers")
     return f"{value[0]}-{value[1]}"

@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from margrove._base import Classifier, _option_text
+from margrove._base import Classifier
+from margrove._options import option_text
 from margrove._progress import Progress
 from margrove._types import Csr
 
@@ -84,7 +85,7 @@ class KernelClassifier(Classifier):
         return {name: value for name, value in super()._defaults().items() if name != "views"}
 
     def _options(self) -> dict[str, str]:
-        return {name: _option_text(getattr(self, name)) for name in self._defaults()}
+        return {name: option_text(getattr(self, name)) for name in self._defaults()}
 
     def fit(self: Self, X: Any, y: Any) -> Self:  # type: ignore[override]
         """Trains on rows X and one label per row. Raises ValueError for wrong data or options."""

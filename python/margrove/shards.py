@@ -14,11 +14,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from margrove import _base, _core
+from margrove import _core
+from margrove._base import Classifier
+from margrove._trainer import trained_by
 
 __all__ = ["count", "fit", "merge", "train_here", "train_shard", "unfinished"]
 
-Estimator = TypeVar("Estimator", bound=_base.Classifier)
+Estimator = TypeVar("Estimator", bound=Classifier)
 DEFAULT_SHARDS = 16
 # Arguments of _core.train, and the parameters of estimators that set them.
 _NOT_OFFERED = {
@@ -104,7 +106,7 @@ def fit(
 
     if shards < 1:
         raise ValueError(f"shards is {shards}, but must be >= 1")
-    with _folder(work) as folder, _base.trained_by(train):
+    with _folder(work) as folder, trained_by(train):
         try:
             return estimator.fit(X, y, sample_weight)
         finally:

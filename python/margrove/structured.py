@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from margrove import _core
-from margrove._base import _option_text
+from margrove._options import option_text
 from margrove._progress import Progress, receiver
 
 __all__ = ["Model", "StructuredSVM"]
@@ -141,9 +141,7 @@ class StructuredSVM(BaseEstimator):
                     f"model is of type {type(self.model).__name__}, which has no method {name}; "
                     "see margrove.structured.Model"
                 )
-        options = {
-            row[0]: _option_text(getattr(self, row[0])) for row in _core.structured_options()
-        }
+        options = {row[0]: option_text(getattr(self, row[0])) for row in _core.structured_options()}
         with receiver(self.progress) as callback:
             weights, self.report_ = _core.train_structured(
                 self.model,

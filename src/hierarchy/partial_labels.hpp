@@ -36,6 +36,8 @@ class PartialLabels {
   std::vector<std::vector<std::uint32_t>> rows_of_;  // by node
 };
 
+inline const PartialLabels kNoPartialLabels;
+
 /// The sets with those of partial labels empty.
 LabelSets known_leaves(const LabelGraph& graph, const LabelSets& sets);
 

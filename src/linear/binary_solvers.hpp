@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "linear/binary_linear.hpp"
+#include "linear/row_costs.hpp"
 #include "numerics/conjugate_gradients.hpp"
 
 namespace margrove::detail {
@@ -40,9 +41,7 @@ class SignedRows {
     for (const std::uint32_t i : problem.positives) signs_[i] = 1;
   }
   double sign(std::uint32_t i) const { return signs_[i]; }
-  double cost(std::uint32_t i) const {
-    return problem_.row_weights.empty() ? problem_.C : problem_.C * problem_.row_weights[i];
-  }
+  double cost(std::uint32_t i) const { return row_cost(problem_.C, problem_.row_weights, i); }
   double prior_score(std::uint32_t i) const {
     return problem_.prior_scores.empty() ? 0.0 : problem_.prior_scores[i];
   }

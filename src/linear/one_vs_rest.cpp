@@ -11,6 +11,7 @@
 #include "data/csr_operations.hpp"
 #include "linear/block_solvers.hpp"
 #include "linear/dual_descent.hpp"
+#include "linear/row_costs.hpp"
 #include "linear/second_order.hpp"
 #include "linear/used_columns.hpp"
 #include "margrove/errors.hpp"
@@ -201,15 +202,12 @@ class Training {
         used_(X),
         positives_(rows_by_label(labels, num_labels)),
         norms_(margrove::squared_norms(X)),
-        costs_(X.num_rows(), static_cast<float>(options.C)),
+        costs_(row_costs(options.C, extras.row_weights, X.num_rows())),
         prior_(extras.prior, used_),
         start_weights_(extras.start_weights, used_),
         outputs_(num_labels),
         num_workers_(executor.size()),
         scratch_(static_cast<std::size_t>(executor.size())) {
-    for (std::size_t i = 0; i < extras.row_weights.size(); ++i) {
-      costs_[i] = static_cast<float>(options.C * extras.row_weights[i]);
-    }
     problem_ = {.X = used_.view(),
                 .squared_norms = norms_,
                 .costs = costs_,
@@ -219,10 +217,8 @@ class Training {
                 .max_passes = options.max_passes,
                 .seed = options.seed};
     if (!prior_ && !start_weights_) problem_.constant_column = constant_column(problem_.X);
-    if (extras.free_intercept && X.num_rows() > 0) {
-      problem_.free_intercept = constant_column(problem_.X);
-      require(problem_.free_intercept != 0,
-              "one_vs_rest: the last column is the free intercept, but it is not constant");
+    if (extras.free_intercept) {
+      problem_.free_intercept = free_intercept_column(problem_.X, "one_vs_rest");
     }
     use_newton_ = prefers_newton(problem_.X, problem_.loss);
     passes_first_ = passes_before_second_order(problem_.X.num_rows(), problem_.X.num_columns(),

@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "margrove/errors.hpp"
+
 namespace margrove::detail {
 
 UsedColumns::UsedColumns(const CsrView& X, double common_share)
@@ -56,6 +58,13 @@ double constant_column(const CsrView& X) {
     if (i > 0 && x.values.back() != value) return 0;
     value = x.values.back();
   }
+  return value;
+}
+
+double free_intercept_column(const CsrView& X, std::string_view solver) {
+  const double value = constant_column(X);
+  require(value != 0 || X.num_rows() == 0, solver,
+          ": the last column is the free intercept, but it is not constant");
   return value;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "margrove/csr_matrix.hpp"
@@ -45,5 +46,8 @@ class UsedColumns {
 
 /// The value of the last column if every row has the same one there, otherwise 0.
 double constant_column(const CsrView& X);
+/// The same for a column whose weights are not regularised. Throws InvalidInput that begins with
+/// `solver` if the column is not constant; 0 without rows.
+double free_intercept_column(const CsrView& X, std::string_view solver);
 
 }  // namespace margrove::detail

@@ -117,7 +117,7 @@ struct HrPlan {
 
   SimilarityProblem similarity_problem(const CsrView& X, const LabelSets& sets,
                                        std::span<const double> row_weights,
-                                       const PartialLabels* partial = nullptr) const {
+                                       const PartialLabels* partial = &kNoPartialLabels) const {
     return {.X = X,
             .labels = &sets,
             .graph = &*similarity,
@@ -127,7 +127,7 @@ struct HrPlan {
   }
   AdditiveProblem additive_problem(const CsrView& X, const LabelSets& sets,
                                    std::span<const double> row_weights,
-                                   const PartialLabels* partial = nullptr) const {
+                                   const PartialLabels* partial = &kNoPartialLabels) const {
     return {.X = X,
             .labels = &sets,
             .graph = &leaves.tree.graph,

@@ -312,7 +312,7 @@ struct Shared {
   const LabelSets& labels;
   std::span<const NodeId> targets;
   std::span<const double> row_weights;
-  const PartialLabels* partial;  // or null
+  const PartialLabels& partial;
   std::uint32_t num_nodes;
   std::uint32_t num_columns;  // of the caller's X
 };
@@ -347,7 +347,8 @@ class AlternatingDescent {
     for (std::uint32_t i = 0; i < X_.num_rows(); ++i) loss_at_zero += weight(i) * row_loss;
     for (std::uint32_t t = 0; t < losses_.size(); ++t) {
       losses_[t] = loss_at_zero;
-      for_each_without_sign(t, [&](std::uint32_t i) { losses_[t] -= weight(i) * row_loss; });
+      shared_.partial.for_each_without_sign(
+          shared_.targets[t], [&](std::uint32_t i) { losses_[t] -= weight(i) * row_loss; });
     }
   }
 
@@ -380,18 +381,13 @@ class AlternatingDescent {
   }
 
  private:
-  template <class Use>
-  void for_each_without_sign(std::uint32_t t, const Use& use) const {
-    if (shared_.partial == nullptr) return;
-    shared_.partial->for_each_without_sign(shared_.targets[t], use);
-  }
-
   /// The weights of the rows for a target: 0 for those without a sign. `scratch` may hold them.
   std::span<const double> row_weights_of(std::uint32_t t, std::vector<double>& scratch) const {
-    if (shared_.partial == nullptr || shared_.partial->empty()) return shared_.row_weights;
+    if (shared_.partial.empty()) return shared_.row_weights;
     scratch.assign(X_.num_rows(), 1.0);
     std::ranges::copy(shared_.row_weights, scratch.begin());
-    for_each_without_sign(t, [&](std::uint32_t i) { scratch[i] = 0; });
+    shared_.partial.for_each_without_sign(shared_.targets[t],
+                                          [&](std::uint32_t i) { scratch[i] = 0; });
     return scratch;
   }
 
@@ -482,7 +478,7 @@ AlternatingFit alternate(const Problem& problem, std::uint32_t num_nodes,
   const detail::UsedColumns used(problem.X);
   Coupling coupling(problem, used.original().size());
   return AlternatingDescent<Coupling>({*problem.labels, problem.targets, problem.row_weights,
-                                       problem.partial, num_nodes, problem.X.num_columns()},
+                                       *problem.partial, num_nodes, problem.X.num_columns()},
                                       used, coupling, options, executor, control)
       .run();
 }

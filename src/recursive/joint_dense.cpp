@@ -9,11 +9,8 @@
 // each adds the matrix A B and the vector B b with B = (I + alpha A)^-1 to its parent. Coordinate
 // steps would need hundreds of passes where the columns are correlated.
 //
-// The hinge is smoothed: its corner becomes the parabola v^2 / (2 delta) for 0 <= v = 1 - m <=
-// delta. a is feasible for the hinge itself, so that the gap of the smoothed problem, which is
-// 1/2 (u - z)' K (u - z), plus sum C_i (v - v^2 / delta) over the parabolas is the gap of the true
-// one. delta shrinks when the predicted decrease of a step is less than the second part. (The
-// squared hinge has no second part.)
+// The hinge is smoothed by a parabola of width delta (dense_losses.hpp), which adds to the gap.
+// delta shrinks when the predicted decrease of a step is less than that part.
 //
 // The free intercept of a leaf (linear/free_intercept.hpp) is the last entry of its w, where z
 // stays zero; directions are regularised there by K^-1.
@@ -25,47 +22,23 @@
 #include <cmath>
 #include <limits>
 
-#include "data/csr_operations.hpp"
-#include "linear/block_losses.hpp"
 #include "linear/free_intercept.hpp"
-#include "linear/point_loss.hpp"
-#include "linear/smoothed_hinge.hpp"
-#include "linear/used_columns.hpp"
-#include "margrove/errors.hpp"
-#include "recursive/leaf_paths.hpp"
+#include "recursive/dense_losses.hpp"
 #include "recursive/recursive_round.hpp"
 
 namespace margrove::detail {
 namespace {
 
 constexpr std::size_t kMostColumns = 256;
-constexpr float kFirstWidth = 2.0F;      // delta
-constexpr float kShrink = 0.3F;          // of delta
 constexpr double kNewtonShare = 0.1;     // of the smoothing's part of the gap: delta shrinks when
                                          // the last step's predicted decrease is less
 constexpr double kFlat = 0.1;            // |slope| along the direction, of the first one
 constexpr int kMostTrials = 12;          // of a line search
 constexpr double kSmoothingShare = 0.6;  // of the tolerance: smoothing's part of the gap in the end
 constexpr int kMostStalled = 3;          // steps that do not lower the objective
-constexpr float kLeastCurvature = 1e-3F;  // of a row's cost, to count in a Hessian
 
 using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
-
-/// Sums over rows of one block, at one place.
-struct Values {
-  double smooth = 0;     // losses
-  double exact = 0;      // without smoothing
-  double smoothing = 0;  // part of the gap
-  double slope = 0;      // of the losses along the move
-  Values& operator+=(const Values& other) {
-    smooth += other.smooth;
-    exact += other.exact;
-    smoothing += other.smoothing;
-    slope += other.slope;
-    return *this;
-  }
-};
 
 class JointDense {
  public:
@@ -73,26 +46,12 @@ class JointDense {
       : options_(options),
         problem_(problem),
         graph_(*problem.graph),
-        hinge_(options.loss == PointLossKind::hinge),
         executor_(executor),
         X_(problem.X),
         d_(static_cast<Eigen::Index>(X_.num_columns())),
-        costs_(X_.num_rows(), static_cast<float>(options.C)),
         targets_(problem.targets.begin(), problem.targets.end()),
         nodes_(graph_.num_nodes()),
-        blocks_((targets_.size() + kLanes - 1) / kLanes),
-        positives_(targets_.size()) {
-    for (std::size_t i = 0; i < problem.row_weights.size(); ++i) {
-      costs_[i] = static_cast<float>(options.C * problem.row_weights[i]);
-    }
-    if (problem.free_intercept) {
-      constant_ = constant_column(X_);
-      require(constant_ != 0,
-              "joint_dual: the last column is the free intercept, but it is not constant");
-      norms_ = norms_without(squared_norms(X_), constant_);
-      sides_.resize(targets_.size());
-    }
-    find_positives();
+        losses_(problem, options, executor) {
     for (Node& node : nodes_) {
       node.z = node.w = node.rho = node.delta = node.zeta = Vector::Zero(d_);
     }
@@ -102,23 +61,11 @@ class JointDense {
       const NodeId p = parent(*n);
       if (p != kNone && nodes_[*n].below) nodes_[p].below = true;
     }
-    for (Block& block : blocks_) {
-      for (auto* rows : {&block.scores, &block.moves, &block.slopes, &block.curvatures}) {
-        rows->assign(X_.num_rows(), Lanes{});
-      }
-    }
-    for (std::size_t t = 0; t < targets_.size(); ++t) {
-      for (const Positive& positive : positives_[t]) {
-        blocks_[t / kLanes].scores[positive.row].at[t % kLanes] = kNoLossScore;
-      }
-      for_each_without_sign(
-          t, [&](std::uint32_t i) { blocks_[t / kLanes].scores[i].at[t % kLanes] = kNoLossScore; });
-    }
   }
 
   RecursiveFit run(RunControl& control) {
     RecursiveFit fit;
-    Values values = linearise(0.0F);
+    DenseLossSums values = losses_.linearise(0.0F);
     double last = std::numeric_limits<double>::infinity();  // smoothed objective at this width
     int stalled = 0;
     for (;;) {
@@ -136,9 +83,9 @@ class JointDense {
       if (stalled == kMostStalled && !smoothing_counts) break;  // because of rounding
       if (smoothing_counts &&
           (0.5 * decrement_ < kNewtonShare * values.smoothing || stalled == kMostStalled)) {
-        width_ *= kShrink;
+        losses_.shrink();
         last = std::numeric_limits<double>::infinity();
-        values = linearise(0.0F);
+        values = losses_.linearise(0.0F);
         find_residuals();
       }
       find_direction();
@@ -160,40 +107,13 @@ class JointDense {
     Matrix A;     // H of a target; precision of the nodes below otherwise
     Matrix B;
   };
-  struct Block {
-    std::vector<Lanes> scores, moves;  // rows of sign +1 and of none are hidden
-    std::vector<Lanes> slopes, curvatures;
-  };
-  struct Positive {
-    std::uint32_t row;
-    float score;
-    float move;
-    float slope;  // derivative by the score
-    float curvature;
-  };
 
   NodeId parent(NodeId n) const {
     const auto parents = graph_.parents(n);
     return parents.empty() ? kNone : parents[0];
   }
 
-  void find_positives() {
-    const auto rows = rows_of_targets(*problem_.labels, targets_, graph_.num_nodes(), "joint_dual");
-    for (std::size_t t = 0; t < targets_.size(); ++t) {
-      for (const std::uint32_t i : rows[t]) positives_[t].push_back({i, 0.0F, 0.0F, 0.0F, 0.0F});
-    }
-  }
-
-  template <class Use>
-  void for_each_without_sign(std::size_t t, const Use& use) const {
-    if (problem_.partial != nullptr) problem_.partial->for_each_without_sign(targets_[t], use);
-  }
-
-  std::size_t lanes_of(std::size_t b) const {
-    return std::min(kLanes, targets_.size() - b * kLanes);
-  }
-
-  bool is_free() const { return constant_ != 0; }
+  bool is_free() const { return losses_.free_intercept() != 0; }
 
   /// How far the columns count in the regulariser.
   Eigen::Index num_regularised() const { return d_ - (is_free() ? 1 : 0); }
@@ -211,127 +131,15 @@ class JointDense {
   double gap_of_intercepts() const {
     Balancing balancing;
     for (std::size_t t = 0; t < targets_.size(); ++t) {
-      balancing.add(sides_[t], path_sum(targets_[t]));
+      balancing.add(losses_.sides()[t], path_sum(targets_[t]));
     }
     return balancing.gap(std::sqrt(squared_residual()));
   }
 
-  /// The variables a of a block's targets, after linearise().
-  void find_sides(std::size_t b, const std::vector<Lanes>& places, float length) {
-    const Block& block = blocks_[b];
-    for (std::size_t l = 0; l < lanes_of(b); ++l) {
-      DualSides& sides = sides_[b * kLanes + l];
-      sides = {};
-      const auto add = [&](DualSide& side, std::uint32_t i, double a, double m) {
-        side.duals += a;
-        side.losses += hinge_ ? a * (1 - m) : costs_[i] * SquaredHingeLoss::value(m);
-        side.norms += a * norms_[i];
-      };
-      for (std::uint32_t i = 0; i < X_.num_rows(); ++i) {
-        const double a = block.slopes[i].at[l];
-        if (a > 0) add(sides.negative, i, a, -double{places[i].at[l]});
-      }
-      for (const Positive& positive : positives_[b * kLanes + l]) {
-        add(sides.positive, positive.row, -double{positive.slope},
-            double{positive.score} + double{length} * positive.move);
-      }
-    }
-  }
-
-  // ---- losses ----
-
-  /// Derivatives at scores + length moves.
-  Values linearise(float length) {
-    std::vector<Values> values(blocks_.size());
-    executor_.for_each(blocks_.size(),
-                       [&](std::size_t b, int) { values[b] = linearise_block(b, length); });
-    Values sum;
-    for (const Values& value : values) sum += value;
-    return sum;
-  }
-
-  Values linearise_block(std::size_t b, float length) {
-    Block& block = blocks_[b];
-    const std::size_t n = X_.num_rows();
-    std::vector<Lanes> places(n);
-    move_scores(block.scores, block.moves, length, places);
-    Values values;
-    if (hinge_) {
-      const HingeSums sums = smoothed_hinge(places, costs_, width_, block.slopes, block.curvatures);
-      values = {sums.smooth, sums.exact, sums.smoothing, 0};
-    } else {
-      const LaneSums losses =
-          linearise_squared_hinge(places, costs_, block.slopes, block.curvatures);
-      for (std::size_t l = 0; l < lanes_of(b); ++l) values.smooth += losses.at[l];
-    }
-    // Lanes beyond the last target have all rows at score 0.
-    for (std::size_t l = lanes_of(b); l < kLanes; ++l) clear_lane(block, l, values);
-    values.slope = product(block.slopes, block.moves);
-    for (std::size_t l = 0; l < lanes_of(b); ++l) {
-      for (Positive& positive : positives_[b * kLanes + l]) {
-        add_positive(positive, length, values);
-      }
-    }
-    if (!hinge_) values.exact = values.smooth;
-    if (is_free()) find_sides(b, places, length);
-    return values;
-  }
-
-  void clear_lane(Block& block, std::size_t l, Values& values) const {
-    const SmoothedHinge hinge = smoothed_hinge_at(1.0, width_);
-    for (std::size_t i = 0; i < X_.num_rows(); ++i) {
-      if (hinge_) {
-        values.smooth -= costs_[i] * hinge.smooth;
-        values.exact -= costs_[i] * hinge.exact;
-        values.smoothing -= costs_[i] * hinge.smoothing;
-      }
-      block.slopes[i].at[l] = block.curvatures[i].at[l] = 0.0F;
-    }
-  }
-
-  void add_positive(Positive& positive, float length, Values& values) const {
-    const double cost = costs_[positive.row];
-    const double m = positive.score + length * positive.move;
-    double slope = 0;
-    double curvature = 0;
-    if (hinge_) {
-      const SmoothedHinge hinge = smoothed_hinge_at(1.0 - m, width_);
-      slope = -hinge.derivative;
-      curvature = hinge.curvature;
-      values.smooth += cost * hinge.smooth;
-      values.exact += cost * hinge.exact;
-      values.smoothing += cost * hinge.smoothing;
-    } else {
-      values.smooth += cost * SquaredHingeLoss::value(m);
-      slope = SquaredHingeLoss::derivative(m);
-      curvature = SquaredHingeLoss::curvature(m);
-    }
-    positive.slope = static_cast<float>(cost * slope);
-    positive.curvature = static_cast<float>(cost * curvature);
-    values.slope += double{positive.slope} * positive.move;
-  }
-
   /// rho = u - z of the targets.
   void find_residuals() {
-    executor_.for_each(blocks_.size(), [&](std::size_t b, int) {
-      std::vector<WideLanes> gradient(X_.num_columns(), WideLanes{});
-      std::vector<Lanes> diagonal(X_.num_columns(), Lanes{});
-      add_gradient(X_, blocks_[b].slopes, blocks_[b].curvatures, gradient, diagonal);
-      for (std::size_t l = 0; l < lanes_of(b); ++l) {
-        const std::size_t t = b * kLanes + l;
-        Node& node = nodes_[targets_[t]];
-        for (Eigen::Index j = 0; j < d_; ++j) {
-          node.rho[j] = -gradient[static_cast<std::size_t>(j)].at[l] - node.z[j];
-        }
-        for (const Positive& positive : positives_[t]) {
-          node.rho -= double{positive.slope} * row(positive.row);
-        }
-      }
-    });
-  }
-
-  Vector row(std::uint32_t i) const {
-    return Eigen::Map<const Eigen::VectorXf>(X_.row(i).values.data(), d_).cast<double>();
+    for (const NodeId t : targets_) nodes_[t].rho = -nodes_[t].z;
+    losses_.add_combinations([&](std::size_t t) -> Vector& { return nodes_[targets_[t]].rho; });
   }
 
   /// rho' K rho = sum_m alpha_m |sum of rho below|^2.
@@ -364,8 +172,9 @@ class JointDense {
 
   void find_direction() {
     executor_.for_each(targets_.size(), [&](std::size_t t, int) {
-      find_hessian(t);
-      eliminate(nodes_[targets_[t]], problem_.alpha[targets_[t]]);
+      Node& node = nodes_[targets_[t]];
+      node.A = losses_.hessian(t);
+      eliminate(node, problem_.alpha[targets_[t]]);
     });
     for (NodeId n = 0; n < nodes_.size(); ++n) {
       if (graph_.children(n).empty() || !nodes_[n].below) continue;
@@ -396,30 +205,6 @@ class JointDense {
     }
   }
 
-  void find_hessian(std::size_t t) {
-    const Block& block = blocks_[t / kLanes];
-    const std::size_t l = t % kLanes;
-    std::vector<std::uint32_t> rows;
-    std::vector<float> weights;
-    const auto add = [&](std::uint32_t i, float curvature) {
-      if (curvature <= kLeastCurvature * costs_[i]) return;
-      rows.push_back(i);
-      weights.push_back(curvature);
-    };
-    for (std::uint32_t i = 0; i < X_.num_rows(); ++i) {
-      if (block.curvatures[i].at[l] > 0.0F) add(i, block.curvatures[i].at[l]);
-    }
-    for (const Positive& positive : positives_[t]) add(positive.row, positive.curvature);
-    const std::size_t d = X_.num_columns();
-    std::vector<float> H(d * d, 0.0F);
-    add_outer_products(X_.values(), d, rows, weights, H);
-    // H is row-major, its lower triangle is filled.
-    const Eigen::Map<const Eigen::MatrixXf> upper(H.data(), d_, d_);
-    Matrix& A = nodes_[targets_[t]].A;
-    A = upper.cast<double>().triangularView<Eigen::Upper>();
-    A.triangularView<Eigen::StrictlyLower>() = A.transpose();
-  }
-
   /// B = (I + alpha A)^-1, A = A B.
   void eliminate(Node& node, double alpha) const {
     Matrix inverse = alpha * node.A;
@@ -430,8 +215,8 @@ class JointDense {
   }
 
   /// Moves to where the objective is nearly flat along the direction.
-  Values line_search() {
-    score_moves();
+  DenseLossSums line_search() {
+    losses_.set_moves([&](std::size_t t) -> const Vector& { return nodes_[targets_[t]].delta; });
     double first = 0;
     double square = 0;
     for (const NodeId t : targets_) {
@@ -439,15 +224,15 @@ class JointDense {
       square += dot(nodes_[t].zeta, nodes_[t].delta);
     }
     double begin = 0;
-    double slope_at_begin = first + linearise(0.0F).slope;
+    double slope_at_begin = first + losses_.linearise(0.0F).slope;
     decrement_ = -slope_at_begin;
     const double flat = kFlat * std::abs(slope_at_begin);
     double end = 0;  // 0: not known yet
     double slope_at_end = 0;
     double length = 1;
-    Values values;
+    DenseLossSums values;
     for (int trial = 0;; ++trial) {
-      values = linearise(static_cast<float>(length));
+      values = losses_.linearise(static_cast<float>(length));
       const double slope = first + length * square + values.slope;
       if (std::abs(slope) <= flat || trial == kMostTrials) break;
       if (slope < 0) {
@@ -466,36 +251,8 @@ class JointDense {
     return values;
   }
 
-  void score_moves() {
-    executor_.for_each(blocks_.size(), [&](std::size_t b, int) {
-      std::vector<Lanes> weights(X_.num_columns(), Lanes{});
-      for (std::size_t l = 0; l < lanes_of(b); ++l) {
-        const Vector& move = nodes_[targets_[b * kLanes + l]].delta;
-        for (std::size_t j = 0; j < weights.size(); ++j) {
-          weights[j].at[l] = static_cast<float>(move[static_cast<Eigen::Index>(j)]);
-        }
-      }
-      score_rows(X_, weights, {}, blocks_[b].moves);
-      for (std::size_t l = 0; l < lanes_of(b); ++l) {
-        for (Positive& positive : positives_[b * kLanes + l]) {
-          positive.move = std::exchange(blocks_[b].moves[positive.row].at[l], 0.0F);
-        }
-        for_each_without_sign(b * kLanes + l,
-                              [&](std::uint32_t i) { blocks_[b].moves[i].at[l] = 0.0F; });
-      }
-    });
-  }
-
   void accept(float length) {
-    executor_.for_each(blocks_.size(), [&](std::size_t b, int) {
-      Block& block = blocks_[b];
-      move_scores(block.scores, block.moves, length, block.scores);
-      for (std::size_t l = 0; l < lanes_of(b); ++l) {
-        for (Positive& positive : positives_[b * kLanes + l]) {
-          positive.score += length * positive.move;
-        }
-      }
-    });
+    losses_.move(length);
     for (const NodeId t : targets_) {
       nodes_[t].w += length * nodes_[t].delta;
       nodes_[t].z.head(num_regularised()) += length * nodes_[t].zeta.head(num_regularised());
@@ -529,19 +286,12 @@ class JointDense {
   const JointDualOptions& options_;
   const AdditiveProblem& problem_;
   const LabelGraph& graph_;
-  bool hinge_;
   Executor& executor_;
   CsrView X_;
   Eigen::Index d_;
-  std::vector<float> costs_;
   std::vector<NodeId> targets_;
   std::vector<Node> nodes_;
-  std::vector<Block> blocks_;
-  std::vector<std::vector<Positive>> positives_;
-  double constant_ = 0;           // value of the free intercept's column; 0: it is regularised
-  std::vector<float> norms_;      // without the free intercept
-  std::vector<DualSides> sides_;  // by target, if the intercept is free
-  float width_ = kFirstWidth;
+  DenseLosses losses_;
   double decrement_ = 1e300;  // twice the predicted decrease of the last step
 };
 

@@ -12,8 +12,7 @@
 // coordinates leaf by leaf, w_l is one dense vector that moves along the graph.
 //
 // Almost all a_il are zero, so that each leaf keeps a short list of active rows. Scans of all rows
-// against all leaves, sixteen leaves at a time, give the exact primal and gap and find the rows
-// missing from the lists.
+// (joint_scan.hpp) give the exact primal and gap and find the rows missing from the lists.
 //
 // Columns that most rows use (above all the intercept) couple all leaves through the top nodes,
 // where coordinate steps would largely cancel. For these columns the inner v_m are primal
@@ -37,11 +36,12 @@
 #include "base/closing_time.hpp"
 #include "base/random.hpp"
 #include "data/csr_operations.hpp"
-#include "linear/free_intercept.hpp"
 #include "linear/point_loss.hpp"
+#include "linear/row_costs.hpp"
 #include "margrove/errors.hpp"
 #include "recursive/joint_dense.hpp"
 #include "recursive/joint_duals.hpp"
+#include "recursive/joint_scan.hpp"
 #include "recursive/recursive.hpp"
 #include "recursive/recursive_round.hpp"
 
@@ -54,10 +54,8 @@ using detail::JointDuals;
 using detail::LeafPaths;
 using detail::Regularisers;
 
-constexpr std::size_t kScanWidth = detail::kLanes;
 constexpr std::size_t kLanes = 4;
 constexpr std::size_t kRoundsPerSweep = 32;
-constexpr std::size_t kScanRows = 256;  // rows scored before their losses are added up
 constexpr std::uint32_t kNone = LeafPaths::kNoSlot;
 
 /// A change of one dual variable in the present round.
@@ -91,6 +89,7 @@ class JointDescent {
         X_(duals_.rows()),
         dim_(duals_.dim()),
         squared_norms_(squared_norms(X_)),
+        scan_(problem, options, duals_),
         random_(options.seed) {
     rare_norms_.resize(X_.num_rows());
     for (std::uint32_t i = 0; i < X_.num_rows(); ++i) rare_norms_[i] = squared_norm(duals_.rare(i));
@@ -128,8 +127,6 @@ class JointDescent {
     double improvement = 0.0;     // of the dual if only this lane moved
   };
 
-  // ---- certificates ----
-
   /// False where the control says so, or where just the time for a certificate is left.
   bool may_go_on() {
     const double left = control_.seconds_left();
@@ -152,17 +149,15 @@ class JointDescent {
     }
     const Regularisers regularisers = duals_.rebuild_inner_nodes(executor_, closing_);
     const double dual = dual_value(regularisers.dual);
-    const double primal = regularisers.primal + scan();
+    const double primal = regularisers.primal + scan_.run(executor_, closing_);
     certificate_seconds_ = control_.seconds() - start;
     if (!closing_.proceed()) return;
     fit.dual = dual;
     fit.primal = primal;
   }
 
-  // ---- descent ----
-
   double cost(std::uint32_t row) const {
-    return options_.C * (problem_.row_weights.empty() ? 1.0 : problem_.row_weights[row]);
+    return detail::row_cost(options_.C, problem_.row_weights, row);
   }
 
   /// One visit of every leaf.
@@ -377,8 +372,6 @@ class JointDescent {
     }
   }
 
-  // ---- scans ----
-
   double dual_value(double regulariser) const {
     double value = -regulariser;
     for (std::size_t t = 0; t < duals_.num_targets(); ++t) {
@@ -387,105 +380,6 @@ class JointDescent {
       }
     }
     return value;
-  }
-
-  /// Adds rows that violate their margin to the active lists; returns C sum loss over all rows.
-  double scan() {
-    const std::size_t num_blocks = (duals_.num_targets() + kScanWidth - 1) / kScanWidth;
-    std::vector<ScanScratch> scratch(executor_.size());
-    return executor_.ordered_sum(num_blocks, [&](std::size_t b, int worker) {
-      if (!closing_.proceed()) return 0.0;
-      const std::size_t first = b * kScanWidth;
-      return scan_block(first, std::min(kScanWidth, duals_.num_targets() - first), scratch[worker]);
-    });
-  }
-
-  struct ScanScratch {
-    std::vector<detail::Lanes> weights, scores;
-    // By row; bit t: for the t-th target of the block. `unsigned_rows` have no sign there.
-    std::vector<std::uint16_t> active, positive, unsigned_rows;
-    std::vector<detail::ScoredRow> scored;
-  };
-
-  double scan_block(std::size_t first, std::size_t count, ScanScratch& scratch) {
-    duals_.fill_block(first, count, scratch.weights);
-    scratch.active.assign(X_.num_rows(), 0);
-    scratch.positive.assign(X_.num_rows(), 0);
-    for (std::size_t t = 0; t < count; ++t) {
-      for (const ActiveRow& v : duals_.active(first + t)) {
-        auto& rows = v.positive ? scratch.positive : scratch.active;
-        rows[v.row] = static_cast<std::uint16_t>(rows[v.row] | (1U << t));
-      }
-    }
-    mark_unsigned_rows(first, count, scratch);
-    if (duals_.is_free()) return scan_shifted_block(first, count, scratch);
-    scratch.scores.resize(kScanRows);
-    double loss = 0;
-    for (std::size_t begin = 0; begin < X_.num_rows(); begin += kScanRows) {
-      const std::size_t end = std::min(X_.num_rows(), begin + kScanRows);
-      const CsrView rows(X_.num_columns(), X_.row_pointers().subspan(begin, end - begin + 1),
-                         X_.columns(), X_.values());
-      detail::score_rows(rows, scratch.weights, {}, scratch.scores);
-      for (std::size_t i = begin; i < end; ++i) {
-        loss += scan_row(first, count, static_cast<std::uint32_t>(i), scratch.scores[i - begin],
-                         scratch);
-      }
-    }
-    return loss;
-  }
-
-  void mark_unsigned_rows(std::size_t first, std::size_t count, ScanScratch& scratch) const {
-    scratch.unsigned_rows.assign(X_.num_rows(), 0);
-    if (problem_.partial == nullptr) return;
-    for (std::size_t t = 0; t < count; ++t) {
-      problem_.partial->for_each_without_sign(paths_.targets[first + t], [&](std::uint32_t i) {
-        scratch.unsigned_rows[i] = static_cast<std::uint16_t>(scratch.unsigned_rows[i] | (1U << t));
-      });
-    }
-  }
-
-  /// The loss of one row; adds it to the lists of the targets whose margin it violates.
-  double scan_row(std::size_t first, std::size_t count, std::uint32_t i,
-                  const detail::Lanes& scores, const ScanScratch& scratch) {
-    const float* s = scores.at;
-    const unsigned active = scratch.active[i], positive = scratch.positive[i];
-    const unsigned hidden = scratch.unsigned_rows[i];
-    double loss = 0;
-    for (std::size_t t = 0; t < count; ++t) {
-      if ((positive >> t & 1U) != 0) {
-        loss += Loss::value(static_cast<double>(s[t]));
-      } else if (s[t] > -1.0F && (hidden >> t & 1U) == 0) {
-        loss += Loss::value(-static_cast<double>(s[t]));
-        if ((active >> t & 1U) != 0) continue;
-        duals_.active(first + t).push_back({i, false, 0.0});
-      }
-    }
-    return loss != 0 ? cost(i) * loss : 0.0;
-  }
-
-  /// Scans with each free intercept at its best value with all weights fixed.
-  double scan_shifted_block(std::size_t first, std::size_t count, ScanScratch& scratch) {
-    scratch.scores.resize(X_.num_rows());
-    detail::score_rows(X_, scratch.weights, {}, scratch.scores);
-    detail::Lanes shifts{};
-    for (std::size_t t = 0; t < count; ++t) {
-      scratch.scored.clear();
-      for (std::uint32_t i = 0; i < X_.num_rows(); ++i) {
-        if (cost(i) <= 0 || (scratch.unsigned_rows[i] >> t & 1U) != 0) continue;
-        scratch.scored.push_back(
-            {scratch.scores[i].at[t], cost(i), (scratch.positive[i] >> t & 1U) != 0});
-      }
-      if (scratch.scored.empty()) continue;
-      const double best = detail::best_shift(options_.loss, scratch.scored);
-      duals_.intercept(first + t) = best;
-      shifts.at[t] = static_cast<float>(best);
-    }
-    detail::add_to_all(shifts, scratch.scores);
-    double loss = 0;
-    for (std::uint32_t i = 0; i < X_.num_rows(); ++i) {
-      loss += scan_row(first, count, i, scratch.scores[i], scratch);
-    }
-    return loss;
   }
 
   // The slack above which a coordinate leaves the list between scans; the largest step (in the
@@ -510,6 +404,7 @@ class JointDescent {
   std::size_t dim_;
   std::vector<double> squared_norms_;
   std::vector<double> rare_norms_;
+  detail::JointScan<Loss> scan_;
   Random random_;
 
   std::vector<Lane> lanes_;

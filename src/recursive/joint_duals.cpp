@@ -34,11 +34,7 @@ JointDuals::JointDuals(const AdditiveProblem& problem)
       occupied_(paths_.num_slots()),
       active_(paths_.targets.size()),
       intercepts_(paths_.targets.size(), problem.free_intercept ? -1.0 : 0.0) {
-  if (problem.free_intercept && X_.num_rows() > 0) {
-    constant_ = constant_column(problem.X);
-    require(constant_ != 0,
-            "joint_dual: the last column is the free intercept, but it is not constant");
-  }
+  if (problem.free_intercept) constant_ = free_intercept_column(problem.X, "joint_dual");
   for (std::uint32_t slot = 0; slot < paths_.num_slots(); ++slot) find_occupied(slot);
 }
 
@@ -127,7 +123,7 @@ void JointDuals::seed_active_lists(Random& random) {
 
 /// `rows` is ascending.
 void JointDuals::remove_unsigned_rows(std::size_t t, std::vector<std::uint32_t>& rows) const {
-  if (problem_.partial == nullptr || problem_.partial->empty()) return;
+  if (problem_.partial->empty()) return;
   std::vector<std::uint32_t> removed;
   problem_.partial->for_each_without_sign(paths_.targets[t], [&](std::uint32_t i) {
     if (std::binary_search(rows.begin(), rows.end(), i)) removed.push_back(i);

@@ -11,13 +11,8 @@
 // a is feasible in the dual, and by Fenchel's equality the gap at (z, a) is exactly
 // 1/2 (u - z)' K (u - z). Directions are found by conjugate gradients preconditioned by K^-1 +
 // diag(H). Column by column that is a system on the label graph, solved by elimination, with almost
-// no fill where few nodes have several parents. All leaves share the intercept's column, so that
-// its residual is the largest part of the gap. Therefore each leaf's own intercept is optimised
-// with all else fixed after every step.
-//
-// A free intercept c_l of each leaf (linear/free_intercept.hpp) is kept out of w: after every step
-// the leaf's part of w in the column joins c_l, and z is set to zero there. The column remains in
-// the system of the direction, where K^-1 regularises the step.
+// no fill where few nodes have several parents. After every step each leaf's own intercept is
+// optimised with all else fixed (leaf_intercepts.hpp).
 //
 // D_il is the second derivative for y_il = -1, but tanh(m/2) / (2m) for y_il = +1, the curvature of
 // a parabola above the loss. Margins of a leaf's own rows begin far below zero, where the second
@@ -27,23 +22,23 @@
 // needed only between the directions, and its two halves share the memory of zeta and p.
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cmath>
 #include <iterator>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "base/closing_time.hpp"
-#include "data/csr_operations.hpp"
 #include "hierarchy/graph_operations.hpp"
 #include "linear/block_losses.hpp"
-#include "linear/free_intercept.hpp"
 #include "linear/point_loss.hpp"
+#include "linear/row_costs.hpp"
 #include "linear/used_columns.hpp"
 #include "margrove/errors.hpp"
 #include "numerics/row_kernels.hpp"
 #include "recursive/label_kernel.hpp"
+#include "recursive/leaf_intercepts.hpp"
 #include "recursive/leaf_paths.hpp"
 #include "recursive/newton_chunks.hpp"
 #include "recursive/recursive.hpp"
@@ -59,8 +54,6 @@ constexpr double kResidual = 0.4;  // of the systems, in the preconditioner's no
 constexpr int kMostProducts = 50;  // per system
 constexpr double kArmijo = 1e-4;
 constexpr double kRounding = 2e-7;  // of the float32 scores, relative to the objective
-constexpr int kInterceptSteps = 2;
-constexpr double kMostShift = 8;  // of scores by a step, so that the quadratic model holds
 constexpr int kMostHalvings = 25;
 
 /// What both kinds of problems have.
@@ -68,16 +61,15 @@ struct Shared {
   const CsrView& X;
   const LabelSets& labels;
   std::span<const double> row_weights;
-  const PartialLabels* partial;  // or null
+  const PartialLabels& partial;
   std::uint32_t num_nodes;
-  bool free_intercept;
-  std::vector<double> path_sums;  // by node, if the intercept is free
 };
 
 class JointNewton {
  public:
   JointNewton(const Shared& problem, NodePrecisionMatrix precision,
-              const JointNewtonOptions& options, Executor& executor, RunControl& control)
+              std::optional<std::vector<double>> free_path_sums, const JointNewtonOptions& options,
+              Executor& executor, RunControl& control)
       : options_(options),
         problem_(problem),
         executor_(executor),
@@ -90,16 +82,11 @@ class JointNewton {
             rows_of_targets(problem.labels, kernel_.targets(), problem.num_nodes, "joint_newton")),
         num_chunks_((X_.num_columns() + kWidth - 1) / kWidth),
         num_blocks_(kernel_.num_rows() / kLanes),
-        costs_(X_.num_rows(), static_cast<float>(options.C)),
+        costs_(row_costs(options.C, problem.row_weights, X_.num_rows())),
+        intercepts_(X_, costs_, positives_, kernel_, std::move(free_path_sums)),
         z_(num_chunks_ * kWidth * kernel_.num_rows(), 0.0F),
         curvatures_(num_blocks_ * X_.num_rows() * kLanes) {
     for (auto* part : {&rho_, &zeta_, &p_, &s_, &h_}) part->resize(z_.size());
-    constant_ = constant_column(X_);
-    intercepts_.resize(kernel_.num_rows());
-    if (is_free()) prepare_free_intercepts();
-    for (std::size_t i = 0; i < problem.row_weights.size(); ++i) {
-      costs_[i] = static_cast<float>(options.C * problem.row_weights[i]);
-    }
     const float largest = costs_.empty() ? 1.0F : *std::ranges::max_element(costs_);
     curvature_base_ = float8_base(0.25F * std::max(largest, 1e-30F));
     scratch_.resize(static_cast<std::size_t>(executor.size()));
@@ -151,13 +138,7 @@ class JointNewton {
     std::vector<Lanes> scores, slopes, curvatures;  // by row
   };
 
-  bool is_free() const { return problem_.free_intercept; }
-
-  void prepare_free_intercepts() {
-    require(constant_ != 0 || X_.num_rows() == 0,
-            "joint_newton: the last column is the free intercept, but it is not constant");
-    norms_ = norms_without(squared_norms(X_), constant_);
-  }
+  bool is_free() const { return intercepts_.is_free(); }
 
   // ---- chunks of columns ----
 
@@ -202,16 +183,13 @@ class JointNewton {
       for (std::size_t t = f; t < rho.size(); t += kWidth) rho[t] = BFloat16{};
       return kernel_.squared_norm(rho, scratch.label);
     });
-    Balancing balancing;
-    for (std::size_t t = 0; t < positives_.size(); ++t) {
-      balancing.add(intercepts_[t].sides, problem_.path_sums[kernel_.targets()[t]]);
-    }
-    return 0.5 * squares + balancing.gap(std::sqrt(squares));
+    return 0.5 * squares + intercepts_.balancing().gap(std::sqrt(squares));
   }
 
   /// Starts near the best constant scores.
   void start_at_base_rates() {
-    if (constant_ == 0) return;
+    const double constant = intercepts_.constant();
+    if (constant == 0) return;
     double total = 0;
     for (const float cost : costs_) total += cost;
     const std::size_t c = (X_.num_columns() - 1) / kWidth;
@@ -220,16 +198,17 @@ class JointNewton {
       double own = 0.5;
       double all = total;
       for (const std::uint32_t i : positives_[t]) own += costs_[i];
-      for_each_without_sign(t, [&](std::uint32_t i) { all -= costs_[i]; });
+      problem_.partial.for_each_without_sign(kernel_.targets()[t],
+                                             [&](std::uint32_t i) { all -= costs_[i]; });
       if (is_free()) {
-        start_free_intercept(intercepts_[t], own - 0.5, all);
+        intercepts_.start(t, own - 0.5, all);
         continue;
       }
       const double others = std::max(0.0, all - own) + 0.5;
-      const double h = own * others / (own + others) * constant_ * constant_;
+      const double h = own * others / (own + others) * constant * constant;
       chunk(h_, c)[t * kWidth + f] = narrow(static_cast<float>(h));
       chunk(rho_, c)[t * kWidth + f] =
-          narrow(static_cast<float>(h * std::log(own / others) / constant_));
+          narrow(static_cast<float>(h * std::log(own / others) / constant));
     }
     if (is_free()) return;
     // z = rho - h (K^-1 + h)^-1 rho
@@ -237,15 +216,6 @@ class JointNewton {
     kernel_.step(0.0F, chunk(zeta_, c), chunk(p_, c), chunk(rho_, c), chunk(s_, c), chunk(h_, c),
                  scratch.label);
     kernel_.move(1.0F, chunk(p_, c), chunk(z_, c), weights_chunk(c), scratch.label);
-  }
-
-  struct Intercept;
-  void start_free_intercept(Intercept& leaf, double own, double total) const {
-    const double least = 1e-9 * total;
-    leaf.one_sided = own <= least || total - own <= least;
-    const double score = leaf.one_sided ? (own > least ? -1 : 1) * one_sided_score(kLogistic)
-                                        : std::log((own + 0.5) / (total - own + 0.5));
-    leaf.value = score / constant_;
   }
 
   // ---- blocks of sixteen leaves ----
@@ -265,61 +235,16 @@ class JointNewton {
       return linearise_block(b, scratch_[static_cast<std::size_t>(worker)]);
     });
     if (is_cut_) return losses;
-    if (is_free()) {
-      absorb_intercepts();
-    } else if (settles_intercepts()) {
-      move_intercepts();
-    }
+    if (intercepts_.are_settled()) intercepts_.move(intercept_column(), regulariser_);
     return regulariser_ + losses;
   }
 
-  bool settles_intercepts() const {
-    return constant_ != 0 && (is_free() || kernel_.is_invertible());
-  }
-
-  double own_curvature(std::size_t t) const { return is_free() ? 0.0 : kernel_.own_curvature(t); }
-
-  /// The leaves' weights of the intercept's column become part of their free intercepts.
-  void absorb_intercepts() {
-    if (X_.num_columns() == 0) return;
+  InterceptColumn intercept_column() {
     const std::size_t c = (X_.num_columns() - 1) / kWidth;
     const std::size_t f = (X_.num_columns() - 1) % kWidth;
-    const auto w_high = weights_chunk(c).high.subspan(f);
-    const auto w_low = weights_chunk(c).low.subspan(f);
-    const auto z = chunk(z_, c).subspan(f);
-    const auto rho = chunk(rho_, c).subspan(f);
-    for (std::size_t t = 0; t < positives_.size(); ++t) {
-      Intercept& leaf = intercepts_[t];
-      const double w = join(w_high[t * kWidth], w_low[t * kWidth]);
-      regulariser_ -= 0.5 * z[t * kWidth] * w;
-      leaf.value += w + leaf.shift;
-      z[t * kWidth] = 0.0F;
-      split(0.0F, w_high[t * kWidth], w_low[t * kWidth]);
-      rho[t * kWidth] = narrow(static_cast<float>(leaf.u));
-    }
-  }
-
-  /// All leaves' intercepts at their shifted values, with the nodes above in closed form.
-  void move_intercepts() {
-    const std::size_t c = (X_.num_columns() - 1) / kWidth;
-    const std::size_t f = (X_.num_columns() - 1) % kWidth;
-    const auto w_high = weights_chunk(c).high.subspan(f);
-    const auto w_low = weights_chunk(c).low.subspan(f);
-    const auto z = chunk(z_, c).subspan(f);
-    const auto rho = chunk(rho_, c).subspan(f);
-    std::vector<double> values(positives_.size());
-    for (std::size_t t = 0; t < values.size(); ++t) {
-      const double w = join(w_high[t * kWidth], w_low[t * kWidth]);
-      values[t] = w + intercepts_[t].shift;
-      regulariser_ -= 0.5 * z[t * kWidth] * w;
-    }
-    const std::vector<double> solved = kernel_.solve_column(values);
-    for (std::size_t t = 0; t < values.size(); ++t) {
-      split(static_cast<float>(values[t]), w_high[t * kWidth], w_low[t * kWidth]);
-      z[t * kWidth] = static_cast<float>(solved[t]);
-      regulariser_ += 0.5 * values[t] * solved[t];
-      rho[t * kWidth] = narrow(static_cast<float>(intercepts_[t].u - solved[t]));
-    }
+    const LabelKernel::SplitChunk w = weights_chunk(c);
+    return {
+        {w.high.subspan(f), w.low.subspan(f)}, chunk(z_, c).subspan(f), chunk(rho_, c).subspan(f)};
   }
 
   double linearise_block(std::size_t b, Scratch& scratch) {
@@ -328,21 +253,24 @@ class JointNewton {
       read_chunk(zeta_.data() + at, p_.data() + at, scratch.weights.data() + c * kWidth);
     }
     score_rows(X_, scratch.weights, {}, scratch.scores);
-    if (is_free()) add_free_intercepts(b, scratch);
+    const bool has_intercepts = intercepts_.are_settled();
+    if (has_intercepts && is_free()) {
+      intercepts_.add_to_scores(b, scratch.weights[X_.num_columns() - 1], scratch.scores);
+    }
     hide_rows_without_sign(b, scratch);
+    const BlockRows rows{scratch.scores, scratch.slopes, scratch.curvatures};
     LaneSums losses = linearise_rows(b, scratch);
-    if (settles_intercepts()) losses = settle_intercepts(b, scratch, losses);
-    if (is_free()) find_sides(b, scratch, losses);
+    if (has_intercepts) {
+      losses = intercepts_.settle(b, rows, intercept_column().z, losses,
+                                  [&] { return linearise_rows(b, scratch); });
+    }
+    if (is_free()) intercepts_.find_sides(b, rows, losses);
     pack(scratch.curvatures, curvature_base_, curvatures_.data() + b * X_.num_rows() * kLanes);
     auto& diagonal = scratch.weights;  // no longer needed
     std::fill(diagonal.begin(), diagonal.end(), Lanes{});
     std::fill(scratch.gradient.begin(), scratch.gradient.end(), WideLanes{});
     add_gradient(X_, scratch.slopes, scratch.curvatures, scratch.gradient, diagonal);
-    if (settles_intercepts()) {  // otherwise there may be no column at all
-      for (std::size_t l = 0; l < kLanes; ++l) {
-        intercepts_[b * kLanes + l].u = -scratch.gradient[X_.num_columns() - 1].at[l];
-      }
-    }
+    if (has_intercepts) intercepts_.set_gradient(b, scratch.gradient[X_.num_columns() - 1]);
     for (std::size_t c = 0; c < num_chunks_; ++c) {
       const std::size_t at = block_begin(c, b);
       write_residual(scratch.gradient.data() + c * kWidth, z_.data() + at, rho_.data() + at);
@@ -351,108 +279,14 @@ class JointNewton {
     return std::accumulate(std::begin(losses.at), std::end(losses.at), 0.0);
   }
 
-  template <class Use>
-  void for_each_without_sign(std::size_t t, const Use& use) const {
-    if (problem_.partial == nullptr) return;
-    problem_.partial->for_each_without_sign(kernel_.targets()[t], use);
-  }
-
   /// No step of an intercept brings their scores near to where they would have a loss.
   void hide_rows_without_sign(std::size_t b, Scratch& scratch) const {
     const std::size_t count = std::min(positives_.size() - b * kLanes, kLanes);
     for (std::size_t l = 0; l < count; ++l) {
-      for_each_without_sign(b * kLanes + l,
-                            [&](std::uint32_t i) { scratch.scores[i].at[l] = kNoLossScore; });
+      problem_.partial.for_each_without_sign(
+          kernel_.targets()[b * kLanes + l],
+          [&](std::uint32_t i) { scratch.scores[i].at[l] = kNoLossScore; });
     }
-  }
-
-  void add_free_intercepts(std::size_t b, Scratch& scratch) {
-    const std::size_t at = X_.num_columns() - 1;
-    Lanes steps{};
-    const std::size_t count = std::min(positives_.size() - b * kLanes, kLanes);
-    for (std::size_t l = 0; l < count; ++l) {
-      Intercept& leaf = intercepts_[b * kLanes + l];
-      // One-sided leaves stay where they are.
-      const double w = leaf.one_sided ? -double{scratch.weights[at].at[l]} : 0.0;
-      leaf.fixed_shift = w;
-      steps.at[l] = static_cast<float>(constant_ * (leaf.value + w));
-    }
-    add_to_all(steps, scratch.scores);
-  }
-
-  void find_sides(std::size_t b, const Scratch& scratch, const LaneSums& losses) {
-    const std::size_t count = std::min(positives_.size() - b * kLanes, kLanes);
-    std::array<DualSides, kLanes> sides;
-    const auto positives = [&](std::size_t l) -> std::span<const std::uint32_t> {
-      return positives_[b * kLanes + l];
-    };
-    detail::find_sides<LogisticLoss>(positives, costs_, norms_, losses, scratch.scores,
-                                     scratch.slopes, std::span(sides).first(count));
-    for (std::size_t l = 0; l < count; ++l) intercepts_[b * kLanes + l].sides = sides[l];
-  }
-
-  /// A few Newton steps on each leaf's own intercept with all else fixed; the best of their points
-  /// is taken, which lowers the objective. The residual of the joint steps is largest there, as all
-  /// leaves share the column.
-  LaneSums settle_intercepts(std::size_t b, Scratch& scratch, LaneSums losses) {
-    const std::size_t count = std::min(positives_.size() - b * kLanes, kLanes);
-    const std::span leaves = std::span(intercepts_).subspan(b * kLanes, count);
-    for (Intercept& leaf : leaves) leaf.shift = leaf.fixed_shift;
-    struct Place {
-      double shift, value;
-    };
-    std::array<Place, kLanes> best{};
-    const auto value_at =
-        [&](std::size_t l) {  // loss and regulariser of the leaf, up to a constant
-          const double shift = leaves[l].shift;
-          const double z = regulariser_slope(b * kLanes + l);
-          return losses.at[l] + z * shift + 0.5 * own_curvature(b * kLanes + l) * shift * shift;
-        };
-    for (std::size_t l = 0; l < count; ++l) best[l] = {leaves[l].shift, value_at(l)};
-    const auto shift_by = [&](const Lanes& steps) {
-      add_to_all(steps, scratch.scores);
-      losses = linearise_rows(b, scratch);
-    };
-    for (int k = 0; k < kInterceptSteps; ++k) {
-      Lanes steps{};
-      const LaneSums slopes = sum_lanes(scratch.slopes);
-      const LaneSums curvatures = sum_lanes(scratch.curvatures);
-      for (std::size_t l = 0; l < count; ++l) {
-        if (leaves[l].one_sided) continue;
-        const double curvature = own_curvature(b * kLanes + l);
-        const double z = regulariser_slope(b * kLanes + l);
-        const double gradient = z + curvature * leaves[l].shift + constant_ * slopes.at[l];
-        const double newton =
-            -gradient / std::max(curvature + constant_ * constant_ * curvatures.at[l], 1e-300);
-        const double most = kMostShift / std::abs(constant_);
-        const double step = std::clamp(newton, -most, most);
-        leaves[l].shift += step;
-        steps.at[l] = static_cast<float>(constant_ * step);
-      }
-      shift_by(steps);
-      for (std::size_t l = 0; l < count; ++l) {
-        const double value = value_at(l);
-        if (value < best[l].value) best[l] = {leaves[l].shift, value};
-      }
-    }
-    Lanes back{};
-    bool any = false;
-    for (std::size_t l = 0; l < count; ++l) {
-      const double step = best[l].shift - leaves[l].shift;
-      if (step == 0) continue;
-      any = true;
-      leaves[l].shift = best[l].shift;
-      back.at[l] = static_cast<float>(constant_ * step);
-    }
-    if (any) shift_by(back);
-    return losses;
-  }
-
-  /// z of a leaf's intercept.
-  double regulariser_slope(std::size_t t) {
-    if (is_free()) return 0.0;
-    const std::size_t j = X_.num_columns() - 1;
-    return chunk(z_, j / kWidth)[t * kWidth + j % kWidth];
   }
 
   /// Each leaf's loss.
@@ -576,7 +410,7 @@ class JointNewton {
     std::vector<float>().swap(z_);
     for (std::size_t t = 0; t < positives_.size() && is_free() && X_.num_columns() > 0; ++t) {
       const std::size_t j = used_.original()[X_.num_columns() - 1];
-      values[j * num_nodes + kernel_.targets()[t]] = static_cast<float>(intercepts_[t].value);
+      values[j * num_nodes + kernel_.targets()[t]] = static_cast<float>(intercepts_.value(t));
     }
     return std::move(W).compacted();
   }
@@ -593,22 +427,8 @@ class JointNewton {
   std::vector<std::vector<std::uint32_t>> positives_;  // by target
   std::size_t num_chunks_;
   std::size_t num_blocks_;
-  double constant_ = 0;  // value of the last column, if the same in all rows
-  /// Of the last column: how far each leaf's weight is moved in linearise(), and its u.
-  struct Intercept {
-    double shift = 0.0;
-    double u = 0.0;
-    // Of a free intercept: its value without w, in w's unit; whether the leaf's rows have one sign,
-    // and the shift that keeps it then; and its dual variables.
-    double value = 0.0;
-    bool one_sided = false;
-    double fixed_shift = 0.0;
-    DualSides sides;
-  };
-  static constexpr PointLossKind kLogistic = PointLossKind::logistic;
-  std::vector<float> norms_;  // without the free intercept
-  std::vector<Intercept> intercepts_;
   std::vector<float> costs_;
+  LeafIntercepts intercepts_;
   std::vector<float> z_;
   std::vector<BFloat16> rho_, zeta_, p_, s_, h_;
   double regulariser_ = 0;
@@ -617,29 +437,32 @@ class JointNewton {
   std::vector<Scratch> scratch_;
 };
 
-bool has_free_intercept(const AdditiveProblem& problem) { return problem.free_intercept; }
-bool has_free_intercept(const SimilarityProblem&) { return false; }
-
-/// K_l of each target, by node.
-std::vector<double> path_sums(const AdditiveProblem& problem) {
-  std::vector<double> sums(problem.graph->num_nodes(), 0.0);
-  const auto ancestors = ancestor_sets(*problem.graph, problem.targets);
-  for (const NodeId t : problem.targets) {
-    for (const NodeId m : ancestors[t]) sums[t] += problem.alpha[m];
+/// K_l of each target if the intercept is free.
+std::optional<std::vector<double>> free_path_sums(const AdditiveProblem& problem,
+                                                  std::span<const NodeId> targets) {
+  if (!problem.free_intercept) return std::nullopt;
+  std::vector<double> sums;
+  const auto ancestors = ancestor_sets(*problem.graph, targets);
+  for (const NodeId t : targets) {
+    double& sum = sums.emplace_back(0.0);
+    for (const NodeId m : ancestors[t]) sum += problem.alpha[m];
   }
   return sums;
 }
-std::vector<double> path_sums(const SimilarityProblem&) { return {}; }
+std::optional<std::vector<double>> free_path_sums(const SimilarityProblem&,
+                                                  std::span<const NodeId>) {
+  return std::nullopt;
+}
 
 template <class Problem>
 RecursiveFit train(const Problem& problem, std::uint32_t num_nodes,
                    const JointNewtonOptions& options, Executor& executor, RunControl& control) {
   validate(options);
   check_sizes(problem, "joint_newton");
-  const bool is_free = has_free_intercept(problem);
-  return JointNewton({problem.X, *problem.labels, problem.row_weights, problem.partial, num_nodes,
-                      is_free, is_free ? path_sums(problem) : std::vector<double>()},
-                     node_precision(problem), options, executor, control)
+  NodePrecisionMatrix precision = node_precision(problem);
+  auto path_sums = free_path_sums(problem, precision.targets);
+  return JointNewton({problem.X, *problem.labels, problem.row_weights, *problem.partial, num_nodes},
+                     std::move(precision), std::move(path_sums), options, executor, control)
       .run();
 }
 

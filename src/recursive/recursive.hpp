@@ -28,8 +28,8 @@ struct AdditiveProblem {
   std::span<const double> alpha;        // one per node, >= 0
   std::span<const NodeId> targets;      // nodes with a classifier: their loss counts
   std::span<const double> row_weights;  // C_i = C * row_weights[i]; empty: all 1
-  /// Rows without a sign for some targets: their losses there do not count. Null: none.
-  const PartialLabels* partial = nullptr;
+  /// Rows without a sign for some targets: their losses there do not count.
+  const PartialLabels* partial = &kNoPartialLabels;
   /// The weights of the last column, which must be the same in all rows, are not regularised. Only
   /// their path sums matter: the targets have one each, and the nodes above have none. The joint
   /// solvers only.
@@ -111,9 +111,9 @@ struct SimilarityProblem {
   CsrView X;                          // with its intercept column
   const LabelSets* labels = nullptr;  // node numbers, one set per row
   const SimilarityGraph* graph = nullptr;
-  std::span<const NodeId> targets;         // nodes with a classifier; the others have no loss
-  std::span<const double> row_weights;     // C_i = C * row_weights[i]; empty: all 1
-  const PartialLabels* partial = nullptr;  // as in AdditiveProblem
+  std::span<const NodeId> targets;      // nodes with a classifier; the others have no loss
+  std::span<const double> row_weights;  // C_i = C * row_weights[i]; empty: all 1
+  const PartialLabels* partial = &kNoPartialLabels;  // as in AdditiveProblem
 };
 
 /// One-vs-rest logistic regression of all targets at once by Newton's method, with a certified gap

@@ -31,6 +31,7 @@ from margrove import (
     _core,
     load,
 )
+from margrove._options import option_text
 from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import clone
@@ -106,7 +107,7 @@ def test_classes_are_as_their_generator_writes_them() -> None:
 @pytest.mark.parametrize("made", [*ESTIMATORS, KernelRidgeClassifier, StructuredSVC])
 def test_parameters_and_defaults_are_those_of_the_registry(made: type[Classifier]) -> None:
     _, _, _, options = next(m for m in _core.methods() if m[0] == made._method)
-    ours = {name.rstrip("_"): _base._option_text(value) for name, value in made._defaults().items()}
+    ours = {name.rstrip("_"): option_text(value) for name, value in made._defaults().items()}
     types = {"number": float, "integer": int, "switch": bool}
     assert set(ours) == {name for name, *_ in options}
     for name, kind, default, _, _ in options:

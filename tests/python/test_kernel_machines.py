@@ -17,10 +17,10 @@ from margrove import (
     LpMKLClassifier,
     SimpleMKLClassifier,
     SPNMKLClassifier,
-    _base,
     _core,
     load,
 )
+from margrove._options import option_text
 from numpy.typing import NDArray
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -62,7 +62,7 @@ def test_scikit_learn_accepts(estimator: Any, check: Callable[..., None]) -> Non
 @pytest.mark.parametrize("made", ESTIMATORS)
 def test_parameters_and_defaults_are_those_of_the_registry(made: type[Classifier]) -> None:
     _, _, _, options = next(m for m in _core.methods() if m[0] == made._method)
-    ours = {name: _base._option_text(value) for name, value in made._defaults().items()}
+    ours = {name: option_text(value) for name, value in made._defaults().items()}
     assert list(ours) == [name for name, *_ in options]
     for name, kind, default, *_ in options:
         if kind in ("number", "integer"):

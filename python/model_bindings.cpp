@@ -1,0 +1,356 @@
+// The class Model of the extension module: prediction, explanation and files.
+
+#include "model_bindings.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+#include "eval/report.hpp"
+#include "io/liblinear_model.hpp"
+#include "io/model_file.hpp"
+#include "margrove/errors.hpp"
+#include "margrove/executor.hpp"
+#include "model/kernel_predictor.hpp"
+#include "model/linear_predictor.hpp"
+#include "model/raw_units.hpp"
+#include "model/tensor_parts.hpp"
+#include "model/weight_compression.hpp"
+#include "record_bindings.hpp"
+#include "text_bindings.hpp"
+
+namespace margrove::python {
+namespace {
+
+using namespace nb::literals;
+
+std::string predict_file(const ModelParts& model, const std::string& path, int threads) {
+  const FilePredictor* files = model.predictor->files();
+  require(files != nullptr, "the model is of method ", model.method, ", but must be one of files");
+  const nb::gil_scoped_release released;
+  Executor executor(threads);
+  RunControl control;
+  return files->predict_file(path, executor, control);
+}
+
+nb::tuple predict(const ModelParts& model, const Csr& X, int threads) {
+  const CsrView view = view_of(X);
+  LabelSets sets;
+  {
+    const nb::gil_scoped_release released;
+    Executor executor(threads);
+    sets = model.rows().predict(view, executor);
+  }
+  return to_python(sets);
+}
+
+constexpr std::size_t kRowsPerTask = 64;
+
+nb::object scores(const ModelParts& model, const Csr& X, int threads) {
+  const CsrView view = view_of(X);
+  const RowPredictor& predictor = model.rows();
+  const std::size_t num_labels = predictor.num_labels();
+  std::vector<float> all(view.num_rows() * num_labels);
+  {
+    const nb::gil_scoped_release released;
+    Executor executor(threads);
+    executor.for_ranges(
+        view.num_rows(), kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
+          predictor.scores(view, begin, end,
+                           std::span(all).subspan(begin * num_labels, (end - begin) * num_labels));
+        });
+  }
+  return to_numpy(std::move(all), {view.num_rows(), num_labels});
+}
+
+nb::tuple top(const ModelParts& model, const Csr& X, std::size_t k, int threads) {
+  const CsrView view = view_of(X);
+  RankedLabels ranked;
+  {
+    const nb::gil_scoped_release released;
+    Executor executor(threads);
+    ranked = model.rows().top(view, k, executor);
+  }
+  std::vector<std::int64_t> pointers(ranked.pointers.begin(), ranked.pointers.end());
+  return nb::make_tuple(to_numpy(std::move(pointers)), to_numpy(std::move(ranked.labels)),
+                        to_numpy(std::move(ranked.scores)));
+}
+
+/// Rows of p(ends at label | x), or of p(ends at or below node | x).
+nb::object probabilities(const ModelParts& model, const Csr& X, bool of_nodes, int threads) {
+  const CsrView view = view_of(X);
+  const std::size_t num_labels = model.labels.size();
+  std::vector<double> all(view.num_rows() * num_labels);
+  {
+    const nb::gil_scoped_release released;
+    const HierarchyProbabilities hierarchy(model.hierarchy);
+    Executor executor(threads);
+    for_probabilities(model.rows(), model.temperature(), of_nodes ? &hierarchy : nullptr, view,
+                      executor, [&](std::size_t i, const RowProbabilities& row) {
+                        const auto given = of_nodes ? row.nodes : row.labels;
+                        std::copy(given.begin(), given.end(), all.begin() + i * num_labels);
+                      });
+  }
+  return to_numpy(std::move(all), {view.num_rows(), num_labels});
+}
+
+/// The label of each row by HierarchyProbabilities::confident(), or -1.
+nb::object confident(const ModelParts& model, const Csr& X, double min_confidence, int threads) {
+  const CsrView view = view_of(X);
+  std::vector<std::int64_t> chosen(view.num_rows());
+  {
+    const nb::gil_scoped_release released;
+    const HierarchyProbabilities hierarchy(model.hierarchy);
+    Executor executor(threads);
+    for_probabilities(model.rows(), model.temperature(), &hierarchy, view, executor,
+                      [&](std::size_t i, const RowProbabilities& row) {
+                        const auto label =
+                            hierarchy.confident(row.labels, row.nodes, min_confidence);
+                        chosen[i] = label ? static_cast<std::int64_t>(*label) : -1;
+                      });
+  }
+  return to_numpy(std::move(chosen));
+}
+
+void calibrate(ModelParts& model, const Csr& X, const Sets& labels, int threads) {
+  const CsrView view = view_of(X);
+  const LabelSets truth = sets_of(labels);
+  const nb::gil_scoped_release released;
+  Executor executor(threads);
+  model.calibration = fit_calibration(model.rows(), view, truth, executor);
+}
+
+std::string report_page(const ModelParts& model, const Csr& X, const Sets& labels,
+                        const std::string& title, int num_examples,
+                        const std::vector<std::string>& feature_names, int threads) {
+  const CsrView view = view_of(X);
+  const LabelSets truth = sets_of(labels);
+  const nb::gil_scoped_release released;
+  ReportOptions options{.title = title, .num_examples = num_examples};
+  if (!feature_names.empty()) {
+    options.feature_name = [&](FeatureId feature) {
+      return feature < feature_names.size() ? feature_names[feature] : concat(feature);
+    };
+  }
+  Executor executor(threads);
+  return report_html(model, view, truth, options, executor);
+}
+
+/// None or (temperature, rows, error, error at temperature 1).
+nb::object calibration_of(const ModelParts& model) {
+  if (!model.calibration) return nb::none();
+  const Calibration& c = *model.calibration;
+  return nb::make_tuple(c.temperature, c.num_rows, c.error, c.error_before);
+}
+
+/// (columns, row pointers, columns of the weights, weights) of U with one row per feature, the
+/// bias, the edges between nodes, the label of each node, the nodes that may be predicted, and
+/// whether the best of them is predicted (instead of all above a threshold). U is for rows before
+/// scaling.
+nb::tuple linear_parts(const ModelParts& model) {
+  const LinearPredictor* linear = model.predictor->linear();
+  require(linear != nullptr, "the model is of method ", model.method, ", but must be linear");
+  const LinearPredictor::Parts parts = in_raw_units(linear->parts(), model.preprocessing);
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+  for (const LabelEdge& edge : edges_of(parts.graph)) edges.emplace_back(edge.parent, edge.child);
+  nb::object weights;
+  if (parts.weights.is_dense()) {
+    const auto values = parts.weights.dense_values();
+    weights = to_numpy(std::vector(values.begin(), values.end()),
+                       {parts.weights.num_features(), parts.weights.num_nodes()});
+  } else {
+    weights = to_python(parts.weights.sparse_values());
+  }
+  return nb::make_tuple(weights, parts.bias, edges_to_numpy(edges),
+                        to_numpy(std::vector(parts.label_of_node)),
+                        to_numpy(std::vector(parts.candidates)), linear->gives_one_label());
+}
+
+/// (label, score, [(label, is spawned, score, [(feature, value, weight, score, centre)])],
+///  [(source, score, [(path, weight, score)])])
+nb::tuple explain(const ModelParts& model, const Csr& X, std::size_t row, const std::string& label,
+                  std::size_t num_features) {
+  const CsrView view = view_of(X);
+  require(row < view.num_rows(), "row is ", row, ", but X has only ", view.num_rows());
+  const auto id = model.labels.find(label);
+  require(id.has_value(), "label is '", label, "', but must be a label of the model");
+  const Explanation explanation = model.explain(view.row(row), *id, num_features);
+  nb::list nodes;
+  for (const auto& node : explanation.nodes) {
+    nb::list strongest;
+    for (const auto& part : node.strongest) {
+      strongest.append(
+          nb::make_tuple(part.feature, part.value, part.weight, part.score, part.centre));
+    }
+    nodes.append(
+        nb::make_tuple(model.labels.name(node.label), node.is_spawned, node.score, strongest));
+  }
+  nb::list sources;
+  for (const auto& source : explanation.sources) {
+    nb::list strongest;
+    for (const auto& path : source.strongest) {
+      strongest.append(nb::make_tuple(path.name, path.weight, path.score));
+    }
+    sources.append(nb::make_tuple(source.name, source.score, strongest));
+  }
+  return nb::make_tuple(model.labels.name(explanation.label), explanation.score, nodes, sources);
+}
+
+nb::dict report(const ModelParts& model) {
+  const FitReport& r = model.report;
+  nb::list curve;
+  for (const auto& point : r.curve) {
+    curve.append(nb::make_tuple(point.pass, point.primal, point.dual));
+  }
+  nb::dict result;
+  result["stop"] = std::string(to_string(r.stop));
+  result["passes"] = r.passes;
+  result["primal"] = r.primal;
+  result["dual"] = r.dual;
+  result["relative_gap"] = r.relative_gap;
+  result["curve"] = curve;
+  result["warnings"] = r.warnings;
+  return result;
+}
+
+/// (lines, Graphviz source, SVG, {product node: weight}) of a kernel model.
+nb::tuple network(const ModelParts& model) {
+  const KernelPredictor* kernels = model.predictor->kernels();
+  require(kernels != nullptr, "network: a model of method ", model.method,
+          " has no network, only kernel models have one");
+  nb::dict weights;
+  const SumProductNetwork& graph = kernels->network();
+  for (std::size_t v = 0; v < graph.num_products(); ++v) {
+    weights[nb::str(graph.nodes()[graph.products()[v]].name.c_str())] = kernels->beta()[v];
+  }
+  return nb::make_tuple(kernels->lines(), kernels->dot(), kernels->svg(), weights);
+}
+
+nb::object model_edges(const ModelParts& model) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+  for (const LabelEdge& edge : edges_of(model.hierarchy)) {
+    edges.emplace_back(edge.parent, edge.child);
+  }
+  return edges_to_numpy(edges);
+}
+
+nb::bytes to_bytes(const ModelParts& model) {
+  const std::string bytes = serialize_model(model);
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+ModelParts from_bytes(const nb::bytes& bytes) {
+  return parse_model({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()},
+                     "model in memory");
+}
+
+ModelParts compressed_model(const ModelParts& model, double keep, const std::string& precision) {
+  const nb::gil_scoped_release release;
+  const std::string bytes = serialize_model(model);
+  ModelParts copy = parse_model(std::as_bytes(std::span(bytes)), "model in memory");
+  compress(copy, {keep, parse_enum<WeightPrecision>("precision", precision)});
+  return copy;
+}
+
+}  // namespace
+
+// Longer than 60 lines: the table of what Python sees of a model.
+void bind_model(nb::module_& m) {
+  m.def("import_liblinear", &import_liblinear, "path"_a);
+  nb::class_<ModelParts>(m, "Model")
+      .def_static(
+          "load", [](const std::string& path) { return load_model(path); }, "path"_a)
+      .def("save", &save_model, "path"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def("__getstate__", &to_bytes)
+      .def("__setstate__",
+           [](ModelParts& model, const nb::bytes& bytes) {
+             new (&model) ModelParts(from_bytes(bytes));
+           })
+      .def_ro("method", &ModelParts::method)
+      .def_prop_ro("options",
+                   [](const ModelParts& model) {
+                     return std::map<std::string, std::string>(model.options.begin(),
+                                                               model.options.end());
+                   })
+      .def_prop_ro("labels",
+                   [](const ModelParts& model) {
+                     const auto names = model.labels.names();
+                     return std::vector<std::string>(names.begin(), names.end());
+                   })
+      .def_ro("has_hierarchy", &ModelParts::has_hierarchy)
+      .def_prop_ro("has_state", [](const ModelParts& model) { return model.state != nullptr; })
+      .def_prop_ro("views",
+                   [](const ModelParts& model) {
+                     nb::list views;
+                     for (const auto& view : model.views) {
+                       views.append(nb::make_tuple(view.name, view.begin, view.end));
+                     }
+                     return views;
+                   })
+      .def_prop_ro("network", &network)
+      .def_prop_ro("edges", &model_edges)
+      .def_prop_ro("training_rows",
+                   [](const ModelParts& model) { return to_numpy(model.training_rows); })
+      .def_prop_ro("report", &report)
+      .def_prop_ro("facts",
+                   [](const ModelParts& model) {
+                     std::vector<std::pair<std::string, std::string>> facts;
+                     for (const auto& [name, value] : model.predictor->facts()) {
+                       facts.emplace_back(name, value);
+                     }
+                     return facts;
+                   })
+      .def_prop_ro("num_features", &ModelParts::num_raw_features)
+      .def_prop_ro(
+          "preprocessing",
+          [](const ModelParts& model) { return std::string(name_of(model.preprocessing.kind)); })
+      .def_prop_ro("record_columns", &record_columns)
+      .def_prop_ro("keeps_rows",
+                   [](const ModelParts& model) { return model.preprocessing.keeps_rows(); })
+      .def_prop_ro("vocabulary",
+                   [](const ModelParts& model) { return term_names(model.preprocessing); })
+      .def("preprocess_texts",
+           [](const ModelParts& model, const std::vector<std::string>& documents) {
+             return to_python(model.preprocessing.apply(documents));
+           })
+      .def("preprocess_records", &preprocess_records, "documents"_a, "numeric"_a.noconvert(),
+           "categorical"_a)
+      .def("feature_name", &ModelParts::feature_name, "feature"_a)
+      .def("preprocess_rows",
+           [](const ModelParts& model, const Csr& X) {
+             return to_python(model.preprocessing.apply(view_of(X)));
+           })
+      .def("export_liblinear", &export_liblinear, "path"_a)
+      .def("compressed", &compressed_model, "keep"_a, "precision"_a)
+      .def_prop_ro("is_of_files",
+                   [](const ModelParts& model) { return model.predictor->files() != nullptr; })
+      .def_prop_ro("gives_one_label",
+                   [](const ModelParts& model) { return model.rows().gives_one_label(); })
+      .def("predict_file", &predict_file, "path"_a, "threads"_a)
+      .def_prop_ro("calibration", &calibration_of)
+      .def_prop_ro("linear_parts", &linear_parts)
+      .def("calibrate", &calibrate, "X"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)
+      .def("probabilities", &probabilities, "X"_a.noconvert(), "of_nodes"_a, "threads"_a)
+      .def("confident", &confident, "X"_a.noconvert(), "min_confidence"_a, "threads"_a)
+      .def("report_page", &report_page, "X"_a.noconvert(), "labels"_a.noconvert(), "title"_a,
+           "num_examples"_a, "feature_names"_a, "threads"_a)
+      .def("predict", &predict, "X"_a.noconvert(), "threads"_a)
+      .def("scores", &scores, "X"_a.noconvert(), "threads"_a)
+      .def("top", &top, "X"_a.noconvert(), "k"_a, "threads"_a)
+      .def("explain", &explain, "X"_a.noconvert(), "row"_a, "label"_a, "num_features"_a);
+}
+
+}  // namespace margrove::python

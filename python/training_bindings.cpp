@@ -1,0 +1,302 @@
+// Training of models: from arrays, from files, and in shards.
+
+#include "training_bindings.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+#include "eval/held_out.hpp"
+#include "io/shards.hpp"
+#include "margrove/errors.hpp"
+#include "margrove/executor.hpp"
+#include "methods/registry.hpp"
+#include "methods/training.hpp"
+#include "model/class_weights.hpp"
+#include "reporter.hpp"
+
+namespace margrove::python {
+namespace {
+
+using namespace nb::literals;
+
+Preprocessing fitted_scale(const Method& method, const OptionTable& options,
+                           const std::string& scale, const CsrView& X,
+                           const std::optional<Vector<double>>& row_weights) {
+  PreprocessingOptions asked;
+  asked.scale = parse_enum<ColumnScale>("scale", scale);
+  return Preprocessing::fit_columns(
+      X, preprocessing_for(method, options, asked).scale,
+      row_weights ? span_of(*row_weights) : std::span<const double>{});
+}
+
+using NamedRanges = std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>;
+
+std::vector<View> views_of(const NamedRanges& ranges, std::size_t num_columns) {
+  std::vector<View> views;
+  for (const auto& [name, begin, end] : ranges) views.push_back({name, begin, end});
+  check_views(views);
+  require(views.empty() || views.back().end == num_columns, "views: they end at column ",
+          views.empty() ? 0 : views.back().end, ", but X has ", num_columns);
+  return views;
+}
+
+/// What train() and plan_shards() take alike.
+struct TrainingInput {
+  const std::string& method;
+  const std::map<std::string, std::string>& options;
+  const Csr& X;
+  const Sets& labels;
+  const std::vector<std::string>& names;
+  const std::optional<Edges>& hierarchy;
+  const std::optional<Vector<double>>& row_weights;
+  const NamedRanges& views;
+  const std::string& scale;
+  const ModelParts* start = nullptr;
+  bool keep_state = false;
+  bool expect_all = false;
+};
+
+/// Prepares the input and calls use(method, run, data, preprocessing) without the GIL.
+template <class Use>
+void with_training_set(const TrainingInput& input, const Use& use) {
+  CsrView view = view_of(input.X);
+  const Method& method = find_method(input.method);
+  const auto run = method.start();
+  set_options(run->options(), OptionValues(input.options.begin(), input.options.end()));
+  const auto& row_weights = input.row_weights;
+  const nb::gil_scoped_release released;
+  std::optional<Hierarchy> graph;
+  if (input.hierarchy) graph = hierarchy_of(*input.hierarchy);
+  const LabelledRows rows =
+      label_rows(sets_of(input.labels), LabelCodec(input.names), graph ? &*graph : nullptr, "y");
+  require(rows.labels.num_rows() == view.num_rows(), "y: it has ", rows.labels.num_rows(),
+          " rows, but must have ", view.num_rows(), " as X");
+  require(!row_weights || row_weights->size() == view.num_rows(), "sample_weight: it has ",
+          row_weights ? row_weights->size() : 0, " values, but must have ", view.num_rows(),
+          " as X has rows");
+  const Preprocessing preprocessing =
+      input.start != nullptr && input.expect_all  // partial_fit: weights of columns of this scale
+          ? input.start->preprocessing
+          : fitted_scale(method, run->options(), input.scale, view, row_weights);
+  const CsrMatrix scaled =
+      preprocessing.kind == Preprocessing::Kind::scale ? preprocessing.apply(view) : CsrMatrix();
+  if (preprocessing.kind == Preprocessing::Kind::scale) view = scaled;
+  TrainingSet data{.X = view, .labels = &rows.labels, .codec = &rows.codec, .source = "X"};
+  if (rows.has_hierarchy) data.hierarchy = &rows.hierarchy;
+  const std::vector<View> sources = views_of(input.views, view.num_columns());
+  data.views = sources;
+  if (row_weights) data.row_weights = span_of(*row_weights);
+  data.continuation = {.start = input.start != nullptr ? input.start->state.get() : nullptr,
+                       .keep = input.keep_state};
+  std::vector<LabelId> expected;
+  if (input.expect_all) {
+    for (const std::string& name : input.names) expected.push_back(rows.codec.find(name).value());
+  }
+  data.expected_labels = expected;
+  use(method, *run, data, preprocessing);
+}
+
+ModelParts train(const std::string& method_name, const std::map<std::string, std::string>& options,
+                 const Csr& X, const Sets& labels, const std::vector<std::string>& names,
+                 const std::optional<Edges>& hierarchy,
+                 const std::optional<Vector<double>>& row_weights, int threads,
+                 std::optional<double> time_limit_seconds, std::optional<double> memory_limit,
+                 double calibration, nb::object callback, const NamedRanges& views,
+                 const ModelParts* start, bool keep_state, bool expect_all,
+                 const std::string& scale) {
+  Reporter reporter(std::move(callback));
+  std::optional<ModelParts> model;
+  with_training_set(
+      {method_name, options, X, labels, names, hierarchy, row_weights, views, scale, start,
+       keep_state, expect_all},
+      [&](const Method& method, MethodRun& run, const TrainingSet& data,
+          const Preprocessing& preprocessing) {
+        Executor executor(threads);
+        RunControl control(std::ref(reporter),
+                           time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
+        if (calibration > 0) require_calibratable(run, data);
+        const Plan plan = plan_training(method, run, data, executor, control);
+        require_memory(plan, data, memory_limit.value_or(0));
+        model = reporter.train(
+            [&] { return train_model(method, run, plan, data, preprocessing, executor, control); });
+        if (calibration > 0) {
+          model->calibration =
+              calibrate_held_out(method, run, data, calibration, executor, control);
+        }
+      });
+  reporter.rethrow();
+  return std::move(*model);
+}
+
+void plan_shards(const std::string& folder, std::size_t num_shards, const std::string& method_name,
+                 const std::map<std::string, std::string>& options, const Csr& X,
+                 const Sets& labels, const std::vector<std::string>& names,
+                 const std::optional<Edges>& hierarchy,
+                 const std::optional<Vector<double>>& row_weights,
+                 std::optional<double> memory_limit, const NamedRanges& views,
+                 const std::string& scale) {
+  with_training_set(
+      {method_name, options, X, labels, names, hierarchy, row_weights, views, scale},
+      [&](const Method& method, MethodRun& run, const TrainingSet& data,
+          const Preprocessing& preprocessing) {
+        RunControl control;
+        const Plan plan = plan_training(method, run, data, Executor::serial(), control);
+        require_memory(plan, data, memory_limit.value_or(0));
+        margrove::plan_shards(method, run, plan, data, preprocessing, num_shards, folder);
+      });
+}
+
+std::string shard_state(const ShardedTraining& training, std::size_t shard) {
+  const nb::gil_scoped_release released;
+  switch (training.state(shard)) {
+    case ShardState::missing:
+      return "missing";
+    case ShardState::finished:
+      return "finished";
+    case ShardState::damaged:
+      break;
+  }
+  return "damaged";
+}
+
+void train_shard(const ShardedTraining& training, std::size_t shard, int threads,
+                 nb::object callback) {
+  Reporter reporter(std::move(callback));
+  {
+    const nb::gil_scoped_release released;
+    Executor executor(threads);
+    RunControl control(std::ref(reporter));
+    training.train(shard, executor, control);
+  }
+  reporter.rethrow();
+}
+
+nb::dict shard_summary(const ShardedTraining& training, std::size_t shard) {
+  const ShardSummary summary = training.summary(shard);
+  nb::dict result;
+  result["labels"] = summary.num_labels;
+  result["primal"] = summary.primal;
+  result["dual"] = summary.dual;
+  result["seconds"] = summary.seconds;
+  result["threads"] = summary.threads;
+  result["bytes"] = summary.bytes;
+  return result;
+}
+
+ModelParts merge_shards(const ShardedTraining& training, int threads) {
+  Reporter reporter{nb::none()};
+  std::optional<ModelParts> model;
+  {
+    const nb::gil_scoped_release released;
+    Executor executor(threads);
+    RunControl control(std::ref(reporter));
+    model = reporter.train([&] { return training.merge(executor, control); });
+  }
+  reporter.rethrow();
+  return std::move(*model);
+}
+/// For methods with their own file format.
+ModelParts train_file(const std::string& method_name,
+                      const std::map<std::string, std::string>& options, const std::string& path,
+                      int threads, std::optional<double> time_limit_seconds,
+                      std::optional<double> memory_limit, nb::object callback) {
+  const Method& method = find_method(method_name);
+  const auto run = method.start();
+  set_options(run->options(), OptionValues(options.begin(), options.end()));
+  Reporter reporter(std::move(callback));
+  std::optional<ModelParts> model;
+  {
+    const nb::gil_scoped_release released;
+    const auto examples =
+        method.read_examples ? method.read_examples({path}, run->options()) : nullptr;
+    require(examples != nullptr, "method ", method_name, " with these options takes rows");
+    TrainingSet data;
+    data.examples = examples.get();
+    data.source = "X";
+    Executor executor(threads);
+    RunControl control(std::ref(reporter),
+                       time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
+    const Plan plan = plan_training(method, *run, data, executor, control);
+    require_memory(plan, data, memory_limit.value_or(0));
+    model = reporter.train(
+        [&] { return train_model(method, *run, plan, data, {}, executor, control); });
+  }
+  reporter.rethrow();
+  return std::move(*model);
+}
+
+/// (rows, their weights) or None: see margrove::merge_equal_rows.
+nb::object merge_equal_rows(const Csr& X, const Sets& labels,
+                            const std::optional<Vector<double>>& row_weights) {
+  const CsrView view = view_of(X);
+  std::optional<MergedRows> merged;
+  {
+    const nb::gil_scoped_release released;
+    merged = margrove::merge_equal_rows(
+        view, sets_of(labels), row_weights ? span_of(*row_weights) : std::span<const double>{});
+  }
+  if (!merged) return nb::none();
+  return nb::make_tuple(to_numpy(std::move(merged->rows)),
+                        to_numpy(std::move(merged->row_weights)));
+}
+
+/// Row weights times those of the classes (None: balanced), which are checked.
+nb::object weigh_by_class(const Sets& labels, std::size_t num_classes,
+                          const std::optional<Vector<double>>& class_weights,
+                          const std::optional<Vector<double>>& row_weights) {
+  const LabelSets sets = sets_of(labels);
+  const auto given = row_weights ? span_of(*row_weights) : std::span<const double>{};
+  std::vector<double> weights;
+  {
+    const nb::gil_scoped_release released;
+    std::vector<double> balanced;
+    if (!class_weights) balanced = balanced_class_weights(sets, num_classes, given, "y");
+    weights = margrove::weigh_by_class(
+        sets, class_weights ? span_of(*class_weights) : std::span<const double>(balanced), given,
+        "y");
+  }
+  return to_numpy(std::move(weights));
+}
+
+}  // namespace
+
+void bind_training(nb::module_& m) {
+  m.def("merge_equal_rows", &merge_equal_rows, "X"_a.noconvert(), "labels"_a.noconvert(),
+        "row_weights"_a.noconvert().none());
+  m.def("weigh_by_class", &weigh_by_class, "labels"_a.noconvert(), "num_classes"_a,
+        "class_weights"_a.noconvert().none(), "row_weights"_a.noconvert().none());
+  m.def("train", &train, "method"_a, "options"_a, "X"_a.noconvert(), "labels"_a.noconvert(),
+        "names"_a, "hierarchy"_a.noconvert().none(), "row_weights"_a.noconvert().none(),
+        "threads"_a, "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "calibration"_a,
+        "callback"_a.none(), "views"_a = NamedRanges{}, "start"_a = nb::none(),
+        "keep_state"_a = false, "expect_all"_a = false, "scale"_a = "auto");
+  m.def("train_file", &train_file, "method"_a, "options"_a, "path"_a, "threads"_a,
+        "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none());
+  m.def("plan_shards", &plan_shards, "folder"_a, "num_shards"_a, "method"_a, "options"_a,
+        "X"_a.noconvert(), "labels"_a.noconvert(), "names"_a, "hierarchy"_a.noconvert().none(),
+        "row_weights"_a.noconvert().none(), "memory_limit"_a.none(), "views"_a, "scale"_a);
+
+  nb::class_<ShardedTraining>(m, "ShardedTraining")
+      .def(nb::init<std::string>(), "folder"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("num_shards", &ShardedTraining::num_shards)
+      .def("state", &shard_state, "shard"_a)
+      .def("summary", &shard_summary, "shard"_a)
+      .def("train", &train_shard, "shard"_a, "threads"_a, "callback"_a.none())
+      .def("merge", &merge_shards, "threads"_a);
+}
+
+}  // namespace margrove::python
