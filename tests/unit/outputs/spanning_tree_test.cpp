@@ -69,7 +69,7 @@ TEST(SpanningTree, best_is_that_of_all_trees) {
 }
 
 TEST(SpanningTree, there_are_n_to_the_n_minus_1_trees) {
-  for (std::size_t n = 1; n <= 6; ++n) {
+  for (std::size_t n = 1; n <= 5; ++n) {
     EXPECT_EQ(static_cast<double>(all_trees(n, TreeShape::any).size()),
               std::pow(static_cast<double>(n), static_cast<double>(n) - 1));
     const std::vector<double> zeros((n + 1) * (n + 1), 0.0);
