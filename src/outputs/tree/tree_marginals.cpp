@@ -31,7 +31,7 @@ std::vector<double> best_scores(std::span<const double> arcs, std::size_t n,
 //   left[s, t]   = sum_r left[s, r] to_left[r, t]       trees over s..t with head t
 //   right[s, t]  = sum_r to_right[s, r] right[r, t]     trees over s..t with head s
 //   Z            = sum_r weight(0 -> r) left[1, r] right[r, n]
-// Matrices whose columns are read have a transposed copy, with T in the name. The derivatives d_ of
+// Matrices whose columns are read have a transposed copy, by_end. The derivatives d_ of
 // Z, divided by Z, follow in the reverse order.
 template <class Number>
 class ProjectiveSums {
@@ -44,11 +44,12 @@ class ProjectiveSums {
         weights_[at(head, word)] = exp_as<Number>(arcs[at(head, word)] - shift_[word]);
       }
     }
-    for (auto* each : {&left_, &leftT_, &right_, &rightT_, &to_leftT_, &to_right_, &inner_}) {
+    for (auto* each :
+         {&left_, &left_by_end_, &right_, &right_by_end_, &to_left_by_end_, &to_right_, &inner_}) {
       each->assign(stride_ * stride_, Number{});
     }
     for (std::size_t s = 1; s <= n; ++s) {
-      left_[at(s, s)] = leftT_[at(s, s)] = right_[at(s, s)] = rightT_[at(s, s)] =
+      left_[at(s, s)] = left_by_end_[at(s, s)] = right_[at(s, s)] = right_by_end_[at(s, s)] =
           exp_as<Number>(0.0);
     }
     for (std::size_t length = 1; length < n; ++length) {
@@ -67,7 +68,8 @@ class ProjectiveSums {
 
   void write_probabilities(std::vector<double>& probabilities) {
     probabilities.assign(stride_ * stride_, 0.0);
-    for (auto* each : {&d_left_, &d_leftT_, &d_right_, &d_rightT_, &d_to_leftT_, &d_to_right_}) {
+    for (auto* each : {&d_left_, &d_left_by_end_, &d_right_, &d_right_by_end_, &d_to_left_by_end_,
+                       &d_to_right_}) {
       each->assign(stride_ * stride_, Number{});
     }
     for (std::size_t r = 1; r <= n_; ++r) {
@@ -86,36 +88,39 @@ class ProjectiveSums {
 
   void sum_inside(std::size_t s, std::size_t t) {
     const std::size_t size = t - s;
-    const Number inner = dot(&right_[at(s, s)], &leftT_[at(t, s + 1)], size);
+    const Number inner = dot(&right_[at(s, s)], &left_by_end_[at(t, s + 1)], size);
     inner_[at(s, t)] = inner;
-    to_leftT_[at(t, s)] = inner * weights_[at(t, s)];
+    to_left_by_end_[at(t, s)] = inner * weights_[at(t, s)];
     to_right_[at(s, t)] = inner * weights_[at(s, t)];
-    left_[at(s, t)] = leftT_[at(t, s)] = dot(&left_[at(s, s)], &to_leftT_[at(t, s)], size);
-    right_[at(s, t)] = rightT_[at(t, s)] =
-        dot(&to_right_[at(s, s + 1)], &rightT_[at(t, s + 1)], size);
+    left_[at(s, t)] = left_by_end_[at(t, s)] =
+        dot(&left_[at(s, s)], &to_left_by_end_[at(t, s)], size);
+    right_[at(s, t)] = right_by_end_[at(t, s)] =
+        dot(&to_right_[at(s, s + 1)], &right_by_end_[at(t, s + 1)], size);
   }
 
   void sum_outside(std::size_t s, std::size_t t, std::vector<double>& probabilities) {
     const std::size_t size = t - s;
-    const Number d_left = d_left_[at(s, t)] + d_leftT_[at(t, s)];
-    add_multiple(&d_left_[at(s, s)], d_left, &to_leftT_[at(t, s)], size);
-    add_multiple(&d_to_leftT_[at(t, s)], d_left, &left_[at(s, s)], size);
-    const Number d_right = d_right_[at(s, t)] + d_rightT_[at(t, s)];
-    add_multiple(&d_to_right_[at(s, s + 1)], d_right, &rightT_[at(t, s + 1)], size);
-    add_multiple(&d_rightT_[at(t, s + 1)], d_right, &to_right_[at(s, s + 1)], size);
-    const Number of_left = d_to_leftT_[at(t, s)] * weights_[at(t, s)];
+    const Number d_left = d_left_[at(s, t)] + d_left_by_end_[at(t, s)];
+    add_multiple(&d_left_[at(s, s)], d_left, &to_left_by_end_[at(t, s)], size);
+    add_multiple(&d_to_left_by_end_[at(t, s)], d_left, &left_[at(s, s)], size);
+    const Number d_right = d_right_[at(s, t)] + d_right_by_end_[at(t, s)];
+    add_multiple(&d_to_right_[at(s, s + 1)], d_right, &right_by_end_[at(t, s + 1)], size);
+    add_multiple(&d_right_by_end_[at(t, s + 1)], d_right, &to_right_[at(s, s + 1)], size);
+    const Number of_left = d_to_left_by_end_[at(t, s)] * weights_[at(t, s)];
     const Number of_right = d_to_right_[at(s, t)] * weights_[at(s, t)];
     probabilities[at(t, s)] = to_double(of_left * inner_[at(s, t)]);
     probabilities[at(s, t)] = to_double(of_right * inner_[at(s, t)]);
     const Number d_inner = of_left + of_right;
-    add_multiple(&d_right_[at(s, s)], d_inner, &leftT_[at(t, s + 1)], size);
-    add_multiple(&d_leftT_[at(t, s + 1)], d_inner, &right_[at(s, s)], size);
+    add_multiple(&d_right_[at(s, s)], d_inner, &left_by_end_[at(t, s + 1)], size);
+    add_multiple(&d_left_by_end_[at(t, s + 1)], d_inner, &right_[at(s, s)], size);
   }
 
   std::size_t n_, stride_;
   std::vector<double> shift_;
-  std::vector<Number> weights_, left_, leftT_, right_, rightT_, to_leftT_, to_right_, inner_;
-  std::vector<Number> d_left_, d_leftT_, d_right_, d_rightT_, d_to_leftT_, d_to_right_;
+  std::vector<Number> weights_, left_, left_by_end_, right_, right_by_end_, to_left_by_end_,
+      to_right_, inner_;
+  std::vector<Number> d_left_, d_left_by_end_, d_right_, d_right_by_end_, d_to_left_by_end_,
+      d_to_right_;
   Number total_{};
 };
 
