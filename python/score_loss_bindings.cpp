@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -35,8 +36,9 @@ using Blocks = std::tuple<Array<const Real>, Array<Real>>;
 template <class Real>
 using Losses = std::tuple<Array<const std::int64_t>, Array<std::int64_t>, Array<Real>>;
 using Lengths = std::optional<Array<const std::int64_t>>;
-/// (surrogate, search, max_bans, tolerance, threads)
-using Settings = std::tuple<std::string, std::string, int, double, int>;
+/// (task, threads, surrogate, search, max_bans, tolerance, sigma, samples, seed)
+using Settings =
+    std::tuple<std::string, int, std::string, std::string, int, double, double, int, std::uint64_t>;
 
 template <class Real>
 ScoreBlocks<Real> blocks_of(const Blocks<Real>& python) {
@@ -73,15 +75,23 @@ LabelGraph graph_of(std::uint32_t num_nodes, const Matrix<std::uint32_t>& rows) 
 /// Calls run(options, executor) without the GIL.
 template <class Run>
 void with_settings(const Settings& settings, const Run& run) {
-  const auto& [surrogate, search, max_bans, tolerance, threads] = settings;
+  const auto& [task, threads, surrogate, search, max_bans, tolerance, sigma, samples, seed] =
+      settings;
   const nb::gil_scoped_release released;
   require<InvalidOption>(max_bans >= 0, "option max_bans is ", max_bans, ", but must be >= 0");
   require<InvalidOption>(tolerance >= 0 && tolerance < 1, "option tolerance is ", tolerance,
                          ", but must be in [0, 1)");
-  const ScoreLossOptions options{.surrogate = AnySurrogate::parse(surrogate),
+  require<InvalidOption>(sigma > 0 && std::isfinite(sigma), "option sigma is ", sigma,
+                         ", but must be finite and > 0");
+  require<InvalidOption>(samples >= 1, "option samples is ", samples, ", but must be >= 1");
+  const ScoreLossOptions options{.task = parse_enum<ScoreTask>("task", task),
+                                 .surrogate = AnySurrogate::parse(surrogate),
                                  .search = parse_enum<StructuredSearch>("search", search),
                                  .max_bans = max_bans,
-                                 .tolerance = tolerance};
+                                 .tolerance = tolerance,
+                                 .sigma = sigma,
+                                 .samples = samples,
+                                 .seed = seed};
   Executor executor(threads);
   run(options, executor);
 }
@@ -105,9 +115,10 @@ void chains(const Settings& settings, const Losses<Real>& losses, const Lengths&
 
 template <class Real>
 void trees(const Settings& settings, const Losses<Real>& losses, const Lengths& lengths,
-           const Blocks<Real>& arcs) {
+           bool projective, const Blocks<Real>& arcs) {
+  const TreeShape shape = projective ? TreeShape::projective : TreeShape::any;
   with_settings(settings, [&](const ScoreLossOptions& options, Executor& executor) {
-    tree_losses(blocks_of(arcs), span_of(lengths), losses_of(losses), options, executor);
+    tree_losses(shape, blocks_of(arcs), span_of(lengths), losses_of(losses), options, executor);
   });
 }
 
@@ -120,8 +131,16 @@ void fields(const Settings& settings, const Losses<Real>& losses, const Blocks<R
 }
 
 template <class Real>
+void choices(const Settings& settings, const Losses<Real>& losses, std::size_t num_chosen,
+             const Blocks<Real>& labels) {
+  with_settings(settings, [&](const ScoreLossOptions& options, Executor& executor) {
+    choice_losses(num_chosen, blocks_of(labels), losses_of(losses), options, executor);
+  });
+}
+
+template <class Real>
 void paths(const Settings& settings, const Losses<Real>& losses, const Blocks<Real>& nodes,
-           const Matrix<std::uint32_t>& edges, const std::string& loss,
+           const Matrix<std::uint32_t>& edges, const std::string& loss, bool with_inner,
            const std::optional<Matrix<double>>& costs) {
   with_settings(settings, [&](const ScoreLossOptions& options, Executor& executor) {
     const auto scores = blocks_of(nodes);
@@ -129,8 +148,8 @@ void paths(const Settings& settings, const Losses<Real>& losses, const Blocks<Re
     LeafLoss leaf_loss(parse_enum<TaskLoss>("loss", loss));
     if (costs) leaf_loss.costs = {costs->data(), costs->size()};
     const std::vector<double> alpha(graph.num_nodes(), 1.0);
-    path_losses(graph, PathLoss(leaf_loss, graph, alpha), scores, losses_of(losses), options,
-                executor);
+    path_losses(graph, PathLoss(leaf_loss, graph, alpha), with_inner, scores, losses_of(losses),
+                options, executor);
   });
 }
 
@@ -151,11 +170,13 @@ void bind(nb::module_& m) {
         "lengths"_a.noconvert().none(), "outside_tag"_a, "emissions"_a.noconvert(),
         "transitions"_a.noconvert(), "start"_a.noconvert().none(), "end"_a.noconvert().none());
   m.def("tree_losses", &trees<Real>, "settings"_a, "losses"_a.noconvert(),
-        "lengths"_a.noconvert().none(), "arcs"_a.noconvert());
+        "lengths"_a.noconvert().none(), "projective"_a, "arcs"_a.noconvert());
+  m.def("choice_losses", &choices<Real>, "settings"_a, "losses"_a.noconvert(), "num_chosen"_a,
+        "labels"_a.noconvert());
   m.def("field_losses", &fields<Real>, "settings"_a, "losses"_a.noconvert(), "labels"_a.noconvert(),
         "pairs"_a.noconvert());
   m.def("path_losses", &paths<Real>, "settings"_a, "losses"_a.noconvert(), "nodes"_a.noconvert(),
-        "edges"_a.noconvert(), "loss"_a, "costs"_a.noconvert().none());
+        "edges"_a.noconvert(), "loss"_a, "with_inner"_a, "costs"_a.noconvert().none());
   m.def("label_set_losses", &label_sets<Real>, "settings"_a, "losses"_a.noconvert(),
         "nodes"_a.noconvert(), "edges"_a.noconvert(), "counts_nodes"_a);
 }

@@ -235,7 +235,7 @@ def train(
     scale: str = ...,
 ) -> Model: ...
 
-_LossSettings = tuple[str, str, int, float, int]
+_LossSettings = tuple[str, int, str, str, int, float, float, int, int]
 _Losses = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]
 _ScoreBlock = tuple[NDArray[Any], NDArray[Any]]
 
@@ -253,7 +253,11 @@ def tree_losses(
     settings: _LossSettings,
     losses: _Losses,
     lengths: NDArray[np.int64] | None,
+    projective: bool,
     arcs: _ScoreBlock,
+) -> None: ...
+def choice_losses(
+    settings: _LossSettings, losses: _Losses, num_chosen: int, labels: _ScoreBlock
 ) -> None: ...
 def field_losses(
     settings: _LossSettings, losses: _Losses, labels: _ScoreBlock, pairs: _ScoreBlock
@@ -264,6 +268,7 @@ def path_losses(
     nodes: _ScoreBlock,
     edges: NDArray[np.uint32],
     loss: str,
+    with_inner: bool,
     costs: NDArray[np.float64] | None,
 ) -> None: ...
 def label_set_losses(

@@ -1,7 +1,9 @@
-"""Structured losses of given scores, such as those of a neural network, and their gradients.
+"""Losses of given scores, such as those of a neural network, and their gradients.
 
-loss = max_y psi(f(y) - f(truth), L(truth, y)), where f(y) sums the scores of the parts of y, L is
-the task loss of the output and psi the surrogate. docs/own_models.md has an example.
+f(y) sums the scores of the parts of y, such as the tags and the pairs of tags of a sentence.
+Structured: max_y psi(f(y) - f(truth), L(truth, y)) with the task loss L of the output and the
+surrogate psi. Log-likelihood: log sum_y exp f(y) - f(truth). Perturbed: the mean of
+max_y f(y) - f(truth) over scores with noise. docs/own_models.md has examples.
 """
 
 from dataclasses import dataclass
@@ -14,17 +16,27 @@ from margrove import _core
 from margrove.hierarchy import Hierarchy
 
 __all__ = [
+    "BestLabellings",
     "Chain",
     "LabelPaths",
     "LabelSets",
     "LossGradient",
+    "Marginals",
     "MultiClass",
     "PairwiseField",
     "ProjectiveTrees",
+    "SmoothLoss",
+    "SpanningTrees",
+    "TopK",
+    "best_labellings",
+    "log_likelihood_loss",
+    "marginals",
+    "perturbed_loss",
     "structured_loss",
 ]
 
-_Settings = tuple[str, str, int, float, int]
+# As _core takes them: settings() makes them.
+_Settings = tuple[str, int, str, str, int, float, float, int, int]
 _Losses = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]
 _Block = tuple[NDArray[Any], NDArray[Any]]
 
@@ -35,6 +47,27 @@ class LossGradient(NamedTuple):
     loss: NDArray[Any]  # one per example
     y_star: NDArray[np.int64]  # the maxima, in the form of the truth; the truth where the loss is 0
     dscores: Any  # the gradient of the sum of the losses, in the form of the scores
+
+
+class SmoothLoss(NamedTuple):
+    """What `log_likelihood_loss` and `perturbed_loss` return."""
+
+    loss: NDArray[Any]  # one per example
+    dscores: Any  # the gradient of the sum of the losses, in the form of the scores
+
+
+class Marginals(NamedTuple):
+    """What `marginals` returns, with p(y) = exp f(y) / sum_y exp f(y)."""
+
+    log_partition: NDArray[Any]  # log sum_y exp f(y) of each example
+    probabilities: Any  # of the parts that have the scores, a block for each example
+
+
+class BestLabellings(NamedTuple):
+    """What `best_labellings` returns."""
+
+    score: NDArray[Any]  # f(y) of each example
+    y: NDArray[np.int64]  # in the form of the truth
 
 
 class _Output:
@@ -87,7 +120,7 @@ class MultiClass(_Output):
             size = blocks[0][1].shape[1]
             if costs.shape != (size, size):
                 raise ValueError(f"costs: shape is {costs.shape}, but must be {(size, size)}")
-        _core.path_losses(settings, losses, blocks[0], edges, "zero-one", costs)
+        _core.path_losses(settings, losses, blocks[0], edges, "zero-one", False, costs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,16 +150,10 @@ class Chain(_Output):
         _core.chain_losses(settings, losses, lengths, self.outside_tag, *blocks[:2], *ends)
 
 
-@dataclass(frozen=True, eq=False)
-class ProjectiveTrees(_Output):
-    """Projective dependency trees of n words with one root; the task loss counts wrong heads.
-
-    scores: (examples, n + 1, n + 1), a row for each head, with the arcs to the words; words
-    count from 1, and 0 is the root. truth: (examples, n), the heads of the words.
-    """
-
+class _Trees(_Output):
     _has_lengths = True
     _names = ("arcs",)
+    _is_projective: bool
 
     def _shapes(self, first: tuple[int, ...]) -> list[tuple[int, ...]]:
         return [first] if len(first) == 2 and first[0] == first[1] >= 2 else []
@@ -135,7 +162,28 @@ class ProjectiveTrees(_Output):
         return shapes[0][0] - 1
 
     def _run(self, settings: Any, losses: Any, lengths: Any, blocks: Any) -> None:
-        _core.tree_losses(settings, losses, lengths, *blocks)
+        _core.tree_losses(settings, losses, lengths, self._is_projective, *blocks)
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectiveTrees(_Trees):
+    """Projective dependency trees of n words with one root; the task loss counts wrong heads.
+
+    scores: (examples, n + 1, n + 1), a row for each head, with the arcs to the words; words
+    count from 1, and 0 is the root. truth: (examples, n), the heads of the words.
+    """
+
+    _is_projective = True
+
+
+@dataclass(frozen=True, eq=False)
+class SpanningTrees(_Trees):
+    """All dependency trees of n words with one root, whose arcs may cross.
+
+    The task loss, scores and truth are those of `ProjectiveTrees`.
+    """
+
+    _is_projective = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +204,28 @@ class PairwiseField(_Output):
 
 
 @dataclass(frozen=True, eq=False)
+class TopK(_Output):
+    """Exactly k of n labels; the task loss counts the labels in one of the two sets only.
+
+    scores: (examples, n). truth: (examples, n), 0 or 1, with k ones.
+    """
+
+    k: int
+
+    _names = ("labels",)
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ValueError(f"k is {self.k}, but must be >= 1")
+
+    def _shapes(self, first: tuple[int, ...]) -> list[tuple[int, ...]]:
+        return [first] if len(first) == 1 else []
+
+    def _run(self, settings: Any, losses: Any, lengths: Any, blocks: Any) -> None:
+        _core.choice_losses(settings, losses, self.k, blocks[0])
+
+
+@dataclass(frozen=True, eq=False)
 class _OfHierarchy(_Output):
     hierarchy: Any
 
@@ -171,30 +241,33 @@ class _OfHierarchy(_Output):
 
 @dataclass(frozen=True, eq=False)
 class LabelPaths(_OfHierarchy):
-    """A leaf of a hierarchy; f sums the scores of the nodes on its path.
+    """A leaf of a hierarchy, or with `inner` any node; f sums the scores of the nodes on its path.
 
     hierarchy: in any form that `Hierarchy.of` takes. scores: (examples, nodes), in the order of
-    `output.hierarchy.nodes`. truth: (examples), the number of the leaf in this order. loss:
+    `output.hierarchy.nodes`. truth: (examples), the number of the node in this order. loss:
     "hamming", the number of nodes on one of the two paths only, "normalized", its square root, or
     "zero-one".
     """
 
     loss: str = "hamming"
+    inner: bool = False
 
     def _width(self, shapes: list[tuple[int, ...]]) -> int | None:
         return None
 
     def _run(self, settings: Any, losses: Any, lengths: Any, blocks: Any) -> None:
-        _core.path_losses(settings, losses, blocks[0], self._edges(), self.loss, None)
+        edges = self._edges()
+        _core.path_losses(settings, losses, blocks[0], edges, self.loss, self.inner, None)
 
 
 @dataclass(frozen=True, eq=False)
 class LabelSets(_OfHierarchy):
     """A set of leaves with all nodes above them; f sums the scores of its nodes.
 
-    hierarchy and scores: as for `LabelPaths`; scores are rounded to single precision. truth:
-    (examples, nodes), 0 or 1, at least one leaf; the nodes above may be left out. loss: whether the
-    task loss counts the "leaves" or the "nodes" in one of the two sets only.
+    hierarchy and scores: as for `LabelPaths`; `structured_loss` rounds scores to single precision.
+    truth: (examples, nodes), 0 or 1, at least one leaf; the nodes above may be left out. loss:
+    whether the task loss counts the "leaves" or the "nodes" in one of the two sets only. Only
+    hierarchies in which no node has two parents have a log-likelihood.
     """
 
     loss: str = "leaves"
@@ -230,18 +303,112 @@ def structured_loss(
     threads: 0 for one per core; the result does not depend on it, and other Python threads run
     meanwhile. Raises ValueError and TypeError, naming the example, for wrong arrays.
     """
-    losses, best, gradients, shared = evaluate(
-        scores, truth, output, (surrogate, search, max_bans, tolerance, threads), lengths
+    how = settings(
+        "structured",
+        threads,
+        surrogate=surrogate,
+        search=search,
+        max_bans=max_bans,
+        tolerance=tolerance,
     )
-    summed = [g.sum(axis=0) if one else g for g, one in zip(gradients, shared, strict=True)]
-    is_tuple = isinstance(scores, tuple | list)
-    return LossGradient(losses, best, tuple(summed) if is_tuple else summed[0])
+    losses, best, gradients, shared = evaluate(scores, truth, output, how, lengths)
+    return LossGradient(losses, best, _in_form_of(scores, _summed(gradients, shared)))
+
+
+def log_likelihood_loss(
+    scores: Any, truth: Any, output: _Output, *, lengths: Any = None, threads: int = 1
+) -> SmoothLoss:
+    """-log p(truth) of each example of a batch, p(y) = exp f(y) / sum_y exp f(y), and its gradient.
+
+    The sum over all labellings is exact: softmax over classes and paths, forward-backward of
+    chains, inside-outside of projective trees, the matrix-tree theorem, and recursions over label
+    sets and sets of k labels. Fields and label sets of hierarchies with several parents have none.
+    Arguments and errors are those of `structured_loss`.
+    """
+    how = settings("log-likelihood", threads)
+    losses, _, gradients, shared = evaluate(scores, truth, output, how, lengths)
+    return SmoothLoss(losses, _in_form_of(scores, _summed(gradients, shared)))
+
+
+def perturbed_loss(
+    scores: Any,
+    truth: Any,
+    output: _Output,
+    *,
+    sigma: float = 1.0,
+    samples: int = 10,
+    seed: int = 0,
+    lengths: Any = None,
+    threads: int = 1,
+) -> SmoothLoss:
+    """The perturbed Fenchel-Young loss of each example of a batch, and its gradient.
+
+    It is the mean over `samples` of max_y f(y) - f(truth) where normal noise of deviation `sigma`
+    is added to every score; it smooths the loss of the structured perceptron and needs only the
+    best labelling. Each example has a sequence of random numbers of its own, which follows from
+    `seed` and its place in the batch. The other arguments are those of `structured_loss`.
+    """
+    how = settings("perturbed", threads, sigma=sigma, samples=samples, seed=seed)
+    losses, _, gradients, shared = evaluate(scores, truth, output, how, lengths)
+    return SmoothLoss(losses, _in_form_of(scores, _summed(gradients, shared)))
+
+
+def marginals(scores: Any, output: _Output, *, lengths: Any = None, threads: int = 1) -> Marginals:
+    """log sum_y exp f(y), and the probability of each part of a labelling.
+
+    Parts are what has a score, such as an arc; where examples share scores, such as the transitions
+    of chains, it is the expected number of times that the part occurs in each example. Arguments
+    are those of `log_likelihood_loss`.
+    """
+    how = settings("marginals", threads)
+    sums, _, probabilities, _ = evaluate(scores, None, output, how, lengths)
+    return Marginals(sums, _in_form_of(scores, probabilities))
+
+
+def best_labellings(
+    scores: Any, output: _Output, *, lengths: Any = None, threads: int = 1
+) -> BestLabellings:
+    """max_y f(y) and its y: what a trained model predicts. Ties go to a fixed labelling.
+
+    Arguments are those of `structured_loss`.
+    """
+    score, y, _, _ = evaluate(scores, None, output, settings("best", threads), lengths)
+    return BestLabellings(score, y)
+
+
+def settings(
+    task: str,
+    threads: int,
+    *,
+    surrogate: str = "margin",
+    search: str = "auto",
+    max_bans: int = 10,
+    tolerance: float = 0.0,
+    sigma: float = 1.0,
+    samples: int = 1,
+    seed: int = 0,
+) -> _Settings:
+    """What `evaluate` computes."""
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"option seed is {seed}, but must be in [0, 2^64)")
+    return task, threads, surrogate, search, max_bans, tolerance, sigma, samples, seed
+
+
+def _summed(gradients: list[NDArray[Any]], shared: list[bool]) -> list[NDArray[Any]]:
+    return [g.sum(axis=0) if one else g for g, one in zip(gradients, shared, strict=True)]
+
+
+def _in_form_of(scores: Any, arrays: list[NDArray[Any]]) -> Any:
+    return tuple(arrays) if isinstance(scores, tuple | list) else arrays[0]
 
 
 def evaluate(
-    scores: Any, truth: Any, output: _Output, settings: _Settings, lengths: Any
+    scores: Any, truth: Any, output: _Output, how: _Settings, lengths: Any
 ) -> tuple[NDArray[Any], NDArray[np.int64], list[NDArray[Any]], list[bool]]:
-    """Losses, maxima, one gradient block per example, and which arrays all examples share."""
+    """Losses, maxima, one gradient block per example, and which arrays all examples share.
+
+    truth may be None where it is not used.
+    """
     if not isinstance(output, _Output):
         raise TypeError(
             f"output is of type {type(output).__name__}, but must be one of margrove.losses, such "
@@ -251,8 +418,8 @@ def evaluate(
     size = arrays[0].shape[0]
     shapes = output._shapes(arrays[0].shape[1:])
     width = output._width(shapes)
-    given = np.asarray(truth)
     expected = (size,) if width is None else (size, width)
+    given = np.zeros(expected, dtype=np.int64) if truth is None else np.asarray(truth)
     if given.dtype.kind not in "biu":
         raise TypeError(f"truth is of type {given.dtype}, but must be of integers")
     if given.shape != expected:
@@ -269,7 +436,7 @@ def evaluate(
     gradients = [np.zeros((size, *shape), dtype=kind) for shape in shapes[: len(arrays)]]
     if size > 0:
         output._run(
-            settings,
+            how,
             (np.ascontiguousarray(given, dtype=np.int64), best, losses),
             lengths,
             list(zip(arrays, gradients, strict=True)),

@@ -1,4 +1,4 @@
-"""Structured losses as layers of PyTorch: margrove.losses with automatic differentiation.
+"""The losses of margrove.losses as layers of PyTorch, with automatic differentiation.
 
 Needs PyTorch: pip install margrove[torch].
 """
@@ -12,9 +12,9 @@ except ImportError as error:
 
 from torch.autograd.function import once_differentiable
 
-from margrove.losses import evaluate
+from margrove.losses import evaluate, settings
 
-__all__ = ["StructuredLoss"]
+__all__ = ["LogLikelihoodLoss", "PerturbedLoss", "StructuredLoss"]
 
 
 class _Losses(torch.autograd.Function):
@@ -22,10 +22,10 @@ class _Losses(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, truth: Any, lengths: Any, output: Any, settings: Any, *scores: torch.Tensor
+        ctx: Any, truth: Any, lengths: Any, output: Any, how: Any, *scores: torch.Tensor
     ) -> torch.Tensor:
         arrays = [each.detach().cpu().numpy() for each in scores]
-        losses, _, gradients, ctx.shared = evaluate(arrays, truth, output, settings, lengths)
+        losses, _, gradients, ctx.shared = evaluate(arrays, truth, output, how, lengths)
         device = scores[0].device
         ctx.save_for_backward(*(torch.from_numpy(each).to(device) for each in gradients))
         return torch.from_numpy(losses).to(device)
@@ -45,14 +45,47 @@ class _Losses(torch.autograd.Function):
         return (None, None, None, None, *found)
 
 
-class StructuredLoss(torch.nn.Module):
+class _Layer(torch.nn.Module):
+    def __init__(self, output: Any, reduction: str, threads: int) -> None:
+        super().__init__()
+        if reduction not in ("mean", "sum", "none"):
+            raise ValueError(f"reduction is {reduction!r}, but must be 'mean', 'sum' or 'none'")
+        self.output = output
+        self.reduction = reduction
+        self.threads = threads
+
+    def _settings(self) -> Any:
+        raise NotImplementedError
+
+    def forward(self, scores: Any, truth: Any, lengths: Any = None) -> torch.Tensor:
+        """The loss, to be minimised.
+
+        scores: a tensor, or a tuple of those that `output` names, as for `structured_loss`. The
+        losses are computed on the CPU; scores on another device are copied to it. float16 and
+        bfloat16 are converted to float32. truth, lengths: tensors or arrays of whole numbers.
+        """
+        given = list(scores) if isinstance(scores, tuple | list) else [scores]
+        for each in given:
+            if not isinstance(each, torch.Tensor):
+                raise TypeError(f"scores: type is {type(each).__name__}, but must be torch.Tensor")
+        tensors = [each.float() if each.dtype in _HALF else each for each in given]
+        apply: Any = _Losses.apply  # without types in some versions of PyTorch
+        losses: torch.Tensor = apply(
+            _array(truth), _array(lengths), self.output, self._settings(), *_of_one_type(tensors)
+        )
+        if self.reduction == "none":
+            return losses
+        return losses.sum() if self.reduction == "sum" else losses.mean()
+
+
+class StructuredLoss(_Layer):
     """The structured loss of a batch of scores: max_y psi(f(y) - f(truth), L(truth, y)).
 
     Parameters
     ----------
     output : Any
-        one of margrove.losses: MultiClass, Chain, ProjectiveTrees, PairwiseField, LabelPaths,
-        LabelSets
+        one of margrove.losses: MultiClass, Chain, ProjectiveTrees, SpanningTrees, PairwiseField,
+        TopK, LabelPaths, LabelSets
     surrogate : str, default "margin"
         psi, a function of margin violation and task loss: margin, slack, generalised:BETA,A,
         beta:BETA, log, prob, prob-convex, micro-f1, normalized-difference
@@ -79,41 +112,94 @@ class StructuredLoss(torch.nn.Module):
         tolerance: float = 0.0,
         threads: int = 1,
     ) -> None:
-        super().__init__()
-        if reduction not in ("mean", "sum", "none"):
-            raise ValueError(f"reduction is {reduction!r}, but must be 'mean', 'sum' or 'none'")
-        self.output = output
+        super().__init__(output, reduction, threads)
         self.surrogate = surrogate
         self.search = search
-        self.reduction = reduction
         self.max_bans = max_bans
         self.tolerance = tolerance
-        self.threads = threads
 
-    def forward(self, scores: Any, truth: Any, lengths: Any = None) -> torch.Tensor:
-        """The loss, to be minimised.
-
-        scores: a tensor, or a tuple of those that `output` names, as for `structured_loss`. The
-        search runs on the CPU; scores on another device are copied to it. float16 and bfloat16 are
-        converted to float32. truth, lengths: tensors or arrays of whole numbers.
-        """
-        given = list(scores) if isinstance(scores, tuple | list) else [scores]
-        for each in given:
-            if not isinstance(each, torch.Tensor):
-                raise TypeError(f"scores: type is {type(each).__name__}, but must be torch.Tensor")
-        tensors = [each.float() if each.dtype in _HALF else each for each in given]
-        settings = (self.surrogate, self.search, self.max_bans, self.tolerance, self.threads)
-        apply: Any = _Losses.apply  # without types in some versions of PyTorch
-        losses: torch.Tensor = apply(
-            _array(truth), _array(lengths), self.output, settings, *_of_one_type(tensors)
+    def _settings(self) -> Any:
+        return settings(
+            "structured",
+            self.threads,
+            surrogate=self.surrogate,
+            search=self.search,
+            max_bans=self.max_bans,
+            tolerance=self.tolerance,
         )
-        if self.reduction == "none":
-            return losses
-        return losses.sum() if self.reduction == "sum" else losses.mean()
 
     def extra_repr(self) -> str:
         """The settings, for print."""
         return f"{self.output}, surrogate={self.surrogate!r}, search={self.search!r}"
+
+
+class LogLikelihoodLoss(_Layer):
+    """-log p(truth) of a batch of scores, p(y) = exp f(y) / sum_y exp f(y).
+
+    Parameters
+    ----------
+    output : Any
+        one of margrove.losses that has a log-likelihood: see `log_likelihood_loss`
+    reduction : str, default "mean"
+        of the losses of the examples [mean | sum | none]
+    threads : int, default 1
+        number of threads, 0: one per core; the result does not depend on it
+    """
+
+    def __init__(self, output: Any, *, reduction: str = "mean", threads: int = 1) -> None:
+        super().__init__(output, reduction, threads)
+
+    def _settings(self) -> Any:
+        return settings("log-likelihood", self.threads)
+
+    def extra_repr(self) -> str:
+        """The settings, for print."""
+        return str(self.output)
+
+
+class PerturbedLoss(_Layer):
+    """The perturbed Fenchel-Young loss of a batch of scores: see `perturbed_loss`.
+
+    Parameters
+    ----------
+    output : Any
+        one of margrove.losses
+    sigma : float, default 1.0
+        the standard deviation of the noise on each score
+    samples : int, default 10
+        how often noise is drawn for each example
+    seed : int | None, default None
+        of the noise, the same in each call; None: drawn from PyTorch's generator in each call
+    reduction : str, default "mean"
+        of the losses of the examples [mean | sum | none]
+    threads : int, default 1
+        number of threads, 0: one per core; the result does not depend on it
+    """
+
+    def __init__(
+        self,
+        output: Any,
+        *,
+        sigma: float = 1.0,
+        samples: int = 10,
+        seed: int | None = None,
+        reduction: str = "mean",
+        threads: int = 1,
+    ) -> None:
+        super().__init__(output, reduction, threads)
+        self.sigma = sigma
+        self.samples = samples
+        self.seed = seed
+
+    def _settings(self) -> Any:
+        seed = int(torch.randint(2**62, ()).item()) if self.seed is None else self.seed
+        return settings(
+            "perturbed", self.threads, sigma=self.sigma, samples=self.samples, seed=seed
+        )
+
+    def extra_repr(self) -> str:
+        """The settings, for print."""
+        return f"{self.output}, sigma={self.sigma}, samples={self.samples}"
 
 
 _HALF = (torch.float16, torch.bfloat16)

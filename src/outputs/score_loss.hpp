@@ -1,30 +1,56 @@
 #pragma once
-// Structured losses of given scores, for models whose scores come from elsewhere, such as a neural
-// network:
+// Losses of given scores, for models whose scores come from elsewhere, such as a neural network.
+// f_i(y) sums the scores of the parts of y, and m_i(y) = f_i(y) - f_i(y_i):
 //
-//   loss_i = max_y psi(m_i(y), g_i(y)),   m_i(y) = f_i(y) - f_i(y_i),
+//   structured      max_y psi(m_i(y), g_i(y))
+//   log_likelihood  -log p(y_i) = log sum_y exp m_i(y)
+//   perturbed       mean over samples of max_y m_i(y) at scores + sigma z, z standard normal
+//                   [Berthet2020, Blondel2020]
 //
-// where f_i sums the scores of the parts of y. The gradient in the scores is psi'_m times (parts of
-// y* - parts of y_i) at the maximum y*, and 0 where y* = y_i.
+// The gradient in the scores sums the parts of labellings: psi'_m times (y* - y_i) at the maximum
+// y*, and 0 where y* = y_i; the expectation of y less y_i; the mean of the maxima less y_i.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "margrove/executor.hpp"
 #include "margrove/label_graph.hpp"
+#include "margrove/options.hpp"
 #include "margrove/structured.hpp"
 #include "margrove/surrogates.hpp"
 #include "outputs/label_set/label_set_oracle.hpp"
 #include "outputs/path/path_loss.hpp"
+#include "outputs/tree/dependency_tree.hpp"
 
 namespace margrove {
 
+enum class ScoreTask {
+  structured,
+  log_likelihood,
+  perturbed,
+  marginals,  // log sum_y exp f_i(y) in place of the loss and its gradient, the probabilities
+  best,       // max_y f_i(y) in place of the loss, and y
+};
+template <>
+inline constexpr auto kEnumNames<ScoreTask> =
+    std::array{EnumName{ScoreTask::structured, "structured"},
+               EnumName{ScoreTask::log_likelihood, "log-likelihood"},
+               EnumName{ScoreTask::perturbed, "perturbed"},
+               EnumName{ScoreTask::marginals, "marginals"}, EnumName{ScoreTask::best, "best"}};
+
 struct ScoreLossOptions {
+  ScoreTask task = ScoreTask::structured;
+  // Of structured losses.
   AnySurrogate surrogate = MarginRescaling{};
   StructuredSearch search = StructuredSearch::automatic;
   int max_bans = 10;       // of convex hull search
   double tolerance = 0.0;  // of convex hull search: the allowed relative error of the maximum
+  // Of perturbed losses.
+  double sigma = 1.0;
+  int samples = 1;
+  std::uint64_t seed = 0;  // example i has the stream i of it
 };
 
 /// One block of numbers per example. `step` is the distance of the blocks; 0 if all examples have
@@ -42,7 +68,8 @@ struct ScoreBlocks {
 };
 
 /// The truth, the maximum y* and the loss of each example. The labellings are blocks of `width`
-/// numbers.
+/// numbers. `best` is written by the tasks structured and best, and `truth` not read by marginals
+/// and best.
 template <class Real>
 struct LossBlocks {
   std::span<const std::int64_t> truth;
@@ -69,17 +96,25 @@ struct ChainScores {
 };
 /// These throw InvalidInput, naming the example, on lengths, labels and trees that are wrong and on
 /// scores that are not finite, and InvalidOption for a surrogate and a search that do not go
-/// together or that the output does not offer. The result does not depend on the number of threads.
+/// together and for what the output does not offer. The result does not depend on the number of
+/// threads.
 template <class Real>
 void chain_losses(const ChainScores<Real>& chains, const LossBlocks<Real>& out,
                   const ScoreLossOptions& options, Executor& executor);
 
-/// Projective trees with one root over up to `width` words; arcs are (width + 1) x (width + 1),
+/// Trees with one root over up to `width` words; arcs are (width + 1) x (width + 1),
 /// head x word, of which column 0 and the diagonal are not used. A labelling is the head of each
 /// word; words count from 1, and 0 is the root.
 template <class Real>
-void tree_losses(const ScoreBlocks<Real>& arcs, std::span<const std::int64_t> lengths,
-                 const LossBlocks<Real>& out, const ScoreLossOptions& options, Executor& executor);
+void tree_losses(TreeShape shape, const ScoreBlocks<Real>& arcs,
+                 std::span<const std::int64_t> lengths, const LossBlocks<Real>& out,
+                 const ScoreLossOptions& options, Executor& executor);
+
+/// Sets of exactly num_chosen of `width` labels. A labelling is 0 or 1 per label.
+template <class Real>
+void choice_losses(std::size_t num_chosen, const ScoreBlocks<Real>& labels,
+                   const LossBlocks<Real>& out, const ScoreLossOptions& options,
+                   Executor& executor);
 
 /// Fields over `width` labels: a score per label and one per pair k < l of labels that are both in
 /// the set; the other entries of the matrix of pairs are not used. A labelling is 0 or 1 per label.
@@ -87,14 +122,16 @@ template <class Real>
 void field_losses(const ScoreBlocks<Real>& labels, const ScoreBlocks<Real>& pairs,
                   const LossBlocks<Real>& out, const ScoreLossOptions& options, Executor& executor);
 
-/// Leaves of a graph, scored by the sum of the scores of the nodes on their paths. A labelling is
-/// the number of a leaf. Multi-class is a graph without edges.
+/// Nodes of a graph, scored by the sum of the scores of the nodes on their paths: all nodes or,
+/// unless with_inner, the leaves. A labelling is the number of a node. Multi-class is a graph
+/// without edges.
 template <class Real>
-void path_losses(const LabelGraph& graph, const PathLoss& loss, const ScoreBlocks<Real>& nodes,
-                 const LossBlocks<Real>& out, const ScoreLossOptions& options, Executor& executor);
+void path_losses(const LabelGraph& graph, const PathLoss& loss, bool with_inner,
+                 const ScoreBlocks<Real>& nodes, const LossBlocks<Real>& out,
+                 const ScoreLossOptions& options, Executor& executor);
 
 /// Label sets of a graph that are closed upward, as 0 or 1 per node; in `truth` the leaves suffice.
-/// The scores are rounded to single precision.
+/// Structured losses round the scores to single precision. Only trees have a log-likelihood.
 template <class Real>
 void label_set_losses(const LabelGraph& graph, LabelSetLoss loss, const ScoreBlocks<Real>& nodes,
                       const LossBlocks<Real>& out, const ScoreLossOptions& options,

@@ -1,4 +1,4 @@
-"""Structured losses by the enumeration of all labellings, for tests."""
+"""Losses of given scores by the enumeration of all labellings, for tests."""
 
 import itertools
 import math
@@ -13,6 +13,8 @@ from margrove.losses import (
     MultiClass,
     PairwiseField,
     ProjectiveTrees,
+    SpanningTrees,
+    TopK,
 )
 
 PSI: dict[str, Callable[[float, float], float]] = {
@@ -75,10 +77,16 @@ def chain_score(scores: tuple[Any, ...], y: Any) -> float:
 
 
 def trees_of(length: int) -> Iterator[tuple[int, ...]]:
+    for heads in all_trees_of(length):
+        if all(is_projective(heads, k) for k in range(1, length + 1)):
+            yield heads
+
+
+def all_trees_of(length: int) -> Iterator[tuple[int, ...]]:
     for heads in itertools.product(range(length + 1), repeat=length):
         if sum(h == 0 for h in heads) != 1:
             continue
-        if all(is_projective(heads, k) and reaches_root(heads, k) for k in range(1, length + 1)):
+        if all(reaches_root(heads, k) for k in range(1, length + 1)):
             yield heads
 
 
@@ -95,13 +103,23 @@ def is_projective(heads: tuple[int, ...], word: int) -> bool:
     return all(low <= heads[k - 1] <= high for k in range(low + 1, high))
 
 
-def trees(random: Any, size: int) -> tuple[tuple[Any, ...], Any, Any]:
-    lengths = random.integers(1, 5, size=size)
-    truth = np.full((size, 4), -7)
-    for i, n in enumerate(lengths):
-        every = list(trees_of(n))
-        truth[i, :n] = every[random.integers(len(every))]
-    return (random.normal(size=(size, 5, 5)),), truth, lengths
+def of_heads(output: Any, trees_of: Callable[[Any], Iterator[tuple[int, ...]]]) -> Problem:
+    def draw(random: Any, size: int) -> tuple[tuple[Any, ...], Any, Any]:
+        lengths = random.integers(1, 5, size=size)
+        truth = np.full((size, 4), -7)
+        for i, n in enumerate(lengths):
+            every = list(trees_of(n))
+            truth[i, :n] = every[random.integers(len(every))]
+        return (random.normal(size=(size, 5, 5)),), truth, lengths
+
+    return Problem(
+        output,
+        draw,
+        trees_of,
+        lambda scores, y: float(sum(scores[0][h, k + 1] for k, h in enumerate(y))),
+        hamming,
+        of_trees,
+    )
 
 
 def field(random: Any, size: int) -> tuple[tuple[Any, ...], Any, Any]:
@@ -113,6 +131,23 @@ def field_score(scores: tuple[Any, ...], y: Any) -> float:
     labels, pairs = scores
     y = np.asarray(y)
     return float(labels @ y + y @ np.triu(pairs, 1) @ y)
+
+
+def of_choices(labels: int, k: int) -> Problem:
+    every = [y for y in itertools.product((0, 1), repeat=labels) if sum(y) == k]
+
+    def draw(random: Any, size: int) -> tuple[tuple[Any, ...], Any, Any]:
+        truth = np.array(every)[random.integers(len(every), size=size)]
+        return (random.normal(size=(size, labels)),), truth, None
+
+    return Problem(
+        TopK(k),
+        draw,
+        lambda _: iter(every),
+        lambda scores, y: float(scores[0] @ np.asarray(y)),
+        hamming,
+        lambda name: True,
+    )
 
 
 COSTS = np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0))) ** 1.5
@@ -142,7 +177,8 @@ def leaves(output: Any) -> list[int]:
 
 
 def of_paths(output: Any, loss: Callable[[int], float]) -> Problem:
-    paths, ends = above(output), leaves(output)
+    paths = above(output)
+    ends = list(range(len(paths))) if output.inner else leaves(output)
     return Problem(
         output,
         one_of(ends, len(paths)),
@@ -202,14 +238,8 @@ PROBLEMS = {
         lambda y, truth: hamming(y, truth, outside=1),
         of_increasing,
     ),
-    "trees": Problem(
-        ProjectiveTrees(),
-        trees,
-        trees_of,
-        lambda scores, y: float(sum(scores[0][h, k + 1] for k, h in enumerate(y))),
-        hamming,
-        of_trees,
-    ),
+    "trees": of_heads(ProjectiveTrees(), trees_of),
+    "all trees": of_heads(SpanningTrees(), all_trees_of),
     "field": Problem(
         PairwiseField(),
         field,
@@ -218,7 +248,10 @@ PROBLEMS = {
         hamming,
         of_increasing,
     ),
+    "top k": of_choices(5, 2),
+    "all labels but one": of_choices(4, 3),
     "paths": of_paths(LabelPaths(TREE), float),
+    "paths to any node": of_paths(LabelPaths(TREE, inner=True), float),
     "paths of a DAG": of_paths(LabelPaths(DAG, loss="normalized"), math.sqrt),
     "sets": of_sets(LabelSets(TREE)),
     "sets below one root": of_sets(LabelSets([("r", "a"), ("r", "b"), ("a", "c"), ("a", "d")])),
@@ -251,3 +284,17 @@ def best_labelling(
         if value > best:
             best, y_star = value, y
     return best, y_star
+
+
+def log_partition(problem: Problem, scores: tuple[Any, ...], length: int) -> float:
+    """log sum_y exp f(y), by enumeration."""
+    every = [problem.score(scores, y) for y in problem.labellings(length)]
+    high = max(every)
+    return high + math.log(sum(math.exp(each - high) for each in every))
+
+
+def of_example(name: str, scores: Any, i: int) -> tuple[Any, ...]:
+    """Its scores."""
+    if name == "chain":
+        return (scores[0][i], *scores[1:])
+    return tuple(each[i] for each in scores)

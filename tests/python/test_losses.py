@@ -13,9 +13,11 @@ from margrove.losses import (
     MultiClass,
     PairwiseField,
     ProjectiveTrees,
+    SpanningTrees,
+    TopK,
     structured_loss,
 )
-from own_losses import CASES, DAG, PROBLEMS, TREE, best_labelling, leaves, of_sets
+from own_losses import CASES, DAG, PROBLEMS, TREE, best_labelling, leaves, of_example, of_sets
 
 SIZE = 12
 
@@ -23,12 +25,6 @@ SIZE = 12
 def draw(name: str, dtype: Any = np.float64, seed: int = 0) -> tuple[Any, Any, Any]:
     scores, truth, lengths = PROBLEMS[name].draw(np.random.default_rng(seed), SIZE)
     return tuple(each.astype(dtype) for each in scores), truth, lengths
-
-
-def per_example(name: str, scores: Any, i: int) -> tuple[Any, ...]:
-    if name == "chain":
-        return (scores[0][i], *scores[1:])
-    return tuple(each[i] for each in scores)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -49,7 +45,7 @@ def test_losses_and_maxima_are_those_of_all_labellings(
     for i in range(SIZE):
         n = None if lengths is None else lengths[i]
         own = truth[i] if n is None else truth[i][:n]
-        value, y = best_labelling(problem, surrogate, per_example(name, scores, i), own)
+        value, y = best_labelling(problem, surrogate, of_example(name, scores, i), own)
         assert loss[i] == pytest.approx(value, rel=2e-5, abs=2e-5)
         assert tuple(np.atleast_1d(y_star[i]).tolist()[:n]) == y
         assert n is None or (y_star[i][n:] == -1).all()
@@ -77,7 +73,7 @@ def test_gradients_are_differences_of_losses(name: str, surrogate: str) -> None:
         for i in range(SIZE):
             own = truth[i] if lengths is None else truth[i][: lengths[i]]
             sum_of_all += best_labelling(
-                problem, surrogate, per_example(name, changed, i), own
+                problem, surrogate, of_example(name, changed, i), own
             )[0]  # fmt: skip
         return sum_of_all
 
@@ -280,6 +276,19 @@ WRONG: list[tuple[Any, Any, Any, dict[str, Any], type[Exception], str]] = [
     ),
     (BATCH, [[0, 0], [0, 1]], ProjectiveTrees(), {}, ValueError, "sentence 0 has 2 roots"),
     (BATCH, [[2, 1], [0, 1]], ProjectiveTrees(), {}, ValueError, "sentence 0 has 0 roots"),
+    (BATCH, [[2, 1], [0, 1]], SpanningTrees(), {}, ValueError, "sentence 0 has 0 roots"),
+    (
+        np.zeros((1, 4, 4)),
+        [[2, 1, 0]],
+        SpanningTrees(),
+        {},
+        ValueError,
+        "word 1 of sentence 0 is on or below a cycle",
+    ),
+    (BATCH[0], [[1, 1, 0], [1, 0, 0], [1, 1, 0]], TopK(2), {}, ValueError, "1 has 1 labels, but"),
+    (BATCH[0], [[1, 1, 2]] * 3, TopK(2), {}, ValueError, "number 2 is 2, but must be in"),
+    (BATCH[0], [[1, 1, 1]] * 3, TopK(4), {}, ValueError, "k is 4, but must be between 1 and"),
+    (BATCH[0], [5] * 3, LabelPaths([("a", "b"), ("a", "c")], inner=True), {}, ValueError, "a node"),
     (BATCH[:, :2], [[0, 1]] * 2, ProjectiveTrees(), {}, ValueError, r"arcs: shape is \(2, 2, 3\)"),
     (
         BATCH + np.inf,
@@ -319,6 +328,18 @@ def test_wrong_input_is_named(
 ) -> None:
     with pytest.raises(error, match=message):
         structured_loss(scores, truth, output, **how)
+
+
+def test_arcs_of_all_trees_may_cross() -> None:
+    heads = np.array([[3, 4, 0, 3]])  # 1 <- 3 and 2 <- 4
+    with pytest.raises(ValueError, match="cross, but the tree must be projective"):
+        structured_loss(np.zeros((1, 5, 5)), heads, ProjectiveTrees())
+    assert structured_loss(np.zeros((1, 5, 5)), heads, SpanningTrees()).loss == 4
+
+
+def test_a_choice_has_at_least_one_label() -> None:
+    with pytest.raises(ValueError, match="k is 0, but must be >= 1"):
+        TopK(0)
 
 
 def test_a_node_without_a_leaf_below_it_is_no_label_set() -> None:

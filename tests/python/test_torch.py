@@ -10,8 +10,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs PyTorch: pip install torch")
 
 from margrove.losses import Chain, MultiClass, structured_loss  # noqa: E402
-from margrove.torch import StructuredLoss  # noqa: E402
-from own_losses import CASES, PROBLEMS, best_labelling  # noqa: E402
+from margrove.torch import LogLikelihoodLoss, PerturbedLoss, StructuredLoss  # noqa: E402
+from own_losses import CASES, PROBLEMS, best_labelling, of_example  # noqa: E402
 
 SIZE = 5
 
@@ -46,9 +46,8 @@ def test_the_gradient_is_that_of_the_maximum_of_all_labellings(name: str, surrog
     def total(parts: list[Any]) -> float:
         every = 0.0
         for i in range(SIZE):
-            own = [s if name == "chain" and k > 0 else s[i] for k, s in enumerate(parts)]
             y = truth[i] if lengths is None else truth[i][: lengths[i]]
-            every += best_labelling(problem, surrogate, tuple(own), y)[0]
+            every += best_labelling(problem, surrogate, of_example(name, parts, i), y)[0]
         return every
 
     assert value.item() == pytest.approx(total(plain), rel=1e-5)
@@ -58,6 +57,30 @@ def test_the_gradient_is_that_of_the_maximum_of_all_labellings(name: str, surrog
     back = total([s - step * d for s, d in zip(plain, direction, strict=True)])
     slope = sum(float((s.grad.numpy() * d).sum()) for s, d in zip(scores, direction, strict=True))
     assert slope == pytest.approx((ahead - back) / (2 * step), rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", sorted(set(PROBLEMS) - {"field"}))
+def test_gradcheck_of_log_likelihoods(name: str) -> None:
+    scores, truth, lengths = draw(name)
+    loss = LogLikelihoodLoss(PROBLEMS[name].output, reduction="none")
+    assert torch.autograd.gradcheck(lambda *parts: loss(parts, truth, lengths), scores)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_gradcheck_of_perturbed_losses(name: str) -> None:
+    scores, truth, lengths = draw(name)
+    loss = PerturbedLoss(PROBLEMS[name].output, seed=1, samples=5, reduction="none")
+    assert torch.autograd.gradcheck(lambda *parts: loss(parts, truth, lengths), scores)
+
+
+def test_noise_is_that_of_the_generator_of_torch_unless_there_is_a_seed() -> None:
+    scores, truth, _ = draw("multi-class")
+    drawn, seeded = PerturbedLoss(MultiClass()), PerturbedLoss(MultiClass(), seed=3)
+    torch.manual_seed(0)
+    first, second = drawn(scores, truth), drawn(scores, truth)
+    torch.manual_seed(0)
+    assert drawn(scores, truth) == first != second
+    assert seeded(scores, truth) == seeded(scores, truth)
 
 
 def test_reductions_and_weights_of_examples() -> None:
@@ -130,6 +153,8 @@ def test_a_module_is_copied_pickled_and_printed() -> None:
     for other in (copy.deepcopy(loss), pickle.loads(pickle.dumps(loss))):
         assert other(scores, truth, lengths) == value
     assert "Chain(outside_tag=1), surrogate='beta:0.5'" in str(loss)
+    assert str(LogLikelihoodLoss(Chain())) == "LogLikelihoodLoss(Chain(outside_tag=0))"
+    assert "sigma=0.5, samples=10" in str(PerturbedLoss(Chain(), sigma=0.5))
 
 
 def test_wrong_arguments_are_errors() -> None:

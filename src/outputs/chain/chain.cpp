@@ -1,6 +1,7 @@
 #include "outputs/chain/chain.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/simd.hpp"
@@ -236,9 +237,24 @@ TagSequence ChainOracle::viterbi(double transition_weight, double transition_tie
 }
 
 Candidate<TagSequence> ChainOracle::argmax(double w_m, double w_g) const {
-  const bool with_ties = w_m == 0.0 || w_g == 0.0;
+  if (w_m == 0.0) {  // ties go to the larger m: the loss outweighs all differences of m
+    w_m = 1.0;
+    w_g = bound_on_margins();
+  }
+  const bool with_ties = w_g == 0.0;
   fill_nodes(w_m, w_g, with_ties);
-  return evaluate(viterbi(w_m, w_m == 0.0 ? 1.0 : 0.0, with_ties));
+  return evaluate(viterbi(w_m, 0.0, with_ties));
+}
+
+double ChainOracle::bound_on_margins() const {
+  const auto largest = [](const std::vector<double>& scores) {
+    double size = 0.0;
+    for (const double score : scores) size = std::max(size, std::abs(score));
+    return size;
+  };
+  const auto& w = workspace_;
+  const double of_token = largest(w.emissions) + largest(w.transitions) + 1.0;
+  return 4.0 * (static_cast<double>(length_) * of_token + largest(w.start) + largest(w.end));
 }
 
 TagSequence ChainOracle::decode() const {

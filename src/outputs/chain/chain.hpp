@@ -79,6 +79,8 @@ class ChainOracle {
   // Fills the summands of the objective in `nodes` and, if with_ties, those that decide between
   // equal values in `ties`.
   void fill_nodes(double w_m, double w_g, bool with_ties) const;
+  // More than the difference of m between any two labellings.
+  double bound_on_margins() const;
   TagSequence viterbi(double transition_weight, double transition_ties, bool with_ties) const;
 
   ChainWorkspace& workspace_;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "margrove/errors.hpp"
+#include "outputs/tree/spanning_tree.hpp"
 
 namespace margrove {
 namespace {
@@ -98,8 +99,8 @@ void arc_features(const ParserSentence& s, std::size_t head, std::size_t word, i
 }
 
 DependencyOracle::DependencyOracle(DependencyWorkspace& workspace, std::size_t num_words,
-                                   std::span<const std::uint32_t> truth)
-    : workspace_(workspace), num_words_(num_words), truth_(truth) {
+                                   std::span<const std::uint32_t> truth, TreeShape shape)
+    : workspace_(workspace), num_words_(num_words), truth_(truth), shape_(shape) {
   if (!truth.empty()) truth_score_ = score(truth);
 }
 
@@ -226,14 +227,19 @@ DependencyTree DependencyOracle::eisner() const {
   return heads_below(w, n, root);
 }
 
+DependencyTree DependencyOracle::best() const {
+  if (shape_ == TreeShape::projective) return eisner();
+  return best_spanning_tree(workspace_.weighted, num_words_);
+}
+
 Candidate<DependencyTree> DependencyOracle::argmax(double w_m, double w_g) const {
   weigh(w_m, w_g);
-  return evaluate(eisner());
+  return evaluate(best());
 }
 
 DependencyTree DependencyOracle::decode() const {
   weigh(1.0, 0.0);
-  return eisner();
+  return best();
 }
 
 namespace {
@@ -349,12 +355,13 @@ class KBestEisner {
 std::vector<Candidate<DependencyTree>> DependencyOracle::k_best(double w_m, double w_g,
                                                                 int k) const {
   weigh(w_m, w_g);
+  const auto& arcs = workspace_.weighted;
+  const auto size = static_cast<std::size_t>(k);
+  const auto trees = shape_ == TreeShape::projective
+                         ? KBestEisner(arcs, num_words_, size, workspace_.control).trees()
+                         : best_spanning_trees(arcs, num_words_, size, workspace_.control);
   std::vector<Candidate<DependencyTree>> result;
-  for (const auto& tree :
-       KBestEisner(workspace_.weighted, num_words_, static_cast<std::size_t>(k), workspace_.control)
-           .trees()) {
-    result.push_back(evaluate(tree));
-  }
+  for (const auto& tree : trees) result.push_back(evaluate(tree));
   return result;
 }
 
@@ -366,7 +373,7 @@ std::optional<Candidate<DependencyTree>> DependencyOracle::argmax_without(
   return std::nullopt;
 }
 
-void check_tree(const DependencyTree& heads, std::size_t i) {
+void check_tree(const DependencyTree& heads, std::size_t i, TreeShape shape) {
   const std::size_t n = heads.size();
   std::size_t roots = 0;
   for (std::size_t k = 0; k < n; ++k) {
@@ -382,7 +389,7 @@ void check_tree(const DependencyTree& heads, std::size_t i) {
     require(word == 0, "dependency model: word ", k, " of sentence ", i,
             " is on or below a cycle, but the heads must form a tree");
   }
-  for (std::size_t k = 1; k <= n; ++k) {
+  for (std::size_t k = 1; k <= n && shape == TreeShape::projective; ++k) {
     const std::size_t low = std::min<std::size_t>(k, heads[k - 1]);
     const std::size_t high = std::max<std::size_t>(k, heads[k - 1]);
     for (std::size_t j = low + 1; j < high; ++j) {

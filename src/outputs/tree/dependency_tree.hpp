@@ -1,7 +1,7 @@
 #pragma once
-// Projective dependency trees with one root, scored arc by arc (first order):
-// f(x, y) = sum over words of <w, phi(x, head, word)>, features hashed into a table of 2^bits
-// weights. argmax is Eisner's algorithm, O(n^3) for n words.
+// Dependency trees with one root, scored arc by arc (first order): f(x, y) = sum over words of
+// <w, phi(x, head, word)>, features hashed into a table of 2^bits weights. argmax is Eisner's
+// algorithm for projective trees, O(n^3) for n words, and best_spanning_tree() for all trees.
 
 #include <cstdint>
 #include <optional>
@@ -19,9 +19,12 @@ namespace margrove {
 /// heads[k] is the head of word k + 1; 0 is the root.
 using DependencyTree = std::vector<std::uint32_t>;
 
-/// Throws InvalidInput, naming the word and the sentence, unless the heads are a projective tree
+enum class TreeShape { projective, any };
+
+/// Throws InvalidInput, naming the word and the sentence, unless the heads are a tree of this shape
 /// with one root.
-void check_tree(const DependencyTree& heads, std::size_t sentence);
+void check_tree(const DependencyTree& heads, std::size_t sentence,
+                TreeShape shape = TreeShape::projective);
 
 /// Hashes of the form and of the parts of speech of each word, on which features depend.
 struct ParserSentence {
@@ -53,30 +56,33 @@ class DependencyOracle {
   using Labelling = DependencyTree;
 
   /// Refers to its arguments; the arcs of the workspace must be filled. If `truth` is empty, only
-  /// decode() may be called. Ties are broken by a fixed order of the splits.
+  /// decode() and score() may be called. Ties are broken by a fixed order, that of the splits for
+  /// projective trees.
   DependencyOracle(DependencyWorkspace& workspace, std::size_t num_words,
-                   std::span<const std::uint32_t> truth);
+                   std::span<const std::uint32_t> truth, TreeShape shape = TreeShape::projective);
 
   Candidate<DependencyTree> argmax(double w_m, double w_g) const;
   Candidate<DependencyTree> truth() const;
   Candidate<DependencyTree> evaluate(const DependencyTree& y) const;
-  /// O(n^3 k log k).
+  /// O(n^3 k log k) for projective trees, O(n^3 k) for all.
   std::vector<Candidate<DependencyTree>> k_best(double w_m, double w_g, int k) const;
   std::optional<Candidate<DependencyTree>> argmax_without(
       double w_m, double w_g, std::span<const DependencyTree> banned) const;
   DependencyTree decode() const;
+  double score(std::span<const std::uint32_t> heads) const;
 
  private:
   double arc(std::size_t head, std::size_t word) const {
     return workspace_.arcs[head * (num_words_ + 1) + word];
   }
-  double score(std::span<const std::uint32_t> heads) const;
   void weigh(double w_m, double w_g) const;
+  DependencyTree best() const;
   DependencyTree eisner() const;
 
   DependencyWorkspace& workspace_;
   std::size_t num_words_;
   std::span<const std::uint32_t> truth_;
+  TreeShape shape_;
   double truth_score_ = 0.0;
 };
 
