@@ -405,6 +405,12 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
 
     # Files ----------------------------------------------------------------------------------------
 
+    def to_onnx(self) -> Any:
+        """The model as an onnx.ModelProto: see margrove.onnx."""
+        from margrove.onnx import to_onnx
+
+        return to_onnx(self)
+
     @classmethod
     def load(cls: type[Self], path: str | os.PathLike[str]) -> Self:
         """A fitted estimator from a model file of Margrove.

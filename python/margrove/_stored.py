@@ -43,9 +43,3 @@ class Stored:
         """Writes a flat model with integer classes in the format of LIBLINEAR."""
         check_is_fitted(self)
         self.model_.export_liblinear(os.fspath(path))
-
-    def to_onnx(self) -> Any:
-        """The model as an onnx.ModelProto: see margrove.onnx."""
-        from margrove.onnx import to_onnx
-
-        return to_onnx(self)

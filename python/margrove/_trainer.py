@@ -1,4 +1,4 @@
-"""Who trains a model: this process, or whoever `trained_by` names."""
+"""The function that trains the models of estimators, and its replacement for a while."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

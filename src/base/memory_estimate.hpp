@@ -17,9 +17,9 @@ class MemoryEstimate {
   };
   /// Parts of the same name are added up; a part without bytes is left out.
   void add(const std::string& name, double bytes);
-  /// All parts of another one.
+  /// Adds all parts of another estimate.
   void add(const MemoryEstimate& other);
-  /// Every part times the factor.
+  /// The estimate with every part times the factor.
   MemoryEstimate times(double factor) const;
   const std::vector<Part>& parts() const { return parts_; }
   std::uint64_t total() const;

@@ -17,7 +17,7 @@ void append_number(std::string& text, Number number) {
   text.append(digits.data(), end);
 }
 
-/// The number that the whole text is; nothing if it is not one or is out of range.
+/// The whole text as a number; nothing if it is not one or is out of range.
 template <class Number>
 std::optional<Number> read_number(std::string_view text) {
   Number number{};

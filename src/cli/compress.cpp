@@ -37,7 +37,7 @@ std::vector<double> f1_of_rows(const EvaluatedRows& rows) {
   return std::move(label_ratios(rows.truth, rows.predicted, rows.in_training)[2].part);
 }
 
-/// What a smaller model changes.
+/// What a smaller model changes in the answers.
 struct Change {
   double equal_answers = 0;   // share of the rows
   double standard_error = 0;  // of the mean difference of the rows' F1, for one label accuracy
@@ -130,7 +130,7 @@ class Compress final : public Command {
     std::string& metric = options_.metric;
     require<InvalidOption>(metric != "all", "option metric is 'all', but must be one metric");
     if (metric.empty()) metric = model.rows().gives_one_label() ? "accuracy" : "micro_f1";
-    // Models differ in what they predict only.
+    // Models differ only in what they predict.
     EvaluatedRows rows = evaluated_rows(
         model, arguments_.read(model, control, /*needs_labels=*/true), nullptr, nullptr, executor);
     require_known_labels(model, rows);

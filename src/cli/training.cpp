@@ -100,7 +100,8 @@ void require_equal(const Hierarchy& given, const Hierarchy& of_paths) {
 
 namespace {
 
-/// The codec of the hierarchy followed by the ids that it has given up, so that readers know both.
+/// The codec of the hierarchy followed by the ids that it no longer uses, so that readers know
+/// both.
 LabelCodec with_former(LabelCodec codec, const FormerTerms& former) {
   for (const auto* ids : {&former.alternative, &former.obsolete}) {
     for (const auto& [id, term] : *ids) codec.add(id);
@@ -271,9 +272,9 @@ std::unique_ptr<MethodRun> TrainingArguments::start(const OptionValues& more) co
 
 namespace {
 
-/// Throws InvalidInput naming the first row that is rather a fault of the file than an example.
+/// Throws InvalidInput naming the first row that is probably an error of the file.
 void require_unsuspicious(const TrainingSet& data, const Preprocessing& preprocessing) {
-  constexpr float kHuge = 1e10F;  // beyond any measure that was not left in a wrong unit
+  constexpr float kHuge = 1e10F;  // larger than any measurement in a sensible unit
   for (std::size_t i = 0; i < data.X.num_rows(); ++i) {
     const SparseRow row = data.X.row(i);
     require(row.size() > 0, data.source, ": row ", i + 1, " has no features; without --strict it ",

@@ -12,7 +12,7 @@ namespace margrove {
 /// The columns that have an entry in some row, ascending, where X has so many more that sizes must
 /// not go by its width; otherwise empty. O(nonzeros log nonzeros) where X is so wide.
 inline std::vector<FeatureId> columns_of_wide_rows(const CsrView& X) {
-  constexpr std::uint32_t kNarrow = 1U << 20U;  // some megabytes whatever is used of it
+  constexpr std::uint32_t kNarrow = 1U << 20U;  // some megabytes, however few columns occur
   constexpr std::int64_t kWide = 4;             // columns for each nonzero
   if (X.num_columns() <= kNarrow || X.num_columns() / kWide <= X.num_nonzeros()) return {};
   std::vector<FeatureId> columns(X.columns().begin(), X.columns().end());

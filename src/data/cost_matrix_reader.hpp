@@ -17,7 +17,7 @@ struct CostMatrix {
   std::vector<double> costs;    // one row per true label, one column per predicted label
 
   /// The costs between `wanted`, in their order: wanted x wanted. Throws InvalidInput naming the
-  /// first of them that the matrix lacks. `codec` is for its name.
+  /// first of them that the matrix lacks. `codec` gives its name.
   std::vector<double> among(std::span<const LabelId> wanted, const LabelCodec& codec) const;
 };
 

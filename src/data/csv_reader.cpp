@@ -26,7 +26,7 @@ class CsvScanner {
   /// The line that the first record begins with.
   std::string_view first_line() const { return rest_.substr(0, rest_.find_first_of("\r\n")); }
   void set_delimiter(char delimiter) { delimiter_ = delimiter; }
-  /// The next line is the one after so many.
+  /// Counts lines as if `num_lines` came before the next one.
   void continue_after(std::int64_t num_lines) { line_number_ = num_lines; }
 
   /// Moves to the next record; false at the end. Empty lines are no records.

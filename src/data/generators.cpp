@@ -8,7 +8,7 @@
 
 namespace margrove {
 namespace {
-/// Streams of the seed: the first is for the weights, and each row has one of the others.
+/// The seed has a stream for the weights and one for each row.
 constexpr std::uint64_t kWeightStream = 0;
 constexpr std::uint64_t kFirstRowStream = 1;
 

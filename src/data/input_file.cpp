@@ -179,7 +179,7 @@ std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source, std
   const auto starts_like = [&](std::string_view form) {
     return form.starts_with(std::string_view(magic.data(), std::min(size, form.size())));
   };
-  // No byte is awaited that cannot matter: the next one may come after an answer to these.
+  // Waits for no byte that it does not need: a client may send the next one after an answer only.
   while (size < magic.size() && (starts_like(kGzipMagic) || starts_like(kZstdMagic))) {
     const std::size_t count = source->read(std::span(magic).subspan(size));
     if (count == 0) break;

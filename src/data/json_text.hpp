@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 namespace margrove::detail {
@@ -33,6 +34,47 @@ struct CountingIterator {
     return before;
   }
   bool operator==(const CountingIterator& other) const { return at == other.at; }
+};
+
+/// The base of a class that receives the parser's events (nlohmann's SAX interface) and needs the
+/// places of the tokens.
+class JsonEvents {
+ public:
+  using number_integer_t = nlohmann::json::number_integer_t;
+  using number_unsigned_t = nlohmann::json::number_unsigned_t;
+  using number_float_t = nlohmann::json::number_float_t;
+  using string_t = nlohmann::json::string_t;
+  using binary_t = nlohmann::json::binary_t;
+
+  bool binary(binary_t&) { return true; }  // JSON text has none
+
+ protected:
+  /// Sends the events of the text to `events`, which is the derived object.
+  template <class Events>
+  void parse(std::string_view text, Events& events) {
+    end_ = text.data() + text.size();
+    read_end_ = token_end_ = text.data();
+    nlohmann::json::sax_parse(CountingIterator{text.data(), &read_end_},
+                              CountingIterator{end_, &read_end_}, &events);
+  }
+  /// To be called at the end of every event. Returns true, as events do.
+  bool end_token() {
+    token_end_ = read_end_;
+    return true;
+  }
+  /// The start of the present token, after the token before it and the separators between them.
+  const char* place_of_token() const {
+    const char* at = token_end_;
+    while (at != end_ && std::string_view(" \t\r\n:,").find(*at) != std::string_view::npos) ++at;
+    return at;
+  }
+  /// How far the parser has read.
+  const char* read_end() const { return read_end_; }
+
+ private:
+  const char* end_ = nullptr;
+  const char* read_end_ = nullptr;
+  const char* token_end_ = nullptr;  // of the token before
 };
 
 /// The reason in a message of the JSON library, which names places of its own before it;

@@ -12,19 +12,11 @@
 
 namespace margrove {
 namespace {
-using detail::CountingIterator;
 using detail::Line;
 
-/// Receives the parser's events of a record (nlohmann's SAX interface) and keeps the values of the
-/// selected keys.
-class RecordEvents {
+/// Keeps the values of a record's selected keys.
+class RecordEvents : public detail::JsonEvents {
  public:
-  using number_integer_t = nlohmann::json::number_integer_t;
-  using number_unsigned_t = nlohmann::json::number_unsigned_t;
-  using number_float_t = nlohmann::json::number_float_t;
-  using string_t = nlohmann::json::string_t;
-  using binary_t = nlohmann::json::binary_t;
-
   explicit RecordEvents(const std::vector<RecordField>& fields)
       : fields_(fields),
         record_(fields.size()),
@@ -34,16 +26,13 @@ class RecordEvents {
   /// The values are valid until the next call.
   const std::vector<RecordValue>& read(const Line& line) {
     line_ = &line;
-    read_end_ = token_end_ = line.text.data();
     key_.clear();
     key_prefixes_.clear();
     depth_ = list_depth_ = 0;
     texts_.clear();
     std::fill(record_.begin(), record_.end(), RecordValue());
     std::fill(seen_in_row_.begin(), seen_in_row_.end(), false);
-    const char* begin = line.text.data();
-    nlohmann::json::sax_parse(CountingIterator{begin, &read_end_},
-                              CountingIterator{line.end(), &read_end_}, this);
+    parse(line.text, *this);
     return record_;
   }
   /// Whether the last record had the field's key.
@@ -60,7 +49,6 @@ class RecordEvents {
   bool number_unsigned(number_unsigned_t value) { return add(std::to_string(value)); }
   bool number_float(number_float_t, const string_t& text) { return add(text); }
   bool string(string_t& text) { return add(std::move(text)); }
-  bool binary(binary_t&) { return true; }  // JSON text has none
 
   bool start_object(std::size_t) {
     const char* place = at_value(/*is_object=*/true);
@@ -121,18 +109,6 @@ class RecordEvents {
   }
 
  private:
-  bool end_token() {
-    token_end_ = read_end_;
-    return true;
-  }
-  /// The start of the present token, after the token before it and the separators between them.
-  const char* place_of_token() const {
-    const char* at = token_end_;
-    while (at != line_->end() && std::string_view(" \t:,").find(*at) != std::string_view::npos) {
-      ++at;
-    }
-    return at;
-  }
   /// Returns the place of the present token, which must not be the record itself.
   const char* at_value(bool is_object = false) const {
     if (depth_ == 0 && !is_object) {
@@ -166,8 +142,6 @@ class RecordEvents {
   std::vector<RecordValue> record_;
   std::vector<bool> seen_in_row_, seen_;
   const Line* line_ = nullptr;
-  const char* read_end_ = nullptr;         // by the parser
-  const char* token_end_ = nullptr;        // of the token before
   std::string key_;                        // of the present value, with the keys above it
   std::vector<std::size_t> key_prefixes_;  // of the objects around it
   std::size_t depth_ = 0, list_depth_ = 0;

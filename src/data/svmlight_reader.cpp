@@ -82,7 +82,7 @@ class SvmlightParser {
     if (num_rows() > 0) require_features();
     return finish(false);
   }
-  /// The next line to parse is the one after so many.
+  /// Counts lines as if `num_lines` came before the next one.
   void continue_after(std::int64_t num_lines) { line_number_ = num_lines; }
 
  private:

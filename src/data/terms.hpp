@@ -75,7 +75,7 @@ class TermCutter {
   const TextTerms& choice_;
   bool single_words_;
   std::unordered_set<std::string, TextHash, std::equal_to<>> stop_words_;
-  // Of the text and the word at hand.
+  // Of the present text and word.
   std::string words_, word_, run_;
   std::vector<std::size_t> ends_, starts_;
 };

@@ -35,7 +35,7 @@ void merge_equal(std::vector<Entry>& row) {
   row.resize(kept);
 }
 
-/// What the training rows say of a term.
+/// The counts of a term in the training rows.
 struct Term {
   std::size_t num_rows = 0;  // with it
   std::size_t last_row = 0;  // counted from 1
@@ -118,11 +118,11 @@ double mean_length(const std::vector<Term>& terms, const std::vector<bool>& kept
   return num_rows > 0 ? length / static_cast<double>(num_rows) : 0;
 }
 
-/// The place of a key, which is a term or a hash, in ascending keys. View is what lookups take.
+/// The place of a key, which is a term or a hash, in ascending keys. Keys are looked up by View.
 template <class Key, class View>
 class PlaceOf {
  public:
-  /// A table takes a pass over the keys, which few documents do not repay.
+  /// Makes a table of all keys only if the documents are long enough to repay it.
   PlaceOf(const std::vector<Key>& keys, std::span<const std::string> documents) : keys_(keys) {
     std::size_t num_bytes = 0;
     for (const std::string& document : documents) num_bytes += document.size();
@@ -208,7 +208,7 @@ void keep_terms(std::vector<std::pair<Key, Term>> terms, std::size_t num_rows,
 class RowWriter {
  public:
   RowWriter(CsrMatrix& X, const Preprocessing& fitted) : X_(X), fitted_(fitted) {}
-  /// A term of the row that occurs so often, which is more than 0 times.
+  /// A term of the row, which occurs `count` > 0 times in it.
   void add(FeatureId column, double count) {
     if (fitted_.idf[column] == 0) return;
     columns_.push_back(column);

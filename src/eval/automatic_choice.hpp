@@ -106,7 +106,7 @@ AutomaticChoice choose_automatically(const RawRows& raw, const Hierarchy* hierar
                                      const AutomaticOptions& options, double memory_limit,
                                      Executor& executor, RunControl& control);
 
-/// Why the chosen candidate is it, as a sentence without a full stop. The choice must have one.
+/// Why this candidate was chosen, as a sentence without a full stop. The choice must have one.
 std::string reason_of(const AutomaticChoice& choice);
 
 /// Trains the chosen candidate on all rows. If the time limit or an interruption ends this, the

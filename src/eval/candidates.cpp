@@ -13,7 +13,7 @@ constexpr std::size_t kMostRowsOfRidge = 4000;
 constexpr std::size_t kMostRowsOfKernelSvm = 1500;
 constexpr std::size_t kMostLabelsOfKernelSvm = 20;
 
-/// The end of a sentence; empty if the candidate can be tried.
+/// Why a candidate cannot be tried, as the end of a sentence; empty if it can.
 using Obstacle = std::string (*)(const DataFacts& facts);
 
 std::string none(const DataFacts&) { return {}; }

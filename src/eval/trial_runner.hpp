@@ -35,7 +35,7 @@ class TrialRunner {
   void set_metric(std::string metric) { metric_ = std::move(metric); }
   /// Trains on these splits from now on, to which the object refers.
   void begin_stage(const std::vector<Split>& splits);
-  /// Of the stage.
+  /// The number of training rows of a split of the stage.
   std::size_t num_training_rows() const { return rows_->num_training_rows(); }
 
   /// The rows of the stage as the method takes them: later calls for it need not prepare them.

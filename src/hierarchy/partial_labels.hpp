@@ -1,5 +1,5 @@
 #pragma once
-// Partial labels: rows of which is known only that their leaf lies below an inner node.
+// Partial labels: of a row it is known only that its leaf lies below an inner node.
 
 #include <cstdint>
 #include <vector>

@@ -29,7 +29,7 @@ std::vector<std::string> sharded_files(const std::string& folder);
 
 enum class ShardState { missing, finished, damaged };
 
-/// What a finished shard says of itself.
+/// The facts that a finished shard records.
 struct ShardSummary {
   std::size_t num_labels = 0;  // trained classifiers, those of all folds
   double primal = 0;           // sums of the labels' certificates

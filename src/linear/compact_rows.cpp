@@ -8,7 +8,7 @@
 namespace margrove::detail {
 
 void CompactRows::assign(const CsrView& X, std::span<const DualRow> rows) {
-  constexpr std::size_t kAhead = 8;  // rows that are fetched from memory in time
+  constexpr std::size_t kAhead = 8;  // rows are prefetched so many ahead
   is_copy_ = kLeastShare * rows.size() <= X.num_rows();
   if (!is_copy_) {
     X_ = X;

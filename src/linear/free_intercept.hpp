@@ -44,7 +44,7 @@ struct DualSides {
   DualSide positive, negative;
 };
 
-/// What the gap gains when labels are made feasible.
+/// What making the dual variables of labels feasible adds to the gap.
 struct Balancing {
   double losses = 0;  // (1 - t) sum_S C_i loss(m_i)
   double move = 0;    // at least |e|

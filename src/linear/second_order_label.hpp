@@ -28,7 +28,7 @@ class LabelRows {
   double intercept() const { return intercept_; }  // value of the last column if it is free, or 0
   /// 1/2 |v|^2 over the regularised columns.
   double half_norm(std::span<const double> v) const;
-  /// What the gap gains at most when feasible variables are made of a (free_intercept.hpp).
+  /// An upper bound on what making a feasible adds to the gap (free_intercept.hpp).
   /// `losses`: phi_k(a_k) - a_k m_k. O(rows).
   double balancing_gap(std::span<const double> a, std::span<const double> losses,
                        double residual) const;

@@ -1,6 +1,6 @@
 #pragma once
-// Labels of rows that come from elsewhere than the rows: annotations, and ids that an ontology has
-// given up.
+// Labels of rows that come from elsewhere than the rows: annotations, and ids that an ontology no
+// longer uses.
 
 #include <cstddef>
 #include <string>

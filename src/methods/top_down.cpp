@@ -406,7 +406,7 @@ MemoryEstimate memory_of(const TopDownPlan& plan, int num_threads) {
 Plan make_top_down_plan(const TopDownSvmOptions& options, const TrainingSet& data,
                         Executor& executor, RunControl&) {
   require_tree(data);
-  // Computed before: where an initialiser throws, GCC 12 destroys the members before it twice.
+  // Computed before: where an initialiser throws, g++ 12 destroys the members before it twice.
   const double bias = intercept_value_or_free(options, data.X, options.loss);
   TopDownPlan plan{options,
                    leaf_sets_of(options, data),

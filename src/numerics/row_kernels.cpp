@@ -88,7 +88,7 @@ std::size_t score_chunk_above(const CsrView& X, std::span<const Lanes> W,
   Vec* const result = reinterpret_cast<Vec*>(scores);
   std::size_t found = 0;
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    // Rows apart from each other are found in memory in time.
+    // Prefetches rows, which do not lie next to each other.
     constexpr std::size_t kAhead = 12;
     const std::int64_t ahead = pointers[rows[r + kAhead < rows.size() ? r + kAhead : r]];
     __builtin_prefetch(columns + ahead);

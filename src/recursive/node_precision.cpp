@@ -92,7 +92,7 @@ void add_square(double value, std::span<const NodePrecisionMatrix::Term> b,
   }
 }
 
-/// Of a tree: what is above a node is one kept node, whatever the depth.
+/// On a tree the sum above a node is that of its nearest kept ancestor, at whatever depth.
 void add_tree(const AdditiveProblem& problem, const std::vector<std::uint32_t>& here,
               NodePrecisionMatrix& made) {
   const LabelGraph& tree = *problem.graph;

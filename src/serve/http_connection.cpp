@@ -350,8 +350,8 @@ asio::awaitable<bool> HttpConnection::send(const Head& head, Response response, 
   co_return keeps_open && !error;
 }
 
-/// Reads for a moment what the client still sends: the system would otherwise throw the answer away
-/// with it.
+/// Reads for a moment what the client still sends. Otherwise the system would discard the answer
+/// together with it.
 asio::awaitable<void> HttpConnection::close() {
   error_code error;
   static_cast<void>(socket_.shutdown(tcp::socket::shutdown_send, error));

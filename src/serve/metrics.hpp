@@ -1,5 +1,5 @@
 #pragma once
-// What a server counts, in Prometheus's text form.
+// Counters of a server, in the text format of Prometheus.
 
 #include <array>
 #include <atomic>

@@ -16,21 +16,13 @@
 namespace margrove::serve {
 namespace {
 
-/// Receives the parser's events of a body (nlohmann's SAX interface).
-class BodyEvents {
+/// Takes rows and options out of a body.
+class BodyEvents : public detail::JsonEvents {
  public:
-  using number_integer_t = nlohmann::json::number_integer_t;
-  using number_unsigned_t = nlohmann::json::number_unsigned_t;
-  using number_float_t = nlohmann::json::number_float_t;
-  using string_t = nlohmann::json::string_t;
-  using binary_t = nlohmann::json::binary_t;
-
-  explicit BodyEvents(std::string_view text)
-      : text_(text), read_end_(text.data()), token_end_(text.data()) {}
+  explicit BodyEvents(std::string_view text) : text_(text) {}
 
   RequestBody read() {
-    nlohmann::json::sax_parse(CountingIterator{text_.data(), &read_end_},
-                              CountingIterator{text_.data() + text_.size(), &read_end_}, this);
+    parse(text_, *this);
     return std::move(body_);
   }
 
@@ -44,7 +36,6 @@ class BodyEvents {
     body_.rows.push_back(slice_from(place_of_token()));
     return end_token();
   }
-  bool binary(binary_t&) { return true; }  // JSON text has none
 
   bool start_object(std::size_t) {
     const char* place = place_of_token();
@@ -85,8 +76,6 @@ class BodyEvents {
   }
 
  private:
-  using CountingIterator = detail::CountingIterator;
-
   template <class... Parts>
   [[noreturn]] void fail(const char* at, const Parts&... parts) const {
     const std::string_view before(text_.data(), static_cast<std::size_t>(at - text_.data()));
@@ -107,21 +96,8 @@ class BodyEvents {
                        : ", but must be a text, a number, true or false");
   }
 
-  bool end_token() {
-    token_end_ = read_end_;
-    return true;
-  }
-  /// The start of the present token, after the token before it and the separators between them.
-  const char* place_of_token() const {
-    const char* at = token_end_;
-    while (at != text_.data() + text_.size() &&
-           std::string_view(" \t\r\n:,").find(*at) != std::string_view::npos) {
-      ++at;
-    }
-    return at;
-  }
   std::string_view slice_from(const char* begin) const {
-    return {begin, static_cast<std::size_t>(read_end_ - begin)};
+    return {begin, static_cast<std::size_t>(read_end() - begin)};
   }
   bool go_down(const char* place) {
     if (++depth_ > detail::kMaxJsonDepth) {
@@ -161,8 +137,6 @@ class BodyEvents {
   }
 
   std::string_view text_;
-  const char* read_end_;             // by the parser
-  const char* token_end_;            // of the token before
   const char* row_begin_ = nullptr;  // inside a row that is an object
   std::size_t depth_ = 0;
   std::string key_;  // of the body

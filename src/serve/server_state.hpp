@@ -29,7 +29,7 @@ class Connection {
   virtual void end_if_idle() = 0;
 };
 
-/// All but the two pools is used by the thread of the sockets only.
+/// Apart from the two pools, only the thread of the sockets uses it.
 struct ServerState {
   const Service& service;
   Metrics& metrics;

@@ -122,13 +122,13 @@ class CuttingPlane {
     SimplexBlock qp;
   };
   static constexpr int kMaxSweeps = 2000;  // over the blocks of one quadratic programme
-  /// Multiplications of the quadratic programme of 1 slack, about .05 s: what they leave, the next
-  /// round's programme starts with. Where C times the squared norm of a row is about 1e12, it
-  /// would take seconds on dozens of rows.
+  /// The multiplications after which the quadratic programme of 1 slack ends, about 0.05 s. The
+  /// next round's programme continues from there. Where C times the squared norm of a row is about
+  /// 1e12, it would take seconds on dozens of rows without this limit.
   static constexpr double kMostShared = 1e8;
-  /// So many rounds, one after the other, whose quadratic programme ended for its sweeps without a
-  /// larger dual end training: columns of very different scales can leave the rounding of the
-  /// weights larger than all steps.
+  /// Training ends after this many consecutive rounds whose quadratic programme used up its sweeps
+  /// without a larger dual: where columns have very different scales, the rounding of the weights
+  /// can be larger than all steps.
   static constexpr int kMaxStuckRounds = 3;
 
   void run_rounds(StructuredFit& fit) {
