@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kBins = 10;
+constexpr int kReliabilityBins = 10;
 const std::string_view kDataMark = "%DATA%";
 const std::string_view kPage =
 #include "report_page.inc"
@@ -132,7 +132,8 @@ Json calibration_of(const ModelParts& model, const CsrView& X, const LabelSets& 
                       right[i] =
                           static_cast<char>(truth[i].size() == 1 && truth[i].front() == label);
                     });
-  const auto bins = reliability(confidences, std::vector<bool>(right.begin(), right.end()), kBins);
+  const auto bins =
+      reliability(confidences, std::vector<bool>(right.begin(), right.end()), kReliabilityBins);
   Json list = Json::array();
   for (const ReliabilityBin& bin : bins) {
     list.push_back(

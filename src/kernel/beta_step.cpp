@@ -11,7 +11,7 @@
 namespace margrove {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 constexpr double kArmijo = 1e-4;
 
 void check(const BetaProblem& problem, std::span<const double> start) {
@@ -165,7 +165,7 @@ class NewtonStep {
     auto damped = hessian_;
     const auto size = static_cast<std::uint32_t>(gradient_.size());
     for (std::uint32_t k = 0; k < size && damping > 0; ++k) damped.push_back({k, k, damping});
-    const auto factor = detail::factorise(size, damped, kInfinity);
+    const auto factor = detail::factorise(size, damped, kUnbounded);
     if (!factor) return false;
     direction_ = -gradient_;
     factor->solve({direction_.data(), size});
@@ -215,7 +215,7 @@ double beta_objective(const BetaProblem& problem, std::span<const double> beta) 
   for (std::size_t m = 0; m < problem.paths.size(); ++m) {
     if (problem.path_terms[m] <= 0) continue;
     const double weight = path_weight(problem.paths[m], beta);
-    if (weight <= 0) return kInfinity;
+    if (weight <= 0) return kUnbounded;
     sum += problem.path_terms[m] / weight;
   }
   for (std::size_t v = 0; v < beta.size(); ++v) {

@@ -10,7 +10,7 @@ namespace margrove {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kZero = -kInfinity;  // the logarithm of a zero weight
+constexpr double kLogOfZero = -kInfinity;  // the logarithm of a zero weight
 constexpr int kReferenceSteps = 60;
 constexpr double kLongestFall = 1e5;  // in logarithms; generous, as directions may be steep
 constexpr double kLongestRise = 10.0;
@@ -38,7 +38,7 @@ double log_mean_positive(std::span<const double> logs) {
   double sum = 0;
   double count = 0;
   for (const double each : logs) {
-    if (each == kZero) continue;
+    if (each == kLogOfZero) continue;
     sum += std::exp(each);
     count += 1;
   }
@@ -89,7 +89,7 @@ std::vector<double> NetworkRule::improved(std::span<const double> logs,
   std::vector<double> start(p_.size());
   for (std::size_t v = 0; v < p_.size(); ++v) start[v] = std::exp(logs[v]);
   std::vector<double> result = beta_newton(problem, start).beta;
-  for (double& each : result) each = each > 0 ? std::log(each) : kZero;
+  for (double& each : result) each = each > 0 ? std::log(each) : kLogOfZero;
   return result;
 }
 
@@ -103,8 +103,8 @@ bool NetworkRule::drop(std::vector<double>& logs, std::span<const double> path_w
   }
   bool any = false;
   for (std::size_t v = 0; v < p_.size(); ++v) {
-    if (!may_vanish(v) || logs[v] == kZero || heaviest[v] >= threshold) continue;
-    logs[v] = kZero;
+    if (!may_vanish(v) || logs[v] == kLogOfZero || heaviest[v] >= threshold) continue;
+    logs[v] = kLogOfZero;
     any = true;
   }
   return any;
@@ -134,7 +134,7 @@ std::vector<double> NetworkRule::reference(std::span<const double> logs,
   std::vector<std::size_t> zeros;
   const double small = log_mean_positive(logs) + std::log(kReopenedPart);
   for (std::size_t v = 0; v < r.size(); ++v) {
-    if (r[v] != kZero) continue;
+    if (r[v] != kLogOfZero) continue;
     zeros.push_back(v);
     r[v] = small;
   }
@@ -178,7 +178,7 @@ bool NetworkRule::reopen(std::vector<double>& logs, std::span<const double> q) c
   const double small = log_mean_positive(logs) + std::log(kReopenedPart);
   bool any = false;
   for (std::size_t v = 0; v < p_.size(); ++v) {
-    if (logs[v] != kZero || slope[v] <= 0) continue;
+    if (logs[v] != kLogOfZero || slope[v] <= 0) continue;
     const double marginal = penalties_[v] * p_[v] * std::exp((p_[v] - 1) * r[v]);
     // For p > 1 every weight is positive at the optimum.
     if (p_[v] == 1 && slope[v] <= marginal * (1 + kViolation)) continue;
@@ -215,8 +215,8 @@ bool LpRule::drop(std::vector<double>& logs, std::span<const double> path_weight
   if (p_ > 1) return false;
   bool any = false;
   for (std::size_t m = 0; m < logs.size(); ++m) {
-    if (logs[m] == kZero || path_weights[m] >= threshold) continue;
-    logs[m] = kZero;
+    if (logs[m] == kLogOfZero || path_weights[m] >= threshold) continue;
+    logs[m] = kLogOfZero;
     any = true;
   }
   if (any) restore(logs);
@@ -226,11 +226,11 @@ bool LpRule::drop(std::vector<double>& logs, std::span<const double> path_weight
 std::vector<double> LpRule::improved(std::span<const double> logs,
                                      std::span<const double> q) const {
   // d_m = ||w_m||^{2/(p+1)} / (sum ||w||^{2p/(p+1)})^{1/p}
-  std::vector<double> result(logs.size(), kZero);
+  std::vector<double> result(logs.size(), kLogOfZero);
   for (std::size_t m = 0; m < logs.size(); ++m) {
     if (q[m] > 0) result[m] = (2 * logs[m] + std::log(q[m])) / (p_ + 1);
   }
-  if (*std::max_element(result.begin(), result.end()) == kZero) {
+  if (*std::max_element(result.begin(), result.end()) == kLogOfZero) {
     return {logs.begin(), logs.end()};  // all norms are zero, and all weights are optimal
   }
   restore(result);
@@ -258,7 +258,7 @@ bool LpRule::reopen(std::vector<double>& logs, std::span<const double> q) const 
   const double small = log_mean_positive(logs) + std::log(kReopenedPart);
   bool any = false;
   for (std::size_t m = 0; m < logs.size(); ++m) {
-    if (logs[m] != kZero || q[m] <= 0) continue;
+    if (logs[m] != kLogOfZero || q[m] <= 0) continue;
     if (p_ == 1 && q[m] <= used * (1 + kViolation)) continue;
     logs[m] = small;
     any = true;

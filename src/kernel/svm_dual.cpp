@@ -10,7 +10,7 @@
 namespace margrove {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kHighestValue = std::numeric_limits<double>::infinity();
 constexpr double kSmallestCurvature = 1e-12;  // for pairs whose rows of K coincide
 constexpr std::int64_t kIterationsPerControl = 4096;
 // Progress is judged once per so many iterations. Training ends after kQuietWindows without any:
@@ -31,8 +31,8 @@ struct Extremes {
 MARGROVE_MULTIVERSION
 Extremes move_gradient(double* G, const float* K_i, const float* K_j, double step, const double* up,
                        const double* down, std::size_t n) {
-  double lowest = kInfinity;
-  double highest = -kInfinity;
+  double lowest = kHighestValue;
+  double highest = -kHighestValue;
 #pragma omp simd reduction(min : lowest) reduction(max : highest)
   for (std::size_t t = 0; t < n; ++t) {
     const double g = G[t] + step * (static_cast<double>(K_i[t]) - static_cast<double>(K_j[t]));
@@ -47,8 +47,8 @@ Extremes move_gradient(double* G, const float* K_i, const float* K_j, double ste
 
 MARGROVE_MULTIVERSION
 Extremes extremes(const double* G, const double* up, const double* down, std::size_t n) {
-  double lowest = kInfinity;
-  double highest = -kInfinity;
+  double lowest = kHighestValue;
+  double highest = -kHighestValue;
 #pragma omp simd reduction(min : lowest) reduction(max : highest)
   for (std::size_t t = 0; t < n; ++t) {
     const double rising = G[t] + up[t];
@@ -109,7 +109,8 @@ class ProgressWatch {
 
  private:
   double most_windows_;
-  double least_violation_ = kInfinity, least_gap_ = kInfinity, least_primal_ = kInfinity;
+  double least_violation_ = kHighestValue, least_gap_ = kHighestValue,
+         least_primal_ = kHighestValue;
   double dual_ = 0;
   int num_quiet_ = 0;
 };
@@ -200,8 +201,8 @@ class Smo {
   }
 
   void set_masks(std::size_t t) {
-    up_[t] = u_[t] < upper(original_[t]) ? 0.0 : kInfinity;
-    down_[t] = u_[t] > lower(original_[t]) ? 0.0 : -kInfinity;
+    up_[t] = u_[t] < upper(original_[t]) ? 0.0 : kHighestValue;
+    down_[t] = u_[t] > lower(original_[t]) ? 0.0 : -kHighestValue;
   }
 
   /// Judges the present u by all variables, and changes nothing.

@@ -53,9 +53,9 @@ struct SvmSolution {
 
 /// K: n x n, row-major, symmetric, positive semidefinite up to rounding; y[i] is +1 or -1. `start`
 /// is empty or a feasible u of the same n (a former solution). Throws InvalidInput on sizes, labels
-/// or an infeasible start. Ends as `stalled` where a million iterations neither lower the violation or
-/// the gap nor raise the dual by what would lead to the optimum. Memory at most another n x n float32 while shrunk. With one class only,
-/// u = 0 and b = y.
+/// or an infeasible start. Ends as `stalled` where a million iterations neither lower the violation
+/// or the gap nor raise the dual by what would lead to the optimum. Memory at most another n x n
+/// float32 while shrunk. With one class only, u = 0 and b = y.
 SvmSolution solve_svm_dual(std::span<const float> K, std::span<const std::int8_t> y,
                            const SvmOptions& options, RunControl& control,
                            std::span<const double> start = {});

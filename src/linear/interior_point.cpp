@@ -23,9 +23,9 @@
 namespace margrove::detail {
 namespace {
 
-constexpr int kMostSystems = 100;
+constexpr int kMostCentralSystems = 100;
 constexpr double kToBoundary = 0.995;  // share of the longest feasible step
-constexpr double kSmallestStep = 1e-10;
+constexpr double kSmallestCentralStep = 1e-10;
 
 class InteriorPoint {
  public:
@@ -85,7 +85,7 @@ class InteriorPoint {
     find_direction([this](std::size_t k) { return dz_[k]; },
                    [this](std::size_t k) { return du_[k]; });
     const double length = std::min(1.0, kToBoundary * longest_step());
-    if (!(length > kSmallestStep) || !std::isfinite(complementarity(length))) return false;
+    if (!(length > kSmallestCentralStep) || !std::isfinite(complementarity(length))) return false;
     for (std::size_t k = 0; k < n_; ++k) {
       a_[k] += length * da_[k];
       z_[k] += length * dz_[k];
@@ -185,7 +185,7 @@ class InteriorPoint {
 void solve_interior_point(const LabelRows& rows, BestWeights& best, RunControl& control,
                           LabelDuals& duals) {
   InteriorPoint point(rows);
-  for (int system = 0; system < kMostSystems && best.may_go_on(control); ++system) {
+  for (int system = 0; system < kMostCentralSystems && best.may_go_on(control); ++system) {
     if (!point.step() || best.offer(point.weights(), point.dual())) break;
   }
   duals = {};

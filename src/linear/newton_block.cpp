@@ -30,7 +30,7 @@ namespace {
 constexpr double kResidual = 0.05;  // of the systems, in the norm of H's inverse diagonal
 constexpr int kMostProducts = 50;   // per system
 constexpr std::size_t kMostFactorised = 400;
-constexpr double kArmijo = 1e-4;
+constexpr double kBlockArmijo = 1e-4;
 constexpr double kLeastCurvature = 1e-8;  // of a free intercept
 constexpr double kRounding = 2e-7;        // of the float32 scores, relative to the objective
 
@@ -283,7 +283,8 @@ class BlockNewton {
       bool accepted = true;
       for (std::size_t l = 0; l < inputs_.size(); ++l) {
         if (done_[l] || stuck_[l]) continue;
-        const double bound = primal_[l] * (1 + kRounding) + kArmijo * lengths.at[l] * slope.at[l];
+        const double bound =
+            primal_[l] * (1 + kRounding) + kBlockArmijo * lengths.at[l] * slope.at[l];
         if (objectives[l] <= bound) continue;
         accepted = false;
         lengths.at[l] = halvings < 25 ? 0.5F * lengths.at[l] : 0.0F;

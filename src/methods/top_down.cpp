@@ -161,7 +161,7 @@ FamilyFit summary_of(const Family& family, const std::vector<LabelFit>& children
   return result;
 }
 
-struct Fit {
+struct TopDownFit {
   WeightMatrix weights;
   FitReport report;
 };
@@ -192,7 +192,8 @@ WeightMatrix weights_of(std::vector<FamilyFit>& fits, std::uint32_t num_features
   return WeightMatrix::sparse(std::move(by_feature)).compacted();
 }
 
-/// The fits of families that were trained elsewhere, in the order of problems_of(); null: none.
+/// The fits of families that were trained elsewhere, in the order of family_problems_of(); null:
+/// none.
 struct FamilySource {
   const LabelFitSource& fits;
   std::size_t next = 0;
@@ -200,9 +201,9 @@ struct FamilySource {
 
 /// X has the intercept column; `sets` has leaves of `graph`, and inner nodes that are partial
 /// labels.
-Fit fit_rows(const TopDownSvmOptions& options, const LabelGraph& graph, const CsrView& X,
-             const LabelSets& sets, std::span<const double> row_weights, FamilySource& source,
-             Executor& executor, RunControl& control) {
+TopDownFit fit_rows(const TopDownSvmOptions& options, const LabelGraph& graph, const CsrView& X,
+                    const LabelSets& sets, std::span<const double> row_weights,
+                    FamilySource& source, Executor& executor, RunControl& control) {
   constexpr std::size_t kManyRows = 4096;  // families with at least so many rows use all threads
   const std::vector<Family> families = families_of(graph, sets);
   std::vector<FamilyFit> fits(families.size());
@@ -222,7 +223,7 @@ Fit fit_rows(const TopDownSvmOptions& options, const LabelGraph& graph, const Cs
     fits[small[k]] =
         summary_of(family, fit_children(options, family, X, row_weights, executor, control));
   });
-  Fit result;
+  TopDownFit result;
   FitReport& report = result.report;
   report.primal = report.dual = 0;
   for (const FamilyFit& family : fits) {
@@ -268,8 +269,8 @@ LinearPredictor::Parts parts_of(const TopDownPlan& plan, WeightMatrix weights,
   return parts;
 }
 
-Fit fit_part(const TopDownPlan& plan, const std::vector<std::uint32_t>& rows, FamilySource& source,
-             Executor& executor, RunControl& control) {
+TopDownFit fit_part(const TopDownPlan& plan, const std::vector<std::uint32_t>& rows,
+                    FamilySource& source, Executor& executor, RunControl& control) {
   return fit_rows(plan.options, plan.leaves.tree.graph, select_rows(plan.rows.X, rows),
                   select_rows(plan.leaves.sets, rows), kept_weights(plan.rows.weights, rows),
                   source, executor, control);
@@ -296,7 +297,7 @@ double learned_scale(const TopDownPlan& plan, FamilySource& source, Executor& ex
   RunControl share(
       control, [&](const Progress& progress) { return control.proceed(progress); },
       control.seconds_left() / 3);
-  Fit fit = fit_part(plan, split.training, source, executor, share);
+  TopDownFit fit = fit_part(plan, split.training, source, executor, share);
   std::vector<NodeId> candidates =
       occurring_labels(select_rows(sets, split.training), plan.leaves.tree.graph.num_nodes())
           .labels;
@@ -309,7 +310,7 @@ double learned_scale(const TopDownPlan& plan, FamilySource& source, Executor& ex
 }
 
 /// The families of the rows that train_top_down() trains on, in its order.
-LabelProblems problems_of(const TopDownPlan& plan) {
+LabelProblems family_problems_of(const TopDownPlan& plan) {
   const LabelGraph& graph = plan.leaves.tree.graph;
   const LabelSets& sets = plan.leaves.sets;
   LabelProblems all{plan.rows.X,
@@ -346,13 +347,13 @@ TrainResult train_top_down(const TopDownPlan& plan, const LabelFitSource& fits, 
     return std::make_unique<TopDownPredictor>(std::move(parts), plan.options.beam, scale);
   };
   const auto fit_fold = [&](const std::vector<std::uint32_t>& rows, RunControl& share) {
-    Fit fit = fit_part(plan, rows, source, executor, share);
+    TopDownFit fit = fit_part(plan, rows, source, executor, share);
     return predictor_of(parts_of(plan, std::move(fit.weights), leaves.candidates));
   };
   Decision decision =
       tuned_decision(decision_options(plan.options), X, leaves.sets, plan.rows.weights,
                      leaves.tree.label_of_node, fit_fold, executor, control);
-  Fit fit =
+  TopDownFit fit =
       fit_rows(plan.options, graph, X, leaves.sets, plan.rows.weights, source, executor, control);
   TrainResult result;
   result.report = std::move(fit.report);
@@ -415,7 +416,7 @@ Plan make_top_down_plan(const TopDownSvmOptions& options, const TrainingSet& dat
                    bias};
   plan.rows = planned_rows(data, plan.leaves.kept, plan.bias);
   MemoryEstimate memory = memory_of(plan, executor.size());
-  return planned(std::move(memory), std::move(plan), train_top_down, problems_of);
+  return planned(std::move(memory), std::move(plan), train_top_down, family_problems_of);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace margrove {
 namespace {
 
-const std::string kPrefix = "top-down";
+const std::string kTopDownPrefix = "top-down";
 
 struct Path {
   NodeId end;
@@ -203,19 +203,21 @@ std::unique_ptr<Predictor> TopDownPredictor::compressed(
 }
 
 void TopDownPredictor::save(TensorMap& out) const {
-  linear_.save_parts(out, kPrefix);
-  out.put_text(kPrefix + ".beam", concat(beam_));
-  out.put_number(kPrefix + ".scale", scale_);
+  linear_.save_parts(out, kTopDownPrefix);
+  out.put_text(kTopDownPrefix + ".beam", concat(beam_));
+  out.put_number(kTopDownPrefix + ".scale", scale_);
 }
 
 std::unique_ptr<Predictor> TopDownPredictor::load(const TensorMap& tensors,
                                                   std::uint32_t num_labels) {
   const std::uint64_t beam =
-      tensors.whole_number(kPrefix + ".beam", std::numeric_limits<int>::max());
-  const double scale =
-      tensors.has_text(kPrefix + ".scale") ? tensors.number(kPrefix + ".scale") : kDefaultScale;
+      tensors.whole_number(kTopDownPrefix + ".beam", std::numeric_limits<int>::max());
+  const double scale = tensors.has_text(kTopDownPrefix + ".scale")
+                           ? tensors.number(kTopDownPrefix + ".scale")
+                           : kDefaultScale;
   return std::make_unique<TopDownPredictor>(
-      LinearPredictor::load_parts(tensors, kPrefix, num_labels), static_cast<int>(beam), scale);
+      LinearPredictor::load_parts(tensors, kTopDownPrefix, num_labels), static_cast<int>(beam),
+      scale);
 }
 
 }  // namespace margrove

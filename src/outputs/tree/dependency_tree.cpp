@@ -10,7 +10,7 @@
 namespace margrove {
 namespace {
 
-constexpr double kNothing = -std::numeric_limits<double>::infinity();
+constexpr double kNoTree = -std::numeric_limits<double>::infinity();
 
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   std::uint64_t x =
@@ -145,7 +145,7 @@ namespace {
 void fill_span(DependencyWorkspace& w, std::size_t stride, std::size_t s, std::size_t t) {
   const auto at = [stride](std::size_t from, std::size_t to) { return from * stride + to; };
   const std::size_t cell = at(s, t);
-  double best = kNothing;
+  double best = kNoTree;
   std::size_t split = s;
   for (std::size_t r = s; r < t; ++r) {
     const double value = w.complete[1][at(s, r)] + w.complete[0][at(r + 1, t)];
@@ -157,7 +157,7 @@ void fill_span(DependencyWorkspace& w, std::size_t stride, std::size_t s, std::s
   w.incomplete[1][cell] = best + w.weighted[at(s, t)];
   w.incomplete[0][cell] = best + w.weighted[at(t, s)];
   w.incomplete_split[0][cell] = w.incomplete_split[1][cell] = static_cast<std::uint32_t>(split);
-  w.complete[0][cell] = w.complete[1][cell] = kNothing;
+  w.complete[0][cell] = w.complete[1][cell] = kNoTree;
   for (std::size_t r = s; r < t; ++r) {
     const double left = w.complete[0][at(s, r)] + w.incomplete[0][at(r, t)];
     if (left > w.complete[0][cell]) {
@@ -207,7 +207,7 @@ DependencyTree DependencyOracle::eisner() const {
   const std::size_t n = num_words_, stride = n + 1;
   for (int d = 0; d < 2; ++d) {
     w.complete[d].assign(stride * stride, 0.0);
-    w.incomplete[d].assign(stride * stride, kNothing);
+    w.incomplete[d].assign(stride * stride, kNoTree);
     w.complete_split[d].assign(stride * stride, 0);
     w.incomplete_split[d].assign(stride * stride, 0);
   }
@@ -216,7 +216,7 @@ DependencyTree DependencyOracle::eisner() const {
     for (std::size_t s = 1; s + length <= n; ++s) fill_span(w, stride, s, s + length);
   }
   std::size_t root = 1;
-  double best = kNothing;
+  double best = kNoTree;
   for (std::size_t r = 1; r <= n; ++r) {
     const double value = w.weighted[r] + w.complete[0][stride + r] + w.complete[1][r * stride + n];
     if (value > best) {
