@@ -1,9 +1,9 @@
 #include "data/class_weight_reader.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 
+#include "base/number_text.hpp"
 #include "data/input_file.hpp"
 #include "data/text_scan.hpp"
 
@@ -13,13 +13,11 @@ using detail::Line;
 using detail::quoted;
 
 double parse_weight(const Line& line, std::string_view text) {
-  double weight = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), weight);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  if (!is_number || !std::isfinite(weight) || weight < 0) {
+  const auto weight = read_number<double>(text);
+  if (!weight || !std::isfinite(*weight) || *weight < 0) {
     line.fail(text.data(), "weight is ", quoted(text), ", but must be a number >= 0");
   }
-  return weight;
+  return *weight;
 }
 
 std::vector<double> read(LineBlocks blocks, const LabelCodec& codec) {

@@ -1,10 +1,10 @@
 #include "data/cost_matrix_reader.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
+#include "base/number_text.hpp"
 #include "data/input_file.hpp"
 #include "data/text_scan.hpp"
 
@@ -96,16 +96,14 @@ class CostMatrixParser {
   }
 
   static double parse_cost(const Line& line, std::string_view cell, bool is_own) {
-    double cost = 0.0;
-    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), cost);
-    const bool is_number = error == std::errc() && end == cell.data() + cell.size();
-    if (!is_number || !std::isfinite(cost) || cost < 0) {
+    const auto cost = read_number<double>(cell);
+    if (!cost || !std::isfinite(*cost) || *cost < 0) {
       line.fail(cell.data(), "cost is ", quoted(cell), ", but must be a number >= 0");
     }
-    if (is_own && cost != 0) {
-      line.fail(cell.data(), "cost of the true label is ", cost, ", but must be 0");
+    if (is_own && *cost != 0) {
+      line.fail(cell.data(), "cost of the true label is ", *cost, ", but must be 0");
     }
-    return cost;
+    return *cost;
   }
 
   const LabelCodec& codec_;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <set>
 
+#include "base/number_text.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/options.hpp"
 
@@ -64,11 +64,8 @@ constexpr std::array kMetrics{
 /// The number at the end of a numbered metric's name.
 std::optional<std::size_t> number_of(std::string_view name, const KnownMetric& metric) {
   if (!metric.is_numbered || !name.starts_with(metric.name)) return std::nullopt;
-  const std::string_view digits = name.substr(metric.name.size());
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(digits.begin(), digits.end(), number);
-  if (error != std::errc() || end != digits.end() || number == 0) return std::nullopt;
-  return number;
+  const auto number = read_number<std::size_t>(name.substr(metric.name.size()));
+  return number == std::size_t{0} ? std::nullopt : number;
 }
 
 const KnownMetric* find(std::string_view name) {

@@ -2,10 +2,10 @@
 // (HR).
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
+#include "base/number_text.hpp"
 #include "data/label_graph_reader.hpp"
 #include "margrove/linear_estimators.hpp"
 #include "methods/decision_tuning.hpp"
@@ -41,13 +41,10 @@ HrSvmOptions as_svm(const HrLrOptions& options) {
 std::vector<double> parse_anchors(const std::string& text, const LabelCodec& codec) {
   if (text.empty()) return std::vector<double>(codec.size(), 0.0);
   const auto number = [&](std::string_view digits) {
-    double value = -1;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    require<InvalidOption>(error == std::errc() && end == digits.data() + digits.size() &&
-                               std::isfinite(value) && value >= 0,
-                           "option anchor is '", text,
-                           "', but must be a number >= 0 or LABEL=number,LABEL=number");
-    return value;
+    const auto value = read_number<double>(digits);
+    require<InvalidOption>(value && std::isfinite(*value) && *value >= 0, "option anchor is '",
+                           text, "', but must be a number >= 0 or LABEL=number,LABEL=number");
+    return *value;
   };
   if (text.find('=') == std::string::npos) {
     return std::vector<double>(codec.size(), number(text));

@@ -80,15 +80,8 @@ class CuttingPlane {
         searches_(static_cast<std::size_t>(executor.size()), search),
         workspaces_(static_cast<std::size_t>(executor.size())) {
     validate(options);
+    check_example_weights(example_weights, model.num_examples(), "cutting planes");
     if (example_weights.empty()) example_weights_.assign(model.num_examples(), 1.0);
-    require(example_weights_.size() == model.num_examples(),
-            "cutting planes: ", example_weights.size(),
-            " example weights, but must be one per example, ", model.num_examples());
-    for (std::size_t i = 0; i < example_weights_.size(); ++i) {
-      require(example_weights_[i] >= 0 && std::isfinite(example_weights_[i]),
-              "cutting planes: weight of example ", i, " is ", example_weights_[i],
-              ", but must be finite and >= 0");
-    }
     shared_.budget = shared_.rest = options.C;
     watch(workspaces_, control);
   }

@@ -40,15 +40,8 @@ class DualBlocks {
         w_(model.num_weights(), 0.0F),
         workspaces_(num_workers) {
     if constexpr (kBounded) bounds_.resize(model.num_bounds(), 0.0F);
-    require(example_weights.empty() || example_weights.size() == budgets_.size(),
-            "bcfw: ", example_weights.size(), " example weights, but must be one per example, ",
-            budgets_.size());
-    for (std::size_t i = 0; i < example_weights.size(); ++i) {
-      require(example_weights[i] >= 0 && std::isfinite(example_weights[i]),
-              "bcfw: weight of example ", i, " is ", example_weights[i],
-              ", but must be finite and >= 0");
-      budgets_[i] *= example_weights[i];
-    }
+    check_example_weights(example_weights, budgets_.size(), "bcfw");
+    for (std::size_t i = 0; i < example_weights.size(); ++i) budgets_[i] *= example_weights[i];
     total_budget_ = std::accumulate(budgets_.begin(), budgets_.end(), 0.0);
   }
 

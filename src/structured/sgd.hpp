@@ -85,9 +85,7 @@ class Sgd {
         workspaces_(static_cast<std::size_t>(executor.size())) {
     validate(options);
     require(model.num_examples() > 0, "sgd: there are no examples, but must be at least one");
-    require(example_weights.empty() || example_weights.size() == model.num_examples(),
-            "sgd: ", example_weights.size(), " example weights, but must be one per example, ",
-            model.num_examples());
+    check_example_weights(example_weights, model.num_examples(), "sgd");
     lambda_ = 1.0 / (options.C * static_cast<double>(model.num_examples()));
     offset_ = options.warm_up * static_cast<double>(model.num_examples());
     if (options.averaging) weighted_sum_.resize(sum_.size(), 0.0F);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/simd.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {
@@ -23,6 +24,16 @@ Stop stop_of(const StructuredFit& fit, double tolerance, Stop limit) {
   if (limit == Stop::time_limit || limit == Stop::interrupted) return limit;
   if (!std::isfinite(fit.primal)) return Stop::diverged;
   return is_within ? Stop::stalled : limit;
+}
+
+void check_example_weights(std::span<const double> weights, std::size_t num_examples,
+                           std::string_view solver) {
+  require(weights.empty() || weights.size() == num_examples, solver, ": ", weights.size(),
+          " example weights, but must be one per example, ", num_examples);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    require(weights[i] >= 0 && std::isfinite(weights[i]), solver, ": weight of example ", i, " is ",
+            weights[i], ", but must be finite and >= 0");
+  }
 }
 
 void sort_indices(SparseVector& vector) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "margrove/structured.hpp"
@@ -76,6 +77,11 @@ concept AddingModel =
 /// `stalled`: the searches find nothing that would lower the objective, but prove nothing. `limit`:
 /// what else ended the run.
 Stop stop_of(const StructuredFit& fit, double tolerance, Stop limit);
+
+/// Throws InvalidInput that begins with `solver` unless there are no example weights or one that is
+/// finite and >= 0 per example.
+void check_example_weights(std::span<const double> weights, std::size_t num_examples,
+                           std::string_view solver);
 
 /// Sorts by index, as the product of two sparse vectors needs it.
 void sort_indices(SparseVector& vector);

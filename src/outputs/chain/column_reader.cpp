@@ -1,8 +1,8 @@
 #include "outputs/chain/column_reader.hpp"
 
-#include <charconv>
 #include <cmath>
 
+#include "base/number_text.hpp"
 #include "data/sentence_lines.hpp"
 
 namespace margrove {
@@ -70,10 +70,9 @@ std::optional<NumericCell> numeric_cell(std::string_view cell) {
   const auto colon = cell.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return std::nullopt;
   const auto text = cell.substr(colon + 1);
-  float value = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (end.ec != std::errc() || end.ptr != text.data() + text.size()) return std::nullopt;
-  return NumericCell{cell.substr(0, colon), value};
+  const auto value = read_number<float>(text);
+  if (!value) return std::nullopt;
+  return NumericCell{cell.substr(0, colon), *value};
 }
 
 ColumnCorpus read_columns(const std::string& path, const ColumnOptions& options) {
