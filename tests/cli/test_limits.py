@@ -468,7 +468,7 @@ class Results(CliTest):
                 self.assertEqual(self.read(read), before)
 
     def test_of_shards_replace_neither_data_nor_shards(self) -> None:
-        plan = ["plan-shards", "--method", "flat-svm", "--quiet", "train", "work"]
+        plan = ["plan-shards", "--method", "flat-svm", "--shards", "1", "--quiet", "train", "work"]
         self.run_program(*plan)
         self.run_program("train-shard", "work", "0", "--quiet")
         for result in ("work/data.safetensors", "work/shard-00000.safetensors"):
@@ -489,8 +489,8 @@ class Results(CliTest):
 
     def test_of_one_verb_do_not_replace_each_other(self) -> None:
         self.write("old", "old\n")
-        os.symlink("new", self.path("name"))
-        for rows_file, tree in (("new", "new"), ("./new", "new"), ("old", "old"), ("new", "name")):
+        os.symlink("old", self.path("name"))
+        for rows_file, tree in (("new", "new"), ("./new", "new"), ("old", "old"), ("old", "name")):
             with self.subTest(rows=rows_file, tree=tree):
                 self.assert_fails(
                     3, f"{rows_file}: the result would replace {tree}, another result", "generate",
