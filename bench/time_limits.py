@@ -201,7 +201,7 @@ def overrun(
         running.returncode = code = os.waitstatus_to_exitcode(status)
         out.seek(0)
         err.seek(0)
-        stop = [line.split("\t")[1] for line in out if line.startswith("stop\t")]
+        stop = [line.split("\t")[1].strip() for line in out if line.startswith("stop\t")]
         error = err.read().strip().splitlines()[-1:] or [""]
     total = used.ru_utime + used.ru_stime
     cpu = 0.0 if before is None else total - before  # it may have ended before the limit

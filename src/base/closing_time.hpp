@@ -12,7 +12,7 @@ namespace margrove {
 /// it, so that a short run under a time limit still has a gap.
 class ClosingTime {
  public:
-  static constexpr double kSeconds = 0.1;
+  static constexpr double kSeconds = 0.05;
 
   explicit ClosingTime(RunControl& control) : control_(control) {}
   /// False once the control has said no for kSeconds; its first no that counts is the one to this

@@ -351,10 +351,11 @@ void require_different_results(const std::string& one, const std::string& other)
   std::error_code ignored;
   if (std::filesystem::exists(one, ignored) && !std::filesystem::is_regular_file(one, ignored))
     return;
-  // A name that leads nowhere yet is followed as far as it goes.
-  const bool is_same = std::filesystem::weakly_canonical(one, ignored) ==
-                           std::filesystem::weakly_canonical(other, ignored) ||
-                       std::filesystem::equivalent(one, other, ignored);
+  const auto followed = [&](const std::string& path) {  // as far as it leads
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path), ignored);
+  };
+  const bool is_same =
+      followed(one) == followed(other) || std::filesystem::equivalent(one, other, ignored);
   require(!is_same, one, ": the result would replace ", other,
           ", another result; name another file");
 }

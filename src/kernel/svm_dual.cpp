@@ -15,11 +15,10 @@ constexpr double kSmallestCurvature = 1e-12;  // for pairs whose rows of K coinc
 constexpr std::int64_t kIterationsPerControl = 4096;
 // Progress is judged once per so many iterations. Training ends after kQuietWindows without any:
 // where neither the violation nor the gap falls by kLeastFall, and the dual rises so slowly that
-// the gap would take more than kHopeless times the iterations that are allowed.
+// the gap would take more than the iterations that are allowed.
 constexpr std::int64_t kWindow = 1 << 18;
 constexpr int kQuietWindows = 3;
 constexpr double kLeastFall = 0.01;
-constexpr double kHopeless = 100;
 
 struct Extremes {
   double lowest_up;     // min G over the variables that may rise
@@ -90,14 +89,15 @@ void add_scaled(double* G, const float* row, double factor, std::size_t n) {
 class ProgressWatch {
  public:
   explicit ProgressWatch(std::int64_t max_iterations)
-      : most_windows_(kHopeless * static_cast<double>(max_iterations) / kWindow) {}
+      : most_windows_(static_cast<double>(max_iterations) / kWindow) {}
 
   /// To be called once per window, with the values at its end.
   bool is_stalled(double violation, double primal, double dual) {
     const double gap = (primal - dual) / primal;
     const double rise = dual - dual_;
     least_primal_ = std::min(least_primal_, primal);
-    const bool is_hopeless = !(least_primal_ - dual <= rise * most_windows_);
+    const double least_gap = least_primal_ - dual;  // below zero only by rounding
+    const bool is_hopeless = !(least_gap >= 0 && least_gap <= rise * most_windows_);
     const bool falls =
         violation < (1 - kLeastFall) * least_violation_ || gap < (1 - kLeastFall) * least_gap_;
     least_violation_ = std::min(least_violation_, violation);

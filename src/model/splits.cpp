@@ -71,13 +71,16 @@ void cross_validate(const LabelSets& labels, int num_folds, std::uint64_t seed, 
                     const std::function<void(const Split& split, RunControl& share)>& visit) {
   const std::vector<Split> folds = validation_folds(labels, num_folds, seed);
   std::size_t trainings_left = folds.size() + 1;
+  double longest_overrun = 0;  // of a fold beyond its share; that of the last training is like it
   for (const Split& split : folds) {
     const bool is_first = trainings_left == folds.size() + 1;
-    if (!is_first && !control.proceed()) return;
+    const bool is_late = !control.proceed() || control.seconds_left() < 2 * longest_overrun;
+    if (!is_first && is_late) return;
+    const double seconds = control.seconds_left() / static_cast<double>(trainings_left--);
     RunControl share(
-        control, [&](const Progress& progress) { return control.proceed(progress); },
-        control.seconds_left() / static_cast<double>(trainings_left--));
+        control, [&](const Progress& progress) { return control.proceed(progress); }, seconds);
     visit(split, share);
+    longest_overrun = std::max(longest_overrun, share.seconds() - seconds);
   }
 }
 

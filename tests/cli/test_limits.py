@@ -227,7 +227,8 @@ class Time(CliTest):
         self.write("one", "".join(re.sub(r",\S+", "", line) for line in lines))
         for method, data in (
             ("hsvm", "one"), ("nhsvm", "one"), ("hsvm", "sets"), ("shared-svm", "one"),
-            ("hr-lr", "one"),
+            ("shared-svm", "sets"), ("hr-lr", "one"), ("hr-lr", "sets"), ("hr-svm", "one"),
+            ("hr-svm", "sets"),
         ):  # fmt: skip
             with self.subTest(method=method, data=data):
                 before = children_seconds()
@@ -270,6 +271,24 @@ class Time(CliTest):
                     "100000", "hard", "model", codes=(0, 5),
                 )  # fmt: skip
                 self.assertLess(late, SLACK)
+
+    def test_kernels_whose_optimum_no_number_of_steps_reaches_stall_with_a_warning(self) -> None:
+        # Two equal rows of different classes: with C = 1e300 each took a hundred million steps.
+        rng = random.Random(1)
+        noise = "".join(
+            f"{'ab'[k % 2]} " + " ".join(f"{j}:{rng.gauss(0, 1):.3f}" for j in range(1, 4)) + "\n"
+            for k in range(58)
+        )
+        self.write("equal", noise + "a 1:0.5 2:0.1\nb 1:0.5 2:0.1\n")
+        for method in ("spn-mkl", "lp-mkl", "simple-mkl", "average-mkl"):
+            with self.subTest(method):
+                before = children_seconds()
+                out, err = self.run_program(
+                    "train", "--method", method, "--C", "1e300", "--quiet", "equal", "model"
+                )
+                self.assertLess(children_seconds() - before, 8 * SLACK)
+                self.assertIn("stop\tstalled\n", out)
+                self.assertIn("lack of progress ended training", err)
 
     def test_limits_end_tuning_with_folds_at_once(self) -> None:
         # Each fold of the decision in each run that had begun was prepared to its end.
@@ -468,7 +487,7 @@ class Results(CliTest):
                 self.assertEqual(self.read(read), before)
 
     def test_of_shards_replace_neither_data_nor_shards(self) -> None:
-        plan = ["plan-shards", "--method", "flat-svm", "--quiet", "train", "work"]
+        plan = ["plan-shards", "--method", "flat-svm", "--shards", "1", "--quiet", "train", "work"]
         self.run_program(*plan)
         self.run_program("train-shard", "work", "0", "--quiet")
         for result in ("work/data.safetensors", "work/shard-00000.safetensors"):
@@ -489,8 +508,8 @@ class Results(CliTest):
 
     def test_of_one_verb_do_not_replace_each_other(self) -> None:
         self.write("old", "old\n")
-        os.symlink("new", self.path("name"))
-        for rows_file, tree in (("new", "new"), ("./new", "new"), ("old", "old"), ("new", "name")):
+        os.symlink("old", self.path("name"))
+        for rows_file, tree in (("new", "new"), ("./new", "new"), ("old", "old"), ("old", "name")):
             with self.subTest(rows=rows_file, tree=tree):
                 self.assert_fails(
                     3, f"{rows_file}: the result would replace {tree}, another result", "generate",
