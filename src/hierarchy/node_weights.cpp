@@ -12,11 +12,11 @@
 #include "hierarchy/weight_paths.hpp"
 #include "hierarchy/weight_program.hpp"
 #include "margrove/errors.hpp"
+#include "numerics/log_number.hpp"
 
 namespace margrove {
 namespace {
 
-double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 double sigmoid(double x) {
   const double e = std::exp(-std::fabs(x));
   return (x >= 0 ? 1.0 : e) / (1.0 + e);

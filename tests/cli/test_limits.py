@@ -212,18 +212,23 @@ class Time(CliTest):
         )  # fmt: skip
         self.assertLess(late, SLACK)
 
-    def test_limits_end_what_comes_before_training_on_a_deep_graph(self) -> None:
-        # 3,000 nodes with half a million pairs of a leaf and an ancestor: for limits of 1 s, the
-        # losses of all pairs of leaves took 3.5 CPU seconds more, and a step of hr-lr 10.
+    def write_deep_graph(self, num_rows: int, num_columns: int) -> list[str]:
+        """Writes a graph of 3,000 nodes and rows with three labels; returns the rows."""
         rng = random.Random(1)
         edges = [f"n{p} n{n}\n" for n in range(1, 3000) for p in rng.sample(range(n), min(n, 3))]
         self.write("deep", "".join(edges))
         lines = []
-        for _ in range(1000):
+        for _ in range(num_rows):
             labels = ",".join(f"n{n}" for n in sorted(rng.sample(range(1500, 3000), 3)))
-            columns = sorted(rng.sample(range(1, 2500), 30))
-            lines.append(f"{labels} {' '.join(f'{j}:{rng.gauss(0, 1):.3f}' for j in columns)}\n")
+            used = sorted(rng.sample(range(1, num_columns), 30))
+            lines.append(f"{labels} {' '.join(f'{j}:{rng.gauss(0, 1):.3f}' for j in used)}\n")
         self.write("sets", "".join(lines))
+        return lines
+
+    def test_limits_end_what_comes_before_training_on_a_deep_graph(self) -> None:
+        # 3,000 nodes with half a million pairs of a leaf and an ancestor: for limits of 1 s, the
+        # losses of all pairs of leaves took 3.5 CPU seconds more, and a step of hr-lr 10.
+        lines = self.write_deep_graph(num_rows=1000, num_columns=2500)
         self.write("one", "".join(re.sub(r",\S+", "", line) for line in lines))
         for method, data in (
             ("hsvm", "one"), ("nhsvm", "one"), ("hsvm", "sets"), ("shared-svm", "one"),
@@ -292,15 +297,7 @@ class Time(CliTest):
 
     def test_limits_end_tuning_with_folds_at_once(self) -> None:
         # Each fold of the decision in each run that had begun was prepared to its end.
-        rng = random.Random(1)
-        edges = [f"n{p} n{n}\n" for n in range(1, 3000) for p in rng.sample(range(n), min(n, 3))]
-        self.write("deep", "".join(edges))
-        lines = []
-        for _ in range(2000):
-            labels = ",".join(f"n{n}" for n in sorted(rng.sample(range(1500, 3000), 3)))
-            columns = sorted(rng.sample(range(1, 5000), 30))
-            lines.append(f"{labels} {' '.join(f'{j}:{rng.gauss(0, 1):.3f}' for j in columns)}\n")
-        self.write("sets", "".join(lines))
+        self.write_deep_graph(num_rows=2000, num_columns=5000)
         before = children_seconds()
         _, err = self.run_program(
             "tune", "--method", "hr-lr", "--hierarchy", "deep", "--grid", "C=1,10",
