@@ -14,12 +14,12 @@
 
 #include <map>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "arrays.hpp"
-#include "eval/report.hpp"
 #include "io/liblinear_model.hpp"
 #include "io/model_file.hpp"
 #include "margrove/errors.hpp"
@@ -30,6 +30,7 @@
 #include "model/tensor_parts.hpp"
 #include "model/weight_compression.hpp"
 #include "record_bindings.hpp"
+#include "report/report.hpp"
 #include "text_bindings.hpp"
 
 namespace margrove::python {
@@ -133,11 +134,24 @@ void calibrate(ModelParts& model, const Csr& X, const Sets& labels, int threads)
   model.calibration = fit_calibration(model.rows(), view, truth, executor);
 }
 
+CsrMatrix copy_of(const CsrView& X) {
+  return {X.num_columns(),
+          {X.row_pointers().begin(), X.row_pointers().end()},
+          {X.columns().begin(), X.columns().end()},
+          {X.values().begin(), X.values().end()}};
+}
+
+/// `labels` are positions in `classes`. `texts` is empty or has one per row. The other model, which
+/// may be null, takes the rows as `other_X`.
 std::string report_page(const ModelParts& model, const Csr& X, const Sets& labels,
-                        const std::string& title, int num_examples,
-                        const std::vector<std::string>& feature_names, int threads) {
-  const CsrView view = view_of(X);
+                        const std::vector<std::string>& classes, const std::string& title,
+                        int num_examples, const std::vector<std::string>& feature_names,
+                        const std::vector<std::string>& texts, const ModelParts* other,
+                        const std::string& other_name, const Csr& other_X, int threads) {
+  const CsrView view = view_of(X), other_view = view_of(other_X);
   const LabelSets truth = sets_of(labels);
+  LabelCodec codec;
+  for (const std::string& name : classes) codec.add(name);
   const nb::gil_scoped_release released;
   ReportOptions options{.title = title, .num_examples = num_examples};
   if (!feature_names.empty()) {
@@ -146,7 +160,13 @@ std::string report_page(const ModelParts& model, const Csr& X, const Sets& label
     };
   }
   Executor executor(threads);
-  return report_html(model, view, truth, options, executor);
+  EvaluatedRows rows = evaluated_rows(model, copy_of(view), truth, codec, executor);
+  std::optional<OtherPredictions> predictions;
+  if (other != nullptr) {
+    predictions = other_predictions(other_name, *other, other_view, rows, executor);
+  }
+  return report_html({model, rows, texts, predictions ? &*predictions : nullptr}, options,
+                     executor);
 }
 
 /// None or (temperature, rows, error, error at temperature 1).
@@ -345,8 +365,9 @@ void bind_model(nb::module_& m) {
       .def("calibrate", &calibrate, "X"_a.noconvert(), "labels"_a.noconvert(), "threads"_a)
       .def("probabilities", &probabilities, "X"_a.noconvert(), "of_nodes"_a, "threads"_a)
       .def("confident", &confident, "X"_a.noconvert(), "min_confidence"_a, "threads"_a)
-      .def("report_page", &report_page, "X"_a.noconvert(), "labels"_a.noconvert(), "title"_a,
-           "num_examples"_a, "feature_names"_a, "threads"_a)
+      .def("report_page", &report_page, "X"_a.noconvert(), "labels"_a.noconvert(), "classes"_a,
+           "title"_a, "num_examples"_a, "feature_names"_a, "texts"_a, "other"_a.none(),
+           "other_name"_a, "other_X"_a.noconvert(), "threads"_a)
       .def("predict", &predict, "X"_a.noconvert(), "threads"_a)
       .def("scores", &scores, "X"_a.noconvert(), "threads"_a)
       .def("top", &top, "X"_a.noconvert(), "k"_a, "threads"_a)

@@ -24,6 +24,7 @@ ORDER = [
     ["outputs"],
     ["methods"],
     ["io", "eval"],
+    ["report"],
     ["api", "serve"],
     ["cli", "python"],
 ]

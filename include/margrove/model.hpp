@@ -59,7 +59,7 @@ struct FitReport {
   double primal = std::numeric_limits<double>::quiet_NaN();  // objective at the weights returned
   double dual = std::numeric_limits<double>::quiet_NaN();
   double relative_gap = std::numeric_limits<double>::quiet_NaN();
-  struct Point {  // of the convergence curve, where the method keeps one
+  struct Point {  // of the convergence curve; methods that solve labels one by one have none
     int pass;
     double primal;
     double dual;

@@ -285,6 +285,13 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
         rows = csr_of(self._numbers(X, reset=False))
         return rows if self.model_.keeps_rows else self.model_.preprocess_rows(rows)
 
+    def _texts(self, X: Any) -> list[str]:
+        """The texts of X as the model reads them; none if its rows have no text."""
+        columns = self.model_.record_columns
+        if columns is not None:
+            return records_of(X, *columns)[0]
+        return texts_of(X) if self.model_.preprocessing == "text-tfidf" else []
+
     def _classes(self, labels: NDArray[np.uint32]) -> NDArray[np.int64]:
         positions: NDArray[np.int64] = self._class_of_label[labels]
         return positions

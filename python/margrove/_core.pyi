@@ -108,9 +108,14 @@ class Model:
         self,
         X: Csr,
         labels: Sets,
+        classes: list[str],
         title: str,
         num_examples: int,
-        feature_names: Sequence[str],
+        feature_names: list[str],
+        texts: list[str],
+        other: Model | None,
+        other_name: str,
+        other_X: Csr,
         threads: int,
     ) -> str: ...
     def predict(self, X: Csr, threads: int) -> Sets: ...

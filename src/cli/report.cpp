@@ -1,15 +1,23 @@
 // margrove report
 
-#include "eval/report.hpp"
+#include "report/report.hpp"
+
+#include <optional>
 
 #include "cli/annotation_arguments.hpp"
 #include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
 #include "io/model_file.hpp"
+#include "margrove/hierarchy_reader.hpp"
 #include "model/training_set.hpp"
 
 namespace margrove::cli {
 namespace {
+
+/// The texts of the rows; none where they are numbers.
+std::span<const std::string> texts_of(const RawRows& raw) {
+  return raw.kind == RowKind::documents ? raw.documents : raw.fields.documents;
+}
 
 class Report final : public Command {
  public:
@@ -22,29 +30,50 @@ class Report final : public Command {
         ->type_name("N")
         ->capture_default_str()
         ->check(number_from(0));
+    app.add_option("--hierarchy", hierarchy_path_, "hierarchy for a model without one")
+        ->type_name("FILE");
+    app.add_option("--other-model", other_path_,
+                   "another model that takes the same rows, to be shown beside MODEL")
+        ->type_name("FILE");
   }
 
   int run() override {
+    require<InvalidOption>(other_path_.empty() || arguments_.data_path != kStandardInput,
+                           "option other-model is given, but both models read the rows, which "
+                           "standard input allows only once; give a file instead of -");
     std::vector<std::string> inputs = arguments_.input_paths();
-    inputs.push_back(annotations_.path());
+    inputs.insert(inputs.end(), {annotations_.path(), hierarchy_path_, other_path_});
     require_result_writable(output_, inputs);
     CommandControl control = arguments_.control();
     const ModelParts model = load_model(arguments_.model_path);
     Executor executor(arguments_.threads);
+    std::optional<Hierarchy> hierarchy;
+    if (!hierarchy_path_.empty()) hierarchy = read_hierarchy(hierarchy_path_);
     RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);
     if (annotations_.is_given()) annotations_.apply(raw);
-    const CsrMatrix X = preprocess(model, raw);
-    const TranslatedLabels truth = translate_labels(raw.labels, raw.codec, model.labels);
-    const std::string page = report_html(model, X, truth.labels, options_, executor);
+    EvaluatedRows rows =
+        evaluated_rows(model, raw, hierarchy ? &*hierarchy : nullptr, nullptr, executor);
+    const auto other = read_other(rows, control, executor);
+    const std::string page =
+        report_html({model, rows, texts_of(raw), other ? &*other : nullptr}, options_, executor);
     control.start_writing();
     write_result(output_, page);
     return kOk;
   }
 
  private:
+  /// The other model reads the rows itself, because it may take other columns.
+  std::optional<OtherPredictions> read_other(EvaluatedRows& rows, CommandControl& control,
+                                             Executor& executor) const {
+    if (other_path_.empty()) return std::nullopt;
+    const ModelParts other = load_model(other_path_);
+    const RawRows raw = arguments_.read(other, control, /*needs_labels=*/false);
+    return other_predictions(other_path_, other, preprocess(other, raw), rows, executor);
+  }
+
   ModelArguments arguments_;
   AnnotationArguments annotations_;
-  std::string output_;
+  std::string output_, hierarchy_path_, other_path_;
   ReportOptions options_;
 };
 

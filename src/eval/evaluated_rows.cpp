@@ -29,13 +29,24 @@ void use_hierarchy(const Hierarchy& hierarchy, EvaluatedRows& rows) {
   rows.hierarchy = LabelGraph::build(static_cast<std::uint32_t>(rows.labels.size()), edges);
 }
 
-void set_truth(const RawRows& raw, EvaluatedRows& rows) {
-  TranslatedLabels truth = translate_labels(raw.labels, raw.codec, rows.labels);
+/// Rows without labels and features.
+EvaluatedRows empty_rows(const ModelParts& model, const Hierarchy* hierarchy) {
+  EvaluatedRows rows;
+  rows.labels = model.labels;
+  rows.hierarchy = model.hierarchy;
+  if (hierarchy != nullptr) use_hierarchy(*hierarchy, rows);
+  rows.in_training = model.in_training();
+  rows.in_training.resize(rows.labels.size(), false);
+  return rows;
+}
+
+void set_truth(const LabelSets& labels, const LabelCodec& codec, EvaluatedRows& rows) {
+  TranslatedLabels truth = translate_labels(labels, codec, rows.labels);
   rows.truth = std::move(truth.labels);
   rows.num_unknown_labels = truth.num_unknown_labels;
   rows.num_rows_with_unknown = truth.num_rows_with_unknown;
-  for (std::size_t i = 0; i < raw.labels.num_rows(); ++i) {  // numbered as they first occur
-    for (const LabelId label : raw.labels[i]) rows.labels.add(raw.codec.name(label));
+  for (std::size_t i = 0; i < labels.num_rows(); ++i) {  // numbered as they first occur
+    for (const LabelId label : labels[i]) rows.labels.add(codec.name(label));
   }
 }
 
@@ -87,15 +98,22 @@ EvaluatedRows evaluated_rows(const ModelParts& model, const RawRows& raw,
                              Executor& executor) {
   require<InvalidOption>(hierarchy == nullptr || !model.has_hierarchy,
                          "option hierarchy is given, but the model has a hierarchy of its own");
-  EvaluatedRows rows;
-  rows.labels = model.labels;
-  rows.hierarchy = model.hierarchy;
-  if (hierarchy != nullptr) use_hierarchy(*hierarchy, rows);
-  rows.in_training = model.in_training();
-  rows.in_training.resize(rows.labels.size(), false);
-  set_truth(raw, rows);
+  EvaluatedRows rows = empty_rows(model, hierarchy);
+  set_truth(raw.labels, raw.codec, rows);
   count_training_rows(model, training, rows);
   rows.X = preprocess(model, raw);
+  rows.predicted = model.rows().predict(rows.X, executor);
+  return rows;
+}
+
+EvaluatedRows evaluated_rows(const ModelParts& model, CsrMatrix X, const LabelSets& labels,
+                             const LabelCodec& codec, Executor& executor) {
+  require(X.num_rows() == labels.num_rows(), "evaluated rows: ", X.num_rows(), " rows and ",
+          labels.num_rows(), " label sets, but there must be one label set per row");
+  EvaluatedRows rows = empty_rows(model, nullptr);
+  set_truth(labels, codec, rows);
+  count_training_rows(model, nullptr, rows);
+  rows.X = std::move(X);
   rows.predicted = model.rows().predict(rows.X, executor);
   return rows;
 }

@@ -36,6 +36,10 @@ EvaluatedRows evaluated_rows(const ModelParts& model, const RawRows& raw,
                              const Hierarchy* hierarchy, const RawRows* training,
                              Executor& executor);
 
+/// The same for rows that are preprocessed, whose labels are ids of `codec`, without further nodes.
+EvaluatedRows evaluated_rows(const ModelParts& model, CsrMatrix X, const LabelSets& labels,
+                             const LabelCodec& codec, Executor& executor);
+
 /// The scores of the labels; -infinity for those that are never predicted. Refers to its arguments.
 ScoreRows label_score_rows(const ModelParts& model, const EvaluatedRows& rows);
 

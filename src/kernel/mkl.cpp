@@ -68,7 +68,6 @@ class MklAlternation {
     fit.stop = Stop::pass_limit;
     for (fit.rounds = 1;; ++fit.rounds) {
       if (rule_.has_bound() && control_.proceed()) bound = std::max(bound, lower_bound(now));
-      fit.curve.push_back({fit.rounds, now.primal, rule_.has_bound() ? bound : kUnknown});
       if (!report(fit.rounds, now.primal, bound)) {
         fit.stop = control_.stop_reason();
         break;
@@ -356,7 +355,6 @@ MklFit fit_average(std::span<const SymmetricMatrix* const> kernels, const ClassL
   }
   fit.relative_gap = (fit.primal - fit.dual) / fit.primal;
   fit.rounds = 1;
-  fit.curve.push_back({1, fit.primal, fit.dual});
   return fit;
 }
 

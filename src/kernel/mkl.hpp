@@ -52,12 +52,6 @@ struct MklFit {
   double relative_gap = 0;  // (primal - dual) / primal; NaN where some p < 1
   int rounds = 0;
   Stop stop = Stop::converged;
-  struct Point {
-    int round;
-    double primal;
-    double dual;
-  };
-  std::vector<Point> curve;
 };
 
 /// Labels of the rows, numbered from 0.

@@ -16,18 +16,6 @@ void check(const SumProductNetwork& network, std::span<const double> beta) {
           " weights, but must be ", network.num_products());
 }
 
-std::string kernel_caption(const KernelSpec& spec) {
-  std::string text = concat(spec.name, ": ", name_of(spec.type));
-  if (has_width(spec.type)) {
-    text += fmt::format(" {:.4g}{}", spec.width, spec.width_in_medians ? " medians" : "");
-  }
-  if (spec.type == KernelType::polynomial) text += concat(" of degree ", spec.degree);
-  if (!spec.columns.empty()) {
-    text += " on " + format_columns(spec.columns);
-  }
-  return text;
-}
-
 std::string label_of(const SumProductNetwork& network, std::uint32_t number,
                      std::span<const double> beta) {
   const auto& node = network.nodes()[number];
@@ -82,6 +70,18 @@ std::string escaped(const std::string& text, bool xml) {
 }
 
 }  // namespace
+
+std::string kernel_caption(const KernelSpec& spec) {
+  std::string text = concat(spec.name, ": ", name_of(spec.type));
+  if (has_width(spec.type)) {
+    text += fmt::format(" {:.4g}{}", spec.width, spec.width_in_medians ? " medians" : "");
+  }
+  if (spec.type == KernelType::polynomial) text += concat(" of degree ", spec.degree);
+  if (!spec.columns.empty()) {
+    text += " on " + format_columns(spec.columns);
+  }
+  return text;
+}
 
 std::vector<std::string> network_lines(const SumProductNetwork& network,
                                        std::span<const double> beta) {

@@ -9,6 +9,9 @@
 
 namespace margrove {
 
+/// A kernel with its parameters and columns, "colour: gaussian 0.5 medians on 1-3".
+std::string kernel_caption(const KernelSpec& spec);
+
 /// One line per node, indented by depth, with the weights of product nodes. The nodes below a
 /// shared node are written once only. `beta` is empty or has one value per product node.
 std::vector<std::string> network_lines(const SumProductNetwork& network,

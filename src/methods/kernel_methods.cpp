@@ -104,9 +104,6 @@ FitReport report_of(const MklFit& fit) {
   report.primal = fit.primal;
   report.dual = fit.dual;
   report.relative_gap = fit.relative_gap;
-  for (const auto& point : fit.curve) {
-    report.curve.push_back({point.round, point.primal, point.dual});
-  }
   if (std::ranges::any_of(fit.classifiers,
                           [](const auto& each) { return each.stop == Stop::stalled; })) {
     report.warnings.emplace_back(

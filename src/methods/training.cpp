@@ -11,6 +11,7 @@
 #include "data/column_use.hpp"
 #include "data/csr_operations.hpp"
 #include "data/terms.hpp"
+#include "methods/convergence_curve.hpp"
 #include "model/class_weights.hpp"
 #include "model/feature_name.hpp"
 
@@ -458,7 +459,9 @@ ModelParts train_model(const Method& method, MethodRun& run, const TrainingSet& 
 ModelParts train_model(const Method& method, MethodRun& run, const Plan& plan,
                        const TrainingSet& data, const Preprocessing& preprocessing,
                        Executor& executor, RunControl& control) {
-  TrainResult result = trained(plan, data, executor, control);
+  ConvergenceCurve curve(control);
+  TrainResult result = trained(plan, data, executor, curve.control());
+  result.report.curve = curve.points();
   settle_stop(result.report, run.options(), data, preprocessing);
   ModelParts model;
   model.method = method.name;

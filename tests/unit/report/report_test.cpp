@@ -1,4 +1,4 @@
-#include "eval/report.hpp"
+#include "report/report.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -53,9 +53,16 @@ Trained trained(const std::string& evil_name = "b") {
   return t;
 }
 
-Json json_of(const Trained& t, const ReportOptions& options = {}) {
+EvaluatedRows evaluated(const Trained& t) {
   Executor executor(1);
-  return Json::parse(report_json(t.model, t.rows.X, t.rows.labelled.labels, options, executor));
+  return evaluated_rows(t.model, t.raw, nullptr, nullptr, executor);
+}
+
+Json json_of(const Trained& t, const ReportOptions& options = {},
+             std::span<const std::string> texts = {}) {
+  Executor executor(1);
+  const EvaluatedRows rows = evaluated(t);
+  return Json::parse(report_json({t.model, rows, texts}, options, executor));
 }
 
 TEST(Report, counts_rows_at_and_below_each_node_and_confused_siblings) {
@@ -68,24 +75,50 @@ TEST(Report, counts_rows_at_and_below_each_node_and_confused_siblings) {
   EXPECT_EQ(of("support", "inner"), 40);
   EXPECT_EQ(of("both", "inner"), 40);
   EXPECT_EQ(of("both", "a"), 20);
+  EXPECT_EQ(of("training_rows", "b"), 20);
   EXPECT_EQ(of("predicted", "b") + of("predicted", "c"), 40);
   ASSERT_EQ(report["confused"].size(), 1u);  // b and c; one of them gets all the rows
   EXPECT_EQ(report["confused"][0]["a_as_b"].get<int>() + report["confused"][0]["b_as_a"].get<int>(),
             20);
   EXPECT_NEAR(report["metrics"]["accuracy"].get<double>(), 2.0 / 3, 1e-12);
-  EXPECT_GT(report["convergence"]["passes"].get<int>(), 0);
+}
+
+TEST(Report, has_the_accuracy_of_each_level_and_of_the_most_confident_rows) {
+  const Json report = json_of(trained());
+  ASSERT_EQ(report["levels"].size(), 2u);  // below the root: inner and a, then b and c
+  EXPECT_EQ(report["levels"][0]["accuracy"], 1.0);
+  EXPECT_EQ(report["levels"][1]["rows"], 40);
+  EXPECT_EQ(report["levels"][1]["accuracy"], 0.5);
+  const Json& curve = report["coverage"]["curve"];
+  ASSERT_EQ(curve.size(), 60u);
+  EXPECT_NEAR(curve[19][0].get<double>(), 1.0 / 3, 1e-12);
+  EXPECT_EQ(curve[19][1], 1.0);  // the rows of a are certain
+  EXPECT_NEAR(curve[59][1].get<double>(), 2.0 / 3, 1e-12);
+  std::int64_t in_bins = 0;
+  for (const Json& bin : report["calibration"]["bins"]) in_bins += bin["count"].get<int>();
+  EXPECT_EQ(in_bins, 60);
+}
+
+TEST(Report, has_the_curve_of_the_convergence) {
+  const Trained t = trained();
+  const Json convergence = json_of(t)["convergence"];
+  ASSERT_GE(convergence["curve"].size(), 2u);
+  EXPECT_EQ(convergence["curve"].back()[0], convergence["passes"]);
+  EXPECT_GE(convergence["curve"].front()[1].get<double>(), t.model.report.primal);
 }
 
 TEST(Report, explains_wrong_and_right_rows) {
   const Trained t = trained();
   ReportOptions options;
   options.num_examples = 6;
+  options.num_pairs = 0;
   options.feature_name = [](FeatureId j) { return concat("column ", j); };
   const Json report = json_of(t, options);
   ASSERT_EQ(report["examples"].size(), 6u);
   int wrong = 0;
   for (const Json& example : report["examples"]) {
     wrong += example["right"].get<bool>() ? 0 : 1;
+    EXPECT_FALSE(example.contains("text"));
     for (const Json& explanation : example["explanations"]) {
       double sum = 0;
       for (const Json& node : explanation["nodes"]) sum += node["score"].get<double>();
@@ -96,20 +129,78 @@ TEST(Report, explains_wrong_and_right_rows) {
   EXPECT_THAT(report["examples"].dump(), HasSubstr("column 1"));
 }
 
+TEST(Report, shows_rows_of_confused_siblings_with_their_texts) {
+  const Trained t = trained();
+  std::vector<std::string> texts;
+  for (int i = 0; i < 60; ++i) texts.push_back(concat("text ", i + 1));
+  texts[1] = std::string(3999, 'x') + "\u00e9\u00e9";  // two bytes each, cut before both
+  ReportOptions options;
+  options.num_examples = 0;
+  options.num_pair_examples = 2;
+  const Json report = json_of(t, options, texts);
+  const Json& pair = report["confused"][0];
+  ASSERT_EQ(pair["rows"].size(), 2u);
+  ASSERT_EQ(report["examples"].size(), 2u);
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Json& example = report["examples"][k];
+    EXPECT_EQ(example["row"], pair["rows"][k]);
+    EXPECT_FALSE(example["right"].get<bool>());
+    const int row = example["row"].get<int>();
+    EXPECT_EQ(example["text"], row == 2 ? std::string(3999, 'x') + "..." : concat("text ", row));
+  }
+  EXPECT_THROW(json_of(t, options, std::span(texts).first(3)), InvalidInput);
+}
+
+TEST(Report, compares_with_another_model) {
+  const Trained t = trained(), same = trained();
+  Executor executor(1);
+  EvaluatedRows rows = evaluated(t);
+  OtherPredictions other = other_predictions("second", same.model, same.rows.X, rows, executor);
+  EXPECT_EQ(other.method, "nhsvm");
+  const auto report = [&] {
+    return Json::parse(report_json({t.model, rows, {}, &other}, {}, executor));
+  };
+  EXPECT_EQ(report()["other"]["first_only"], 0);
+  EXPECT_EQ(report()["other"]["p_value"], 1.0);
+  other.labels = rows.truth;
+  const Json with_truth = report();
+  EXPECT_EQ(with_truth["other"]["second_only"], 20);
+  EXPECT_EQ(with_truth["other"]["metrics"]["accuracy"], 1.0);
+  EXPECT_LT(with_truth["other"]["p_value"].get<double>(), 1e-4);
+  EXPECT_EQ(with_truth["tree"]["other_both"], with_truth["tree"]["support"]);
+  other.labels = LabelSets();
+  EXPECT_THROW(report(), InvalidInput);
+}
+
+TEST(Report, labels_of_the_other_model_alone_have_names) {
+  const Trained t = trained(), other = trained("only here");
+  Executor executor(1);
+  EvaluatedRows rows = evaluated(t);
+  const OtherPredictions predictions =
+      other_predictions("second", other.model, other.rows.X, rows, executor);
+  const Json report = Json::parse(report_json({t.model, rows, {}, &predictions}, {}, executor));
+  EXPECT_EQ(report["tree"]["names"].size(), t.model.labels.size());
+}
+
 TEST(Report, texts_cannot_end_the_page_s_script) {
   const Trained t = trained("</script><b>&");
   Executor executor(1);
-  const std::string page = report_html(t.model, t.rows.X, t.rows.labelled.labels, {}, executor);
+  const EvaluatedRows rows = evaluated(t);
+  const std::string page = report_html({t.model, rows}, {}, executor);
   EXPECT_THAT(page, ::testing::Not(HasSubstr("</script><b>&")));
   EXPECT_THAT(page, HasSubstr("\\u003c/script>\\u003cb>&"));
   EXPECT_THAT(page, ::testing::Not(HasSubstr("http://cdn")));
-  EXPECT_THAT(page, ::testing::Not(HasSubstr("%DATA%")));
+  for (const char* mark : {"%DATA%", "%STYLE%", "%SCRIPT%"}) {
+    EXPECT_THAT(page, ::testing::Not(HasSubstr(mark)));
+  }
 }
 
 TEST(Report, without_rows_throws) {
   const Trained t = trained();
+  EvaluatedRows none = evaluated(t);
+  none.truth = LabelSets();
   Executor executor(1);
-  EXPECT_THROW(report_json(t.model, CsrMatrix(2).view(), {}, {}, executor), InvalidInput);
+  EXPECT_THROW(report_json({t.model, none}, {}, executor), InvalidInput);
 }
 
 TEST(HeldOut, calibration_of_what_cannot_be_told_apart_is_a_half) {

@@ -1,0 +1,61 @@
+#pragma once
+// The parts of a report's content as JSON.
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "eval/sibling_confusion.hpp"
+#include "report/report.hpp"
+
+namespace margrove::detail {
+
+using Json = nlohmann::ordered_json;
+
+/// NaN becomes null, because JSON has no NaN.
+Json number_or_null(double value);
+
+/// Rows at or below each node, in ancestor-closed sets with all roots.
+struct NodeCounts {
+  std::vector<std::int64_t> support;    // rows that have it
+  std::vector<std::int64_t> predicted;  // rows for which it is predicted
+  std::vector<std::int64_t> both;
+};
+NodeCounts count_nodes(const EvaluatedRows& rows, const LabelSets& predicted);
+
+/// Nodes with their names, parents and counts; those of `other` too, if there is one.
+Json nodes_json(const ReportInputs& inputs, std::span<const std::string> names);
+
+/// Accuracy, precision and recall by level.
+Json levels_json(const EvaluatedRows& rows);
+
+/// A pair of siblings and the first rows of each direction.
+struct ConfusedPair {
+  NodeId a = 0, b = 0;  // a < b
+  std::int64_t a_as_b = 0, b_as_a = 0;
+  std::vector<std::uint32_t> rows;
+};
+/// The pairs that are confused most often.
+std::vector<ConfusedPair> confused_pairs(const EvaluatedRows& rows, const ReportOptions& options);
+
+/// Convergence of training.
+Json convergence_json(const FitReport& report);
+
+/// {"calibration", "coverage"}, null for models that give label sets.
+Json confidence_json(const ReportInputs& inputs, Executor& executor);
+
+/// The network of a kernel model with its weights; null for other models.
+Json network_json(const ModelParts& model);
+
+/// The rows to explain: some wrong and some right ones, those of pairs, and some that only one of
+/// two models predicts right. Ascending.
+std::vector<std::uint32_t> example_rows(const ReportInputs& inputs,
+                                        std::span<const ConfusedPair> pairs,
+                                        const ReportOptions& options);
+
+/// Rows with their labels, texts and the scores of their predicted and true labels.
+Json examples_json(const ReportInputs& inputs, std::span<const std::string> names,
+                   std::span<const std::uint32_t> rows, const ReportOptions& options);
+
+}  // namespace margrove::detail
