@@ -15,7 +15,9 @@ namespace {
 using detail::ConfusedPair;
 using detail::Json;
 
-#include "report_page.inc"
+#include "kReportPage.inc"
+
+constexpr std::string_view kDataMark = "%DATA%";
 
 Json metrics_json(const EvaluatedRows& rows, const LabelSets& predicted) {
   const Metrics metrics = compute_metrics(rows.truth, predicted, rows.hierarchy, rows.in_training);
@@ -135,9 +137,10 @@ std::string report_json(const ReportInputs& inputs, const ReportOptions& options
 
 std::string report_html(const ReportInputs& inputs, const ReportOptions& options,
                         Executor& executor) {
-  std::string page(kPageBeforeData);
+  const std::size_t mark = kReportPage.find(kDataMark);
+  std::string page(kReportPage.substr(0, mark));
   append_escaped(report_json(inputs, options, executor), page);
-  return page += kPageAfterData;
+  return page += kReportPage.substr(mark + kDataMark.size());
 }
 
 }  // namespace margrove

@@ -211,15 +211,18 @@ std::optional<Response> HttpConnection::refusal(const Head& head) const {
   const auto& request = head.get();
   const std::string_view target = view_of(request.target());
   const std::string_view path = target.substr(0, target.find('?'));
-  if (!server_.token.empty() && path != "/healthz" &&
-      !has_token(view_of(request[http::field::authorization]), server_.token)) {
+  const Route* route = nullptr;
+  std::optional<Response> no_route;
+  try {
+    route = &server_.service.route_of(view_of(request.method_string()), path);
+  } catch (...) {
+    no_route = error_response(std::current_exception());
+  }
+  const bool needs_token = !server_.token.empty() && (route == nullptr || route->needs_token);
+  if (needs_token && !has_token(view_of(request[http::field::authorization]), server_.token)) {
     return error_response(401, "the header Authorization: Bearer TOKEN is missing or wrong");
   }
-  try {
-    server_.service.route_of(view_of(request.method_string()), path);
-  } catch (...) {
-    return error_response(std::current_exception());
-  }
+  if (no_route) return no_route;
   if (!request[http::field::content_encoding].empty()) {
     return error_response(415, "the body has a content encoding, but must have none");
   }

@@ -55,7 +55,8 @@ class Activity {
 
 /// Serves until SIGINT or SIGTERM: then no connection is accepted any more, and requests that have
 /// begun are answered. A second signal ends the program at once. SIGHUP loads all models again.
-/// `token`: what clients must send as `Authorization: Bearer TOKEN` but for /healthz; empty: none.
+/// `token`: what clients must send as `Authorization: Bearer TOKEN` to the routes that need it;
+/// empty: none.
 /// `log` gets one line when the server starts, loads models and stops. Throws InvalidOption if it
 /// cannot listen.
 void run_server(const Service& service, Metrics& metrics, Activity& activity,

@@ -246,7 +246,7 @@ Json operation_json(const Route& route, const Operation& operation) {
   Json responses{{"200", {{"description", "Done"}, {"content", std::move(answer)}}}};
   const Json error = content("application/json", reference("Error"));
   std::vector<int> errors = operation.errors;
-  if (route.path != "/healthz") errors.push_back(401);
+  if (route.needs_token) errors.push_back(401);
   for (const int status : errors) {
     responses[concat(status)] = {{"description", meaning(status)}, {"content", error}};
   }
@@ -255,7 +255,7 @@ Json operation_json(const Route& route, const Operation& operation) {
                         {"content", content("application/json", reference("Reloads"))}};
   }
   json["responses"] = std::move(responses);
-  if (route.path == "/healthz") json["security"] = Json::array();
+  if (!route.needs_token) json["security"] = Json::array();
   return json;
 }
 

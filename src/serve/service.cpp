@@ -18,15 +18,20 @@ namespace {
 
 constexpr std::size_t kRowsAtOnce = 64;  // between two looks at the clock
 
+#include "kServedPage.inc"
+
 constexpr std::array kRoutes{
-    Route{"POST", "/predict", "Predict the labels of rows", Place::in_turn, &Service::predict},
-    Route{"POST", "/explain", "Explain the score of a row", Place::in_turn, &Service::explain},
-    Route{"GET", "/model", "Describe a model", Place::in_turn, &Service::model},
-    Route{"GET", "/healthz", "Say that the server works", Place::at_once, &Service::health},
-    Route{"GET", "/metrics", "Counters in Prometheus's text form", Place::at_once,
+    Route{"GET", "/", "A page to try models", Place::at_once, false, &Service::page},
+    Route{"POST", "/predict", "Predict the labels of rows", Place::in_turn, true,
+          &Service::predict},
+    Route{"POST", "/explain", "Explain the score of a row", Place::in_turn, true,
+          &Service::explain},
+    Route{"GET", "/model", "Describe a model", Place::in_turn, true, &Service::model},
+    Route{"GET", "/healthz", "Say that the server works", Place::at_once, false, &Service::health},
+    Route{"GET", "/metrics", "Counters in Prometheus's text form", Place::at_once, true,
           &Service::metrics},
-    Route{"GET", "/openapi.json", "This description", Place::at_once, &Service::description},
-    Route{"POST", "/reload", "Load models again", Place::loader, &Service::reload_models},
+    Route{"GET", "/openapi.json", "This description", Place::at_once, true, &Service::description},
+    Route{"POST", "/reload", "Load models again", Place::loader, true, &Service::reload_models},
 };
 
 void require_time(Deadline deadline) {
@@ -181,6 +186,11 @@ std::shared_ptr<const ServedModel> Service::find(const std::string& name) const 
                                   detail::join(models_.names(), ", ")));
   }
   return model;
+}
+
+Response Service::page(const Request& request, Deadline) const {
+  set_all(table_of(), request.query, {});
+  return {200, std::string(kServedPage), "text/html; charset=utf-8"};
 }
 
 Response Service::predict(const Request& request, Deadline deadline) const {

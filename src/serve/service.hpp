@@ -88,6 +88,7 @@ class Service;
 struct Route {
   std::string_view method, path, summary;
   Place place;
+  bool needs_token;
   Response (Service::*answer)(const Request& request, Deadline deadline) const;
 };
 std::span<const Route> routes();
@@ -107,6 +108,7 @@ class Service {
   /// Loads all models again, or the one of this name; counts and logs it.
   std::vector<Reloaded> reload(std::string_view name = {}) const;
 
+  Response page(const Request& request, Deadline deadline) const;
   Response predict(const Request& request, Deadline deadline) const;
   Response explain(const Request& request, Deadline deadline) const;
   Response model(const Request& request, Deadline deadline) const;

@@ -1,4 +1,3 @@
-const data = JSON.parse(document.getElementById("data").textContent);
 const byId = id => document.getElementById(id);
 
 function make(tag, text, className) {

@@ -1,3 +1,5 @@
+const data = JSON.parse(byId("data").textContent);
+
 // Heading, metrics and the comparison with another model.
 document.title = data.title;
 byId("title").textContent = data.title;
