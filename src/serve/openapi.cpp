@@ -181,10 +181,12 @@ struct Operation {
   std::string_view request, response;  // schemas; empty: none, text
   std::vector<OptionInfo> options;
   std::vector<int> errors;
+  std::string_view media_type = "application/json";  // of the answer
 };
 
 std::vector<Operation> operations() {
   return {
+      {"/", "", "", {}, {400}, "text/html"},
       {"/predict",
        "PredictRequest",
        "Predictions",
@@ -197,7 +199,7 @@ std::vector<Operation> operations() {
        {400, 404, 408, 413, 415, 503, 504}},
       {"/model", "", "Model", infos_of_choice(), {400, 404, 503, 504}},
       {"/healthz", "", "Health", {}, {400}},
-      {"/metrics", "", "", {}, {400}},
+      {"/metrics", "", "", {}, {400}, "text/plain"},
       {"/openapi.json", "", "", {}, {400}},
       {"/reload", "ReloadRequest", "Reloads", infos_of_choice(), {400, 404, 408, 413, 415, 503}},
   };
@@ -225,8 +227,8 @@ std::string_view meaning(int status) {
 }
 
 Json operation_json(const Route& route, const Operation& operation) {
-  Json json{{"summary", route.summary},
-            {"operationId", route.path.substr(1, route.path.find('.') - 1)}};
+  const std::string_view name = route.path.substr(1, route.path.find('.') - 1);
+  Json json{{"summary", route.summary}, {"operationId", name.empty() ? "page" : name}};
   if (!operation.options.empty()) json["parameters"] = query_options(operation.options);
   const bool is_predict = route.path == "/predict";
   if (!operation.request.empty()) {
@@ -238,10 +240,9 @@ Json operation_json(const Route& route, const Operation& operation) {
   if (!operation.response.empty()) {
     answer = content("application/json", reference(operation.response));
     if (is_predict) answer["application/x-ndjson"] = {{"schema", reference("Prediction")}};
-  } else if (route.path == "/metrics") {
-    answer = content("text/plain", of_type("string"));
   } else {
-    answer = content("application/json", of_type("object"));
+    const bool is_json = operation.media_type == "application/json";
+    answer = content(operation.media_type, of_type(is_json ? "object" : "string"));
   }
   Json responses{{"200", {{"description", "Done"}, {"content", std::move(answer)}}}};
   const Json error = content("application/json", reference("Error"));
