@@ -1,16 +1,15 @@
 """Reports as pages of HTML."""
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-if TYPE_CHECKING:
-    from margrove._base import Classifier
+from margrove._pipelines import unwrapped
 
 
 def report(
-    model: "Classifier",
+    model: Any,
     X: Any,
     y: Any,
     *,
@@ -22,12 +21,16 @@ def report(
 
     The page has the metrics, the hierarchy as a tree coloured by F1, the siblings that are confused
     most often, the convergence of training, the calibration of probabilities, and examples with
-    their most important features. It is also written to `path`, if that is given.
+    their most important features. It is also written to `path`, if that is given. `model`
+    may also be a Pipeline or a search that ends with an estimator: earlier steps transform X and
+    name its features.
     """
-    check_is_fitted(model)
-    rows, sets = model._sets_of(X, y)
-    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    page = model.model_.report_page(rows, sets, title, num_examples, names, model.threads)
+    estimator, X, given = unwrapped(model, X)
+    check_is_fitted(estimator)
+    rows, sets = estimator._sets_of(X, y)
+    names = given or [str(name) for name in getattr(estimator, "feature_names_in_", ())]
+    threads = estimator.threads
+    page = estimator.model_.report_page(rows, sets, title, num_examples, names, threads)
     if path is not None:
         with open(path, "w", encoding="utf-8") as file:
             file.write(page)
