@@ -58,11 +58,17 @@ nb::list list_output_types() {
 }
 
 nb::tuple read_hierarchy_file(const std::string& path) {
-  const Hierarchy hierarchy = read_hierarchy(path);
+  FormerTerms former;
+  const Hierarchy hierarchy = read_hierarchy(path, {}, &former);
+  nb::dict alternatives;
+  for (const auto& [id, term] : former.alternative) {
+    if (!term.empty()) alternatives[nb::str(id.c_str(), id.size())] = term;
+  }
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   for (const auto& [parent, child] : hierarchy.edges) edges.emplace_back(parent, child);
   const auto names = hierarchy.codec.names();
-  return nb::make_tuple(std::vector(names.begin(), names.end()), edges_to_numpy(edges));
+  return nb::make_tuple(std::vector(names.begin(), names.end()), edges_to_numpy(edges),
+                        alternatives);
 }
 
 }  // namespace

@@ -27,7 +27,14 @@ if TYPE_CHECKING:
         load,
         load_liblinear,
     )
-    from margrove.explanation import Contribution, Explanation, NodeScore, PathScore, SourceScore
+    from margrove.explanation import (
+        Contribution,
+        Explanation,
+        NodeScore,
+        PathScore,
+        SourceScore,
+        explain,
+    )
     from margrove.hierarchy import Hierarchy
     from margrove.kernel_classifiers import (
         AverageMKLClassifier,
@@ -67,6 +74,7 @@ __all__ = [
     "TextFeatures",
     "TopDownSVC",
     "__version__",
+    "explain",
     "load",
     "load_liblinear",
     "report",
@@ -76,7 +84,7 @@ _HOMES = {"Hierarchy": "hierarchy", "Contribution": "explanation", "Explanation"
 _HOMES |= {"Calibration": "_probabilities", "report": "page", "TextFeatures": "text"}
 _HOMES["AutoClassifier"] = "automatic"
 _HOMES["KernelNetwork"] = "kernel_networks"
-_HOMES |= dict.fromkeys(("NodeScore", "PathScore", "SourceScore"), "explanation")
+_HOMES |= dict.fromkeys(("NodeScore", "PathScore", "SourceScore", "explain"), "explanation")
 _HOMES |= dict.fromkeys(
     ("AverageMKLClassifier", "LpMKLClassifier", "SPNMKLClassifier", "SimpleMKLClassifier"),
     "kernel_classifiers",

@@ -126,7 +126,7 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
         targets, X = self._check(X, y)
         if not 0 <= self.calibration < 1:
             raise ValueError(f"calibration is {self.calibration}, but must be in [0, 1)")
-        hierarchy = targets.hierarchy(None if self.hierarchy is None else self.hierarchy)
+        targets, hierarchy = targets.in_hierarchy(self.hierarchy)
         rows, sets, weights = self._weighted(X, targets.to_core(), targets.classes, sample_weight)
         model = self._train(rows, sets, targets.classes, hierarchy, weights, **self._continuation())
         self._adopt(model, targets.form, targets.classes, hierarchy, targets.path_form)
@@ -387,6 +387,9 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows whose labels are all right."""
         predicted = self.predict(X)
+        if self._form in ("single", "sets") and self.hierarchy_ and self.hierarchy_.alternatives:
+            nodes = self._targets(y).as_nodes(self.hierarchy_)
+            y = write_targets(nodes.form, nodes.classes, nodes.to_core())
         if self._form == "paths":
             truth = self._targets(y)
             best = self.classes_[self._classes(self.model_predict(X)[1])]
@@ -399,7 +402,7 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
 
     def _sets_of(self, X: Any, y: Any) -> tuple[Csr, Sets]:
         """Rows and their labels, numbered as in the model; unknown labels get further numbers."""
-        targets = self._targets(y)
+        targets = self._targets(y).as_nodes(self.hierarchy_)
         number = {name: label for label, name in enumerate(self.model_.labels)}
         of_class = np.array(
             [number.get(str(label), len(number) + k) for k, label in enumerate(targets.classes)],

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -64,6 +64,30 @@ class Targets:
                     "hierarchy"
                 )
         return hierarchy
+
+    def in_hierarchy(self, given: Any) -> tuple["Targets", Hierarchy | None]:
+        """The targets with nodes instead of their alternative ids, and `hierarchy(given)`."""
+        if given is None:
+            return self, self.hierarchy(None)
+        known = Hierarchy.of(given)
+        targets = self.as_nodes(known)
+        targets._require_nodes(known, given)
+        return targets, targets.hierarchy(known)
+
+    def as_nodes(self, hierarchy: Hierarchy | None) -> "Targets":
+        """The same with nodes instead of their alternative ids. Columns of matrices keep theirs."""
+        node_of = dict(hierarchy.alternatives) if hierarchy is not None else {}
+        labels = self.classes.tolist()
+        if self.form not in ("single", "sets") or not any(
+            str(label) in node_of for label in labels
+        ):
+            return self
+        nodes = [node_of.get(str(label), label) for label in labels]
+        rows = [
+            {nodes[position] for position in self.positions[begin:end].tolist()}
+            for begin, end in pairwise(self.pointers)
+        ]
+        return replace(_from_sets(rows), form=self.form)
 
     def _require_nodes(self, hierarchy: Hierarchy, given: Any) -> None:
         """Raises ValueError for the first label that is no node of the hierarchy."""

@@ -108,7 +108,7 @@ class AutoClassifier(Classifier):
         targets, X = self._check(X, y)
         if X.shape[0] == 1:
             raise ValueError("AutoClassifier: X has 1 sample, but must have at least 2")
-        hierarchy = targets.hierarchy(self.hierarchy)
+        targets, hierarchy = targets.in_hierarchy(self.hierarchy)
         with receiver(self.progress) as callback:
             model, table = _core.choose(
                 X=csr_of(X),

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from margrove._pipelines import unwrapped
+
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
@@ -75,3 +77,14 @@ class Explanation:
                 for path in source.strongest
             ]
         return "\n".join(lines)
+
+
+def explain(model: Any, X: Any, label: Any = None, *, num_features: int = 5) -> list[Explanation]:
+    """The score of each row's best label (or of `label`) as a sum over nodes and features.
+
+    `model` is a fitted estimator, or a Pipeline or a search that ends with one: earlier steps of a
+    Pipeline transform X, and features have the names that they give (`get_feature_names_out`).
+    Raises ValueError for other models.
+    """
+    estimator, rows, names = unwrapped(model, X)
+    return estimator._explained(rows, label, num_features, names)

@@ -17,10 +17,15 @@ Pair = tuple[Any, Any]
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """Nodes and (parent, child) edges: a tree, a forest or a directed acyclic graph."""
+    """Nodes and (parent, child) edges: a tree, a forest or a directed acyclic graph.
+
+    `alternatives` are pairs (alternative id, node), as OBO has them (`alt_id`): labels with such
+    ids stand for their nodes.
+    """
 
     nodes: tuple[Any, ...]
     edges: tuple[Pair, ...]
+    alternatives: tuple[Pair, ...] = ()
 
     @classmethod
     def of(cls, given: Any) -> "Hierarchy":
@@ -40,8 +45,9 @@ class Hierarchy:
         if isinstance(given, Hierarchy):
             return given
         if isinstance(given, str | os.PathLike):
-            names, edges = _core.read_hierarchy(os.fspath(given))
-            return cls(tuple(names), tuple((names[p], names[c]) for p, c in edges))
+            names, edges, alternatives = _core.read_hierarchy(os.fspath(given))
+            pairs = tuple((names[p], names[c]) for p, c in edges)
+            return cls(tuple(names), pairs, tuple(alternatives.items()))
         if isinstance(given, Mapping):
             return cls.of_pairs(_pairs_of_mapping(given))
         if hasattr(given, "is_directed"):

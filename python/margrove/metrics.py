@@ -71,14 +71,17 @@ class _Numbering:
 
     edges: Edges
     numbers: dict[str, int]
+    node_of: dict[str, str]  # of alternative ids
 
     @classmethod
     def of(cls, hierarchy: Hierarchy) -> "_Numbering":
         edges = hierarchy.to_core()
-        return cls(edges, {name: number for number, name in enumerate(edges[0])})
+        numbers = {name: number for number, name in enumerate(edges[0])}
+        return cls(edges, numbers, {a: str(node) for a, node in hierarchy.alternatives})
 
     def of_labels(self, labels: Iterable[Any]) -> NDArray[np.uint32]:
-        numbers = [self.numbers.setdefault(str(v), len(self.numbers)) for v in labels]
+        names = [self.node_of.get(str(label), str(label)) for label in labels]
+        numbers = [self.numbers.setdefault(name, len(self.numbers)) for name in names]
         return np.array(numbers, dtype=np.uint32)
 
     def sets(self, targets: Targets) -> Sets:

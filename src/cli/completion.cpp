@@ -6,6 +6,8 @@
 
 #include "cli/declared_verbs.hpp"
 #include "cli/verbs.hpp"
+#include "eval/metric_choice.hpp"
+#include "eval/named_metrics.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -22,19 +24,39 @@ std::string names_of(const std::vector<DeclaredArgument>& options) {
   return words(names);
 }
 
+constexpr std::string_view kFilesToo = ":files:";
+
+/// The values that are offered for an option of a verb that takes other texts, too.
+std::vector<std::string> known_values(const std::string& verb, const std::string& option) {
+  if (option == "--class-weight") return {"none", "balanced", std::string(kFilesToo)};
+  if (option == "--metrics" || (option == "--metric" && verb == "compress")) {
+    std::vector<std::string> names = metric_names();
+    if (option == "--metrics") names.emplace_back("all");
+    return names;
+  }
+  std::vector<std::string> names;
+  if (option == "--metric") {
+    for (const auto& [name, value] : named_values(Metrics{})) names.emplace_back(name);
+  }
+  return names;
+}
+
 /// A case of a shell's `case $verb:$method:$name`, for options whose values are known, or are
 /// numbers.
 std::string case_of_values(const std::string& verb, const std::string& method,
                            const DeclaredArgument& option) {
   const OptionText& text = option.text;
   const bool is_number = text.type == "NUMBER" || text.type == "INT";
-  if (!text.takes_value || (text.choices.empty() && !is_number)) return {};
+  const std::vector<std::string> values =
+      text.choices.empty() ? known_values(verb, option.name) : text.choices;
+  if (!text.takes_value || (values.empty() && !is_number)) return {};
   return fmt::format("    {}:{}:{}) echo '{}' ;;\n", verb, method, option.name,
-                     is_number ? ":none:" : words(text.choices));
+                     is_number ? ":none:" : words(values));
 }
 
 /// Functions of any shell, whose output are words: the verbs, the options of a verb with a method,
-/// the values of an option: nothing where they may be files, ":none:" where they are neither.
+/// the values of an option: nothing where they may be files, ":files:" among them where they may be
+/// files, too, ":none:" where they are neither.
 std::string tables() {
   const std::vector<DeclaredVerb> verbs = declared_verbs();
   const std::vector<DeclaredMethod> methods = declared_methods();
@@ -115,8 +137,13 @@ constexpr std::string_view kBash = R"(_margrove() {
       compopt +o default 2>/dev/null
       return 0
     fi
+    if [[ $candidates == *\ :files: ]]; then
+      candidates=${candidates% :files:}
+      compopt -o filenames 2>/dev/null
+      mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    fi
   fi
-  mapfile -t COMPREPLY < <(compgen -W "$candidates" -- "$current")
+  mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -W "$candidates" -- "$current")
 }
 complete -o default -F _margrove margrove
 )";
@@ -145,8 +172,10 @@ constexpr std::string_view kZsh = R"(_margrove() {
     [[ $before == --* ]] || before=
     candidates=(${=$(_margrove_values "$verb" "$method" "$before")})
     if [[ "$candidates" == :none: ]]; then return 0; fi
-    if (( $#candidates == 0 )); then
+    if (( $#candidates == 0 )) || [[ ${candidates[-1]} == :files: ]]; then
+      candidates=(${candidates:#:files:})
       if [[ -n $prefix ]]; then compset -P '*='; fi
+      if (( $#candidates )); then compadd -- "${(@)candidates}"; fi
       _files
       return
     fi

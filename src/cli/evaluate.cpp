@@ -10,11 +10,12 @@
 #include "cli/annotation_arguments.hpp"
 #include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
+#include "data/hierarchy_edges.hpp"
 #include "data/input_file.hpp"
 #include "eval/evaluation.hpp"
 #include "eval/evaluation_tables.hpp"
 #include "io/model_file.hpp"
-#include "margrove/hierarchy_reader.hpp"
+#include "methods/label_sources.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -51,7 +52,8 @@ class Evaluate final : public Command {
             ->delimiter(',')
             ->allow_extra_args(false),
         app.add_option("--hierarchy", hierarchy_path_,
-                       "hierarchy for the metrics, for a model without one")
+                       "hierarchy for the metrics, for a model without one; for any model, "
+                       "alternative ids (alt_id) of an OBO file stand for their terms")
             ->type_name("FILE"),
         app.add_option("--train", train_path_,
                        "rows that the model was trained on, for the propensities of labels")
@@ -130,13 +132,19 @@ class Evaluate final : public Command {
 
   EvaluatedRows read(const ModelParts& model, CommandControl& control, Executor& executor) {
     std::optional<Hierarchy> hierarchy;
-    if (!hierarchy_path_.empty()) hierarchy = read_hierarchy(hierarchy_path_);
+    FormerTerms former;
+    if (!hierarchy_path_.empty()) hierarchy = read_hierarchy(hierarchy_path_, {}, &former);
+    if (model.has_hierarchy && !former.alternative.empty()) hierarchy.reset();
     std::optional<RawRows> training;
     if (!train_path_.empty()) {
       training = read_rows(train_path_, row_kind(model), read_options(model), &control.run());
     }
     RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);
     if (annotations_.is_given()) annotations_.apply(raw);
+    if (!former.alternative.empty()) {
+      use_terms(raw, former);
+      if (training) use_terms(*training, former);
+    }
     return evaluated_rows(model, raw, hierarchy ? &*hierarchy : nullptr,
                           training ? &*training : nullptr, executor);
   }

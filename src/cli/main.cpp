@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,6 +53,20 @@ std::vector<std::string> without_help_verb(std::vector<std::string> arguments) {
   return arguments;
 }
 
+/// Whether standard output is a pipe whose reader has closed it.
+bool reader_has_left() {
+  ::pollfd output{STDOUT_FILENO, 0, 0};
+  return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
+/// The exit code after what was written on standard output. A reader that has left, as head does
+/// after its lines, wanted no more, which is no error.
+int code_after_output(int code) {
+  std::cout.flush();
+  require(std::cout.good() || reader_has_left(), "standard output: the result cannot be written");
+  return code;
+}
+
 int run(int argc, char** argv) {
   CLI::App app(concat(kAboutProgram, "."), "margrove");
   app.formatter(std::make_shared<WrappedHelp>(help_width()));
@@ -82,17 +97,14 @@ int run(int argc, char** argv) {
     if (!unknown) unknown = missing_value(error);
     // Help is not an error, unless it is of a verb that does not exist.
     if (!unknown || (error.get_exit_code() == 0 && command)) {
-      if (app.exit(error) == 0) return kOk;
+      if (app.exit(error) == 0) return code_after_output(kOk);
     } else {
       print_error(*unknown + "Run with --help for more information.\n");
     }
     print_error(suggestion(app, arguments));
     return kUsage;
   }
-  const int code = command->run();
-  std::cout.flush();
-  if (!std::cout) throw InvalidInput("standard output: the result cannot be written");
-  return code;
+  return code_after_output(command->run());
 }
 
 // A file that is opened while a standard stream is closed would get its descriptor, and messages

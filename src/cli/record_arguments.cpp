@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/number_text.hpp"
+#include "data/column_patterns.hpp"
 #include "data/csv_reader.hpp"
 
 namespace margrove::cli {
@@ -20,7 +21,9 @@ auto RecordOptions::fields() {
           "(label<TAB>text) by content"),
       field("text_column", &O::text_column, Choices{},
             "column of text, whose words become tf-idf features. All columns: several names are "
-            "separated by commas; in JSON lines a name is a key, with dots if it is nested"),
+            "separated by commas; in JSON lines a name is a key, with dots if it is nested. In CSV "
+            "and TSV 'm*' is every column whose name begins with m, and '*' every column that no "
+            "other option names"),
       field("text_weights", &O::text_weights, Choices{},
             "how often the words of a column of text count, as whole numbers: title=3,body=1; "
             "columns that are not named count once"),
@@ -28,6 +31,8 @@ auto RecordOptions::fields() {
             "columns of numbers; missing ones become the mean and set a further feature"),
       field("categorical_columns", &O::categorical_columns, Choices{},
             "columns of categories, each of which becomes a feature"),
+      field("ignore_columns", &O::ignore_columns, Choices{},
+            "columns that no pattern with * takes"),
       field("label_column", &O::label_column, Choices{}, "column with the label"),
       field("id_column", &O::id_column, Choices{},
             "column with the id of the object whose terms in the file of annotations are the "
@@ -104,10 +109,11 @@ std::vector<std::string> weighted(const std::vector<std::string>& columns,
 
 std::optional<RecordSelection> RecordArguments::selection() const {
   const RecordOptions given = options();
-  const bool selects = !(given.text_column + given.text_weights + given.numeric_columns +
-                         given.categorical_columns + given.label_column + given.id_column +
-                         given.label_separator + given.path_columns + given.path_column)
-                            .empty();
+  const bool selects =
+      !(given.text_column + given.text_weights + given.numeric_columns + given.categorical_columns +
+        given.ignore_columns + given.label_column + given.id_column + given.label_separator +
+        given.path_columns + given.path_column)
+           .empty();
   const bool has_columns =
       given.format == "csv" || given.format == "tsv" || given.format == "jsonl";
   if (!selects && !has_columns) return std::nullopt;
@@ -133,6 +139,27 @@ std::optional<RecordSelection> RecordArguments::selection() const {
   require<InvalidOption>(selection.label_separator.empty() || selection.path_levels.empty(),
                          "option label_separator is given, but path_columns have one path");
   return selection;
+}
+
+ColumnPatterns RecordArguments::patterns() const {
+  const RecordOptions given = options();
+  ColumnPatterns patterns{names_of("ignore_columns", given.ignore_columns)};
+  if (patterns.ignored.empty()) return patterns;
+  bool has_pattern = false;
+  for (const auto& names : {names_of("text_column", given.text_column),
+                            names_of("numeric_columns", given.numeric_columns),
+                            names_of("categorical_columns", given.categorical_columns)}) {
+    for (const std::string& name : names) {
+      has_pattern = has_pattern || is_column_pattern(name);
+      require<InvalidOption>(std::ranges::count(patterns.ignored, name) == 0,
+                             "option ignore_columns has '", name,
+                             "', which is selected, but no column may be both");
+    }
+  }
+  require<InvalidOption>(has_pattern,
+                         "option ignore_columns is given, but the selected columns are named one "
+                         "by one, without a pattern such as '*'");
+  return patterns;
 }
 
 std::string RecordArguments::format() const {

@@ -11,7 +11,7 @@ namespace margrove::cli {
 
 struct RecordOptions {
   std::string format = "auto";
-  std::string text_column, text_weights, numeric_columns, categorical_columns;
+  std::string text_column, text_weights, numeric_columns, categorical_columns, ignore_columns;
   std::string label_column, id_column, label_separator;
   std::string path_columns, path_column, separator = " > ";
   static auto fields();
@@ -27,6 +27,9 @@ class RecordArguments {
   /// After the command line was parsed; nothing if no column is selected. Throws InvalidOption for
   /// selections that contradict each other or the format.
   std::optional<RecordSelection> selection() const;
+  /// What patterns among the selected names may stand for. Throws InvalidOption for ignored columns
+  /// without a pattern.
+  ColumnPatterns patterns() const;
   /// Whether a column has the ids of objects that have annotations instead of labels.
   bool has_ids() const { return !options().id_column.empty(); }
   /// The value of --format; empty if the content decides.

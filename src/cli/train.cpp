@@ -57,8 +57,9 @@ class Train final : public Command {
     Executor executor(options.threads);
     const Method& method = arguments_.method();
     const auto examples =
-        method.read_examples ? method.read_examples({arguments_.data_path()}, method_run->options())
-                             : nullptr;
+        arguments_.reads_examples(*method_run)
+            ? method.read_examples({arguments_.data_path()}, method_run->options())
+            : nullptr;
     const ModelParts model = examples ? train_examples(*examples, *method_run, executor, control)
                                       : train_rows(*method_run, executor, control);
     save_and_print(model, arguments_.result_path(), control);
@@ -109,7 +110,7 @@ class Train final : public Command {
                             CommandControl& control) {
     TrainingSet data;
     data.examples = &examples;
-    data.source = arguments_.examples_path();
+    data.source = arguments_.data_path();
     return train_with_reports(arguments_.method(), run, arguments_.run_options(), data, {},
                               executor, control);
   }

@@ -14,6 +14,7 @@
 #include "data/text_scan.hpp"
 #include "io/model_file.hpp"
 #include "methods/label_sources.hpp"
+#include "methods/structured_method.hpp"
 
 namespace margrove::cli {
 
@@ -120,6 +121,7 @@ void warn_of_dropped(const LeftOutLabels& dropped, const Hierarchy& hierarchy) {
 RawRows DataArguments::read_training_rows(const LabelCodec* codec, CommandControl& control,
                                           std::optional<Hierarchy>& of_paths) {
   const std::optional<RecordSelection> selection = records_.selection();
+  const ColumnPatterns patterns = records_.patterns();
   const std::string format = records_.format();
   const RowKind kind = selection              ? RowKind::records
                        : preprocessing().text ? RowKind::documents
@@ -130,6 +132,7 @@ RawRows DataArguments::read_training_rows(const LabelCodec* codec, CommandContro
                       .known_labels_only = codec != nullptr && unknown_labels_ == "error",
                       .refuse_labels_alone = true,
                       .selection = selection ? &*selection : nullptr,
+                      .patterns = selection ? &patterns : nullptr,
                       .format = format},
                      &control.run(), &of_paths);
   } catch (const detail::UnknownLabel& error) {
@@ -198,22 +201,22 @@ DataArguments::Data DataArguments::read(CommandControl& control, bool is_strict)
   return data;
 }
 
-void DataArguments::refuse_options_of_rows(std::string_view reader) {
-  require<InvalidOption>(weights_.parse().class_weight == "none",
-                         "option class_weight is given, but ", reader,
-                         " reads examples that are not rows");
-  require<InvalidOption>(views_.files().empty(), "option view is given, but ", reader,
-                         " reads examples that are not rows");
-  require<InvalidOption>(!annotations_.is_given(), "option annotations is given, but ", reader,
-                         " reads examples that are not rows");
+void DataArguments::refuse_options_of_rows(std::string_view reader, std::string_view format) {
+  const std::string reads =
+      concat(", but ", reader, " reads examples that are not rows: ", format, " files");
+  require<InvalidOption>(weights_.parse().class_weight == "none", "option class_weight is given",
+                         reads);
+  require<InvalidOption>(views_.files().empty(), "option view is given", reads);
+  require<InvalidOption>(!annotations_.is_given(), "option annotations is given", reads);
   require<InvalidOption>(!records_.selection() && records_.format().empty(),
-                         "columns or a format are selected, but ", reader,
-                         " reads examples that are not rows");
+                         "columns or a format are selected", reads);
 }
 
-const std::string& TrainingArguments::examples_path() {
-  refuse_options_of_rows("method " + method_->name);
-  return data_path();
+bool TrainingArguments::reads_examples(MethodRun& run) {
+  if (!method_->read_examples) return false;
+  const std::string format = structured_file_format(run.options());
+  if (!format.empty()) refuse_options_of_rows("method " + method_->name, format);
+  return !format.empty();
 }
 
 bool DataArguments::has_annotations() {

@@ -37,8 +37,9 @@ class DataArguments {
   std::vector<std::string> data_paths();
 
  protected:
-  /// `reader` reads examples that are not rows. Throws InvalidOption if options say how rows are.
-  void refuse_options_of_rows(std::string_view reader);
+  /// `reader` reads files of `format`, whose examples are not rows. Throws InvalidOption if options
+  /// say how rows are.
+  void refuse_options_of_rows(std::string_view reader, std::string_view format);
 
  private:
   /// The rows; `codec` has the labels of the hierarchy, if there is one already.
@@ -74,8 +75,9 @@ class TrainingArguments : public DataArguments {
     return margrove::preprocessing_for(method(), run.options(), preprocessing());
   }
   const RunOptions& run_options() { return run_.parse(); }
-  /// For methods with their own file format. Throws InvalidOption if views are given.
-  const std::string& examples_path();
+  /// Whether the examples are not rows, but have a file format of their own. Throws InvalidOption
+  /// if so and options of rows are given.
+  bool reads_examples(MethodRun& run);
   /// data_paths() and the files of the method's options.
   std::vector<std::string> input_paths();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "data/column_patterns.hpp"
 #include "data/input_file.hpp"
 #include "data/record_builder.hpp"
 #include "data/row_parts.hpp"
@@ -141,13 +142,15 @@ class CsvScanner {
 /// The delimiter with which the header has most of the fields; of equal ones that with most
 /// columns.
 char delimiter_of(std::string_view header, const std::vector<RecordField>& fields,
-                  std::string_view delimiters) {
+                  bool has_patterns, std::string_view delimiters) {
   char best = delimiters.front();
   std::pair<std::ptrdiff_t, std::size_t> most{-1, 0};
   for (const char delimiter : delimiters) {
     const std::vector<std::string> names = csv_cells(header, delimiter);
     const auto found = std::count_if(fields.begin(), fields.end(), [&](const RecordField& field) {
-      return std::find(names.begin(), names.end(), field.name) != names.end();
+      return std::ranges::any_of(names, [&](const std::string& name) {
+        return has_patterns ? fits_pattern(field.name, name) : name == field.name;
+      });
     });
     if (const std::pair score{found, names.size()}; score > most) {
       most = score;
@@ -160,8 +163,9 @@ char delimiter_of(std::string_view header, const std::vector<RecordField>& field
 class CsvReader {
  public:
   CsvReader(LineBlocks blocks, const ReadOptions& options, std::string_view delimiters)
-      : scanner_(std::move(blocks)), builder_(scanner_.source(), options) {
-    scanner_.set_delimiter(delimiter_of(scanner_.first_line(), builder_.fields(), delimiters));
+      : scanner_(std::move(blocks)), options_(options), builder_(scanner_.source(), options) {
+    scanner_.set_delimiter(delimiter_of(scanner_.first_line(), builder_.fields(),
+                                        options.patterns != nullptr, delimiters));
   }
 
   RecordDataset read(RunControl* control) {
@@ -191,7 +195,15 @@ class CsvReader {
   void read_header() {
     require(scanner_.next(), scanner_.source(),
             ": the file has no lines, but must have a header that names the columns");
-    num_columns_ = scanner_.cells().size();
+    for (const Cell& cell : scanner_.cells()) {
+      names_.emplace_back(detail::trimmed(scanner_.text(cell)));
+    }
+    num_columns_ = names_.size();
+    if (options_.patterns != nullptr) {
+      builder_ = RecordBuilder(
+          scanner_.source(), options_,
+          expand_patterns(*options_.selection, *options_.patterns, names_, scanner_.source()));
+    }
     for (const RecordField& field : builder_.fields()) columns_.push_back(column_of(field));
     record_.resize(columns_.size());
   }
@@ -200,7 +212,7 @@ class CsvReader {
     std::optional<std::size_t> column;
     const std::vector<Cell>& cells = scanner_.cells();
     for (std::size_t c = 0; c < cells.size(); ++c) {
-      if (detail::trimmed(scanner_.text(cells[c])) != field.name) continue;
+      if (names_[c] != field.name) continue;
       if (column) {
         scanner_.fail(cells[c].place, "the header has column '", field.name,
                       "' twice, but must have it once");
@@ -209,18 +221,9 @@ class CsvReader {
     }
     if (!column && !field.is_optional) {
       scanner_.fail(cells.front().place, "the header has no column '", field.name,
-                    "'; its columns are ", names_of_columns());
+                    "'; its columns are ", list_of_columns(names_));
     }
     return column;
-  }
-
-  std::string names_of_columns() const {
-    constexpr std::size_t kMaxNames = 20;
-    std::string names;
-    for (std::size_t c = 0; c < std::min(num_columns_, kMaxNames); ++c) {
-      names += concat(c == 0 ? "" : ", ", detail::quoted(scanner_.text(scanner_.cells()[c])));
-    }
-    return num_columns_ > kMaxNames ? names + ", ..." : names;
   }
 
   void add_record() {
@@ -240,7 +243,9 @@ class CsvReader {
   }
 
   CsvScanner scanner_;
+  ReadOptions options_;
   RecordBuilder builder_;
+  std::vector<std::string> names_;  // of the columns
   std::size_t num_columns_ = 0;
   std::vector<std::optional<std::size_t>> columns_;  // of each field
   std::vector<RecordValue> record_;
@@ -258,8 +263,9 @@ RecordDataset read_part(const FilePart& part, const std::string& name, const Rea
 std::size_t row_end(std::string_view text, std::string_view header, const ReadOptions& options,
                     std::string_view delimiters) {
   if (header.empty()) header = text;
-  const char delimiter = delimiter_of(header.substr(0, header.find_first_of("\r\n")),
-                                      RecordBuilder("", options).fields(), delimiters);
+  const char delimiter =
+      delimiter_of(header.substr(0, header.find_first_of("\r\n")),
+                   RecordBuilder("", options).fields(), options.patterns != nullptr, delimiters);
   bool starts_cell = true, in_quotes = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];

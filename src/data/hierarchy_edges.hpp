@@ -12,7 +12,7 @@ struct HierarchyOptions {
   bool part_of = false;       // OBO: its edges too
   std::string language = {};  // SKOS: of the names; empty: any
 };
-/// Ids that an ontology no longer uses.
+/// Ids that an ontology no longer uses. A node's id is never an alternative one.
 struct FormerTerms {
   std::map<std::string, std::string> alternative;  // and their term; empty if it is not one term
   std::map<std::string, std::string> obsolete;     // and what replaces them, or empty

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "data/column_patterns.hpp"
 #include "data/json_text.hpp"
 #include "data/record_builder.hpp"
 #include "data/row_parts.hpp"
@@ -151,7 +152,17 @@ class RecordEvents : public detail::JsonEvents {
 class JsonlParser {
  public:
   JsonlParser(const std::string& source, const ReadOptions& options)
-      : builder_(source, options), events_(builder_.fields()) {}
+      : builder_(source, options), events_(builder_.fields()) {
+    if (options.patterns == nullptr) return;
+    for (const RecordField& field : builder_.fields()) {
+      const bool is_feature = field.role == RecordField::Role::text ||
+                              field.role == RecordField::Role::numeric ||
+                              field.role == RecordField::Role::categorical;
+      require<InvalidOption>(!is_feature || !is_column_pattern(field.name), source, ": ",
+                             detail::quoted(field.name), " is a pattern of columns, but JSON ",
+                             "lines have no header that names them; name the keys");
+    }
+  }
 
   void parse_line(const Line& line) {
     if (line.text.find_first_not_of(" \t") == std::string_view::npos) return;

@@ -1,5 +1,6 @@
 #include "data/obo_parser.hpp"
 
+#include <map>
 #include <set>
 #include <utility>
 
@@ -102,6 +103,8 @@ Hierarchy OboParser::finish() {
     hierarchy_.lines.push_back(parent.line);
   }
   require_acyclic(hierarchy_);
+  std::erase_if(former_.alternative,
+                [&](const auto& other) { return hierarchy_.codec.find(other.first).has_value(); });
   return std::move(hierarchy_);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <set>
 
 #include "data/float_parser.hpp"
 #include "data/path_ids.hpp"
@@ -15,13 +16,18 @@ using Role = RecordField::Role;
 
 constexpr std::array<std::string_view, 6> kMissingNumbers{"", "NA", "NaN", "nan", "null", "?"};
 
-std::vector<RecordField> fields_of(const RecordSelection& selection, bool labels_optional) {
+std::vector<RecordField> fields_of(const RecordSelection& selection, const RecordSelection& given,
+                                   bool labels_optional) {
   std::vector<RecordField> fields;
   const auto add = [&](const std::vector<std::string>& names, Role role, bool is_optional) {
     for (const std::string& name : names) fields.push_back({name, role, is_optional});
   };
   add(selection.text, Role::text, false);
   add(selection.numeric, Role::numeric, false);
+  const std::set<std::string> named(given.numeric.begin(), given.numeric.end());
+  for (RecordField& field : fields) {
+    field.is_of_pattern = field.role == Role::numeric && !named.contains(field.name);
+  }
   add(selection.categorical, Role::categorical, false);
   if (!selection.label.empty()) add({selection.label}, Role::label, labels_optional);
   if (!selection.path.empty()) add({selection.path}, Role::path, labels_optional);
@@ -31,11 +37,12 @@ std::vector<RecordField> fields_of(const RecordSelection& selection, bool labels
 
 }  // namespace
 
-RecordBuilder::RecordBuilder(std::string source, const ReadOptions& options)
+RecordBuilder::RecordBuilder(std::string source, const ReadOptions& options,
+                             const RecordSelection& selection)
     : source_(std::move(source)),
       options_(options),
-      fields_(fields_of(*options.selection, options.labels_optional)) {
-  data_.selection = *options.selection;
+      fields_(fields_of(selection, *options.selection, options.labels_optional)) {
+  data_.selection = selection;
   data_.fields.numeric.resize(data_.selection.numeric.size());
   data_.fields.categorical.resize(data_.selection.categorical.size());
   if (data_.selection.has_paths()) {
@@ -120,7 +127,8 @@ float RecordBuilder::number(const RecordField& field, const RecordValue& value) 
     fail(item->place, "column '", field.name, "' is ", detail::quoted(text),
          fault == detail::FloatFault::too_large
              ? ", but must fit a 32-bit float"
-             : ", but must be a number, or empty where it is missing");
+             : ", but must be a number, or empty where it is missing",
+         field.is_of_pattern ? "; option ignore_columns keeps a column out of patterns" : "");
   }
   return number;
 }

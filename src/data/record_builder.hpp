@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "data/records.hpp"
@@ -26,6 +27,7 @@ struct RecordField {
   std::string name;
   Role role;
   bool is_optional;  // a file may lack it
+  bool is_of_pattern = false;
 };
 
 /// The values of a field in one record.
@@ -41,7 +43,10 @@ struct RecordValue {
 class RecordBuilder {
  public:
   /// options.selection must not be null.
-  RecordBuilder(std::string source, const ReadOptions& options);
+  RecordBuilder(std::string source, const ReadOptions& options)
+      : RecordBuilder(std::move(source), options, *options.selection) {}
+  /// `selection` is that of the options with columns instead of patterns.
+  RecordBuilder(std::string source, const ReadOptions& options, const RecordSelection& selection);
 
   const std::vector<RecordField>& fields() const { return fields_; }
   /// One value per field. Throws InvalidInput "file:line:column: ..." for a value that its field

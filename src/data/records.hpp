@@ -32,6 +32,11 @@ struct RecordSelection {
   bool operator==(const RecordSelection&) const = default;
 };
 
+/// What the names of a selection's features with `*` may stand for, where they are patterns.
+struct ColumnPatterns {
+  std::vector<std::string> ignored = {};  // columns, or patterns, that no pattern takes
+};
+
 /// A field whose values are names; `ids` has one per row.
 struct CategoricalField {
   static constexpr std::uint32_t kMissing = ~std::uint32_t{0};

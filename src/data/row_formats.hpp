@@ -24,6 +24,7 @@ struct ReadOptions {
   bool known_labels_only = false;     // a label that `codec` lacks is an error
   bool refuse_labels_alone = false;   // a file of labels alone, without any feature, is an error
   const RecordSelection* selection = nullptr;  // of records, which need it
+  const ColumnPatterns* patterns = nullptr;    // null: names of features with * are columns, too
   bool labels_optional = false;                // records may lack the selected labels
   std::string_view format = {};                // its name; empty: by kind, extension and content
 };

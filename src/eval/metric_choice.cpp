@@ -131,6 +131,19 @@ std::vector<std::size_t> MetricChoice::ranks() const {
   return {ranks.begin(), ranks.end()};
 }
 
+std::vector<std::string> metric_names() {
+  std::vector<std::string> names;
+  for (const KnownMetric& metric : kMetrics) {
+    if (!metric.is_numbered) names.emplace_back(metric.name);
+    if (!metric.is_numbered) continue;
+    for (const int number : {1, 3, 5, 10}) {
+      const bool is_level = metric.family == MetricFamily::hierarchy;
+      if (!is_level || number == 1) names.push_back(concat(metric.name, number));
+    }
+  }
+  return names;
+}
+
 bool is_loss(std::string_view name) {
   const KnownMetric* metric = find(name);
   return metric != nullptr && metric->is_loss;

@@ -31,6 +31,9 @@ class MetricChoice {
   std::vector<std::string> named_;
 };
 
+/// The names of all metrics; of those with a number some.
+std::vector<std::string> metric_names();
+
 /// Whether the smaller value of a metric is the better one.
 bool is_loss(std::string_view name);
 

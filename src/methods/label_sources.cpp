@@ -51,6 +51,26 @@ LeftOutLabels annotate(RawRows& raw, const Annotations& annotations) {
   return left_out;
 }
 
+void use_terms(RawRows& raw, const FormerTerms& former) {
+  LabelCodec codec;
+  std::vector<LabelId> term_of(raw.codec.size());
+  for (LabelId id = 0; id < raw.codec.size(); ++id) {
+    const std::string& name = raw.codec.name(id);
+    const auto term = former.alternative.find(name);
+    const bool has_term = term != former.alternative.end() && !term->second.empty();
+    term_of[id] = codec.add(has_term ? term->second : name);
+  }
+  LabelSets labels;
+  std::vector<LabelId> terms;
+  for (std::size_t i = 0; i < raw.num_rows(); ++i) {
+    terms.clear();
+    for (const LabelId id : raw.labels[i]) terms.push_back(term_of[id]);
+    labels.append(terms);
+  }
+  raw.labels = std::move(labels);
+  raw.codec = std::move(codec);
+}
+
 LeftOutLabels use_nodes(RawRows& raw, const Hierarchy& hierarchy, const FormerTerms& former,
                         bool drops_unknown) {
   std::vector<std::optional<LabelId>> node_of(raw.codec.size());

@@ -22,6 +22,9 @@ struct LeftOutLabels {
 /// rows without any term. Throws InvalidInput if no row has one. O(labels + terms).
 LeftOutLabels annotate(RawRows& raw, const Annotations& annotations);
 
+/// Labels that are alternative ids of one term become this term. O(labels).
+void use_terms(RawRows& raw, const FormerTerms& former);
+
 /// Numbers the labels as in the hierarchy. Alternative ids of `former` become those of their terms;
 /// labels that are no nodes otherwise are left out and returned if `drops_unknown`, and throw
 /// InvalidInput naming the row if not. O(labels).

@@ -125,6 +125,10 @@ Method structured_method(std::span<const OutputType> types) {
   return method;
 }
 
+std::string structured_file_format(const OptionTable& options) {
+  return output_types()[chosen_type(output_types(), options)].file_format;
+}
+
 Method structured() { return structured_method(output_types()); }
 
 }  // namespace margrove

@@ -105,8 +105,9 @@ std::optional<MergedRows> merge_equal_rows(const CsrView& X, const LabelSets& la
 }
 
 void require_no_row_weights(const TrainingSet& data, std::string_view method) {
-  require(data.row_weights.empty(), method,
-          ": row weights are given, but this method takes none, nor class weights");
+  require<InvalidOption>(data.row_weights.empty(), "option class_weight (or sample_weight) gives ",
+                         "the rows weights, but method ", method,
+                         " takes none; leave it out, or take a linear method such as flat-svm");
 }
 
 LabelledRows label_rows(const LabelSets& labels, const LabelCodec& codec,

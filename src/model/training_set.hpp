@@ -60,7 +60,7 @@ struct TrainingSet {
   Continuation continuation;
 };
 
-/// Throws InvalidInput if rows have weights, for methods whose loss has none.
+/// Throws InvalidOption if rows have weights, for methods whose loss has none.
 void require_no_row_weights(const TrainingSet& data, std::string_view method);
 
 /// The arrays that a TrainingSet refers to, made from the results of readers.

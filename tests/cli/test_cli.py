@@ -561,6 +561,10 @@ class ExitCodes(CliTest):
             ("method is 'svm', but must be one of", ["train", "--method", "svm", "train", "m"]),
             ("option C is 'x', but must be a number", [*start, "--C", "x", "train", "m"]),
             ("option C is 0, but must be > 0", [*start, "--C", "0", "train", "m"]),
+            ("option class_weight (or sample_weight) gives the rows weights, but method average-mkl "
+             "takes none; leave it out, or take a linear method such as flat-svm",
+             ["train", "--method", "average-mkl", "--quiet", "--class-weight", "balanced",
+              "train", "m"]),
             ("option C is nan", [*start, "--C", "nan", "train", "m"]),
             ("options C and lambda are both given",
              [*start, "--C", "1", "--lambda", "1", "train", "m"]),
@@ -663,10 +667,6 @@ class ExitCodes(CliTest):
             ("two: row 1 has 2 labels", [*flat, "--multiclass", "crammer-singer", "two", "m"]),
             ("weights:2:1: label is 'zebra'", [*flat, "--class-weight", "weights", "train", "m"]),
             ("two: row 1 has 2 labels, but class weights", [*flat, *weighed, "two", "m"]),
-            (
-                "this method takes none, nor class weights",
-                ["train", "--method", "average-mkl", "--quiet", *weighed, "train", "m"],
-            ),
             (no_probabilities, ["predict", "--min-confidence", "0.5", "model", "test"]),
             (no_probabilities, ["predict", "--probabilities", "model", "test"]),
             ("no/such/folder", [*flat, "train", "no/such/folder/m"]),
@@ -760,6 +760,34 @@ class Accidents(CliTest):
                         )  # fmt: skip
                 self.assertEqual(done.returncode, 0)
                 self.assertEqual(self.read("model"), self.read("expected"))
+
+    def test_a_reader_that_has_left_is_no_error_and_loses_no_model(self) -> None:
+        self.train(model="expected")
+        train = ["train", "--method", "nhsvm", "--hierarchy", "tree", "train", "model", "--quiet"]
+        for command in (
+            ["manual"], ["completion", "bash"], ["--help"], ["train", "--help"], train,
+            ["predict", "expected", "test"], ["predict", "expected", "-"],
+            ["evaluate", "expected", "test"], ["info", "expected"], ["hierarchy", "tree"],
+        ):  # fmt: skip
+            with self.subTest(command):
+                reader, writer = os.pipe()
+                os.close(reader)
+                with open(self.path("test"), "rb") as rows:
+                    done = subprocess.run(
+                        [MARGROVE, *command], cwd=self.directory.name, stdin=rows, stdout=writer,
+                        stderr=subprocess.PIPE, check=False, timeout=60,
+                    )  # fmt: skip
+                os.close(writer)
+                self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual(self.read("model"), self.read("expected"))
+        with open("/dev/full", "wb") as full:
+            for command in (["manual"], ["--help"], ["predict", "expected", "test"]):
+                done = subprocess.run(
+                    [MARGROVE, *command], cwd=self.directory.name, stdout=full, check=False,
+                    stderr=subprocess.PIPE,
+                )  # fmt: skip
+                self.assertEqual(done.returncode, 3)
+                self.assertIn(b"standard output: the result cannot be written", done.stderr)
 
     def test_a_model_that_could_not_be_read_takes_no_place(self) -> None:
         self.train()

@@ -119,6 +119,12 @@ class Completion(Declared):
             ["ovr", "crammer-singer"],
         )
         self.assertEqual(self.complete(shell, "generate", "b"), ["balanced"])
+        self.assertEqual(self.complete(shell, "auto", "--metric", "mi"), ["micro_f1"])
+        self.assertEqual(self.complete(shell, "tune", "--metric", "acc"), ["accuracy"])
+        ranks = ["ndcg_at_1", "ndcg_at_3", "ndcg_at_5", "ndcg_at_10"]
+        self.assertEqual(self.complete(shell, "evaluate", "--metrics", "nd"), ranks)
+        self.assertEqual(self.complete(shell, "compress", "--metric", "nd"), ranks)
+        self.assertIn("balanced", self.complete(shell, "train", "--class-weight", "b"))
         self.assertEqual(self.complete(shell, "predict", "--show", ""), ["name", "path", "id"])
 
     def test_bash_completes_verbs_options_and_values(self) -> None:
@@ -128,6 +134,9 @@ class Completion(Declared):
         self.assertEqual(len(self.complete("bash", "auto", "--scale", "=")), 6)
         self.assertEqual(self.complete("bash", "train", "--hierarchy", ""), [])
         self.assertEqual(self.complete("bash", "info", ""), [])
+        self.write("notes", "")
+        values = self.complete("bash", "tune", "--class-weight", "no")
+        self.assertEqual(values, ["notes", "none"])
         self.assertIn("complete -o default -F _margrove margrove\n", self.read("script").decode())
 
     @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")

@@ -65,6 +65,78 @@ class Records(CliTest):
         return self.run_program("predict", "model", data, "--quiet", *options)[0].splitlines()
 
 
+class Patterns(Records):
+    """`*` among the names of columns."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        rng = random.Random(3)
+        lines = [",id,m1,m2,colour,title,label"]
+        for i in range(60):
+            number = i % 2
+            lines.append(f"{i},g{i},{number + rng.random()},{-number},red,word{number},l{number}")
+        self.write("wide.csv", "\n".join(lines) + "\n")
+
+    def same(self, patterns: list[str], names: list[str], data: str = "wide.csv") -> None:
+        """Patterns give the model that names give."""
+        self.fit(*names, "--label-column", "label", data=data)
+        expected = self.read("model")
+        self.fit(*patterns, "--label-column", "label", data=data)
+        self.assertEqual(self.read("model"), expected)
+
+    def test_a_star_is_every_column_that_no_other_option_names(self) -> None:
+        text = ["--text-column", "title", "--categorical-columns", "colour"]
+        self.same([*text, "--numeric-columns", "*", "--ignore-columns", "id"],
+                  [*text, "--numeric-columns", "m1,m2"])  # fmt: skip
+        self.same(["--numeric-columns", "m*", "--categorical-columns", "*"],
+                  ["--numeric-columns", "m1,m2", "--categorical-columns", "id,colour,title"],
+                  )  # fmt: skip
+        # The model has the columns themselves: columns that come later change nothing.
+        self.write("new.csv", "m9,title,m2,m1,id,colour\n7,word1,-1,1.5,g,red\n")
+        self.assertEqual(self.predictions(data="new.csv"), ["l1"])
+        self.assertNotIn("*", self.run_program("info", "model")[0])
+        self.write("wide.tsv", self.read("wide.csv").decode().replace(",", "\t"))
+        self.same(["--numeric-columns", "m*"], ["--numeric-columns", "m1,m2"], "wide.tsv")
+
+    def test_a_column_of_the_name_is_no_pattern(self) -> None:
+        self.write("stars.csv", "m*,m1,label\n" + "1,5,a\n2,5,b\n" * 10)
+        self.fit("--numeric-columns", "m*", "--label-column", "label", data="stars.csv")
+        self.write("new.csv", "m*\n1\n2\n")
+        self.assertEqual(self.predictions(data="new.csv"), ["a", "b"])
+        self.assert_fails(3, "new.csv:1:1: the header has no column 'm*'",
+                          *self.renamed("m*", "m7", "new.csv"))  # fmt: skip
+
+    def renamed(self, column: str, name: str, data: str) -> list[str]:
+        self.write(data, self.read(data).decode().replace(column, name))
+        return ["predict", "model", data]
+
+    def test_errors_name_the_pattern_and_the_column(self) -> None:
+        train = ["train", "--method", "flat-svm", "--quiet", "--label-column", "label"]
+        self.write("rows.jsonl", '{"m1": 1, "label": "a"}\n')
+        for code, message, options, data in (
+            (3, "wide.csv:2:3: column 'id' is 'g0', but must be a number, or empty where it is "
+             "missing; option ignore_columns keeps a column out of patterns",
+             ["--numeric-columns", "*"], "wide.csv"),
+            (3, "wide.csv: no column is left for 'z*' of option numeric_columns",
+             ["--numeric-columns", "z*"], "wide.csv"),
+            (3, "wide.csv: column 'm1' fits 'm*' of option numeric_columns and '*1' of option "
+             "categorical_columns", ["--numeric-columns", "m*", "--categorical-columns", "*1"],
+             "wide.csv"),
+            (3, "wide.csv: the header has no column 'key', which option ignore_columns names",
+             ["--numeric-columns", "m*", "--ignore-columns", "key"], "wide.csv"),
+            (2, "option ignore_columns is given, but the selected columns are named one by one",
+             ["--numeric-columns", "m1", "--ignore-columns", "id"], "wide.csv"),
+            (2, "option ignore_columns has 'm1', which is selected",
+             ["--numeric-columns", "m1,*", "--ignore-columns", "m1"], "wide.csv"),
+            (2, "none is given, but at least one must name the features",
+             ["--ignore-columns", "m1"], "wide.csv"),
+            (2, "rows.jsonl: 'm*' is a pattern of columns, but JSON lines have no header that "
+             "names them; name the keys", ["--numeric-columns", "m*"], "rows.jsonl"),
+        ):  # fmt: skip
+            with self.subTest(options=options):
+                self.assert_fails(code, message, *train, *options, data, "m")
+
+
 class Columns(Records):
     def test_a_model_knows_its_columns_and_needs_no_option_and_no_label(self) -> None:
         self.fit(*SELECTION, "--label-column", "shop")
@@ -320,7 +392,10 @@ class Faults(Records):
                     self.assert_fails(2, message, *arguments, "rows.csv", "m")
         arguments = ["train", "--method", "structured", "--model", "chain", *text, *label]
         self.write("words", "one O\n")
-        self.assert_fails(2, "reads examples that are not rows", *arguments, "words", "m")
+        message = "columns or a format are selected, but method structured reads examples that are "
+        for model, form in (("chain", "CoNLL column"), ("dependency", "CoNLL-U")):
+            arguments[4] = model
+            self.assert_fails(2, f"{message}not rows: {form} files", *arguments, "rows.csv", "m")
 
     def test_3_with_file_line_and_column_for_faults_of_a_file(self) -> None:
         self.write("prices.csv", "title,price,shop\na,1,x\nb,cheap,x\n")

@@ -193,6 +193,29 @@ class Annotated(CliTest):
         self.train_genes("labelled")
         self.assertEqual(self.read("model"), by_annotations)
 
+    def test_alternative_ids_are_right_in_evaluate_with_the_ontology(self) -> None:
+        self.train_genes("genes", *self.ANNOTATIONS)
+        rows = self.read("genes").decode().splitlines()
+        labelled = "".join(
+            f"{'GO:20' if k < 10 else 'GO:4'} {row.split(' ', 1)[1]}\n"
+            for k, row in enumerate(rows)
+        )
+        self.write("labelled", labelled)
+        self.write("terms", labelled.replace("GO:20", "GO:2"))
+        evaluate = ["evaluate", "--metrics", "all", "--json", "--quiet", "--train"]
+        expected = self.run_program(*evaluate, "terms", "model", "terms")
+        known = ["--hierarchy", "go.obo", "model"]
+        self.assertEqual(self.run_program(*evaluate, "labelled", *known, "labelled"), expected)
+        out, err = self.run_program("evaluate", "--json", "--quiet", "model", "labelled")
+        self.assertIn("10 rows have labels that the model does not know", err)
+        self.assertIn('"accuracy":0.5', out)
+        # The same for a model without a hierarchy, for the metrics of the hierarchy.
+        self.run_program("train", "--method", "flat-svm", "--quiet", "terms", "model")
+        flat = self.run_program(*evaluate, "terms", *known, "terms")
+        self.assertEqual(self.run_program(*evaluate, "labelled", *known, "labelled"), flat)
+        given = ["evaluate", "--annotations", "genes.gaf", "--json", "--quiet", *known, "genes"]
+        self.assertIn('"accuracy":1.0', self.run_program(*given)[0])
+
     def test_evidence_and_aspect_choose_annotations(self) -> None:
         for options, warning in (
             (["--evidence", "EXP"], "19 of 20 rows have no annotation in genes.gaf, and so no "

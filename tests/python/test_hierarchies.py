@@ -233,3 +233,45 @@ def test_shared_svc_reaches_the_optimum_over_vectors_and_node_weights(
     assert report["stop"] == "converged"
     assert report["primal"] == pytest.approx(problem.value, rel=2e-4)
     assert report["dual"] <= problem.value * (1 + 1e-6)
+
+
+ONTOLOGY = """format-version: 1.2
+[Term]
+id: GO:1
+[Term]
+id: GO:2
+alt_id: GO:20
+is_a: GO:1
+[Term]
+id: GO:3
+is_a: GO:1
+alt_id: GO:30
+alt_id: GO:2
+[Term]
+id: GO:4
+alt_id: GO:30
+"""
+
+
+def test_alternative_ids_of_terms_are_their_terms(tmp_path: Path) -> None:
+    path = tmp_path / "go.obo"
+    path.write_text(ONTOLOGY)
+    # GO:30 would be two terms, GO:2 is a term itself.
+    assert Hierarchy.of(path).alternatives == (("GO:20", "GO:2"),)
+    X = np.array([[1, 0], [0, 1]] * 10, dtype=np.float32)
+    y = np.array(["GO:20", "GO:3"] * 10)
+    terms = np.array(["GO:2", "GO:3"] * 10)
+    for estimator in (FlatSVC, NHSVC):
+        fitted = estimator(hierarchy=path).fit(X, y)
+        assert fitted.classes_.tolist() == ["GO:2", "GO:3"]
+        assert fitted.predict(X).tolist() == terms.tolist()
+        assert fitted.score(X, y) == fitted.score(X, terms) == 1.0
+        assert margrove.report(fitted, X, y) == margrove.report(fitted, X, terms)
+    sets = [{"GO:20", "GO:2"}, {"GO:3"}] * 10
+    fitted = FlatSVC(hierarchy=path).fit(X, sets)
+    assert fitted.predict(X) == [{"GO:2"}, {"GO:3"}] * 10
+    assert fitted.score(X, sets) == 1.0
+    assert margrove.metrics.hierarchical_f1(sets, fitted.predict(X), hierarchy=path) == 1.0
+    assert margrove.metrics.tree_distance(y, terms, hierarchy=str(path)) == 0.0
+    with pytest.raises(ValueError, match="row 1: label is 'GO:30', but must be a node of the hie"):
+        FlatSVC(hierarchy=path).fit(X, ["GO:2", "GO:30"] * 10)

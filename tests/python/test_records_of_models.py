@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from margrove import TextFeatures, load
+from margrove import FlatSVC, TextFeatures, load
 
 PROGRAM = Path(__file__).resolve().parents[2] / "build" / "margrove"
 COLUMNS = ["title", "price", "weight", "colour", "label"]
@@ -180,3 +180,34 @@ def test_models_of_documents_take_a_column_but_not_one_text(tmp_path: Path) -> N
         TextFeatures().fit(frame)
     with pytest.raises(ValueError, match=r"X\[1\] is 3, but must be a text"):
         model.predict(["barks", 3])
+
+
+def test_names_of_features_are_those_of_the_file(
+    trained: tuple[Path, list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    model = load(trained[0] / "model")
+    names = model.get_feature_names_out().tolist()
+    assert len(names) == model.coef_.shape[1]
+    assert {"novel", "price", "weight is missing", "colour = red"} <= set(names)
+    (tmp_path / "texts").write_text("a\tred rose\nb\tblue bell\n" * 10)
+    train = [str(PROGRAM), "train", "--method", "flat-svm", "--text"]
+    subprocess.run(
+        [*train, str(tmp_path / "texts"), str(tmp_path / "model")], check=True, capture_output=True
+    )
+    texts = load(tmp_path / "model")
+    assert sorted(texts.get_feature_names_out()) == ["bell", "blue", "red", "rose"]
+    assert texts.coef_.shape == (1, 4)
+
+
+def test_names_of_features_are_those_of_a_frame(tmp_path: Path) -> None:
+    rows = np.eye(4, dtype=np.float32)
+    fitted = FlatSVC().fit(rows, [0, 1, 0, 1])
+    assert fitted.get_feature_names_out().tolist() == ["x0", "x1", "x2", "x3"]
+    assert fitted.get_feature_names_out(list("abcd")).tolist() == ["a", "b", "c", "d"]
+    with pytest.raises(ValueError, match="input_features should have length"):
+        fitted.get_feature_names_out(["a"])
+    fitted.save(tmp_path / "model")
+    assert load(tmp_path / "model").get_feature_names_out().tolist() == ["x0", "x1", "x2", "x3"]
+    pandas = pytest.importorskip("pandas")
+    framed = FlatSVC().fit(pandas.DataFrame(rows, columns=list("abcd")), [0, 1, 0, 1])
+    assert framed.get_feature_names_out().tolist() == ["a", "b", "c", "d"]

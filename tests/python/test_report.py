@@ -10,7 +10,8 @@ from typing import Any
 import margrove
 import numpy as np
 import pytest
-from margrove import NHSVC, FlatSVC, LpMKLClassifier
+from margrove import NHSVC, FlatSVC, LpMKLClassifier, TextFeatures
+from sklearn.pipeline import make_pipeline
 
 PROGRAM = Path(__file__).resolve().parents[2] / "build" / "margrove"
 BROWSER = shutil.which("chromium")
@@ -167,6 +168,19 @@ def test_texts_are_those_of_the_rows_or_those_given(tmp_path: Path) -> None:
     loaded = margrove.load(tmp_path / "model")
     data = data_of(margrove.report(loaded, [f"{label} text" for label in y], y))
     assert data["examples"][0]["text"].endswith(" text")
+
+
+def test_pipelines_have_the_texts_that_they_read() -> None:
+    texts = ["a cat that sleeps", "a dog that barks"] * 10
+    y = ["cat", "dog"] * 10
+    model = make_pipeline(TextFeatures(), FlatSVC()).fit(texts, y)
+    other = make_pipeline(TextFeatures(word_ngrams=(1, 2)), FlatSVC(loss="hinge")).fit(texts, y)
+    data = data_of(margrove.report(model, texts, y, other=other))
+    first = data["examples"][0]
+    assert first["text"] == texts[first["row"] - 1]
+    features = first["explanations"][0]["nodes"][0]["strongest"]
+    assert {"cat", "dog"} & {part["feature"] for part in features}
+    assert data["other"]["metrics"]["accuracy"] == 1
 
 
 def test_another_model_stands_beside_the_first() -> None:
