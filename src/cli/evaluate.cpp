@@ -7,15 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/annotation_arguments.hpp"
-#include "cli/model_arguments.hpp"
+#include "cli/labelled_arguments.hpp"
 #include "cli/verbs.hpp"
-#include "data/hierarchy_edges.hpp"
 #include "data/input_file.hpp"
 #include "eval/evaluation.hpp"
 #include "eval/evaluation_tables.hpp"
 #include "io/model_file.hpp"
-#include "methods/label_sources.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -43,7 +40,6 @@ class Evaluate final : public Command {
  public:
   explicit Evaluate(CLI::App& app) {
     arguments_.declare(app);
-    annotations_.declare(app);
     app.add_flag("--json", json_, "one JSON object instead of lines");
     own_ = {
         app.add_option("--metrics", metrics_,
@@ -51,10 +47,7 @@ class Evaluate final : public Command {
             ->type_name("NAME,...")
             ->delimiter(',')
             ->allow_extra_args(false),
-        app.add_option("--hierarchy", hierarchy_path_,
-                       "hierarchy for the metrics, for a model without one; for any model, "
-                       "alternative ids (alt_id) of an OBO file stand for their terms")
-            ->type_name("FILE"),
+        arguments_.hierarchy_option,
         app.add_option("--train", train_path_,
                        "rows that the model was trained on, for the propensities of labels")
             ->type_name("FILE"),
@@ -81,22 +74,22 @@ class Evaluate final : public Command {
 
   int run() override {
     std::vector<std::string> inputs = arguments_.input_paths();
-    inputs.push_back(annotations_.path());
+    inputs.push_back(train_path_);
     for (const std::string& path : {per_label_path_, per_level_path_, confusion_path_}) {
       require_result_writable(path, inputs);
     }
-    CommandControl control = arguments_.control();
-    const ModelParts model = load_model(arguments_.model_path);
-    Executor executor(arguments_.threads);
+    CommandControl control = arguments_.model.control();
+    const ModelParts model = load_model(arguments_.model.model_path);
+    Executor executor(arguments_.model.threads);
     if (const FilePredictor* files = model.predictor->files()) {
       refuse_options_of_rows(model);
       const auto values =
-          files->evaluate_file(arguments_.examples_path(model), executor, control.run());
+          files->evaluate_file(arguments_.model.examples_path(model), executor, control.run());
       control.start_writing();
       print_values(values);
       return kOk;
     }
-    const EvaluatedRows rows = read(model, control, executor);
+    const EvaluatedRows rows = arguments_.read(model, control, executor, train_path_).rows;
     control.end_progress();
     if (rows.num_rows_with_unknown > 0) {
       warn(
@@ -120,7 +113,7 @@ class Evaluate final : public Command {
 
  private:
   void refuse_options_of_rows(const ModelParts& model) {
-    require<InvalidOption>(!annotations_.is_given(),
+    require<InvalidOption>(!arguments_.annotations.is_given(),
                            "option annotations is given, but the examples of method ", model.method,
                            " are not rows");
     for (const CLI::Option* option : own_) {
@@ -128,25 +121,6 @@ class Evaluate final : public Command {
                              " is given, but the examples of method ", model.method,
                              " are not rows");
     }
-  }
-
-  EvaluatedRows read(const ModelParts& model, CommandControl& control, Executor& executor) {
-    std::optional<Hierarchy> hierarchy;
-    FormerTerms former;
-    if (!hierarchy_path_.empty()) hierarchy = read_hierarchy(hierarchy_path_, {}, &former);
-    if (model.has_hierarchy && !former.alternative.empty()) hierarchy.reset();
-    std::optional<RawRows> training;
-    if (!train_path_.empty()) {
-      training = read_rows(train_path_, row_kind(model), read_options(model), &control.run());
-    }
-    RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);
-    if (annotations_.is_given()) annotations_.apply(raw);
-    if (!former.alternative.empty()) {
-      use_terms(raw, former);
-      if (training) use_terms(*training, former);
-    }
-    return evaluated_rows(model, raw, hierarchy ? &*hierarchy : nullptr,
-                          training ? &*training : nullptr, executor);
   }
 
   void write_tables(const EvaluatedRows& rows, const ModelEvaluation& evaluation) const {
@@ -196,13 +170,12 @@ class Evaluate final : public Command {
     for (const std::string& sentence : evaluation.left_out) std::cout << "\n" << sentence << "\n";
   }
 
-  ModelArguments arguments_;
-  AnnotationArguments annotations_;
+  LabelledArguments arguments_;
   bool json_ = false;
   std::vector<const CLI::Option*> own_;  // that need rows
   EvaluationOptions options_;
   std::vector<std::string> metrics_;
-  std::string hierarchy_path_, train_path_, ignored_;
+  std::string train_path_, ignored_;
   std::string per_label_path_, per_level_path_, confusion_path_;
 };
 

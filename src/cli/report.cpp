@@ -4,12 +4,9 @@
 
 #include <optional>
 
-#include "cli/annotation_arguments.hpp"
-#include "cli/model_arguments.hpp"
+#include "cli/labelled_arguments.hpp"
 #include "cli/verbs.hpp"
 #include "io/model_file.hpp"
-#include "margrove/hierarchy_reader.hpp"
-#include "model/training_set.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -23,36 +20,28 @@ class Report final : public Command {
  public:
   explicit Report(CLI::App& app) {
     arguments_.declare(app);
-    annotations_.declare(app);
     app.add_option("--output", output_, "page to write")->required()->type_name("FILE");
     app.add_option("--title", options_.title, "heading of the page")->capture_default_str();
     app.add_option("--examples", options_.num_examples, "explained rows, half of them wrong")
         ->type_name("N")
         ->capture_default_str()
         ->check(number_from(0));
-    app.add_option("--hierarchy", hierarchy_path_, "hierarchy for a model without one")
-        ->type_name("FILE");
     app.add_option("--other-model", other_path_,
                    "another model that takes the same rows, to be shown beside MODEL")
         ->type_name("FILE");
   }
 
   int run() override {
-    require<InvalidOption>(other_path_.empty() || arguments_.data_path != kStandardInput,
+    require<InvalidOption>(other_path_.empty() || arguments_.model.data_path != kStandardInput,
                            "option other-model is given, but both models read the rows, which "
                            "standard input allows only once; give a file instead of -");
     std::vector<std::string> inputs = arguments_.input_paths();
-    inputs.insert(inputs.end(), {annotations_.path(), hierarchy_path_, other_path_});
+    inputs.push_back(other_path_);
     require_result_writable(output_, inputs);
-    CommandControl control = arguments_.control();
-    const ModelParts model = load_model(arguments_.model_path);
-    Executor executor(arguments_.threads);
-    std::optional<Hierarchy> hierarchy;
-    if (!hierarchy_path_.empty()) hierarchy = read_hierarchy(hierarchy_path_);
-    RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);
-    if (annotations_.is_given()) annotations_.apply(raw);
-    EvaluatedRows rows =
-        evaluated_rows(model, raw, hierarchy ? &*hierarchy : nullptr, nullptr, executor);
+    CommandControl control = arguments_.model.control();
+    const ModelParts model = load_model(arguments_.model.model_path);
+    Executor executor(arguments_.model.threads);
+    auto [raw, rows] = arguments_.read(model, control, executor);
     const auto other = read_other(rows, control, executor);
     const std::string page =
         report_html({model, rows, texts_of(raw), other ? &*other : nullptr}, options_, executor);
@@ -67,13 +56,12 @@ class Report final : public Command {
                                              Executor& executor) const {
     if (other_path_.empty()) return std::nullopt;
     const ModelParts other = load_model(other_path_);
-    const RawRows raw = arguments_.read(other, control, /*needs_labels=*/false);
+    const RawRows raw = arguments_.model.read(other, control, /*needs_labels=*/false);
     return other_predictions(other_path_, other, preprocess(other, raw), rows, executor);
   }
 
-  ModelArguments arguments_;
-  AnnotationArguments annotations_;
-  std::string output_, hierarchy_path_, other_path_;
+  LabelledArguments arguments_;
+  std::string output_, other_path_;
   ReportOptions options_;
 };
 

@@ -1,0 +1,47 @@
+#include "cli/labelled_arguments.hpp"
+
+#include <optional>
+
+#include "data/hierarchy_edges.hpp"
+#include "methods/label_sources.hpp"
+
+namespace margrove::cli {
+
+void LabelledArguments::declare(CLI::App& app) {
+  model.declare(app);
+  annotations.declare(app);
+  hierarchy_option =
+      app.add_option("--hierarchy", hierarchy_path,
+                     "hierarchy to measure by, for a model without one; for any model, "
+                     "alternative ids (alt_id) of an OBO file stand for their terms")
+          ->type_name("FILE");
+}
+
+std::vector<std::string> LabelledArguments::input_paths() {
+  std::vector<std::string> paths = model.input_paths();
+  paths.insert(paths.end(), {annotations.path(), hierarchy_path});
+  return paths;
+}
+
+LabelledRowsRead LabelledArguments::read(const ModelParts& parts, CommandControl& control,
+                                         Executor& executor, const std::string& train_path) {
+  std::optional<Hierarchy> hierarchy;
+  FormerTerms former;
+  if (!hierarchy_path.empty()) hierarchy = read_hierarchy(hierarchy_path, {}, &former);
+  if (parts.has_hierarchy && !former.alternative.empty()) hierarchy.reset();
+  std::optional<RawRows> training;
+  if (!train_path.empty()) {
+    training = read_rows(train_path, row_kind(parts), read_options(parts), &control.run());
+  }
+  LabelledRowsRead read{model.read(parts, control, /*needs_labels=*/true), {}};
+  if (annotations.is_given()) annotations.apply(read.raw);
+  if (!former.alternative.empty()) {
+    use_terms(read.raw, former);
+    if (training) use_terms(*training, former);
+  }
+  read.rows = evaluated_rows(parts, read.raw, hierarchy ? &*hierarchy : nullptr,
+                             training ? &*training : nullptr, executor);
+  return read;
+}
+
+}  // namespace margrove::cli
