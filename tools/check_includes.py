@@ -52,6 +52,7 @@ PUBLIC = {
     "common_options": "model",
     "decision_kind": "model",
     "linear_estimators": "methods",
+    "partial_labels_option": "methods",
     "path_estimators": "methods",
     "kernel_estimators": "methods",
     "estimators": "methods",

@@ -163,6 +163,9 @@ class LinearParts:
         ]
         return Objective(examples, (self.W @ R).ravel())
 
+    def score(self, i: int, nodes: frozenset[int]) -> float:
+        return float(sum(self.X[i] @ self.W[:, n] for n in nodes))
+
     def metric(self) -> Array:
         """R of the regulariser sum_n |W_n|^2 / (2 alpha_n)."""
         return np.diag(np.where(self.alpha > 0, 1 / np.sqrt(np.maximum(self.alpha, 1e-300)), 0))
@@ -234,20 +237,33 @@ def paths_or_sets(parts: LinearParts, loss: str, name: str, has_sets: bool) -> O
     every = labellings(parts, has_sets)
     size = parts.num_nodes
     pieces = []
-    for i, truth in enumerate(parts.sets):
-        own = frozenset().union(*(parts.graph.above(n) for n in truth))
+
+    def above(leaves: Iterable[int]) -> frozenset[int]:
+        return frozenset().union(*(parts.graph.above(n) for n in leaves))
+
+    def task_loss(leaves: frozenset[int], truth: frozenset[int]) -> float:
+        apart = above(leaves) ^ above(truth)
+        return {
+            "hamming": float(len(apart)),
+            "nodes": float(len(apart)),
+            "normalized": float(np.sqrt(parts.alpha[list(apart)].sum())),
+            "zero-one": float(leaves != truth),
+            "leaves": float(len(leaves ^ truth)),
+        }[loss]
+
+    for i, known in enumerate(parts.sets):
+        # The leaf of a row with a partial label is the best choice at the model's weights, as in
+        # the last convex problem; the loss is that to the nearest choice.
+        choices = (
+            [frozenset([n]) for n in sorted(parts.unknown[i][1])] if i in parts.unknown else []
+        )
+        truth = max(choices, key=lambda one: parts.score(i, above(one))) if choices else known
+        own = above(truth)
         C, G = [], []
         for leaves, nodes in every:
             if leaves == truth:
                 continue
-            apart = nodes ^ own
-            g = {
-                "hamming": float(len(apart)),
-                "nodes": float(len(apart)),
-                "normalized": float(np.sqrt(parts.alpha[list(apart)].sum())),
-                "zero-one": 1.0,
-                "leaves": float(len(leaves ^ truth)),
-            }[loss]
+            g = min(task_loss(leaves, one) for one in choices or [truth])
             total = len(nodes) + len(own)
             scale = 1 / total if name == "micro-f1" else 1.0
             C.append(scale * (indicator(nodes, size) - indicator(own, size)))
@@ -401,7 +417,7 @@ def of_linear(model: Model, data: Path) -> Objective:
     if float(model.option("intercept_penalty", "1")) == 0:
         raise ValueError("free intercepts are not written out here")
     parts = LinearParts(model, data, model.metadata["kind"])
-    has_sets = any(len(labels) != 1 for labels in parts.sets)
+    has_sets = any(len(known) != 1 for i, known in enumerate(parts.sets) if i not in parts.unknown)
     name = model.option("surrogate", "margin")
     if model.option("cost_matrix") or model.option("inference", "exact") != "exact":
         raise ValueError("cost matrices and relaxed inference are not written out here")

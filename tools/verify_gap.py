@@ -180,7 +180,10 @@ CASES = [  # method and options, training file
     *((f"{method} --hierarchy {graph} --partial-labels {o}", "partial") for method, graph, o in (
         ("flat-svm", "tree", ""), ("flat-svm", "dag", "--loss hinge"), ("flat-lr", "tree", ""),
         ("hr-svm", "tree", ""), ("hr-svm", "dag", ""), ("hr-lr", "tree", ""),
-        ("top-down-svm", "tree", "--beam 1"))),
+        ("top-down-svm", "tree", "--beam 1"), ("hsvm", "tree", ""), ("hsvm", "dag", ""),
+        ("nhsvm", "tree", ""), ("nhsvm", "dag", ""), ("hsvm", "tree", "--surrogate slack"),
+        ("nhsvm", "tree", "--surrogate beta:0.5 --alpha leaves"),
+        ("hsvm", "tree", "--solver cutting-plane"), ("hsvm", "dag", "--C 10"))),
     *((f"shared-svm --hierarchy {o}", "rows") for o in ("tree", "dag", "tree --task-loss hamming")),
     *((f"shared-svm --hierarchy {o} --decision argmax", "sets") for o in ("tree", "dag")),
     *((f"structured {o}", "tags") for o in ("", *SURROGATES, "--surrogate micro-f1", "--C 10")),

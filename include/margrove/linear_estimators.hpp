@@ -12,6 +12,7 @@
 #include "margrove/common_options.hpp"
 #include "margrove/decision_kind.hpp"
 #include "margrove/node_weights.hpp"
+#include "margrove/partial_labels_option.hpp"
 #include "margrove/point_loss_kind.hpp"
 #include "margrove/structured.hpp"
 #include "margrove/surrogates.hpp"
@@ -35,16 +36,6 @@ auto decision_fields() {
             "folds of the cross-validation whose scores tune threshold, scut, rcut and instance; "
             "they and the training itself share a time limit evenly"),
   };
-}
-}  // namespace detail
-
-namespace detail {
-template <class Options>
-auto partial_labels_field() {
-  return std::tuple{field(
-      "partial_labels", &Options::partial_labels,
-      "an inner node of the hierarchy as the label of a row says that the row's class is a leaf "
-      "below it, unknown which, and is no answer of its own (rows with one label)")};
 }
 }  // namespace detail
 

@@ -12,6 +12,7 @@
 #include "margrove/common_options.hpp"
 #include "margrove/decision_kind.hpp"
 #include "margrove/node_weights.hpp"
+#include "margrove/partial_labels_option.hpp"
 #include "margrove/structured.hpp"
 #include "margrove/surrogates.hpp"
 #include "margrove/task_loss.hpp"
@@ -44,10 +45,12 @@ auto path_fields() {
           field("tolerance", &Options::tolerance, positive,
                 "bcfw and cutting planes: relative duality gap at which training stops"),
           field("max_passes", &Options::max_passes, at_least(1),
-                "bcfw and cutting planes: maximum number of passes over the rows"),
+                "bcfw and cutting planes: maximum number of passes over the rows; with partial "
+                "labels, in each round"),
           field("epochs", &Options::epochs, at_least(1), "sgd: passes over the rows"),
           field("cost_matrix", &Options::cost_matrix, Choices{}, kCostMatrixHelp),
-      });
+      },
+      detail::partial_labels_field<Options>());
 }
 }  // namespace detail
 
@@ -72,6 +75,7 @@ struct HSvmOptions {
   int epochs = 50;
   int max_bans = 10;
   std::string cost_matrix = {};
+  bool partial_labels = false;
   static auto fields() { return detail::path_fields<HSvmOptions>(); }
 };
 
@@ -96,6 +100,7 @@ struct NhSvmOptions {
   int epochs = 50;
   int max_bans = 10;
   std::string cost_matrix = {};
+  bool partial_labels = false;
   static auto fields() { return detail::path_fields<NhSvmOptions>(); }
 };
 

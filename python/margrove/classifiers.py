@@ -349,13 +349,17 @@ class HSVC(Incremental):
     tolerance : float, default 0.001
         bcfw and cutting planes: relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
-        bcfw and cutting planes: maximum number of passes over the rows [>= 1]
+        bcfw and cutting planes: maximum number of passes over the rows; with partial labels, in
+        each round [>= 1]
     epochs : int, default 50
         sgd: passes over the rows [>= 1]
     cost_matrix : str, default ""
         CSV file with the cost of predicting one label for another, used in place of the task loss:
         the first line names the predicted labels, the first cell of every other line the true
         label; the cost of the true label is 0
+    partial_labels : bool, default False
+        an inner node of the hierarchy as the label of a row says that the row's class is a leaf
+        below it, unknown which, and is no answer of its own (rows with one label) [true | false]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
     class_weight : Any, default None
@@ -408,6 +412,7 @@ class HSVC(Incremental):
         max_passes: int = 1000,
         epochs: int = 50,
         cost_matrix: str = "",
+        partial_labels: bool = False,
         hierarchy: Any = None,
         class_weight: Any = None,
         calibration: float = 0.0,
@@ -437,6 +442,7 @@ class HSVC(Incremental):
         self.max_passes = max_passes
         self.epochs = epochs
         self.cost_matrix = cost_matrix
+        self.partial_labels = partial_labels
         self.hierarchy = hierarchy
         self.class_weight = class_weight
         self.calibration = calibration
@@ -504,13 +510,17 @@ class NHSVC(Incremental):
     tolerance : float, default 0.001
         bcfw and cutting planes: relative duality gap at which training stops [> 0]
     max_passes : int, default 1000
-        bcfw and cutting planes: maximum number of passes over the rows [>= 1]
+        bcfw and cutting planes: maximum number of passes over the rows; with partial labels, in
+        each round [>= 1]
     epochs : int, default 50
         sgd: passes over the rows [>= 1]
     cost_matrix : str, default ""
         CSV file with the cost of predicting one label for another, used in place of the task loss:
         the first line names the predicted labels, the first cell of every other line the true
         label; the cost of the true label is 0
+    partial_labels : bool, default False
+        an inner node of the hierarchy as the label of a row says that the row's class is a leaf
+        below it, unknown which, and is no answer of its own (rows with one label) [true | false]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
     class_weight : Any, default None
@@ -563,6 +573,7 @@ class NHSVC(Incremental):
         max_passes: int = 1000,
         epochs: int = 50,
         cost_matrix: str = "",
+        partial_labels: bool = False,
         hierarchy: Any = None,
         class_weight: Any = None,
         calibration: float = 0.0,
@@ -592,6 +603,7 @@ class NHSVC(Incremental):
         self.max_passes = max_passes
         self.epochs = epochs
         self.cost_matrix = cost_matrix
+        self.partial_labels = partial_labels
         self.hierarchy = hierarchy
         self.class_weight = class_weight
         self.calibration = calibration

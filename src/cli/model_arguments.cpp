@@ -45,9 +45,13 @@ std::vector<std::string> ModelArguments::input_paths() const {
   return paths;
 }
 
-const std::string& ModelArguments::examples_path(const ModelParts& model) const {
+void ModelArguments::require_no_views(const ModelParts& model) const {
   require<InvalidOption>(views.files().empty(), "option view is given, but the examples of method ",
                          model.method, " are not rows");
+}
+
+const std::string& ModelArguments::examples_path(const ModelParts& model) const {
+  require_no_views(model);
   require<InvalidOption>(data_path != kStandardInput, "the examples of method ", model.method,
                          " are not rows, which alone are read from standard input; give a file "
                          "instead of -");

@@ -26,6 +26,8 @@ struct ModelArguments {
   /// The rows for the model (texts, numbers or records) with all its views. Records may lack the
   /// column of labels unless labels are needed.
   RawRows read(const ModelParts& model, CommandControl& control, bool needs_labels) const;
+  /// For models whose examples are not rows: throws InvalidOption if views are given.
+  void require_no_views(const ModelParts& model) const;
   /// The file of a model whose examples are not rows. Throws InvalidOption if views are given, or
   /// standard input.
   const std::string& examples_path(const ModelParts& model) const;

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iostream>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/model_arguments.hpp"
@@ -13,10 +15,12 @@
 #include "cli/verbs.hpp"
 #include "data/csr_operations.hpp"
 #include "data/prediction_lines.hpp"
+#include "data/sentence_lines.hpp"
 #include "io/model_file.hpp"
 #include "margrove/writers.hpp"
 #include "model/answers.hpp"
 #include "model/label_texts.hpp"
+#include "model/sentence_predictor.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -55,15 +59,17 @@ class Predict final : public Command {
         ->type_name("name|path|id")
         ->check(CLI::IsMember({"name", "path", "id"}));
     confidence->excludes("--top")->excludes(scores);
-    app.add_option("--on-error", on_error_,
-                   "a row that cannot be read: stop ends with an error; skip reports it on stderr "
-                   "with its line and writes an empty line for it. The exit code is 0 if some row "
-                   "was answered, otherwise 3")
+    app.add_option(
+           "--on-error", on_error_,
+           "a row or sentence that cannot be read: stop ends with an error; skip reports it "
+           "on stderr with its line and writes an empty line for it. The exit code is 0 if "
+           "some row was answered, otherwise 3")
         ->type_name("stop|skip")
         ->capture_default_str()
         ->check(CLI::IsMember({"stop", "skip"}));
     app.footer(
-        "If DATA is -, rows are read from standard input, and each line is answered as it comes.");
+        "If DATA is -, rows are read from standard input, and each line is answered as it comes; "
+        "each sentence, for models of sentences, when the blank line after it comes.");
   }
 
   int run() override {
@@ -74,23 +80,20 @@ class Predict final : public Command {
     const ModelParts model = load_model(arguments_.model_path);
     Executor executor(arguments_.threads);
     std::string lines;
-    if (const FilePredictor* files = model.predictor->files()) {
-      require<InvalidOption>(options_.show.empty(),
-                             "option show is given, but the examples of method ", model.method,
-                             " are not rows");
-      require<InvalidOption>(!is_stream && on_error_ == "stop",
-                             "rows from standard input and option on_error are not for method ",
-                             model.method, ", whose examples are not rows; give a file");
-      lines = files->predict_file(arguments_.examples_path(model), executor, control.run());
+    const FilePredictor* files = model.predictor->files();
+    if (files != nullptr) {
+      require_plain_answers(model);
     } else {
       texts_ = label_texts(model, options_.show);
       prepare(model);
-      if (is_stream) return answer_stream(model, executor, control);
-      if (on_error_ == "skip") {
-        answer_readable(model, executor, control, lines);
-      } else {
-        predict_rows(model, executor, control, lines);
-      }
+    }
+    if (is_stream) return answer_stream(stream_of(model, executor, control), control);
+    if (on_error_ == "skip") {
+      answer_readable(stream_of(model, executor, control), control, lines);
+    } else if (files != nullptr) {
+      lines = files->predict_file(arguments_.examples_path(model), executor, control.run());
+    } else {
+      predict_rows(model, executor, control, lines);
     }
     control.start_writing();
     write_result(output_, lines);
@@ -104,26 +107,75 @@ class Predict final : public Command {
                            "answered as they come");
   }
 
+  /// For models whose answers are whole labellings.
+  void require_plain_answers(const ModelParts& model) const {
+    const std::pair<const char*, bool> given[] = {{"top", options_.top > 0},
+                                                  {"scores", options_.scores},
+                                                  {"probabilities", options_.probabilities},
+                                                  {"min_confidence", options_.min_confidence >= 0},
+                                                  {"paths", options_.paths},
+                                                  {"show", !options_.show.empty()}};
+    for (const auto& [name, is_given] : given) {
+      require<InvalidOption>(!is_given, "option ", name, " is given, but the examples of method ",
+                             model.method, " are not rows");
+    }
+  }
+
   void prepare(const ModelParts& model) {
     options_.check(model);
     if (options_.min_confidence >= 0) hierarchy_.emplace(model.hierarchy);
   }
 
-  RowStream::Answer answer_of(const ModelParts& model, Executor& executor) const {
+  /// How the rows or sentences of a source are split and answered.
+  struct Stream {
+    std::function<RowParts(LineBlocks blocks)> split;
+    RowStream::Answer answer;
+    std::string unit;
+  };
+
+  Stream stream_of(const ModelParts& model, Executor& executor, CommandControl& control) const {
+    if (model.predictor->files() != nullptr) {
+      const auto* sentences = dynamic_cast<const SentencePredictor*>(model.predictor.get());
+      require<InvalidOption>(sentences != nullptr,
+                             "rows from standard input and option on_error are not for method ",
+                             model.method, ", whose examples are not rows; give a file");
+      arguments_.require_no_views(model);
+      return sentence_stream(*sentences, executor, control);
+    }
     require<InvalidOption>(model.views.empty() && arguments_.views.files().empty(),
                            "rows of several views are read from whole files only; leave --on-error "
                            "skip out, and give a file instead of -");
-    return [this, &model, &executor](const CsrView& X, std::string& lines) {
-      append_answers(model, X, executor, lines);
+    ReadOptions options = read_options(model);
+    options.labels_optional = true;
+    const auto split = [&model, options](LineBlocks blocks) {
+      return RowParts(std::move(blocks), row_kind(model), options);
     };
+    const auto answer = [this, &model, &executor](const RowParts& parts, const FilePart& part,
+                                                  std::string& lines) {
+      const RawRows raw(parts.read(part), parts.name());
+      if (raw.num_rows() > 0) append_answers(model, preprocess(model, raw), executor, lines);
+      return raw.num_rows();
+    };
+    return {split, answer, "row"};
   }
 
-  int answer_stream(const ModelParts& model, Executor& executor, CommandControl& control) const {
+  static Stream sentence_stream(const SentencePredictor& predictor, Executor& executor,
+                                CommandControl& control) {
+    const auto split = [](LineBlocks blocks) {
+      return RowParts(std::move(blocks), detail::sentence_format());
+    };
+    const auto answer = [&](const RowParts& parts, const FilePart& part, std::string& lines) {
+      return predictor.predict_part(part, parts.name(), executor, control.run(), lines);
+    };
+    return {split, answer, "sentence"};
+  }
+
+  int answer_stream(const Stream& stream, CommandControl& control) const {
     std::string all;
     if (output_.empty()) control.start_stream();
-    RowStream(model, on_error_ == "skip")
-        .answer_all(LineBlocks(open_standard_input(), "standard input"), answer_of(model, executor),
-                    [&](const std::string& lines) {
+    RowStream(on_error_ == "skip", stream.unit)
+        .answer_all(stream.split(LineBlocks(open_standard_input(), "standard input")),
+                    stream.answer, [&](const std::string& lines) {
                       if (!output_.empty()) {
                         all += lines;
                         return true;
@@ -136,12 +188,11 @@ class Predict final : public Command {
   }
 
   /// The rows of a file, but for those with errors.
-  void answer_readable(const ModelParts& model, Executor& executor, CommandControl& control,
-                       std::string& all) const {
+  void answer_readable(const Stream& stream, CommandControl& control, std::string& all) const {
     const std::string& path = arguments_.data_path;
     std::int64_t num_bytes = 0;
-    RowStream(model, /*skips_errors=*/true)
-        .answer_all(LineBlocks(open_file(path), path), answer_of(model, executor),
+    RowStream(/*skips_errors=*/true, stream.unit)
+        .answer_all(stream.split(LineBlocks(open_file(path), path)), stream.answer,
                     [&](const std::string& lines) {
                       all += lines;
                       num_bytes += static_cast<std::int64_t>(lines.size());

@@ -2,19 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "data/utf8.hpp"
 
 namespace margrove::cli {
+namespace {
 
-void RowStream::answer_all(LineBlocks blocks, const Answer& answer, const Write& write) {
-  ReadOptions options = read_options(model_);
-  options.labels_optional = true;
-  RowParts parts(std::move(blocks), row_kind(model_), options);
+/// " of lines 3 to 7", without blank lines before or after.
+std::string lines_of(const FilePart& row) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t begin = row.rows.find_first_not_of(kBlanks);
+  const std::size_t end = row.rows.find_last_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  const auto lines_in = [](std::string_view text) {
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  const auto first = row.lines_before + 1 + lines_in(row.rows.substr(0, begin));
+  const auto last = first + lines_in(row.rows.substr(begin, end - begin));
+  return first == last ? fmt::format(" of line {}", first)
+                       : fmt::format(" of lines {} to {}", first, last);
+}
+
+}  // namespace
+
+void RowStream::answer_all(RowParts parts, const Answer& answer, const Write& write) {
   for (bool goes_on = true; goes_on && parts.next();) {
     std::string lines;
     std::size_t num_rows = 0;
     try {
-      num_rows = answer_part(parts, parts.part(), answer, lines);
+      num_rows = answer(parts, parts.part(), lines);
     } catch (const InvalidInput&) {  // of some row
       answer_rows(parts, answer, write, goes_on);
       continue;
@@ -23,20 +41,14 @@ void RowStream::answer_all(LineBlocks blocks, const Answer& answer, const Write&
     if (num_rows > 0) parts.allow_labels_alone();
     if (!lines.empty()) goes_on = write(lines);
   }
-  require(num_answered_ + num_skipped_ > 0, parts.name(),
-          ": the file has no rows, but must have at least one");
-  require(num_answered_ > 0, parts.name(), ": none of its ", num_skipped_, " rows can be read");
+  require(num_answered_ + num_skipped_ > 0, parts.name(), ": the file has no ", unit_,
+          "s, but must have at least one");
+  require(num_answered_ > 0, parts.name(), ": none of its ", num_skipped_, " ", unit_,
+          "s can be read");
   if (num_skipped_ > 0) {
-    warn(fmt::format("{}: {} of {} rows have errors; their answers are empty lines", parts.name(),
-                     num_skipped_, num_answered_ + num_skipped_));
+    warn(fmt::format("{}: {} of {} {}s have errors; their answers are empty lines", parts.name(),
+                     num_skipped_, num_answered_ + num_skipped_, unit_));
   }
-}
-
-std::size_t RowStream::answer_part(const RowParts& parts, const FilePart& part,
-                                   const Answer& answer, std::string& lines) const {
-  const RawRows raw(parts.read(part), parts.name());
-  if (raw.num_rows() > 0) answer(preprocess(model_, raw), lines);
-  return raw.num_rows();
 }
 
 void RowStream::answer_rows(RowParts& parts, const Answer& answer, const Write& write,
@@ -47,7 +59,7 @@ void RowStream::answer_rows(RowParts& parts, const Answer& answer, const Write& 
     begin += row.rows.size();
     std::string lines;
     try {
-      const std::size_t num_rows = answer_part(parts, row, answer, lines);
+      const std::size_t num_rows = answer(parts, row, lines);
       num_answered_ += num_rows;
       if (num_rows > 0) parts.allow_labels_alone();
     } catch (const LostRows&) {
@@ -67,7 +79,8 @@ void RowStream::skip(const RowParts& parts, const FilePart& row, const InvalidIn
   if (!message.starts_with(parts.name())) {  // of preprocessing, which knows no lines
     message = concat(parts.name(), ":", row.lines_before + 1, ": ", message);
   }
-  print_error(fmt::format("margrove: {}; the row is skipped\n", printable(message)));
+  print_error(
+      fmt::format("margrove: {}; the {}{} is skipped\n", printable(message), unit_, lines_of(row)));
 }
 
 }  // namespace margrove::cli

@@ -12,6 +12,7 @@
 #include "data/code_hierarchy.hpp"
 #include "data/path_ids.hpp"
 #include "data/text_scan.hpp"
+#include "io/model_facts.hpp"
 #include "io/model_file.hpp"
 #include "methods/label_sources.hpp"
 #include "methods/structured_method.hpp"
@@ -352,6 +353,7 @@ void save_and_print(const ModelParts& model, const std::string& path, CommandCon
   std::cout << fmt::format("method\t{}\n", model.method);
   const FitReport& report = model.report;
   std::cout << fmt::format("stop\t{}\npasses\t{}\n", to_string(report.stop), report.passes);
+  if (has_rounds_of_passes(report)) std::cout << fmt::format("rounds\t{}\n", report.curve.size());
   const auto print_if_known = [](std::string_view name, double value) {
     if (std::isfinite(value)) std::cout << fmt::format("{}\t{}\n", name, value);
   };

@@ -17,15 +17,26 @@ std::int64_t num_lines(std::string_view text) { return std::count(text.begin(), 
 
 RowParts::RowParts(LineBlocks blocks, RowKind kind, const ReadOptions& options)
     : blocks_(std::move(blocks)), options_(options) {
-  while (is_blank(text_)) {
-    if (!blocks_.next()) return;
-    text_ += blocks_.text();
-  }
+  if (!find_start()) return;
   format_ = &row_format_starting(row_formats(), kind, text_, options.format);
   require(format_->read_part != nullptr, name(), ": rows in format ", format_->name,
           " cannot be read one by one");
   take_header();
   if (!header_.empty()) read({.rows = {}, .header = header_, .lines_before = lines_before_});
+}
+
+RowParts::RowParts(LineBlocks blocks, const RowFormat& format) : blocks_(std::move(blocks)) {
+  if (!find_start()) return;
+  format_ = &format;
+  take_header();
+}
+
+bool RowParts::find_start() {
+  while (is_blank(text_)) {
+    if (!blocks_.next()) return false;
+    text_ += blocks_.text();
+  }
+  return true;
 }
 
 void RowParts::take_header() {

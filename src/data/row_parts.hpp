@@ -21,6 +21,9 @@ class RowParts {
   /// Waits for the first line that is not blank. Throws InvalidInput if the format that `kind`, the
   /// name and this line give cannot be read in parts.
   RowParts(LineBlocks blocks, RowKind kind, const ReadOptions& options);
+  /// Splits a source whose "rows" are those of `format`, which must outlive it. Where this has no
+  /// read_part, parts cannot be read here.
+  RowParts(LineBlocks blocks, const RowFormat& format);
 
   /// Moves to the next part; false at the end. Waits until there is a whole row.
   bool next();
@@ -44,6 +47,8 @@ class RowParts {
   /// Where the rows of `text` that are complete end.
   std::size_t rows_end(std::string_view text) const;
   std::size_t row_end(std::string_view text) const;
+  /// Reads up to the first line that is not blank; false if there is none.
+  bool find_start();
   void take_header();
 
   LineBlocks blocks_;
@@ -68,9 +73,9 @@ std::size_t csv_row_end(std::string_view text, std::string_view header, const Re
 std::size_t tsv_row_end(std::string_view text, std::string_view header, const ReadOptions& options);
 
 namespace detail {
-/// The rows that a parser with parse_line(line) and finish() makes of a part.
-template <class Parser>
-ReadRows part_rows(const FilePart& part, const std::string& name, Parser parser) {
+/// Calls visit(line) for every line of a part; CR LF ends a line too.
+template <class Visit>
+void for_each_line(const FilePart& part, const std::string& name, const Visit& visit) {
   std::int64_t number = part.lines_before;
   for (std::string_view rest = part.rows; !rest.empty();) {
     const std::size_t newline = std::min(rest.find('\n'), rest.size() - 1);
@@ -78,8 +83,14 @@ ReadRows part_rows(const FilePart& part, const std::string& name, Parser parser)
     rest.remove_prefix(text.size());
     if (text.ends_with('\n')) text.remove_suffix(1);
     if (text.ends_with('\r')) text.remove_suffix(1);
-    parser.parse_line(Line{name, ++number, text});
+    visit(Line{name, ++number, text});
   }
+}
+
+/// The rows that a parser with parse_line(line) and finish() makes of a part.
+template <class Parser>
+ReadRows part_rows(const FilePart& part, const std::string& name, Parser parser) {
+  for_each_line(part, name, [&](const Line& line) { parser.parse_line(line); });
   return parser.finish();
 }
 }  // namespace detail

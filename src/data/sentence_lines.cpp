@@ -3,6 +3,40 @@
 #include <algorithm>
 
 namespace margrove::detail {
+namespace {
+
+/// Where the first sentence of `text` ends, after its blank line; npos if this is missing.
+std::size_t sentence_end(std::string_view text, std::string_view, const ReadOptions&) {
+  bool has_words = false;
+  for (std::size_t begin = 0;;) {
+    const std::size_t newline = text.find('\n', begin);
+    if (newline == std::string_view::npos) return newline;
+    std::string_view line = text.substr(begin, newline - begin);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    begin = newline + 1;
+    if (!is_blank_line(line)) {
+      has_words = true;
+    } else if (has_words) {
+      return begin;
+    }
+  }
+}
+
+constexpr RowFormat kSentences{.kind = RowKind::documents,
+                               .extension = {},
+                               .read = nullptr,
+                               .name = "sentences",
+                               .row_end = sentence_end};
+
+}  // namespace
+
+const RowFormat& sentence_format() { return kSentences; }
+
+std::string place_of(const FilePart& part, const std::string& name) {
+  const std::size_t begin = std::min(part.rows.find_first_not_of(" \t\r\n"), part.rows.size());
+  const auto blank = part.rows.substr(0, begin);
+  return concat(name, ":", part.lines_before + 1 + std::count(blank.begin(), blank.end(), '\n'));
+}
 
 bool is_blank_line(std::string_view text) {
   return std::all_of(text.begin(), text.end(), is_blank);

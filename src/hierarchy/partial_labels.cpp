@@ -1,6 +1,7 @@
 #include "hierarchy/partial_labels.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace margrove {
 namespace {
@@ -26,6 +27,23 @@ std::vector<NodeId> PartialLabels::labels_above(NodeId leaf) const {
   std::erase_if(above, [&](NodeId n) { return rows_of_[n].empty(); });
   std::sort(above.begin(), above.end());
   return above;
+}
+
+LeafChoices::LeafChoices(const LabelGraph& graph, std::span<const NodeId> label_of_row,
+                         std::span<const NodeId> candidates) {
+  std::vector<bool> is_candidate(graph.num_nodes(), false);
+  for (const NodeId leaf : candidates) is_candidate[leaf] = true;
+  std::vector<std::uint32_t> set_of_label(graph.num_nodes(), kKnown);
+  for (const NodeId label : label_of_row) {
+    if (!graph.is_leaf(label) && set_of_label[label] == kKnown) {
+      set_of_label[label] = static_cast<std::uint32_t>(sets_.size());
+      std::vector<NodeId> below = graph.descendants(label);
+      std::erase_if(below, [&](NodeId n) { return !is_candidate[n]; });
+      std::sort(below.begin(), below.end());
+      sets_.push_back(std::move(below));
+    }
+    set_of_row_.push_back(set_of_label[label]);
+  }
 }
 
 LabelSets known_leaves(const LabelGraph& graph, const LabelSets& sets) {

@@ -1,7 +1,10 @@
 #pragma once
 // Partial labels: of a row it is known only that its leaf lies below an inner node.
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <vector>
 
 #include "margrove/dataset.hpp"
@@ -37,6 +40,31 @@ class PartialLabels {
 };
 
 inline const PartialLabels kNoPartialLabels;
+
+/// Of each row, its leaf or the leaves of which one, unknown which, is that of the row.
+class LeafChoices {
+ public:
+  static constexpr std::uint32_t kKnown = std::numeric_limits<std::uint32_t>::max();
+
+  /// The leaves of all rows are known.
+  LeafChoices() = default;
+  /// label_of_row[i]: a leaf, or an inner node with some of the candidates below, which are then
+  /// the choices of the row. candidates: leaves. O(rows + nodes below the labels).
+  LeafChoices(const LabelGraph& graph, std::span<const NodeId> label_of_row,
+              std::span<const NodeId> candidates);
+
+  bool all_known() const { return sets_.empty(); }
+  /// Which of the sets has the choices of row i, or kKnown.
+  std::uint32_t set_of(std::size_t i) const { return all_known() ? kKnown : set_of_row_[i]; }
+  std::size_t num_sets() const { return sets_.size(); }
+  /// Ascending, not empty.
+  std::span<const NodeId> set(std::uint32_t k) const { return sets_[k]; }
+  bool operator==(const LeafChoices&) const = default;
+
+ private:
+  std::vector<std::uint32_t> set_of_row_;
+  std::vector<std::vector<NodeId>> sets_;
+};
 
 /// The sets with those of partial labels empty.
 LabelSets known_leaves(const LabelGraph& graph, const LabelSets& sets);

@@ -100,6 +100,7 @@ std::vector<Fact> model_facts(const ModelParts& model) {
   const FitReport& report = model.report;
   facts.push_back({"stop", std::string(to_string(report.stop))});
   facts.push_back({"passes", concat(report.passes)});
+  if (has_rounds_of_passes(report)) facts.push_back({"rounds", concat(report.curve.size())});
   const auto add_if_known = [&](const char* name, double value) {
     if (std::isfinite(value)) facts.push_back({name, concat(value)});
   };

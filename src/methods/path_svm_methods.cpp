@@ -22,6 +22,7 @@ struct PathPlan {
   double bias;
   Continuation continuation;
   LeafSets leaves;
+  LeafChoices choices;  // of rows with partial labels
   std::vector<double> alpha;
   PlannedRows rows;
   LabelSetTuning tuning;
@@ -41,6 +42,11 @@ PathSvmResult fit(const PathPlan& plan, Executor& executor, RunControl& control)
   const LeafSets& leaves = plan.leaves;
   if (plan.has_label_sets()) {
     return fit_label_sets(plan, plan.rows, leaves.sets, plan.continuation, executor, control);
+  }
+  if (!plan.choices.all_known()) {
+    return train_partial_path_svm(plan.rows.X, leaf_of_row(leaves), plan.choices, leaves.tree.graph,
+                                  plan.alpha, {plan.loss, plan.costs}, plan.solver, executor,
+                                  control, plan.rows.weights, plan.continuation);
   }
   return train_path_svm(plan.rows.X, leaf_of_row(leaves), leaves.tree.graph, plan.alpha,
                         {plan.loss, plan.costs}, plan.solver, executor, control, plan.rows.weights,
@@ -62,6 +68,9 @@ TrainResult train_paths(const PathPlan& plan, Executor& executor, RunControl& co
   PathSvmResult found = fit(plan, executor, control);
   TrainResult result;
   result.report = to_report(found.fit, plan.leaves.warnings);
+  for (const auto& round : found.rounds) {
+    result.report.curve.push_back({round.passes, round.objective, round.dual});
+  }
   std::string warning = unweighted_leaves(plan.leaves.tree.graph, plan.alpha);
   if (!warning.empty()) result.report.warnings.push_back(std::move(warning));
   auto parts = path_parts(plan.leaves, std::move(found.weights), plan.bias, plan.num_known_labels,
@@ -75,6 +84,11 @@ TrainResult train_paths(const PathPlan& plan, Executor& executor, RunControl& co
 MemoryEstimate memory_of(const PathPlan& plan, int num_threads) {
   const LeafSets& leaves = plan.leaves;
   MemoryEstimate memory = planned_rows_memory(plan.rows, leaves.sets);
+  if (!plan.choices.all_known()) {
+    memory.add(partial_path_svm_memory(plan.rows.X, plan.choices, leaves.tree.graph, plan.alpha,
+                                       plan.solver, num_threads));
+    return memory;
+  }
   memory.add(plan.has_label_sets()
                  ? label_set_decision_memory(
                        plan.tuning, leaves, plan.rows,
@@ -95,12 +109,17 @@ Plan make_path_plan(const Options& options, const TrainingSet& data, Executor& e
                 .inference = options.inference,
                 .bias = intercept_value(options),
                 .continuation = data.continuation,
-                .leaves = without_common_roots(leaf_sets(data)),
+                .leaves = without_common_roots(leaf_sets_of(options, data)),
+                .choices = {},
                 .alpha = {},
                 .rows = {},
                 .tuning = {decision_options(options), data.hierarchy},
                 .num_known_labels = static_cast<std::uint32_t>(data.codec->size())};
   require_label_sets(plan.tuning.options, plan.leaves);
+  if (options.partial_labels) {
+    plan.choices =
+        LeafChoices(plan.leaves.tree.graph, leaf_of_row(plan.leaves), plan.leaves.candidates);
+  }
   plan.costs = leaf_costs(options.cost_matrix, plan.leaves, *data.codec);
   plan.alpha = node_weights(plan.leaves.tree.graph, options.alpha,
                             {.merge_duplicates = options.merge_duplicates}, &control)

@@ -1,6 +1,7 @@
 #include "outputs/leaf_sets.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -145,7 +146,8 @@ std::vector<NodeId> leaf_of_row(const LeafSets& leaves) {
 
 LeafSets without_common_roots(LeafSets leaves) {
   WithoutCommonRoots cut = without_common_roots(leaves.tree.graph);
-  std::vector<NodeId> new_number(leaves.tree.graph.num_nodes());
+  constexpr NodeId kNone = std::numeric_limits<NodeId>::max();
+  std::vector<NodeId> new_number(leaves.tree.graph.num_nodes(), kNone);
   std::vector<NodeId> label_of_node;
   for (NodeId k = 0; k < cut.kept.size(); ++k) {
     new_number[cut.kept[k]] = k;
@@ -156,11 +158,20 @@ LeafSets without_common_roots(LeafSets leaves) {
   leaves.tree.leaf_of_label.clear();  // in the old numbers
   LabelSets sets;
   std::vector<NodeId> set;
+  std::vector<std::uint32_t> kept;
   for (std::size_t i = 0; i < leaves.sets.num_rows(); ++i) {
     set.clear();
-    for (const NodeId leaf : leaves.sets[i]) set.push_back(new_number[leaf]);
+    for (const NodeId node : leaves.sets[i]) set.push_back(new_number[node]);
+    if (set.front() == kNone) continue;  // a partial label
     sets.append(set);
+    kept.push_back(leaves.kept[i]);
   }
+  if (kept.size() < leaves.kept.size()) {
+    leaves.warnings.push_back(concat(leaves.kept.size() - kept.size(), " of ", leaves.kept.size(),
+                                     " rows were left out, because every leaf is below their "
+                                     "label, which says nothing"));
+  }
+  leaves.kept = std::move(kept);
   leaves.sets = std::move(sets);
   for (NodeId& leaf : leaves.candidates) leaf = new_number[leaf];
   return leaves;

@@ -35,7 +35,8 @@ LeafSets partial_leaf_sets(const TrainingSet& data);
 std::vector<NodeId> leaf_of_row(const LeafSets& leaves);
 
 /// Removes the nodes above all leaves. They cancel in differences of scores, and node weights are
-/// computed without them (docs/notation.md, "Roots"). leaf_of_label becomes empty.
+/// computed without them (docs/notation.md, "Roots"). leaf_of_label becomes empty. Rows with such a
+/// node as a partial label, which says nothing, are left out; a warning states their number.
 LeafSets without_common_roots(LeafSets leaves);
 
 /// The kept rows of X with the intercept appended.

@@ -62,8 +62,17 @@ class PartialLabels(MessagesTest):
                           *partial, "hr-svm", *tree, "two", "model")  # fmt: skip
         self.assert_fails(3, "inner: no row has a leaf as label, but one must where option partial",
                           *partial, "flat-lr", *tree, "inner", "model")  # fmt: skip
-        self.assert_fails(2, "--partial-labels is no option of train with method hsvm",
-                          *partial, "hsvm", *tree, "two", "model")  # fmt: skip
+        self.assert_fails(2, "--partial-labels is no option of train with method shared-svm",
+                          *partial, "shared-svm", *tree, "two", "model")  # fmt: skip
+        self.assert_fails(3, "two: row 1 has 2 labels, but must have one where option partial_",
+                          *partial, "nhsvm", *tree, "two", "model")  # fmt: skip
+        self.write("some", "a1 1:1\na2 2:1\nb 3:1\na 1:2\n")
+        self.assert_fails(2, "partial_labels is given, but solver sgd, which surrogate 'log'",
+                          *partial, "hsvm", *tree, "--surrogate", "log", "some",
+                          "model")  # fmt: skip
+        out, _ = self.run_program(*partial, "hsvm", *tree, "some", "model")
+        self.assertRegex(out, r"passes\t\d+\nrounds\t[2-9]\n")
+        self.assertRegex(self.run_program("info", "model")[0], r"rounds *\t? *[2-9]")
         self.assert_fails(2, "option partial_labels is given, which needs a hierarchy",
                           *partial, "flat-svm", "two", "model")  # fmt: skip
         self.write("graph", "a b\n")

@@ -193,11 +193,95 @@ class StandardInput(CliTest):
             self.piped("", "--time-limit-seconds", "1", code=2)[1],
         )
         self.assertIn("several views", self.piped("", "--view", "a=b", code=2)[1])
-        self.write("tags", "a DET\ndog NOUN\n\n" * 4)
+        self.train_tags()
+        self.assertIn("option view is given, but the examples of method structured are not rows",
+                      self.piped("", "--view", "a=b", code=2)[1])  # fmt: skip
+        for option in (["--top", "2"], ["--scores"], ["--probabilities"], ["--paths"],
+                       ["--min-confidence", "0.5"], ["--show", "id"]):  # fmt: skip
+            name = option[0][2:].replace("-", "_")
+            for data in ("-", "tags"):
+                _, err = self.run_program("predict", *option, "model", data, code=2)
+                self.assertIn(f"option {name} is given, but the examples of method", err)
+        self.assertIn("option time_limit_seconds is given",
+                      self.piped("", "--time-limit-seconds", "1", code=2)[1])  # fmt: skip
+
+    def train_tags(self) -> None:
+        self.write("tags", "a DET\ndog NOUN\n\nthe DET\ncat NOUN\nruns VERB\n\n" * 4)
         self.run_program("train", "--method", "structured", "tags", "model")
-        self.assertIn("whose examples are not rows; give a file", self.piped("", code=2)[1])
-        _, err = self.run_program("predict", "--on-error", "skip", "model", "tags", code=2)
-        self.assertIn("whose examples are not rows; give a file", err)
+
+    def train_parser(self) -> None:
+        rows = [("1", "a", "DET", "2", "det"), ("2", "dog", "NOUN", "3", "nsubj"),
+                ("3", "runs", "VERB", "0", "root")]  # fmt: skip
+        lines = ["\t".join([k, w, w, tag, "_", "_", head, relation, "_", "_"])
+                 for k, w, tag, head, relation in rows]  # fmt: skip
+        self.write("trees", "# text = a dog runs\n" + "\n".join(lines) + "\n\n")
+        given = ["--method", "structured", "--model", "dependency", "--hash-bits", "12"]
+        self.run_program("train", *given, "trees", "model")
+
+    def test_each_sentence_is_answered_when_its_blank_line_comes(self) -> None:
+        self.train_tags()
+        pipe = Pipe(self)
+        self.assertEqual(pipe.ask("a\ndog\n\n", 3), ["DET", "NOUN", ""])
+        self.assertEqual(pipe.ask("\n\nthe\r\ncat\r\nruns\r\n\r\n", 4),
+                         ["DET", "NOUN", "VERB", ""])  # fmt: skip
+        self.assertEqual(pipe.ask("a DET\ncat NOUN\n \n", 3), ["DET", "NOUN", ""])
+        assert pipe.process.stdin
+        pipe.process.stdin.write(b"a\ndog\n")
+        self.assertEqual(pipe.close(), ("DET\nNOUN\n\n", "", 0))
+        self.train_parser()
+        pipe = Pipe(self)
+        words = self.read("trees").decode()
+        expected = self.run_program("predict", "model", "trees")[0]
+        for _ in range(2):
+            self.assertEqual(pipe.ask(words, 4), expected.splitlines())
+        self.assertEqual(pipe.close(), ("", "", 0))
+
+    def test_answers_to_sentences_equal_those_of_the_file(self) -> None:
+        for train, name in ((self.train_tags, "tags"), (self.train_parser, "trees")):
+            train()
+            text = self.read(name).decode() * 3
+            self.write("many", text)
+            expected = self.run_program("predict", "model", "many")[0]
+            for given in (text, text.rstrip("\n"), gzip.compress(text.encode())):
+                self.assertEqual(self.piped(given), (expected, ""))
+            self.assertEqual(self.piped(text, "--output", "out"), ("", ""))
+            self.assertEqual(self.read("out").decode(), expected)
+            for source in (["many"], ["many", "--quiet"]):
+                given = ["predict", "--on-error", "skip", "model", *source]
+                self.assertEqual(self.run_program(*given)[0], expected)
+
+    def test_sentences_with_errors_are_skipped_on_demand(self) -> None:
+        self.train_tags()
+        pipe = Pipe(self, "--on-error", "skip")
+        self.assertEqual(pipe.ask("a\ndog\n\n", 3), ["DET", "NOUN", ""])
+        self.assertEqual(pipe.ask("\na\nthe big cat\nruns\n\n"), [""])
+        self.assertEqual(pipe.ask("the big cat\n\n"), [""])
+        self.assertEqual(pipe.ask("the\n\n", 2), ["DET", ""])
+        out, err, code = pipe.close()
+        self.assertEqual((out, code), ("", 0))
+        self.assertIn("standard input:6:12: the line has 3 columns, but must have 1 like line 5; "
+                      "the sentence of lines 5 to 7 is skipped", err)  # fmt: skip
+        self.assertIn("standard input:9: lines have 3 columns, but must have 1 as in training; the "
+                      "sentence of line 9 is skipped", err)  # fmt: skip
+        self.assertIn("2 of 4 sentences have errors; their answers are empty lines", err)
+        out, err = self.piped("a\ndog\n\na b c\n\na\n\n", code=3)
+        self.assertEqual(out, "DET\nNOUN\n\n")
+        self.assertIn("standard input:4: lines have 3 columns", err)
+        self.assertIn("the file has no sentences, but must have at least one",
+                      self.piped("\n\n", code=3)[1])  # fmt: skip
+        self.assertIn("none of its 1 sentences can be read",
+                      self.piped("a b c\n", "--on-error", "skip", code=3)[1])  # fmt: skip
+
+    def test_files_of_sentences_with_errors_are_answered_on_demand(self) -> None:
+        self.train_parser()
+        words = self.read("trees").decode()
+        good = self.run_program("predict", "model", "trees")[0]
+        self.write("rows", words + "2\tdog\n\n" + words)
+        self.assert_fails(3, "rows:6:6: the line has 2 columns", "predict", "model", "rows")
+        out, err = self.run_program("predict", "--on-error", "skip", "model", "rows")
+        self.assertEqual(out, good + "\n" + good)
+        self.assertIn("rows:6:6: the line has 2 columns, but must have 10 separated by tabs; the "
+                      "sentence of line 6 is skipped", err)  # fmt: skip
 
     def test_an_interruption_keeps_the_answers(self) -> None:
         self.train_texts()

@@ -5,7 +5,16 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from margrove import HRSVC, HSVC, FlatLogisticRegression, FlatSVC, HRLogisticRegression, TopDownSVC
+from margrove import (
+    HRSVC,
+    HSVC,
+    NHSVC,
+    FlatLogisticRegression,
+    FlatSVC,
+    HRLogisticRegression,
+    SharedSVC,
+    TopDownSVC,
+)
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from test_estimators import EDGES
@@ -66,7 +75,7 @@ def test_top_down_trains_the_classifiers_down_to_the_label_and_none_below() -> N
 
 
 @pytest.mark.parametrize("made", [FlatSVC, FlatLogisticRegression, HRSVC, HRLogisticRegression,
-                                  TopDownSVC])  # fmt: skip
+                                  TopDownSVC, HSVC, NHSVC])  # fmt: skip
 def test_every_answer_is_a_leaf_and_partial_labels_help(made: Any) -> None:
     X, y = partly_labelled()
     model = made(hierarchy=EDGES, partial_labels=True).fit(X, y)
@@ -78,7 +87,7 @@ def test_every_answer_is_a_leaf_and_partial_labels_help(made: Any) -> None:
     assert np.mean(found == groups) > 0.8
 
 
-@pytest.mark.parametrize("made", [FlatSVC, HRLogisticRegression, TopDownSVC])
+@pytest.mark.parametrize("made", [FlatSVC, HRLogisticRegression, TopDownSVC, HSVC, NHSVC])
 def test_rows_with_leaves_give_the_same_model_by_either_meaning(made: Any) -> None:
     X, y = partly_labelled()
     known = np.isin(y, LEAVES)
@@ -112,7 +121,13 @@ def test_what_cannot_be_partial_is_refused() -> None:
     with pytest.raises(ValueError, match="no row has a leaf as label, but one must"):
         HRSVC(hierarchy=EDGES, partial_labels=True).fit(X[:2], ["animal", "plant"])
     with pytest.raises(TypeError, match="partial_labels"):
-        HSVC(hierarchy=EDGES, partial_labels=True)  # type: ignore[call-arg]
+        SharedSVC(hierarchy=EDGES, partial_labels=True)  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="partial_labels is given, but solver sgd"):
+        HSVC(hierarchy=EDGES, partial_labels=True, solver="sgd").fit(X, y)
+    with pytest.raises(ValueError, match="'normalized-difference', which divides by the task loss"):
+        NHSVC(hierarchy=EDGES, partial_labels=True, surrogate="normalized-difference").fit(X, y)
+    with pytest.raises(ValueError, match="must be argmax where partial_labels is given"):
+        NHSVC(hierarchy=EDGES, partial_labels=True, decision="offset").fit(X, y)
 
 
 def test_rows_without_any_possible_leaf_are_left_out_with_a_warning() -> None:
@@ -121,3 +136,62 @@ def test_rows_without_any_possible_leaf_are_left_out_with_a_warning() -> None:
     with pytest.warns(UserWarning, match="rows were left out, because no row has a leaf below"):
         model = HRSVC(hierarchy=EDGES, partial_labels=True).fit(X[kept], y[kept])
     assert set(model.predict(X)) <= {"cat", "dog"}
+
+
+def few_known(seed: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Rows of which few have a leaf as label, their labels and their leaves: three groups of
+    three leaves, whose centres a handful of rows shows badly."""
+    random = np.random.default_rng(seed)
+    groups, leaves = np.arange(600) % 3, random.integers(3, size=600)
+    y = np.array([f"{g}{leaf}" for g, leaf in zip(groups, leaves, strict=True)])
+    centres = {name: 1.5 * random.normal(size=20) for name in sorted(set(y))}
+    X = np.array([centres[name] + 2.5 * random.normal(size=20) for name in y]).astype(np.float32)
+    known = np.zeros(600, dtype=bool)
+    for name in centres:
+        known[np.flatnonzero(y == name)[:3]] = True
+    return X, y, np.where(known, y, np.char.add("g", groups.astype(str)))
+
+
+@pytest.mark.parametrize("made", [HSVC, NHSVC])
+def test_rows_with_partial_labels_help_paths_over_leaving_them_out(made: Any) -> None:
+    edges = [(f"g{g}", f"{g}{leaf}") for g in range(3) for leaf in range(3)]
+    gains = []
+    for seed in range(5):
+        X, y, labels = few_known(seed)
+        train = np.arange(600) < 400
+        known = train & (y == labels)
+        alone = made(hierarchy=edges).fit(X[known], y[known])
+        both = made(hierarchy=edges, partial_labels=True).fit(X[train], labels[train])
+        assert both.report_["stop"] == "converged"
+        assert np.all(np.diff([objective for _, objective, _ in both.report_["curve"]]) <= 0)
+        gains.append(np.mean(both.predict(X[~train]) == y[~train])
+                     - np.mean(alone.predict(X[~train]) == y[~train]))  # fmt: skip
+    assert np.mean(gains) > 0.1
+    assert np.min(gains) > 0
+
+
+def test_a_label_above_all_leaves_says_nothing() -> None:
+    X, y = partly_labelled()
+    edges = [*EDGES, ("all", "animal"), ("all", "plant")]
+    kept = np.arange(len(y)) % 5 > 0
+
+    def made() -> NHSVC:
+        return NHSVC(hierarchy=edges, partial_labels=True, scale="none")
+
+    with pytest.warns(UserWarning, match="32 of 160 rows were left out, because every leaf is"):
+        model = made().fit(X, np.where(kept, y, "all"))
+    same = made().fit(X[kept], y[kept])
+    columns = np.isin(model.classes_, LEAVES), np.isin(same.classes_, LEAVES)
+    np.testing.assert_array_equal(
+        model.decision_function(X)[:, columns[0]], same.decision_function(X)[:, columns[1]]
+    )
+
+
+def test_rounds_of_paths_go_on_from_an_earlier_fit() -> None:
+    X, y = partly_labelled()
+    model = HSVC(hierarchy=EDGES, partial_labels=True, warm_start=True).fit(X, y)
+    first = model.report_
+    assert len(first["curve"]) >= 2
+    again = model.fit(X, y).report_
+    assert again["curve"][0][0] < first["passes"]
+    assert again["primal"] <= first["primal"]

@@ -1,5 +1,6 @@
 #include "outputs/chain/chain_predictor.hpp"
 
+#include "data/sentence_lines.hpp"
 #include "margrove/errors.hpp"
 #include "outputs/chain/sequence_metrics.hpp"
 #include "outputs/predictor_parts.hpp"
@@ -50,22 +51,29 @@ std::vector<Fact> ChainPredictor::facts() const {
   return facts;
 }
 
-ColumnCorpus ChainPredictor::read(const std::string& path, bool has_tags) const {
+template <class Read>
+ColumnCorpus ChainPredictor::with_columns(const std::string& source, bool has_tags,
+                                          const Read& read) const {
   ColumnOptions options;
   options.has_tags = has_tags;
   options.tags = &tags_;
-  ColumnCorpus corpus = read_columns(path, options);
+  ColumnCorpus corpus = read(options);
   // A file to predict may still carry its tags, as the last column.
   const bool fits =
       corpus.num_columns == num_columns_ || (!has_tags && corpus.num_columns == num_columns_ + 1);
-  require(corpus.sentences.empty() || fits, path, ": lines have ",
+  require(corpus.sentences.empty() || fits, source, ": lines have ",
           corpus.num_columns + (has_tags ? 1 : 0), " columns, but must have ",
           num_columns_ + (has_tags ? 1 : 0), " as in training");
   if (corpus.num_columns == num_columns_ + 1) {
     options.has_tags = true;
-    corpus = read_columns(path, options);
+    corpus = read(options);
   }
   return corpus;
+}
+
+ColumnCorpus ChainPredictor::read(const std::string& path, bool has_tags) const {
+  return with_columns(path, has_tags,
+                      [&](const ColumnOptions& options) { return read_columns(path, options); });
 }
 
 std::vector<TagSequence> ChainPredictor::decode(const ColumnCorpus& corpus, Executor& executor,
@@ -88,14 +96,29 @@ std::vector<TagSequence> ChainPredictor::decode(const ColumnCorpus& corpus, Exec
   return tags;
 }
 
+void ChainPredictor::append(const std::vector<TagSequence>& sentences, std::string& lines) const {
+  for (const TagSequence& tags : sentences) {
+    for (const std::uint32_t tag : tags) lines.append(tags_.name(tag)).append("\n");
+    lines.append("\n");
+  }
+}
+
 std::string ChainPredictor::predict_file(const std::string& path, Executor& executor,
                                          RunControl& control) const {
   std::string out;
-  for (const TagSequence& tags : decode(read(path, false), executor, control)) {
-    for (const std::uint32_t tag : tags) out.append(tags_.name(tag)).append("\n");
-    out.append("\n");
-  }
+  append(decode(read(path, false), executor, control), out);
   return out;
+}
+
+std::size_t ChainPredictor::predict_part(const FilePart& part, const std::string& name,
+                                         Executor& executor, RunControl& control,
+                                         std::string& lines) const {
+  const std::string place = detail::place_of(part, name);
+  const ColumnCorpus corpus = with_columns(place, false, [&](const ColumnOptions& options) {
+    return read_columns_part(part, name, options);
+  });
+  append(decode(corpus, executor, control), lines);
+  return corpus.size();
 }
 
 std::vector<NamedValue> ChainPredictor::evaluate_file(const std::string& path, Executor& executor,

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/decision.hpp"
-#include "model/predictor.hpp"
+#include "model/sentence_predictor.hpp"
 #include "outputs/chain/chain.hpp"
 #include "outputs/chain/token_features.hpp"
 
@@ -14,7 +14,7 @@ namespace margrove {
 
 /// Tags of the tokens of a column file. predict_file: one tag per line, a blank line after each
 /// sentence. evaluate_file: token and sentence accuracy, and span scores where the tags are spans.
-class ChainPredictor final : public FilePredictor {
+class ChainPredictor final : public SentencePredictor {
  public:
   /// The decision is argmax, the best tags, or an offset of all tags but `outside_tag`.
   ChainPredictor(FeatureTable features, LabelCodec tags, std::size_t num_columns,
@@ -26,11 +26,18 @@ class ChainPredictor final : public FilePredictor {
   std::vector<Fact> facts() const override;
   std::string predict_file(const std::string& path, Executor& executor,
                            RunControl& control) const override;
+  std::size_t predict_part(const FilePart& part, const std::string& name, Executor& executor,
+                           RunControl& control, std::string& lines) const override;
   std::vector<NamedValue> evaluate_file(const std::string& path, Executor& executor,
                                         RunControl& control) const override;
 
  private:
+  /// The corpus that read(options) reads from `source`, whose lines may have tags in any case.
+  /// Throws InvalidInput unless it has the columns of the training.
+  template <class Read>
+  ColumnCorpus with_columns(const std::string& source, bool has_tags, const Read& read) const;
   ColumnCorpus read(const std::string& path, bool has_tags) const;
+  void append(const std::vector<TagSequence>& sentences, std::string& lines) const;
   std::vector<TagSequence> decode(const ColumnCorpus& corpus, Executor& executor,
                                   RunControl& control) const;
 

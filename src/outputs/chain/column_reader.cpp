@@ -79,6 +79,11 @@ ColumnCorpus read_columns(const std::string& path, const ColumnOptions& options)
   return detail::read_sentences(LineBlocks(open_file(path), path), ColumnParser(options));
 }
 
+ColumnCorpus read_columns_part(const FilePart& part, const std::string& name,
+                               const ColumnOptions& options) {
+  return detail::read_part(part, name, ColumnParser(options));
+}
+
 ColumnCorpus parse_columns(std::string_view bytes, const std::string& name,
                            const ColumnOptions& options) {
   return detail::read_sentences(LineBlocks(open_memory(bytes, name), name), ColumnParser(options));

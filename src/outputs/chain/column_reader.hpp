@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/row_formats.hpp"
 #include "margrove/label_codec.hpp"
 
 namespace margrove {
@@ -52,6 +53,9 @@ struct ColumnOptions {
 /// "file:line:column: ..." on lines of different length, empty cells, numbers that are not finite
 /// and text that is not UTF-8. O(bytes).
 ColumnCorpus read_columns(const std::string& path, const ColumnOptions& options = {});
+/// The sentences of a part of such a file, perhaps none.
+ColumnCorpus read_columns_part(const FilePart& part, const std::string& name,
+                               const ColumnOptions& options = {});
 ColumnCorpus parse_columns(std::string_view bytes, const std::string& name,
                            const ColumnOptions& options = {});
 

@@ -70,6 +70,9 @@ class PathLoss {
   double operator()(NodeId a, NodeId b) const;
   /// losses[k] = (*this)(leaf k, b), leaves ascending.
   void from(NodeId b, std::span<double> losses) const;
+  /// losses[k] = the smallest loss of leaf k where one of the leaves `truths` is the true one,
+  /// leaves ascending. As much as from() for each of them.
+  void from_nearest(std::span<const NodeId> truths, std::span<double> losses) const;
   /// The loss of two leaves whose symmetric difference has this sum of node_weight(). It never
   /// decreases with the distance. Not for a cost matrix.
   double of_distance(double distance) const {

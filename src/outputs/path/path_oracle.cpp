@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/simd.hpp"
 #include "hierarchy/weight_paths.hpp"
@@ -29,13 +30,14 @@ double combine(double w_m, const double* m, double w_g, const double* g, double*
 
 PathModel::PathModel(const CsrView& X, std::span<const NodeId> leaf_of_row, const LabelGraph& graph,
                      std::span<const double> alpha, const LeafLoss& loss, bool all_features,
-                     std::span<const NodeId> order)
+                     std::span<const NodeId> order, LeafChoices choices)
     : scorer_(X, graph, alpha, all_features, order),
       leaf_of_row_(leaf_of_row.begin(), leaf_of_row.end()),
       leaves_(graph.leaves().begin(), graph.leaves().end()),
       is_tree_(graph.is_tree()),
       loss_(loss, graph, alpha),
-      alpha_distance_(graph, alpha) {
+      alpha_distance_(graph, alpha),
+      choices_(std::move(choices)) {
   require(leaf_of_row.size() == X.num_rows(), "path model: ", leaf_of_row.size(),
           " labels, but must be one per row of X, ", X.num_rows());
   for (std::size_t i = 0; i < leaf_of_row.size(); ++i) {
@@ -48,6 +50,9 @@ PathModel::PathModel(const CsrView& X, std::span<const NodeId> leaf_of_row, cons
     loss_table_.resize(leaves_.size() * leaves_.size());
     loss_row_made_ = std::make_unique<std::once_flag[]>(leaves_.size());
   }
+  if (choices_.all_known()) return;
+  set_losses_.resize(choices_.num_sets() * leaves_.size());
+  set_row_made_ = std::make_unique<std::once_flag[]>(choices_.num_sets());
 }
 
 void PathModel::place_paths(const LabelGraph& graph) {
@@ -97,7 +102,17 @@ void PathModel::path_sums(Workspace& ws) const {
   }
 }
 
-std::span<const double> PathModel::losses_of(NodeId truth, Workspace& ws) const {
+std::span<const double> PathModel::losses_of_set(std::uint32_t set) const {
+  const auto row = std::span(set_losses_).subspan(set * leaves_.size(), leaves_.size());
+  std::call_once(set_row_made_[set], [&] { loss_.from_nearest(choices_.set(set), row); });
+  return row;
+}
+
+std::span<const double> PathModel::losses_of(std::size_t i, Workspace& ws) const {
+  if (const std::uint32_t set = choices_.set_of(i); set != LeafChoices::kKnown) {
+    return losses_of_set(set);
+  }
+  const NodeId truth = leaf_of_row_[i];
   if (loss_table_.empty()) {
     if (ws.losses_of != truth) {
       ws.losses.resize(leaves_.size());
@@ -123,10 +138,21 @@ PathModel::Oracle PathModel::oracle(std::size_t i, ScaledWeights w, Workspace& w
   oracle.truth_ = truth;
   oracle.leaves_ = leaves_;
   oracle.margins_ = ws.margins;
-  oracle.losses_ = losses_of(truth, ws);
+  oracle.losses_ = losses_of(i, ws);
   ws.values.resize(leaves_.size());
   oracle.values_ = ws.values;
   return oracle;
+}
+
+NodeId PathModel::best_choice(std::size_t i, ScaledWeights w, Workspace& ws) const {
+  scorer_.scores(i, w, ws.node_scores);
+  path_sums(ws);
+  const std::span<const NodeId> choices = choices_.set(choices_.set_of(i));
+  NodeId best = choices.front();
+  for (const NodeId leaf : choices) {
+    if (ws.margins[rank_[leaf]] > ws.margins[rank_[best]]) best = leaf;
+  }
+  return best;
 }
 
 Candidate<NodeId> PathModel::Oracle::argmax(double w_m, double w_g) const {
@@ -218,7 +244,7 @@ void PathModel::add_differences(std::size_t i, std::span<const NodeId> leaves,
 }
 
 std::size_t PathModel::num_bytes() const {
-  return scorer_.num_bytes() + loss_table_.size() * sizeof(double);
+  return scorer_.num_bytes() + (loss_table_.size() + set_losses_.size()) * sizeof(double);
 }
 
 }  // namespace margrove

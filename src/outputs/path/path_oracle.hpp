@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/weight_matrix.hpp"
+#include "hierarchy/partial_labels.hpp"
 #include "hierarchy/weight_paths.hpp"
 #include "margrove/csr_matrix.hpp"
 #include "margrove/label_graph.hpp"
@@ -64,12 +65,14 @@ class PathModel {
     std::span<double> values_;
   };
 
-  /// leaf_of_row[i]: the leaf of row i. alpha: one number >= 0 per node. all_features, order: see
-  /// NodeScorer. Keeps a copy of X and refers to nothing. Throws InvalidInput if the label of a
-  /// row, which it names, is not a leaf, and on sizes or weights that do not fit.
+  /// leaf_of_row[i]: the leaf of row i, if its leaf is not known, the one of its choices that
+  /// counts as its leaf (choose()); the loss is then that to the nearest one of the choices. alpha:
+  /// one number >= 0 per node. all_features, order: see NodeScorer. Keeps a copy of X and refers to
+  /// nothing. Throws InvalidInput if the label of a row, which it names, is not a leaf, and on
+  /// sizes or weights that do not fit.
   PathModel(const CsrView& X, std::span<const NodeId> leaf_of_row, const LabelGraph& graph,
             std::span<const double> alpha, const LeafLoss& loss, bool all_features = false,
-            std::span<const NodeId> order = {});
+            std::span<const NodeId> order = {}, LeafChoices choices = {});
 
   std::size_t num_examples() const { return scorer_.num_rows(); }
   std::size_t num_weights() const { return scorer_.num_weights(); }
@@ -89,6 +92,13 @@ class PathModel {
   void add_differences(std::size_t i, std::span<const NodeId> leaves,
                        std::span<const double> coefficients, Workspace& workspace,
                        std::span<float> w) const;
+
+  const LeafChoices& choices() const { return choices_; }
+  /// The choice of row i with the highest score, ties to the lowest. The row must have choices.
+  NodeId best_choice(std::size_t i, ScaledWeights w, Workspace& workspace) const;
+  /// Lets `leaf`, one of its choices, count as the leaf of row i. Not while a solver runs.
+  void choose(std::size_t i, NodeId leaf) { leaf_of_row_[i] = leaf; }
+
   const NodeScorer& scorer() const { return scorer_; }
   const PathLoss& loss() const { return loss_; }
   /// Bytes that the model takes during training: weights, a copy of X, tables.
@@ -97,8 +107,9 @@ class PathModel {
  private:
   void place_paths(const LabelGraph& graph);
   void path_sums(Workspace& workspace) const;
-  /// The task losses of all leaves, where this one is the true one.
-  std::span<const double> losses_of(NodeId truth, Workspace& workspace) const;
+  /// The task losses of all leaves in row i.
+  std::span<const double> losses_of(std::size_t i, Workspace& workspace) const;
+  std::span<const double> losses_of_set(std::uint32_t set) const;
   std::span<const std::uint32_t> path(NodeId leaf) const {
     const std::uint32_t k = rank_[leaf];
     return std::span(path_columns_)
@@ -120,6 +131,10 @@ class PathModel {
   // so that each is made when it is needed first, by whichever thread.
   mutable std::vector<double> loss_table_;
   std::unique_ptr<std::once_flag[]> loss_row_made_;
+  LeafChoices choices_;
+  // The same for the sets of choices, sets x leaves.
+  mutable std::vector<double> set_losses_;
+  std::unique_ptr<std::once_flag[]> set_row_made_;
 };
 
 }  // namespace margrove

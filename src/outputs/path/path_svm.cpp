@@ -4,6 +4,7 @@
 
 #include "outputs/path/bounded_path_oracle.hpp"
 #include "outputs/path/path_oracle.hpp"
+#include "outputs/path/path_solver.hpp"
 #include "structured/train_structured.hpp"
 
 namespace margrove {
@@ -18,6 +19,13 @@ constexpr double kCheapOracle = 1'000'000;
 // kShortRow nonzeros on average. The bounds, which are sums over features, are tight then.
 constexpr std::uint32_t kManyNodes = 4000;
 constexpr double kShortRow = 64;
+
+StructuredTraining with_pace(StructuredTraining training, const NodeScorer& scorer) {
+  if (scorer.sweep_cost() >= kCheapOracle) return training;
+  training.minibatch = 1;
+  training.cached_passes = 1;  // its scattered reads are hardly cheaper than a pass over all nodes
+  return training;
+}
 
 template <class Model>
 StructuredInputs<Model, HierarchyProblem> inputs_of(std::span<const double> row_weights,
@@ -51,10 +59,10 @@ bool keeps_sums(const StructuredTraining& training, const Continuation& continua
 
 PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_row,
                              const LabelGraph& graph, std::span<const double> alpha, LeafLoss loss,
-                             const StructuredTraining& options, Executor& executor,
+                             const StructuredTraining& training, Executor& executor,
                              RunControl& control, std::span<const double> row_weights,
                              const Continuation& continuation) {
-  if (is<NormalizedDifference>(options.surrogate)) {
+  if (is<NormalizedDifference>(training.surrogate)) {
     require<InvalidOption>(!loss.has_costs(),
                            "option surrogate is 'normalized-difference', which divides by the path "
                            "loss, but the task loss is a cost matrix");
@@ -64,28 +72,34 @@ PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_r
                                  .alpha = {alpha.begin(), alpha.end()},
                                  .loss = loss.kind,
                                  .costs = {loss.costs.begin(), loss.costs.end()}};
-  StructuredTraining training = options;
-  const auto set_pace = [&training](const NodeScorer& scorer) {
-    if (scorer.sweep_cost() >= kCheapOracle) return;
-    training.minibatch = 1;
-    training.cached_passes =
-        1;  // its scattered reads are hardly cheaper than a pass over all nodes
-  };
-  if (skips_subtrees(X, graph, loss.has_costs(), options)) {
+  if (skips_subtrees(X, graph, loss.has_costs(), training)) {
     const BoundedPathModel model(X, leaf_of_row, graph, alpha, loss.kind);
-    set_pace(model.scorer());
     return with_node_weights(
-        train_by_bcfw(model, MarginRescaling{}, MarginSearch{}, training,
+        train_by_bcfw(model, MarginRescaling{}, MarginSearch{}, with_pace(training, model.scorer()),
                       inputs_of<BoundedPathModel>(row_weights, continuation, problem), executor,
                       control),
         model.scorer(), X.num_columns());
   }
-  const PathModel model(X, leaf_of_row, graph, alpha, loss, keeps_sums(options, continuation));
-  set_pace(model.scorer());
+  const PathModel model(X, leaf_of_row, graph, alpha, loss, keeps_sums(training, continuation));
   return with_node_weights(
-      train_structured(model, training, executor, control,
-                       inputs_of<PathModel>(row_weights, continuation, problem)),
+      solve_paths(model, training, inputs_of<PathModel>(row_weights, continuation, problem),
+                  executor, control),
       model.scorer(), X.num_columns());
+}
+
+StructuredResult solve_paths(const PathModel& model, const StructuredTraining& training,
+                             const StructuredInputs<PathModel, HierarchyProblem>& inputs,
+                             Executor& executor, RunControl& control) {
+  return train_structured(model, with_pace(training, model.scorer()), executor, control, inputs);
+}
+
+double path_objective(const PathModel& model, const StructuredTraining& training,
+                      std::span<const float> weights, Executor& executor, RunControl& control,
+                      std::span<const double> row_weights) {
+  const auto search = AnySearch::make(StructuredSearch::enumeration, training.max_bans);
+  return structured_objective(model, DynamicSurrogate(training.surrogate), search, training.C,
+                              {weights, 1.0}, executor, row_weights, &control)
+      .value;
 }
 
 }  // namespace margrove

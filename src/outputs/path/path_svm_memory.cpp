@@ -49,19 +49,16 @@ double path_entries(const LabelGraph& graph) {
   return entries;
 }
 
-}  // namespace
+constexpr double kDualBytes = 600;  // per row: a few labellings, each with entries in seven arrays
 
-MemoryEstimate path_svm_memory(const CsrView& X, const LabelGraph& graph,
-                               std::span<const double> alpha, bool has_costs,
-                               const StructuredTraining& training, const Continuation& continuation,
-                               int num_threads) {
-  constexpr double kDualBytes =
-      600;  // per row: a few labellings, each with entries in seven arrays
+MemoryEstimate memory_of(const CsrView& X, const LabelGraph& graph, std::span<const double> alpha,
+                         bool has_bounds, const StructuredTraining& training,
+                         const Continuation& continuation, int num_threads) {
   const bool is_sgd = uses_sgd(training);
   const auto rows = static_cast<double>(X.num_rows());
   const auto leaves = static_cast<double>(graph.leaves().size());
   MemoryEstimate memory = scorer_memory(X, alpha, training, continuation);
-  if (skips_subtrees(X, graph, has_costs, training)) {
+  if (has_bounds) {
     const auto parts = subtree_parts(graph, BoundedPathModel::kPartNodes).parts.size();
     memory.add("bounds", 8.0 * static_cast<double>(num_used_columns(X) * parts));
   }
@@ -69,6 +66,33 @@ MemoryEstimate path_svm_memory(const CsrView& X, const LabelGraph& graph,
   memory.add("task losses", leaves <= kLargestLossTable ? 8 * leaves * leaves : 0);
   memory.add("paths", 12 * path_entries(graph) + 40.0 * graph.num_nodes());
   memory.add("scratch of the threads", num_threads * (48.0 * graph.num_nodes()));
+  return memory;
+}
+
+}  // namespace
+
+MemoryEstimate path_svm_memory(const CsrView& X, const LabelGraph& graph,
+                               std::span<const double> alpha, bool has_costs,
+                               const StructuredTraining& training, const Continuation& continuation,
+                               int num_threads) {
+  return memory_of(X, graph, alpha, skips_subtrees(X, graph, has_costs, training), training,
+                   continuation, num_threads);
+}
+
+MemoryEstimate partial_path_svm_memory(const CsrView& X, const LeafChoices& choices,
+                                       const LabelGraph& graph, std::span<const double> alpha,
+                                       const StructuredTraining& training, int num_threads) {
+  MemoryEstimate memory = memory_of(X, graph, alpha, false, training, {}, num_threads);
+  const auto rows = static_cast<double>(X.num_rows());
+  double leaves = 0;
+  for (std::uint32_t k = 0; k < choices.num_sets(); ++k) {
+    leaves += static_cast<double>(choices.set(k).size());
+  }
+  const auto sets = static_cast<double>(choices.num_sets());
+  memory.add("choices of leaves", 16 * rows + 12 * leaves + 40 * sets);
+  memory.add("task losses of the choices", 8 * sets * static_cast<double>(graph.leaves().size()));
+  memory.add("dual variables of the last round", 2 * kDualBytes * rows);
+  memory.add("weights of the last round", weight_bytes(X, alpha));
   return memory;
 }
 

@@ -135,4 +135,13 @@ void PathLoss::from(NodeId b, std::span<double> losses) const {
   for (double& loss : losses) loss = of_distance(loss);
 }
 
+void PathLoss::from_nearest(std::span<const NodeId> truths, std::span<double> losses) const {
+  from(truths.front(), losses);
+  std::vector<double> next(losses.size());
+  for (const NodeId truth : truths.subspan(1)) {
+    from(truth, next);
+    for (std::size_t k = 0; k < losses.size(); ++k) losses[k] = std::min(losses[k], next[k]);
+  }
+}
+
 }  // namespace margrove

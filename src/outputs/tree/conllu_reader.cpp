@@ -158,6 +158,11 @@ DependencyCorpus read_conllu(const std::string& path, const DependencyOptions& o
   return detail::read_sentences(LineBlocks(open_file(path), path), DependencyParser(options));
 }
 
+DependencyCorpus read_conllu_part(const FilePart& part, const std::string& name,
+                                  const DependencyOptions& options) {
+  return detail::read_part(part, name, DependencyParser(options));
+}
+
 DependencyCorpus parse_conllu(std::string_view bytes, const std::string& name,
                               const DependencyOptions& options) {
   return detail::read_sentences(LineBlocks(open_memory(bytes, name), name),

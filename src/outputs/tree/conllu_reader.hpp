@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/row_formats.hpp"
 #include "margrove/label_codec.hpp"
 
 namespace margrove {
@@ -41,6 +42,9 @@ struct DependencyOptions {
 /// numbered from 1, heads are words of the sentence, and each sentence is a tree with one root.
 /// O(bytes).
 DependencyCorpus read_conllu(const std::string& path, const DependencyOptions& options = {});
+/// The sentences of a part of such a file, perhaps none.
+DependencyCorpus read_conllu_part(const FilePart& part, const std::string& name,
+                                  const DependencyOptions& options = {});
 DependencyCorpus parse_conllu(std::string_view bytes, const std::string& name,
                               const DependencyOptions& options = {});
 

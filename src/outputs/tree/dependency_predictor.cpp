@@ -60,23 +60,33 @@ std::vector<DependencyTree> DependencyPredictor::decode(
   return trees;
 }
 
-std::string DependencyPredictor::predict_file(const std::string& path, Executor& executor,
-                                              RunControl& control) const {
-  DependencyOptions options;
-  options.has_trees = false;
-  const DependencyCorpus corpus = read_conllu(path, options);
+void DependencyPredictor::append_answers(const DependencyCorpus& corpus, Executor& executor,
+                                         RunControl& control, std::string& lines) const {
   std::vector<ParserSentence> sentences;
   for (const auto& sentence : corpus.sentences) sentences.push_back(parser_sentence(sentence));
   const auto trees = decode(sentences, executor, control);
-  std::string out;
   for (std::size_t i = 0; i < trees.size(); ++i) {
     for (std::size_t k = 0; k < trees[i].size(); ++k) {
       const std::uint32_t relation = relations_.relation(sentences[i], trees[i][k], k + 1);
-      out += concat(trees[i][k], "\t", names_.name(relation), "\n");
+      lines += concat(trees[i][k], "\t", names_.name(relation), "\n");
     }
-    out += '\n';
+    lines += '\n';
   }
+}
+
+std::string DependencyPredictor::predict_file(const std::string& path, Executor& executor,
+                                              RunControl& control) const {
+  std::string out;
+  append_answers(read_conllu(path, {.has_trees = false}), executor, control, out);
   return out;
+}
+
+std::size_t DependencyPredictor::predict_part(const FilePart& part, const std::string& name,
+                                              Executor& executor, RunControl& control,
+                                              std::string& lines) const {
+  const DependencyCorpus corpus = read_conllu_part(part, name, {.has_trees = false});
+  append_answers(corpus, executor, control, lines);
+  return corpus.size();
 }
 
 std::vector<NamedValue> DependencyPredictor::evaluate_file(const std::string& path,

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "data/sentence_lines.hpp"
 #include "files.hpp"
 
 namespace margrove {
@@ -145,6 +146,25 @@ TEST(RowParts, errors_have_the_line_of_the_file) {
                 while (parts.next()) parts.read(parts.part());
               }),
               HasSubstr("pipe:3:5: value of feature 1 is 'x'"));
+}
+
+TEST(RowParts, of_sentences_end_after_their_blank_line) {
+  const std::string bytes = "\n \na b\nc d\n\n\ne f\r\n\r\n\ng";
+  for (const std::size_t most : {1, 2, 5, 100}) {
+    RowParts parts(LineBlocks(std::make_unique<Trickle>(bytes, most), "pipe"),
+                   detail::sentence_format());
+    std::vector<std::string> sentences, places;
+    while (parts.next()) {
+      for (std::size_t begin = 0; begin < parts.part().rows.size();) {
+        const FilePart sentence = parts.first_row(begin);
+        begin += sentence.rows.size();
+        sentences.emplace_back(sentence.rows);
+        places.push_back(detail::place_of(sentence, parts.name()));
+      }
+    }
+    EXPECT_THAT(sentences, ElementsAre("a b\nc d\n\n", "\ne f\r\n\r\n", "\ng\n"));
+    EXPECT_THAT(places, ElementsAre("pipe:3", "pipe:7", "pipe:10"));
+  }
 }
 
 TEST(RowParts, of_a_blank_source_are_none) {
