@@ -561,8 +561,8 @@ class ExitCodes(CliTest):
             ("method is 'svm', but must be one of", ["train", "--method", "svm", "train", "m"]),
             ("option C is 'x', but must be a number", [*start, "--C", "x", "train", "m"]),
             ("option C is 0, but must be > 0", [*start, "--C", "0", "train", "m"]),
-            ("option class_weight (or sample_weight) gives the rows weights, but method average-mkl "
-             "takes none; leave it out, or take a linear method such as flat-svm",
+            ("option class_weight (or sample_weight) gives the rows weights, but method "
+             "average-mkl takes none; leave it out, or take a linear method such as flat-svm",
              ["train", "--method", "average-mkl", "--quiet", "--class-weight", "balanced",
               "train", "m"]),
             ("option C is nan", [*start, "--C", "nan", "train", "m"]),
