@@ -75,9 +75,7 @@ class Predict final : public Command {
     Executor executor(arguments_.threads);
     std::string lines;
     if (const FilePredictor* files = model.predictor->files()) {
-      require<InvalidOption>(options_.show.empty(),
-                             "option show is given, but the examples of method ", model.method,
-                             " are not rows");
+      refuse_options_of_rows(model);
       require<InvalidOption>(!is_stream && on_error_ == "stop",
                              "rows from standard input and option on_error are not for method ",
                              model.method, ", whose examples are not rows; give a file");
@@ -107,6 +105,17 @@ class Predict final : public Command {
   void prepare(const ModelParts& model) {
     options_.check(model);
     if (options_.min_confidence >= 0) hierarchy_.emplace(model.hierarchy);
+  }
+
+  /// For models whose examples are files, which are answered in the form of the file.
+  void refuse_options_of_rows(const ModelParts& model) {
+    AnswerOptions defaults;
+    const OptionTable given(options_), unset(defaults);
+    for (const OptionInfo& option : given.list()) {
+      require<InvalidOption>(given.get(option.name) == unset.get(option.name), "option ",
+                             option.name, " is given, but the examples of method ", model.method,
+                             " are not rows");
+    }
   }
 
   RowStream::Answer answer_of(const ModelParts& model, Executor& executor) const {

@@ -75,8 +75,9 @@ class Tune final : public Command {
     const std::vector<OptionValues> grid = parse_grid(grid_);
     for (const OptionValues& point : grid)
       arguments_.start(point);  // reports wrong options before training
-    require<InvalidOption>(!arguments_.method().read_examples, "tune: method ",
-                           arguments_.method().name, " does not take rows, but tune needs them");
+    require<InvalidOption>(!arguments_.reads_examples(*arguments_.start()), "tune: method ",
+                           arguments_.method().name,
+                           " with these options does not take rows, but tune needs them");
     const TuneOptions& tuning = tuning_.parse();
     const RunOptions& options = arguments_.run_options();
     require_writable(arguments_.result_path());  // not empty

@@ -895,6 +895,42 @@ class Accidents(CliTest):
         self.write("labels", "a\nb\n")
         self.run_program("compare", "labels", "labels", "labels")
 
+    def test_label_sets_of_structured_models_are_tuned(self) -> None:
+        rng = random.Random(4)
+        lines = []
+        for i in range(60):
+            kind = i % 3
+            lines.append(f"{['a1', 'a1,b1', 'b2'][kind]} 1:{rng.random() + kind} 2:1\n")
+        self.write("sets", "".join(lines))
+        tune = ["tune", "--method", "structured", "--quiet", "--folds", "2", "--grid", "C=0.01,10"]
+        out, _ = self.run_program(
+            *tune, "--model", "hierarchy", "--hierarchy", "tree", "sets", "model"
+        )
+        self.assertRegex(out, r"(?m)^10\t0\.[0-9]+ .* \*$")
+        self.write("words", "one O\ntwo X\n\n" * 9)
+        self.assert_fails(2, "tune: method structured with these options does not take rows",
+                          *tune, "--model", "chain", "words", "model")  # fmt: skip
+
+    def test_models_of_sentences_refuse_what_is_for_rows(self) -> None:
+        self.write("words", "one O\ntwo X\n\n" * 9)
+        self.run_program(
+            *["train", "--method", "structured", "--model", "chain", "--quiet", "words", "model"]
+        )
+        for option in (
+            ["--top", "2"], ["--scores"], ["--probabilities"], ["--min-confidence", "0.5"],
+            ["--paths"], ["--show", "name"],
+        ):  # fmt: skip
+            name = option[0].removeprefix("--").replace("-", "_")
+            self.assert_fails(
+                2, f"option {name} is given, but the examples of method structured are not rows",
+                "predict", "model", "words", *option,
+            )  # fmt: skip
+        for verb in (["report", "--output", "page"], ["explain", "--row", "1"]):
+            self.assert_fails(
+                2, "the examples of method structured are not rows, but files of examples, which "
+                "predict, evaluate and info alone take", verb[0], "model", "words", *verb[1:],
+            )  # fmt: skip
+
     def test_numbers_of_columns_must_be_finite(self) -> None:
         for number in ("nan", "inf", "-inf"):
             self.write("words", f"one size:1 O\ntwo size:{number} X\n")
