@@ -606,7 +606,8 @@ class ExitCodes(CliTest):
             ("option beam is -1",
              ["train", "--method", "top-down-svm", "--hierarchy", "tree", "--beam", "-1",
               "train", "m"]),
-            ("--grid is required", ["tune", *start[1:], "train", "m"]),
+            ("option grid is not given, but must be, because method kernel-ridge has no option C",
+             ["tune", "--method", "kernel-ridge", "train", "m"]),
             ("option grid is 'C'", ["tune", *start[1:], "--grid", "C", "train", "m"]),
             ("unknown option Q", ["tune", *start[1:], "--grid", "Q=1", "train", "m"]),
             ("option C is given twice",
@@ -894,22 +895,6 @@ class Accidents(CliTest):
         self.run_program("train", "--method", "flat-svm", "some", "m")
         self.write("labels", "a\nb\n")
         self.run_program("compare", "labels", "labels", "labels")
-
-    def test_label_sets_of_structured_models_are_tuned(self) -> None:
-        rng = random.Random(4)
-        lines = []
-        for i in range(60):
-            kind = i % 3
-            lines.append(f"{['a1', 'a1,b1', 'b2'][kind]} 1:{rng.random() + kind} 2:1\n")
-        self.write("sets", "".join(lines))
-        tune = ["tune", "--method", "structured", "--quiet", "--folds", "2", "--grid", "C=0.01,10"]
-        out, _ = self.run_program(
-            *tune, "--model", "hierarchy", "--hierarchy", "tree", "sets", "model"
-        )
-        self.assertRegex(out, r"(?m)^10\t0\.[0-9]+ .* \*$")
-        self.write("words", "one O\ntwo X\n\n" * 9)
-        self.assert_fails(2, "tune: method structured with these options does not take rows",
-                          *tune, "--model", "chain", "words", "model")  # fmt: skip
 
     def test_models_of_sentences_refuse_what_is_for_rows(self) -> None:
         self.write("words", "one O\ntwo X\n\n" * 9)
