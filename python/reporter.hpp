@@ -14,10 +14,11 @@
 namespace margrove::python {
 
 /// Reports to a Python callable and runs pending signal handlers. The first exception stops the
-/// work and is kept for rethrow().
+/// work and is kept for rethrow(). With false_ends, the answer False stops it without an error.
 class Reporter {
  public:
-  explicit Reporter(nanobind::object callback) : callback_(std::move(callback)) {}
+  explicit Reporter(nanobind::object callback, bool false_ends = false)
+      : callback_(std::move(callback)), false_ends_(false_ends) {}
 
   bool operator()(const Progress& p) {
     using namespace nanobind::literals;
@@ -25,9 +26,11 @@ class Reporter {
     try {
       if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
       if (!callback_.is_none()) {
-        callback_("stage"_a = std::string(p.stage), "done"_a = p.done, "total"_a = p.total,
-                  "unit"_a = std::string(p.unit), "objective"_a = p.objective,
-                  "relative_gap"_a = p.relative_gap, "seconds"_a = p.seconds);
+        const nanobind::object answer =
+            callback_("stage"_a = std::string(p.stage), "done"_a = p.done, "total"_a = p.total,
+                      "unit"_a = std::string(p.unit), "objective"_a = p.objective,
+                      "relative_gap"_a = p.relative_gap, "seconds"_a = p.seconds);
+        if (false_ends_ && answer.ptr() == Py_False) return false;
       }
     } catch (...) {
       error_ = std::current_exception();
@@ -53,6 +56,7 @@ class Reporter {
 
  private:
   nanobind::object callback_;
+  bool false_ends_;
   std::exception_ptr error_;
 };
 

@@ -118,7 +118,7 @@ ModelParts train(const std::string& method_name, const std::map<std::string, std
                  double calibration, nb::object callback, const NamedRanges& views,
                  const ModelParts* start, bool keep_state, bool expect_all,
                  const std::string& scale) {
-  Reporter reporter(std::move(callback));
+  Reporter reporter(std::move(callback), /*false_ends=*/true);
   std::optional<ModelParts> model;
   with_training_set(
       {method_name, options, X, labels, names, hierarchy, row_weights, views, scale, start,
@@ -133,7 +133,7 @@ ModelParts train(const std::string& method_name, const std::map<std::string, std
         require_memory(plan, data, memory_limit.value_or(0));
         model = reporter.train(
             [&] { return train_model(method, run, plan, data, preprocessing, executor, control); });
-        if (calibration > 0) {
+        if (calibration > 0 && control.stop_reason() != Stop::interrupted) {
           model->calibration =
               calibrate_held_out(method, run, data, calibration, executor, control);
         }
@@ -217,7 +217,7 @@ ModelParts train_file(const std::string& method_name,
   const Method& method = find_method(method_name);
   const auto run = method.start();
   set_options(run->options(), OptionValues(options.begin(), options.end()));
-  Reporter reporter(std::move(callback));
+  Reporter reporter(std::move(callback), /*false_ends=*/true);
   std::optional<ModelParts> model;
   {
     const nb::gil_scoped_release released;

@@ -39,7 +39,7 @@ from margrove._labels import (
 )
 from margrove._options import option_text, option_value
 from margrove._probabilities import Probabilistic
-from margrove._progress import Progress, receiver
+from margrove._progress import Keeping, Progress, keeping
 from margrove._records import advice_on_texts, records_of, texts_of
 from margrove._stored import Stored
 from margrove._trainer import trainer
@@ -85,6 +85,7 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
     time_limit_seconds: float | None
     memory_limit: float | None
     progress: Progress
+    _kept: Keeping  # while fit runs
 
     # Set by fit.
     classes_: NDArray[Any]
@@ -130,6 +131,7 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
         rows, sets, weights = self._weighted(X, targets.to_core(), targets.classes, sample_weight)
         model = self._train(rows, sets, targets.classes, hierarchy, weights, **self._continuation())
         self._adopt(model, targets.form, targets.classes, hierarchy, targets.path_form)
+        self._raise_kept()
         self._warn()
         return self
 
@@ -188,7 +190,7 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
         if graph is None and _needs_hierarchy(self._method):
             # All labels are roots: the special case of the method without structure.
             graph = names, np.empty((0, 2), dtype=np.uint32)
-        with receiver(self.progress) as callback:
+        with keeping(self.progress) as self._kept:
             return trainer.get()(
                 method=self._method,
                 options=options,
@@ -201,11 +203,17 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
                 time_limit_seconds=self.time_limit_seconds,
                 memory_limit=self.memory_limit,
                 calibration=self.calibration,
-                callback=callback,
+                callback=self._kept.callback,
                 views=self._views_of_X(),
                 scale=self.scale,
                 **continuation,
             )
+
+    def _raise_kept(self) -> None:
+        """Raises the error with which a callback ended the training, once there is a model."""
+        kept = self._kept
+        del self._kept  # it refers to the callback
+        kept.raise_error()
 
     def _continuation(self) -> dict[str, Any]:
         """The model that training continues, and whether it keeps its state for a later run."""

@@ -1,5 +1,6 @@
 """Estimators that can continue an earlier fit."""
 
+import warnings
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,6 +20,13 @@ class Continued(Classifier):
     def _continuation(self) -> dict[str, Any]:
         if not self.warm_start:
             return {}
+        if hasattr(self, "model_") and not self.model_.has_state:
+            warnings.warn(
+                "warm_start: the model keeps no state of its training, as it is from a file or was "
+                "fitted without warm_start; the training starts anew",
+                UserWarning,
+                stacklevel=3,
+            )
         return {"start": getattr(self, "model_", None), "keep_state": True}
 
 
@@ -106,4 +114,5 @@ class Incremental(Continued):
             expect_all=True,
         )
         self._adopt(model, "single", all_classes, hierarchy)
+        self._raise_kept()
         return self

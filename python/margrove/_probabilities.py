@@ -29,6 +29,11 @@ class Calibration:
 def _gives_probabilities(estimator: "Probabilistic") -> bool:
     if estimator._logistic or estimator.calibration > 0 or estimator.calibration_ is not None:
         return True
+    if hasattr(estimator, "model_") and estimator._form not in ("single", "paths"):
+        raise AttributeError(
+            f"this {type(estimator).__name__} gives no probabilities: its rows have several "
+            "labels, of which FlatLogisticRegression and HRLogisticRegression give probabilities"
+        )
     raise AttributeError(
         f"this {type(estimator).__name__} gives no probabilities: set calibration to the share of "
         "rows to hold out for it, for example 0.2, or call calibrate() with other rows"
@@ -92,8 +97,7 @@ class Probabilistic:
         if self._form in ("single", "paths"):
             probabilities = self.model_.probabilities(rows, False, self.threads)
             return probabilities[:, self._label_of_class]
-        if not self._logistic:
-            raise ValueError("predict_proba: rows have several labels, but must have one")
+        self._check_independent("predict_proba")
         scores = self.model_.scores(rows, self.threads)[:, self._label_of_class]
         independent: NDArray[np.float64] = 0.5 * (1 + np.tanh(scores.astype(np.float64) / 2))
         return independent
@@ -103,14 +107,27 @@ class Probabilistic:
         """The probability that the label is the node or below it, one column per node of `nodes_`.
 
         On a tree, the probabilities of the nodes at a depth and of the labels above it sum to one.
+        Of rows with several labels (logistic regression), the probability that some label is the
+        node or below it, where labels are independent of each other given the row.
         """
-        self._check_one_label("predict_node_proba")
-        return self.model_.probabilities(self._rows(X), True, self.threads)
+        rows = self._rows(X)
+        if self._form in ("single", "paths"):
+            return self.model_.probabilities(rows, True, self.threads)
+        self._check_independent("predict_node_proba")
+        # log(1 - p) of the labels, summed over those at or below a node.
+        scores = self.model_.scores(rows, self.threads).astype(np.float64)
+        above = _ancestor_matrix(len(self._node_of_label), self.model_.edges)
+        absent = (above.T @ -np.logaddexp(0, scores).T).T
+        return np.asarray(-np.expm1(absent))
 
     @property
     def nodes_(self) -> NDArray[Any]:
         """All labels of the hierarchy and the data, inner nodes included, in the model's order."""
         return self._node_of_label
+
+    def _check_independent(self, what: str) -> None:
+        if not self._logistic:
+            raise ValueError(f"{what}: rows have several labels, but must have one")
 
     def _check_one_label(self, what: str) -> None:
         if self._form not in ("single", "paths"):

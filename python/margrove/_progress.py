@@ -56,3 +56,44 @@ def receiver(progress: Progress) -> Iterator[Callable[..., object] | None]:
             yield bar
     else:
         yield None
+
+
+class Keeping:
+    """Calls a callback for progress reports. Where it fails, it answers False, which ends the
+    training with the model so far, and keeps the error for raise_error()."""
+
+    def __init__(self, callback: Callable[..., object] | None) -> None:
+        self._callback = callback
+        self._error: BaseException | None = None
+
+    @property
+    def callback(self) -> Callable[..., object] | None:
+        """For the extension; None if there is nothing to call."""
+        return None if self._callback is None else self._report
+
+    def _report(self, **report: Any) -> object:
+        assert self._callback is not None
+        if self._error is not None:
+            return False
+        try:
+            return self._callback(**report)
+        except BaseException as error:
+            self._error = error
+            return False
+
+    def raise_error(self) -> None:
+        """Raises the error of the callback, if there was one."""
+        if self._error is not None:
+            raise self._error
+
+
+@contextlib.contextmanager
+def keeping(progress: Progress) -> Iterator[Keeping]:
+    """As receiver(). An error of the callback before there is any model leaves the block."""
+    with receiver(progress) as callback:
+        kept = Keeping(callback)
+        try:
+            yield kept
+        except TimeoutError:
+            kept.raise_error()
+            raise

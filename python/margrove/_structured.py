@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from margrove import _core
 from margrove._base import Classifier
 from margrove._options import option_text
-from margrove._progress import receiver
+from margrove._progress import keeping
 
 Self = TypeVar("Self", bound="Structured")
 
@@ -47,7 +47,7 @@ class Structured(Classifier):
         output = _OUTPUT_TYPES.get(self.model)
         if output is None or output.form == "rows":  # the library refuses unknown names
             return super().fit(X, y)
-        with _file_of(output, X, y) as path, receiver(self.progress) as callback:
+        with _file_of(output, X, y) as path, keeping(self.progress) as self._kept:
             model = _core.train_file(
                 self._method,
                 self._options(),
@@ -55,9 +55,10 @@ class Structured(Classifier):
                 self.threads,
                 self.time_limit_seconds,
                 self.memory_limit,
-                callback,
+                self._kept.callback,
             )
         self._adopt(model, "sentences", np.array(model.labels), None)
+        self._raise_kept()
         self._warn()
         return self
 

@@ -26,6 +26,9 @@ void ModelArguments::declare(CLI::App& app, bool needs_data) {
 
 RawRows ModelArguments::read(const ModelParts& model, CommandControl& control,
                              bool needs_labels) const {
+  require<InvalidOption>(model.predictor->files() == nullptr, "the examples of method ",
+                         model.method, " are not rows, but files of examples, which predict, ",
+                         "evaluate and info alone take");
   ReadOptions options = read_options(model);
   options.labels_optional = !needs_labels;
   RawRows raw;

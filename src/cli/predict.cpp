@@ -82,7 +82,7 @@ class Predict final : public Command {
     std::string lines;
     const FilePredictor* files = model.predictor->files();
     if (files != nullptr) {
-      require_plain_answers(model);
+      refuse_options_of_rows(model);
     } else {
       texts_ = label_texts(model, options_.show);
       prepare(model);
@@ -107,17 +107,14 @@ class Predict final : public Command {
                            "answered as they come");
   }
 
-  /// For models whose answers are whole labellings.
-  void require_plain_answers(const ModelParts& model) const {
-    const std::pair<const char*, bool> given[] = {{"top", options_.top > 0},
-                                                  {"scores", options_.scores},
-                                                  {"probabilities", options_.probabilities},
-                                                  {"min_confidence", options_.min_confidence >= 0},
-                                                  {"paths", options_.paths},
-                                                  {"show", !options_.show.empty()}};
-    for (const auto& [name, is_given] : given) {
-      require<InvalidOption>(!is_given, "option ", name, " is given, but the examples of method ",
-                             model.method, " are not rows");
+  /// For models whose examples are files, which are answered in the form of the file.
+  void refuse_options_of_rows(const ModelParts& model) {
+    AnswerOptions defaults;
+    const OptionTable given(options_), unset(defaults);
+    for (const OptionInfo& option : given.list()) {
+      require<InvalidOption>(given.get(option.name) == unset.get(option.name), "option ",
+                             option.name, " is given, but the examples of method ", model.method,
+                             " are not rows");
     }
   }
 
@@ -135,7 +132,7 @@ class Predict final : public Command {
 
   Stream stream_of(const ModelParts& model, Executor& executor, CommandControl& control) const {
     if (model.predictor->files() != nullptr) {
-      const auto* sentences = dynamic_cast<const SentencePredictor*>(model.predictor.get());
+      const SentencePredictor* sentences = model.predictor->sentences();
       require<InvalidOption>(sentences != nullptr,
                              "rows from standard input and option on_error are not for method ",
                              model.method, ", whose examples are not rows; give a file");

@@ -30,6 +30,7 @@ class RecordArguments {
   /// What patterns among the selected names may stand for. Throws InvalidOption for ignored columns
   /// without a pattern.
   ColumnPatterns patterns() const;
+  bool are_given() const { return !given_.values().empty(); }
   /// Whether a column has the ids of objects that have annotations instead of labels.
   bool has_ids() const { return !options().id_column.empty(); }
   /// The value of --format; empty if the content decides.

@@ -60,6 +60,9 @@ class Train final : public Command {
         arguments_.reads_examples(*method_run)
             ? method.read_examples({arguments_.data_path()}, method_run->options())
             : nullptr;
+    require<InvalidOption>(!examples || calibration_ == 0,
+                           "option calibration is given, but the examples of method ", method.name,
+                           " with these options are not rows");
     const ModelParts model = examples ? train_examples(*examples, *method_run, executor, control)
                                       : train_rows(*method_run, executor, control);
     save_and_print(model, arguments_.result_path(), control);

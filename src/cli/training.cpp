@@ -209,15 +209,19 @@ void DataArguments::refuse_options_of_rows(std::string_view reader, std::string_
                          reads);
   require<InvalidOption>(views_.files().empty(), "option view is given", reads);
   require<InvalidOption>(!annotations_.is_given(), "option annotations is given", reads);
-  require<InvalidOption>(!records_.selection() && records_.format().empty(),
-                         "columns or a format are selected", reads);
+  require<InvalidOption>(!records_.are_given(), "columns or a format are selected", reads);
+  require<InvalidOption>(hierarchy_path_.empty() && hierarchy_from_.empty(),
+                         "option hierarchy is given", reads);
+  PreprocessingOptions defaults, given = preprocessing_.parse();
+  const OptionTable chosen(given), unset(defaults);
+  for (const OptionInfo& option : chosen.list()) {
+    require<InvalidOption>(chosen.get(option.name) == unset.get(option.name), "option ",
+                           option.name, " is given", reads);
+  }
 }
 
-bool TrainingArguments::reads_examples(MethodRun& run) {
-  if (!method_->read_examples) return false;
-  const std::string format = structured_file_format(run.options());
-  if (!format.empty()) refuse_options_of_rows("method " + method_->name, format);
-  return !format.empty();
+bool TrainingArguments::reads_examples(MethodRun& run) const {
+  return method_->read_examples && !structured_file_format(run.options()).empty();
 }
 
 bool DataArguments::has_annotations() {
@@ -262,11 +266,14 @@ std::vector<std::string> TrainingArguments::input_paths() {
   return paths;
 }
 
-std::unique_ptr<MethodRun> TrainingArguments::start(const OptionValues& more) const {
+std::unique_ptr<MethodRun> TrainingArguments::start(const OptionValues& more) {
   OptionValues values = method_options();
   values.insert(values.end(), more.begin(), more.end());
   auto run = method_->start();
   set_options(run->options(), values);
+  if (reads_examples(*run)) {
+    refuse_options_of_rows("method " + method_->name, structured_file_format(run->options()));
+  }
   require<InvalidOption>(has_hierarchy() || !needs_hierarchy(*method_, run->options()), "method ",
                          method_->name,
                          " needs a hierarchy: give --hierarchy FILE, or rows with paths: "

@@ -67,17 +67,17 @@ class TrainingArguments : public DataArguments {
                const std::string& result_help = "file to write");
 
   const Method& method() const { return *method_; }
-  /// The method with the options that were given and `more`. Throws InvalidOption.
-  std::unique_ptr<MethodRun> start(const OptionValues& more = {}) const;
+  /// The method with the options that were given and `more`. Throws InvalidOption, also for options
+  /// of rows where the method reads other examples.
+  std::unique_ptr<MethodRun> start(const OptionValues& more = {});
   OptionValues method_options() const { return method_options_.values(); }
   /// preprocessing() for a run of the method, whose options may refer to columns.
   PreprocessingOptions preprocessing_for(MethodRun& run) {
     return margrove::preprocessing_for(method(), run.options(), preprocessing());
   }
   const RunOptions& run_options() { return run_.parse(); }
-  /// Whether the examples are not rows, but have a file format of their own. Throws InvalidOption
-  /// if so and options of rows are given.
-  bool reads_examples(MethodRun& run);
+  /// Whether the examples of a run of the method are not rows, but have a file format of their own.
+  bool reads_examples(MethodRun& run) const;
   /// data_paths() and the files of the method's options.
   std::vector<std::string> input_paths();
 

@@ -103,8 +103,15 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
     report();
   });
   result.stop = control.stop_reason();
+  choose_best(result, metric);
+  return result;
+}
+
+void choose_best(TuningResult& result, std::string_view metric) {
+  result.best = 0;
   for (std::size_t p = 0; p < result.points.size(); ++p) {
     GridPoint& point = result.points[p];
+    point.mean = 0;
     for (const double score : point.scores) {
       point.mean += score / static_cast<double>(point.scores.size());
     }
@@ -112,7 +119,6 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
     const bool is_better = is_loss(metric) ? point.mean < best : point.mean > best;
     if (is_better || (std::isnan(best) && !std::isnan(point.mean))) result.best = p;
   }
-  return result;
 }
 
 Evaluation evaluate_model(const ModelParts& model, const RawRows& raw, Executor& executor) {

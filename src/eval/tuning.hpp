@@ -27,6 +27,9 @@ struct TuningResult {
   Stop stop = Stop::converged;    // interrupted or time_limit: some scores are NaN
 };
 
+/// Sets the means of all points and `best`.
+void choose_best(TuningResult& result, std::string_view metric);
+
 /// Trains every grid point on every split, with preprocessing fitted on the split's training rows,
 /// and measures `metric` (a name of named_values(Metrics)) on its validation rows. `fixed` options
 /// hold for all points. Points and splits run in parallel, each on one thread; the result does not

@@ -30,6 +30,7 @@ struct NamedValue {
 struct WeightCompression;
 class RowPredictor;
 class FilePredictor;
+class SentencePredictor;
 class LinearPredictor;
 class KernelPredictor;
 
@@ -37,10 +38,11 @@ class KernelPredictor;
 class Predictor {
  public:
   virtual ~Predictor() = default;
-  /// This predictor if its examples are rows of a matrix (rows()) or files (files()); otherwise
-  /// null.
+  /// This predictor if its examples are rows of a matrix (rows()), files (files()) or, among these,
+  /// files of sentences (sentences()); otherwise null.
   virtual const RowPredictor* rows() const { return nullptr; }
   virtual const FilePredictor* files() const { return nullptr; }
+  virtual const SentencePredictor* sentences() const { return nullptr; }
   /// This predictor if it is a linear model (linear()) or one of kernels (kernels()); otherwise
   /// null.
   virtual const LinearPredictor* linear() const { return nullptr; }

@@ -12,6 +12,7 @@ namespace margrove {
 /// A model whose files hold sentences with one word per line and a blank line after each.
 class SentencePredictor : public FilePredictor {
  public:
+  const SentencePredictor* sentences() const final { return this; }
   /// Appends to `lines` what predict_file() writes for these sentences of a file; messages call it
   /// `name`. Returns their number, which may be 0. Throws InvalidInput as predict_file().
   virtual std::size_t predict_part(const FilePart& part, const std::string& name,

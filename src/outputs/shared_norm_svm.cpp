@@ -49,7 +49,8 @@ class SharedNormAlternation {
     std::vector<double> objectives{state.primal};
     int round = 0;
     for (;; ++round) {
-      const auto bound = joint_bound(state);
+      // The objective is not known where the time limit ended the first step.
+      const auto bound = std::isfinite(state.primal) ? joint_bound(state) : std::nullopt;
       if (!bound) {
         fit.relative_gap = dual = std::numeric_limits<double>::quiet_NaN();
         break;
@@ -81,8 +82,7 @@ class SharedNormAlternation {
     fit.passes = passes_;
     fit.oracle_calls = oracle_calls_;
     SharedNormSvmResult result;
-    result.weights =
-        make_model_(state.alpha).scorer().node_weights({state.weights, 1.0}, num_features);
+    result.weights = state.model->scorer().node_weights({state.weights, 1.0}, num_features);
     result.alpha = std::move(state.alpha);
     result.fit = fit;
     result.objectives = std::move(objectives);
@@ -93,6 +93,7 @@ class SharedNormAlternation {
   using Duals = BcfwState<typename Model::Labelling, AnyProblem>;
 
   struct State {
+    std::shared_ptr<const Model> model;
     std::vector<double> alpha;
     std::vector<float> weights;         // W under alpha
     std::vector<double> squared_norms;  // ||W_n||^2
@@ -113,19 +114,20 @@ class SharedNormAlternation {
 
   // The step in W: BCFW from the earlier dual variables, which are feasible for any alpha.
   State solve(std::vector<double> alpha, const FitState* duals, double tolerance) {
-    const Model model = make_model_(alpha);
+    const auto model = std::make_shared<const Model>(make_model_(alpha));
     const StructuredTraining training{.C = options_.C,
                                       .tolerance = tolerance,
                                       .max_passes = options_.max_passes,
                                       .seed = options_.seed};
     const StructuredInputs<Model> inputs{.example_weights = row_weights_,
                                          .continuation = {.start = duals, .keep = true}};
-    StructuredResult found = train_by_bcfw(model, MarginRescaling{}, MarginSearch{}, training,
+    StructuredResult found = train_by_bcfw(*model, MarginRescaling{}, MarginSearch{}, training,
                                            inputs, executor_, control_);
     passes_ += found.fit.passes;
     oracle_calls_ += found.fit.oracle_calls;
     State state;
-    state.squared_norms = model.scorer().squared_norms({found.weights, 1.0});
+    state.squared_norms = model->scorer().squared_norms({found.weights, 1.0});
+    state.model = model;
     state.alpha = std::move(alpha);
     state.duals = std::move(found.state);
     state.weights = std::move(found.weights);

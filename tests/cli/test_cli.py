@@ -561,8 +561,8 @@ class ExitCodes(CliTest):
             ("method is 'svm', but must be one of", ["train", "--method", "svm", "train", "m"]),
             ("option C is 'x', but must be a number", [*start, "--C", "x", "train", "m"]),
             ("option C is 0, but must be > 0", [*start, "--C", "0", "train", "m"]),
-            ("option class_weight (or sample_weight) gives the rows weights, but method average-mkl "
-             "takes none; leave it out, or take a linear method such as flat-svm",
+            ("option class_weight (or sample_weight) gives the rows weights, but method "
+             "average-mkl takes none; leave it out, or take a linear method such as flat-svm",
              ["train", "--method", "average-mkl", "--quiet", "--class-weight", "balanced",
               "train", "m"]),
             ("option C is nan", [*start, "--C", "nan", "train", "m"]),
@@ -606,7 +606,8 @@ class ExitCodes(CliTest):
             ("option beam is -1",
              ["train", "--method", "top-down-svm", "--hierarchy", "tree", "--beam", "-1",
               "train", "m"]),
-            ("--grid is required", ["tune", *start[1:], "train", "m"]),
+            ("option grid is not given, but must be, because method kernel-ridge has no option C",
+             ["tune", "--method", "kernel-ridge", "train", "m"]),
             ("option grid is 'C'", ["tune", *start[1:], "--grid", "C", "train", "m"]),
             ("unknown option Q", ["tune", *start[1:], "--grid", "Q=1", "train", "m"]),
             ("option C is given twice",
@@ -894,6 +895,26 @@ class Accidents(CliTest):
         self.run_program("train", "--method", "flat-svm", "some", "m")
         self.write("labels", "a\nb\n")
         self.run_program("compare", "labels", "labels", "labels")
+
+    def test_models_of_sentences_refuse_what_is_for_rows(self) -> None:
+        self.write("words", "one O\ntwo X\n\n" * 9)
+        self.run_program(
+            *["train", "--method", "structured", "--model", "chain", "--quiet", "words", "model"]
+        )
+        for option in (
+            ["--top", "2"], ["--scores"], ["--probabilities"], ["--min-confidence", "0.5"],
+            ["--paths"], ["--show", "name"],
+        ):  # fmt: skip
+            name = option[0].removeprefix("--").replace("-", "_")
+            self.assert_fails(
+                2, f"option {name} is given, but the examples of method structured are not rows",
+                "predict", "model", "words", *option,
+            )  # fmt: skip
+        for verb in (["report", "--output", "page"], ["explain", "--row", "1"]):
+            self.assert_fails(
+                2, "the examples of method structured are not rows, but files of examples, which "
+                "predict, evaluate and info alone take", verb[0], "model", "words", *verb[1:],
+            )  # fmt: skip
 
     def test_numbers_of_columns_must_be_finite(self) -> None:
         for number in ("nan", "inf", "-inf"):

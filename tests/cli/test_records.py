@@ -395,7 +395,15 @@ class Faults(Records):
         message = "columns or a format are selected, but method structured reads examples that are "
         for model, form in (("chain", "CoNLL column"), ("dependency", "CoNLL-U")):
             arguments[4] = model
-            self.assert_fails(2, f"{message}not rows: {form} files", *arguments, "rows.csv", "m")
+            for given in (arguments, arguments[:-2], [*arguments[:5], "--format", "csv"]):
+                self.assert_fails(2, f"{message}not rows: {form} files", *given, "rows.csv", "m")
+        for option, *value in (
+            ["--hierarchy", "tree"], ["--text"], ["--tfidf"], ["--scale", "standard"],
+            ["--calibration", "0.2"], ["--class-weight", "balanced"], ["--view", "a=b"],
+        ):  # fmt: skip
+            name = option.removeprefix("--").replace("-", "_")
+            words = ["train", "--method", "structured", "--model", "chain", option, *value]
+            self.assert_fails(2, f"option {name} is given, but ", *words, "words", "m")
 
     def test_3_with_file_line_and_column_for_faults_of_a_file(self) -> None:
         self.write("prices.csv", "title,price,shop\na,1,x\nb,cheap,x\n")

@@ -328,3 +328,19 @@ def test_paths_outside_the_hierarchy_are_refused() -> None:
         NHSVC().fit(X, [*paths_of(y)[:3], (), *paths_of(y)[4:]])
     with pytest.raises(ValueError, match=r"y: row 0 .* must be a path without gaps"):
         NHSVC().fit(X, [("life", "", "fir"), *paths_of(y)[1:]])
+
+
+def test_nodes_of_rows_with_several_labels_have_probabilities() -> None:
+    X, y = rows(200, 5)
+    sets = [{label, "oak"} if k % 3 == 0 else {label} for k, label in enumerate(y.tolist())]
+    model = HRLogisticRegression(hierarchy=EDGES).fit(X, sets)
+    labels = dict(zip(model.classes_, model.predict_proba(X).T, strict=True))
+    nodes = dict(zip(model.nodes_, model.predict_node_proba(X).T, strict=True))
+    assert np.allclose(nodes["oak"], labels["oak"])
+    below = {"tree": ["tree", "oak", "fir"], "plant": ["moss", "tree", "oak", "fir"]}
+    below["life"] = [*below["plant"], "animal"]
+    for node, names in below.items():
+        none = np.prod([1 - labels[name] for name in names], axis=0)
+        assert np.allclose(nodes[node], 1 - none)
+    with pytest.raises(AttributeError, match="of which FlatLogisticRegression and HRLogistic"):
+        FlatSVC(hierarchy=EDGES).fit(X, sets).predict_node_proba(X)

@@ -95,6 +95,18 @@ TEST(SharedNormSvm, same_bits_on_1_2_and_5_threads) {
   }
 }
 
+TEST(SharedNormSvm, claims_no_gap_where_time_ended_before_the_objective_was_known) {
+  const TinyProblem p = tiny_problem(15, 0.3, 60, 8, 5);
+  Executor executor(1);
+  RunControl control;
+  control.interrupt();
+  const SharedNormSvmResult result =
+      train_shared_norm_svm(p.X, p.leaf_of_row, p.graph, {}, executor, control);
+  EXPECT_EQ(result.fit.stop, Stop::interrupted);
+  EXPECT_FALSE(std::isfinite(result.fit.primal));
+  EXPECT_TRUE(std::isnan(result.fit.relative_gap));
+}
+
 TEST(SharedNormSvm, losses_that_depend_on_alpha_are_refused) {
   const TinyProblem p = tiny_problem(5, 0.0, 4, 3, 1);
   EXPECT_THAT([&] { train(p, {.task_loss = TaskLoss::normalized}); },

@@ -1,0 +1,122 @@
+#include "eval/example_tuning.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "data/input_file.hpp"
+#include "model/predictor.hpp"
+
+namespace margrove {
+namespace {
+
+/// A file in memory, which the readers of examples find by a path. Nothing is left of it however
+/// the process ends.
+class MemoryFile {
+ public:
+  MemoryFile(std::span<const std::string> sentences, std::span<const std::uint32_t> chosen)
+      : descriptor_(::memfd_create("sentences", MFD_CLOEXEC)) {
+    require(descriptor_ >= 0, "tune: a file in memory cannot be made");
+    for (const std::uint32_t i : chosen) write(sentences[i] + "\n");
+  }
+  ~MemoryFile() { ::close(descriptor_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  std::string path() const { return concat("/proc/self/fd/", descriptor_); }
+
+ private:
+  void write(std::string_view text) const {
+    while (!text.empty()) {
+      const ::ssize_t written = ::write(descriptor_, text.data(), text.size());
+      require(written > 0, "tune: a file in memory cannot be written");
+      text.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+
+  int descriptor_;
+};
+
+double value_of(const std::vector<NamedValue>& values, std::string& metric) {
+  const auto has_name = [&](std::string_view name) {
+    return [name](const NamedValue& value) { return value.name == name; };
+  };
+  if (metric.empty()) {
+    const bool are_trees = std::ranges::any_of(values, has_name("las"));
+    metric = are_trees ? "las" : values.front().name;
+  }
+  const auto found = std::ranges::find_if(values, has_name(metric));
+  std::string names;
+  for (const NamedValue& value : values) names += concat(names.empty() ? "" : ", ", value.name);
+  require<InvalidOption>(found != values.end(), "metric is '", metric, "', but must be one of ",
+                         names);
+  return found->value;
+}
+
+}  // namespace
+
+std::vector<std::string> read_sentences(const std::string& path) {
+  std::vector<std::string> sentences;
+  bool goes_on = false;  // the last sentence
+  LineBlocks blocks(open_file(path), path);
+  while (blocks.next()) {
+    for (std::string_view rest = blocks.text(); !rest.empty();) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      const std::string_view line = rest.substr(0, end);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      const bool is_blank = line.find_first_not_of(" \t\r") == std::string_view::npos;
+      if (!is_blank && !goes_on) sentences.emplace_back();
+      if (!is_blank) sentences.back() += concat(line, "\n");
+      goes_on = !is_blank;
+    }
+  }
+  return sentences;
+}
+
+TuningResult tune_sentences(const Method& method, const OptionValues& fixed,
+                            std::span<const OptionValues> grid,
+                            std::span<const std::string> sentences, std::span<const Split> splits,
+                            std::string& metric, Executor& executor, RunControl& control) {
+  TuningResult result;
+  std::int64_t done = 0;
+  for (const OptionValues& point : grid) {
+    result.points.push_back(
+        {point, std::vector<double>(splits.size(), std::numeric_limits<double>::quiet_NaN()), 0});
+  }
+  const auto report = [&] {
+    return control.proceed({.stage = "tune",
+                            .done = done,
+                            .total = static_cast<std::int64_t>(grid.size() * splits.size()),
+                            .unit = "runs"});
+  };
+  for (std::size_t s = 0; s < splits.size(); ++s) {
+    const MemoryFile training(sentences, splits[s].training);
+    const MemoryFile validation(sentences, splits[s].validation);
+    for (GridPoint& point : result.points) {
+      if (!report()) break;
+      OptionValues values = fixed;
+      values.insert(values.end(), point.values.begin(), point.values.end());
+      const auto run = method.start();
+      set_options(run->options(), values);
+      const auto examples = method.read_examples({training.path()}, run->options());
+      TrainingSet data;
+      data.examples = examples.get();
+      data.source = "tune";
+      RunControl inner(control, [&](const Progress&) { return report(); });
+      const ModelParts model = train_model(method, *run, data, {}, executor, inner);
+      if (inner.stop_reason() != Stop::converged) break;
+      point.scores[s] = value_of(
+          model.predictor->files()->evaluate_file(validation.path(), executor, inner), metric);
+      ++done;
+    }
+  }
+  result.stop = control.stop_reason();
+  choose_best(result, metric);
+  return result;
+}
+
+}  // namespace margrove

@@ -1,0 +1,80 @@
+"""What `tune` tries: label sets, sentences, the default grid.
+
+Run and configured like test_cli.py, whose helpers it uses.
+"""
+
+# ruff: noqa: PT009 - unittest, so that it runs with nothing installed
+
+import gzip
+import random
+import re
+import unittest
+
+from test_cli import CliTest
+
+
+class Tuning(CliTest):
+    def test_label_sets_of_structured_models_are_tuned(self) -> None:
+        rng = random.Random(4)
+        lines = []
+        for i in range(60):
+            kind = i % 3
+            lines.append(f"{['a1', 'a1,b1', 'b2'][kind]} 1:{rng.random() + kind} 2:1\n")
+        self.write("sets", "".join(lines))
+        tune = ["tune", "--method", "structured", "--quiet", "--folds", "2", "--grid", "C=0.01,10"]
+        out, _ = self.run_program(
+            *tune, "--model", "hierarchy", "--hierarchy", "tree", "sets", "model"
+        )
+        self.assertRegex(out, r"(?m)^10\t0\.[0-9]+ .* \*$")
+
+    def test_sentences_are_tuned_in_parts(self) -> None:
+        rng = random.Random(0)
+        lines = []
+        for _ in range(60):
+            for _ in range(rng.randint(3, 6)):
+                word = rng.choice("abcdefgh")
+                lines.append(f"{word}\t{'X' if (word in 'abc') != (rng.random() < 0.15) else 'O'}")
+            lines.append("")
+        self.write("words", "\n".join(lines) + "\n")
+        with gzip.open(self.path("words.gz"), "wt", newline="") as file:
+            file.write("\r\n" + "\r\n".join(lines))
+        tune = ["tune", "--method", "structured", "--model", "chain", "--quiet"]
+        out, err = self.run_program(*tune, "words", "model")
+        points = dict(re.findall(r"(?m)^([\d.]+)\t(0\.\d{4}) \(", out))
+        self.assertEqual(list(points), ["0.01", "0.1", "1", "10", "100"])
+        best = re.findall(r"(?m)^([\d.]+)\t(0\.\d{4}) .*\*$", out)
+        self.assertEqual(best, [("0.1", max(points.values()))])
+        self.assertIn("C\ttoken_accuracy\n", out)
+        self.assertEqual(err, "")
+        train = ["train", *tune[1:], "--C", "0.1"]
+        self.run_program(*train, "words", "trained")
+        self.assertEqual(self.read("model"), self.read("trained"))
+        again, _ = self.run_program(*tune, "words.gz", "model", "--threads", "2")
+        self.assertEqual(again.split("seconds")[0], out.split("seconds")[0])
+        out, err = self.run_program(*tune, "--grid", "C=0.1,1", "--metric", "sentence_accuracy",
+                                    "--holdout", "0.3", "words", "model")  # fmt: skip
+        self.assertIn("C\tsentence_accuracy\n", out)
+        self.assertIn("warning: the best C, ", err)
+        trees = "1\tthe\t_\tDET\t_\t_\t2\tdet\t_\t_\n2\tdog\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
+        self.write("trees", trees * 9)
+        tune[4] = "dependency"
+        self.assertIn("C\tlas\n", self.run_program(*tune, "--grid", "C=1", "trees", "model")[0])
+        self.write("broken", trees * 3 + "1\tthe\n\n")
+        self.assert_fails(3, "broken:10:", *tune, "broken", "model")
+        for metric in ("accuracy", "uas,las"):
+            self.assert_fails(2, f"metric is '{metric}', but must be one of uas, las", *tune,
+                              "--metric", metric, "trees", "model")  # fmt: skip
+
+    def test_the_default_grid_goes_beyond_its_ends(self) -> None:
+        # All labels are right with any C, so that the smallest is taken and smaller ones are tried.
+        self.write("easy", "a 1:1\nb 2:1\n" * 9)
+        out, err = self.run_program("tune", "--method", "flat-svm", "--quiet", "easy", "model")
+        self.assertEqual(re.findall(r"(?m)^([\d.e-]+)\t1\.0", out),
+                         ["1e-05", "0.0001", "0.001", "0.01", "0.1", "1", "10", "100"]
+                         )  # fmt: skip
+        self.assertIn("warning: the best C, 1e-05, is the smallest that was tried; smaller ones ma",
+                      err)  # fmt: skip
+
+
+if __name__ == "__main__":
+    unittest.main()
