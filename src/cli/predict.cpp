@@ -10,6 +10,7 @@
 
 #include "cli/model_arguments.hpp"
 #include "cli/row_stream.hpp"
+#include "cli/sentence_answers.hpp"
 #include "cli/verbs.hpp"
 #include "data/csr_operations.hpp"
 #include "data/prediction_lines.hpp"
@@ -17,6 +18,7 @@
 #include "margrove/writers.hpp"
 #include "model/answers.hpp"
 #include "model/label_texts.hpp"
+#include "outputs/registry.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -62,6 +64,9 @@ class Predict final : public Command {
         ->type_name("stop|skip")
         ->capture_default_str()
         ->check(CLI::IsMember({"stop", "skip"}));
+    app.add_flag("--with-input", with_input_,
+                 "models of sentences: write the lines of DATA with the answers: tags as a further "
+                 "column, heads and relations in their columns of CoNLL-U");
     app.footer(
         "If DATA is -, rows are read from standard input, and each line is answered as it comes.");
   }
@@ -79,8 +84,13 @@ class Predict final : public Command {
       require<InvalidOption>(!is_stream && on_error_ == "stop",
                              "rows from standard input and option on_error are not for method ",
                              model.method, ", whose examples are not rows; give a file");
-      lines = files->predict_file(arguments_.examples_path(model), executor, control.run());
+      const std::string& path = arguments_.examples_path(model);
+      lines = files->predict_file(path, executor, control.run());
+      if (with_input_) lines = with_answers(path, is_conllu(model), lines);
     } else {
+      require<InvalidOption>(!with_input_,
+                             "option with_input is given, but the examples of method ",
+                             model.method, " are rows, not sentences");
       texts_ = label_texts(model, options_.show);
       prepare(model);
       if (is_stream) return answer_stream(model, executor, control);
@@ -105,6 +115,12 @@ class Predict final : public Command {
   void prepare(const ModelParts& model) {
     options_.check(model);
     if (options_.min_confidence >= 0) hierarchy_.emplace(model.hierarchy);
+  }
+
+  static bool is_conllu(const ModelParts& model) {
+    return std::ranges::any_of(output_types(), [&](const OutputType& type) {
+      return type.kind == model.predictor->kind() && type.file_format == "CoNLL-U";
+    });
   }
 
   /// For models whose examples are files, which are answered in the form of the file.
@@ -196,6 +212,7 @@ class Predict final : public Command {
   ModelArguments arguments_;
   std::string output_;
   AnswerOptions options_;
+  bool with_input_ = false;
   std::string on_error_ = "stop";
   LabelTexts texts_;
   std::optional<HierarchyProbabilities> hierarchy_;  // where probabilities are asked for
