@@ -167,12 +167,9 @@ class Bench:
         def rows(name: str) -> Rows:
             with gzip.open(data / "tibkat" / name, "rt", encoding="utf-8") as file:
                 records = [json.loads(line) for line in file]
-            return [(r["title"], [short(r["ddc"][0])]) for r in records
-                    if r["language"] == "en" and r["ddc"] and r["ddc"][0][:1].isdigit()
+            return [(r["title"], [r["ddc"][0][:3]]) for r in records
+                    if r["language"] == "en" and r["ddc"] and r["ddc"][0][:3].isdigit()
                     ]  # fmt: skip
-
-        def short(code: str) -> str:
-            return re.sub(r"^(\d+\.\d\d)\d+$", r"\1", code)
 
         train, test = rows("train.jsonl.gz")[:MOST_TITLES], rows("dev.jsonl.gz")
         for name, part in (("train", train), ("test", test)):
@@ -180,8 +177,8 @@ class Bench:
                 for title, labels in part:
                     print(json.dumps({"title": title, "ddc": labels[0]}), file=file)
         num_codes = len({labels[0] for _, labels in train})
-        print(f"tibkat: {len(train)} rows of JSON lines, {num_codes} codes, whose prefixes are the "
-              "hierarchy")  # fmt: skip
+        print(f"tibkat: {len(train)} rows of JSON lines, {num_codes} Dewey numbers of three "
+              "digits, whose prefixes are the hierarchy")  # fmt: skip
         columns = ["--text-column", "title", "--label-column", "ddc"]
         for method in ("nhsvm", "flat-svm"):
             options = [*columns, *(["--hierarchy-from", "codes"] if method == "nhsvm" else [])]

@@ -294,8 +294,14 @@ void bind_model(nb::module_& m) {
       .def_static(
           "load", [](const std::string& path) { return load_model(path); }, "path"_a)
       .def("save", &save_model, "path"_a, nb::call_guard<nb::gil_scoped_release>())
-      .def("__getstate__", &to_bytes)
-      .def("__setstate__",
+      .def("__init__", [](ModelParts* model,
+                          const nb::bytes& bytes) { new (model) ModelParts(from_bytes(bytes)); })
+      .def("__reduce__",  // a call of the class restores it, which skops allows
+           [](nb::handle_t<ModelParts> model) {
+             const nb::bytes bytes = to_bytes(nb::cast<const ModelParts&>(model));
+             return nb::make_tuple(model.type(), nb::make_tuple(bytes));
+           })
+      .def("__setstate__",  // of pickles by version 0.2 and older
            [](ModelParts& model, const nb::bytes& bytes) {
              new (&model) ModelParts(from_bytes(bytes));
            })

@@ -74,7 +74,15 @@ void bind_text(nb::module_& m) {
       .def_static("fit", &fit, "documents"_a, "options"_a, "stop_words"_a)
       .def("apply", &apply, "documents"_a)
       .def_prop_ro("vocabulary", &term_names)
-      .def("__getstate__", &to_bytes)
+      .def("__init__",
+           [](Preprocessing* fitted, const nb::bytes& bytes) {
+             new (fitted) Preprocessing(from_bytes(bytes));
+           })
+      .def("__reduce__",  // a call of the class restores it, which skops allows
+           [](nb::handle_t<Preprocessing> fitted) {
+             const nb::bytes bytes = to_bytes(nb::cast<const Preprocessing&>(fitted));
+             return nb::make_tuple(fitted.type(), nb::make_tuple(bytes));
+           })
       .def("__setstate__", [](Preprocessing& fitted, const nb::bytes& bytes) {
         new (&fitted) Preprocessing(from_bytes(bytes));
       });

@@ -36,7 +36,8 @@ class KernelClassifier(Classifier):
     kernels choose one with {"view": "colour"}.
 
     `scale`: scale of the columns, as in the other estimators. "auto" does not scale if `network` is
-    given, because its kernels may have widths for the given values.
+    given, because its kernels may have widths for the given values. `calibration`: share of the
+    rows that probabilities are fitted to; 0: none.
 
     Attributes after `fit`, in addition to those of all estimators: `views_`, a dict of column
     ranges (empty for one view), `weights_`, a dict of the product nodes' weights, and `network_`,
@@ -46,7 +47,6 @@ class KernelClassifier(Classifier):
     _weighs_rows = False
 
     hierarchy = None  # kernel methods use none
-    calibration = 0.0
     views_: dict[str, tuple[int, int]]
     weights_: dict[str, float]
     network_: str
@@ -61,6 +61,7 @@ class KernelClassifier(Classifier):
         svm_tolerance: float = 1e-3,
         max_rounds: int = 500,
         views: Views = None,
+        calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
         time_limit_seconds: float | None = None,
@@ -74,6 +75,7 @@ class KernelClassifier(Classifier):
         self.svm_tolerance = svm_tolerance
         self.max_rounds = max_rounds
         self.views = views
+        self.calibration = calibration
         self.scale = scale
         self.threads = threads
         self.time_limit_seconds = time_limit_seconds
@@ -179,6 +181,7 @@ class SPNMKLClassifier(KernelClassifier):
         p: float = 1.0,
         max_paths: float = 10_000.0,
         views: Views = None,
+        calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
         time_limit_seconds: float | None = None,
@@ -193,6 +196,7 @@ class SPNMKLClassifier(KernelClassifier):
             svm_tolerance=svm_tolerance,
             max_rounds=max_rounds,
             views=views,
+            calibration=calibration,
             scale=scale,
             threads=threads,
             time_limit_seconds=time_limit_seconds,
@@ -220,6 +224,7 @@ class LpMKLClassifier(KernelClassifier):
         max_rounds: int = 500,
         p: float = 2.0,
         views: Views = None,
+        calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
         time_limit_seconds: float | None = None,
@@ -234,6 +239,7 @@ class LpMKLClassifier(KernelClassifier):
             svm_tolerance=svm_tolerance,
             max_rounds=max_rounds,
             views=views,
+            calibration=calibration,
             scale=scale,
             threads=threads,
             time_limit_seconds=time_limit_seconds,

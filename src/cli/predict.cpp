@@ -12,6 +12,7 @@
 
 #include "cli/model_arguments.hpp"
 #include "cli/row_stream.hpp"
+#include "cli/sentence_answers.hpp"
 #include "cli/verbs.hpp"
 #include "data/csr_operations.hpp"
 #include "data/prediction_lines.hpp"
@@ -21,6 +22,7 @@
 #include "model/answers.hpp"
 #include "model/label_texts.hpp"
 #include "model/sentence_predictor.hpp"
+#include "outputs/registry.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -67,6 +69,9 @@ class Predict final : public Command {
         ->type_name("stop|skip")
         ->capture_default_str()
         ->check(CLI::IsMember({"stop", "skip"}));
+    app.add_flag("--with-input", with_input_,
+                 "models of sentences: write the lines of DATA with the answers: tags as a further "
+                 "column, heads and relations in their columns of CoNLL-U");
     app.footer(
         "If DATA is -, rows are read from standard input, and each line is answered as it comes; "
         "each sentence, for models of sentences, when the blank line after it comes.");
@@ -83,7 +88,13 @@ class Predict final : public Command {
     const FilePredictor* files = model.predictor->files();
     if (files != nullptr) {
       refuse_options_of_rows(model);
+      require<InvalidOption>(!with_input_ || (!is_stream && on_error_ == "stop"),
+                             "option with_input is given, but sentences from standard input, and "
+                             "those with option on_error, are answered alone; give a file");
     } else {
+      require<InvalidOption>(!with_input_,
+                             "option with_input is given, but the examples of method ",
+                             model.method, " are rows, not sentences");
       texts_ = label_texts(model, options_.show);
       prepare(model);
     }
@@ -91,7 +102,9 @@ class Predict final : public Command {
     if (on_error_ == "skip") {
       answer_readable(stream_of(model, executor, control), control, lines);
     } else if (files != nullptr) {
-      lines = files->predict_file(arguments_.examples_path(model), executor, control.run());
+      const std::string& path = arguments_.examples_path(model);
+      lines = files->predict_file(path, executor, control.run());
+      if (with_input_) lines = with_answers(path, is_conllu(model), lines);
     } else {
       predict_rows(model, executor, control, lines);
     }
@@ -105,6 +118,12 @@ class Predict final : public Command {
     require<InvalidOption>(arguments_.time_limit_seconds == 0,
                            "option time_limit_seconds is given, but rows from standard input are "
                            "answered as they come");
+  }
+
+  static bool is_conllu(const ModelParts& model) {
+    return std::ranges::any_of(output_types(), [&](const OutputType& type) {
+      return type.kind == model.predictor->kind() && type.file_format == "CoNLL-U";
+    });
   }
 
   /// For models whose examples are files, which are answered in the form of the file.
@@ -235,6 +254,7 @@ class Predict final : public Command {
   ModelArguments arguments_;
   std::string output_;
   AnswerOptions options_;
+  bool with_input_ = false;
   std::string on_error_ = "stop";
   LabelTexts texts_;
   std::optional<HierarchyProbabilities> hierarchy_;  // where probabilities are asked for

@@ -896,6 +896,34 @@ class Accidents(CliTest):
         self.write("labels", "a\nb\n")
         self.run_program("compare", "labels", "labels", "labels")
 
+    def test_sentences_are_written_with_their_answers(self) -> None:
+        self.write("words", "one O\ntwo X\n\n" * 9)
+        train = ["train", "--method", "structured", "--quiet", "--model"]
+        self.run_program(*train, "chain", "words", "model")
+        self.write("new", "-DOCSTART- O\n\ntwo a\none b\r\n\n\none c")
+        self.run_program("predict", "model", "words")
+        out, _ = self.run_program("predict", "--with-input", "model", "new")
+        self.assertEqual(out, "-DOCSTART- O\n\ntwo a X\none b O\n\n\none c O\n")
+        self.write("tabs", "one\tb\n")
+        self.assertEqual(self.run_program("predict", "--with-input", "model", "tabs")[0],
+                         "one\tb\tO\n")  # fmt: skip
+        words = ("1\tthe\t_\tDET\t_\t_\t{}\ta=b\n", "2\tdog\t_\tNOUN\t_\t_\t{}\t_\n")
+        tree = (words[0] + words[1]).format("2\tdet\t_", "0\troot\t_") + "\n"
+        self.write("trees", tree * 9)
+        self.run_program(*train, "dependency", "trees", "model")
+        between = "2.1\tis\t_\t_\t_\t_\t_\t_\t_\t_\n"
+        text = "# the = dog\n1-2\tthedog" + "\t_" * 8 + "\n" + words[0] + words[1] + between
+        self.write("new", text.format("_\t_\t_", "1\tx\t1:x"))
+        out, _ = self.run_program("predict", "--with-input", "model", "new")
+        self.assertEqual(out, text.format("2\tdet\t_", "0\troot\t_"))
+        self.run_program("evaluate", "model", "new", code=3)
+        self.write("answered", out)
+        self.assertIn("las                      1.0000",
+                      self.run_program("evaluate", "model", "answered")[0])  # fmt: skip
+        self.train()
+        self.assert_fails(2, "option with_input is given, but the examples of method nhsvm are "
+                          "rows", "predict", "--with-input", "model", "test")  # fmt: skip
+
     def test_models_of_sentences_refuse_what_is_for_rows(self) -> None:
         self.write("words", "one O\ntwo X\n\n" * 9)
         self.run_program(

@@ -6,7 +6,16 @@ from typing import Any
 import margrove
 import numpy as np
 import pytest
-from margrove import NHSVC, FlatLogisticRegression, FlatSVC, LpMKLClassifier, TextFeatures, load
+from margrove import (
+    NHSVC,
+    AverageMKLClassifier,
+    FlatLogisticRegression,
+    FlatSVC,
+    LpMKLClassifier,
+    SPNMKLClassifier,
+    TextFeatures,
+    load,
+)
 from sklearn.ensemble import VotingClassifier
 from sklearn.feature_selection import SelectKBest
 from sklearn.model_selection import GridSearchCV
@@ -92,6 +101,13 @@ def test_kernel_machines_give_probabilities_once_they_are_calibrated() -> None:
     X, y = rows()
     machine = LpMKLClassifier().fit(X[:60], y[:60]).calibrate(X[60:], y[60:])
     assert np.allclose(machine.predict_proba(X).sum(axis=1), 1)
+    parts = {"left": X[:, :2], "right": X[:, 2:]}
+    for kind in (SPNMKLClassifier, AverageMKLClassifier):
+        held_out = kind(calibration=0.2).fit(parts, y)
+        assert np.allclose(held_out.predict_proba(parts).sum(axis=1), 1)
+        assert 0 < held_out.calibration_.num_rows < len(y)
+    members = [("lp", LpMKLClassifier(calibration=0.2)), ("flat", FlatLogisticRegression())]
+    assert VotingClassifier(members, voting="soft").fit(X, y).score(X, y) > 0.7
 
 
 def test_warm_start_of_a_loaded_model_starts_anew_and_says_so(tmp_path: Any) -> None:
@@ -101,3 +117,19 @@ def test_warm_start_of_a_loaded_model_starts_anew_and_says_so(tmp_path: Any) -> 
     with pytest.warns(UserWarning, match="warm_start: the model keeps no state of its training"):
         loaded.fit(X, y)
     assert loaded.report_["passes"] == FlatSVC().fit(X, y).report_["passes"]
+
+
+def test_a_call_of_the_class_restores_models_as_skops_does_it(tmp_path: Any) -> None:
+    pipeline = make_pipeline(TextFeatures(), FlatSVC()).fit(TEXTS, FLOWERS)
+    for fitted in (pipeline[0].fitted_, pipeline[1].model_):
+        kind, arguments = fitted.__reduce__()
+        assert kind is type(fitted)
+        assert kind(*arguments).__reduce__() == fitted.__reduce__()
+    copied = pickle.loads(pickle.dumps(pipeline))
+    assert copied.predict(TEXTS).tolist() == FLOWERS
+    with pytest.raises(margrove.ModelFileError):
+        type(pipeline[1].model_)(b"no model")
+    skops = pytest.importorskip("skops.io")
+    stored = skops.dumps(pipeline)
+    restored = skops.loads(stored, trusted=skops.get_untrusted_types(data=stored))
+    assert restored.predict(TEXTS).tolist() == FLOWERS

@@ -39,7 +39,7 @@ def rows(count: int, labels: int) -> tuple[NDArray[np.float32], NDArray[np.int64
 
 
 def state_of(estimator: Any) -> bytes:
-    state: bytes = estimator.model_.__getstate__()
+    state: bytes = estimator.model_.__reduce__()[1][0]
     return state
 
 

@@ -29,7 +29,7 @@ def several_labels(seed: int = 2) -> tuple[NDArray[np.float32], NDArray[np.int64
 
 
 def state_of(estimator: Any) -> bytes:
-    state: bytes = estimator.model_.__getstate__()
+    state: bytes = estimator.model_.__reduce__()[1][0]
     return state
 
 
