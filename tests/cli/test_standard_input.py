@@ -247,8 +247,8 @@ class StandardInput(CliTest):
             self.assertEqual(self.piped(text, "--output", "out"), ("", ""))
             self.assertEqual(self.read("out").decode(), expected)
             for source in (["many"], ["many", "--quiet"]):
-                given = ["predict", "--on-error", "skip", "model", *source]
-                self.assertEqual(self.run_program(*given)[0], expected)
+                arguments = ["predict", "--on-error", "skip", "model", *source]
+                self.assertEqual(self.run_program(*arguments)[0], expected)
 
     def test_sentences_with_errors_are_skipped_on_demand(self) -> None:
         self.train_tags()

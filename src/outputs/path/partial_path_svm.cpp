@@ -19,6 +19,11 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// The tolerance of the first rounds, and that of later ones as a share of the last relative
+// decrease of the objective: exact optima for leaves that change anyway would take most of the
+// time.
+constexpr double kFirstTolerance = 1e-2;
+constexpr double kShareOfDecrease = 0.1;
 
 /// The concave-convex procedure (path_svm.hpp).
 class Rounds {
@@ -33,6 +38,7 @@ class Rounds {
         executor_(executor),
         control_(control),
         row_weights_(row_weights),
+        tolerance_(std::max(training.tolerance, kFirstTolerance)),
         is_bcfw_(chosen_solver(training.solver, training.surrogate) == StructuredSolver::bcfw),
         workspaces_(static_cast<std::size_t>(executor.size())) {}
 
@@ -56,7 +62,10 @@ class Rounds {
       if (now->objective > lowest) {  // by rounding, or within the tolerance of the solver
         best.fit = fit_of(lowest, found.fit);
         best.state = std::move(found.state);
-        break;
+        if (has_final_tolerance() || best.fit.stop == Stop::pass_limit) break;
+        tighten(0.0);
+        start = with_same_leaves(best.state);
+        continue;
       }
       const double decrease = lowest - now->objective;
       best = std::move(found);
@@ -64,8 +73,10 @@ class Rounds {
       if (leaves_out_partial) forget_bounds(best.fit, lowest);
       const bool has_settled =
           now->num_changed == 0 || decrease <= training_.tolerance * now->objective;
-      const bool has_ended = has_settled || best.fit.stop == Stop::pass_limit;
+      const bool has_ended =
+          (has_settled && has_final_tolerance()) || best.fit.stop == Stop::pass_limit;
       if (has_ended && !leaves_out_partial) break;
+      if (!leaves_out_partial) tighten(has_settled ? 0.0 : decrease / lowest);
       if (!proceed(lowest)) {
         best.fit.stop = control_.stop_reason();
         break;
@@ -86,8 +97,12 @@ class Rounds {
 
   /// The convex problem of the present leaves, or that of the rows whose leaf is known.
   StructuredResult solve(bool leaves_out_partial, const FitState* start) {
+    StructuredTraining training = training_;
+    training.tolerance = tolerance_;
+    leaves_.clear();
+    for (std::size_t i = 0; i < model_.num_examples(); ++i) leaves_.push_back(model_.truth(i));
     const std::vector<double> weights = leaves_out_partial ? known_weights() : all_weights();
-    StructuredResult found = solve_paths(model_, training_,
+    StructuredResult found = solve_paths(model_, training,
                                          {.example_weights = weights,
                                           .continuation = {.start = start, .keep = is_bcfw_},
                                           .problem = problem_},
@@ -138,6 +153,18 @@ class Rounds {
     return num_changed;
   }
 
+  bool has_final_tolerance() const { return tolerance_ <= training_.tolerance; }
+  /// Sets the tolerance of the next round.
+  void tighten(double relative_decrease) {
+    tolerance_ =
+        std::max(training_.tolerance, std::min(tolerance_, kShareOfDecrease * relative_decrease));
+  }
+
+  /// Takes back the leaves of the last round, from which its state starts again.
+  std::shared_ptr<const FitState> with_same_leaves(std::shared_ptr<const FitState> state) {
+    for (std::size_t i = 0; i < leaves_.size(); ++i) model_.choose(i, leaves_[i]);
+    return state;
+  }
   /// The state with the model's leaves, without the dual variables of rows whose leaf is another.
   std::shared_ptr<const FitState> with_new_leaves(const FitState* state) const {
     if (state == nullptr) return nullptr;
@@ -162,6 +189,7 @@ class Rounds {
       if (!is_partial(i) && state->truths[i] != model_.truth(i)) return nullptr;
     }
     for (std::size_t i = 0; i < state->truths.size(); ++i) model_.choose(i, state->truths[i]);
+    tolerance_ = training_.tolerance;  // as that run may have settled
     return std::make_shared<FitState>(*state);
   }
 
@@ -178,7 +206,7 @@ class Rounds {
     StructuredFit fit = round;
     fit.primal = objective;
     fit.relative_gap = objective > fit.dual ? (objective - fit.dual) / objective : 0.0;
-    fit.stop = stop_of(fit, training_.tolerance, round.stop);
+    fit.stop = stop_of(fit, tolerance_, round.stop);
     return fit;
   }
 
@@ -194,7 +222,9 @@ class Rounds {
   Executor& executor_;
   RunControl& control_;
   std::span<const double> row_weights_;
+  double tolerance_;  // of the next round
   bool is_bcfw_;
+  std::vector<NodeId> leaves_;  // of the last round
   std::vector<PathModel::Workspace> workspaces_;
   std::vector<PathSvmResult::Round> rounds_;
   int passes_ = 0;

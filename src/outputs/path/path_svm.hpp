@@ -83,9 +83,9 @@ PathSvmResult train_path_svm(const CsrView& X, std::span<const NodeId> leaf_of_r
 /// solved, from the dual variables of rows whose leaf stays. H never rises. The first leaves are
 /// the best ones of the model of the rows whose leaf is known. Ends at weights whose best choices
 /// are those that they were trained with, or when a round lowers H by no more than the tolerance.
-/// The fit is that of the last convex problem, whose gap says nothing about other choices.
-/// max_passes limits those of each round, and a round that reaches it is the last one, unless it is
-/// the first; a time limit leaves the best weights so far.
+/// Earlier rounds have looser tolerances. The fit is that of the last convex problem, whose gap
+/// says nothing about other choices. max_passes limits those of each round, and a round that
+/// reaches it is the last one, unless it is the first; a time limit leaves the best weights so far.
 ///
 /// Throws InvalidOption also for sgd, which has no objective to compare, and for
 /// normalized-difference, which divides by the loss. continuation: as above, but an earlier run
