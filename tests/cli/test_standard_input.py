@@ -215,7 +215,7 @@ class StandardInput(CliTest):
         pipe.process.stdout.close()  # type: ignore[union-attr]
         pipe.process.stdin.write(b"\tcar\n")  # type: ignore[union-attr]
         pipe.process.stdin.flush()  # type: ignore[union-attr]
-        self.assertEqual(pipe.process.wait(SECONDS), 3)
+        self.assertEqual(pipe.process.wait(SECONDS), 0)
 
 
 if __name__ == "__main__":
