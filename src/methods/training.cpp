@@ -461,7 +461,7 @@ ModelParts train_model(const Method& method, MethodRun& run, const Plan& plan,
                        Executor& executor, RunControl& control) {
   ConvergenceCurve curve(control);
   TrainResult result = trained(plan, data, executor, curve.control());
-  result.report.curve = curve.points();
+  if (result.report.curve.empty()) result.report.curve = curve.points();  // rounds have their own
   settle_stop(result.report, run.options(), data, preprocessing);
   ModelParts model;
   model.method = method.name;

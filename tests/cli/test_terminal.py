@@ -117,7 +117,7 @@ class Log(CliTest):
         self.assertTrue(any("relative_gap" in each for each in passes))
         seconds = [each["seconds"] for each in reports if "seconds" in each]
         self.assertEqual(seconds, sorted(seconds))
-        tuned = self.reports("tune", *start, "--grid", "C=0.001,1,1000", "--folds", "2")
+        tuned = self.reports("tune", *start, "--grid", "bias=0,1", "--folds", "2")
         self.assertGreater(len(tuned), len(reports))
         self.assertEqual(self.reports("train", *start, "--quiet"), [])
 
