@@ -390,6 +390,7 @@ class HSVC(Incremental):
     _method = "hsvm"
     _several_labels = True
 
+    # Longer than 60 lines: scikit-learn reads the parameters from the signature.
     def __init__(
         self,
         *,
@@ -551,6 +552,7 @@ class NHSVC(Incremental):
     _method = "nhsvm"
     _several_labels = True
 
+    # Longer than 60 lines: scikit-learn reads the parameters from the signature.
     def __init__(
         self,
         *,

@@ -461,7 +461,8 @@ ModelParts train_model(const Method& method, MethodRun& run, const Plan& plan,
                        Executor& executor, RunControl& control) {
   ConvergenceCurve curve(control);
   TrainResult result = trained(plan, data, executor, curve.control());
-  if (result.report.curve.empty()) result.report.curve = curve.points();  // rounds have their own
+  // Methods with rounds of trainings give the curve of the rounds.
+  if (result.report.curve.empty()) result.report.curve = curve.points();
   settle_stop(result.report, run.options(), data, preprocessing);
   ModelParts model;
   model.method = method.name;
