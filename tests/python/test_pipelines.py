@@ -105,8 +105,9 @@ def test_kernel_machines_give_probabilities_once_they_are_calibrated() -> None:
     for kind in (SPNMKLClassifier, AverageMKLClassifier):
         held_out = kind(calibration=0.2).fit(parts, y)
         assert np.allclose(held_out.predict_proba(parts).sum(axis=1), 1)
-        assert held_out.calibration_ is not None
-        assert 0 < held_out.calibration_.num_rows < len(y)
+        calibration = held_out.calibration_
+        assert calibration is not None
+        assert 0 < calibration.num_rows < len(y)
     members = [("lp", LpMKLClassifier(calibration=0.2)), ("flat", FlatLogisticRegression())]
     assert VotingClassifier(members, voting="soft").fit(X, y).score(X, y) > 0.7
 
