@@ -2,13 +2,24 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
+#include <utility>
 
 #include "eval/set_metrics.hpp"
+#include "eval/sibling_confusion.hpp"
 #include "hierarchy/closed_sets.hpp"
 #include "margrove/metrics.hpp"
 #include "report/report_parts.hpp"
 
 namespace margrove::detail {
+namespace {
+
+/// Rows at or below each node, in ancestor-closed sets with all roots.
+struct NodeCounts {
+  std::vector<std::int64_t> support;    // rows that have it
+  std::vector<std::int64_t> predicted;  // rows for which it is predicted
+  std::vector<std::int64_t> both;
+};
 
 NodeCounts count_nodes(const EvaluatedRows& rows, const LabelSets& predicted) {
   NodeCounts counts;
@@ -28,6 +39,8 @@ NodeCounts count_nodes(const EvaluatedRows& rows, const LabelSets& predicted) {
   }
   return counts;
 }
+
+}  // namespace
 
 Json nodes_json(const ReportInputs& inputs, std::span<const std::string> names) {
   const EvaluatedRows& rows = inputs.rows;

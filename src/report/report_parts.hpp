@@ -3,26 +3,15 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "eval/sibling_confusion.hpp"
 #include "report/report.hpp"
 
 namespace margrove::detail {
 
 using Json = nlohmann::ordered_json;
-
-/// NaN becomes null, because JSON has no NaN.
-Json number_or_null(double value);
-
-/// Rows at or below each node, in ancestor-closed sets with all roots.
-struct NodeCounts {
-  std::vector<std::int64_t> support;    // rows that have it
-  std::vector<std::int64_t> predicted;  // rows for which it is predicted
-  std::vector<std::int64_t> both;
-};
-NodeCounts count_nodes(const EvaluatedRows& rows, const LabelSets& predicted);
 
 /// Nodes with their names, parents and counts; those of `other` too, if there is one.
 Json nodes_json(const ReportInputs& inputs, std::span<const std::string> names);

@@ -13,6 +13,9 @@ namespace {
 constexpr int kReliabilityBins = 10;
 constexpr std::size_t kMostCoveragePoints = 200;
 
+/// NaN becomes null, because JSON has no NaN.
+Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
 Json calibration_json(const ModelParts& model, const Confidences& confidences) {
   const auto bins = reliability(confidences.confidence, confidences.right, kReliabilityBins);
   Json list = Json::array();
@@ -39,8 +42,6 @@ Json coverage_json(const Confidences& confidences) {
 }
 
 }  // namespace
-
-Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json convergence_json(const FitReport& report) {
   Json curve = Json::array();
