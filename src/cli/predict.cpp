@@ -5,22 +5,22 @@
 #include <algorithm>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/answer_writer.hpp"
 #include "cli/model_arguments.hpp"
 #include "cli/row_stream.hpp"
 #include "cli/sentence_answers.hpp"
 #include "cli/verbs.hpp"
 #include "data/csr_operations.hpp"
-#include "data/prediction_lines.hpp"
 #include "data/sentence_lines.hpp"
 #include "io/model_file.hpp"
 #include "margrove/writers.hpp"
 #include "model/answers.hpp"
-#include "model/label_texts.hpp"
 #include "model/sentence_predictor.hpp"
 #include "outputs/registry.hpp"
 
@@ -28,6 +28,9 @@ namespace margrove::cli {
 namespace {
 
 constexpr std::size_t kRowsAtOnce = 8192;  // between two reports of progress
+
+const std::map<std::string, AnswerForm> kForms{
+    {"lines", AnswerForm::lines}, {"csv", AnswerForm::csv}, {"jsonl", AnswerForm::jsonl}};
 
 class Predict final : public Command {
  public:
@@ -64,11 +67,18 @@ class Predict final : public Command {
     app.add_option(
            "--on-error", on_error_,
            "a row or sentence that cannot be read: stop ends with an error; skip reports it "
-           "on stderr with its line and writes an empty line for it. The exit code is 0 if "
+           "on stderr with its line and writes an empty line for it (csv: empty cells; jsonl: "
+           "null). The exit code is 0 if "
            "some row was answered, otherwise 3")
         ->type_name("stop|skip")
         ->capture_default_str()
         ->check(CLI::IsMember({"stop", "skip"}));
+    app.add_option("--output-format", form_,
+                   "rows: lines of labels; csv, with a header and a column for each of the K best "
+                   "labels; jsonl, an object on each line")
+        ->type_name("lines|csv|jsonl")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"lines", "csv", "jsonl"}));
     app.add_flag("--with-input", with_input_,
                  "models of sentences: write the lines of DATA with the answers: tags as a further "
                  "column, heads and relations in their columns of CoNLL-U");
@@ -95,10 +105,10 @@ class Predict final : public Command {
       require<InvalidOption>(!with_input_,
                              "option with_input is given, but the examples of method ",
                              model.method, " are rows, not sentences");
-      texts_ = label_texts(model, options_.show);
       prepare(model);
+      lines = writer_->header();
     }
-    if (is_stream) return answer_stream(stream_of(model, executor, control), control);
+    if (is_stream) return answer_stream(stream_of(model, executor, control), control, lines);
     if (on_error_ == "skip") {
       answer_readable(stream_of(model, executor, control), control, lines);
     } else if (files != nullptr) {
@@ -135,11 +145,14 @@ class Predict final : public Command {
                              option.name, " is given, but the examples of method ", model.method,
                              " are not rows");
     }
+    require<InvalidOption>(form_ == "lines", "option output_format is given, but the examples of ",
+                           "method ", model.method, " are not rows");
   }
 
   void prepare(const ModelParts& model) {
     options_.check(model);
     if (options_.min_confidence >= 0) hierarchy_.emplace(model.hierarchy);
+    writer_.emplace(kForms.at(form_), options_, model);
   }
 
   /// How the rows or sentences of a source are split and answered.
@@ -147,6 +160,7 @@ class Predict final : public Command {
     std::function<RowParts(LineBlocks blocks)> split;
     RowStream::Answer answer;
     std::string unit;
+    std::string of_skipped;  // the answer to what cannot be read
   };
 
   Stream stream_of(const ModelParts& model, Executor& executor, CommandControl& control) const {
@@ -172,7 +186,7 @@ class Predict final : public Command {
       if (raw.num_rows() > 0) append_answers(model, preprocess(model, raw), executor, lines);
       return raw.num_rows();
     };
-    return {split, answer, "row"};
+    return {split, answer, "row", writer_->skipped()};
   }
 
   static Stream sentence_stream(const SentencePredictor& predictor, Executor& executor,
@@ -183,13 +197,17 @@ class Predict final : public Command {
     const auto answer = [&](const RowParts& parts, const FilePart& part, std::string& lines) {
       return predictor.predict_part(part, parts.name(), executor, control.run(), lines);
     };
-    return {split, answer, "sentence"};
+    return {split, answer, "sentence", "\n"};
   }
 
-  int answer_stream(const Stream& stream, CommandControl& control) const {
-    std::string all;
-    if (output_.empty()) control.start_stream();
-    RowStream(on_error_ == "skip", stream.unit)
+  int answer_stream(const Stream& stream, CommandControl& control,
+                    const std::string& header) const {
+    std::string all = header;
+    if (output_.empty()) {
+      control.start_stream();
+      std::cout << header << std::flush;
+    }
+    RowStream(on_error_ == "skip", stream.unit, stream.of_skipped)
         .answer_all(stream.split(LineBlocks(open_standard_input(), "standard input")),
                     stream.answer, [&](const std::string& lines) {
                       if (!output_.empty()) {
@@ -207,7 +225,7 @@ class Predict final : public Command {
   void answer_readable(const Stream& stream, CommandControl& control, std::string& all) const {
     const std::string& path = arguments_.data_path;
     std::int64_t num_bytes = 0;
-    RowStream(/*skips_errors=*/true, stream.unit)
+    RowStream(/*skips_errors=*/true, stream.unit, stream.of_skipped)
         .answer_all(stream.split(LineBlocks(open_file(path), path)), stream.answer,
                     [&](const std::string& lines) {
                       all += lines;
@@ -221,7 +239,7 @@ class Predict final : public Command {
                       std::string& lines) const {
     const HierarchyProbabilities* hierarchy = hierarchy_ ? &*hierarchy_ : nullptr;
     for (const Answer& answer : answer_rows(model, hierarchy, options_, X, executor)) {
-      append_line(lines, answer);
+      writer_->append(answer, lines);
     }
   }
 
@@ -238,25 +256,13 @@ class Predict final : public Command {
     }
   }
 
-  void append_line(std::string& lines, const Answer& answer) const {
-    if (options_.scores || options_.probabilities) {
-      std::vector<ScoredLabel> scored;
-      for (std::size_t k = 0; k < answer.labels.size(); ++k) {
-        scored.push_back({answer.labels[k], answer.numbers[k]});
-      }
-      append_scored_labels(lines, scored, texts_.names, texts_.between_scores);
-    } else {
-      append_labels(lines, answer.labels, texts_.names, texts_.between);
-    }
-    lines += '\n';
-  }
-
   ModelArguments arguments_;
   std::string output_;
   AnswerOptions options_;
   bool with_input_ = false;
   std::string on_error_ = "stop";
-  LabelTexts texts_;
+  std::string form_ = "lines";
+  std::optional<AnswerWriter> writer_;               // of rows
   std::optional<HierarchyProbabilities> hierarchy_;  // where probabilities are asked for
 };
 

@@ -46,7 +46,7 @@ void RowStream::answer_all(RowParts parts, const Answer& answer, const Write& wr
   require(num_answered_ > 0, parts.name(), ": none of its ", num_skipped_, " ", unit_,
           "s can be read");
   if (num_skipped_ > 0) {
-    warn(fmt::format("{}: {} of {} {}s have errors; their answers are empty lines", parts.name(),
+    warn(fmt::format("{}: {} of {} {}s have errors; their answers are empty", parts.name(),
                      num_skipped_, num_answered_ + num_skipped_, unit_));
   }
 }
@@ -67,7 +67,7 @@ void RowStream::answer_rows(RowParts& parts, const Answer& answer, const Write& 
     } catch (const InvalidInput& error) {
       if (!skips_) throw;
       skip(parts, row, error);
-      lines = "\n";
+      lines = of_skipped_;
     }
     if (!lines.empty()) goes_on = write(lines);
   }

@@ -21,10 +21,10 @@ class RowStream {
   using Write = std::function<bool(const std::string& lines)>;
 
   /// skips_errors: a row that cannot be answered is reported on stderr with its lines, and its
-  /// answer is an empty line. Otherwise, and for LostRows, it throws InvalidInput, once the rows
+  /// answer is `of_skipped`. Otherwise, and for LostRows, it throws InvalidInput, once the rows
   /// before it are written. unit: "row" or "sentence".
-  explicit RowStream(bool skips_errors, std::string unit = "row")
-      : skips_(skips_errors), unit_(std::move(unit)) {}
+  RowStream(bool skips_errors, std::string unit, std::string of_skipped)
+      : skips_(skips_errors), unit_(std::move(unit)), of_skipped_(std::move(of_skipped)) {}
 
   /// Throws InvalidInput if the source has no rows, or if all were left out.
   void answer_all(RowParts parts, const Answer& answer, const Write& write);
@@ -35,7 +35,7 @@ class RowStream {
   void skip(const RowParts& parts, const FilePart& row, const InvalidInput& error);
 
   bool skips_;
-  std::string unit_;
+  std::string unit_, of_skipped_;
   std::size_t num_answered_ = 0, num_skipped_ = 0;
 };
 

@@ -4,32 +4,18 @@
 
 #include <algorithm>
 
+#include "data/csv_cell.hpp"
 #include "eval/set_metrics.hpp"
 #include "eval/sibling_confusion.hpp"
 #include "hierarchy/closed_sets.hpp"
 #include "margrove/metrics.hpp"
 
 namespace margrove {
-namespace {
-
-/// A text as a cell, in quotes if CSV needs them.
-std::string cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
-
-}  // namespace
-
 std::string per_label_csv(const EvaluatedRows& rows, const PrecisionRecall* node_scores) {
   std::string csv = "label,support,predicted,precision,recall,f1,training_rows,ap\n";
   for (const LabelScore& score : label_scores(rows.truth, rows.predicted, rows.in_training)) {
     const bool has_ap = node_scores != nullptr && node_scores->support[score.label] > 0;
-    csv += fmt::format("{},{},{},{:.6g},{:.6g},{:.6g},{},{}\n", cell(rows.labels.name(score.label)),
+    csv += fmt::format("{},{},{},{:.6g},{:.6g},{:.6g},{},{}\n", csv_cell(rows.labels.name(score.label)),
                        score.support, score.predicted, score.precision(), score.recall(),
                        score.f1(), rows.training_rows[score.label],
                        has_ap ? fmt::format("{:.6g}", node_scores->of_node[score.label]) : "");
@@ -61,8 +47,8 @@ std::string confusion_csv(const EvaluatedRows& rows) {
   std::ranges::stable_sort(pairs, std::greater<>{}, [](const auto& pair) { return pair.second; });
   std::string csv = "true,predicted,count\n";
   for (const auto& [pair, count] : pairs) {
-    csv += fmt::format("{},{},{}\n", cell(rows.labels.name(pair.first)),
-                       cell(rows.labels.name(pair.second)), count);
+    csv += fmt::format("{},{},{}\n", csv_cell(rows.labels.name(pair.first)),
+                       csv_cell(rows.labels.name(pair.second)), count);
   }
   return csv;
 }

@@ -141,7 +141,7 @@ class StandardInput(CliTest):
         out, err, code = pipe.close()
         self.assertEqual((out, code), ("", 0))
         self.assertIn("standard input:2:7: the line has no tab", err)
-        self.assertIn("1 of 3 rows have errors; their answers are empty lines", err)
+        self.assertIn("1 of 3 rows have errors; their answers are empty", err)
 
     def test_files_with_errors_are_answered_on_demand(self) -> None:
         self.train_table()
@@ -263,7 +263,7 @@ class StandardInput(CliTest):
                       "the sentence of lines 5 to 7 is skipped", err)  # fmt: skip
         self.assertIn("standard input:9: lines have 3 columns, but must have 1 as in training; the "
                       "sentence of line 9 is skipped", err)  # fmt: skip
-        self.assertIn("2 of 4 sentences have errors; their answers are empty lines", err)
+        self.assertIn("2 of 4 sentences have errors; their answers are empty", err)
         out, err = self.piped("a\ndog\n\na b c\n\na\n\n", code=3)
         self.assertEqual(out, "DET\nNOUN\n\n")
         self.assertIn("standard input:4: lines have 3 columns", err)
