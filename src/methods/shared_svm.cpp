@@ -1,6 +1,9 @@
 // shared-svm: the structured SVM over paths or label sets that learns its node weights (NHSVM,
 // section 6).
 
+#include <cmath>
+#include <limits>
+
 #include "hierarchy/graph_operations.hpp"
 #include "margrove/path_estimators.hpp"
 #include "methods/linear_training.hpp"
@@ -47,6 +50,11 @@ TrainResult train_shared_norm(const SharedSvmPlan& plan, Executor& executor, Run
                                   executor, control, plan.rows.weights, plan.costs);
   TrainResult result;
   result.report = to_report(fit.fit, leaves.warnings);
+  for (std::size_t round = 0; round < fit.objectives.size(); ++round) {
+    if (!std::isfinite(fit.objectives[round])) continue;  // the time limit came before
+    result.report.curve.push_back(
+        {static_cast<int>(round), fit.objectives[round], std::numeric_limits<double>::quiet_NaN()});
+  }
   auto parts = path_parts(leaves, std::move(fit.weights), plan.bias, plan.num_known_labels,
                           std::move(decision));
   parts.alpha = std::move(fit.alpha);

@@ -75,11 +75,14 @@ else {
   const values = c.curve.flatMap(point => [point[1], point[2]]).filter(value => value !== null);
   if (c.curve.length > 1) {
     const { svg, add } = plot("objective and dual by pass");
-    const low = Math.min(...values), high = Math.max(...values);
+    // The first duals may be far below; the plot shows as much below the objectives as they span.
+    const objectives = c.curve.map(point => point[1]).filter(value => value !== null);
+    const high = Math.max(...objectives), least = Math.min(...objectives);
+    const low = Math.max(Math.min(...values), 2 * least - high - 1e-3 * Math.abs(high));
     const first = c.curve[0][0], last = c.curve[c.curve.length - 1][0];
     [["objective", 1, "var(--accent)"], ["dual", 2, "var(--warm)"]].forEach(([name, column, stroke], k) => {
       const points = c.curve.filter(point => point[column] !== null).map(point =>
-        at(point[0], first, last, left, right) + "," + at(point[column], low, high, bottom, top_));
+        at(point[0], first, last, left, right) + "," + at(Math.max(point[column], low), low, high, bottom, top_));
       if (!points.length) return;
       add("polyline", { points: points.join(" "), fill: "none", stroke, "stroke-width": 2 });
       add("text", { x: right - 8, y: top_ + 16 + 14 * k, "text-anchor": "end", style: "fill:" + stroke }, name);
