@@ -69,6 +69,7 @@ else {
 }
 {
   const c = data.convergence, box = byId("convergence");
+  const short = value => value.toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 });
   const known = value => value === null ? "not known" : value.toPrecision(6);
   box.append(make("p", `Ended as ${c.stop.replaceAll("_", " ")} after ${whole(c.passes)} passes; objective ` +
     `${known(c.objective)}, dual ${known(c.dual)}, relative gap ${known(c.relative_gap)}.`, "faint"));
@@ -90,8 +91,8 @@ else {
     add("text", { x: left, y: 222 }, String(first));
     add("text", { x: right, y: 222, "text-anchor": "end" }, String(last));
     add("text", { x: (left + right) / 2, y: 237, "text-anchor": "middle" }, "pass");
-    add("text", { x: left - 4, y: top_ + 8, "text-anchor": "end" }, high.toPrecision(3));
-    add("text", { x: left - 4, y: bottom, "text-anchor": "end" }, low.toPrecision(3));
+    add("text", { x: left - 4, y: top_ + 8, "text-anchor": "end" }, short(high));
+    add("text", { x: left - 4, y: bottom, "text-anchor": "end" }, short(low));
     box.append(svg, csvButton("convergence", [["pass", p => p[0], true], ["objective", p => p[1] ?? "", true],
       ["dual", p => p[2] ?? "", true]], c.curve));
   } else box.append(make("p", "There is no curve: the labels were solved one by one, or the model is of an earlier version.", "faint"));
