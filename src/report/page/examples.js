@@ -34,7 +34,7 @@ function exampleElement(example) {
 
 // Pairs of siblings, with the rows of each at a click.
 if (data.confused.length) {
-  const columns = [["label", pair => tree.names[pair.a]], ["sibling", pair => tree.names[pair.b]],
+  const columns = [["label", pair => loneName(pair.a)], ["sibling", pair => loneName(pair.b)],
     ["first as second", pair => pair.a_as_b, true], ["second as first", pair => pair.b_as_a, true]];
   const table = tableOf([...columns, ["", () => ""]], data.confused);
   const byRow = new Map(data.examples.map(example => [example.row, example]));
@@ -51,7 +51,7 @@ if (data.confused.length) {
       line.after(below);
     });
     button.setAttribute("aria-expanded", "false");
-    button.setAttribute("aria-label", `rows of ${tree.names[pair.a]} and ${tree.names[pair.b]}`);
+    button.setAttribute("aria-label", `rows of ${loneName(pair.a)} and ${loneName(pair.b)}`);
     line.lastChild.append(button);
   });
   byId("confused").append(table, csvButton("siblings", columns, data.confused));

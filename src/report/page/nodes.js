@@ -7,7 +7,9 @@ for (let n = 0; n < count; ++n) {
 }
 // Parents before their children.
 const order = [...roots];
-for (let k = 0; k < order.length; ++k) order.push(...children[order[k]]);
+for (let k = 0; k < order.length; ++k) {
+  for (const child of children[order[k]]) order.push(child);
+}
 
 const quotient = (a, b) => b ? a / b : null;
 const f1Of = (support, predicted, both) => quotient(2 * both, support + predicted);
