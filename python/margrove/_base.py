@@ -405,7 +405,8 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
             return float(np.average(right, weights=sample_weight))
         if self._form != "sets":
             return float(accuracy_score(y, predicted, sample_weight=sample_weight))
-        right = [set(a) == b for a, b in zip(y, predicted, strict=True)]
+        truth_sets = ({a} if np.isscalar(a) else set(a) for a in y)
+        right = [a == b for a, b in zip(truth_sets, predicted, strict=True)]
         return float(np.average(right, weights=sample_weight))
 
     def _sets_of(self, X: Any, y: Any) -> tuple[Csr, Sets]:

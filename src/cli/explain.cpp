@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <span>
 
 #include "cli/help.hpp"
@@ -11,6 +10,7 @@
 #include "data/prediction_lines.hpp"
 #include "io/model_file.hpp"
 #include "margrove/writers.hpp"
+#include "model/answers.hpp"
 #include "model/kernel_predictor.hpp"
 
 namespace margrove::cli {
@@ -95,11 +95,7 @@ class Explain final : public Command {
       throw InvalidOption(concat("option label is '", label_, "', but must be a label of the model",
                                  meant ? concat("; did you mean '", *meant, "'?") : ""));
     }
-    std::vector<float> scores(model.rows().num_labels());
-    model.rows().scores(X, 0, 1, scores);
-    require<InvalidOption>(scores[*id] > -std::numeric_limits<float>::infinity(),
-                           "option label is '", label_,
-                           "', which has no score, because the model never predicts it");
+    require_explainable(model, X, *id);
     return *id;
   }
 

@@ -76,9 +76,11 @@ std::vector<Fact> model_facts(const ModelParts& model) {
                           {"format version", concat(format_version_of(model))}};
   for (const auto& [name, value] : model.options) facts.push_back({"option " + name, value});
   facts.push_back({"labels", number_of_labels(model)});
-  facts.push_back({"labels with training rows",
-                   concat(std::count_if(model.training_rows.begin(), model.training_rows.end(),
-                                        [](std::uint32_t rows) { return rows > 0; }))});
+  if (model.predictor->rows() != nullptr) {
+    facts.push_back({"labels with training rows",
+                     concat(std::count_if(model.training_rows.begin(), model.training_rows.end(),
+                                          [](std::uint32_t rows) { return rows > 0; }))});
+  }
   if (model.has_hierarchy) {
     const LabelGraph& graph = model.hierarchy;
     facts.push_back(

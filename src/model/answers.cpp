@@ -1,6 +1,7 @@
 #include "model/answers.hpp"
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <string_view>
@@ -104,9 +105,19 @@ void AnswerOptions::check(const ModelParts& model) const {
   require_apart(top > 0, "top", is_confident, "min_confidence");
   require(!needs_probabilities() || model.rows().gives_one_label(),
           "probabilities: the model gives label sets, but must give each row one label");
-  require(!needs_probabilities() || gives_probabilities(model), "probabilities: a model of method ",
-          model.method,
-          " gives none: set calibration to the share of rows to hold out for it, for example 0.2");
+  require(
+      !needs_probabilities() || gives_probabilities(model), "probabilities: a model of method ",
+      model.method,
+      " gives none: train it with calibration, the share of rows to hold out for it, for example "
+      "0.2");
+}
+
+void require_explainable(const ModelParts& model, const CsrView& X, LabelId label) {
+  std::vector<float> scores(model.rows().num_labels());
+  model.rows().scores(X, 0, 1, scores);
+  require<InvalidOption>(scores[label] > -std::numeric_limits<float>::infinity(),
+                         "option label is '", model.labels.name(label),
+                         "', which has no score, because the model never predicts it");
 }
 
 std::vector<Answer> answer_rows(const ModelParts& model, const HierarchyProbabilities* hierarchy,

@@ -44,6 +44,9 @@ struct Answer {
   std::vector<double> numbers;  // the score or probability of each label; empty if not asked for
 };
 
+/// Throws InvalidOption naming the option label if row 0 of X has no score of the label.
+void require_explainable(const ModelParts& model, const CsrView& X, LabelId label);
+
 /// One answer per row of X, which is preprocessed, for options that check() accepts. `hierarchy`,
 /// that of the model, is needed with min_confidence and may be null otherwise. The same bits for
 /// any executor.

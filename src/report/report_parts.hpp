@@ -31,7 +31,8 @@ std::vector<ConfusedPair> confused_pairs(const EvaluatedRows& rows, const Report
 /// Convergence of training.
 Json convergence_json(const FitReport& report);
 
-/// {"calibration", "coverage"}, null for models that give label sets.
+/// {"calibration", "coverage"}, null for models that give label sets; calibration also for those
+/// without probabilities.
 Json confidence_json(const ReportInputs& inputs, Executor& executor);
 
 /// The network of a kernel model with its weights; null for other models.

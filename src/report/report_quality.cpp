@@ -5,6 +5,7 @@
 #include "eval/selective.hpp"
 #include "kernel/network_drawing.hpp"
 #include "model/kernel_predictor.hpp"
+#include "model/log_odds.hpp"
 #include "report/report_parts.hpp"
 
 namespace margrove::detail {
@@ -61,7 +62,9 @@ Json confidence_json(const ReportInputs& inputs, Executor& executor) {
     return {{"calibration", nullptr}, {"coverage", nullptr}};
   }
   const Confidences confidences = confidences_of(inputs.model, inputs.rows, executor);
-  return {{"calibration", calibration_json(inputs.model, confidences)},
+  return {{"calibration", gives_probabilities(inputs.model)
+                              ? calibration_json(inputs.model, confidences)
+                              : Json(nullptr)},
           {"coverage", coverage_json(confidences)}};
 }
 

@@ -225,6 +225,7 @@ Response Service::explain(const Request& request, Deadline deadline) const {
     const auto id = parts.labels.find(options.label);
     require<InvalidOption>(id.has_value(), "option label is '", options.label,
                            "', but must be a label of the model");
+    require_explainable(parts, X, *id);
     explained = {*id};
   }
   Json explanations = Json::array();

@@ -96,6 +96,7 @@ class OutputFormat(CliTest):
         self.assert_fails(2, "xml", "predict", "--output-format", "xml", "model", "test")
         self.write("tags", "a DET\ndog NOUN\n\n")
         self.run_program("train", "--quiet", "--method", "structured", "tags", "tagger")
+        self.assertNotIn("training rows", self.run_program("info", "tagger")[0])
         self.assert_fails(2, "option output_format is given, but the examples of method structured",
                           "predict", "--output-format", "csv", "tagger", "tags")  # fmt: skip
 

@@ -655,7 +655,7 @@ class ExitCodes(CliTest):
         self.write("gap", "a1\nb1,,b2\n")
         self.write("pairs", "a1 a2\na1 zebra\n")
         self.write("weights", "a1\t2\nzebra\t1\n")
-        no_probabilities = "probabilities: a model of method nhsvm gives none: set calibration to"
+        no_probabilities = "a model of method nhsvm gives none: train it with calibration"
         weighed = ["--class-weight", "balanced"]
         graph = ["train", "--method", "hr-lr", "--quiet", "--label-graph"]
         flat = ["train", "--method", "flat-svm", "--quiet"]

@@ -258,6 +258,10 @@ class Answers(ServeTest):
         for node in explained["nodes"]:
             self.assertIn(f"  {node['label']}: {node['score']:+.6g}", lines)
             self.assertLessEqual(len(node["strongest"]), 2)
+        inner = {"row": text, "label": "animal"}
+        status, answer = self.server.ask("POST", "/explain", inner)
+        self.assertEqual(status, 400)
+        self.assertIn("'animal', which has no score, because the model never", answer["error"])
         status, answer = self.server.ask("POST", "/explain", {"row": text, "label": "whale"})
         self.assertEqual(answer["explanations"][0]["label"], "whale")
 
@@ -329,7 +333,7 @@ class Answers(ServeTest):
             ('{"row": "a", "show": "all"}', "option show is 'all'"),
             (
                 '{"row": {"title": "a"}, "model": "shop", "min_confidence": 0.5}',
-                "probabilities: a model of method flat-svm gives none: set calibration to the",
+                "probabilities: a model of method flat-svm gives none: train it with calibration",
             ),
             ('{"row": {"texts": "a"}}', "row:1: the row has other keys"),
             ('{"rows": ["a", {"text": 3}]}', "row:2: the row is not a text"),

@@ -104,6 +104,15 @@ def test_classes_are_as_their_generator_writes_them() -> None:
         assert text == (make_estimators.PACKAGE / name).read_text(encoding="utf-8"), name
 
 
+def test_loaded_models_of_label_sets_are_scored_by_single_labels(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    y = np.array(["pine, red", "oak"])[random.integers(0, 2, 80)]
+    X = random.normal(size=(80, 4)) + 2 * (y == "oak")[:, None]
+    model = KernelRidgeClassifier().fit(X, y)
+    model.save(tmp_path / "model")
+    assert KernelRidgeClassifier.load(tmp_path / "model").score(X, y) == model.score(X, y) > 0.9
+
+
 @pytest.mark.parametrize("made", [*ESTIMATORS, KernelRidgeClassifier, StructuredSVC])
 def test_parameters_and_defaults_are_those_of_the_registry(made: type[Classifier]) -> None:
     _, _, _, options = next(m for m in _core.methods() if m[0] == made._method)

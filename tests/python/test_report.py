@@ -10,7 +10,13 @@ from typing import Any
 import margrove
 import numpy as np
 import pytest
-from margrove import NHSVC, FlatSVC, LpMKLClassifier, TextFeatures
+from margrove import (
+    NHSVC,
+    FlatLogisticRegression,
+    FlatSVC,
+    LpMKLClassifier,
+    TextFeatures,
+)
 from sklearn.pipeline import make_pipeline
 
 PROGRAM = Path(__file__).resolve().parents[2] / "build" / "margrove"
@@ -139,6 +145,13 @@ def test_curves_are_the_same_on_any_number_of_threads() -> None:
     ]
     assert curves[0] == curves[1]
     assert len(curves[0]) >= 2
+
+
+def test_scores_that_are_no_probabilities_have_no_calibration() -> None:
+    data = data_of(margrove.report(*fitted(NHSVC(hierarchy=EDGES))))
+    assert data["calibration"] is None
+    assert data["coverage"]["curve"]
+    assert data_of(margrove.report(*fitted(FlatLogisticRegression())))["calibration"]["bins"]
 
 
 def test_labels_that_the_model_does_not_know_are_named() -> None:

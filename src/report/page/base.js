@@ -16,8 +16,8 @@ const percent = value => (100 * value).toFixed(1) + " %";
 const whole = value => value.toLocaleString("en");
 const fixed = value => value === null ? "–" : value.toFixed(3);
 
-// From orange by white to blue, which the colour-blind can tell apart. t lies between 0 and 1.
-const stops = [[179, 88, 6], [241, 163, 64], [247, 247, 247], [103, 169, 207], [33, 102, 172]];
+// From orange by grey to blue, which the colour-blind can tell apart. t lies between 0 and 1.
+const stops = [[179, 88, 6], [241, 163, 64], [222, 222, 222], [103, 169, 207], [33, 102, 172]];
 function rgb(t) {
   const at = Math.min(Math.max(t, 0), 1) * (stops.length - 1), k = Math.min(Math.floor(at), stops.length - 2);
   return stops[k].map((from, c) => Math.round(from + (at - k) * (stops[k + 1][c] - from)));

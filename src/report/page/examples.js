@@ -13,7 +13,10 @@ function exampleElement(example) {
       details.append(example.explanations.length ? markedText(example.text, example.explanations[0])
         : make("div", example.text, "text"));
     }
-    for (const explanation of example.explanations) details.append(explanationBox(explanation));
+    for (const explanation of example.explanations) {
+      const isTrue = example.truth.includes(explanation.label), isPredicted = example.predicted.includes(explanation.label);
+      details.append(explanationBox(explanation, isTrue === isPredicted ? "" : isTrue ? " (true label)" : " (predicted)"));
+    }
   });
   return details;
 }

@@ -46,13 +46,13 @@ function signedBar(score, most) {
   bar.style.width = 6 * Math.abs(score) / most + "rem";
   return bar;
 }
-function explanationBox(explanation) {
+function explanationBox(explanation, note) {
   const box = make("div");
-  box.append(make("p", `${explanation.label}: score ${explanation.score.toFixed(4)}`));
+  box.append(make("p", `${explanation.label}${note ?? ""}: score ${explanation.score.toFixed(4)}`));
   const parts = explanation.nodes.length ? explanation.nodes.map(node => ({ ...node, name: node.label + (node.itself ? " (itself)" : "") }))
     : explanation.sources;
   const most = Math.max(1e-12, ...parts.map(part => Math.abs(part.score)));
-  const terms = part => (part.strongest ?? []).map(({ feature, score }) => `${feature} ${score >= 0 ? "+" : ""}${score.toFixed(3)}`).join("  ");
+  const terms = part => (part.strongest ?? []).map(({ feature, score }) => `${feature} ${score >= 0 ? "+" : ""}${score.toFixed(3)}`).join(" · ");
   const table = tableOf([["part", part => part.name], ["score", part => part.score.toFixed(4), true],
     ["", () => ""], ["strongest features", terms]], parts);
   [...table.querySelectorAll("tr")].slice(1).forEach((line, k) => line.children[2].append(signedBar(parts[k].score, most)));

@@ -14,6 +14,11 @@ else {
   }
   for (const [key, view] of Object.entries(views)) byId("colour").add(new Option(view.name, key));
 
+  // Sums of rows in training are known only where each row counts once.
+  if (!sumsTraining) byId("size").querySelector("[value=training]").remove();
+  if (tree.parents.some(above => above.length > 1)) {
+    byId("map").querySelector("p").append(" A node with several parents stands below the first one.");
+  }
   const all = -1;  // stands for all roots together
   const childrenOf = n => n === all ? roots : children[n];
   const nameOf = n => n === all ? "all" : tree.names[n];
@@ -44,7 +49,8 @@ else {
   function describe(n) {
     if (n === all) return `all: ${count} nodes`;
     const parts = [`F1 ${fixed(f1(n))}`, `precision ${fixed(precision(n))}`, `recall ${fixed(recall(n))}`,
-      `${whole(tree.support[n])} rows, ${whole(tree.predicted[n])} predicted`, `${whole(training[n])} in training`];
+      `${whole(tree.support[n])} rows, ${whole(tree.predicted[n])} predicted`, `${whole(training[n])} ${trainingName}`];
+    if (tree.parents[n].length > 1) parts.push("also below " + tree.parents[n].slice(1).map(p => tree.names[p]).join(", "));
     if (data.other) parts.splice(1, 0, `F1 of the other ${fixed(otherF1(n))}`);
     return `${pathName(n)}: ${parts.join("; ")}`;
   }

@@ -27,11 +27,14 @@ for (const name of tree.names) times.set(name, (times.get(name) ?? 0) + 1);
 // The name of a node that stands alone.
 const loneName = n => times.get(tree.names[n]) === 1 ? tree.names[n] : pathName(n);
 const pathName = n => pathOf(n).map(m => tree.names[m]).join(" > ");
-// Rows in training at each node or below.
+// Rows in training: those at each node or below, where rows are counted once; otherwise those that have the label
+// itself.
+const sumsTraining = data.one_label && tree.parents.every(above => above.length < 2);
 const training = [...tree.training_rows];
-for (let k = count - 1; k >= 0; --k) {
+for (let k = sumsTraining ? count - 1 : -1; k >= 0; --k) {
   for (const child of children[order[k]]) training[order[k]] += training[child];
 }
+const trainingName = sumsTraining ? "in training" : "with the label itself in training";
 
 // Elements are made when their parent is opened, so that large taxonomies open at once.
 const elements = new Map();
@@ -98,7 +101,7 @@ byId("search").addEventListener("input", event => {
   const columns = [
     ["label", loneName], ["rows", n => tree.support[n], true], ["predicted", n => tree.predicted[n], true],
     ["precision", n => fixed(precision(n)), true], ["recall", n => fixed(recall(n)), true],
-    ["F1", n => fixed(f1(n)), true], ["rows in training", n => training[n], true]];
+    ["F1", n => fixed(f1(n)), true], ["rows " + trainingName, n => training[n], true]];
   if (data.other) columns.push(["F1 of the other", n => fixed(otherF1(n)), true]);
   const errors = n => tree.support[n] + tree.predicted[n] - 2 * tree.both[n];
   const known = order.filter(n => tree.support[n] || tree.predicted[n]);

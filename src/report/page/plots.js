@@ -20,6 +20,7 @@ function unitPlot(title, xName, yName) {
   add("text", { x: 12, y: (top_ + bottom) / 2, transform: `rotate(-90 12 ${(top_ + bottom) / 2})`, "text-anchor": "middle" }, yName);
   return { svg, add };
 }
+const noCalibration = "The model was trained without --calibration, so that its scores are no probabilities.";
 const noProbabilities = "The model answers with sets of labels, which have no probabilities here.";
 
 if (!data.has_hierarchy) byId("levels-box").remove();
@@ -45,13 +46,14 @@ else {
     add("polyline", { points: c.curve.map(([x, y]) => at(x, 0, 1, left, right) + "," + at(y, 0, 1, bottom, top_)).join(" "),
       fill: "none", stroke: "var(--accent)", "stroke-width": 2 });
     const full = c.curve[c.curve.length - 1][1], half = c.curve.find(([x]) => x >= 0.5)[1];
-    box.append(make("p", `Of the more confident half of the rows ${percent(half)} are right, of all ${percent(full)}.`, "faint"),
+    const order = data.calibration ? "" : " Rows are ordered by the softmax of their scores.";
+    box.append(make("p", `Of the more confident half of the rows ${percent(half)} are right, of all ${percent(full)}.${order}`, "faint"),
       svg, csvButton("coverage", [["coverage", p => p[0], true], ["accuracy", p => p[1], true]], c.curve));
   }
 }
 {
   const c = data.calibration, box = byId("calibration");
-  if (!c) box.append(make("p", noProbabilities, "faint"));
+  if (!c) box.append(make("p", data.one_label ? noCalibration : noProbabilities, "faint"));
   else {
     const bins = c.bins.filter(bin => bin.count), total = bins.reduce((sum, bin) => sum + bin.count, 0);
     const { svg, add } = unitPlot("accuracy by confidence", "confidence", "accuracy");

@@ -3,9 +3,9 @@ const data = JSON.parse(byId("data").textContent);
 // Heading, metrics and the comparison with another model.
 document.title = data.title;
 byId("title").textContent = data.title;
-byId("subtitle").textContent = `${data.method} on ${whole(data.metrics.examples)} rows`;
+byId("subtitle").textContent = `${data.method} on ${whole(data.metrics.examples)} ${data.metrics.examples === 1 ? "row" : "rows"}`;
 byId("options").lastElementChild.textContent =
-  Object.entries(data.options).map(([name, value]) => `${name} ${value}`).join(", ");
+  Object.entries(data.options).filter(([, value]) => value !== "").map(([name, value]) => `${name} ${value}`).join(", ");
 
 {
   // Where each row has one label, the metrics of label sets are equal to the accuracy.

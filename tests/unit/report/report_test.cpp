@@ -94,9 +94,17 @@ TEST(Report, has_the_accuracy_of_each_level_and_of_the_most_confident_rows) {
   EXPECT_NEAR(curve[19][0].get<double>(), 1.0 / 3, 1e-12);
   EXPECT_EQ(curve[19][1], 1.0);  // the rows of a are certain
   EXPECT_NEAR(curve[59][1].get<double>(), 2.0 / 3, 1e-12);
+  EXPECT_TRUE(report["calibration"].is_null());  // scores are no probabilities
+}
+
+TEST(Report, counts_rows_by_their_calibrated_confidence) {
+  Trained t = trained();
+  t.model.calibration = Calibration{.num_rows = 60};
+  const Json calibration = json_of(t)["calibration"];
   std::int64_t in_bins = 0;
-  for (const Json& bin : report["calibration"]["bins"]) in_bins += bin["count"].get<int>();
+  for (const Json& bin : calibration["bins"]) in_bins += bin["count"].get<int>();
   EXPECT_EQ(in_bins, 60);
+  EXPECT_EQ(calibration["fitted_rows"], 60);
 }
 
 TEST(Report, has_the_curve_of_the_convergence) {
