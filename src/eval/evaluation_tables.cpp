@@ -15,10 +15,11 @@ std::string per_label_csv(const EvaluatedRows& rows, const PrecisionRecall* node
   std::string csv = "label,support,predicted,precision,recall,f1,training_rows,ap\n";
   for (const LabelScore& score : label_scores(rows.truth, rows.predicted, rows.in_training)) {
     const bool has_ap = node_scores != nullptr && node_scores->support[score.label] > 0;
-    csv += fmt::format("{},{},{},{:.6g},{:.6g},{:.6g},{},{}\n", csv_cell(rows.labels.name(score.label)),
-                       score.support, score.predicted, score.precision(), score.recall(),
-                       score.f1(), rows.training_rows[score.label],
-                       has_ap ? fmt::format("{:.6g}", node_scores->of_node[score.label]) : "");
+    csv +=
+        fmt::format("{},{},{},{:.6g},{:.6g},{:.6g},{},{}\n",
+                    csv_cell(rows.labels.name(score.label)), score.support, score.predicted,
+                    score.precision(), score.recall(), score.f1(), rows.training_rows[score.label],
+                    has_ap ? fmt::format("{:.6g}", node_scores->of_node[score.label]) : "");
   }
   return csv;
 }
