@@ -140,6 +140,16 @@ RecordSelection expand_patterns(const RecordSelection& given, const ColumnPatter
   return Expansion(given, patterns, columns, source).result();
 }
 
+void refuse_patterns(const RecordSelection& given, const std::string& source) {
+  for (const Kind& kind : kKinds) {
+    for (const std::string& name : given.*kind.names) {
+      require<InvalidOption>(!is_column_pattern(name), source, ": ", detail::quoted(name),
+                             " is a pattern of columns, but JSON lines have no header that names "
+                             "them; name the keys");
+    }
+  }
+}
+
 std::string list_of_columns(std::span<const std::string> columns) {
   constexpr std::size_t kMaxNames = 20;
   std::string names;

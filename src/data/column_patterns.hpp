@@ -23,6 +23,10 @@ bool fits_pattern(std::string_view pattern, std::string_view name);
 RecordSelection expand_patterns(const RecordSelection& given, const ColumnPatterns& patterns,
                                 std::span<const std::string> columns, const std::string& source);
 
+/// For files without a header: throws InvalidOption that begins with `source` and names the pattern
+/// if a feature is one.
+void refuse_patterns(const RecordSelection& given, const std::string& source);
+
 /// "'a', 'b'" for messages, the first ones of many.
 std::string list_of_columns(std::span<const std::string> columns);
 

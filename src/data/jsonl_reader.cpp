@@ -153,15 +153,7 @@ class JsonlParser {
  public:
   JsonlParser(const std::string& source, const ReadOptions& options)
       : builder_(source, options), events_(builder_.fields()) {
-    if (options.patterns == nullptr) return;
-    for (const RecordField& field : builder_.fields()) {
-      const bool is_feature = field.role == RecordField::Role::text ||
-                              field.role == RecordField::Role::numeric ||
-                              field.role == RecordField::Role::categorical;
-      require<InvalidOption>(!is_feature || !is_column_pattern(field.name), source, ": ",
-                             detail::quoted(field.name), " is a pattern of columns, but JSON ",
-                             "lines have no header that names them; name the keys");
-    }
+    if (options.patterns != nullptr) refuse_patterns(*options.selection, source);
   }
 
   void parse_line(const Line& line) {

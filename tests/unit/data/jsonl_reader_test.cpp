@@ -106,6 +106,23 @@ TEST(JsonlReader, names_file_line_and_column_of_every_fault) {
             "f:1:11: column 'n' is a list of 2 values, but must be one value");
 }
 
+TEST(JsonlReader, refuses_patterns_of_columns) {
+  const ColumnPatterns patterns;
+  const std::string row = "{\"t*\": \"x\", \"n*\": 1, \"label*\": \"l\"}\n";
+  const auto error = [&](const RecordSelection& selection) {
+    return message_of(
+        [&] { parse_jsonl(row, "f", {.selection = &selection, .patterns = &patterns}); });
+  };
+  EXPECT_EQ(error({.text = {"t*"}, .label = "label*"}),
+            "f: 't*' is a pattern of columns, but JSON lines have no header that names them; name "
+            "the keys");
+  EXPECT_THAT(error({.text = {"title"}, .numeric = {"n*"}}), ::testing::HasSubstr("'n*'"));
+  EXPECT_THAT(error({.text = {"title"}, .categorical = {"*"}}), ::testing::HasSubstr("'*'"));
+  // Labels are no features, and models name the keys.
+  const RecordSelection keys{.text = {"t*"}, .label = "label*"};
+  EXPECT_THAT(parse(row, keys).fields.documents, ElementsAre("x"));
+}
+
 TEST(JsonlReader, bounds_the_depth) {
   std::string deep = "{\"title\": \"t\", \"label\": \"x\", \"a\": ";
   for (int k = 0; k < 100000; ++k) deep += '[';
