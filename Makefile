@@ -84,10 +84,11 @@ check-tsan: setup ## the tests that use an executor under the thread sanitizer
 	@cd build-tsan && $(CTEST) --no-tests=error -L executor
 
 .PHONY: check-fuzz
-check-fuzz: python ## every fuzz target for FUZZ_SECONDS (20), those of Python included
+check-fuzz: python ## every fuzz target for FUZZ_SECONDS (20), those of Python included, and the server by its description
 	@$(call build,fuzz)
 	@tools/run_fuzzers build-fuzz
 	@$(PYTHON) -m pip install -q --disable-pip-version-check -r tools/requirements-fuzz.txt
+	@$(PYTHON) tools/fuzz_server.py build/margrove
 	@$(PYTHON) tools/fuzz_python.py -max_total_time=$(or $(FUZZ_SECONDS),20)
 
 .PHONY: check-coverage
@@ -116,8 +117,10 @@ soak: python ## random problems for SOAK_SECONDS (1200), after every call of the
 	@$(PYTHON) tools/soak.py build/margrove --seconds $(SOAK_SECONDS) --seed $(SOAK_SEED)
 
 .PHONY: check-docs
-check-docs: python ## run the marked commands in README.md and docs/, and build the site
+check-docs: python ## run the marked commands in README.md and docs/ and the notebooks, and build the site
 	@$(PYTHON) tools/check_docs.py
+	@$(PYTHON) tools/notebooks.py
+	@$(PYTHON) tools/make_figures.py --check
 	@$(MAKE) site
 
 .PHONY: site

@@ -124,6 +124,7 @@ def run_margrove(args: argparse.Namespace) -> tuple[float, ...]:
     command = [args.program, "tags", str(args.train), str(args.test), "solver=sgd"]
     command += args.margrove
     command.append(f"max_passes={args.passes}")
+    command.append("tolerance=1e-9")
     line = subprocess.run(command, check=True, stdout=-1, text=True).stdout
     values = [
         float(re.search(rf"\b{name} ([\d.]+)", line)[1])  # type: ignore[index]

@@ -31,7 +31,7 @@ def letters(program: str, data: Path) -> None:
     path = data / "ocr-letters" / "letters.tsv"
     for fold in (0, -1):
         runs: list[tuple[str, list[object]]] = [("bcfw", ["tolerance=1e-3", "max_passes=2000"])]
-        runs += [("sgd", [f"max_passes={n}"]) for n in (10, 30, 100, 300)]
+        runs += [("sgd", [f"max_passes={n}", "tolerance=1e-9"]) for n in (10, 30, 100, 300)]
         if fold == 0:
             runs.append(("cutting-plane", ["tolerance=1e-3", "max_passes=2000"]))
             runs.append(("one-slack", ["tolerance=1e-3", "max_passes=400"]))
@@ -65,7 +65,8 @@ def tags(task: str, program: str, files: list[Path], passes: int, repeats: int) 
     best: dict[str, float] = {}
 
     def line_of(surrogate: str, c: float) -> str:
-        options = ("solver=sgd", f"max_passes={passes}", f"surrogate={surrogate}", f"C={c}")
+        options = ["solver=sgd", f"max_passes={passes}", "tolerance=1e-9"]
+        options += [f"surrogate={surrogate}", f"C={c}"]
         return run(program, "tags", files[0], f"{files[1]},{files[2]}", *options)
 
     for surrogate in surrogates:

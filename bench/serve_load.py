@@ -2,11 +2,14 @@
 """Load on `margrove serve` over the loopback interface, by wrk.
 
 usage: bench/serve_load.py PROGRAM MODEL TEXTS [--seconds 10] [--connections 16] [--rounds 3]
-                           [--reloads 0] [--batch 1] [--threads 0]
+                           [--reloads 0] [--batch 1] [--threads 0] [--pipeline 1]
+                           [--requests 0]
 
 TEXTS has a text on each line, after its labels and a tab if it has one. Every round is one run of
 wrk (apt-get install wrk) with two threads, each of whose connections sends the next request when
-it has the answer to the last one. The model is loaded again --reloads times during each round.
+it has the answer to the last one; with --pipeline N it sends N requests at once, and the latency is
+that of the last of them. With --requests the rounds go on until so many were answered. The model is
+loaded again --reloads times during each round.
 Standard output has a row for each round: requests, requests and texts per second, the median and
 the 99th percentile of the latency, failed requests (no answer, or a status other than 200), reloads
 that succeeded, the server's resident memory and its share of one core.
@@ -26,15 +29,20 @@ import urllib.request
 from pathlib import Path
 
 SCRIPT = """
-local bodies, at = {}, 0
+local bodies, at, depth = {}, 0, 1
 function init(arguments)
   for line in io.lines(arguments[1]) do bodies[#bodies + 1] = line end
+  depth = tonumber(arguments[2])
   at = math.random(#bodies)
 end
 local headers = {["Content-Type"] = "application/json"}
 function request()
-  at = at % #bodies + 1
-  return wrk.format("POST", "/predict", headers, bodies[at])
+  local requests = {}
+  for k = 1, depth do
+    at = at % #bodies + 1
+    requests[k] = wrk.format("POST", "/predict", headers, bodies[at])
+  end
+  return table.concat(requests)
 end
 function done(summary, latency, requests)
   local e = summary.errors
@@ -89,6 +97,7 @@ class Load:
         (scratch / "bodies").write_text("".join(body + "\n" for body in bodies), encoding="utf-8")
         (scratch / "script.lua").write_text(SCRIPT, encoding="utf-8")
         self.scratch = scratch
+        self.answered = 0
         self.server = subprocess.Popen(
             [options.program, "serve", "--port", "0", "--threads", str(options.threads),
              str(options.model)],
@@ -112,12 +121,14 @@ class Load:
         reloader.start()
         done = subprocess.run(
             ["wrk", "-t2", f"-c{options.connections}", f"-d{options.seconds}s", "--timeout", "10s",
-             "-s", str(self.scratch / "script.lua"), self.url, "--", str(self.scratch / "bodies")],
+             "-s", str(self.scratch / "script.lua"), self.url, "--", str(self.scratch / "bodies"),
+             str(options.pipeline)],
             stdout=subprocess.PIPE, text=True, check=True,
         )  # fmt: skip
         reloader.join()
         share = (cpu_seconds(self.server.pid) - before) / (time.monotonic() - begin)
         result = json.loads(re.search(r"^RESULT (.*)$", done.stdout, re.MULTILINE)[1])  # type: ignore[index]
+        self.answered += result["requests"] - result["failed"]
         rate = result["requests"] / result["seconds"]
         return (
             f"{result['requests']:9d} {rate:11.0f} {rate * options.batch:8.0f} "
@@ -142,6 +153,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--reloads", type=int, default=0, help="per round")
     parser.add_argument("--batch", type=int, default=1, help="texts per request")
+    parser.add_argument("--pipeline", type=int, default=1, help="requests sent at once")
+    parser.add_argument("--requests", type=int, default=0, help="answers that there are at least")
     parser.add_argument("--threads", type=int, default=0, help="of the server; 0: one per core")
     options = parser.parse_args()
     if shutil.which("wrk") is None:
@@ -149,8 +162,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         load = Load(options, Path(scratch))
         print(" requests  requests/s  texts/s  p50 ms  p99 ms failed reloads memory MB  cpu %")
-        for _ in range(options.rounds):
+        rounds = 0
+        while rounds < options.rounds or load.answered < options.requests:
             print(load.round(), flush=True)
+            rounds += 1
         load.stop()
 
 

@@ -31,7 +31,7 @@
 #include "outputs/field/field_output.hpp"
 #include "outputs/field/pairwise_field.hpp"
 #include "outputs/tree/attachment_scores.hpp"
-#include "outputs/tree/dependency_output.hpp"
+#include "outputs/tree/parser_training.hpp"
 #include "outputs/tree/relation_table.hpp"
 #include "structured/sgd.hpp"
 

@@ -6,9 +6,9 @@
 Prints a Markdown table: wall seconds of the process beyond each limit where the model goes to
 /dev/null, and the CPU seconds of all its threads in that time, which a busy machine does not
 change; the same for the last limit where it goes to a file, which is written, read back and
-renamed, and the size of that file; and wall seconds from Ctrl-C to the end. Each run would go on
-for minutes: tolerances are out of reach. DATA has cellcycle-go, whose rows are repeated; without it
-that case is left out. Needs Linux.
+renamed, and the size of that file; wall seconds from Ctrl-C to the end, and whether a model was
+written to /dev/null. Each run would go on for minutes: tolerances are out of reach. DATA has
+cellcycle-go, whose rows are repeated; without it that case is left out. Needs Linux.
 """
 
 import argparse
@@ -23,7 +23,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-OUT_OF_TIME = 5  # exit code
+OUT_OF_TIME = 5  # exit codes
+INTERRUPTED = 130
 HARD = ["--tolerance", "1e-14", "--max-passes", "100000000"]
 
 
@@ -212,17 +213,22 @@ def overrun(
     return Overrun(wall, cpu, stop[0])
 
 
-def reaction(program: str, folder: Path, case: Case, after: float) -> tuple[float, int]:
-    """Wall seconds from Ctrl-C to the end of the process, and its exit code."""
-    command = [program, case.verb, "--quiet", *case.options, "m"]
+def reaction(program: str, folder: Path, case: Case, after: float) -> tuple[float, str]:
+    """Wall seconds from Ctrl-C to the end of the process, and what it has written."""
+    command = [program, case.verb, "--quiet", *case.options, "/dev/null"]
     running = subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     time.sleep(after)
     start = time.monotonic()
     running.send_signal(signal.SIGINT)
-    running.communicate()
-    return time.monotonic() - start, running.returncode
+    out, err = running.communicate()
+    seconds = time.monotonic() - start
+    if running.returncode == 0:
+        return seconds, "done before"
+    if running.returncode != INTERRUPTED:
+        return seconds, f"exit {running.returncode}: {err.strip().splitlines()[-1]}"
+    return seconds, "a model" if "stop\t" in out else "nothing"
 
 
 def main() -> None:
@@ -241,20 +247,20 @@ def main() -> None:
         if go is not None:
             repeat_rows(folder, go, 16)
         limits = " | ".join(f"beyond {limit:g} s | CPU" for limit in given.limits)
-        print(f"| case | {limits} | with its file | CPU | MB | ended by | after Ctrl-C |")
-        print("|---|" + "---|" * (2 * len(given.limits) + 5))
+        print(f"| case | {limits} | with its file | CPU | MB | ended by | after Ctrl-C | written |")
+        print("|---|" + "---|" * (2 * len(given.limits) + 6))
         for case in cases(go is not None):
             if not re.search(given.only, case.name):
                 continue
             results = [overrun(given.program, folder, case, limit) for limit in given.limits]
-            seconds, code = reaction(given.program, folder, case, given.limits[0])
+            seconds, written = reaction(given.program, folder, case, given.limits[0])
             model = folder / "m"
             model.unlink(missing_ok=True)
             results.append(overrun(given.program, folder, case, given.limits[-1], "m"))
             columns = [column for result in results for column in result.columns()]
             columns += [f"{model.stat().st_size / 1e6:.1f}" if model.exists() else "none"]
             columns += [", ".join(dict.fromkeys(result.end for result in results))]
-            columns += [f"{seconds:.2f}" if code == 130 else f"done before ({code})"]
+            columns += [f"{seconds:.2f}", written]
             print(f"| {case.name} | " + " | ".join(columns) + " |", flush=True)
 
 

@@ -20,6 +20,7 @@
 #include "metrics_bindings.hpp"
 #include "model_bindings.hpp"
 #include "outputs/registry.hpp"
+#include "record_bindings.hpp"
 #include "score_loss_bindings.hpp"
 #include "structured_bindings.hpp"
 #include "text_bindings.hpp"
@@ -94,6 +95,7 @@ NB_MODULE(_core, m) {
   m.def("read_hierarchy", &py::read_hierarchy_file, "path"_a);
   py::bind_choice(m);
   py::bind_metrics(m);
+  py::bind_records(m);
   py::bind_structured(m);
   py::bind_score_losses(m);
   py::bind_text(m);

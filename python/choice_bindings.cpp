@@ -17,6 +17,7 @@
 #include "arrays.hpp"
 #include "eval/automatic_choice.hpp"
 #include "margrove/errors.hpp"
+#include "record_bindings.hpp"
 #include "reporter.hpp"
 
 namespace nb = nanobind;
@@ -59,32 +60,55 @@ nb::dict table_of(const AutomaticChoice& choice) {
   return table;
 }
 
-/// The model of all rows, and the table of the candidates.
-nb::tuple choose(const Csr& X, const Sets& labels, const std::vector<std::string>& names,
-                 const std::optional<Edges>& hierarchy, const std::string& metric,
-                 std::uint64_t seed, const std::string& scale, int threads,
-                 std::optional<double> time_limit_seconds, std::optional<double> memory_limit,
-                 nb::object callback) {
-  Reporter reporter(std::move(callback));
+RawRows rows_of(const Csr& X) {
   const CsrView view = view_of(X);
+  RawRows raw;
+  raw.X = CsrMatrix(view.num_columns(), {view.row_pointers().begin(), view.row_pointers().end()},
+                    {view.columns().begin(), view.columns().end()},
+                    {view.values().begin(), view.values().end()});
+  return raw;
+}
+
+RawRows rows_of(const Records& records, const Selection& selection) {
+  RawRows raw;
+  raw.kind = RowKind::records;
+  raw.fields = records.fields();
+  raw.fields.documents.assign(records.documents().begin(), records.documents().end());
+  raw.selection = selection_of(selection);
+  raw.selection.check();
+  return raw;
+}
+
+/// The model of all rows, and the table of the candidates. `records`, with a selection of their
+/// fields and options of terms, stand for X.
+nb::tuple choose(const std::optional<Csr>& X, const Sets& labels,
+                 const std::vector<std::string>& names, const std::optional<Edges>& hierarchy,
+                 const std::string& metric, std::uint64_t seed, const std::string& scale,
+                 int threads, std::optional<double> time_limit_seconds,
+                 std::optional<double> memory_limit, nb::object callback, const Records* records,
+                 const Selection& selection, const TextOptions& text_options,
+                 const Names& stop_words, const Names& node_names) {
+  Reporter reporter(std::move(callback));
   PreprocessingOptions preprocessing;
+  static_cast<TfidfOptions&>(preprocessing) = tfidf_options_of(text_options, stop_words);
   preprocessing.scale = parse_enum<ColumnScale>("scale", scale);
+  RawRows raw = records != nullptr ? rows_of(*records, selection) : rows_of(X.value());
+  const std::size_t num_rows = records != nullptr ? records->num_rows() : raw.X.view().num_rows();
   const AutomaticOptions options{.metric = metric, .seed = seed};
   std::optional<AutomaticChoice> choice;
   std::optional<ModelParts> model;
   {
     const nb::gil_scoped_release released;
-    RawRows raw;
     raw.source = "X";
-    raw.X = CsrMatrix(view.num_columns(), {view.row_pointers().begin(), view.row_pointers().end()},
-                      {view.columns().begin(), view.columns().end()},
-                      {view.values().begin(), view.values().end()});
     raw.labels = sets_of(labels);
     raw.codec = LabelCodec(names);
-    require(raw.labels.num_rows() == view.num_rows(), "y: it has ", raw.labels.num_rows(),
-            " rows, but must have ", view.num_rows(), " as X");
+    require(raw.labels.num_rows() == num_rows, "y: it has ", raw.labels.num_rows(),
+            " rows, but must have ", num_rows, " as X");
     std::optional<Hierarchy> graph;
-    if (hierarchy) graph = hierarchy_of(*hierarchy);
+    if (hierarchy) {
+      graph = hierarchy_of(*hierarchy);
+      graph->names = node_names;
+    }
     const Hierarchy* given = graph ? &*graph : nullptr;
     Executor executor(threads);
     RunControl control(std::ref(reporter),
@@ -107,9 +131,11 @@ nb::tuple choose(const Csr& X, const Sets& labels, const std::vector<std::string
 }  // namespace
 
 void bind_choice(nb::module_& m) {
-  m.def("choose", &choose, "X"_a.noconvert(), "labels"_a.noconvert(), "names"_a,
+  m.def("choose", &choose, "X"_a.noconvert().none(), "labels"_a.noconvert(), "names"_a,
         "hierarchy"_a.noconvert().none(), "metric"_a, "seed"_a, "scale"_a, "threads"_a,
-        "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none());
+        "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none(),
+        "records"_a = nb::none(), "selection"_a = Selection{}, "text_options"_a = TextOptions{},
+        "stop_words"_a = Names{}, "node_names"_a = Names{});
 }
 
 }  // namespace margrove::python

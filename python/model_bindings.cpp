@@ -259,6 +259,14 @@ nb::tuple network(const ModelParts& model) {
   return nb::make_tuple(kernels->lines(), kernels->dot(), kernels->svg(), weights);
 }
 
+/// The support vectors of a kernel model.
+nb::tuple kernel_support(const ModelParts& model) {
+  const KernelPredictor* kernels = model.predictor->kernels();
+  require(kernels != nullptr, "kernel_support: a model of method ", model.method,
+          " has none, only kernel models have them");
+  return to_python(kernels->support());
+}
+
 nb::object model_edges(const ModelParts& model) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   for (const LabelEdge& edge : edges_of(model.hierarchy)) {
@@ -327,6 +335,7 @@ void bind_model(nb::module_& m) {
                      return views;
                    })
       .def_prop_ro("network", &network)
+      .def_prop_ro("kernel_support", &kernel_support)
       .def_prop_ro("edges", &model_edges)
       .def_prop_ro("training_rows",
                    [](const ModelParts& model) { return to_numpy(model.training_rows); })
@@ -343,17 +352,16 @@ void bind_model(nb::module_& m) {
       .def_prop_ro(
           "preprocessing",
           [](const ModelParts& model) { return std::string(name_of(model.preprocessing.kind)); })
-      .def_prop_ro("record_columns", &record_columns)
+      .def_prop_ro("record_selection", &record_selection)
       .def_prop_ro("keeps_rows",
                    [](const ModelParts& model) { return model.preprocessing.keeps_rows(); })
       .def_prop_ro("vocabulary",
                    [](const ModelParts& model) { return term_names(model.preprocessing); })
       .def("preprocess_texts",
-           [](const ModelParts& model, const std::vector<std::string>& documents) {
-             return to_python(model.preprocessing.apply(documents));
+           [](const ModelParts& model, const nb::object& documents) {
+             return weigh(model.preprocessing, documents);
            })
-      .def("preprocess_records", &preprocess_records, "documents"_a, "numeric"_a.noconvert(),
-           "categorical"_a)
+      .def("preprocess_records", &preprocess_records, "records"_a)
       .def("feature_name", &ModelParts::feature_name, "feature"_a)
       .def("preprocess_rows",
            [](const ModelParts& model, const Csr& X) {

@@ -1,36 +1,110 @@
 #include "record_bindings.hpp"
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
 #include <cstddef>
 #include <utility>
 
+#include "data/column_patterns.hpp"
+#include "data/path_ids.hpp"
+#include "data/text_views.hpp"
 #include "methods/training.hpp"
 
 namespace margrove::python {
+namespace {
 
-std::optional<std::tuple<Names, Names, Names>> record_columns(const ModelParts& model) {
-  if (!model.records) return std::nullopt;
-  const RecordSelection& selection = model.records->selection;
-  return std::tuple{selection.text, selection.numeric, selection.categorical};
+using namespace nb::literals;
+
+RecordFeatures fit(const Records& records, const Selection& selection, const TextOptions& options,
+                   const Names& stop_words) {
+  const TfidfOptions terms = tfidf_options_of(options, stop_words);
+  RecordSelection selected = selection_of(selection);
+  selected.check();
+  const nb::gil_scoped_release released;
+  return fit_records(records.documents(), records.fields(), std::move(selected), terms);
 }
 
-nb::object preprocess_records(
-    const ModelParts& model, std::vector<std::string> documents, const Matrix<float>& numeric,
-    const std::vector<std::vector<std::optional<std::string>>>& categorical) {
-  RawRows raw;
-  raw.kind = RowKind::records;
-  raw.fields.documents = std::move(documents);
-  const std::size_t num_rows = numeric.shape(1);
+nb::object apply(const RecordFeatures& fitted, const Records& records) {
+  const auto rows = [&] {
+    const nb::gil_scoped_release released;
+    return apply_records(fitted, records.documents(), records.fields());
+  };
+  return to_python(rows());
+}
+
+/// The columns of text, numbers and categories, which may be patterns, of those of X.
+std::tuple<Names, Names, Names> expand(const Selection& selection, const Names& columns) {
+  const RecordSelection found = expand_patterns(selection_of(selection), {}, columns, "X");
+  return {found.text, found.numeric, found.categorical};
+}
+
+}  // namespace
+
+RecordSelection selection_of(const Selection& python) {
+  RecordSelection selection;
+  auto& s = selection;
+  std::tie(s.text, s.numeric, s.categorical, s.label, s.path_levels, s.path, s.separator) = python;
+  return selection;
+}
+
+TfidfOptions tfidf_options_of(const TextOptions& values, const Names& stop_words) {
+  TfidfOptions options;
+  OptionTable table(options);
+  for (const auto& [name, value] : values) table.set(name, value);
+  options.stop_words = stop_words;
+  return options;
+}
+
+Records::Records(const nb::object& documents, const Matrix<float>& numeric,
+                 const std::vector<std::vector<std::optional<std::string>>>& categorical)
+    : num_rows_(numeric.shape(1)), documents_(documents) {
+  const std::size_t num_rows = num_rows_;
+  require(documents_.views().empty() || documents_.views().size() == num_rows, "X: it has ",
+          documents_.views().size(), " texts, but must have ", num_rows, " as it has rows");
   for (std::size_t f = 0; f < numeric.shape(0); ++f) {
     const float* values = numeric.data() + f * num_rows;
-    raw.fields.numeric.emplace_back(values, values + num_rows);
+    fields_.numeric.emplace_back(values, values + num_rows);
   }
   for (const auto& values : categorical) {
-    CategoricalField& field = raw.fields.categorical.emplace_back();
+    require(values.size() == num_rows, "X: a column of categories has ", values.size(),
+            " rows, but must have ", num_rows);
+    CategoricalField& field = fields_.categorical.emplace_back();
     for (const std::optional<std::string>& value : values) {
       field.ids.push_back(value ? field.values.add(*value) : CategoricalField::kMissing);
     }
   }
-  return to_python(preprocess(model, raw));
+}
+
+std::optional<Selection> record_selection(const ModelParts& model) {
+  if (!model.records) return std::nullopt;
+  const RecordSelection& s = model.records->selection;
+  return Selection{s.text, s.numeric, s.categorical, s.label, s.path_levels, s.path, s.separator};
+}
+
+nb::object preprocess_records(const ModelParts& model, const Records& records) {
+  const auto rows = [&] {
+    const nb::gil_scoped_release released;
+    CsrMatrix X = apply_records(*model.records, records.documents(), records.fields());
+    return model.preprocessing.keeps_rows() ? std::move(X) : model.preprocessing.apply(X.view());
+  };
+  return to_python(rows());
+}
+
+void bind_records(nb::module_& m) {
+  nb::class_<Records>(m, "Records")
+      .def(nb::init<const nb::object&, const Matrix<float>&,
+                    const std::vector<std::vector<std::optional<std::string>>>&>(),
+           "documents"_a, "numeric"_a.noconvert(), "categorical"_a);
+  nb::class_<RecordFeatures>(m, "FittedRecords")
+      .def_static("fit", &fit, "records"_a, "selection"_a, "text_options"_a, "stop_words"_a)
+      .def("apply", &apply, "records"_a);
+  m.def("expand_columns", &expand, "selection"_a, "columns"_a);
+  m.def("split_path", &split_path, "id"_a, "separator"_a);
 }
 
 }  // namespace margrove::python

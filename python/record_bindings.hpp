@@ -1,28 +1,58 @@
 #pragma once
-// Rows with named columns, for models that take them.
+// Rows with named columns.
 
 #include <nanobind/nanobind.h>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "arrays.hpp"
+#include "data/records.hpp"
+#include "margrove/tfidf.hpp"
 #include "model/model.hpp"
+#include "text_argument.hpp"
 
 namespace margrove::python {
 
 using Names = std::vector<std::string>;
+/// Of a RecordSelection: text, numeric, categorical; label, path_levels, path, separator.
+using Selection = std::tuple<Names, Names, Names, std::string, Names, std::string, std::string>;
+RecordSelection selection_of(const Selection& python);
 
-/// The names of the fields (text, numeric, categorical) of a model for rows with named columns.
-std::optional<std::tuple<Names, Names, Names>> record_columns(const ModelParts& model);
+/// Options of terms, with names and values.
+using TextOptions = std::vector<std::pair<std::string, std::string>>;
+TfidfOptions tfidf_options_of(const TextOptions& values, const Names& stop_words);
+
+/// The fields of rows that are features.
+class Records {
+ public:
+  /// `documents`: see TextArgument; empty if no field is text. `numeric` has a row per field and
+  /// NaN where a number is missing; `categorical` has a list per field, with None where a value is
+  /// missing.
+  Records(const nb::object& documents, const Matrix<float>& numeric,
+          const std::vector<std::vector<std::optional<std::string>>>& categorical);
+
+  std::span<const std::string_view> documents() const { return documents_.views(); }
+  std::size_t num_rows() const { return num_rows_; }
+  /// Numbers and categories; the documents are not copied into it.
+  const RecordFields& fields() const { return fields_; }
+
+ private:
+  std::size_t num_rows_;
+  TextArgument documents_;
+  RecordFields fields_;
+};
+
+/// The selected fields of a model for rows with named columns.
+std::optional<Selection> record_selection(const ModelParts& model);
 
 /// The rows of numbers that the model makes of records.
-/// `numeric` has a row per field and NaN where a number is missing; `categorical` has a list per
-/// field, with None where a value is missing.
-nb::object preprocess_records(
-    const ModelParts& model, std::vector<std::string> documents, const Matrix<float>& numeric,
-    const std::vector<std::vector<std::optional<std::string>>>& categorical);
+nb::object preprocess_records(const ModelParts& model, const Records& records);
+
+void bind_records(nb::module_& m);
 
 }  // namespace margrove::python

@@ -423,11 +423,14 @@ nb::dict to_python(const StructuredFit& fit) {
   return report;
 }
 
+using Floats = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 /// (weights, report)
 nb::tuple train_structured(const nb::object& user_model, const nb::list& X, const nb::list& Y,
                            const std::map<std::string, std::string>& texts,
                            const nb::object& read_feature, const nb::object& are_equal, int threads,
-                           std::optional<double> time_limit_seconds, nb::object callback) {
+                           std::optional<double> time_limit_seconds, nb::object callback,
+                           const std::optional<Floats>& start) {
   StructuredSvmOptions options;
   OptionTable table(options);
   for (const auto& [name, text] : texts) table.set(name, text);
@@ -435,11 +438,14 @@ nb::tuple train_structured(const nb::object& user_model, const nb::list& X, cons
   RunControl control(std::ref(reporter),
                      time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
   const PythonModel model(methods_of(user_model, read_feature, are_equal), X, Y);
+  const std::span<const float> first =
+      start ? std::span<const float>(start->data(), start->size()) : std::span<const float>();
   StructuredWeights result;
   {
     const nb::gil_scoped_release released;
     Executor executor(threads);
-    result = reporter.train([&] { return detail::train_any(model, options, executor, control); });
+    result =
+        reporter.train([&] { return detail::train_any(model, options, executor, control, first); });
   }
   reporter.rethrow();
   return nb::make_tuple(to_numpy(std::move(result.weights)), to_python(result.fit));
@@ -469,7 +475,7 @@ void bind_structured(nb::module_& m) {
   m.def("structured_options", &structured_options);
   m.def("train_structured", &train_structured, "model"_a, "X"_a, "y"_a, "options"_a,
         "read_feature"_a, "are_equal"_a, "threads"_a, "time_limit_seconds"_a.none(),
-        "callback"_a.none());
+        "callback"_a.none(), "start"_a.noconvert() = nb::none());
 }
 
 }  // namespace margrove::python

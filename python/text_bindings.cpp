@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "data/text_views.hpp"
 #include "io/safetensors.hpp"
 #include "margrove/tfidf.hpp"
 #include "model/tensor_parts.hpp"
+#include "record_bindings.hpp"
+#include "text_argument.hpp"
 
 namespace margrove::python {
 namespace {
@@ -28,23 +31,11 @@ nb::list list_options() {
   return list;
 }
 
-Preprocessing fit(const std::vector<std::string>& documents,
-                  const std::vector<std::pair<std::string, std::string>>& values,
-                  const std::vector<std::string>& stop_words) {
-  TfidfOptions options;
-  OptionTable table(options);
-  for (const auto& [name, value] : values) table.set(name, value);
-  options.stop_words = stop_words;
+Preprocessing fit(const nb::object& documents, const TextOptions& values, const Names& stop_words) {
+  const TextArgument texts(documents);
+  const TfidfOptions options = tfidf_options_of(values, stop_words);
   const nb::gil_scoped_release release;
-  return Preprocessing::fit_text(documents, options);
-}
-
-nb::tuple apply(const Preprocessing& fitted, const std::vector<std::string>& documents) {
-  const auto weighted = [&] {
-    const nb::gil_scoped_release release;
-    return fitted.apply(documents);
-  };
-  return to_python(weighted());
+  return fit_texts(texts.views(), options);
 }
 
 nb::bytes to_bytes(const Preprocessing& fitted) {
@@ -61,6 +52,15 @@ Preprocessing from_bytes(const nb::bytes& bytes) {
 
 }  // namespace
 
+nb::object weigh(const Preprocessing& fitted, const nb::object& documents) {
+  const TextArgument texts(documents);
+  const auto weighted = [&] {
+    const nb::gil_scoped_release release;
+    return weigh_texts(fitted, texts.views());
+  };
+  return to_python(weighted());
+}
+
 std::vector<std::string> term_names(const Preprocessing& fitted) {
   std::vector<std::string> names;
   if (fitted.kind != Preprocessing::Kind::text_tfidf) return names;
@@ -72,7 +72,7 @@ void bind_text(nb::module_& m) {
   m.def("text_options", &list_options);
   nb::class_<Preprocessing>(m, "FittedText")
       .def_static("fit", &fit, "documents"_a, "options"_a, "stop_words"_a)
-      .def("apply", &apply, "documents"_a)
+      .def("apply", &weigh, "documents"_a)
       .def_prop_ro("vocabulary", &term_names)
       .def("__init__",
            [](Preprocessing* fitted, const nb::bytes& bytes) {

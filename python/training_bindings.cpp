@@ -10,6 +10,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <optional>
@@ -26,6 +27,7 @@
 #include "methods/registry.hpp"
 #include "methods/training.hpp"
 #include "model/class_weights.hpp"
+#include "record_bindings.hpp"
 #include "reporter.hpp"
 
 namespace margrove::python {
@@ -35,12 +37,19 @@ using namespace nb::literals;
 
 Preprocessing fitted_scale(const Method& method, const OptionTable& options,
                            const std::string& scale, const CsrView& X,
-                           const std::optional<Vector<double>>& row_weights) {
+                           const std::optional<Vector<double>>& row_weights,
+                           const RecordFeatures* records) {
   PreprocessingOptions asked;
   asked.scale = parse_enum<ColumnScale>("scale", scale);
-  return Preprocessing::fit_columns(
-      X, preprocessing_for(method, options, asked).scale,
-      row_weights ? span_of(*row_weights) : std::span<const double>{});
+  std::vector<std::uint8_t> is_numeric;  // of the columns of records
+  if (records != nullptr) {
+    const auto [begin, end] = records->numeric_columns();
+    is_numeric.assign(X.num_columns(), 0);
+    std::fill(is_numeric.begin() + begin, is_numeric.begin() + end, 1);
+  }
+  return Preprocessing::fit_columns(X, preprocessing_for(method, options, asked).scale,
+                                    row_weights ? span_of(*row_weights) : std::span<const double>{},
+                                    is_numeric);
 }
 
 using NamedRanges = std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>;
@@ -65,9 +74,12 @@ struct TrainingInput {
   const std::optional<Vector<double>>& row_weights;
   const NamedRanges& views;
   const std::string& scale;
+  const RecordFeatures* records;  // of X; null where rows are no records
+  const Names& node_names;        // for people, of the nodes of the hierarchy; or none
   const ModelParts* start = nullptr;
   bool keep_state = false;
   bool expect_all = false;
+  const ModelParts* start_weights = nullptr;
 };
 
 /// Prepares the input and calls use(method, run, data, preprocessing) without the GIL.
@@ -80,7 +92,10 @@ void with_training_set(const TrainingInput& input, const Use& use) {
   const auto& row_weights = input.row_weights;
   const nb::gil_scoped_release released;
   std::optional<Hierarchy> graph;
-  if (input.hierarchy) graph = hierarchy_of(*input.hierarchy);
+  if (input.hierarchy) {
+    graph = hierarchy_of(*input.hierarchy);
+    graph->names = input.node_names;
+  }
   const LabelledRows rows =
       label_rows(sets_of(input.labels), LabelCodec(input.names), graph ? &*graph : nullptr, "y");
   require(rows.labels.num_rows() == view.num_rows(), "y: it has ", rows.labels.num_rows(),
@@ -91,17 +106,20 @@ void with_training_set(const TrainingInput& input, const Use& use) {
   const Preprocessing preprocessing =
       input.start != nullptr && input.expect_all  // partial_fit: weights of columns of this scale
           ? input.start->preprocessing
-          : fitted_scale(method, run->options(), input.scale, view, row_weights);
+          : fitted_scale(method, run->options(), input.scale, view, row_weights, input.records);
   const CsrMatrix scaled =
       preprocessing.kind == Preprocessing::Kind::scale ? preprocessing.apply(view) : CsrMatrix();
   if (preprocessing.kind == Preprocessing::Kind::scale) view = scaled;
   TrainingSet data{.X = view, .labels = &rows.labels, .codec = &rows.codec, .source = "X"};
+  data.records = input.records;
+  data.label_names = rows.names;
   if (rows.has_hierarchy) data.hierarchy = &rows.hierarchy;
   const std::vector<View> sources = views_of(input.views, view.num_columns());
   data.views = sources;
   if (row_weights) data.row_weights = span_of(*row_weights);
   data.continuation = {.start = input.start != nullptr ? input.start->state.get() : nullptr,
                        .keep = input.keep_state};
+  data.start = input.start_weights;
   std::vector<LabelId> expected;
   if (input.expect_all) {
     for (const std::string& name : input.names) expected.push_back(rows.codec.find(name).value());
@@ -117,12 +135,13 @@ ModelParts train(const std::string& method_name, const std::map<std::string, std
                  std::optional<double> time_limit_seconds, std::optional<double> memory_limit,
                  double calibration, nb::object callback, const NamedRanges& views,
                  const ModelParts* start, bool keep_state, bool expect_all,
-                 const std::string& scale) {
+                 const std::string& scale, const RecordFeatures* records, const Names& node_names,
+                 const ModelParts* start_weights) {
   Reporter reporter(std::move(callback), /*false_ends=*/true);
   std::optional<ModelParts> model;
   with_training_set(
-      {method_name, options, X, labels, names, hierarchy, row_weights, views, scale, start,
-       keep_state, expect_all},
+      {method_name, options, X, labels, names, hierarchy, row_weights, views, scale, records,
+       node_names, start, keep_state, expect_all, start_weights},
       [&](const Method& method, MethodRun& run, const TrainingSet& data,
           const Preprocessing& preprocessing) {
         Executor executor(threads);
@@ -148,9 +167,10 @@ void plan_shards(const std::string& folder, std::size_t num_shards, const std::s
                  const std::optional<Edges>& hierarchy,
                  const std::optional<Vector<double>>& row_weights,
                  std::optional<double> memory_limit, const NamedRanges& views,
-                 const std::string& scale) {
+                 const std::string& scale, const RecordFeatures* records, const Names& node_names) {
   with_training_set(
-      {method_name, options, X, labels, names, hierarchy, row_weights, views, scale},
+      {method_name, options, X, labels, names, hierarchy, row_weights, views, scale, records,
+       node_names},
       [&](const Method& method, MethodRun& run, const TrainingSet& data,
           const Preprocessing& preprocessing) {
         RunControl control;
@@ -213,7 +233,8 @@ ModelParts merge_shards(const ShardedTraining& training, int threads) {
 ModelParts train_file(const std::string& method_name,
                       const std::map<std::string, std::string>& options, const std::string& path,
                       int threads, std::optional<double> time_limit_seconds,
-                      std::optional<double> memory_limit, nb::object callback) {
+                      std::optional<double> memory_limit, nb::object callback,
+                      const ModelParts* start_weights) {
   const Method& method = find_method(method_name);
   const auto run = method.start();
   set_options(run->options(), OptionValues(options.begin(), options.end()));
@@ -227,6 +248,7 @@ ModelParts train_file(const std::string& method_name,
     TrainingSet data;
     data.examples = examples.get();
     data.source = "X";
+    data.start = start_weights;
     Executor executor(threads);
     RunControl control(std::ref(reporter),
                        time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
@@ -283,12 +305,15 @@ void bind_training(nb::module_& m) {
         "names"_a, "hierarchy"_a.noconvert().none(), "row_weights"_a.noconvert().none(),
         "threads"_a, "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "calibration"_a,
         "callback"_a.none(), "views"_a = NamedRanges{}, "start"_a = nb::none(),
-        "keep_state"_a = false, "expect_all"_a = false, "scale"_a = "auto");
+        "keep_state"_a = false, "expect_all"_a = false, "scale"_a = "auto",
+        "records"_a = nb::none(), "node_names"_a = Names{}, "start_weights"_a = nb::none());
   m.def("train_file", &train_file, "method"_a, "options"_a, "path"_a, "threads"_a,
-        "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none());
+        "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none(),
+        "start_weights"_a = nb::none());
   m.def("plan_shards", &plan_shards, "folder"_a, "num_shards"_a, "method"_a, "options"_a,
         "X"_a.noconvert(), "labels"_a.noconvert(), "names"_a, "hierarchy"_a.noconvert().none(),
-        "row_weights"_a.noconvert().none(), "memory_limit"_a.none(), "views"_a, "scale"_a);
+        "row_weights"_a.noconvert().none(), "memory_limit"_a.none(), "views"_a, "scale"_a,
+        "records"_a = nb::none(), "node_names"_a = Names{});
 
   nb::class_<ShardedTraining>(m, "ShardedTraining")
       .def(nb::init<std::string>(), "folder"_a, nb::call_guard<nb::gil_scoped_release>())

@@ -143,6 +143,31 @@ RUN_PARAMETERS: list[tuple[str, str | None]] = [
         "hierarchy of the labels in any form that `Hierarchy.of` takes",
     ),
     (
+        "text: Any = None",
+        "column of X, a frame, that is text, whose terms become features; several as a list, or as "
+        "a dict with the number of times that each counts. A name with a * stands for all columns "
+        "that fit, and '*' for those that no other parameter names; also in the next two",
+    ),
+    (
+        "numeric: Any = None",
+        "columns of X that are numbers; missing ones become the mean and set a further feature",
+    ),
+    (
+        "categorical: Any = None",
+        "columns of X that are categories, each of which becomes a feature",
+    ),
+    (
+        "path: Any = None",
+        "column of X with the path of the label as one text, or a list of columns, one per level "
+        "from the root down. The paths give the hierarchy, unless one is given; `fit` then takes "
+        "no y",
+    ),
+    ('separator: str = " > "', "text between the names of a path in one column"),
+    (
+        "text_features: TextFeatures | None = None",
+        "a TextFeatures whose options the terms of text columns have; None: its defaults",
+    ),
+    (
         "class_weight: Any = None",
         'factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows '
         "(with sample_weight, their weights) of class c of k classes; or a dict of classes and "
@@ -188,6 +213,7 @@ from margrove._continued import Continued, Incremental
 from margrove._progress import Progress
 from margrove._structured import Structured
 from margrove._unweighted import Unweighted
+from margrove.text import TextFeatures
 
 __all__ = [
 {names}
@@ -218,6 +244,10 @@ STOP_WORDS = (
 )
 
 
+# Options of type text that are `auto` or a number.
+AUTOMATIC_NUMBERS = {"max_bans": "int", "search_tolerance": "float", "search_calls": "int"}
+
+
 def declaration(option: tuple[str, str, str, str, str]) -> str:
     """`name: type = default` of an option of the registry; keywords get a final underscore."""
     name, kind, default, _, _ = option
@@ -230,6 +260,8 @@ def declaration(option: tuple[str, str, str, str, str]) -> str:
         return f"{name}: bool = {default == 'true'}"
     if name.endswith("_ngrams"):  # also in the form of scikit-learn
         return f'{name}: str | tuple[int, int] = "{default}"'
+    if name in AUTOMATIC_NUMBERS:
+        return f'{name}: {AUTOMATIC_NUMBERS[name]} | str = "{default}"'
     return f'{name}: str = "{default}"'
 
 

@@ -60,7 +60,7 @@ TESTS = [
     "tests/unit/outputs/predictor_parts_test.cpp",
 ]
 COUNTED = ["-fprofile-instr-generate", "-fcoverage-mapping"]
-LIBRARIES = ["-lfmt", "-lz", "-lzstd", "-lserd-0", "-lpthread"]
+LIBRARIES = ["-lfmt", "-lz", "-lzstd", "-lserd-0", "-lexpat", "-lpthread"]
 
 
 def matching(patterns: Iterable[str]) -> list[Path]:
@@ -79,7 +79,7 @@ class Builder:
         self.build = build
         self.scratch = scratch
         folders = ["include", "src", "tests/support"]
-        self.flags = ["-std=c++20", "-O0", "-g1", "-w", f'-DMARGROVE_SOURCE_DIR="{ROOT}"',
+        self.flags = ["-std=c++20", "-O0", "-g1", "-w",
                       *(f"-I{ROOT / folder}" for folder in folders), f"-I{scratch}",
                       *configured("eigen3", "--cflags"),
                       *configured("serd-0", "--cflags")]  # fmt: skip
@@ -125,13 +125,18 @@ def build_all(builder: Builder, files: list[Path], targets: list[str]) -> tuple[
             for name in targets
         ]  # fmt: skip
         main = pool.submit(builder.compile, ROOT / "tests/support/replay_seeds.cpp", "replay")
+        folder = pool.submit(
+            builder.compile, ROOT / "tests/support/source_folder.cpp", "folder",
+            f'-DMARGROVE_SOURCE_DIR="{ROOT}"',
+        )  # fmt: skip
         shared = [each.result() for each in sources]
         unit = builder.link(
-            "test_readers", [*shared, *(each.result() for each in tests)],
+            "test_readers", [*shared, *(each.result() for each in tests), folder.result()],
             "-lgtest_main", "-lgmock", "-lgtest", "-lrapidcheck",
         )  # fmt: skip
         replay = builder.link(
-            "replay_seeds", [*shared, *(each.result() for each in fuzz), main.result()]
+            "replay_seeds",
+            [*shared, *(each.result() for each in fuzz), main.result(), folder.result()],
         )
     return unit, replay
 

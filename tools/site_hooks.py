@@ -10,6 +10,7 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from nbconvert.exporters import MarkdownExporter
 
 ROOT = Path(__file__).resolve().parent.parent
 OUTSIDE = {
@@ -25,11 +26,30 @@ LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages outside docs/."""
+    """Adds the pages outside docs/ and those of the notebooks."""
     for path, name in OUTSIDE.items():
         text = (ROOT / path).read_text(encoding="utf-8")
         files.append(File.generated(config, name, content=text))
+    for notebook in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
+        for name, content in _pages_of(notebook).items():
+            files.append(File.generated(config, f"notebooks/{name}", content=content))
     return files
+
+
+def _pages_of(notebook: Path) -> dict[str, str | bytes]:
+    """The page of a notebook and its pictures: with outputs, if tools/notebooks.py has run it."""
+    done = ROOT / "build-notebooks" / notebook.name
+    exporter = MarkdownExporter()  # type: ignore[no-untyped-call]
+    text, resources = exporter.from_filename(str(done if done.exists() else notebook))
+    link = f"The notebook is `docs/notebooks/{notebook.name}`."
+    pages: dict[str, str | bytes] = {f"{notebook.stem}.md": f"{text}\n\n{link}\n"}
+    for name, picture in resources["outputs"].items():
+        unique = f"{notebook.stem}-{name}"
+        pages[unique] = picture
+        page = pages[f"{notebook.stem}.md"]
+        assert isinstance(page, str)
+        pages[f"{notebook.stem}.md"] = page.replace(f"({name})", f"({unique})")
+    return pages
 
 
 def _in_site(target: str, page: str, files: Files) -> str | None:
@@ -39,7 +59,7 @@ def _in_site(target: str, page: str, files: Files) -> str | None:
     if path.is_dir():
         path = path / "README.md"
     in_tree = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else ""
-    name = OUTSIDE.get(in_tree, in_tree.removeprefix("docs/"))
+    name = OUTSIDE.get(in_tree, in_tree.removeprefix("docs/")).replace(".ipynb", ".md")
     if name not in files.src_uris:
         return None
     return "../" * page.count("/") + name

@@ -213,8 +213,10 @@ def parsed(draw: random.Random) -> str:
         lines = []
         for k in range(1, size + 1):
             head = (k + 1 if k < size else 0) if is_left else k - 1
-            form, tag = draw.choice("xyz"), draw.choice("NV")
-            lines.append("\t".join([str(k), form, form, tag, "_", "_", str(head), "dep", "_", "_"]))
+            form, tag = draw.choice(["x", "y", "zebra"]), draw.choice("NV")
+            relation = draw.choice(["dep", "obj"])
+            cells = [str(k), form, form, tag, "_", "_", str(head), relation, "_", "_"]
+            lines.append("\t".join(cells))
         blocks.append("\n".join(lines) + "\n")
     return "\n".join(blocks)
 

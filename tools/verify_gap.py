@@ -118,12 +118,14 @@ def tagged(draw: random.Random) -> str:
 def parsed(draw: random.Random) -> str:
     blocks = []
     for _ in range(6):
-        size = draw.randint(1, 4)
+        size = draw.randint(1, 3)
         heads = draw.choice(list(gap_parsing.projective_trees(size)))
         lines = []
         for k, head in enumerate(heads, 1):
-            form, tag = draw.choice("xyz"), draw.choice("NV")
-            lines.append("\t".join([str(k), form, form, tag, "_", "_", str(head), "dep", "_", "_"]))
+            form, tag = draw.choice(["x", "y", "zebra"]), draw.choice("NV")
+            relation = draw.choice(["dep", "obj"])
+            cells = [str(k), form, form, tag, "_", "_", str(head), relation, "_", "_"]
+            lines.append("\t".join(cells))
         blocks.append("\n".join(lines) + "\n")
     return "\n".join(blocks) + "\n"
 
@@ -150,7 +152,8 @@ PATHS = ["hsvm --hierarchy tree", "hsvm --hierarchy dag --alpha maxmin", "nhsvm 
          "nhsvm --hierarchy dag", "nhsvm --hierarchy inner --alpha power:2"]  # fmt: skip
 SURROGATES = ["--surrogate slack --solver cutting-plane", "--surrogate beta:0.5 --solver bcfw",
               "--surrogate log --solver one-slack", "--surrogate prob-convex --solver one-slack",
-              "--surrogate generalised:0.5,1"]  # fmt: skip
+              "--surrogate generalised:0.5,1 --solver bcfw"]  # fmt: skip
+BCFW = "--solver bcfw"
 FIELD = "structured --model multilabel-field --decision argmax"
 SETS = "structured --model hierarchy --decision argmax"
 
@@ -186,13 +189,17 @@ CASES = [  # method and options, training file
         ("hsvm", "tree", "--solver cutting-plane"), ("hsvm", "dag", "--C 10"))),
     *((f"shared-svm --hierarchy {o}", "rows") for o in ("tree", "dag", "tree --task-loss hamming")),
     *((f"shared-svm --hierarchy {o} --decision argmax", "sets") for o in ("tree", "dag")),
-    *((f"structured {o}", "tags") for o in ("", *SURROGATES, "--surrogate micro-f1", "--C 10")),
-    *((f"{FIELD} {o}", "sets") for o in ("", *SURROGATES, "--surrogate micro-f1",
-                                         "--pair-scale 0.3")),
+    *((f"structured {o}", "tags") for o in (
+        "", BCFW, *SURROGATES, f"--surrogate micro-f1 {BCFW}", f"--C 10 {BCFW}")),
+    *((f"{FIELD} {o}", "sets") for o in ("", BCFW, *SURROGATES, f"--surrogate micro-f1 {BCFW}",
+                                         f"--pair-scale 0.3 {BCFW}")),
     *((f"{SETS} --hierarchy {graph} {o}", "sets") for graph in ("tree", "dag")
       for o in ("", "--surrogate slack")),
     *((f"{SETS} --hierarchy tree {o}", "sets") for o in (*SURROGATES, "--surrogate micro-f1")),
-    *((f"structured --model dependency --hash-bits 16 {o}", "parse") for o in ("", *SURROGATES)),
+    *((f"structured --model dependency --hash-bits 16 {o}", "parse")
+      for o in ("", BCFW, *SURROGATES, f"--loss heads {BCFW}", f"--relations separate {BCFW}",
+                f"--relations separate --surrogate slack {BCFW}", f"--relations table {BCFW}",
+                "--solver one-slack", "--solver cutting-plane --surrogate slack")),
     *((f"{method} --widths 0.5,2 {o}", data) for data in ("rows", "two") for method, o in (
         ("spn-mkl", ""), ("spn-mkl", "--p 2"), ("lp-mkl", ""), ("lp-mkl", "--p 1.5 --C 10"),
         ("simple-mkl", ""), ("average-mkl", ""))),

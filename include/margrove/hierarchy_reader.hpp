@@ -1,5 +1,5 @@
 #pragma once
-// Hierarchies as text: `parent child` on each line, OBO, or SKOS in Turtle or N-Triples.
+// Hierarchies as text: `parent child` on each line, OBO, or SKOS in Turtle, N-Triples or RDF/XML.
 // docs/formats.md has the rules and their errors.
 
 #include <string>

@@ -87,7 +87,7 @@ struct FlatSvmOptions {
   StructuredSearch search = StructuredSearch::automatic;
   StructuredSolver solver = StructuredSolver::automatic;
   int epochs = 50;
-  int max_bans = 10;
+  detail::BanLimit max_bans = {};
   std::string cost_matrix = {};
   static auto fields() {
     return std::tuple_cat(

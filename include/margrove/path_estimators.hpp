@@ -73,7 +73,7 @@ struct HSvmOptions {
   double tolerance = 1e-3;
   int max_passes = 1000;
   int epochs = 50;
-  int max_bans = 10;
+  detail::BanLimit max_bans = {};
   std::string cost_matrix = {};
   bool partial_labels = false;
   static auto fields() { return detail::path_fields<HSvmOptions>(); }
@@ -98,7 +98,7 @@ struct NhSvmOptions {
   double tolerance = 1e-3;
   int max_passes = 1000;
   int epochs = 50;
-  int max_bans = 10;
+  detail::BanLimit max_bans = {};
   std::string cost_matrix = {};
   bool partial_labels = false;
   static auto fields() { return detail::path_fields<NhSvmOptions>(); }

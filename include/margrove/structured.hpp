@@ -27,7 +27,7 @@ namespace margrove MARGROVE_API {
 enum class StructuredSolver {
   automatic,      // bcfw where the surrogate is affine in the margin violation, otherwise sgd
   bcfw,           // block-coordinate Frank-Wolfe, up to a duality gap
-  sgd,            // averaged stochastic subgradients, for a number of passes
+  sgd,            // averaged stochastic subgradients, until passes lower the objective no more
   cutting_plane,  // cutting planes with one slack per example, up to a duality gap; surrogates
                   // convex in the margin violation
   one_slack,      // the same with one slack for all examples
@@ -69,10 +69,42 @@ inline constexpr auto kEnumNames<Inference> =
     std::array{EnumName{Inference::exact, "exact"}, EnumName{Inference::relaxed, "relaxed"}};
 
 namespace detail {
+
+/// The number of rounds in which convex-hull search bans labellings. None stands for `auto`: 10,
+/// and 0 for ProbLoss by sgd, where the best corner of the hull is as good as the maximum.
+struct BanLimit {
+  std::optional<int> rounds;
+
+  BanLimit() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): any number is a limit.
+  BanLimit(int number) : rounds(number) {}
+  /// Throws InvalidOption unless the text is `auto` or a whole number >= 0.
+  static BanLimit parse(std::string_view text);
+  std::string to_text() const;
+};
+
+/// The allowed error of a search. None stands for `auto`.
+struct SearchTolerance {
+  std::optional<double> value;
+  /// Throws InvalidOption unless the text is `auto` or a number >= 0.
+  static SearchTolerance parse(std::string_view text);
+  std::string to_text() const;
+};
+
+/// The largest number of oracle calls of one search. None stands for `auto`.
+struct SearchCalls {
+  std::optional<int> number;
+  /// Throws InvalidOption unless the text is `auto` or a whole number >= 1.
+  static SearchCalls parse(std::string_view text);
+  std::string to_text() const;
+};
+
 /// The fields that all estimators trained as structured SVMs share. `when` is put before each help
-/// text.
+/// text, and `automatic` says what the solver auto is.
 template <class Options>
-auto structured_fields(const std::string& when = {}) {
+auto structured_fields(const std::string& when = {},
+                       const std::string& automatic =
+                           "bcfw where the surrogate is affine in the margin, otherwise sgd") {
   return std::tuple{
       field("surrogate", &Options::surrogate,
             when + "function of margin violation and task loss: margin, slack, generalised:BETA,A, "
@@ -84,12 +116,27 @@ auto structured_fields(const std::string& when = {}) {
                 "the others enumeration where the oracle looks at all labellings, otherwise "
                 "convex-hull"),
       field("solver", &Options::solver,
-            when + "bcfw (block-coordinate Frank-Wolfe), cutting-plane and one-slack stop at a "
-                   "duality gap, sgd (averaged stochastic subgradients) after a number of passes; "
-                   "auto: bcfw where the surrogate is affine in the margin, otherwise sgd"),
-      field("max_bans", &Options::max_bans, at_least(0),
+            when +
+                "bcfw (block-coordinate Frank-Wolfe), cutting-plane and one-slack stop at a "
+                "duality gap, sgd (averaged stochastic subgradients) after its passes; auto: " +
+                automatic),
+      field("max_bans", &Options::max_bans,
             when + "maximum number of rounds in which convex-hull search bans labellings to make a "
-                   "fractional optimum integral; none for prob by sgd"),
+                   "fractional optimum integral; auto: 10, and 0 for prob by sgd"),
+  };
+}
+/// The limits of one search.
+template <class Options>
+auto search_fields() {
+  return std::tuple{
+      field(
+          "search_tolerance", &Options::search_tolerance,
+          "allowed error of a search: of the maximum, relative, for convex-hull; of the logarithm "
+          "of lambda for sarawagi, binary and bisecting; auto: 0.01 for convex-hull by sgd and "
+          "for binary and bisecting, 0.1 for sarawagi, otherwise 0"),
+      field("search_calls", &Options::search_calls,
+            "maximum number of oracle calls of one search; auto: 1000 for convex-hull and angular, "
+            "50 for sarawagi, binary and bisecting"),
   };
 }
 }  // namespace detail
@@ -101,21 +148,24 @@ struct StructuredSvmOptions {
   StructuredSolver solver = StructuredSolver::automatic;
   double tolerance = 1e-2;
   int max_passes = 50;
-  int max_bans = 10;
+  detail::BanLimit max_bans = {};  // a number or, by default, `auto`
+  detail::SearchTolerance search_tolerance = {};
+  detail::SearchCalls search_calls = {};
   std::uint64_t seed = 0;
 
   static auto fields() {
     using Options = StructuredSvmOptions;
     return std::tuple_cat(
-        detail::structured_fields<Options>(),
+        detail::structured_fields<Options>(), detail::search_fields<Options>(),
         std::tuple{
             field("C", &Options::C, positive,
                   "loss weight: the objective is the regulariser plus C times the sum of the "
                   "losses"),
             field("tolerance", &Options::tolerance, positive,
-                  "relative duality gap at which bcfw and cutting planes stop"),
+                  "relative duality gap at which bcfw and cutting planes stop; sgd stops where two "
+                  "passes lower the objective by no more than this share"),
             field("max_passes", &Options::max_passes, at_least(1),
-                  "maximum number of passes over the examples; sgd makes all of them"),
+                  "maximum number of passes over the examples"),
             field("seed", &Options::seed, at_least(0), "seed of the order of the examples"),
         });
   }
@@ -269,7 +319,7 @@ class ModelAdapter final : public AnyStructuredModel {
 };
 
 StructuredWeights train_any(const AnyStructuredModel& model, const StructuredSvmOptions& options,
-                            Executor& executor, RunControl& control);
+                            Executor& executor, RunControl& control, std::span<const float> start);
 
 }  // namespace detail
 
@@ -277,11 +327,13 @@ StructuredWeights train_any(const AnyStructuredModel& model, const StructuredSvm
 /// once; the result does not depend on their number. Throws InvalidOption for a value out of range
 /// and for a surrogate, search and solver that do not go together, InvalidInput if there are no
 /// examples, and what the model throws. If `control` ends the run early, it returns the weights so
-/// far, and fit.stop says why.
+/// far, and fit.stop says why. start: weights of an earlier model to start from, or none. sgd
+/// begins at them; the other solvers begin with the labellings that violate them most.
 template <StructuredModel M>
 StructuredWeights train_structured(const M& model, const StructuredSvmOptions& options,
-                                   Executor& executor, RunControl& control) {
-  return detail::train_any(detail::ModelAdapter<M>(model), options, executor, control);
+                                   Executor& executor, RunControl& control,
+                                   std::span<const float> start = {}) {
+  return detail::train_any(detail::ModelAdapter<M>(model), options, executor, control, start);
 }
 /// The same on the calling thread, without a time limit.
 template <StructuredModel M>

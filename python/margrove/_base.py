@@ -3,7 +3,9 @@
 import inspect
 import os
 import warnings
+from collections.abc import Mapping
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -13,34 +15,26 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from margrove import _core
-from margrove._arrays import csr_of, merge_equal_rows
-from margrove._class_weights import weigh_by_class
 from margrove._coefficients import Linear
+from margrove._columns import Selection, names_array, parameters_of
 from margrove._explained import Explained
 from margrove._labels import (
+    SEPARATOR,
     Form,
     PathForm,
-    Targets,
     are_path_ids,
     array_of,
     classes_of_names,
-    may_be_plural,
     name_of_path_id,
-    read_targets,
     write_targets,
 )
 from margrove._options import option_text, option_value
 from margrove._probabilities import Probabilistic
 from margrove._progress import Keeping, Progress, keeping
-from margrove._records import advice_on_texts, records_of, texts_of
+from margrove._rows import Rows
 from margrove._stored import Stored
 from margrove._trainer import trainer
 from margrove._types import Csr, Sets
@@ -51,6 +45,12 @@ Self = TypeVar("Self", bound="Classifier")
 # Parameters of every estimator that are not options of its method.
 _RUN_PARAMETERS = (
     "hierarchy",
+    "text",
+    "numeric",
+    "categorical",
+    "path",
+    "separator",
+    "text_features",
     "class_weight",
     "calibration",
     "scale",
@@ -62,7 +62,7 @@ _RUN_PARAMETERS = (
 )
 
 
-class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, BaseEstimator):
+class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin, BaseEstimator):
     """The base class of all estimators. A subclass names its method and the method's options.
 
     Attributes after `fit`: `classes_`, `n_features_in_`, `feature_names_in_` (of frames),
@@ -72,8 +72,6 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
 
     _method: ClassVar[str]
     _several_labels: ClassVar[bool] = False
-    _weighs_rows: ClassVar[bool] = True  # whether the method takes row weights
-    _has_path_ids = False  # whether the nodes of a model from a file are named by their paths
     _of_method: ClassVar[dict[str, type["Classifier"]]] = {}
 
     # Set by __init__ of every subclass, in addition to the options of its method.
@@ -103,6 +101,9 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = self._several_labels
+        tags.input_tags.string = self.text is not None
+        tags.input_tags.categorical = self.categorical is not None
+        tags.target_tags.required = self.path is None
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -110,68 +111,30 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
 
     # Training -------------------------------------------------------------------------------------
 
-    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Trains on rows X and their labels y.
 
-        X: dense or sparse; CSR of float32 with 32-bit columns is used without a copy. y: one label
-        per row or, if the method takes several, a 0/1 matrix (dense or sparse) or a sequence of
-        sets. sample_weight: the weight of each row's loss, >= 0, which `class_weight` multiplies.
-        Equal rows are merged into one with the sum of their weights, so that a row of weight 2
-        gives the same bits as the row twice. Raises ValueError for wrong data or options.
+        X: dense or sparse; CSR of float32 with 32-bit columns is used without a copy. If the
+        parameters text, numeric or categorical name columns: a frame of pandas, Polars or PyArrow,
+        a dict of columns or a list of dicts. y: one label per row or, if the method takes several,
+        a 0/1 matrix (dense or sparse) or a sequence of sets; None if `path` names the labels.
+        sample_weight: the weight of each row's loss, >= 0, which `class_weight` multiplies. Equal
+        rows are merged into one with the sum of their weights, so that a row of weight 2 gives the
+        same bits as the row twice. Raises ValueError for wrong data or options.
         """
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
         targets, X = self._check(X, y)
         if not 0 <= self.calibration < 1:
             raise ValueError(f"calibration is {self.calibration}, but must be in [0, 1)")
         targets, hierarchy = targets.in_hierarchy(self.hierarchy)
         rows, sets, weights = self._weighted(X, targets.to_core(), targets.classes, sample_weight)
-        model = self._train(rows, sets, targets.classes, hierarchy, weights, **self._continuation())
+        names = targets.path_form.names if targets.path_form is not None else {}
+        model = self._train(
+            rows, sets, targets.classes, hierarchy, weights, names, **self._continuation()
+        )
         self._adopt(model, targets.form, targets.classes, hierarchy, targets.path_form)
         self._raise_kept()
         self._warn()
         return self
-
-    def _check(self, X: Any, y: Any) -> tuple[Targets, Any]:
-        targets = self._targets(y) if may_be_plural(y) else None
-        if targets is not None and targets.form != "single":
-            X = self._numbers(X)
-            if X.shape[0] != targets.num_rows:
-                check_consistent_length(X, y)
-            return targets, X
-        X, y = self._numbers(X, y)
-        return read_targets(y), X
-
-    def _numbers(self, *data: Any, **how: Any) -> Any:
-        """validate_data() for rows of numbers; of texts, the error says what takes them."""
-        try:
-            return validate_data(self, *data, accept_sparse="csr", dtype=np.float32, **how)
-        except ValueError as error:
-            advice = advice_on_texts(data[0], type(self).__name__)
-            if advice is None:
-                raise
-            raise ValueError(advice) from error
-
-    def _targets(self, y: Any) -> Targets:
-        """Labels as numbers. The nodes of paths are names in a given hierarchy, otherwise paths."""
-        return read_targets(y, paths_by_name=self.hierarchy is not None and not self._has_path_ids)
-
-    def _weighted(
-        self, X: Any, sets: Sets, classes: NDArray[Any], sample_weight: Any
-    ) -> tuple[Csr, Sets, NDArray[np.float64] | None]:
-        """Rows for training; equal rows are merged if the method takes row weights."""
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-        if not self._weighs_rows:
-            return csr_of(X), sets, weights
-        weights = weigh_by_class(self.class_weight, sets, classes, weights)
-        return merge_equal_rows(csr_of(X), sets, weights)
 
     def _train(
         self,
@@ -180,6 +143,7 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
         classes: NDArray[Any],
         hierarchy: Hierarchy | None,
         weights: NDArray[np.float64] | None,
+        names_of_paths: Mapping[str, Any] = MappingProxyType({}),
         *,
         epochs: int | None = None,
         **continuation: Any,
@@ -190,6 +154,12 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
         if graph is None and _needs_hierarchy(self._method):
             # All labels are roots: the special case of the method without structure.
             graph = names, np.empty((0, 2), dtype=np.uint32)
+        node_names = (
+            [str(names_of_paths.get(node, node)) for node in graph[0]]
+            if names_of_paths and graph
+            else []
+        )
+        columns = self.__dict__.pop("_record_rows", None)
         with keeping(self.progress) as self._kept:
             return trainer.get()(
                 method=self._method,
@@ -206,6 +176,8 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
                 callback=self._kept.callback,
                 views=self._views_of_X(),
                 scale=self.scale,
+                records=None if columns is None else columns.features,
+                node_names=node_names,
                 **continuation,
             )
 
@@ -281,24 +253,6 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
             warnings.warn(last, kind, stacklevel=3)
 
     # Prediction -----------------------------------------------------------------------------------
-
-    def _rows(self, X: Any) -> Csr:
-        """X, checked and preprocessed for the model."""
-        check_is_fitted(self)
-        columns = self.model_.record_columns
-        if columns is not None:
-            return self.model_.preprocess_records(*records_of(X, *columns))
-        if self.model_.preprocessing == "text-tfidf":
-            return self.model_.preprocess_texts(texts_of(X))
-        rows = csr_of(self._numbers(X, reset=False))
-        return rows if self.model_.keeps_rows else self.model_.preprocess_rows(rows)
-
-    def _texts(self, X: Any) -> list[str]:
-        """The texts of X as the model reads them; none if its rows have no text."""
-        columns = self.model_.record_columns
-        if columns is not None:
-            return records_of(X, *columns)[0]
-        return texts_of(X) if self.model_.preprocessing == "text-tfidf" else []
 
     def _classes(self, labels: NDArray[np.uint32]) -> NDArray[np.int64]:
         positions: NDArray[np.int64] = self._class_of_label[labels]
@@ -379,8 +333,8 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
         the labels only.
         """
         sets = self.predict(X, **how)
-        if self._form == "paths":
-            return [[label for label in path if label != ""] for path in sets]
+        if self._path_form is not None:
+            return [[label for label in path if label != ""] for path in self._path_form.read(sets)]
         if self._form == "single":
             sets = [[] if label is None else [label] for label in sets.tolist()]
         elif self._form != "sets":
@@ -392,35 +346,23 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
         paths = Paths(self.hierarchy_)
         return [paths.of(labels) for labels in sets]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose labels are all right."""
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows whose labels are all right; y as in `fit`."""
+        if self._form == "paths":
+            truth = self._labels_of(X, y)
+            best = self.classes_[self._classes(self.model_predict(X)[1])]
+            right = truth.classes[truth.positions] == best
+            return float(np.average(right, weights=sample_weight))
+        self._require_labels(y)
         predicted = self.predict(X)
         if self._form in ("single", "sets") and self.hierarchy_ and self.hierarchy_.alternatives:
             nodes = self._targets(y).as_nodes(self.hierarchy_)
             y = write_targets(nodes.form, nodes.classes, nodes.to_core())
-        if self._form == "paths":
-            truth = self._targets(y)
-            best = self.classes_[self._classes(self.model_predict(X)[1])]
-            right = truth.classes[truth.positions] == best
-            return float(np.average(right, weights=sample_weight))
         if self._form != "sets":
             return float(accuracy_score(y, predicted, sample_weight=sample_weight))
         truth_sets = ({a} if np.isscalar(a) else set(a) for a in y)
         right = [a == b for a, b in zip(truth_sets, predicted, strict=True)]
         return float(np.average(right, weights=sample_weight))
-
-    def _sets_of(self, X: Any, y: Any) -> tuple[Csr, Sets]:
-        """Rows and their labels, numbered as in the model; unknown labels get further numbers."""
-        targets = self._targets(y).as_nodes(self.hierarchy_)
-        number = {name: label for label, name in enumerate(self.model_.labels)}
-        of_class = np.array(
-            [number.get(str(label), len(number) + k) for k, label in enumerate(targets.classes)],
-            dtype=np.uint32,
-        )
-        rows = self._rows(X)
-        if len(rows[1]) - 1 != targets.num_rows:
-            check_consistent_length(X, y)
-        return rows, (targets.pointers, of_class[targets.positions])
 
     # Files ----------------------------------------------------------------------------------------
 
@@ -455,6 +397,10 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
                 if name.rstrip("_") in model.options  # older files may lack some
             }
         )
+        selection = None if model.record_selection is None else Selection(*model.record_selection)
+        separator = SEPARATOR if selection is None else selection.separator
+        if selection is not None:
+            estimator.set_params(**parameters_of(selection))
         nodes = classes_of_names(model.labels)
         hierarchy = None
         if model.has_hierarchy:
@@ -462,7 +408,7 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
             edges = tuple((plain[p], plain[c]) for p, c in model.edges.tolist())
             hierarchy = Hierarchy(tuple(plain), edges)
             estimator.hierarchy = hierarchy
-            estimator._has_path_ids = are_path_ids(edges)
+            estimator._has_path_ids = are_path_ids(edges, separator)
         if model.is_of_files:
             estimator._adopt(model, "sentences", nodes, None)
             return estimator
@@ -471,11 +417,16 @@ class Classifier(Linear, Probabilistic, Explained, Stored, ClassifierMixin, Base
         path_form = None
         if estimator._has_path_ids and not several:
             form = "paths"
-            path_form = PathForm(list, None, {node: name_of_path_id(node) for node in model.labels})
+            names = {node: name_of_path_id(node, separator) for node in model.labels}
+            is_text = selection is not None and selection.path != ""
+            path_form = PathForm(list, None, names, separator if is_text else None)
         classes = nodes[model.training_rows > 0]
         estimator._adopt(model, form, classes, hierarchy, path_form)
         estimator._loaded()
         estimator.n_features_in_ = model.num_features
+        if selection is not None:
+            estimator.feature_names_in_ = names_array(selection)
+            estimator.n_features_in_ = len(estimator.feature_names_in_)
         return estimator
 
 

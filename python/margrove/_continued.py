@@ -47,6 +47,25 @@ class Incremental(Continued):
     def _continuation(self) -> dict[str, Any]:
         return super()._continuation() or {"keep_state": self.solver == "sgd"}
 
+    def _require_incremental(self) -> None:
+        """Raises ValueError for parameters that need all rows."""
+        if self._selection() is not None:
+            raise ValueError(
+                "text, numeric, categorical and path are for fit: partial_fit does not see all "
+                "rows, from which features are made; TextFeatures(hash_features=N) in its own step "
+                "gives the same columns for any rows"
+            )
+        if self.calibration != 0:
+            raise ValueError(
+                f"calibration is {self.calibration}, but must be 0 for partial_fit, which holds "
+                "out no rows: call calibrate with other rows"
+            )
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight is {self.class_weight!r}, but must be None or a dict for "
+                "partial_fit, which does not see all rows"
+            )
+
     @available_if(_takes_steps)  # type: ignore[untyped-decorator]
     def partial_fit(
         self: Self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -61,16 +80,7 @@ class Incremental(Continued):
         dense weights. Raises ValueError for wrong data, for a label that is not in `classes`, and
         if the hierarchy, the node weights or the loss have changed since the first call.
         """
-        if self.calibration != 0:
-            raise ValueError(
-                f"calibration is {self.calibration}, but must be 0 for partial_fit, which holds "
-                "out no rows: call calibrate with other rows"
-            )
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                f"class_weight is {self.class_weight!r}, but must be None or a dict for "
-                "partial_fit, which does not see all rows"
-            )
+        self._require_incremental()
         goes_on = (
             hasattr(self, "model_")
             and self.model_.has_state

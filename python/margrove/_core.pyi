@@ -27,12 +27,40 @@ class SlopeBounds:
 
 def text_options() -> list[tuple[str, str, str, str, str]]: ...
 
+# See TextArgument in text_argument.hpp.
+_Texts = Sequence[str] | Sequence[tuple[Any, ...]]
+# Text, numeric and categorical columns, the label, levels of paths, path, separator.
+_Selection = tuple[list[str], list[str], list[str], str, list[str], str, str]
+
+class Records:
+    def __init__(
+        self,
+        documents: _Texts,
+        numeric: NDArray[np.float32],
+        categorical: Sequence[Sequence[str | None]],
+    ) -> None: ...
+
+class FittedRecords:
+    @staticmethod
+    def fit(
+        records: Records,
+        selection: _Selection,
+        text_options: Sequence[tuple[str, str]],
+        stop_words: Sequence[str],
+    ) -> FittedRecords: ...
+    def apply(self, records: Records) -> Csr: ...
+
+def expand_columns(
+    selection: _Selection, columns: Sequence[str]
+) -> tuple[list[str], list[str], list[str]]: ...
+def split_path(id: str, separator: str) -> list[str]: ...
+
 class FittedText:
     @staticmethod
     def fit(
-        documents: Sequence[str], options: Sequence[tuple[str, str]], stop_words: Sequence[str]
+        documents: _Texts, options: Sequence[tuple[str, str]], stop_words: Sequence[str]
     ) -> FittedText: ...
-    def apply(self, documents: Sequence[str]) -> Csr: ...
+    def apply(self, documents: _Texts) -> Csr: ...
     @property
     def vocabulary(self) -> list[str]: ...
     def __init__(self, state: bytes) -> None: ...
@@ -69,18 +97,15 @@ class Model:
     @property
     def preprocessing(self) -> str: ...
     @property
-    def record_columns(self) -> tuple[list[str], list[str], list[str]] | None: ...
+    def record_selection(self) -> _Selection | None: ...
     @property
     def keeps_rows(self) -> bool: ...
     @property
+    def kernel_support(self) -> Csr: ...
+    @property
     def vocabulary(self) -> list[str]: ...
-    def preprocess_texts(self, documents: Sequence[str]) -> Csr: ...
-    def preprocess_records(
-        self,
-        documents: list[str],
-        numeric: NDArray[np.float32],
-        categorical: list[list[str | None]],
-    ) -> Csr: ...
+    def preprocess_texts(self, documents: _Texts) -> Csr: ...
+    def preprocess_records(self, records: Records) -> Csr: ...
     def feature_name(self, feature: int) -> str: ...
     def preprocess_rows(self, X: Csr) -> Csr: ...
     @property
@@ -158,6 +183,7 @@ def train_file(
     time_limit_seconds: float | None,
     memory_limit: float | None,
     callback: Callable[..., object] | None,
+    start_weights: Model | None = ...,
 ) -> Model: ...
 def plan_shards(
     folder: str,
@@ -172,6 +198,8 @@ def plan_shards(
     memory_limit: float | None,
     views: Sequence[tuple[str, int, int]],
     scale: str,
+    records: FittedRecords | None = None,
+    node_names: Sequence[str] = (),
 ) -> None: ...
 def import_liblinear(path: str) -> Model: ...
 def merge_equal_rows(
@@ -210,7 +238,7 @@ def risk_coverage(
     truth: Sets, predicted: Sets, confidences: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float]: ...
 def choose(
-    X: Csr,
+    X: Csr | None,
     labels: Sets,
     names: Sequence[str],
     hierarchy: Edges | None,
@@ -221,6 +249,11 @@ def choose(
     time_limit_seconds: float | None,
     memory_limit: float | None,
     callback: Callable[..., object] | None,
+    records: Records | None = None,
+    selection: _Selection = ...,
+    text_options: Sequence[tuple[str, str]] = (),
+    stop_words: Sequence[str] = (),
+    node_names: Sequence[str] = (),
 ) -> tuple[Model, dict[str, Any]]: ...
 def train(
     method: str,
@@ -240,6 +273,9 @@ def train(
     keep_state: bool = ...,
     expect_all: bool = ...,
     scale: str = ...,
+    records: FittedRecords | None = None,
+    node_names: Sequence[str] = (),
+    start_weights: Model | None = ...,
 ) -> Model: ...
 
 _LossSettings = tuple[str, int, str, str, int, float, float, int, int]
@@ -296,4 +332,5 @@ def train_structured(
     threads: int,
     time_limit_seconds: float | None,
     callback: Callable[..., object] | None,
+    start: NDArray[np.float32] | None = ...,
 ) -> tuple[NDArray[np.float32], dict[str, Any]]: ...

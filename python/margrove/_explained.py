@@ -49,7 +49,7 @@ class Explained:
         `input_features` than in `fit`.
         """
         check_is_fitted(self)
-        if self.model_.record_columns is not None:
+        if self.model_.record_selection is not None:
             names = [self.model_.feature_name(j) for j in range(self.model_.num_features)]
             return np.array(names, dtype=object)
         if self.model_.preprocessing == "text-tfidf":
@@ -80,7 +80,7 @@ class Explained:
     def _feature(self, number: int, given: list[str] | None) -> str | int:
         if number == self.model_.num_features:
             return "(intercept)"
-        if self.model_.record_columns is not None:
+        if self.model_.record_selection is not None:
             return self.model_.feature_name(number)
         names = given or getattr(self, "feature_names_in_", self.model_.vocabulary)
         return str(names[number]) if number < len(names) else number

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from margrove import _core
 from margrove._types import Sets
 from margrove.hierarchy import Hierarchy, pairs_of_paths
 
@@ -27,9 +28,12 @@ class PathForm:
     row: type  # of a path: tuple, list or np.ndarray
     width: int | None  # short paths are filled up to it with empty texts; None: they are not
     names: Mapping[str, Any]  # of each node, if nodes are told apart by their paths
+    separator: str | None = None  # paths are texts, whose names are joined by it
 
     def write(self, paths: list[list[Any]]) -> Any:
         """Paths of nodes in this form."""
+        if self.separator is not None:
+            return np.array([self._text(path) for path in paths], dtype=object)
         named = [[self.names.get(node, node) for node in path] for path in paths]
         if self.width is not None:
             width = max([self.width, *map(len, named)])
@@ -37,6 +41,21 @@ class PathForm:
         if self.row is np.ndarray:
             return np.array(named, dtype=object)
         return [self.row(path) for path in named]
+
+    def read(self, paths: Any) -> Any:
+        """The names of paths in this form."""
+        if self.separator is None:
+            return paths
+        return [_core.split_path(text, self.separator) for text in paths]
+
+    def _text(self, path: list[Any]) -> str:
+        """The names joined; with backslashes only where they would be read as other names."""
+        assert self.separator is not None
+        names = [str(self.names.get(node, node)) for node in path]
+        text = self.separator.join(names)
+        if not names or _core.split_path(text, self.separator) == names:
+            return text
+        return path_id(names, self.separator)
 
 
 @dataclass(frozen=True)
@@ -174,23 +193,30 @@ def _are_paths(y: Any) -> bool:
     )
 
 
-_SEPARATOR = " > "
+SEPARATOR = " > "
 
 
-def path_id(names: Sequence[Any]) -> str:
+def path_id(names: Sequence[Any], separator: str = SEPARATOR) -> str:
     """The id of a node that is identified by its path, as in `margrove train --path-columns`."""
+    mark = _mark_of(separator)
     texts = [str(name) for name in names]
-    return _SEPARATOR.join(text.replace("\\", "\\\\").replace(">", "\\>") for text in texts)
+    return separator.join(text.replace("\\", "\\\\").replace(mark, f"\\{mark}") for text in texts)
 
 
-def name_of_path_id(node: str) -> str:
+def _mark_of(separator: str) -> str:
+    """The character of the separator that names have to escape."""
+    return (separator.lstrip(" \t") or separator)[0]
+
+
+def name_of_path_id(node: str, separator: str = SEPARATOR) -> str:
     """The last name of the path."""
-    return re.sub(r"\\([\\>])", r"\1", node.rsplit(_SEPARATOR, 1)[-1])
+    escaped = rf"\\([\\{re.escape(_mark_of(separator))}])"
+    return re.sub(escaped, r"\1", node.rsplit(separator, 1)[-1])
 
 
-def are_path_ids(edges: Sequence[tuple[Any, Any]]) -> bool:
+def are_path_ids(edges: Sequence[tuple[Any, Any]], separator: str = SEPARATOR) -> bool:
     """Whether the nodes of the edges (parent, child) are ids of paths."""
-    return bool(edges) and all(str(c).startswith(f"{p}{_SEPARATOR}") for p, c in edges)
+    return bool(edges) and all(str(c).startswith(f"{p}{separator}") for p, c in edges)
 
 
 def _rows_of_paths(y: Any) -> tuple[Any, type, int | None]:
@@ -203,7 +229,8 @@ def _rows_of_paths(y: Any) -> tuple[Any, type, int | None]:
     return y, row, len(y[0]) if is_table else None
 
 
-def _from_paths(y: Any, by_name: bool) -> Targets:
+def targets_of_paths(y: Any, separator: str = SEPARATOR, *, by_name: bool = False) -> Targets:
+    """Paths as classes and positions; nodes are paths, or (by_name) names."""
     rows, row, width = _rows_of_paths(y)
     paths: list[list[Any]] = []
     edges = dict.fromkeys(pairs_of_paths(rows, "y", paths))
@@ -216,7 +243,7 @@ def _from_paths(y: Any, by_name: bool) -> Targets:
         for number, path in enumerate(paths):
             key = tuple(path)
             if key not in known:
-                known[key] = [path_id(path[: level + 1]) for level in range(len(path))]
+                known[key] = [path_id(path[: n + 1], separator) for n in range(len(path))]
                 names.update(zip(known[key], path, strict=True))
             paths[number] = known[key]
         edges = dict.fromkeys(pair for path in known.values() for pair in pairwise([None, *path]))
@@ -232,7 +259,7 @@ def read_targets(y: Any, *, paths_by_name: bool = False) -> Targets:
     """y as classes and positions. The nodes of paths are identified by their paths, or by their
     names if paths_by_name. Raises ValueError for targets that are not classes."""
     if _are_paths(y):
-        return _from_paths(y, paths_by_name)
+        return targets_of_paths(y, by_name=paths_by_name)
     if _are_sets(y):
         return _from_sets(y)
     check_classification_targets(y)

@@ -79,7 +79,7 @@ class Probabilistic:
         found = self.model_.calibration if hasattr(self, "model_") else None
         return None if found is None else Calibration(*found)
 
-    def calibrate(self, X: Any, y: Any) -> "Probabilistic":
+    def calibrate(self, X: Any, y: Any = None) -> "Probabilistic":
         """Fits the temperature on rows that `fit` did not see; `calibration_` has the errors."""
         check_is_fitted(self)
         rows, sets = self._sets_of(X, y)

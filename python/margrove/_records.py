@@ -7,16 +7,26 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from margrove import _core
+
 _MISSING_NUMBERS = ("", "NA", "NaN", "nan", "null", "?")
 
 
-def texts_of(X: Any) -> list[str]:
+# Texts for the extension: a list of them, or the buffers of a column of Arrow (validity, offsets,
+# bytes, first row, number of rows), one tuple for each chunk.
+Texts = list[str] | list[tuple[Any, ...]]
+
+
+def texts_of(X: Any) -> Texts:
     """The texts of a list, a column, or a frame of one column."""
     if isinstance(X, str):
         raise ValueError("X is one text, but must be a list of texts")
-    names = list(_column_names(X) or ())
+    names = list(columns_of(X) or ())
     if len(names) > 1:
         raise ValueError(f"X has {len(names)} columns, but must be a list of texts or one column")
+    chunks = arrow_chunks(X[names[0]] if names else X)
+    if chunks is not None:
+        return chunks
     texts = list(_column_of_frame(X, names[0], names) if names else X)
     for row, text in enumerate(texts):
         if not isinstance(text, str):
@@ -26,7 +36,7 @@ def texts_of(X: Any) -> list[str]:
 
 def advice_on_texts(X: Any, estimator: str) -> str | None:
     """What to do with X, which an estimator of numbers refused; None if it has no texts."""
-    names = _column_names(X)
+    names = columns_of(X)
     if names is None and not sp.issparse(X) and hasattr(X, "__len__"):
         first = next((cell for row in X for cell in _cells(row) if isinstance(cell, str)), None)
         if first is None:
@@ -53,9 +63,51 @@ def _cells(row: Any) -> Any:
     return row if isinstance(row, list | tuple | np.ndarray) else [row]
 
 
+def arrow_chunks(column: Any) -> list[tuple[Any, ...]] | None:
+    """The buffers of a column of text that is stored as Arrow stores it; None for others.
+
+    Columns of PyArrow, and of pandas where it stores texts by PyArrow. Nothing is copied.
+    """
+    if not hasattr(column, "to_pylist"):
+        inner: Any = getattr(column, "array", None)  # of pandas
+        if not type(inner).__name__.startswith("Arrow"):
+            return None
+        column = inner.__arrow_array__()
+    if str(getattr(column, "type", "")) not in ("string", "large_string"):
+        return None
+    offset_type = np.int64 if str(column.type) == "large_string" else np.int32
+    chunks = []
+    for chunk in getattr(column, "chunks", [column]):
+        validity, offsets, texts = chunk.buffers()
+        if offsets is None or offsets.size == 0:
+            continue  # a chunk without rows may have no offsets
+        chunks.append(
+            (
+                None if validity is None else np.frombuffer(validity, np.uint8),
+                np.frombuffer(offsets, offset_type),
+                np.frombuffer(texts if texts is not None else b"", np.uint8),
+                chunk.offset,
+                len(chunk),
+            )
+        )
+    return chunks
+
+
+def _documents(text: Sequence[str], columns: dict[str, Any]) -> list[str]:
+    """The texts of each row, joined. A column that counts several times is named as often."""
+    texts = [[text_of(value) for value in columns[name]] for name in text]
+    return ["\n".join(filter(None, parts)) for parts in zip(*texts, strict=True)]
+
+
+def documents_of(X: Any, text: Sequence[str], others: Sequence[str]) -> list[str]:
+    """The texts of each row of X, joined. `others` are the other columns of the model."""
+    columns = _columns_of(X, [*dict.fromkeys(text), *others])
+    return _documents(text, {name: _values(columns[name]) for name in dict.fromkeys(text)})
+
+
 def records_of(
     X: Any, text: Sequence[str], numeric: Sequence[str], categorical: Sequence[str]
-) -> tuple[list[str], NDArray[np.float32], list[list[str | None]]]:
+) -> _core.Records:
     """The fields of X as the extension takes them: documents, numbers and categories.
 
     X is a frame (of pandas, Polars or PyArrow), a mapping from column names to columns, a sequence
@@ -76,18 +128,18 @@ def records_of(
             )
     numbers = np.empty((len(numeric), num_rows), dtype=np.float32)
     for field, name in enumerate(numeric):
-        numbers[field] = _numbers(name, columns[name])
-    texts = [[_text(value) for value in columns[name]] for name in text]
-    documents = ["\n".join(filter(None, parts)) for parts in zip(*texts, strict=True)]
-    values = [[_category(name, value) for value in columns[name]] for name in categorical]
-    return documents, numbers, values
+        numbers[field] = _numbers(name, _values(columns[name]))
+    chunks = arrow_chunks(columns[text[0]]) if len(text) == 1 else None
+    documents = chunks or _documents(text, {name: _values(columns[name]) for name in text})
+    values = [[_category(name, value) for value in _values(columns[name])] for name in categorical]
+    return _core.Records(documents, numbers, values)
 
 
 def _columns_of(X: Any, names: list[str]) -> dict[str, Any]:
     """The columns with these names."""
-    present = _column_names(X)
+    present = columns_of(X)
     if present is not None:
-        return {name: _column_of_frame(X, name, present) for name in names}
+        return {name: _checked_column(X, name, present) for name in names}
     if isinstance(X, str) or not hasattr(X, "__len__"):
         raise ValueError(f"X is {type(X).__name__}, but must be {_forms(names)}")
     if len(X) > 0 and all(isinstance(row, Mapping) for row in X):
@@ -105,8 +157,8 @@ def _columns_of(X: Any, names: list[str]) -> dict[str, Any]:
     return _columns_of_matrix(X, names)
 
 
-def _column_names(X: Any) -> list[Any] | None:
-    """Those of a frame, a table of PyArrow or a mapping; None for others."""
+def columns_of(X: Any) -> list[Any] | None:
+    """The names of the columns of a frame, a table of PyArrow or a mapping; None for others."""
     if isinstance(X, Mapping):
         return list(X)
     names = getattr(X, "column_names", getattr(X, "columns", None))
@@ -145,15 +197,31 @@ def _require_column(name: str, present: list[Any]) -> None:
 
 
 def _column_of_frame(X: Any, name: str, present: list[Any]) -> Any:
+    return _values(_checked_column(X, name, present))
+
+
+def _checked_column(X: Any, name: str, present: list[Any]) -> Any:
     _require_column(name, present)
     column = X[name]
     if isinstance(column, str) or not hasattr(column, "__len__"):
         raise ValueError(f"X: column {name!r} is {column!r}, but must have a value per row")
     if getattr(column, "ndim", 1) != 1:
         raise ValueError(f"X: column {name!r} occurs more than once, but must be there once")
+    return column
+
+
+def _values(column: Any) -> Any:
+    """The cells of a column, as objects of Python unless they lie in an array of NumPy."""
     if hasattr(column, "to_pylist"):  # of PyArrow
         return column.to_pylist()
     return column if isinstance(column, np.ndarray) else list(column)
+
+
+def num_rows_of(X: Any) -> int:
+    """The rows of a frame, a mapping from names to columns, or a sequence of rows."""
+    if isinstance(X, Mapping):
+        return len(next(iter(X.values()), ()))
+    return int(X.num_rows) if hasattr(X, "num_rows") else len(X)
 
 
 def _is_missing(value: Any) -> bool:
@@ -194,12 +262,12 @@ def _number(name: str, row: int, value: Any) -> float:
     return number
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
     """A cell as text. The texts of a list are joined."""
     if isinstance(value, str):
         return value
     if isinstance(value, list | tuple | np.ndarray):
-        return "\n".join(map(_text, value))
+        return "\n".join(map(text_of, value))
     if _is_missing(value):
         return ""
     if isinstance(value, bool | np.bool_):
@@ -212,4 +280,4 @@ def _text(value: Any) -> str:
 def _category(name: str, value: Any) -> str | None:
     if isinstance(value, list | tuple | np.ndarray):
         raise ValueError(f"X: column {name!r} has a list, {value!r}, but must have one value")
-    return _text(value).strip() or None
+    return text_of(value).strip() or None

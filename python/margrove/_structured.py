@@ -31,22 +31,53 @@ _OUTPUT_TYPES = {fields[0]: _OutputType(*fields) for fields in _core.output_type
 
 
 class Structured(Classifier):
-    """Learns from rows with label sets, or from sentences with a tag for each token."""
+    """Learns from rows with label sets, from sentences with a tag for each token, or from sentences
+    with a head and a relation for each word."""
 
     model: str
 
     _weighs_rows = False
 
-    def fit(self: Self, X: Any, y: Any) -> Self:  # type: ignore[override]
-        """Trains on rows and label sets, or (model="chain") on sentences and tags.
+    _started: _core.Model | None = None  # the start of a training that runs
 
-        A sentence is a sequence of tokens. A token is a text or a sequence of texts: the token and
-        its features, `name:number` for a feature with a value. y: a sequence of tags per sentence,
-        one per token. Examples have no weights.
+    def fit(  # type: ignore[override]
+        self: Self, X: Any, y: Any = None, *, start: Any = None
+    ) -> Self:
+        """Trains on rows and label sets, on sentences and tags, or on sentences and trees.
+
+        model="chain": a sentence is a sequence of tokens. A token is a text or a sequence of texts:
+        the token and its features, `name:number` for a feature with a value. y: a sequence of tags
+        per sentence, one per token.
+
+        model="dependency": a word is a text or a sequence of up to five texts, as in CoNLL-U: form,
+        lemma, part of speech, finer part of speech, morphology. y: per sentence, a pair (head,
+        relation) for each word; heads are counted from 1, and 0 is the root.
+
+        Examples have no weights.
+
+        start: a model whose weights training starts from: a fitted StructuredSVC or the path of a
+        model file (not for model="hierarchy"). sgd begins at them; the other solvers begin with the
+        labellings that violate them most.
         """
+        self._started = _model_of(start)
+        try:
+            return self._fit(X, y)
+        finally:
+            del self._started
+
+    def _continuation(self) -> dict[str, Any]:
+        return {} if self._started is None else {"start_weights": self._started}
+
+    def _fit(self: Self, X: Any, y: Any = None) -> Self:
         output = _OUTPUT_TYPES.get(self.model)
         if output is None or output.form == "rows":  # the library refuses unknown names
             return super().fit(X, y)
+        if self._selection() is not None:
+            raise ValueError(
+                f"text, numeric, categorical and path are for rows, but model={self.model!r} takes "
+                f"{output.form}"
+            )
+        self._require_labels(y)
         with _file_of(output, X, y) as path, keeping(self.progress) as self._kept:
             model = _core.train_file(
                 self._method,
@@ -56,6 +87,7 @@ class Structured(Classifier):
                 self.time_limit_seconds,
                 self.memory_limit,
                 self._kept.callback,
+                self._started,
             )
         self._adopt(model, "sentences", np.array(model.labels), None)
         self._raise_kept()
@@ -82,7 +114,8 @@ class Structured(Classifier):
         self._output = _OUTPUT_TYPES[model.options["model"]]
 
     def predict(self, X: Any, **how: Any) -> Any:
-        """Labels of rows as in the other estimators; for sentences, a list of tags each."""
+        """Labels of rows as in the other estimators; for sentences, a list each: of tags, or of
+        pairs (head, relation)."""
         check_is_fitted(self)
         if self._output.form == "rows":
             if self._form == "single" and not how:
@@ -90,28 +123,33 @@ class Structured(Classifier):
             return super().predict(X, **how)
         with _file_of(self._output, X, None) as path:
             text = self.model_.predict_file(path, self.threads)
-        return [block.split("\n") for block in text.rstrip("\n").split("\n\n")]
+        blocks = [block.split("\n") for block in text.rstrip("\n").split("\n\n")]
+        if self._output.name != "dependency":
+            return blocks
+        return [[_arc(*line.split("\t")) for line in block] for block in blocks]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows with right labels; for sentences, the share of right tokens."""
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows with right labels; for sentences, the share of tokens with the right
+        tag, or with the right head and relation."""
         check_is_fitted(self)
         if self._output.form == "rows":
             return super().score(X, y, sample_weight)
         pairs = zip(self.predict(X), y, strict=True)
-        right = [a == b for tags, truth in pairs for a, b in zip(tags, truth, strict=True)]
+        read = _arc if self._output.name == "dependency" else _itself
+        right = [a == read(b) for tags, truth in pairs for a, b in zip(tags, truth, strict=True)]
         return float(np.mean(right))
 
 
 @contextmanager
 def _file_of(output: _OutputType, X: Any, y: Any) -> Iterator[str]:
     """A file of the examples for the library; y is None for prediction."""
-    if output.form not in _WRITERS:
+    if output.name not in _WRITERS:
         done = "predicted" if y is None else "trained"
         raise ValueError(
             f"model is {output.name!r}, which is {done} by the program from "
             f"{output.file_format} files"
         )
-    text = _WRITERS[output.form](output, X, y)
+    text = _WRITERS[output.name](output, X, y)
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "examples")
         with open(path, "w", encoding="utf-8") as file:
@@ -119,27 +157,84 @@ def _file_of(output: _OutputType, X: Any, y: Any) -> Iterator[str]:
         yield path
 
 
-def _columns(output: _OutputType, X: Any, y: Any) -> str:
-    """Sentences of tokens in columns: docs/formats.md, CoNLL columns."""
+def _model_of(start: Any) -> _core.Model | None:
+    """The model that training starts from."""
+    if start is None:
+        return None
+    if isinstance(start, str | os.PathLike):
+        return _core.Model.load(os.fspath(start))
+    model = getattr(start, "model_", None)
+    if not isinstance(model, _core.Model):
+        raise TypeError(
+            f"start is of type {type(start).__name__}, but must be a fitted estimator of the "
+            "package or the path of a model file"
+        )
+    return model
+
+
+def _arc(*pair: Any) -> tuple[int, str]:
+    """(head, relation) of a pair, given as two arguments or as one."""
+    head, relation = pair if len(pair) == 2 else pair[0]
+    return int(head), str(relation)
+
+
+def _itself(tag: Any) -> Any:
+    return tag
+
+
+def _answered(
+    output: _OutputType, X: Any, y: Any, what: str
+) -> Iterator[tuple[int, Any, list[Any] | None]]:
+    """The number of each sentence, the sentence, and its answers, one per token; None without y."""
     _check_sentences(output, X)
     if y is not None:
         check_consistent_length(X, y)
-    lines = []
     for number, sentence in enumerate(X):
-        tags = None if y is None else list(y[number])
-        if tags is not None and len(tags) != len(sentence):
+        answers = None if y is None else list(y[number])
+        if answers is not None and len(answers) != len(sentence):
             raise ValueError(
-                f"y: sentence {number} has {len(tags)} tags, but must have {len(sentence)}"
+                f"y: sentence {number} has {len(answers)} {what}, but must have {len(sentence)}"
             )
+        yield number, sentence, answers
+
+
+def _trees(output: _OutputType, X: Any, y: Any) -> str:
+    """Sentences of words with their columns: docs/formats.md, CoNLL-U."""
+    lines = []
+    for number, sentence, arcs in _answered(output, X, y, "arcs"):
+        for k, word in enumerate(sentence):
+            columns = [word] if isinstance(word, str) else list(word)
+            if len(columns) > _WORD_COLUMNS or not all(isinstance(c, str) for c in columns):
+                raise ValueError(
+                    f"sentence {number}, word {k}: it is {columns}, but must have at most "
+                    f"{_WORD_COLUMNS} texts: form, lemma, part of speech, finer one, morphology"
+                )
+            columns += ["_"] * (_WORD_COLUMNS - len(columns))
+            head, relation = ("0", "_") if arcs is None else map(str, _arc(arcs[k]))
+            columns += [head, relation]
+            _check_columns(f"sentence {number}, word {k}", columns)
+            lines.append("\t".join([str(k + 1), *columns, "_", "_"]))
+        lines.append("")
+    return "\n".join(lines) + "\n"
+
+
+_WORD_COLUMNS = 5  # of a word, without its number and its arc
+
+
+def _check_columns(place: str, columns: list[str]) -> None:
+    if any(not column or not {"\t", "\n", "\r"}.isdisjoint(column) for column in columns):
+        raise ValueError(f"{place}: it is {columns}, but must be texts without tabs and line ends")
+
+
+def _columns(output: _OutputType, X: Any, y: Any) -> str:
+    """Sentences of tokens in columns: docs/formats.md, CoNLL columns."""
+    lines = []
+    for number, sentence, tags in _answered(output, X, y, "tags"):
         for k, token in enumerate(sentence):
             columns = [token] if isinstance(token, str) else list(token)
             if tags is not None:
                 columns.append(str(tags[k]))
-            if any(not column or not {"\t", "\n", "\r"}.isdisjoint(column) for column in columns):
-                raise ValueError(
-                    f"sentence {number}, token {k}: it is {columns}, but must be texts without "
-                    "tabs and line ends"
-                )
+            _check_columns(f"sentence {number}, token {k}", columns)
             lines.append("\t".join(columns))
         lines.append("")
     return "\n".join(lines) + "\n"
@@ -159,5 +254,5 @@ def _check_sentences(output: _OutputType, X: Any) -> None:
             raise ValueError(f"X: sentence {number} must be a sequence of at least one token")
 
 
-# Functions that write examples in memory to a file, by the form of the examples.
-_WRITERS = {"tagged-tokens": _columns}
+# Functions that write examples in memory to a file, by the type of output.
+_WRITERS = {"chain": _columns, "dependency": _trees}

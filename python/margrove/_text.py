@@ -24,14 +24,17 @@ class TextTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self: Self, X: Iterable[str], y: Any = None) -> Self:
         """Learns the terms of texts and their weights. Raises ValueError for wrong options."""
+        self.fitted_ = _core.FittedText.fit(texts_of(X), *self.options())
+        return self
+
+    def options(self) -> tuple[list[tuple[str, str]], list[str]]:
+        """The options of terms as text, and the stop words. Raises ValueError for wrong ones."""
         names = [p for p in inspect.signature(type(self).__init__).parameters if p != "self"]
         given = {name: getattr(self, name) for name in names if name != "stop_words"}
         values = [(name, _lengths_text(name, value)) for name, value in given.items()]
-        stop_words = self.stop_words
-        if isinstance(stop_words, str):
+        if isinstance(self.stop_words, str):
             raise ValueError("stop_words is a text, but must be a list of words or None")
-        self.fitted_ = _core.FittedText.fit(texts_of(X), values, list(stop_words or ()))
-        return self
+        return values, list(self.stop_words or ())
 
     def transform(self, X: Iterable[str]) -> sp.csr_array:
         """The weights of the terms of each text: float32, one column per term, rows of norm 1."""

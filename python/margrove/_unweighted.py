@@ -12,7 +12,7 @@ class Unweighted(Classifier):
 
     _weighs_rows = False
 
-    def fit(self: Self, X: Any, y: Any) -> Self:  # type: ignore[override]
+    def fit(self: Self, X: Any, y: Any = None) -> Self:  # type: ignore[override]
         """Trains on rows X and the labels of each. Raises ValueError for wrong data or options."""
         if getattr(X, "shape", (2,))[0] == 1:
             raise ValueError(f"{self._method}: X has 1 sample, but must have at least 2")

@@ -10,6 +10,7 @@ from margrove import _core
 from margrove._arrays import csr_of
 from margrove._base import Classifier
 from margrove._progress import Progress, receiver
+from margrove.text import TextFeatures
 
 __all__ = ["AutoClassifier"]
 
@@ -31,6 +32,8 @@ class AutoClassifier(Classifier):
         or micro_f1 where a row has several labels or none
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
+    text, numeric, categorical, path, separator, text_features
+        columns of X, a frame, with features and labels, as in the other estimators
     random_state : int, RandomState instance or None, default 0
         seed of the split of the rows and of training; None: another one in each fit
     scale : str, default "auto"
@@ -78,6 +81,12 @@ class AutoClassifier(Classifier):
         *,
         metric: str = "",
         hierarchy: Any = None,
+        text: Any = None,
+        numeric: Any = None,
+        categorical: Any = None,
+        path: Any = None,
+        separator: str = " > ",
+        text_features: TextFeatures | None = None,
         random_state: Any = 0,
         scale: str = "auto",
         threads: int = 1,
@@ -87,6 +96,12 @@ class AutoClassifier(Classifier):
     ) -> None:
         self.metric = metric
         self.hierarchy = hierarchy
+        self.text = text
+        self.numeric = numeric
+        self.categorical = categorical
+        self.path = path
+        self.separator = separator
+        self.text_features = text_features
         self.random_state = random_state
         self.scale = scale
         self.threads = threads
@@ -94,27 +109,27 @@ class AutoClassifier(Classifier):
         self.memory_limit = memory_limit
         self.progress = progress
 
-    def fit(self: Self, X: Any, y: Any) -> Self:  # type: ignore[override]
+    def fit(self: Self, X: Any, y: Any = None) -> Self:  # type: ignore[override]
         """Chooses and trains on rows X and the labels of each.
 
         Raises ValueError for wrong data or options, TimeoutError where the time limit ends the
         search before any candidate is measured.
         """
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
         targets, X = self._check(X, y)
         if X.shape[0] == 1:
             raise ValueError("AutoClassifier: X has 1 sample, but must have at least 2")
         targets, hierarchy = targets.in_hierarchy(self.hierarchy)
+        names = targets.path_form.names if targets.path_form is not None else {}
+        columns = self.__dict__.pop("_record_rows", None)
         with receiver(self.progress) as callback:
             model, table = _core.choose(
-                X=csr_of(X),
+                X=None if columns is not None else csr_of(X),
                 labels=targets.to_core(),
                 names=[str(label) for label in targets.classes],
                 hierarchy=None if hierarchy is None else hierarchy.to_core(),
+                node_names=[str(names.get(n, n)) for n in hierarchy.nodes]
+                if names and hierarchy
+                else [],
                 metric=self.metric,
                 seed=self._seed(),
                 scale=self.scale,
@@ -122,6 +137,7 @@ class AutoClassifier(Classifier):
                 time_limit_seconds=self.time_limit_seconds,
                 memory_limit=self.memory_limit,
                 callback=callback,
+                **({} if columns is None else columns.search_arguments()),
             )
         self.candidates_ = table["candidates"]
         self.left_out_ = table["left_out"]

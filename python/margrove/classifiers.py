@@ -10,6 +10,7 @@ from margrove._continued import Continued, Incremental
 from margrove._progress import Progress
 from margrove._structured import Structured
 from margrove._unweighted import Unweighted
+from margrove.text import TextFeatures
 
 __all__ = [
     "HRSVC",
@@ -75,12 +76,12 @@ class FlatSVC(Continued):
         enumeration]
     solver : str, default "auto"
         crammer-singer: bcfw (block-coordinate Frank-Wolfe), cutting-plane and one-slack stop at a
-        duality gap, sgd (averaged stochastic subgradients) after a number of passes; auto: bcfw
-        where the surrogate is affine in the margin, otherwise sgd [auto | bcfw | sgd |
-        cutting-plane | one-slack]
-    max_bans : int, default 10
+        duality gap, sgd (averaged stochastic subgradients) after its passes; auto: bcfw where the
+        surrogate is affine in the margin, otherwise sgd [auto | bcfw | sgd | cutting-plane |
+        one-slack]
+    max_bans : int | str, default "auto"
         crammer-singer: maximum number of rounds in which convex-hull search bans labellings to make
-        a fractional optimum integral; none for prob by sgd [>= 0]
+        a fractional optimum integral; auto: 10, and 0 for prob by sgd
     loss : str, default "auto"
         loss of each row's margin; auto: squared-hinge for ovr, hinge for crammer-singer, which has
         no other [auto | hinge | squared-hinge]
@@ -95,6 +96,21 @@ class FlatSVC(Continued):
         the true label; the cost of the true label is 0
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
+    text : Any, default None
+        column of X, a frame, that is text, whose terms become features; several as a list, or as a
+        dict with the number of times that each counts. A name with a * stands for all columns that
+        fit, and '*' for those that no other parameter names; also in the next two
+    numeric : Any, default None
+        columns of X that are numbers; missing ones become the mean and set a further feature
+    categorical : Any, default None
+        columns of X that are categories, each of which becomes a feature
+    path : Any, default None
+        column of X with the path of the label as one text, or a list of columns, one per level from
+        the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
+    separator : str, default " > "
+        text between the names of a path in one column
+    text_features : TextFeatures | None, default None
+        a TextFeatures whose options the terms of text columns have; None: its defaults
     class_weight : Any, default None
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
@@ -123,6 +139,7 @@ class FlatSVC(Continued):
     _method = "flat-svm"
     _several_labels = True
 
+    # Longer than 60 lines: scikit-learn reads the parameters from the signature.
     def __init__(
         self,
         *,
@@ -139,12 +156,18 @@ class FlatSVC(Continued):
         surrogate: str = "margin",
         search: str = "auto",
         solver: str = "auto",
-        max_bans: int = 10,
+        max_bans: int | str = "auto",
         loss: str = "auto",
         multiclass: str = "ovr",
         epochs: int = 50,
         cost_matrix: str = "",
         hierarchy: Any = None,
+        text: Any = None,
+        numeric: Any = None,
+        categorical: Any = None,
+        path: Any = None,
+        separator: str = " > ",
+        text_features: TextFeatures | None = None,
         class_weight: Any = None,
         calibration: float = 0.0,
         scale: str = "auto",
@@ -173,6 +196,12 @@ class FlatSVC(Continued):
         self.epochs = epochs
         self.cost_matrix = cost_matrix
         self.hierarchy = hierarchy
+        self.text = text
+        self.numeric = numeric
+        self.categorical = categorical
+        self.path = path
+        self.separator = separator
+        self.text_features = text_features
         self.class_weight = class_weight
         self.calibration = calibration
         self.scale = scale
@@ -220,6 +249,21 @@ class FlatLogisticRegression(Continued):
         below it, unknown which, and is no answer of its own (rows with one label) [true | false]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
+    text : Any, default None
+        column of X, a frame, that is text, whose terms become features; several as a list, or as a
+        dict with the number of times that each counts. A name with a * stands for all columns that
+        fit, and '*' for those that no other parameter names; also in the next two
+    numeric : Any, default None
+        columns of X that are numbers; missing ones become the mean and set a further feature
+    categorical : Any, default None
+        columns of X that are categories, each of which becomes a feature
+    path : Any, default None
+        column of X with the path of the label as one text, or a list of columns, one per level from
+        the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
+    separator : str, default " > "
+        text between the names of a path in one column
+    text_features : TextFeatures | None, default None
+        a TextFeatures whose options the terms of text columns have; None: its defaults
     class_weight : Any, default None
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
@@ -263,6 +307,12 @@ class FlatLogisticRegression(Continued):
         max_passes: int = 1000,
         partial_labels: bool = False,
         hierarchy: Any = None,
+        text: Any = None,
+        numeric: Any = None,
+        categorical: Any = None,
+        path: Any = None,
+        separator: str = " > ",
+        text_features: TextFeatures | None = None,
         class_weight: Any = None,
         calibration: float = 0.0,
         scale: str = "auto",
@@ -283,6 +333,12 @@ class FlatLogisticRegression(Continued):
         self.max_passes = max_passes
         self.partial_labels = partial_labels
         self.hierarchy = hierarchy
+        self.text = text
+        self.numeric = numeric
+        self.categorical = categorical
+        self.path = path
+        self.separator = separator
+        self.text_features = text_features
         self.class_weight = class_weight
         self.calibration = calibration
         self.scale = scale
@@ -333,11 +389,11 @@ class HSVC(Incremental):
         sarawagi | binary | bisecting | angular | convex-hull | enumeration]
     solver : str, default "auto"
         bcfw (block-coordinate Frank-Wolfe), cutting-plane and one-slack stop at a duality gap, sgd
-        (averaged stochastic subgradients) after a number of passes; auto: bcfw where the surrogate
-        is affine in the margin, otherwise sgd [auto | bcfw | sgd | cutting-plane | one-slack]
-    max_bans : int, default 10
+        (averaged stochastic subgradients) after its passes; auto: bcfw where the surrogate is
+        affine in the margin, otherwise sgd [auto | bcfw | sgd | cutting-plane | one-slack]
+    max_bans : int | str, default "auto"
         maximum number of rounds in which convex-hull search bans labellings to make a fractional
-        optimum integral; none for prob by sgd [>= 0]
+        optimum integral; auto: 10, and 0 for prob by sgd
     alpha : str, default "uniform"
         rule of the node weights: uniform, leaves, power:RHO, directional, maxmin, relaxed:T
     merge_duplicates : bool, default False
@@ -362,6 +418,21 @@ class HSVC(Incremental):
         below it, unknown which, and is no answer of its own (rows with one label) [true | false]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
+    text : Any, default None
+        column of X, a frame, that is text, whose terms become features; several as a list, or as a
+        dict with the number of times that each counts. A name with a * stands for all columns that
+        fit, and '*' for those that no other parameter names; also in the next two
+    numeric : Any, default None
+        columns of X that are numbers; missing ones become the mean and set a further feature
+    categorical : Any, default None
+        columns of X that are categories, each of which becomes a feature
+    path : Any, default None
+        column of X with the path of the label as one text, or a list of columns, one per level from
+        the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
+    separator : str, default " > "
+        text between the names of a path in one column
+    text_features : TextFeatures | None, default None
+        a TextFeatures whose options the terms of text columns have; None: its defaults
     class_weight : Any, default None
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
@@ -405,7 +476,7 @@ class HSVC(Incremental):
         surrogate: str = "margin",
         search: str = "auto",
         solver: str = "auto",
-        max_bans: int = 10,
+        max_bans: int | str = "auto",
         alpha: str = "uniform",
         merge_duplicates: bool = False,
         inference: str = "exact",
@@ -415,6 +486,12 @@ class HSVC(Incremental):
         cost_matrix: str = "",
         partial_labels: bool = False,
         hierarchy: Any = None,
+        text: Any = None,
+        numeric: Any = None,
+        categorical: Any = None,
+        path: Any = None,
+        separator: str = " > ",
+        text_features: TextFeatures | None = None,
         class_weight: Any = None,
         calibration: float = 0.0,
         scale: str = "auto",
@@ -445,6 +522,12 @@ class HSVC(Incremental):
         self.cost_matrix = cost_matrix
         self.partial_labels = partial_labels
         self.hierarchy = hierarchy
+        self.text = text
+        self.numeric = numeric
+        self.categorical = categorical
+        self.path = path
+        self.separator = separator
+        self.text_features = text_features
         self.class_weight = class_weight
         self.calibration = calibration
         self.scale = scale
@@ -495,11 +578,11 @@ class NHSVC(Incremental):
         sarawagi | binary | bisecting | angular | convex-hull | enumeration]
     solver : str, default "auto"
         bcfw (block-coordinate Frank-Wolfe), cutting-plane and one-slack stop at a duality gap, sgd
-        (averaged stochastic subgradients) after a number of passes; auto: bcfw where the surrogate
-        is affine in the margin, otherwise sgd [auto | bcfw | sgd | cutting-plane | one-slack]
-    max_bans : int, default 10
+        (averaged stochastic subgradients) after its passes; auto: bcfw where the surrogate is
+        affine in the margin, otherwise sgd [auto | bcfw | sgd | cutting-plane | one-slack]
+    max_bans : int | str, default "auto"
         maximum number of rounds in which convex-hull search bans labellings to make a fractional
-        optimum integral; none for prob by sgd [>= 0]
+        optimum integral; auto: 10, and 0 for prob by sgd
     alpha : str, default "maxmin"
         rule of the node weights: uniform, leaves, power:RHO, directional, maxmin, relaxed:T
     merge_duplicates : bool, default False
@@ -524,6 +607,21 @@ class NHSVC(Incremental):
         below it, unknown which, and is no answer of its own (rows with one label) [true | false]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
+    text : Any, default None
+        column of X, a frame, that is text, whose terms become features; several as a list, or as a
+        dict with the number of times that each counts. A name with a * stands for all columns that
+        fit, and '*' for those that no other parameter names; also in the next two
+    numeric : Any, default None
+        columns of X that are numbers; missing ones become the mean and set a further feature
+    categorical : Any, default None
+        columns of X that are categories, each of which becomes a feature
+    path : Any, default None
+        column of X with the path of the label as one text, or a list of columns, one per level from
+        the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
+    separator : str, default " > "
+        text between the names of a path in one column
+    text_features : TextFeatures | None, default None
+        a TextFeatures whose options the terms of text columns have; None: its defaults
     class_weight : Any, default None
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
@@ -567,7 +665,7 @@ class NHSVC(Incremental):
         surrogate: str = "margin",
         search: str = "auto",
         solver: str = "auto",
-        max_bans: int = 10,
+        max_bans: int | str = "auto",
         alpha: str = "maxmin",
         merge_duplicates: bool = False,
         inference: str = "exact",
@@ -577,6 +675,12 @@ class NHSVC(Incremental):
         cost_matrix: str = "",
         partial_labels: bool = False,
         hierarchy: Any = None,
+        text: Any = None,
+        numeric: Any = None,
+        categorical: Any = None,
+        path: Any = None,
+        separator: str = " > ",
+        text_features: TextFeatures | None = None,
         class_weight: Any = None,
         calibration: float = 0.0,
         scale: str = "auto",
@@ -607,6 +711,12 @@ class NHSVC(Incremental):
         self.cost_matrix = cost_matrix
         self.partial_labels = partial_labels
         self.hierarchy = hierarchy
+        self.text = text
+        self.numeric = numeric
+        self.categorical = categorical
+        self.path = path
+        self.separator = separator
+        self.text_features = text_features
         self.class_weight = class_weight
         self.calibration = calibration
         self.scale = scale
@@ -662,6 +772,21 @@ class SharedSVC(Classifier):
         label; the cost of the true label is 0
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
+    text : Any, default None
+        column of X, a frame, that is text, whose terms become features; several as a list, or as a
+        dict with the number of times that each counts. A name with a * stands for all columns that
+        fit, and '*' for those that no other parameter names; also in the next two
+    numeric : Any, default None
+        columns of X that are numbers; missing ones become the mean and set a further feature
+    categorical : Any, default None
+        columns of X that are categories, each of which becomes a feature
+    path : Any, default None
+        column of X with the path of the label as one text, or a list of columns, one per level from
+        the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
+    separator : str, default " > "
+        text between the names of a path in one column
+    text_features : TextFeatures | None, default None
+        a TextFeatures whose options the terms of text columns have; None: its defaults
     class_weight : Any, default None
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
@@ -704,6 +829,12 @@ class SharedSVC(Classifier):
         max_passes: int = 1000,
         cost_matrix: str = "",
         hierarchy: Any = None,
+        text: Any = None,
+        numeric: Any = None,
+        categorical: Any = None,
+        path: Any = None,
+        separator: str = " > ",
+        text_features: TextFeatures | None = None,
         class_weight: Any = None,
         calibration: float = 0.0,
         scale: str = "auto",
@@ -726,6 +857,12 @@ class SharedSVC(Classifier):
         self.max_passes = max_passes
         self.cost_matrix = cost_matrix
         self.hierarchy = hierarchy
+        self.text = text
+        self.numeric = numeric
+        self.categorical = categorical
+        self.path = path
+        self.separator = separator
+        self.text_features = text_features
         self.class_weight = class_weight
         self.calibration = calibration
         self.scale = scale
@@ -790,6 +927,21 @@ class HRSVC(Classifier):
         alternation between nodes [joint | alternating]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
+    text : Any, default None
+        column of X, a frame, that is text, whose terms become features; several as a list, or as a
+        dict with the number of times that each counts. A name with a * stands for all columns that
+        fit, and '*' for those that no other parameter names; also in the next two
+    numeric : Any, default None
+        columns of X that are numbers; missing ones become the mean and set a further feature
+    categorical : Any, default None
+        columns of X that are categories, each of which becomes a feature
+    path : Any, default None
+        column of X with the path of the label as one text, or a list of columns, one per level from
+        the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
+    separator : str, default " > "
+        text between the names of a path in one column
+    text_features : TextFeatures | None, default None
+        a TextFeatures whose options the terms of text columns have; None: its defaults
     class_weight : Any, default None
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
@@ -815,6 +967,7 @@ class HRSVC(Classifier):
     _method = "hr-svm"
     _several_labels = True
 
+    # Longer than 60 lines: scikit-learn reads the parameters from the signature.
     def __init__(
         self,
         *,
@@ -835,6 +988,12 @@ class HRSVC(Classifier):
         loss: str = "hinge",
         solver: str = "joint",
         hierarchy: Any = None,
+        text: Any = None,
+        numeric: Any = None,
+        categorical: Any = None,
+        path: Any = None,
+        separator: str = " > ",
+        text_features: TextFeatures | None = None,
         class_weight: Any = None,
         calibration: float = 0.0,
         scale: str = "auto",
@@ -860,6 +1019,12 @@ class HRSVC(Classifier):
         self.loss = loss
         self.solver = solver
         self.hierarchy = hierarchy
+        self.text = text
+        self.numeric = numeric
+        self.categorical = categorical
+        self.path = path
+        self.separator = separator
+        self.text_features = text_features
         self.class_weight = class_weight
         self.calibration = calibration
         self.scale = scale
@@ -919,6 +1084,21 @@ class HRLogisticRegression(Classifier):
         below it, unknown which, and is no answer of its own (rows with one label) [true | false]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
+    text : Any, default None
+        column of X, a frame, that is text, whose terms become features; several as a list, or as a
+        dict with the number of times that each counts. A name with a * stands for all columns that
+        fit, and '*' for those that no other parameter names; also in the next two
+    numeric : Any, default None
+        columns of X that are numbers; missing ones become the mean and set a further feature
+    categorical : Any, default None
+        columns of X that are categories, each of which becomes a feature
+    path : Any, default None
+        column of X with the path of the label as one text, or a list of columns, one per level from
+        the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
+    separator : str, default " > "
+        text between the names of a path in one column
+    text_features : TextFeatures | None, default None
+        a TextFeatures whose options the terms of text columns have; None: its defaults
     class_weight : Any, default None
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
@@ -963,6 +1143,12 @@ class HRLogisticRegression(Classifier):
         max_passes: int = 1000,
         partial_labels: bool = False,
         hierarchy: Any = None,
+        text: Any = None,
+        numeric: Any = None,
+        categorical: Any = None,
+        path: Any = None,
+        separator: str = " > ",
+        text_features: TextFeatures | None = None,
         class_weight: Any = None,
         calibration: float = 0.0,
         scale: str = "auto",
@@ -986,6 +1172,12 @@ class HRLogisticRegression(Classifier):
         self.max_passes = max_passes
         self.partial_labels = partial_labels
         self.hierarchy = hierarchy
+        self.text = text
+        self.numeric = numeric
+        self.categorical = categorical
+        self.path = path
+        self.separator = separator
+        self.text_features = text_features
         self.class_weight = class_weight
         self.calibration = calibration
         self.scale = scale
@@ -1037,6 +1229,21 @@ class TopDownSVC(Classifier):
         below it, unknown which, and is no answer of its own (rows with one label) [true | false]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
+    text : Any, default None
+        column of X, a frame, that is text, whose terms become features; several as a list, or as a
+        dict with the number of times that each counts. A name with a * stands for all columns that
+        fit, and '*' for those that no other parameter names; also in the next two
+    numeric : Any, default None
+        columns of X that are numbers; missing ones become the mean and set a further feature
+    categorical : Any, default None
+        columns of X that are categories, each of which becomes a feature
+    path : Any, default None
+        column of X with the path of the label as one text, or a list of columns, one per level from
+        the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
+    separator : str, default " > "
+        text between the names of a path in one column
+    text_features : TextFeatures | None, default None
+        a TextFeatures whose options the terms of text columns have; None: its defaults
     class_weight : Any, default None
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
@@ -1078,6 +1285,12 @@ class TopDownSVC(Classifier):
         beam: int = 1,
         partial_labels: bool = False,
         hierarchy: Any = None,
+        text: Any = None,
+        numeric: Any = None,
+        categorical: Any = None,
+        path: Any = None,
+        separator: str = " > ",
+        text_features: TextFeatures | None = None,
         class_weight: Any = None,
         calibration: float = 0.0,
         scale: str = "auto",
@@ -1099,6 +1312,12 @@ class TopDownSVC(Classifier):
         self.beam = beam
         self.partial_labels = partial_labels
         self.hierarchy = hierarchy
+        self.text = text
+        self.numeric = numeric
+        self.categorical = categorical
+        self.path = path
+        self.separator = separator
+        self.text_features = text_features
         self.class_weight = class_weight
         self.calibration = calibration
         self.scale = scale
@@ -1136,6 +1355,21 @@ class KernelRidgeClassifier(Unweighted):
         seed of the choice of the tuning rows [>= 0]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
+    text : Any, default None
+        column of X, a frame, that is text, whose terms become features; several as a list, or as a
+        dict with the number of times that each counts. A name with a * stands for all columns that
+        fit, and '*' for those that no other parameter names; also in the next two
+    numeric : Any, default None
+        columns of X that are numbers; missing ones become the mean and set a further feature
+    categorical : Any, default None
+        columns of X that are categories, each of which becomes a feature
+    path : Any, default None
+        column of X with the path of the label as one text, or a list of columns, one per level from
+        the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
+    separator : str, default " > "
+        text between the names of a path in one column
+    text_features : TextFeatures | None, default None
+        a TextFeatures whose options the terms of text columns have; None: its defaults
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -1168,6 +1402,12 @@ class KernelRidgeClassifier(Unweighted):
         max_rows: int = 20000,
         seed: int = 0,
         hierarchy: Any = None,
+        text: Any = None,
+        numeric: Any = None,
+        categorical: Any = None,
+        path: Any = None,
+        separator: str = " > ",
+        text_features: TextFeatures | None = None,
         calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
@@ -1183,6 +1423,12 @@ class KernelRidgeClassifier(Unweighted):
         self.max_rows = max_rows
         self.seed = seed
         self.hierarchy = hierarchy
+        self.text = text
+        self.numeric = numeric
+        self.categorical = categorical
+        self.path = path
+        self.separator = separator
+        self.text_features = text_features
         self.calibration = calibration
         self.scale = scale
         self.threads = threads
@@ -1199,7 +1445,7 @@ class StructuredSVC(Structured):
 
     Parameters
     ----------
-    C : float, default 1.0
+    C : float, default 0.1
         loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
     lambda_ : float, default 0.0
         regularisation strength instead of C: C = 1 / (2 lambda); 0: C is used [>= 0]
@@ -1221,11 +1467,18 @@ class StructuredSVC(Structured):
         sarawagi | binary | bisecting | angular | convex-hull | enumeration]
     solver : str, default "auto"
         bcfw (block-coordinate Frank-Wolfe), cutting-plane and one-slack stop at a duality gap, sgd
-        (averaged stochastic subgradients) after a number of passes; auto: bcfw where the surrogate
-        is affine in the margin, otherwise sgd [auto | bcfw | sgd | cutting-plane | one-slack]
-    max_bans : int, default 10
+        (averaged stochastic subgradients) after its passes; auto: sgd; for model hierarchy bcfw
+        where the surrogate is affine in the margin [auto | bcfw | sgd | cutting-plane | one-slack]
+    max_bans : int | str, default "auto"
         maximum number of rounds in which convex-hull search bans labellings to make a fractional
-        optimum integral; none for prob by sgd [>= 0]
+        optimum integral; auto: 10, and 0 for prob by sgd
+    search_tolerance : float | str, default "auto"
+        allowed error of a search: of the maximum, relative, for convex-hull; of the logarithm of
+        lambda for sarawagi, binary and bisecting; auto: 0.01 for convex-hull by sgd and for binary
+        and bisecting, 0.1 for sarawagi, otherwise 0
+    search_calls : int | str, default "auto"
+        maximum number of oracle calls of one search; auto: 1000 for convex-hull and angular, 50 for
+        sarawagi, binary and bisecting
     decision : str, default "auto"
         label sets and tags: the labelling with the highest score (argmax), or with the highest
         score after a tuned number is added for each label, leaf or tag of a span (offset); auto:
@@ -1242,11 +1495,16 @@ class StructuredSVC(Structured):
         hierarchy, projective trees of a CoNLL-U file [chain | multilabel-field | hierarchy |
         dependency]
     tolerance : float, default 0.01
-        relative duality gap at which bcfw and cutting planes stop [> 0]
+        relative duality gap at which bcfw and cutting planes stop; sgd stops where two passes lower
+        the objective by no more than this share, of dependency ten times it [> 0]
     max_passes : int, default 50
-        maximum number of passes over the examples; sgd makes all of them [>= 1]
+        maximum number of passes over the examples [>= 1]
     min_feature_count : int, default 1
         chain: features that occur less often are left out [>= 1]
+    constraints : str, default "auto"
+        chain: which tags may follow each other in answers: bio: I-X only after B-X or I-X; bioes: a
+        span is S-X, or B-X, any number of I-X, and E-X; auto: one of these where the training tags
+        have that form and obey it everywhere; none: any [auto | none | bio | bioes]
     inference : str, default "exact"
         multilabel-field: train on the most violating label set, or on the maximum of the linear
         relaxation, which may be fractional; the reported gap is that of the chosen problem [exact |
@@ -1255,9 +1513,32 @@ class StructuredSVC(Structured):
         multilabel-field: value of the features of label pairs; with many labels, smaller values
         keep the pairs from outweighing the rows [> 0]
     hash_bits : int, default 20
-        dependency: features share a table of 2^hash_bits weights [in [8, 30]]
+        dependency: features of arcs share a table of 2^hash_bits weights, and those of relations
+        another one [in [8, 30]]
+    relations : str, default "joint"
+        dependency: joint: the relations of arcs are learned together with the heads; separate:
+        heads first, then a classifier of the relations of the true arcs; table: the most frequent
+        relation of the two parts of speech [joint | separate | table]
+    loss : str, default "labelled"
+        dependency: task loss with relations joint: the words whose head or relation is wrong
+        (labelled), or whose head is wrong (heads) [labelled | heads]
     hierarchy : Any, default None
         hierarchy of the labels in any form that `Hierarchy.of` takes
+    text : Any, default None
+        column of X, a frame, that is text, whose terms become features; several as a list, or as a
+        dict with the number of times that each counts. A name with a * stands for all columns that
+        fit, and '*' for those that no other parameter names; also in the next two
+    numeric : Any, default None
+        columns of X that are numbers; missing ones become the mean and set a further feature
+    categorical : Any, default None
+        columns of X that are categories, each of which becomes a feature
+    path : Any, default None
+        column of X with the path of the label as one text, or a list of columns, one per level from
+        the root down. The paths give the hierarchy, unless one is given; `fit` then takes no y
+    separator : str, default " > "
+        text between the names of a path in one column
+    text_features : TextFeatures | None, default None
+        a TextFeatures whose options the terms of text columns have; None: its defaults
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -1279,10 +1560,11 @@ class StructuredSVC(Structured):
     _method = "structured"
     _several_labels = True
 
+    # Longer than 60 lines: scikit-learn reads the parameters from the signature.
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float = 0.1,
         lambda_: float = 0.0,
         bias: float = 1.0,
         intercept_penalty: float = 1.0,
@@ -1290,7 +1572,9 @@ class StructuredSVC(Structured):
         surrogate: str = "margin",
         search: str = "auto",
         solver: str = "auto",
-        max_bans: int = 10,
+        max_bans: int | str = "auto",
+        search_tolerance: float | str = "auto",
+        search_calls: int | str = "auto",
         decision: str = "auto",
         decision_folds: int = 3,
         decision_metric: str = "micro-f1",
@@ -1298,10 +1582,19 @@ class StructuredSVC(Structured):
         tolerance: float = 0.01,
         max_passes: int = 50,
         min_feature_count: int = 1,
+        constraints: str = "auto",
         inference: str = "exact",
         pair_scale: float = 1.0,
         hash_bits: int = 20,
+        relations: str = "joint",
+        loss: str = "labelled",
         hierarchy: Any = None,
+        text: Any = None,
+        numeric: Any = None,
+        categorical: Any = None,
+        path: Any = None,
+        separator: str = " > ",
+        text_features: TextFeatures | None = None,
         calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
@@ -1318,6 +1611,8 @@ class StructuredSVC(Structured):
         self.search = search
         self.solver = solver
         self.max_bans = max_bans
+        self.search_tolerance = search_tolerance
+        self.search_calls = search_calls
         self.decision = decision
         self.decision_folds = decision_folds
         self.decision_metric = decision_metric
@@ -1325,10 +1620,19 @@ class StructuredSVC(Structured):
         self.tolerance = tolerance
         self.max_passes = max_passes
         self.min_feature_count = min_feature_count
+        self.constraints = constraints
         self.inference = inference
         self.pair_scale = pair_scale
         self.hash_bits = hash_bits
+        self.relations = relations
+        self.loss = loss
         self.hierarchy = hierarchy
+        self.text = text
+        self.numeric = numeric
+        self.categorical = categorical
+        self.path = path
+        self.separator = separator
+        self.text_features = text_features
         self.calibration = calibration
         self.scale = scale
         self.threads = threads

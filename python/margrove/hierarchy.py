@@ -31,7 +31,7 @@ class Hierarchy:
     def of(cls, given: Any) -> "Hierarchy":
         """A hierarchy from one of these forms:
 
-        - a file's path: lines `parent child`, OBO or SKOS (Turtle, N-Triples);
+        - a file's path: lines `parent child`, OBO or SKOS (Turtle, N-Triples, RDF/XML);
         - an edge list: pairs (parent, child), also an array of two columns;
         - a dict: child -> parent (None for roots), or parent -> list, tuple or set of children;
         - a networkx DiGraph whose edges point from parents to children;

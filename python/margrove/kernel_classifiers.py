@@ -6,9 +6,21 @@ from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from margrove._base import Classifier
+from margrove._given_kernels import (
+    ONLY,
+    FunctionRows,
+    Kernels,
+    check_matrices,
+    functions_of,
+    network_of,
+    support_of,
+    values_of,
+)
 from margrove._options import option_text
 from margrove._progress import Progress
 from margrove._types import Csr
@@ -35,19 +47,29 @@ class KernelClassifier(Classifier):
     {"colour": (0, 20), "shape": (20, 60)}, side by side from 0 to the last column. The network's
     kernels choose one with {"view": "colour"}.
 
+    `kernel`: "precomputed" for X that holds kernel values: K(train, train) in `fit` and K(test,
+    train) in prediction, or a list or dict of such matrices; or a function f(A, B) that gives the
+    values for the rows of A and B, or a dict of functions. X is then whatever the functions take.
+    Without `network` the kernels are summed; in `network` they have the type "given" and a view
+    each ("kernel" if there is only one). Models keep the numbers of their support vectors instead
+    of kernel values.
+
     `scale`: scale of the columns, as in the other estimators. "auto" does not scale if `network` is
     given, because its kernels may have widths for the given values. `calibration`: share of the
     rows that probabilities are fitted to; 0: none.
 
     Attributes after `fit`, in addition to those of all estimators: `views_`, a dict of column
     ranges (empty for one view), `weights_`, a dict of the product nodes' weights, and `network_`,
-    the network with its weights as text.
+    the network with its weights as text; with `kernel`, also `support_`, the training rows that
+    predictions need.
     """
 
     _weighs_rows = False
 
     hierarchy = None  # kernel methods use none
     views_: dict[str, tuple[int, int]]
+    support_: NDArray[np.int64]
+    _function_rows: Any
     weights_: dict[str, float]
     network_: str
 
@@ -61,6 +83,7 @@ class KernelClassifier(Classifier):
         svm_tolerance: float = 1e-3,
         max_rounds: int = 500,
         views: Views = None,
+        kernel: Kernels = None,
         calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
@@ -75,6 +98,7 @@ class KernelClassifier(Classifier):
         self.svm_tolerance = svm_tolerance
         self.max_rounds = max_rounds
         self.views = views
+        self.kernel = kernel
         self.calibration = calibration
         self.scale = scale
         self.threads = threads
@@ -84,17 +108,52 @@ class KernelClassifier(Classifier):
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
-        return {name: value for name, value in super()._defaults().items() if name != "views"}
+        own = ("views", "kernel")
+        return {name: value for name, value in super()._defaults().items() if name not in own}
 
     def _options(self) -> dict[str, str]:
-        return {name: option_text(getattr(self, name)) for name in self._defaults()}
+        options = {name: option_text(getattr(self, name)) for name in self._defaults()}
+        if self.kernel is not None and self.network is None:
+            options["network"] = network_of(self._given_views)
+        return options
 
-    def fit(self: Self, X: Any, y: Any) -> Self:  # type: ignore[override]
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, str)
+        return tags
+
+    def fit(self: Self, X: Any, y: Any = None) -> Self:  # type: ignore[override]
         """Trains on rows X and one label per row. Raises ValueError for wrong data or options."""
-        X, self._given_views = _joined(X, self.views)
-        super().fit(X, y)
+        rows, self._given_views = _joined(self._kernel_values(X), self.views)
+        super().fit(rows, y)
         self._describe()
+        if self.kernel is not None:
+            self.support_ = support_of(self.model_, self._given_views)
+            self._function_rows = None
+            if not isinstance(self.kernel, str):
+                self._function_rows = FunctionRows(X, self.support_, self._given_views)
         return self
+
+    def _kernel_values(self, X: Any) -> Any:
+        """X, or the values of the kernels that are given, for training."""
+        if self.kernel is None:
+            return X
+        if self.calibration != 0 or self.scale not in ("auto", "none"):
+            raise ValueError(
+                "calibration and scale are for rows of features, but X has kernel values; "
+                "calibrate(X, y) takes other rows"
+            )
+        functions = functions_of(self.kernel)
+        if functions:
+            return {name: values_of(f, name, X, X) for name, f in functions.items()}
+        if _is_views(X):
+            matrices = _named(X)
+        elif self.views is None:
+            matrices = {ONLY: X}
+        else:
+            return X
+        check_matrices(matrices)
+        return matrices
 
     def _views_of_X(self) -> list[tuple[str, int, int]]:
         return self._given_views
@@ -107,9 +166,14 @@ class KernelClassifier(Classifier):
     def _loaded(self) -> None:
         self._describe()
         self.views = self.views_ or None
+        if '"given"' in self.model_.options["network"]:
+            self.kernel = "precomputed"
 
     def _rows(self, X: Any) -> Csr:
         check_is_fitted(self)
+        functions = {} if self.kernel is None else functions_of(self.kernel)
+        if functions:
+            return super()._rows(self._function_rows.columns(functions, X))
         if _is_views(X):
             if isinstance(X, Mapping) and set(X) == set(self.views_):
                 X = {name: X[name] for name in self.views_}  # in any order
@@ -139,13 +203,18 @@ def _is_views(X: Any) -> bool:
     )
 
 
+def _named(X: Any) -> dict[str, Any]:
+    """The views of X by name."""
+    return dict(X) if isinstance(X, Mapping) else {f"view{k + 1}": x for k, x in enumerate(X)}
+
+
 def _joined(X: Any, views: Views) -> tuple[Any, list[tuple[str, int, int]]]:
     """The columns side by side, and the columns of each view."""
     if not _is_views(X):
         return X, [(name, int(begin), int(end)) for name, (begin, end) in (views or {}).items()]
     if views is not None:
         raise ValueError("views: they name columns of one array, but X is several arrays")
-    parts = dict(X) if isinstance(X, Mapping) else {f"view{k + 1}": x for k, x in enumerate(X)}
+    parts = _named(X)
     rows = {name: part.shape[0] for name, part in parts.items()}
     if len(set(rows.values())) > 1:
         raise ValueError(f"X: its views have {rows} rows, but must have equally many")
@@ -181,6 +250,7 @@ class SPNMKLClassifier(KernelClassifier):
         p: float = 1.0,
         max_paths: float = 10_000.0,
         views: Views = None,
+        kernel: Kernels = None,
         calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
@@ -196,6 +266,7 @@ class SPNMKLClassifier(KernelClassifier):
             svm_tolerance=svm_tolerance,
             max_rounds=max_rounds,
             views=views,
+            kernel=kernel,
             calibration=calibration,
             scale=scale,
             threads=threads,
@@ -224,6 +295,7 @@ class LpMKLClassifier(KernelClassifier):
         max_rounds: int = 500,
         p: float = 2.0,
         views: Views = None,
+        kernel: Kernels = None,
         calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
@@ -239,6 +311,7 @@ class LpMKLClassifier(KernelClassifier):
             svm_tolerance=svm_tolerance,
             max_rounds=max_rounds,
             views=views,
+            kernel=kernel,
             calibration=calibration,
             scale=scale,
             threads=threads,

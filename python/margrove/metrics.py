@@ -106,6 +106,13 @@ def _score_array(y_score: Any, classes: Any, targets: Targets) -> tuple[NDArray[
         raise ValueError(
             f"y_score: its shape is {scores.shape}, but must be ({targets.num_rows}, columns)"
         )
+    unknown = np.argwhere(np.isnan(scores))
+    if len(unknown) > 0:
+        row, column = unknown[0].tolist()
+        raise ValueError(
+            f"y_score: row {row} has nan in column {column}, but must have numbers; -inf is a "
+            "label that is never predicted"
+        )
     if classes is None:
         if targets.form not in ("indicator", "sparse"):
             raise ValueError("classes: they are not given, but must be unless y_true is a matrix")

@@ -36,7 +36,7 @@ def report(
     """
     estimator, rows_of_model, given = unwrapped(model, X)
     check_is_fitted(estimator)
-    targets = estimator._targets(y).as_nodes(estimator.hierarchy_)
+    targets = estimator._labels_of(rows_of_model, y).as_nodes(estimator.hierarchy_)
     rows = estimator._rows(rows_of_model)
     check_consistent_length(rows[1][1:], targets.pointers[1:])
     if texts is not None:
@@ -47,6 +47,9 @@ def report(
         texts = estimator._texts(rows_of_model)
     if texts:
         check_consistent_length(rows[1][1:], texts)
+    names: list[str] = []  # the model itself knows the terms of texts and the columns of records
+    if estimator.model_.record_selection is None:
+        names = [str(name) for name in getattr(estimator, "feature_names_in_", ())]
     second, other_X, _ = (None, X, None) if other is None else unwrapped(other, X)
     page = estimator.model_.report_page(
         rows,
@@ -54,7 +57,7 @@ def report(
         [str(name) for name in targets.classes],
         title,
         num_examples,
-        given or [str(name) for name in getattr(estimator, "feature_names_in_", ())],
+        given or names,
         texts,
         None if second is None else second.model_,
         type(second).__name__,

@@ -29,6 +29,7 @@ _NOT_OFFERED = {
     "start": "warm_start",
     "keep_state": "warm_start",
     "expect_all": "partial_fit",
+    "start_weights": "start",
 }
 
 

@@ -74,17 +74,26 @@ class StructuredSVM(BaseEstimator):
         convex-hull; auto: margin for margin rescaling, otherwise convex-hull
     solver : str, default "auto"
         bcfw (block-coordinate Frank-Wolfe), cutting-plane and one-slack stop at a duality gap, sgd
-        (averaged stochastic subgradients) after a number of passes; auto: bcfw where the surrogate
-        is affine in the margin, otherwise sgd
-    max_bans : int, default 10
+        (averaged stochastic subgradients) after its passes; auto: bcfw where the surrogate is
+        affine in the margin, otherwise sgd
+    max_bans : int | str, default "auto"
         maximum number of rounds in which convex-hull search bans labellings to make a fractional
-        optimum integral; the model needs `argmax_without` or `k_best` for it
+        optimum integral; the model needs `argmax_without` or `k_best` for it; auto: 10, and 0 for
+        prob by sgd
+    search_tolerance : float | str, default "auto"
+        allowed error of a search: of the maximum, relative, for convex-hull; of the logarithm of
+        lambda for sarawagi, binary and bisecting; auto: 0.01 for convex-hull by sgd and for binary
+        and bisecting, 0.1 for sarawagi, otherwise 0
+    search_calls : int | str, default "auto"
+        maximum number of calls of `argmax` in one search; auto: 1000 for convex-hull and angular,
+        50 for sarawagi, binary and bisecting
     C : float, default 1.0
         loss weight: the objective is the regulariser plus C times the sum of the losses [> 0]
     tolerance : float, default 0.01
-        relative duality gap at which bcfw and cutting planes stop [> 0]
+        relative duality gap at which bcfw and cutting planes stop; sgd stops where two passes lower
+        the objective by no more than this share [> 0]
     max_passes : int, default 50
-        maximum number of passes over the examples; sgd makes all of them [>= 1]
+        maximum number of passes over the examples [>= 1]
     seed : int, default 0
         seed of the order of the examples [>= 0]
     threads : int, default 1
@@ -107,7 +116,9 @@ class StructuredSVM(BaseEstimator):
         surrogate: str = "margin",
         search: str = "auto",
         solver: str = "auto",
-        max_bans: int = 10,
+        max_bans: int | str = "auto",
+        search_tolerance: float | str = "auto",
+        search_calls: int | str = "auto",
         C: float = 1.0,
         tolerance: float = 0.01,
         max_passes: int = 50,
@@ -121,6 +132,8 @@ class StructuredSVM(BaseEstimator):
         self.search = search
         self.solver = solver
         self.max_bans = max_bans
+        self.search_tolerance = search_tolerance
+        self.search_calls = search_calls
         self.C = C
         self.tolerance = tolerance
         self.max_passes = max_passes
@@ -129,8 +142,12 @@ class StructuredSVM(BaseEstimator):
         self.time_limit_seconds = time_limit_seconds
         self.progress = progress
 
-    def fit(self: Self, X: Any, y: Any) -> Self:
+    def fit(self: Self, X: Any, y: Any, *, start: Any = None) -> Self:
         """Trains on the examples X and their labellings y, sequences of the same length.
+
+        start: weights to start from, an array or a fitted StructuredSVM. sgd begins at them; the
+        other solvers begin with the labellings that violate them most, and reach the same optimum
+        as without a start.
 
         Raises ValueError and TypeError for wrong options and for wrong values of the model's
         methods, naming the example; exceptions of these methods are passed on as they are.
@@ -153,6 +170,7 @@ class StructuredSVM(BaseEstimator):
                 self.threads,
                 self.time_limit_seconds,
                 callback,
+                _read_start(start),
             )
         self.coef_ = weights.astype(np.float64)
         self._warn()
@@ -182,6 +200,23 @@ class StructuredSVM(BaseEstimator):
         check_consistent_length(predicted, y)
         losses = [self.model.loss(a, b) for a, b in zip(y, predicted, strict=True)]
         return -float(np.mean(losses))
+
+
+def _read_start(start: Any) -> NDArray[np.float32] | None:
+    """The weights of an array or of a fitted estimator, as _core takes them."""
+    if start is None:
+        return None
+    if isinstance(start, StructuredSVM):
+        check_is_fitted(start, "coef_")
+        start = start.coef_
+    weights = np.asarray(start)
+    if weights.dtype.kind not in "biuf":
+        raise TypeError(f"start is of type {type(start).__name__}, but must be an array of numbers")
+    if weights.ndim != 1 or not np.isfinite(weights).all():
+        raise ValueError(
+            f"start has shape {weights.shape}, but must have one axis, and only finite numbers"
+        )
+    return np.ascontiguousarray(weights, dtype=np.float32)
 
 
 def _read_feature(value: Any, example: int) -> Any:

@@ -51,6 +51,10 @@ void unlist_name(std::size_t k) {
   for (;;) ::pause();  // a handler on another thread ends the process
 }
 
+// Targets that wait for a reader now, for signal handlers.
+std::atomic<int> waiting_targets = 0;
+static_assert(std::atomic<int>::is_always_lock_free);
+
 std::string resolve_links(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
   if (real) return real.get();
@@ -77,8 +81,11 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(resol
   if (!exists && errno == ELOOP) fail("cannot write to it", ELOOP);
   if (exists && S_ISDIR(existing.st_mode)) fail("cannot write to it", EISDIR);
   if (exists && !S_ISREG(existing.st_mode)) {
-    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
-    if (descriptor_ < 0) fail("cannot open it for writing", errno);
+    ++waiting_targets;
+    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);  // of a pipe, waits for a reader
+    const int error = errno;
+    --waiting_targets;
+    if (descriptor_ < 0) fail("cannot open it for writing", error);
     return;
   }
   // Other processes and threads may be writing the same target; O_EXCL reserves an unused name.
@@ -188,5 +195,7 @@ void AtomicFile::discard() noexcept {
   }
   temporary_.clear();
 }
+
+bool waits_for_a_reader() noexcept { return waiting_targets.load() > 0; }
 
 }  // namespace margrove

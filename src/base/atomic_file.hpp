@@ -53,4 +53,8 @@ void require_writable(const std::string& path);
 /// path has more than 4,095 bytes, the others stay.
 void remove_temporary_files() noexcept;
 
+/// Whether an AtomicFile waits for the reader of a pipe, and has written nothing to it.
+/// Async-signal-safe.
+bool waits_for_a_reader() noexcept;
+
 }  // namespace margrove

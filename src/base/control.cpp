@@ -49,7 +49,10 @@ bool RunControl::proceed(Progress progress) {
   if (stop_reason() != Stop::converged) return false;
   progress.seconds = seconds();
   if (callback_(progress)) return true;
-  stop_.store(Stop::interrupted, std::memory_order_relaxed);
+  // A callback that asks the parent says no when the parent's time is up, which is no interruption.
+  const Stop of_parent = parent_ != nullptr ? parent_->stop_reason() : Stop::converged;
+  stop_.store(of_parent != Stop::converged ? of_parent : Stop::interrupted,
+              std::memory_order_relaxed);
   return false;
 }
 

@@ -6,6 +6,8 @@
 
 namespace margrove {
 
+class Checkpoint;
+
 /// The state of a solver at its end beside the weights, such as dual variables. Each solver has a
 /// type of its own. It is kept in memory only, not in model files.
 class FitState {
@@ -27,6 +29,9 @@ struct Continuation {
   /// The state of an earlier run, or null. Solvers say what they do if it does not fit the problem.
   const FitState* start = nullptr;
   bool keep = false;
+  /// Where the state is kept while the solver runs, or null. Only plans that say so use it
+  /// (Plan::keeps_checkpoints).
+  Checkpoint* checkpoint = nullptr;
 
   /// The state to go on from, if it is one of this type; otherwise null.
   template <class State>

@@ -18,6 +18,12 @@ inline void end_if_out_of_time(RunControl* control) {
   if (control != nullptr && !control->proceed()) throw OutOfTime{};
 }
 
+/// For work whose result is of use only with what follows it. At a time limit, which leaves a share
+/// of the time to what follows, the work so far does.
+inline void end_if_interrupted(const RunControl& control) {
+  if (control.stop_reason() == Stop::interrupted) throw OutOfTime{};
+}
+
 /// Passes the control to workspaces that have a member for it, because their oracles may take long.
 template <class Workspaces>
 void watch(Workspaces& workspaces, RunControl& control) {

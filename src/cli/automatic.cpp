@@ -144,7 +144,7 @@ class Auto final : public Command {
         choose_automatically(data.raw, data.hierarchy_or_null(), arguments_.preprocessing(),
                              options, run.memory_limit, executor, control.run());
     control.end_progress();
-    if (!choice.model) return report_nothing(choice);
+    if (!choice.model) report_nothing(choice);
     print_table(choice);
     print_reason(choice, options);
     std::cout << fmt::format("seconds_search\t{:.2f}\n", choice.seconds);
@@ -155,15 +155,13 @@ class Auto final : public Command {
     control.end_progress();
     print_warnings(model, run);
     save_and_print(model, arguments_.result_path(), control, choice.seconds);
-    return control.run().stop_reason() == Stop::interrupted ? kInterrupted : kOk;
+    return control.exit_code();
   }
 
  private:
-  static int report_nothing(const AutomaticChoice& choice) {
-    if (choice.stop == Stop::interrupted) {
-      print_error("margrove: interrupted before any candidate was measured; nothing was written\n");
-      return kInterrupted;
-    }
+  [[noreturn]] static void report_nothing(const AutomaticChoice& choice) {
+    require<Interrupted>(choice.stop != Stop::interrupted,
+                         "interrupted before any candidate was measured; nothing was written");
     print_table(choice);
     require<OutOfTimeLimit>(choice.stop == Stop::converged,
                             "auto: the time limit ended the search before any candidate was "

@@ -29,12 +29,16 @@ volatile std::sig_atomic_t bar_shown = 0;
 constexpr std::string_view kStartOfLine = "\r\033[K";
 
 // Handlers call only what is safe in them: stdio, destructors and exit() are not.
-[[noreturn]] void end_at_once(int code, std::string_view message) {
-  remove_temporary_files();
+void print_from_handler(std::string_view message) {
   // A message that cannot be written changes nothing.
   if (bar_shown != 0)
     std::ignore = ::write(STDERR_FILENO, kStartOfLine.data(), kStartOfLine.size());
   std::ignore = ::write(STDERR_FILENO, message.data(), message.size());
+}
+
+[[noreturn]] void end_at_once(int code, std::string_view message) {
+  remove_temporary_files();
+  print_from_handler(message);
   ::_exit(code);
 }
 
@@ -61,12 +65,18 @@ void on_interruption(void (*handler)(int)) {
   if (!is_ignored) std::signal(SIGHUP, handler);
 }
 
-extern "C" void on_interrupt_while_searching(int) {
-  if (RunControl* control = interruptible.load()) control->interrupt();
+extern "C" void on_interrupt_once(int signal) {
+  RunControl* control = interruptible.exchange(nullptr);
+  if (control == nullptr) on_interrupt(signal);  // the second of two that came at once
+  constexpr std::string_view kMessage =
+      "margrove: interrupted; the best so far will be written (a second time: nothing)\n";
+  print_from_handler(kMessage);
+  control->interrupt();
   on_interruption(on_interrupt);
 }
-extern "C" void on_interrupt_while_writing(int) {
-  on_interruption(on_interrupt_elsewhere);  // the next one ends the program
+extern "C" void on_interrupt_while_writing(int signal) {
+  if (waits_for_a_reader()) on_interrupt_elsewhere(signal);  // which may never come
+  on_interruption(on_interrupt_elsewhere);                   // the next one ends the program
 }
 
 /// Sends SIGALRM after this many seconds; 0: cancels it.
@@ -301,7 +311,7 @@ CommandControl::~CommandControl() {
 
 void CommandControl::await_interruption() {
   interruptible = &control_;
-  on_interruption(on_interrupt_while_searching);
+  on_interruption(on_interrupt_once);
 }
 
 void CommandControl::end_progress() { printer_.clear(); }
@@ -309,7 +319,7 @@ void CommandControl::end_progress() { printer_.clear(); }
 void CommandControl::start_writing() {
   printer_.clear();
   set_alarm(0);
-  on_interruption(on_interrupt_while_writing);
+  on_interruption(is_interrupted() ? on_interrupt_elsewhere : on_interrupt_while_writing);
 }
 
 void CommandControl::start_stream() {

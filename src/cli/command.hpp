@@ -29,6 +29,12 @@ enum ExitCode {
   kInterrupted = 130,  // the code that shells report after Ctrl-C
 };
 
+/// An interruption ended the work before there was anything to write.
+class Interrupted : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A verb whose arguments have been parsed.
 class Command {
  public:
@@ -205,13 +211,17 @@ class CommandControl {
   /// From now on the first interruption makes run() end its work, because there may be a result
   /// already; only a second one ends the program.
   void await_interruption();
+  bool is_interrupted() const { return control_.stop_reason() == Stop::interrupted; }
+  /// Of a command whose result is written.
+  ExitCode exit_code() const { return is_interrupted() ? kInterrupted : kOk; }
   /// From now on the time limit ends the program, as with AtLimit::end.
   void end_at_limit();
   /// From now on run() says that time is up, as with AtLimit::best_so_far.
   void keep_best_so_far();
   /// To be called before anything but progress is printed.
   void end_progress();
-  /// After this call only a second interruption ends the program.
+  /// After this call only a second interruption ends the program, or one while it waits for the
+  /// reader of a pipe.
   void start_writing();
   /// After this call answers are written as they come, and an interruption ends the program with
   /// those so far. There is no progress and no time limit.

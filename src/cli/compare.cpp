@@ -33,6 +33,23 @@ nlohmann::ordered_json json_of(const PairedTest& test) {
           {"p_value", test.p_value}};
 }
 
+nlohmann::ordered_json json_of(const FrequencyBand& band) {
+  return {{"recall", band.total.recall()}, {"f1", band.total.f1()}, {"macro_f1", band.macro_f1}};
+}
+
+nlohmann::ordered_json json_of(const std::vector<HierarchyGain::Band>& bands) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const auto& [with, flat, decisions] : bands) {
+    list.push_back({{"training_rows", with.name()},
+                    {"labels", with.num_labels},
+                    {"support", with.total.support},
+                    {"with_hierarchy", json_of(with)},
+                    {"flat", json_of(flat)},
+                    {"sign_test", json_of(decisions)}});
+  }
+  return list;
+}
+
 std::string default_of(const ModelParts& model, const std::string& option) {
   for (const OptionInfo& info : find_method(model.method).start()->options().list()) {
     if (info.name == option) return info.default_value;
@@ -108,7 +125,8 @@ class Compare final : public Command {
         "differ, and Wilcoxon's signed rank test over the F1 of the labels in TRUTH. With --flat: "
         "the\n"
         "sign test over the rows on which one model's labels have the larger F1, and Wilcoxon's\n"
-        "test over the rows' F1 of labels with all their ancestors.");
+        "test over the rows' F1 of labels with all their ancestors; and the sign test over the\n"
+        "decisions about labels with 0, 1, 2-5, 6-20, 21-100 and more training rows.");
   }
 
   int run() override {
@@ -177,7 +195,7 @@ class Compare final : public Command {
     const LabelSets of_flat =
         translate_labels(flat.rows().predict(X, executor), flat.labels, rows.labels).labels;
     print_gain(
-        hierarchy_gain(rows.truth, rows.predicted, of_flat, rows.hierarchy, rows.in_training));
+        hierarchy_gain(rows.truth, rows.predicted, of_flat, rows.hierarchy, rows.training_rows));
     return kOk;
   }
 
@@ -194,6 +212,7 @@ class Compare final : public Command {
       object["flat"] = flat;
       object["rows_sign_test"] = json_of(gain.labels);
       object["rows_wilcoxon"] = json_of(gain.nodes);
+      object["by_frequency"] = json_of(gain.by_frequency);
       std::cout << object.dump() << "\n";
       return;
     }
@@ -203,7 +222,21 @@ class Compare final : public Command {
     }
     std::cout << "\n";
     print_lines({{"rows_sign_test", gain.labels}, {"rows_wilcoxon", gain.nodes}});
+    print_frequencies(gain.by_frequency);
     std::cout << "\n" << gain.answer << "\n";
+  }
+
+  static void print_frequencies(const std::vector<HierarchyGain::Band>& bands) {
+    std::cout << fmt::format("\n{:<14} {:>7} {:>9} {:>9} {:>9} {:>10} {:>10} {:>10}\n",
+                             "training rows", "labels", "support", "recall A", "recall B",
+                             "A better", "B better", "p value");
+    for (const auto& [with, flat, decisions] : bands) {
+      if (with.total.support == 0) continue;
+      std::cout << fmt::format("{:<14} {:>7} {:>9} {:>9.4f} {:>9.4f} {:>10} {:>10} {:>10.3g}\n",
+                               with.name(), with.num_labels, with.total.support,
+                               with.total.recall(), flat.total.recall(), decisions.first_better,
+                               decisions.second_better, decisions.p_value);
+    }
   }
 
   std::string truth_path_, first_path_, second_path_;

@@ -66,6 +66,10 @@ class Evaluate final : public Command {
         app.add_option("--per-level", per_level_path_,
                        "CSV file to write with a line per level of the hierarchy")
             ->type_name("FILE"),
+        app.add_option("--per-frequency", per_frequency_path_,
+                       "CSV file to write with the scores of labels by their number of training "
+                       "rows")
+            ->type_name("FILE"),
         app.add_option("--confusion", confusion_path_,
                        "CSV file to write with the confusions of siblings")
             ->type_name("FILE"),
@@ -75,7 +79,8 @@ class Evaluate final : public Command {
   int run() override {
     std::vector<std::string> inputs = arguments_.input_paths();
     inputs.push_back(train_path_);
-    for (const std::string& path : {per_label_path_, per_level_path_, confusion_path_}) {
+    for (const std::string& path :
+         {per_label_path_, per_level_path_, per_frequency_path_, confusion_path_}) {
       require_result_writable(path, inputs);
     }
     CommandControl control = arguments_.model.control();
@@ -128,6 +133,7 @@ class Evaluate final : public Command {
         evaluation.node_scores ? &*evaluation.node_scores : nullptr;
     if (!per_label_path_.empty()) write_result(per_label_path_, per_label_csv(rows, node_scores));
     if (!per_level_path_.empty()) write_result(per_level_path_, per_level_csv(rows));
+    if (!per_frequency_path_.empty()) write_result(per_frequency_path_, per_frequency_csv(rows));
     if (!confusion_path_.empty()) write_result(confusion_path_, confusion_csv(rows));
   }
 
@@ -176,7 +182,7 @@ class Evaluate final : public Command {
   EvaluationOptions options_;
   std::vector<std::string> metrics_;
   std::string train_path_, ignored_;
-  std::string per_label_path_, per_level_path_, confusion_path_;
+  std::string per_label_path_, per_level_path_, per_frequency_path_, confusion_path_;
 };
 
 }  // namespace

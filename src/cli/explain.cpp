@@ -12,6 +12,7 @@
 #include "margrove/writers.hpp"
 #include "model/answers.hpp"
 #include "model/kernel_predictor.hpp"
+#include "model/sentence_predictor.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -46,13 +47,14 @@ class Explain final : public Command {
  public:
   explicit Explain(CLI::App& app) {
     arguments_.declare(app, /*needs_data=*/false);
-    app.add_option("--row", row_, "number of the row, from 1")
+    app.add_option("--row", row_, "number of the row, or of the sentence of a parser, from 1")
         ->type_name("I")
         ->check(number_from(1));
     app.add_option("--label", label_, "explain this label's score instead of the prediction")
         ->type_name("LABEL");
     app.add_option("--features", num_features_,
-                   "number of features to show per node, or of kernels per source")
+                   "number of features to show per node, of kernels per source, or of other heads "
+                   "and relations per word")
         ->type_name("N")
         ->capture_default_str()
         ->check(number_from(0));
@@ -111,6 +113,14 @@ class Explain final : public Command {
   }
 
   void explain_row(const ModelParts& model, CommandControl& control) const {
+    const SentencePredictor* sentences = model.predictor->sentences();
+    if (sentences != nullptr && sentences->explains()) {
+      require<InvalidOption>(label_.empty(), "option label is given, but the examples of method ",
+                             model.method, " are not rows");
+      print_text(sentences->explain_sentence(arguments_.examples_path(model), row_,
+                                             static_cast<std::size_t>(num_features_)));
+      return;
+    }
     const RawRows raw = arguments_.read(model, control, /*needs_labels=*/false);
     require<InvalidOption>(row_ <= raw.num_rows(), "option row is ", row_,
                            ", but the data have only ", raw.num_rows(), " rows");

@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "base/atomic_file.hpp"
+#include "base/large_arrays.hpp"
 #include "cli/help.hpp"
 #include "cli/verbs.hpp"
 #include "data/utf8.hpp"
@@ -120,6 +121,8 @@ int guarded(int argc, char** argv) {
     return run(argc, argv);
   } catch (const OutOfTimeLimit& error) {
     return report(kOutOfTime, error.what());
+  } catch (const Interrupted& error) {
+    return report(kInterrupted, error.what());
   } catch (const InvalidOption& error) {
     return report(kUsage, error.what());
   } catch (const InvalidInput& error) {
@@ -143,6 +146,7 @@ int main(int argc, char** argv) {
   // ignored if only a message is lost.
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
+  margrove::return_large_arrays();
   try {
     return margrove::cli::guarded(argc, argv);
   } catch (const std::bad_alloc&) {  // also if the message of another error cannot be allocated

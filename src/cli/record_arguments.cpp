@@ -21,8 +21,8 @@ auto RecordOptions::fields() {
           "(label<TAB>text) by content"),
       field("text_column", &O::text_column, Choices{},
             "column of text, whose words become tf-idf features. All columns: several names are "
-            "separated by commas; in JSON lines a name is a key, with dots if it is nested. In CSV "
-            "and TSV 'm*' is every column whose name begins with m, and '*' every column that no "
+            "separated by commas; in JSON lines a name is a key, with dots if it is nested. "
+            "'m*' is every column whose name begins with m, and '*' every column that no "
             "other option names"),
       field("text_weights", &O::text_weights, Choices{},
             "how often the words of a column of text count, as whole numbers: title=3,body=1; "

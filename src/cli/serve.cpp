@@ -57,7 +57,8 @@ class Serve final : public Command {
       print_error(fmt::format("margrove: {}\n", printable(line)));
     };
     const serve::Service service(
-        *models, metrics, MARGROVE_VERSION, [&activity] { return activity.gauges(); }, log);
+        *models, metrics, MARGROVE_VERSION, [&activity] { return activity.gauges(); }, log,
+        !token.empty());
     serve::run_server(service, metrics, activity, options, token, log);
     return kOk;
   }

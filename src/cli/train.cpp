@@ -2,13 +2,16 @@
 
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "base/atomic_file.hpp"
+#include "cli/checkpoint_arguments.hpp"
 #include "cli/options_reference.hpp"
 #include "cli/ray_engine.hpp"
 #include "cli/training.hpp"
 #include "cli/verbs.hpp"
 #include "eval/held_out.hpp"
+#include "io/model_file.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -25,6 +28,11 @@ class Train final : public Command {
         ->group("Probabilities (kept in the model)")
         ->capture_default_str()
         ->check(CLI::Range(0.0, 0.9));
+    checkpoint_.declare(app);
+    app.add_option("--start", start_path_,
+                   "structured, models chain, multilabel-field and dependency: file of a model "
+                   "whose weights training starts from")
+        ->type_name("MODEL");
     app.add_option("--engine", engine_,
                    "local: this process; ray: tasks on Ray, with the same result (docs/cluster.md)")
         ->type_name("NAME")
@@ -47,7 +55,15 @@ class Train final : public Command {
     const RunOptions& options = arguments_.run_options();
     const auto method_run = arguments_.start();
     require_writable(arguments_.result_path());  // not empty
-    require_result_writable(arguments_.result_path(), arguments_.input_paths());
+    std::vector<std::string> input_paths = arguments_.input_paths();
+    if (!start_path_.empty()) {
+      input_paths.push_back(start_path_);
+      start_ = load_model(start_path_);
+      require<InvalidOption>(!checkpoint_.is_given(),
+                             "option start is given, but a checkpoint does not keep it");
+    }
+    require_result_writable(arguments_.result_path(), input_paths);
+    checkpoint_.check(arguments_.result_path(), input_paths);
     if (engine_ == "ray") return run_on_ray(*method_run);
     for (const CLI::Option* option : ray_options_) {
       require<InvalidOption>(option->count() == 0, "option ", option->get_name(),
@@ -66,7 +82,8 @@ class Train final : public Command {
     const ModelParts model = examples ? train_examples(*examples, *method_run, executor, control)
                                       : train_rows(*method_run, executor, control);
     save_and_print(model, arguments_.result_path(), control);
-    return kOk;
+    CheckpointArguments::close(open_checkpoint_.get(), model.report.stop);
+    return control.exit_code();
   }
 
  private:
@@ -74,6 +91,10 @@ class Train final : public Command {
     const RunOptions& options = arguments_.run_options();
     require<InvalidOption>(calibration_ == 0,
                            "option calibration is given, but engine ray does not offer it");
+    require<InvalidOption>(!checkpoint_.is_given(),
+                           "option checkpoint is given, but engine ray does not offer it; the "
+                           "folder of --work keeps finished shards");
+    require<InvalidOption>(!start_, "option start is given, but engine ray does not offer it");
     require<InvalidOption>(options.log == "text",
                            "option log is json, but engine ray does not offer it");
     require_ray();
@@ -97,15 +118,38 @@ class Train final : public Command {
     auto [hierarchy, raw] = arguments_.read(control, arguments_.run_options().strict);
     const PreparedRows prepared = prepare_rows(std::move(raw), hierarchy ? &*hierarchy : nullptr,
                                                arguments_.preprocessing_for(run));
-    const TrainingSet data = prepared.training_set();
+    TrainingSet data = prepared.training_set();
+    data.start = start_ ? &*start_ : nullptr;
     if (calibration_ > 0) require_calibratable(run, data);
+    open_checkpoint(run, data, prepared.preprocessing, control);
     ModelParts model = train_with_reports(arguments_.method(), run, arguments_.run_options(), data,
                                           prepared.preprocessing, executor, control);
-    if (calibration_ > 0) {
-      model.calibration =
-          calibrate_held_out(arguments_.method(), run, data, calibration_, executor, control.run());
-    }
+    if (calibration_ > 0) calibrate(model, run, data, executor, control);
     return model;
+  }
+
+  void open_checkpoint(MethodRun& run, TrainingSet& data, const Preprocessing& preprocessing,
+                       CommandControl& control) {
+    open_checkpoint_ = checkpoint_.open(arguments_.method(), run, preprocessing, data,
+                                        arguments_.run_options().quiet, control);
+  }
+
+  /// If an interruption ends the second training, the model of the first one stays as it is.
+  void calibrate(ModelParts& model, MethodRun& run, const TrainingSet& data, Executor& executor,
+                 CommandControl& control) {
+    try {
+      const Calibration calibration =
+          calibrate_held_out(arguments_.method(), run, data, calibration_, executor, control.run());
+      if (!control.is_interrupted()) model.calibration = calibration;
+    } catch (const OutOfTimeLimit&) {
+      if (!control.is_interrupted()) throw;
+    }
+    if (!control.is_interrupted()) return;
+    control.end_progress();
+    require<Interrupted>(!arguments_.run_options().strict, data.source,
+                         ": interrupted before calibration, and with --strict a model without it "
+                         "is not written");
+    warn("an interruption came before calibration, which the model lacks");
   }
 
   /// For methods with their own file format.
@@ -114,15 +158,21 @@ class Train final : public Command {
     TrainingSet data;
     data.examples = &examples;
     data.source = arguments_.data_path();
+    open_checkpoint(run, data, {}, control);
+    data.start = start_ ? &*start_ : nullptr;
     return train_with_reports(arguments_.method(), run, arguments_.run_options(), data, {},
                               executor, control);
   }
 
   TrainingArguments arguments_;
   double calibration_ = 0;
+  std::string start_path_;
+  std::optional<ModelParts> start_;
   std::string engine_ = "local", address_, work_;
   std::size_t num_shards_ = kDefaultShards;
   std::vector<CLI::Option*> ray_options_;
+  CheckpointArguments checkpoint_;
+  std::unique_ptr<CheckpointFile> open_checkpoint_;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "data/code_hierarchy.hpp"
 #include "data/path_ids.hpp"
 #include "data/text_scan.hpp"
+#include "io/checkpoint_file.hpp"
 #include "io/model_facts.hpp"
 #include "io/model_file.hpp"
 #include "methods/label_sources.hpp"
@@ -341,13 +342,43 @@ void print_warnings(const ModelParts& model, const RunOptions& run) {
   for (const std::string& message : model.report.warnings) warn_or_refuse(message, run.strict);
 }
 
+namespace {
+
+/// Throws Interrupted where an interruption came before the end of the first pass.
+ModelParts train_until_interrupted(const Method& method, MethodRun& method_run, const Plan& plan,
+                                   const TrainingSet& data, const Preprocessing& preprocessing,
+                                   bool is_strict, Executor& executor, CommandControl& control) {
+  constexpr std::string_view kNothing =
+      ": interrupted before the end of the first pass; nothing was written";
+  constexpr std::string_view kNothingStrict =
+      ": interrupted, and with --strict an unfinished model is not written";
+  control.await_interruption();
+  try {
+    ModelParts model =
+        train_model(method, method_run, plan, data, preprocessing, executor, control.run());
+    if (model.report.stop != Stop::interrupted) return model;
+    require<Interrupted>(model.report.passes > 0, data.source, kNothing);
+    require<Interrupted>(!is_strict, data.source, kNothingStrict);
+    model.report.warnings.push_back(
+        "an interruption ended training; the model has the best weights so far");
+    return model;
+  } catch (const OutOfTimeLimit& error) {
+    const bool has_checkpoint = data.continuation.checkpoint != nullptr;
+    require<Interrupted>(!control.is_interrupted() || !has_checkpoint, error.what());
+    require<Interrupted>(!control.is_interrupted(), data.source, kNothing);
+    throw;
+  }
+}
+
+}  // namespace
+
 ModelParts train_with_reports(const Method& method, MethodRun& method_run, const RunOptions& run,
                               const TrainingSet& data, const Preprocessing& preprocessing,
                               Executor& executor, CommandControl& control) {
-  const Plan plan =
-      plan_with_reports(method, method_run, run, data, preprocessing, executor, control);
-  ModelParts model =
-      train_model(method, method_run, plan, data, preprocessing, executor, control.run());
+  Plan plan = plan_with_reports(method, method_run, run, data, preprocessing, executor, control);
+  if (data.continuation.checkpoint != nullptr) use_checkpoint(method, data, plan);
+  ModelParts model = train_until_interrupted(method, method_run, plan, data, preprocessing,
+                                             run.strict, executor, control);
   control.end_progress();
   print_warnings(model, run);
   return model;

@@ -88,8 +88,8 @@ class TrainingArguments : public DataArguments {
   BoundOptions<RunOptions> run_;
 };
 
-/// Prints and checks the estimate of memory, trains, and prints the warnings. After a time limit it
-/// returns the model so far. Throws OutOfTimeLimit.
+/// Prints and checks the estimate of memory, trains, and prints the warnings. After a time limit or
+/// an interruption it returns the model so far. Throws OutOfTimeLimit and Interrupted.
 ModelParts train_with_reports(const Method& method, MethodRun& method_run, const RunOptions& run,
                               const TrainingSet& data, const Preprocessing& preprocessing,
                               Executor& executor, CommandControl& control);

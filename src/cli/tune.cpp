@@ -167,6 +167,16 @@ class Tune final : public Command {
     return result;
   }
 
+  /// Whether labels are partial at some point of the grid.
+  static bool takes_partial_labels(const OptionValues& fixed, std::span<const OptionValues> grid) {
+    const auto is_given = [](const OptionValues& values) {
+      return std::ranges::any_of(values, [](const auto& each) {
+        return each.first == "partial_labels" && each.second == "true";
+      });
+    };
+    return is_given(fixed) || std::ranges::any_of(grid, is_given);
+  }
+
   static void require_finished(const TuningResult& result, std::size_t num_splits) {
     require<OutOfTimeLimit>(
         result.stop == Stop::converged, "tune: the time limit ended the search before all ",
@@ -190,8 +200,12 @@ class Tune final : public Command {
     const TuneOptions& tuning = tuning_.parse();
     const std::string metric = tuning.metric.empty() ? "micro_f1" : tuning.metric;
     TrainingArguments::Data data = arguments_.read(control, options.strict);
-    const std::vector<Split> splits = make_splits(data.raw.labels, tuning);
+    std::vector<Split> splits = make_splits(data.raw.labels, tuning);
     const OptionValues fixed = arguments_.method_options();
+    if (data.hierarchy_or_null() != nullptr && takes_partial_labels(fixed, grid)) {
+      validate_on_leaves(splits, data.raw.labels, data.raw.codec, *data.hierarchy_or_null(),
+                         data.raw.source);
+    }
     const PreprocessingOptions preprocessing = arguments_.preprocessing_for(*arguments_.start());
     const TuningResult result = search(grid, metric, [&](std::span<const OptionValues> points) {
       TuningResult measured =
@@ -208,7 +222,7 @@ class Tune final : public Command {
         train_with_reports(arguments_.method(), *winner, options, prepared.training_set(),
                            prepared.preprocessing, executor, control);
     save_and_print(model, arguments_.result_path(), control, seconds);
-    return kOk;
+    return control.exit_code();
   }
 
   /// For methods whose examples are the sentences of a file.
@@ -238,7 +252,7 @@ class Tune final : public Command {
     const ModelParts model =
         train_with_reports(method, *winner, arguments_.run_options(), data, {}, executor, control);
     save_and_print(model, arguments_.result_path(), control, seconds);
-    return kOk;
+    return control.exit_code();
   }
 
   TrainingArguments arguments_;

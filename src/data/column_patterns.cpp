@@ -73,8 +73,8 @@ class Expansion {
     named_.insert({given_.label, given_.path});
     for (const std::string& name : patterns_.ignored) {
       if (is_pattern(name)) continue;
-      require(present_.contains(name), source_, ": the header has no column ", detail::quoted(name),
-              ", which option ignore_columns names; its columns are ", list_of_columns(columns_));
+      require(present_.contains(name), source_, ": no column is called ", detail::quoted(name),
+              ", which option ignore_columns names; the columns are ", list_of_columns(columns_));
       named_.insert(name);
     }
   }
@@ -138,16 +138,6 @@ bool fits_pattern(std::string_view pattern, std::string_view name) {
 RecordSelection expand_patterns(const RecordSelection& given, const ColumnPatterns& patterns,
                                 std::span<const std::string> columns, const std::string& source) {
   return Expansion(given, patterns, columns, source).result();
-}
-
-void refuse_patterns(const RecordSelection& given, const std::string& source) {
-  for (const Kind& kind : kKinds) {
-    for (const std::string& name : given.*kind.names) {
-      require<InvalidOption>(!is_column_pattern(name), source, ": ", detail::quoted(name),
-                             " is a pattern of columns, but JSON lines have no header that names "
-                             "them; name the keys");
-    }
-  }
 }
 
 std::string list_of_columns(std::span<const std::string> columns) {

@@ -1,5 +1,5 @@
 #pragma once
-// Names of columns with `*`, each of which stands for all columns of a header that fit it.
+// Names of columns with `*`, each of which stands for all columns of a file that fit it.
 
 #include <span>
 #include <string>
@@ -22,10 +22,6 @@ bool fits_pattern(std::string_view pattern, std::string_view name);
 /// O(columns * names).
 RecordSelection expand_patterns(const RecordSelection& given, const ColumnPatterns& patterns,
                                 std::span<const std::string> columns, const std::string& source);
-
-/// For files without a header: throws InvalidOption that begins with `source` and names the pattern
-/// if a feature is one.
-void refuse_patterns(const RecordSelection& given, const std::string& source);
 
 /// "'a', 'b'" for messages, the first ones of many.
 std::string list_of_columns(std::span<const std::string> columns);

@@ -93,7 +93,7 @@ class EdgeParser {
     if (parent.starts_with('{')) {
       line.fail(parent.data(),
                 "the file looks like JSON, but must have lines 'parent child', or be ",
-                "OBO or SKOS in Turtle or N-Triples");
+                "OBO or SKOS in Turtle, N-Triples or RDF/XML");
     }
     if (parent.starts_with('<') && parent.ends_with('>') &&
         parent.find("://") != std::string_view::npos) {
@@ -152,8 +152,8 @@ Hierarchy read(LineBlocks blocks, const HierarchyOptions& options, FormerTerms* 
   }
   const bool is_rdf = syntax != detail::RdfSyntax::none;
   require<InvalidOption>(options.language.empty() || is_rdf, "option language is ",
-                         options.language, ", but ", blocks.name(), " is not SKOS in Turtle or ",
-                         "N-Triples");
+                         options.language, ", but ", blocks.name(), " is not SKOS in Turtle, ",
+                         "N-Triples or RDF/XML");
   require<InvalidOption>(!options.part_of || !is_rdf, "option part_of is given, but ",
                          blocks.name(), " is not OBO, which begins with format-version:");
   if (is_rdf) return detail::read_skos(std::move(blocks), syntax, options.language);

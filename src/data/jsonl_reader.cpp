@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "data/column_patterns.hpp"
@@ -14,6 +16,82 @@
 namespace margrove {
 namespace {
 using detail::Line;
+
+/// The key of the present value, after the keys above it and dots.
+class KeyPath {
+ public:
+  void clear() {
+    text_.clear();
+    prefixes_.clear();
+  }
+  void open_object() { prefixes_.push_back(text_.size()); }
+  void close_object() {
+    text_.resize(prefixes_.back());
+    prefixes_.pop_back();
+  }
+  void set(std::string_view key) {
+    text_.resize(prefixes_.back());
+    if (prefixes_.size() > 1) text_ += '.';
+    text_ += key;
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+  std::vector<std::size_t> prefixes_;  // of the objects around it
+};
+
+/// Collects the keys of values, for patterns. What is no record is left to the reader of records.
+class KeyEvents : public detail::JsonEvents {
+ public:
+  void read(const Line& line) {
+    path_.clear();
+    depth_ = 0;
+    parse(line.text, *this);
+  }
+  /// In the order in which they come first.
+  const std::vector<std::string>& keys() const { return keys_; }
+
+  bool null() { return add(); }
+  bool boolean(bool) { return add(); }
+  bool number_integer(number_integer_t) { return add(); }
+  bool number_unsigned(number_unsigned_t) { return add(); }
+  bool number_float(number_float_t, const string_t&) { return add(); }
+  bool string(string_t&) { return add(); }
+  bool start_object(std::size_t) {
+    path_.open_object();
+    return go_down();
+  }
+  bool end_object() {
+    path_.close_object();
+    --depth_;
+    return true;
+  }
+  bool start_array(std::size_t) { return go_down(); }
+  bool end_array() {
+    --depth_;
+    return true;
+  }
+  bool key(string_t& name) {
+    path_.set(name);
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) {
+    return false;
+  }
+
+ private:
+  bool go_down() { return ++depth_ <= detail::kMaxJsonDepth; }
+  bool add() {
+    if (depth_ > 0 && known_.insert(path_.text()).second) keys_.push_back(path_.text());
+    return true;
+  }
+
+  KeyPath path_;
+  std::size_t depth_ = 0;
+  std::set<std::string> known_;
+  std::vector<std::string> keys_;
+};
 
 /// Keeps the values of a record's selected keys.
 class RecordEvents : public detail::JsonEvents {
@@ -27,8 +105,7 @@ class RecordEvents : public detail::JsonEvents {
   /// The values are valid until the next call.
   const std::vector<RecordValue>& read(const Line& line) {
     line_ = &line;
-    key_.clear();
-    key_prefixes_.clear();
+    path_.clear();
     depth_ = list_depth_ = 0;
     texts_.clear();
     std::fill(record_.begin(), record_.end(), RecordValue());
@@ -62,12 +139,11 @@ class RecordEvents : public detail::JsonEvents {
         }
       });
     }
-    key_prefixes_.push_back(key_.size());
+    path_.open_object();
     return end_token();
   }
   bool end_object() {
-    key_.resize(key_prefixes_.back());
-    key_prefixes_.pop_back();
+    path_.close_object();
     --depth_;
     return end_token();
   }
@@ -90,9 +166,7 @@ class RecordEvents : public detail::JsonEvents {
     return end_token();
   }
   bool key(string_t& name) {
-    key_.resize(key_prefixes_.back());
-    if (key_prefixes_.size() > 1) key_ += '.';
-    key_ += name;
+    path_.set(name);
     for_field([&](std::size_t f) {
       if (seen_in_row_[f] && list_depth_ == 0) {
         line_->fail(place_of_token(), "key ", detail::quoted(fields_[f].name),
@@ -125,7 +199,7 @@ class RecordEvents : public detail::JsonEvents {
   template <class Visit>
   void for_field(const Visit& visit) const {
     for (std::size_t f = 0; f < fields_.size(); ++f) {
-      if (fields_[f].name == key_) visit(f);
+      if (fields_[f].name == path_.text()) visit(f);
     }
   }
   bool add(std::string text) {
@@ -143,18 +217,17 @@ class RecordEvents : public detail::JsonEvents {
   std::vector<RecordValue> record_;
   std::vector<bool> seen_in_row_, seen_;
   const Line* line_ = nullptr;
-  std::string key_;                        // of the present value, with the keys above it
-  std::vector<std::size_t> key_prefixes_;  // of the objects around it
+  KeyPath path_;
   std::size_t depth_ = 0, list_depth_ = 0;
   std::deque<std::string> texts_;  // that the record refers to
 };
 
 class JsonlParser {
  public:
-  JsonlParser(const std::string& source, const ReadOptions& options)
-      : builder_(source, options), events_(builder_.fields()) {
-    if (options.patterns != nullptr) refuse_patterns(*options.selection, source);
-  }
+  /// `selection` is that of the options with keys instead of patterns.
+  JsonlParser(const std::string& source, const ReadOptions& options,
+              const RecordSelection& selection)
+      : builder_(source, options, selection), events_(builder_.fields()) {}
 
   void parse_line(const Line& line) {
     if (line.text.find_first_not_of(" \t") == std::string_view::npos) return;
@@ -195,8 +268,27 @@ class JsonlParser {
   RecordEvents events_;
 };
 
-RecordDataset read(LineBlocks blocks, const ReadOptions& options, RunControl* control) {
-  JsonlParser parser(blocks.name(), options);
+/// The selection with keys of the records instead of patterns. `open` gives the lines of the file,
+/// which is read for its keys first if the selection has patterns.
+template <class Open>
+RecordSelection selected_keys(const ReadOptions& options, const Open& open) {
+  const RecordSelection& given = *options.selection;
+  const auto has_pattern = [](const std::vector<std::string>& names) {
+    return std::ranges::any_of(names, is_column_pattern);
+  };
+  if (options.patterns == nullptr ||
+      !(has_pattern(given.text) || has_pattern(given.numeric) || has_pattern(given.categorical))) {
+    return given;
+  }
+  LineBlocks blocks = open();
+  KeyEvents events;
+  detail::for_each_line(blocks, [&](const Line& line) { events.read(line); });
+  return expand_patterns(given, *options.patterns, events.keys(), blocks.name());
+}
+
+RecordDataset read(LineBlocks blocks, const ReadOptions& options, const RecordSelection& selection,
+                   RunControl* control) {
+  JsonlParser parser(blocks.name(), options, selection);
   const bool complete = detail::for_each_line(
       blocks, [&](const Line& line) { parser.parse_line(line); },
       [&] { return detail::report_rows(parser.num_rows(), control); });
@@ -211,12 +303,18 @@ RecordDataset read(LineBlocks blocks, const ReadOptions& options, RunControl* co
 }  // namespace
 
 RecordDataset read_jsonl(const std::string& path, const ReadOptions& options, RunControl* control) {
-  return read(LineBlocks(open_file(path), path), options, control);
+  const RecordSelection selection = selected_keys(options, [&] {
+    require(std::filesystem::is_regular_file(path), path,
+            ": patterns of keys need a file, which is read twice; name the keys");
+    return LineBlocks(open_file(path), path);
+  });
+  return read(LineBlocks(open_file(path), path), options, selection, control);
 }
 
 RecordDataset parse_jsonl(std::string_view bytes, const std::string& name,
                           const ReadOptions& options, RunControl* control) {
-  return read(LineBlocks(open_memory(bytes, name), name), options, control);
+  const auto open = [&] { return LineBlocks(open_memory(bytes, name), name); };
+  return read(open(), options, selected_keys(options, open), control);
 }
 
 ReadRows jsonl_rows(const std::string& path, const ReadOptions& options, RunControl* control) {
@@ -224,7 +322,7 @@ ReadRows jsonl_rows(const std::string& path, const ReadOptions& options, RunCont
 }
 
 ReadRows jsonl_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
-  return detail::part_rows(part, name, JsonlParser(name, options));
+  return detail::part_rows(part, name, JsonlParser(name, options, *options.selection));
 }
 
 bool starts_like_json(std::string_view start) {

@@ -4,7 +4,10 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <tuple>
+#include <utility>
 
+#include "data/text_views.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -49,8 +52,8 @@ std::vector<std::optional<FeatureId>> places(const CategoricalField& field,
   return found;
 }
 
-std::size_t num_rows(const RecordFields& fields) {
-  if (!fields.documents.empty()) return fields.documents.size();
+std::size_t num_rows(std::span<const std::string_view> documents, const RecordFields& fields) {
+  if (!documents.empty()) return documents.size();
   return !fields.numeric.empty()       ? fields.numeric.front().size()
          : !fields.categorical.empty() ? fields.categorical.front().ids.size()
                                        : 0;
@@ -60,8 +63,17 @@ std::size_t num_rows(const RecordFields& fields) {
 
 RecordFeatures RecordFeatures::fit(const RecordFields& fields, RecordSelection selection,
                                    const TfidfOptions& options) {
+  return fit_records(views_of(fields.documents), fields, std::move(selection), options);
+}
+
+CsrMatrix RecordFeatures::apply(const RecordFields& fields) const {
+  return apply_records(*this, views_of(fields.documents), fields);
+}
+
+RecordFeatures fit_records(std::span<const std::string_view> documents, const RecordFields& fields,
+                           RecordSelection selection, const TfidfOptions& options) {
   RecordFeatures fitted;
-  if (!selection.text.empty()) fitted.text = Preprocessing::fit_text(fields.documents, options);
+  if (!selection.text.empty()) fitted.text = fit_texts(documents, options);
   for (const std::vector<float>& values : fields.numeric) {
     fitted.numeric.push_back(fit_numbers(values));
   }
@@ -72,14 +84,17 @@ RecordFeatures RecordFeatures::fit(const RecordFields& fields, RecordSelection s
   return fitted;
 }
 
-CsrMatrix RecordFeatures::apply(const RecordFields& fields) const {
-  const CsrMatrix words = selection.text.empty() ? CsrMatrix() : text.apply(fields.documents);
+CsrMatrix apply_records(const RecordFeatures& fitted, std::span<const std::string_view> documents,
+                        const RecordFields& fields) {
+  const bool has_text = !fitted.selection.text.empty();
+  const CsrMatrix words = has_text ? weigh_texts(fitted.text, documents) : CsrMatrix();
+  const auto& [numeric, categorical] = std::tie(fitted.numeric, fitted.categorical);
   std::vector<std::vector<std::optional<FeatureId>>> value_places;
   for (std::size_t f = 0; f < categorical.size(); ++f) {
     value_places.push_back(places(fields.categorical[f], categorical[f]));
   }
-  const Range numbers = numeric_columns();
-  CsrMatrix X(num_columns());
+  const RecordFeatures::Range numbers = fitted.numeric_columns();
+  CsrMatrix X(fitted.num_columns());
   std::vector<FeatureId> columns;
   std::vector<float> values;
   const auto add = [&](FeatureId column, float value) {
@@ -87,10 +102,10 @@ CsrMatrix RecordFeatures::apply(const RecordFields& fields) const {
     columns.push_back(column);
     values.push_back(value);
   };
-  for (std::size_t i = 0; i < num_rows(fields); ++i) {
+  for (std::size_t i = 0; i < num_rows(documents, fields); ++i) {
     columns.clear();
     values.clear();
-    if (!selection.text.empty()) {
+    if (has_text) {
       const SparseRow row = words.row(i);
       columns.assign(row.columns.begin(), row.columns.end());
       values.assign(row.values.begin(), row.values.end());

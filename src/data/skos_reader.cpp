@@ -7,125 +7,17 @@
 #include <cstdarg>
 #include <cstdio>
 #include <memory>
-#include <set>
 #include <span>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
-#include "data/hierarchy_edges.hpp"
+#include "data/rdf_xml_reader.hpp"
+#include "data/skos_vocabulary.hpp"
 #include "data/text_scan.hpp"
 
 namespace margrove::detail {
 namespace {
 
-constexpr std::string_view kSkos = "http://www.w3.org/2004/02/skos/core#";
-constexpr std::string_view kType = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
-constexpr std::string_view kDeprecated = "http://www.w3.org/2002/07/owl#deprecated";
 constexpr int kMostNested = 100;  // blank nodes; the parser of Turtle is recursive
-
-bool is_skos(std::string_view uri, std::string_view name) {
-  return uri.starts_with(kSkos) && uri.substr(kSkos.size()) == name;
-}
-
-/// Whether a language tag such as "en-GB" is of a language such as "en" or "en-gb".
-bool is_of_language(std::string_view tag, std::string_view language) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  if (tag.size() < language.size()) return false;
-  if (tag.size() > language.size() && tag[language.size()] != '-') return false;
-  return std::equal(language.begin(), language.end(), tag.begin(),
-                    [&](char a, char b) { return lower(a) == lower(b); });
-}
-
-// A vocabulary from its triples -------------------------------------------------------------------
-
-struct Literal {
-  std::string_view text, language;
-};
-
-class Vocabulary {
- public:
-  Vocabulary(std::string source, std::string language) : language_(std::move(language)) {
-    hierarchy_.source = std::move(source);
-  }
-
-  void add(std::string_view subject, std::string_view predicate, std::string_view object) {
-    if (predicate == kType && is_skos(object, "Concept")) {
-      concept_of(subject).is_declared = true;
-    } else if (is_skos(predicate, "broader")) {
-      edges_.emplace_back(id_of(object), id_of(subject));
-    } else if (is_skos(predicate, "narrower")) {
-      edges_.emplace_back(id_of(subject), id_of(object));
-    }
-  }
-
-  void add(std::string_view subject, std::string_view predicate, const Literal& object) {
-    if (predicate == kDeprecated) {
-      if (object.text == "true" || object.text == "1") concept_of(subject).is_deprecated = true;
-    } else if (is_skos(predicate, "prefLabel")) {
-      const int rank = rank_of(object.language);
-      Concept& named = concept_of(subject);
-      if (rank >= named.name_rank) return;
-      named.name_rank = rank;
-      named.name = object.text;
-    }
-  }
-
-  Hierarchy finish() {
-    std::vector<LabelId> node_of(concepts_.size(), kNone);
-    for (const auto& [parent, child] : edges_)
-      concepts_[parent].is_declared = concepts_[child].is_declared = true;
-    bool any_name = false;
-    for (LabelId id = 0; id < concepts_.size(); ++id) {
-      Concept& each = concepts_[id];
-      if (!each.is_declared || each.is_deprecated) continue;
-      const std::string fault = name_fault(uris_.name(id));
-      require(fault.empty(), hierarchy_.source, ": the URI of a concept ", fault);
-      node_of[id] = hierarchy_.codec.add(uris_.name(id));
-      any_name = any_name || each.name_rank < kNoName;
-      hierarchy_.names.push_back(std::move(each.name));
-    }
-    require(hierarchy_.codec.size() > 0, hierarchy_.source,
-            ": the file has no skos:Concept, but must have at least one");
-    require<InvalidOption>(language_.empty() || any_name, "option language is ", language_,
-                           ", but no concept of ", hierarchy_.source,
-                           " has a skos:prefLabel in it");
-    std::set<std::pair<LabelId, LabelId>> known;  // both ends may state the same edge
-    for (const auto& [parent, child] : edges_) {
-      if (node_of[parent] == kNone || node_of[child] == kNone) continue;
-      if (!known.emplace(parent, child).second) continue;
-      hierarchy_.edges.push_back({node_of[parent], node_of[child]});
-    }
-    require_acyclic(hierarchy_);
-    return std::move(hierarchy_);
-  }
-
- private:
-  static constexpr LabelId kNone = ~LabelId{0};
-  static constexpr int kNoName = 100;
-  struct Concept {
-    bool is_declared = false, is_deprecated = false;
-    int name_rank = kNoName;  // of the language of `name`; the smallest one is taken
-    std::string name;
-  };
-
-  int rank_of(std::string_view tag) const {
-    if (!language_.empty()) return is_of_language(tag, language_) ? 0 : kNoName;
-    return tag.empty() ? 0 : is_of_language(tag, "en") ? 1 : 2;
-  }
-  LabelId id_of(std::string_view uri) {
-    const LabelId id = uris_.add(uri);
-    if (id == concepts_.size()) concepts_.emplace_back();
-    return id;
-  }
-  Concept& concept_of(std::string_view uri) { return concepts_[id_of(uri)]; }
-
-  std::string language_;
-  LabelCodec uris_;  // of all subjects with one of the predicates above
-  std::vector<Concept> concepts_;
-  std::vector<std::pair<LabelId, LabelId>> edges_;  // parent and child
-  Hierarchy hierarchy_;
-};
 
 // Triples from a file -----------------------------------------------------------------------------
 
@@ -136,9 +28,9 @@ std::string_view text_of(const SerdNode& node) {
 /// Lets serd read the triples of a source. serd is written in C: exceptions wait until it is left.
 class TripleReader {
  public:
-  TripleReader(LineBlocks blocks, RdfSyntax syntax, Vocabulary& vocabulary)
+  TripleReader(LineBlocks blocks, RdfSyntax syntax, TripleSink& triples)
       : blocks_(std::move(blocks)),
-        vocabulary_(vocabulary),
+        triples_(triples),
         env_(serd_env_new(nullptr)),
         reader_(serd_reader_new(syntax == RdfSyntax::turtle ? SERD_TURTLE : SERD_NTRIPLES, this,
                                 nullptr, on_base, on_prefix, on_statement, on_end)) {
@@ -238,10 +130,10 @@ class TripleReader {
     if (about.empty()) return;  // a blank node, which is no concept
     if (object.type == SERD_LITERAL) {
       const bool has_language = language != nullptr && language->buf != nullptr;
-      vocabulary_.add(about, relation,
-                      Literal{text_of(object), has_language ? text_of(*language) : ""});
+      triples_.add(about, relation,
+                   RdfLiteral{text_of(object), has_language ? text_of(*language) : ""});
     } else if (const std::string other = uri_of(object); !other.empty()) {
-      vocabulary_.add(about, relation, other);
+      triples_.add(about, relation, other);
     }
   }
 
@@ -261,7 +153,7 @@ class TripleReader {
   };
   LineBlocks blocks_;
   std::string_view rest_;  // of the present block
-  Vocabulary& vocabulary_;
+  TripleSink& triples_;
   std::unique_ptr<SerdEnv, Free> env_;
   std::unique_ptr<SerdReader, Free> reader_;
   int nested_ = 0, nested_lists_ = 0;
@@ -278,7 +170,8 @@ RdfSyntax rdf_syntax(std::string_view start) {
     start.remove_prefix(newline == std::string_view::npos ? start.size() : newline + 1);
     if (line.ends_with('\r')) line = trimmed(line.substr(0, line.size() - 1));
     if (line.empty() || line.starts_with('#')) continue;
-    if (line.starts_with("<?xml") || line.starts_with("<rdf:RDF")) return RdfSyntax::xml;
+    for (const std::string_view word : {"<?xml", "<!", "<rdf:", "<RDF"})
+      if (line.starts_with(word)) return RdfSyntax::xml;
     for (const std::string_view word : {"@prefix", "@base", "PREFIX ", "BASE ", "prefix ", "base "})
       if (line.starts_with(word) && line.find('<') != std::string_view::npos)
         return RdfSyntax::turtle;
@@ -289,11 +182,12 @@ RdfSyntax rdf_syntax(std::string_view start) {
 }
 
 Hierarchy read_skos(LineBlocks blocks, RdfSyntax syntax, const std::string& language) {
-  require(syntax != RdfSyntax::xml, blocks.name(),
-          ": the file is RDF/XML, but must be Turtle or N-Triples; `rdfpipe -o turtle` (of the "
-          "Python package rdflib) and `rapper -o turtle` convert it");
-  Vocabulary vocabulary(blocks.name(), language);
-  TripleReader(std::move(blocks), syntax, vocabulary).read();
+  SkosVocabulary vocabulary(blocks.name(), language);
+  if (syntax == RdfSyntax::xml) {
+    read_rdf_xml(std::move(blocks), vocabulary);
+  } else {
+    TripleReader(std::move(blocks), syntax, vocabulary).read();
+  }
   return vocabulary.finish();
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Vocabularies in SKOS (Turtle or N-Triples) as hierarchies of their concepts.
+// Vocabularies in SKOS (Turtle, N-Triples or RDF/XML) as hierarchies of their concepts.
 
 #include <string>
 #include <string_view>

@@ -11,6 +11,7 @@
 #include "data/column_scale.hpp"
 #include "data/csr_operations.hpp"
 #include "data/terms.hpp"
+#include "data/text_views.hpp"
 #include "data/words.hpp"
 #include "margrove/errors.hpp"
 
@@ -123,9 +124,9 @@ template <class Key, class View>
 class PlaceOf {
  public:
   /// Makes a table of all keys only if the documents are long enough to repay it.
-  PlaceOf(const std::vector<Key>& keys, std::span<const std::string> documents) : keys_(keys) {
+  PlaceOf(const std::vector<Key>& keys, std::span<const std::string_view> documents) : keys_(keys) {
     std::size_t num_bytes = 0;
-    for (const std::string& document : documents) num_bytes += document.size();
+    for (const std::string_view document : documents) num_bytes += document.size();
     if (num_bytes < keys.size()) return;
     table_.reserve(keys.size());
     for (const Key& key : keys) table_.emplace(key, static_cast<std::uint32_t>(table_.size()));
@@ -149,7 +150,7 @@ class PlaceOf {
 /// The column of a term, by its name or by its hash.
 class ColumnOfTerm {
  public:
-  ColumnOfTerm(const Preprocessing& fitted, std::span<const std::string> documents)
+  ColumnOfTerm(const Preprocessing& fitted, std::span<const std::string_view> documents)
       : terms_(fitted.terms),
         by_name_(fitted.vocabulary, documents),
         by_hash_(fitted.hashes, documents) {}
@@ -166,7 +167,7 @@ class ColumnOfTerm {
 /// Counts the terms of documents, or their hashes, by key in ascending order.
 template <class Key, class Table, class KeyOf>
 std::vector<std::pair<Key, Term>> counted_terms(const TextTerms& choice,
-                                                std::span<const std::string> documents,
+                                                std::span<const std::string_view> documents,
                                                 const KeyOf& key_of) {
   Table found;
   TermCutter cutter(choice);
@@ -294,10 +295,9 @@ void check_weights(const Preprocessing& fitted, bool has_words, bool has_idf) {
 }
 }  // namespace
 
-Preprocessing Preprocessing::fit_text(std::span<const std::string> documents,
-                                      const TfidfOptions& options) {
+Preprocessing fit_texts(std::span<const std::string_view> documents, const TfidfOptions& options) {
   check_options(options);
-  Preprocessing fitted = with_options(Kind::text_tfidf, options);
+  Preprocessing fitted = with_options(Preprocessing::Kind::text_tfidf, options);
   fitted.terms = {.words = options.word_ngrams,
                   .characters = options.char_ngrams,
                   .stop_words = options.stop_words,
@@ -318,6 +318,11 @@ Preprocessing Preprocessing::fit_text(std::span<const std::string> documents,
     keep_terms(std::move(counted), documents.size(), options, fitted.vocabulary, fitted);
   }
   return fitted;
+}
+
+Preprocessing Preprocessing::fit_text(std::span<const std::string> documents,
+                                      const TfidfOptions& options) {
+  return fit_texts(views_of(documents), options);
 }
 
 std::string Preprocessing::term_name(FeatureId column) const {
@@ -358,14 +363,15 @@ Preprocessing Preprocessing::unit_norm() {
   return fitted;
 }
 
-CsrMatrix Preprocessing::apply(std::span<const std::string> documents) const {
-  require(kind == Kind::text_tfidf, "preprocessing: it was not fitted on text");
-  const ColumnOfTerm column_of(*this, documents);
-  CsrMatrix X(static_cast<std::uint32_t>(idf.size()));
-  RowWriter writer(X, *this);
-  TermCutter cutter(terms);
+CsrMatrix weigh_texts(const Preprocessing& fitted, std::span<const std::string_view> documents) {
+  require(fitted.kind == Preprocessing::Kind::text_tfidf,
+          "preprocessing: it was not fitted on text");
+  const ColumnOfTerm column_of(fitted, documents);
+  CsrMatrix X(static_cast<std::uint32_t>(fitted.idf.size()));
+  RowWriter writer(X, fitted);
+  TermCutter cutter(fitted.terms);
   std::vector<Entry> row;
-  for (const auto& document : documents) {
+  for (const std::string_view document : documents) {
     row.clear();
     cutter.for_each(document, [&](std::string_view term) {
       if (const auto column = column_of.find(term)) row.push_back({*column, 1});
@@ -375,6 +381,10 @@ CsrMatrix Preprocessing::apply(std::span<const std::string> documents) const {
     writer.finish_row();
   }
   return X;
+}
+
+CsrMatrix Preprocessing::apply(std::span<const std::string> documents) const {
+  return weigh_texts(*this, views_of(documents));
 }
 
 CsrMatrix Preprocessing::apply(const CsrView& X) const {

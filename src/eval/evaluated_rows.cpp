@@ -157,6 +157,16 @@ ScoreRows node_score_rows(const ModelParts& model, const EvaluatedRows& rows) {
       }};
 }
 
+std::vector<double> predicted_probabilities(const ModelParts& model, const CsrView& X,
+                                            const LabelSets& predicted, Executor& executor) {
+  std::vector<double> probabilities(X.num_rows(), 0.0);
+  for_probabilities(model.rows(), model.temperature(), nullptr, X, executor,
+                    [&](std::size_t i, const RowProbabilities& p) {
+                      if (!predicted[i].empty()) probabilities[i] = p.labels[predicted[i].front()];
+                    });
+  return probabilities;
+}
+
 Confidences confidences_of(const ModelParts& model, const EvaluatedRows& rows, Executor& executor) {
   const std::size_t num_rows = rows.X.num_rows();
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();

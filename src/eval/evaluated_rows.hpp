@@ -48,6 +48,11 @@ ScoreRows label_score_rows(const ModelParts& model, const EvaluatedRows& rows);
 /// Refers to its arguments.
 ScoreRows node_score_rows(const ModelParts& model, const EvaluatedRows& rows);
 
+/// The probability of each row's predicted label, 0 where it has none. `predicted` has the numbers
+/// of the model, which must give each row one label; X is preprocessed.
+std::vector<double> predicted_probabilities(const ModelParts& model, const CsrView& X,
+                                            const LabelSets& predicted, Executor& executor);
+
 /// Probabilities of the model's predictions, one entry per row.
 struct Confidences {
   std::vector<double> confidence;    // probability of the predicted label

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "data/csv_cell.hpp"
+#include "eval/label_frequency.hpp"
 #include "eval/set_metrics.hpp"
 #include "eval/sibling_confusion.hpp"
 #include "hierarchy/closed_sets.hpp"
@@ -37,6 +38,17 @@ std::string per_level_csv(const EvaluatedRows& rows) {
     csv +=
         fmt::format("{},{},{:.6g},{},{},{:.6g},{:.6g},{:.6g}\n", k + 1, level.rows, accuracy,
                     level.support, level.predicted, nodes.precision(), nodes.recall(), nodes.f1());
+  }
+  return csv;
+}
+
+std::string per_frequency_csv(const EvaluatedRows& rows) {
+  std::string csv = "training_rows,labels,support,predicted,precision,recall,f1,macro_f1\n";
+  for (const FrequencyBand& band :
+       scores_by_frequency(rows.truth, rows.predicted, rows.training_rows)) {
+    csv += fmt::format("{},{},{},{},{:.6g},{:.6g},{:.6g},{:.6g}\n", band.name(), band.num_labels,
+                       band.total.support, band.total.predicted, band.total.precision(),
+                       band.total.recall(), band.total.f1(), band.macro_f1);
   }
   return csv;
 }

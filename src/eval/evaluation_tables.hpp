@@ -15,6 +15,9 @@ std::string per_label_csv(const EvaluatedRows& rows, const PrecisionRecall* node
 /// level, rows whose labels reach it, accuracy, and support, predicted, precision, recall, f1 of
 /// its nodes over all rows.
 std::string per_level_csv(const EvaluatedRows& rows);
+/// training_rows (a band, FrequencyBand), labels, and their support, predicted, precision, recall,
+/// f1 over all rows and macro_f1.
+std::string per_frequency_csv(const EvaluatedRows& rows);
 /// true, predicted, count of siblings (SiblingConfusion), the largest counts first.
 std::string confusion_csv(const EvaluatedRows& rows);
 

@@ -27,6 +27,18 @@ PairedTest sign_test_of_rows(const std::vector<double>& first, const std::vector
   return sign_test(first_better, second_better);
 }
 
+std::vector<HierarchyGain::Band> by_frequency(const LabelSets& truth, const LabelSets& with,
+                                              const LabelSets& flat,
+                                              std::span<const std::uint32_t> training_rows) {
+  const auto of_with = scores_by_frequency(truth, with, training_rows);
+  const auto of_flat = scores_by_frequency(truth, flat, training_rows);
+  const auto tests = sign_tests_by_frequency(truth, with, flat, training_rows);
+  std::vector<HierarchyGain::Band> bands;
+  for (std::size_t b = 0; b < tests.size(); ++b)
+    bands.push_back({of_with[b], of_flat[b], tests[b]});
+  return bands;
+}
+
 Gain gain_of(const PairedTest& labels, const PairedTest& nodes, double change_of_nodes) {
   if (labels.p_value < kSignificant) {
     return labels.first_better > labels.second_better ? Gain::helps : Gain::harms;
@@ -86,7 +98,10 @@ std::string_view to_string(Gain gain) {
 }
 
 HierarchyGain hierarchy_gain(const LabelSets& truth, const LabelSets& with, const LabelSets& flat,
-                             const LabelGraph& hierarchy, const std::vector<bool>& in_training) {
+                             const LabelGraph& hierarchy,
+                             std::span<const std::uint32_t> training_rows) {
+  std::vector<bool> in_training;
+  for (const std::uint32_t rows : training_rows) in_training.push_back(rows > 0);
   const Metrics of_with = compute_metrics(truth, with, hierarchy, in_training);
   const Metrics of_flat = compute_metrics(truth, flat, hierarchy, in_training);
   const auto labels_with = label_ratios(truth, with, in_training);
@@ -99,6 +114,7 @@ HierarchyGain hierarchy_gain(const LabelSets& truth, const LabelSets& with, cons
                  {"hierarchical_f1", of_with.hierarchical_f1, of_flat.hierarchical_f1},
                  {"tree_distance", named(nodes_with, "tree_distance").value(),
                   named(nodes_flat, "tree_distance").value()}};
+  gain.by_frequency = by_frequency(truth, with, flat, training_rows);
   gain.labels = sign_test_of_rows(named(labels_with, "instance_f1").part,
                                   named(labels_flat, "instance_f1").part);
   const RowRatio& f1_with = named(nodes_with, "hierarchical_f1_instance");

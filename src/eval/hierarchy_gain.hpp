@@ -1,10 +1,13 @@
 #pragma once
 // Tests whether a hierarchy helps: compares a model that uses it with a flat one on the same rows.
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "eval/label_frequency.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/label_graph.hpp"
 #include "margrove/significance.hpp"
@@ -20,6 +23,12 @@ struct HierarchyGain {
     double with = 0, flat = 0;
   };
   std::vector<Value> values;  // micro_f1, hierarchical_f1, tree_distance
+  /// The labels of one frequency.
+  struct Band {
+    FrequencyBand with, flat;
+    PairedTest decisions;  // sign test over (row, label); the first model has the hierarchy
+  };
+  std::vector<Band> by_frequency;
   /// Tests over rows; the first model is the one with the hierarchy. labels: sign test of the F1 of
   /// label sets (with one label per row, McNemar's exact test). nodes: Wilcoxon's signed rank test
   /// of the F1 of ancestor-closed sets.
@@ -30,8 +39,10 @@ struct HierarchyGain {
 
 /// The gain is helps or harms if `labels` is significant at 5 %, otherwise nearer or further if
 /// `nodes` is: the labels are right about as often, but wrong ones are nearer to or further from
-/// the truth. Throws InvalidInput when the numbers of rows differ or there are none.
+/// the truth. training_rows[l] is the number of training rows of label l. Throws InvalidInput when
+/// the numbers of rows differ or there are none.
 HierarchyGain hierarchy_gain(const LabelSets& truth, const LabelSets& with, const LabelSets& flat,
-                             const LabelGraph& hierarchy, const std::vector<bool>& in_training);
+                             const LabelGraph& hierarchy,
+                             std::span<const std::uint32_t> training_rows);
 
 }  // namespace margrove

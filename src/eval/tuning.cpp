@@ -24,6 +24,26 @@ struct PreparedSplit {
   RawRows validation;
 };
 
+}  // namespace
+
+void validate_on_leaves(std::span<Split> splits, const LabelSets& labels, const LabelCodec& codec,
+                        const Hierarchy& hierarchy, const std::string& source) {
+  std::vector<bool> is_inner(codec.size(), false);
+  for (const Hierarchy::Edge& edge : hierarchy.edges) {
+    const auto label = codec.find(hierarchy.codec.name(edge.parent));
+    if (label) is_inner[*label] = true;
+  }
+  for (Split& split : splits) {
+    std::erase_if(split.validation, [&](std::uint32_t row) {
+      return std::ranges::any_of(labels[row], [&](LabelId label) { return is_inner[label]; });
+    });
+    require(!split.validation.empty(), source, ": a part of the rows to measure on has none whose ",
+            "label is a leaf, but must have one where option partial_labels is given");
+  }
+}
+
+namespace {
+
 OptionValues joined(const OptionValues& fixed, const OptionValues& point) {
   OptionValues all = fixed;
   all.insert(all.end(), point.begin(), point.end());

@@ -30,6 +30,12 @@ struct TuningResult {
 /// Sets the means of all points and `best`.
 void choose_best(TuningResult& result, std::string_view metric);
 
+/// Takes the rows whose label is an inner node out of the validation rows: of a partial label it is
+/// unknown whether an answer is right. Throws InvalidInput that begins with `source` if no row of a
+/// split is left.
+void validate_on_leaves(std::span<Split> splits, const LabelSets& labels, const LabelCodec& codec,
+                        const Hierarchy& hierarchy, const std::string& source);
+
 /// Trains every grid point on every split, with preprocessing fitted on the split's training rows,
 /// and measures `metric` (a name of named_values(Metrics)) on its validation rows. `fixed` options
 /// hold for all points. Points and splits run in parallel, each on one thread; the result does not

@@ -20,6 +20,7 @@ void SetCloser::close(std::span<const LabelId> labels, std::vector<NodeId>& clos
       closed.push_back(label);
     }
   }
+  const auto num_unknown = static_cast<std::ptrdiff_t>(closed.size());
   while (!pending_.empty()) {
     const NodeId n = pending_.back();
     pending_.pop_back();
@@ -29,7 +30,19 @@ void SetCloser::close(std::span<const LabelId> labels, std::vector<NodeId>& clos
     const auto parents = hierarchy_.parents(n);
     pending_.insert(pending_.end(), parents.begin(), parents.end());
   }
-  std::sort(closed.begin(), closed.end());
+  // So many nodes are looked at in the time that it takes to sort one.
+  constexpr std::size_t kNodesPerSort = 32;
+  if (closed.size() <= seen_.size() / kNodesPerSort) {
+    std::sort(closed.begin(), closed.end());
+    return;
+  }
+  unknown_.assign(closed.begin(), closed.begin() + num_unknown);
+  std::sort(unknown_.begin(), unknown_.end());
+  closed.clear();
+  for (NodeId n = 0; n < seen_.size(); ++n) {
+    if (seen_[n] == row_ && n != root_) closed.push_back(n);
+  }
+  closed.insert(closed.end(), unknown_.begin(), unknown_.end());
 }
 
 LabelSets closed_sets(const LabelGraph& hierarchy, const LabelSets& sets) {

@@ -37,6 +37,7 @@ class SetCloser {
   std::vector<std::uint64_t> seen_;  // the last row whose closed set has the node
   std::uint64_t row_ = 0;
   std::vector<NodeId> pending_;
+  std::vector<LabelId> unknown_;
 };
 
 /// close() of every row.

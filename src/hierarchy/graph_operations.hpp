@@ -50,6 +50,9 @@ struct LeafLabelled {
 /// carries_data[n] says whether some row has label n.
 LeafLabelled spawn_leaves(const LabelGraph& graph, const std::vector<bool>& carries_data);
 
+/// Whether each node is an ancestor of every leaf, or is the only leaf.
+std::vector<bool> above_every_leaf(const LabelGraph& graph);
+
 /// The graph without the inner nodes that are ancestors of every leaf: with difference losses their
 /// scores cancel. Leaves stay. kept[k], ascending, is the old number of node k.
 struct WithoutCommonRoots {

@@ -1,6 +1,9 @@
 #include "margrove/label_graph.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <unordered_set>
@@ -105,26 +108,41 @@ class VisitedNodes {
 
   /// False if n was there.
   bool insert(NodeId n) {
-    if (!bits_.empty()) {
-      if (bits_[n]) return false;
-      bits_[n] = true;
-      return true;
-    }
+    if (!bits_.empty()) return set_bit(n);
     if (!few_.insert(n).second) return false;
     if (few_.size() > num_nodes_ / kNodesPerVisit) {
-      bits_.resize(num_nodes_);
-      for (const NodeId m : few_) bits_[m] = true;
+      bits_.resize(num_nodes_ / 64 + std::size_t{1});
+      for (const NodeId m : few_) set_bit(m);
     }
     return true;
   }
 
+  /// Sorts the nodes that were inserted, each once.
+  void sort(std::vector<NodeId>& nodes) const {
+    if (bits_.empty()) return std::sort(nodes.begin(), nodes.end());
+    nodes.clear();
+    for (std::size_t word = 0; word < bits_.size(); ++word) {
+      for (std::uint64_t left = bits_[word]; left != 0; left &= left - 1) {
+        nodes.push_back(
+            static_cast<NodeId>(64 * word + static_cast<std::size_t>(std::countr_zero(left))));
+      }
+    }
+  }
+
  private:
+  bool set_bit(NodeId n) {
+    const std::uint64_t bit = std::uint64_t{1} << (n % 64);
+    const bool is_new = (bits_[n / 64] & bit) == 0;
+    bits_[n / 64] |= bit;
+    return is_new;
+  }
+
   // Bits of so many nodes are set to 0 faster than one node is inserted.
   static constexpr std::uint32_t kNodesPerVisit = 256;
 
   std::uint32_t num_nodes_;
   std::unordered_set<NodeId> few_;
-  std::vector<bool> bits_;
+  std::vector<std::uint64_t> bits_;
 };
 
 // A(n) or D(n): all nodes that `next` leads to from n, ascending, including n.
@@ -132,12 +150,13 @@ template <class Next>
 std::vector<NodeId> closure(NodeId n, bool is_chain, std::uint32_t num_nodes, Next next) {
   std::vector<NodeId> found{n};
   VisitedNodes visited(num_nodes);
+  if (!is_chain) visited.insert(n);
   for (std::size_t k = 0; k < found.size(); ++k) {
     for (const NodeId m : next(found[k])) {
       if (is_chain || visited.insert(m)) found.push_back(m);
     }
   }
-  std::sort(found.begin(), found.end());
+  visited.sort(found);
   return found;
 }
 
@@ -290,22 +309,42 @@ std::vector<std::size_t> leaves_below(const LabelGraph& tree) {
 
 }  // namespace
 
-WithoutCommonRoots without_common_roots(const LabelGraph& graph) {
+std::vector<bool> above_every_leaf(const LabelGraph& graph) {
   std::vector<bool> common(graph.num_nodes(), false);
+  const auto leaves = graph.leaves();
   if (graph.is_tree()) {
     const std::vector<std::size_t> count = leaves_below(graph);
-    for (NodeId n = 0; n < graph.num_nodes(); ++n) {
-      common[n] = !graph.is_leaf(n) && count[n] == graph.leaves().size();
-    }
-  } else {
-    for (const NodeId n : graph.ancestors(graph.leaves().front())) {
-      if (graph.is_leaf(n)) continue;
-      const auto below = graph.descendants(n);
-      const auto leaves_below =
-          std::count_if(below.begin(), below.end(), [&](NodeId m) { return graph.is_leaf(m); });
-      common[n] = static_cast<std::size_t>(leaves_below) == graph.leaves().size();
-    }
+    for (NodeId n = 0; n < graph.num_nodes(); ++n) common[n] = count[n] == leaves.size();
+    return common;
   }
+  // Those above some leaves are few, and most of them are above all.
+  constexpr std::size_t kFirstLeaves = 32;
+  std::vector<NodeId> candidates = graph.ancestors(leaves.front()), both;
+  for (std::size_t k = 1; k < std::min(leaves.size(), kFirstLeaves); ++k) {
+    const std::vector<NodeId> above = graph.ancestors(leaves[k]);
+    both.clear();
+    std::set_intersection(candidates.begin(), candidates.end(), above.begin(), above.end(),
+                          std::back_inserter(both));
+    candidates.swap(both);
+  }
+  // What is above a node that is above every leaf is so, too.
+  std::sort(candidates.begin(), candidates.end(), [&](NodeId a, NodeId b) {
+    return graph.depth(a) > graph.depth(b) || (graph.depth(a) == graph.depth(b) && a < b);
+  });
+  for (const NodeId n : candidates) {
+    if (common[n]) continue;
+    const auto below = graph.descendants(n);
+    const auto num_leaves =
+        std::count_if(below.begin(), below.end(), [&](NodeId m) { return graph.is_leaf(m); });
+    if (static_cast<std::size_t>(num_leaves) != leaves.size()) continue;
+    for (const NodeId a : graph.ancestors(n)) common[a] = true;
+  }
+  return common;
+}
+
+WithoutCommonRoots without_common_roots(const LabelGraph& graph) {
+  std::vector<bool> common = above_every_leaf(graph);
+  for (const NodeId leaf : graph.leaves()) common[leaf] = false;
   WithoutCommonRoots result;
   std::vector<NodeId> new_number(graph.num_nodes());
   for (NodeId n = 0; n < graph.num_nodes(); ++n) {

@@ -21,6 +21,9 @@
 namespace margrove {
 namespace {
 
+// The ones in a linear programme that is set up and reduced well within ClosingTime::kSeconds.
+constexpr std::size_t kOnesInClosingTime = 20'000;
+
 void require_squares(const LabelGraph& graph, std::span<const double> squared_norms) {
   require(squared_norms.size() == graph.num_nodes(), "shared norm: squared_norms has ",
           squared_norms.size(), " entries, but must have one per node, ", graph.num_nodes());
@@ -167,6 +170,10 @@ WeightBound SharedNormStep::bound_on_dag(std::span<const double> squared_norms,
     rows.insert(rows.end(), below.begin(), below.end());
     starts.push_back(static_cast<CoinBigIndex>(rows.size()));
   }
+  const bool has_limit = control != nullptr && std::isfinite(control->seconds_left());
+  if (control != nullptr && !control->proceed() && rows.size() > kOnesInClosingTime) {
+    throw OutOfTime{};
+  }
   const std::vector<double> ones(rows.size(), 1.0), lower(dag.num_nodes(), 0.0);
   const std::vector<double> row_upper(dag.leaves().size(), 1.0);
   const double infinity = std::numeric_limits<double>::infinity();
@@ -180,7 +187,6 @@ WeightBound SharedNormStep::bound_on_dag(std::span<const double> squared_norms,
                   lower.data(), upper.data(), squared_norms.data(), row_lower.data(),
                   row_upper.data());
   Clp_setOptimizationDirection(model.get(), -1);
-  const bool has_limit = control != nullptr && std::isfinite(control->seconds_left());
   if (has_limit) {
     Clp_setMaximumSeconds(model.get(), control->seconds_left() + ClosingTime::kSeconds);
   }

@@ -10,9 +10,10 @@
 #include <string_view>
 #include <utility>
 
-#include "base/digest.hpp"
 #include "base/mapped_file.hpp"
+#include "io/label_pieces.hpp"
 #include "io/safetensors.hpp"
+#include "io/training_tensors.hpp"
 #include "methods/registry.hpp"
 #include "model/tensor_parts.hpp"
 #include "outputs/leaf_sets.hpp"
@@ -23,23 +24,6 @@ namespace {
 constexpr std::uint64_t kFormatVersion = 1;
 const std::string kDataFormat = "margrove-shards";
 const std::string kShardFormat = "margrove-shard";
-const std::string kDigest = "digest";
-const std::string kOption = "option.";
-
-/// Of everything in the map but the digest itself.
-std::string digest_of(const TensorMap& tensors) {
-  Digest digest;
-  for (const auto& [key, text] : tensors.metadata()) {
-    if (key == kDigest) continue;
-    digest.add(key);
-    digest.add(text);
-  }
-  for (const auto& [name, tensor] : tensors.tensors()) {
-    digest.add(name);
-    digest.add(tensor.bytes);
-  }
-  return digest.to_text();
-}
 
 /// A file of this format whose digest is right. Throws ModelFileError.
 TensorMap open_checked(const std::string& path, const std::string& format) {
@@ -66,196 +50,7 @@ std::span<const T> mapped(const TensorMap& tensors, const std::string& name) {
   return {reinterpret_cast<const T*>(tensor.bytes.data()), tensor.num_values()};
 }
 
-// The division ------------------------------------------------------------------------------------
-
-/// Some blocks of the labels of a problem.
-struct Piece {
-  std::size_t problem = 0;
-  BlockRange blocks;
-};
-
-/// A block of labels and about how long it takes: a few passes over all rows of the problem, and
-/// more over those of its own labels.
-struct Unit {
-  std::size_t problem, block;
-  double cost;
-};
-
-std::vector<Unit> units_of(const LabelProblems& all) {
-  constexpr double kOwnPasses = 8;
-  std::vector<Unit> units;
-  const double row_size = static_cast<double>(all.X.num_nonzeros()) /
-                          std::max(1.0, static_cast<double>(all.X.num_rows()));
-  for (std::size_t p = 0; p < all.problems.size(); ++p) {
-    const LabelProblem& problem = all.problems[p];
-    std::vector<double> own(problem.num_labels, 0.0);
-    for (std::size_t i = 0; i < problem.sets.num_rows(); ++i) {
-      for (const LabelId label : problem.sets[i]) own[label] += row_size;
-    }
-    const double pass = row_size * static_cast<double>(problem.sets.num_rows());
-    const auto blocks = label_blocks(problem.sets, problem.num_labels);
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      double cost = 1 + pass;
-      for (const std::uint32_t label : blocks[b]) cost += kOwnPasses * own[label];
-      units.push_back({p, b, cost});
-    }
-  }
-  return units;
-}
-
-/// Ranges of units of about the same cost, none of them empty.
-std::vector<std::vector<Piece>> divide(const std::vector<Unit>& units, std::size_t num_shards) {
-  double left = 0;
-  for (const Unit& unit : units) left += unit.cost;
-  std::vector<std::vector<Piece>> shards(num_shards);
-  std::size_t k = 0;
-  for (std::size_t s = 0; s < num_shards; ++s) {
-    const std::size_t shards_left = num_shards - s;
-    const double share = left / static_cast<double>(shards_left);
-    double cost = 0;
-    do {
-      const auto& [problem, block, own] = units[k++];
-      if (shards[s].empty() || shards[s].back().problem != problem) {
-        shards[s].push_back({problem, {block, block}});
-      }
-      shards[s].back().blocks.end = block + 1;
-      cost += own;
-    } while (k < units.size() && units.size() - k >= shards_left &&
-             (shards_left == 1 || cost + 0.5 * units[k].cost < share));
-    left -= cost;
-  }
-  return shards;
-}
-
-// One shard ---------------------------------------------------------------------------------------
-
-/// The trained labels of a shard.
-struct Trained {
-  std::uint32_t problem, label;
-  LabelFit fit;
-};
-
-std::vector<LabelFit> fit_piece(const LabelProblems& all, const Piece& piece, Executor& executor,
-                                RunControl& control) {
-  const LabelProblem& problem = all.problems[piece.problem];
-  OneVsRestExtras extras;
-  extras.free_intercept = all.free_intercept;
-  extras.row_weights = all.row_weights;
-  if (!problem.rows) {
-    return train_label_blocks(all.X, problem.sets, problem.num_labels, all.solver, piece.blocks,
-                              executor, control, extras);
-  }
-  const CsrMatrix X = select_rows(all.X, *problem.rows);
-  const std::vector<double> weights = kept_weights(all.row_weights, *problem.rows);
-  extras.row_weights = weights;
-  return train_label_blocks(X, problem.sets, problem.num_labels, all.solver, piece.blocks, executor,
-                            control, extras);
-}
-
-std::vector<Trained> fit_pieces(const LabelProblems& all, const std::vector<Piece>& pieces,
-                                Executor& executor, RunControl& control) {
-  constexpr std::size_t kManyRows = 4096;  // problems with at least so many use all threads
-  std::vector<std::vector<LabelFit>> fits(pieces.size());
-  std::vector<std::size_t> small;
-  for (std::size_t k = 0; k < pieces.size(); ++k) {
-    if (all.problems[pieces[k].problem].sets.num_rows() < kManyRows) {
-      small.push_back(k);
-    } else {
-      fits[k] = fit_piece(all, pieces[k], executor, control);
-    }
-  }
-  executor.for_each(small.size(), [&](std::size_t k, int) {
-    fits[small[k]] = fit_piece(all, pieces[small[k]], executor, control);
-  });
-  std::vector<Trained> trained;
-  for (std::size_t k = 0; k < pieces.size(); ++k) {
-    const LabelProblem& problem = all.problems[pieces[k].problem];
-    const auto blocks = label_blocks(problem.sets, problem.num_labels);
-    for (std::size_t b = pieces[k].blocks.begin; b < pieces[k].blocks.end; ++b) {
-      for (const std::uint32_t label : blocks[b]) {
-        trained.push_back(
-            {static_cast<std::uint32_t>(pieces[k].problem), label, std::move(fits[k][label])});
-      }
-    }
-  }
-  return trained;
-}
-
-void save_trained(TensorMap& out, const std::vector<Trained>& trained) {
-  std::vector<std::uint32_t> problems, labels;
-  std::vector<std::uint8_t> stops;
-  std::vector<std::int32_t> passes;
-  std::vector<double> primal, dual;
-  std::vector<std::uint64_t> pointers{0};
-  std::vector<FeatureId> features;
-  std::vector<float> values;
-  for (const auto& [problem, label, fit] : trained) {
-    problems.push_back(problem);
-    labels.push_back(label);
-    stops.push_back(static_cast<std::uint8_t>(fit.fit.stop));
-    passes.push_back(fit.fit.passes);
-    primal.push_back(fit.fit.primal);
-    dual.push_back(fit.fit.dual);
-    const auto& weights = fit.weights;
-    features.insert(features.end(), weights.features.begin(), weights.features.end());
-    values.insert(values.end(), weights.values.begin(), weights.values.end());
-    pointers.push_back(features.size());
-  }
-  out.put<std::uint32_t>("problem", problems);
-  out.put<std::uint32_t>("label", labels);
-  out.put<std::uint8_t>("stop", stops);
-  out.put<std::int32_t>("passes", passes);
-  out.put<double>("primal", primal);
-  out.put<double>("dual", dual);
-  out.put<std::uint64_t>("weights.pointers", pointers);
-  out.put<FeatureId>("weights.features", features);
-  out.put<float>("weights.values", values);
-}
-
-std::vector<Trained> load_trained(const TensorMap& tensors, std::uint32_t num_columns) {
-  const auto problems = tensors.get<std::uint32_t>("problem");
-  const std::size_t size = problems.size();
-  const auto labels = tensors.get<std::uint32_t>("label", size);
-  const auto stops = tensors.get<std::uint8_t>("stop", size);
-  const auto passes = tensors.get<std::int32_t>("passes", size);
-  const auto primal = tensors.get<double>("primal", size);
-  const auto dual = tensors.get<double>("dual", size);
-  const auto pointers = tensors.get<std::uint64_t>("weights.pointers", size + 1);
-  const auto features = tensors.get<FeatureId>("weights.features");
-  const auto values = tensors.get<float>("weights.values", features.size());
-  tensors.check(pointers.front() == 0 && pointers.back() == features.size() &&
-                    std::ranges::is_sorted(pointers),
-                "tensor weights.pointers must ascend from 0 to ", features.size());
-  tensors.check(std::ranges::all_of(features, [&](FeatureId j) { return j < num_columns; }),
-                "tensor weights.features must be below ", num_columns);
-  std::vector<Trained> trained(size);
-  for (std::size_t k = 0; k < size; ++k) {
-    tensors.check(stops[k] <= static_cast<std::uint8_t>(Stop::interrupted), "tensor stop: value ",
-                  k, " is not known");
-    trained[k].problem = problems[k];
-    trained[k].label = labels[k];
-    LabelFit& fit = trained[k].fit;
-    fit.fit = {primal[k], dual[k], passes[k], static_cast<Stop>(stops[k])};
-    const auto begin = static_cast<std::ptrdiff_t>(pointers[k]);
-    const auto end = static_cast<std::ptrdiff_t>(pointers[k + 1]);
-    fit.weights = {{features.begin() + begin, features.begin() + end},
-                   {values.begin() + begin, values.begin() + end}};
-  }
-  return trained;
-}
-
 // The data ----------------------------------------------------------------------------------------
-
-void save_sets(TensorMap& out, const LabelSets& sets) {
-  std::vector<std::int64_t> pointers{0};
-  std::vector<LabelId> labels;
-  for (std::size_t i = 0; i < sets.num_rows(); ++i) {
-    labels.insert(labels.end(), sets[i].begin(), sets[i].end());
-    pointers.push_back(std::ssize(labels));
-  }
-  out.put<std::int64_t>("sets.row_pointers", pointers);
-  out.put<LabelId>("sets.labels", labels);
-}
 
 LabelSets load_sets(const TensorMap& tensors, std::size_t num_rows, std::size_t num_labels) {
   const auto pointers = tensors.get<std::int64_t>("sets.row_pointers", num_rows + 1);
@@ -301,23 +96,8 @@ void plan_shards(const Method& method, MethodRun& run, const Plan& plan, const T
   TensorMap out;
   out.put_text("format", kDataFormat);
   out.put_text("format_version", concat(kFormatVersion));
-  out.put_text("method", method.name);
-  out.put_text("source", data.source);
-  for (const auto& [name, value] : option_values(run.options()))
-    out.put_text(kOption + name, value);
   out.put_text("num_shards", concat(std::min(num_shards, units_of(plan.problems()).size())));
-  out.put_text("num_columns", concat(data.X.num_columns()));
-  out.put_view<std::int64_t>("rows.row_pointers", data.X.row_pointers());
-  out.put_view<FeatureId>("rows.columns", data.X.columns());
-  out.put_view<float>("rows.values", data.X.values());
-  if (!data.row_weights.empty()) out.put_view<double>("rows.weights", data.row_weights);
-  save_sets(out, *data.labels);
-  out.put_strings("labels", data.codec->names());
-  if (!data.label_names.empty()) out.put_strings("labels.names", data.label_names);
-  if (data.hierarchy != nullptr) save_graph(out, "hierarchy", *data.hierarchy);
-  if (data.records != nullptr) save_records(out, *data.records);
-  save_preprocessing(out, preprocessing);
-  save_views(out, data.views);
+  put_training(out, method, run, data, preprocessing);
   out.put_text(kDigest, digest_of(out));
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -368,7 +148,7 @@ struct ShardedTraining::Data {
     method = &find_method(tensors.text("method"));
     run = method->start();
     for (const auto& [key, value] : tensors.metadata()) {
-      if (key.starts_with(kOption)) run->options().set(key.substr(kOption.size()), value);
+      if (key.starts_with(kOptionKey)) run->options().set(key.substr(kOptionKey.size()), value);
     }
     set.X = X;
     set.labels = &sets;
@@ -449,7 +229,7 @@ bool ShardedTraining::train(std::size_t shard, Executor& executor, RunControl& c
   out.put_text("shard", concat(shard));
   out.put_number("seconds", control.seconds() - start);
   out.put_text("threads", concat(executor.size()));
-  save_trained(out, trained);
+  put_trained(out, trained);
   out.put_text(kDigest, digest_of(out));
   write_safetensors(out, file);
   return true;
@@ -476,7 +256,7 @@ ModelParts ShardedTraining::merge(Executor& executor, RunControl& control) const
     for (std::uint32_t count = 0; count < num_labels; ++count) {
       while (position == trained.size()) {
         const std::string file = path(next_shard);
-        trained = load_trained(data_->open(file, next_shard++), data_->problems.X.num_columns());
+        trained = get_trained(data_->open(file, next_shard++), data_->problems.X.num_columns());
         position = 0;
       }
       Trained& next = trained[position++];

@@ -43,6 +43,47 @@ double median_distance(KernelType type, const ViewRows& rows) {
   return *middle > 0 ? *middle : 1.0;
 }
 
+/// Entry j of row i.
+double value_at(const ViewRows& rows, std::size_t i, std::size_t j) {
+  if (rows.is_dense()) return static_cast<double>(rows.dense_row(i)[j]);
+  const SparseRow row = rows.sparse_row(i);
+  const auto at = std::lower_bound(row.columns.begin(), row.columns.end(), j);
+  if (at == row.columns.end() || *at != j) return 0;
+  return static_cast<double>(row.values[static_cast<std::size_t>(at - row.columns.begin())]);
+}
+
+/// Throws unless the rows are a symmetric matrix, but for rounding.
+void check_given(const KernelSpec& spec, const ViewRows& rows) {
+  constexpr double kRounding = 1e-4;
+  require(rows.num_columns() == rows.size(), "kernel ", spec.name, ": has ", rows.num_columns(),
+          " columns, but must have ", rows.size(), ", one for each training row");
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const double a = value_at(rows, i, j), b = value_at(rows, j, i);
+      require(std::abs(a - b) <= kRounding * (std::abs(a) + std::abs(b)) + kRounding * kRounding,
+              "kernel ", spec.name, ": row ", j, " has the value ", b, " with row ", i,
+              ", which has ", a, " with it, but both must be equal");
+    }
+  }
+}
+
+/// Throws if a column of a given kernel is one of another kernel of another type.
+void check_columns_of_given(std::span<const KernelSpec> kernels, std::uint32_t num_columns) {
+  for (const KernelSpec& given : kernels) {
+    if (given.type != KernelType::given) continue;
+    const ColumnRange own = given.columns.front();
+    for (const KernelSpec& other : kernels) {
+      if (other.type == KernelType::given) continue;
+      const auto overlaps = [&](const ColumnRange& range) {
+        return range.begin < own.end && own.begin < range.end;
+      };
+      require(!other.columns.empty() && std::ranges::none_of(other.columns, overlaps), "kernel ",
+              other.name, ": has columns of the given kernel ", given.name,
+              ", which are kernel values, but must have columns of its own, of the ", num_columns);
+    }
+  }
+}
+
 /// The matrices of a family of kernels over `rows`.
 void fill_tiles(std::span<const std::size_t> family, const ViewRows& rows,
                 std::vector<GramMatrix>& grams, Executor& executor, RunControl& control) {
@@ -55,8 +96,14 @@ void fill_tiles(std::span<const std::size_t> family, const ViewRows& rows,
     for (std::size_t r = 0; r < tile.num_rows; ++r) {
       pair_quantities(quantity, rows, tile.row + r, rows, tile.column, quantities, scratch[worker]);
       for (const std::size_t k : family) {
-        kernel_row(grams[k].kernel, quantities, rows, tile.row + r, rows, tile.column,
-                   grams[k].K.values(t).subspan(r * tile.num_columns, tile.num_columns));
+        const auto out = grams[k].K.values(t).subspan(r * tile.num_columns, tile.num_columns);
+        if (grams[k].kernel.spec.type == KernelType::given) {
+          for (std::size_t c = 0; c < out.size(); ++c) {
+            out[c] = static_cast<float>(value_at(rows, tile.row + r, tile.column + c));
+          }
+        } else {
+          kernel_row(grams[k].kernel, quantities, rows, tile.row + r, rows, tile.column, out);
+        }
       }
     }
   });
@@ -221,6 +268,7 @@ std::vector<GramMatrix> gram_matrices(std::span<const KernelSpec> kernels, const
       grams[k].kernel.table = std::move(table);
     }
   }
+  check_columns_of_given(kernels, X.num_columns());
   std::vector<const KernelSpec*> specs;
   for (const auto& spec : kernels) specs.push_back(&spec);
   for (const auto& family : kernel_families(specs)) {
@@ -230,6 +278,7 @@ std::vector<GramMatrix> gram_matrices(std::span<const KernelSpec> kernels, const
     for (const std::size_t k : family) {
       KernelSpec& spec = grams[k].kernel.spec;
       rows.check(spec);
+      if (spec.type == KernelType::given) check_given(spec, rows);
       if (!has_width(spec.type) || !spec.width_in_medians) continue;
       if (!medians.contains(spec.type)) medians[spec.type] = median_distance(spec.type, rows);
       spec.width *= medians[spec.type];

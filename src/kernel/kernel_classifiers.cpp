@@ -1,6 +1,8 @@
 #include "kernel/kernel_classifiers.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "data/csr_operations.hpp"
 #include "margrove/errors.hpp"
@@ -79,6 +81,47 @@ void check_centred_kernels(std::span<const KernelSpec> kernels,
   }
 }
 
+namespace {
+
+/// The rows of X. In the columns of a given kernel, row i has a 1 in column i alone.
+CsrMatrix support_of(std::span<const GramMatrix> grams, const CsrView& X,
+                     std::span<const std::uint32_t> rows) {
+  std::vector<ColumnRange> given;  // ascending, without repetitions
+  for (const GramMatrix& gram : grams) {
+    if (gram.kernel.spec.type == KernelType::given) given.push_back(gram.kernel.spec.columns[0]);
+  }
+  if (given.empty()) return select_rows(X, rows);
+  std::ranges::sort(given, {}, &ColumnRange::begin);
+  given.erase(std::unique(given.begin(), given.end()), given.end());
+  CsrMatrix support(X.num_columns());
+  std::vector<std::pair<FeatureId, float>> entries;
+  std::vector<FeatureId> columns;
+  std::vector<float> values;
+  for (const std::uint32_t i : rows) {
+    entries.clear();
+    for (const ColumnRange& range : given) entries.emplace_back(range.begin + i, 1.0F);
+    const SparseRow row = X.row(i);
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      const FeatureId column = row.columns[k];
+      const bool is_given = std::ranges::any_of(given, [&](const ColumnRange& range) {
+        return range.begin <= column && column < range.end;
+      });
+      if (!is_given) entries.emplace_back(column, row.values[k]);
+    }
+    std::sort(entries.begin(), entries.end());
+    columns.clear();
+    values.clear();
+    for (const auto& [column, value] : entries) {
+      columns.push_back(column);
+      values.push_back(value);
+    }
+    support.append_row(columns, values);
+  }
+  return support;
+}
+
+}  // namespace
+
 KernelClassifiers make_kernel_classifiers(std::span<const GramMatrix> grams,
                                           std::span<const std::vector<std::uint32_t>> paths,
                                           const MklFit& fit, const CsrView& X) {
@@ -121,7 +164,7 @@ KernelClassifiers make_kernel_classifiers(std::span<const GramMatrix> grams,
       support_rows.push_back(i);
     }
   }
-  classifiers.support = select_rows(X, support_rows);
+  classifiers.support = support_of(grams, X, support_rows);
   classifiers.support.set_num_columns(X.num_columns());
   for (const auto& each : fit.classifiers) {
     for (const std::uint32_t i : support_rows) classifiers.u.push_back(each.u[i]);

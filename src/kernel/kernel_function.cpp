@@ -86,6 +86,13 @@ void check_kernel(const KernelSpec& spec, std::uint32_t num_columns) {
             " overlap or come before others, but must ascend");
     last = range.end;
   }
+  if (spec.type == KernelType::given) {
+    require(spec.columns.size() == 1, where,
+            "is given, so its columns must be one range, with a column for each training row");
+    require(spec.scaling != KernelScaling::diagonal, where,
+            "is given, so that K(x, x) is unknown of other rows, and must not be scaled to unit "
+            "diagonal");
+  }
   if (spec.type == KernelType::precomputed) {
     require(!spec.file.empty(), where, "is precomputed, but no file is given");
     require(spec.columns.size() == 1 && spec.columns[0].end == spec.columns[0].begin + 1, where,

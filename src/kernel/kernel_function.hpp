@@ -26,6 +26,8 @@ namespace margrove {
 ///   intersection      sum_j min(x_j, z_j)                                  x, z >= 0
 ///   cosine            x.z / (||x|| ||z||), 0 for a zero row
 ///   precomputed       entry (x_c, z_c) of a table, counted from 1, c the kernel's only column
+///   given             x_j for the j-th training row z, from 0: rows hold their kernel values, one
+///                     column for each training row
 enum class KernelType {
   linear,
   polynomial,
@@ -37,6 +39,7 @@ enum class KernelType {
   intersection,
   cosine,
   precomputed,
+  given,
 };
 template <>
 inline constexpr auto kEnumNames<KernelType> =
@@ -49,7 +52,8 @@ inline constexpr auto kEnumNames<KernelType> =
                EnumName{KernelType::exponential_chi2, "exponential-chi2"},
                EnumName{KernelType::intersection, "intersection"},
                EnumName{KernelType::cosine, "cosine"},
-               EnumName{KernelType::precomputed, "precomputed"}};
+               EnumName{KernelType::precomputed, "precomputed"},
+               EnumName{KernelType::given, "given"}};
 /// Throws InvalidInput listing the known names.
 KernelType kernel_type(std::string_view name);
 bool has_width(KernelType type);
@@ -93,7 +97,8 @@ struct KernelSpec {
 
 /// Throws InvalidInput naming the kernel and the field: width, slope, offset, degree out of range;
 /// column ranges empty, overlapping or beyond num_columns; a precomputed kernel without file or
-/// with other than one column; a kernel both centred and scaled to unit diagonal.
+/// with other than one column; a given kernel with other than one range of columns; a kernel both
+/// centred and scaled to unit diagonal, or given and so scaled, as K(x, x) is unknown.
 void check_kernel(const KernelSpec& spec, std::uint32_t num_columns);
 
 /// num_rows x num_columns numbers of a text file: separated by spaces, tabs or commas, one row
@@ -114,9 +119,10 @@ struct FittedKernel {
 };
 
 /// K(a_i, b_j) of every row of A with every row of B for each kernel, row-major, without centring.
-/// At prediction B has the support vectors. Rows of A are computed in parallel. Throws InvalidInput
-/// naming the row: negative values for a chi2 or intersection kernel, a precomputed kernel's number
-/// that is not in its table.
+/// At prediction B has the support vectors; of the columns of a given kernel they have a 1 in that
+/// of their own row, so that it is the product of the rows. Rows of A are computed in parallel.
+/// Throws InvalidInput naming the row: negative values for a chi2 or intersection kernel, a
+/// precomputed kernel's number that is not in its table.
 std::vector<std::vector<float>> cross_kernels(std::span<const FittedKernel> kernels,
                                               const CsrView& A, const CsrView& B,
                                               Executor& executor);

@@ -33,9 +33,11 @@ struct Iterate {
   bool complete = false;
 };
 
+/// Whether some classifier is not at its optimum and would not come there with more steps.
 bool have_stalled(std::span<const SvmSolution> classifiers) {
-  return std::ranges::any_of(classifiers,
-                             [](const auto& each) { return each.stop == Stop::stalled; });
+  return std::ranges::any_of(classifiers, [](const auto& each) {
+    return each.stop == Stop::stalled || each.stop == Stop::pass_limit;
+  });
 }
 
 class MklAlternation {
@@ -87,7 +89,12 @@ class MklAlternation {
         reopened = reopen(now);
       }
       if (fit.rounds >= options_.max_rounds) break;
-      if (!reopened && !improve(now, best, relaxation)) refine_classifiers(now);
+      if (!reopened && !advance(now, best, relaxation)) quiet_rounds = kQuietRoundsWithBound;
+      // A round that was cut short says nothing about the next.
+      if (!control_.proceed()) {
+        fit.stop = control_.stop_reason();
+        break;
+      }
       quiet_rounds = best - now.primal > quiet_change() * now.primal ? 0 : quiet_rounds + 1;
       best = std::min(best, now.primal);
       if (quiet_rounds >= (rule_.has_bound() ? kQuietRoundsWithBound : kQuietRounds)) {
@@ -106,6 +113,15 @@ class MklAlternation {
   }
 
  private:
+  /// A round: better weights, or else more accurate classifiers. False if it changes neither, so
+  /// that the next would be the same.
+  bool advance(Iterate& now, double best, double& relaxation) {
+    const double svm_tolerance = svm_.tolerance;
+    if (improve(now, best, relaxation)) return true;
+    refine_classifiers(now);
+    return !rule_.has_bound() || svm_.tolerance != svm_tolerance;
+  }
+
   bool gap_reached(double primal, double bound) const {
     return rule_.has_bound() && primal - bound <= options_.gap_tolerance * primal;
   }

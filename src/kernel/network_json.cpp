@@ -162,8 +162,9 @@ class Reader {
     } catch (const InvalidInput& error) {
       throw InvalidInput(concat(where(what), ": ", error.what()));
     }
-    if (spec.type == KernelType::precomputed && !json.contains("scaling"))
-      spec.scaling = KernelScaling::none;
+    const bool has_own_values =
+        spec.type == KernelType::precomputed || spec.type == KernelType::given;
+    if (has_own_values && !json.contains("scaling")) spec.scaling = KernelScaling::none;
     if (json.contains("width")) read_width(json["width"], what, spec);
     if (json.contains("degree")) spec.degree = degree_of(json["degree"], what);
     if (json.contains("slope")) spec.slope = number_at(json, "slope", what);

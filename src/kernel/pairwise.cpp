@@ -114,6 +114,7 @@ PairQuantity quantity_of(KernelType type) {
     case KernelType::gaussian:
     case KernelType::exponential:
     case KernelType::cosine:
+    case KernelType::given:
       return PairQuantity::dot;
     case KernelType::laplacian:
     case KernelType::intersection:
@@ -247,6 +248,7 @@ double kernel_value(const FittedKernel& kernel, double quantity, const ViewRows&
   const KernelSpec& spec = kernel.spec;
   switch (spec.type) {
     case KernelType::linear:
+    case KernelType::given:
       return quantity;
     case KernelType::polynomial:
       return power(spec.slope * quantity + spec.offset, spec.degree);

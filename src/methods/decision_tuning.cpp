@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/out_of_time.hpp"
 #include "margrove/errors.hpp"
 #include "methods/ridge.hpp"
 #include "model/answer_metrics.hpp"
@@ -352,6 +353,7 @@ Decision tuned_decision(const DecisionOptions& options, const CsrView& X, const 
   std::vector<LabelId> set;
   const auto score_fold = [&](const Split& split, RunControl& share) {
     const std::unique_ptr<RowPredictor> predictor = fit(split.training, share);
+    end_if_interrupted(control);
     if (scores.truth.num_rows() > 0 && !control.proceed()) return;  // earlier folds must do
     const RankedLabels part =
         predictor->top(select_rows(X, split.validation), num_ranked(sets), executor);

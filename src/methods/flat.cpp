@@ -350,7 +350,10 @@ Plan plan_crammer_singer(const FlatSvmOptions& options, const TrainingSet& data,
   MemoryEstimate memory = planned_rows_memory(plan.rows, sets);
   memory.add(path_svm_memory(plan.rows.X, plan.graph, plan.alpha, !plan.costs.empty(), plan.solver,
                              plan.continuation, executor.size()));
-  return planned(std::move(memory), std::move(plan), train_crammer_singer);
+  const bool keeps_checkpoints = writes_checkpoints(plan.solver);
+  Plan made = planned(std::move(memory), std::move(plan), train_crammer_singer);
+  made.keeps_checkpoints = keeps_checkpoints;
+  return made;
 }
 
 }  // namespace

@@ -126,7 +126,10 @@ Plan make_path_plan(const Options& options, const TrainingSet& data, Executor& e
                    .alpha;
   plan.rows = planned_rows(data, plan.leaves.kept, plan.bias);
   MemoryEstimate memory = memory_of(plan, executor.size());
-  return planned(std::move(memory), std::move(plan), train_paths);
+  const bool keeps_checkpoints = plan.choices.all_known() && writes_checkpoints(plan.solver);
+  Plan made = planned(std::move(memory), std::move(plan), train_paths);
+  made.keeps_checkpoints = keeps_checkpoints;
+  return made;
 }
 
 }  // namespace

@@ -65,16 +65,22 @@ class StructuredRun final : public MethodRun {
         "option intercept_penalty is ", shared_.intercept_penalty,
         ", which serves rows of features only; model ", shared_.model,
         " has a constant feature of its own");
+    require<InvalidOption>(data.start == nullptr || types_[chosen_type(types_, table_)].takes_start,
+                           "option start is given, but model ", shared_.model,
+                           " does not offer it; chain, multilabel-field and dependency do");
     StructuredOptions options = shared_;
+    options.start = data.start;
     options.bias = intercept_value(shared_);
     options.intercept_penalty = 1;
     require_no_row_weights(data, "structured");
-    return {chosen()->memory(options, data),
-            [run = chosen(), options, data](Executor& executor, RunControl& control) {
-              return run->train(options, data, executor, control);
-            },
-            /*problems=*/{},
-            /*finish=*/{}};
+    Plan plan;
+    plan.memory = chosen()->memory(options, data);
+    plan.train = [run = chosen(), options, data](Executor& executor, RunControl& control) {
+      return run->train(options, data, executor, control);
+    };
+    plan.keeps_checkpoints = types_[chosen_type(types_, table_)].keeps_checkpoints &&
+                             writes_checkpoints(options.training());
+    return plan;
   }
   std::unique_ptr<Examples> read(const std::string& path) const {
     return chosen()->read(shared_, path);
@@ -117,6 +123,7 @@ Method structured_method(std::span<const OutputType> types) {
   method.name = "structured";
   method.summary =
       "structured SVM with a surrogate of margin and loss: " + joined(types, &OutputType::plural);
+  method.takes_start = true;
   method.start = [types] { return std::make_unique<StructuredRun>(types); };
   method.read_examples = [types](const std::vector<std::string>& paths,
                                  const OptionTable& options) {

@@ -362,6 +362,9 @@ Plan plan_training(const Method& method, MethodRun& run, const TrainingSet& data
                    Executor& executor, RunControl& control) {
   require<InvalidOption>(data.hierarchy != nullptr || !needs_hierarchy(method, run.options()),
                          "method ", method.name, " needs a hierarchy, but none is given");
+  require<InvalidOption>(data.start == nullptr || method.takes_start,
+                         "option start is given, but method ", method.name,
+                         " does not offer it; structured does");
   return run.plan(data, executor, control);
 }
 
@@ -442,8 +445,10 @@ TrainResult trained(const Plan& plan, const TrainingSet& data, Executor& executo
   try {
     return plan.train(executor, control);
   } catch (const OutOfTime&) {
-    throw OutOfTimeLimit(concat(
-        data.source, ": the time limit ended what comes before training, so there is no model"));
+    const bool is_interrupted = control.stop_reason() == Stop::interrupted;
+    throw OutOfTimeLimit(concat(data.source, ": ",
+                                is_interrupted ? "an interruption" : "the time limit",
+                                " ended what comes before training, so there is no model"));
   }
 }
 

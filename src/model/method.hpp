@@ -93,6 +93,7 @@ struct Method {
   /// Options that refer to the values of unscaled columns, as kernels with widths do. If one is not
   /// at its default, columns are not scaled by default.
   std::vector<std::string> column_options;
+  bool takes_start = false;  // whether training can start from the weights of a model
 };
 
 /// Whether the method needs a hierarchy with these options.

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/out_of_time.hpp"
+
 namespace margrove {
 namespace {
 
@@ -163,6 +165,7 @@ double tuned_offset(const DecisionOptions& options, const OffsetExamples& exampl
   cross_validate(examples.strata, options.folds, options.seed, control,
                  [&](const Split& split, RunControl& share) {
                    const MakeSearch make = fit(split, share);
+                   end_if_interrupted(control);
                    const std::size_t num_held_out = split.validation.size();
                    if (std::exchange(is_first, false)) {
                      double true_labels = 0;

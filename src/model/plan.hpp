@@ -34,6 +34,8 @@ struct Plan {
   /// to be done with their results, which gives the same bits as train(). Otherwise both are empty.
   std::function<LabelProblems()> problems;
   std::function<TrainResult(const LabelFitSource&, Executor&, RunControl&)> finish;
+  /// Whether train() uses the checkpoint of the training set's continuation.
+  bool keeps_checkpoints = false;
 };
 
 /// A plan of the given decisions: train(settled, executor, control) carries it out.

@@ -32,6 +32,7 @@ class RidgePredictor final : public RowPredictor {
   static std::unique_ptr<Predictor> load(const TensorMap& tensors, std::uint32_t num_labels);
 
   std::string_view kind() const override { return "kernel-ridge"; }
+  bool gives_one_label() const override { return parts_.one_label; }
   void save(TensorMap& out) const override;
   std::vector<Fact> facts() const override;
   std::uint32_t num_features() const override { return parts_.support.num_columns(); }

@@ -18,6 +18,15 @@ class SentencePredictor : public FilePredictor {
   virtual std::size_t predict_part(const FilePart& part, const std::string& name,
                                    Executor& executor, RunControl& control,
                                    std::string& lines) const = 0;
+  /// Whether explain_sentence() serves the kind.
+  virtual bool explains() const { return false; }
+  /// The parts of the score of the answer for sentence `number` of a file, from 1, as lines of
+  /// text, each with its `num_others` best alternatives. Throws InvalidOption, naming `row`, if
+  /// there are fewer sentences.
+  virtual std::string explain_sentence(const std::string& /*path*/, std::size_t /*number*/,
+                                       std::size_t /*num_others*/) const {
+    return {};
+  }
 };
 
 }  // namespace margrove

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/out_of_time.hpp"
 #include "base/random.hpp"
 #include "margrove/errors.hpp"
 
@@ -80,6 +81,7 @@ void cross_validate(const LabelSets& labels, int num_folds, std::uint64_t seed, 
     RunControl share(
         control, [&](const Progress& progress) { return control.proceed(progress); }, seconds);
     visit(split, share);
+    end_if_interrupted(control);
     longest_overrun = std::max(longest_overrun, share.seconds() - seconds);
   }
 }

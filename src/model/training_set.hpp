@@ -40,6 +40,8 @@ class Examples {
   std::any corpus_;
 };
 
+struct ModelParts;
+
 /// Rows, their labels and the structure of the labels, checked and preprocessed. Refers to arrays
 /// of the caller. Without the intercept: methods append it (margrove/csr_matrix.hpp,
 /// with_intercept).
@@ -58,6 +60,7 @@ struct TrainingSet {
   std::span<const LabelId> expected_labels;
   /// Methods that cannot continue an earlier run start anew and leave no state.
   Continuation continuation;
+  const ModelParts* start = nullptr;  // a model whose weights training starts from, or null
 };
 
 /// Throws InvalidOption if rows have weights, for methods whose loss has none.

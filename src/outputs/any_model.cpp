@@ -62,13 +62,15 @@ class UserModel {
 
 StructuredWeights detail::train_any(const AnyStructuredModel& model,
                                     const StructuredSvmOptions& options, Executor& executor,
-                                    RunControl& control) {
+                                    RunControl& control, std::span<const float> start) {
   validate(options);
   require(model.num_examples() > 0,
           "train_structured: there are no examples, but must be at least one");
   StructuredTraining training = structured_training(options, options.C);
   training.minibatch = 1;
-  return train_structured(UserModel(model), training, executor, control);
+  StructuredInputs<UserModel> inputs;
+  inputs.start = start;
+  return train_structured(UserModel(model), training, executor, control, inputs);
 }
 
 }  // namespace margrove

@@ -5,6 +5,7 @@
 
 #include "base/simd.hpp"
 #include "data/csr_operations.hpp"
+#include "hierarchy/graph_operations.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -84,13 +85,10 @@ NodeScorer::NodeScorer(const CsrView& X, const LabelGraph& graph, std::span<cons
                  {X.values().begin(), X.values().end()});
   squared_norms_ = margrove::squared_norms(X_);
 
-  std::vector<std::size_t> leaves_below(graph.num_nodes(), 0);
-  for (const NodeId leaf : graph.leaves()) {
-    for (const NodeId n : graph.ancestors(leaf)) ++leaves_below[n];
-  }
+  const std::vector<bool> is_common = above_every_leaf(graph);
   column_of_node_.assign(graph.num_nodes(), kNoColumn);
   for (const NodeId n : order.empty() ? graph.topological_order() : order) {
-    if (alpha[n] > 0 && leaves_below[n] < graph.leaves().size()) {
+    if (alpha[n] > 0 && !is_common[n]) {
       column_of_node_[n] = num_columns_++;
       node_of_column_.push_back(n);
       sqrt_alpha_.push_back(static_cast<float>(std::sqrt(alpha[n])));

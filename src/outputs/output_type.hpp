@@ -52,7 +52,9 @@ struct OutputType {
   std::string file_format{};  // of the examples: "CoNLL-U"; empty for rows
   std::string kind;           // of the predictor that it trains
   std::unique_ptr<Predictor> (*load)(const TensorMap& tensors, std::uint32_t num_labels) = nullptr;
-  bool takes_offset = false;  // whether its training uses --decision
+  bool takes_offset = false;       // whether its training uses --decision
+  bool takes_start = false;        // whether its training uses StructuredOptions::start
+  bool keeps_checkpoints = false;  // whether its training uses data.continuation.checkpoint
   /// Makes a run with default options; of_rows() or of_files() sets it.
   std::function<std::unique_ptr<OutputRun>()> start = nullptr;
 };
@@ -70,8 +72,8 @@ struct RowTraining {
 template <class Options, class Corpus>
 struct FileTraining {
   Corpus (*read)(const std::string& path, const Options& options);
-  /// `source` names the file in messages.
-  TrainResult (*train)(const Options& options, const Corpus& corpus, const std::string& source,
+  /// data.source names the file in messages.
+  TrainResult (*train)(const Options& options, const Corpus& corpus, const TrainingSet& data,
                        Executor& executor, RunControl& control);
   MemoryEstimate (*memory)(const Options& options, const Corpus& corpus);
 };
@@ -134,8 +136,7 @@ class FileOutputRun final : public TypedOutputRun<Options> {
   }
   TrainResult train(const StructuredOptions& options, const TrainingSet& data, Executor& executor,
                     RunControl& control) const override {
-    return training_.train(this->with(options), corpus_of(options, data), data.source, executor,
-                           control);
+    return training_.train(this->with(options), corpus_of(options, data), data, executor, control);
   }
 
  private:

@@ -88,7 +88,9 @@ class ScoredExamples {
     for_each([&](std::size_t i, Workspace& w) {
       const O oracle = output_.oracle(w);
       LabelCache<Labelling> cache;
-      AnySearch run = AnySearch::make(kind, options_.max_bans, options_.tolerance);
+      SearchLimits limits{.max_bans = options_.max_bans};
+      if (kind == StructuredSearch::convex_hull) limits.tolerance = options_.tolerance;
+      AnySearch run = AnySearch::make(kind, limits);
       const auto found = run(oracle, psi, cache);
       if (!(found.value > 0.0)) {
         output_.write(i, w.truth);

@@ -38,7 +38,6 @@ class SharedNormAlternation {
         control_(control),
         closing_(control),
         row_weights_(row_weights),
-        unweighted_(make_model(std::vector<double>(graph.num_nodes(), 1.0))),
         weight_step_(graph) {}
 
   SharedNormSvmResult run(std::uint32_t num_features) {
@@ -171,7 +170,9 @@ class SharedNormAlternation {
 
   // max_alpha sum alpha_n ||g_n||^2 at the current dual variables; none if there is no time for it.
   std::optional<WeightBound> joint_bound(const State& state) {
-    std::vector<float> g(unweighted_.num_weights(), 0.0F);
+    if (!closing_.proceed()) return std::nullopt;
+    if (!unweighted_) unweighted_ = make_model_(std::vector<double>(graph_.num_nodes(), 1.0));
+    std::vector<float> g(unweighted_->num_weights(), 0.0F);
     std::vector<double> coefficients;
     for (std::size_t i = 0; i < state.sets().size(); ++i) {
       if (i % kExamplesPerCheck == 0 && !closing_.proceed()) return std::nullopt;
@@ -179,11 +180,11 @@ class SharedNormAlternation {
       coefficients.assign(set.duals.begin(), set.duals.end());
       for (double& each : coefficients) each = -each;
       if (set.size() > 0) {
-        unweighted_.add_differences(i, set.labellings, coefficients, workspace_, g);
+        unweighted_->add_differences(i, set.labellings, coefficients, workspace_, g);
       }
     }
     try {
-      return weight_step_.largest_weighted_sum(unweighted_.scorer().squared_norms({g, 1.0}),
+      return weight_step_.largest_weighted_sum(unweighted_->scorer().squared_norms({g, 1.0}),
                                                &control_);
     } catch (const OutOfTime&) {
       return std::nullopt;
@@ -205,7 +206,7 @@ class SharedNormAlternation {
   RunControl& control_;
   ClosingTime closing_;
   std::span<const double> row_weights_;
-  Model unweighted_;  // alpha = 1, to compute g
+  std::optional<Model> unweighted_;  // alpha = 1, to compute g
   typename Model::Workspace workspace_;
   SharedNormStep weight_step_;
   int passes_ = 0;

@@ -11,34 +11,47 @@
 #include "margrove/decision_kind.hpp"
 #include "margrove/structured.hpp"
 #include "model/method.hpp"
+#include "model/model.hpp"
 #include "structured/structured_training.hpp"
 
 namespace margrove {
 
-/// A type with options of its own derives from this struct and lists them in own_fields().
+/// A type with options of its own derives from this struct and lists them in own_fields(). The
+/// defaults of C and of the solver are those of docs/results/sequences-and-parsing.md.
 struct StructuredOptions : CommonOptions {
+  StructuredOptions() { C = 0.1; }
+
   std::string model = "chain";
   AnySurrogate surrogate = MarginRescaling{};
   StructuredSearch search = StructuredSearch::automatic;
   StructuredSolver solver = StructuredSolver::automatic;
   double tolerance = 1e-2;
   int max_passes = 50;
-  int max_bans = 10;
+  BanLimit max_bans = {};
+  SearchTolerance search_tolerance = {};
+  SearchCalls search_calls = {};
   DecisionKind decision = DecisionKind::automatic;
   int decision_folds = 3;
   DecisionMetric decision_metric = DecisionMetric::micro_f1;
+  /// A model whose weights training starts from, or null. It belongs to the caller, as data do.
+  const ModelParts* start = nullptr;
 
   /// models: the names that `model` may be; empty: any text.
   static auto fields(const Choices& models = {}, const std::string& model_help = "type of output") {
     return std::tuple_cat(
-        CommonOptions::fields(), detail::structured_fields<StructuredOptions>(),
+        CommonOptions::fields(),
+        detail::structured_fields<StructuredOptions>(
+            {}, "sgd; for model hierarchy bcfw where the surrogate is affine in the margin"),
+        detail::search_fields<StructuredOptions>(),
         detail::offset_fields<StructuredOptions>(kDecisionHelp, kMetricHelp),
         std::tuple{
             field("model", &StructuredOptions::model, models, model_help),
             field("tolerance", &StructuredOptions::tolerance, positive,
-                  "relative duality gap at which bcfw and cutting planes stop"),
+                  "relative duality gap at which bcfw and cutting planes stop; sgd stops where two "
+                  "passes lower the objective by no more than this share, of dependency ten times "
+                  "it"),
             field("max_passes", &StructuredOptions::max_passes, at_least(1),
-                  "maximum number of passes over the examples; sgd makes all of them"),
+                  "maximum number of passes over the examples"),
         });
   }
   static std::tuple<> own_fields() { return {}; }
@@ -53,13 +66,26 @@ struct StructuredOptions : CommonOptions {
       "accuracy";
 
   /// Minibatches have one example, because the oracles are so expensive that each should use new
-  /// weights.
-  StructuredTraining training() const {
+  /// weights. automatic: the solver auto.
+  StructuredTraining training(StructuredSolver automatic = StructuredSolver::sgd) const {
     StructuredTraining training = structured_training(*this, loss_weight());
     training.minibatch = 1;
+    if (training.solver == StructuredSolver::automatic) training.solver = automatic;
     return training;
   }
 };
+/// The predictor of options.start, or null if there is no start. Throws InvalidOption for a model
+/// of another kind.
+template <class P>
+const P* start_predictor(const StructuredOptions& options) {
+  if (options.start == nullptr) return nullptr;
+  const auto* predictor = dynamic_cast<const P*>(options.start->predictor.get());
+  require<InvalidOption>(predictor != nullptr, "option start is a model of kind ",
+                         options.start->predictor->kind(), ", which model ", options.model,
+                         " cannot start from");
+  return predictor;
+}
+
 /// Throws InvalidOption if the surrogate needs the criteria of Micro-F1.
 inline void require_hamming(const StructuredOptions& options) {
   require<InvalidOption>(!needs_f1_criteria(options.surrogate), "option surrogate is '",

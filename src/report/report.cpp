@@ -63,6 +63,8 @@ Json other_json(const ReportInputs& inputs) {
   return {{"name", inputs.other->name},
           {"method", inputs.other->method},
           {"metrics", metrics_json(rows, inputs.other->labels)},
+          {"levels", detail::levels_json(rows, inputs.other->labels)},
+          {"coverage", detail::coverage_of_other(inputs)},
           {"first_only", first_only},
           {"second_only", second_only},
           {"p_value", sign_test(first_only, second_only).p_value}};
@@ -98,8 +100,12 @@ OtherPredictions other_predictions(std::string name, const ModelParts& other, co
                                    EvaluatedRows& rows, Executor& executor) {
   for (const std::string& label : other.labels.names()) rows.labels.add(label);
   const LabelSets predicted = other.rows().predict(X, executor);
+  std::vector<double> confidence;
+  if (other.rows().gives_one_label()) {
+    confidence = predicted_probabilities(other, X, predicted, executor);
+  }
   return {std::move(name), other.method,
-          translate_labels(predicted, other.labels, rows.labels).labels};
+          translate_labels(predicted, other.labels, rows.labels).labels, std::move(confidence)};
 }
 
 std::string report_json(const ReportInputs& inputs, const ReportOptions& options,
@@ -124,7 +130,7 @@ std::string report_json(const ReportInputs& inputs, const ReportOptions& options
       {"metrics", metrics_json(rows, rows.predicted)},
       {"other", other_json(inputs)},
       {"tree", detail::nodes_json(inputs, names.in_tree)},
-      {"levels", detail::levels_json(rows)},
+      {"levels", detail::levels_json(rows, rows.predicted)},
       {"confused", pairs_json(pairs)},
       {"convergence", detail::convergence_json(model.report)},
       {"network", detail::network_json(model)},

@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "eval/evaluated_rows.hpp"
 #include "model/model.hpp"
@@ -15,7 +16,8 @@ namespace margrove {
 struct OtherPredictions {
   std::string name;
   std::string method;
-  LabelSets labels;  // numbered as in the EvaluatedRows
+  LabelSets labels;                     // numbered as in the EvaluatedRows
+  std::vector<double> confidence = {};  // of each prediction; empty if the model gives label sets
 };
 
 /// Predicts X, the same rows as the other model takes them, and adds its labels to rows.labels.

@@ -66,11 +66,11 @@ Json nodes_json(const ReportInputs& inputs, std::span<const std::string> names) 
   return nodes;
 }
 
-Json levels_json(const EvaluatedRows& rows) {
+Json levels_json(const EvaluatedRows& rows, const LabelSets& predicted) {
   Json list = Json::array();
   for (const LevelScore& level :
-       level_scores(closed_sets(rows.hierarchy, rows.truth),
-                    closed_sets(rows.hierarchy, rows.predicted), rows.hierarchy)) {
+       level_scores(closed_sets(rows.hierarchy, rows.truth), closed_sets(rows.hierarchy, predicted),
+                    rows.hierarchy)) {
     const LabelScore nodes{0, level.support, level.predicted, level.true_positives};
     const double accuracy =
         level.rows == 0 ? 0.0

@@ -16,8 +16,8 @@ using Json = nlohmann::ordered_json;
 /// Nodes with their names, parents and counts; those of `other` too, if there is one.
 Json nodes_json(const ReportInputs& inputs, std::span<const std::string> names);
 
-/// Accuracy, precision and recall by level.
-Json levels_json(const EvaluatedRows& rows);
+/// Accuracy, precision and recall by level of a model's predictions, numbered as in the rows.
+Json levels_json(const EvaluatedRows& rows, const LabelSets& predicted);
 
 /// A pair of siblings and the first rows of each direction.
 struct ConfusedPair {
@@ -34,6 +34,9 @@ Json convergence_json(const FitReport& report);
 /// {"calibration", "coverage"}, null for models that give label sets; calibration also for those
 /// without probabilities.
 Json confidence_json(const ReportInputs& inputs, Executor& executor);
+
+/// The "coverage" of the other model, which the inputs must have.
+Json coverage_of_other(const ReportInputs& inputs);
 
 /// The network of a kernel model with its weights; null for other models.
 Json network_json(const ModelParts& model);

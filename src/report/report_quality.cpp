@@ -1,6 +1,9 @@
 // Convergence, calibration and coverage, and networks of kernels.
 
+#include <algorithm>
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include "eval/selective.hpp"
 #include "kernel/network_drawing.hpp"
@@ -30,8 +33,8 @@ Json calibration_json(const ModelParts& model, const Confidences& confidences) {
           {"bins", std::move(list)}};
 }
 
-Json coverage_json(const Confidences& confidences) {
-  const std::vector<double> risks = risk_coverage(confidences.confidence, confidences.right);
+Json coverage_json(std::span<const double> confidence, const std::vector<bool>& right) {
+  const std::vector<double> risks = risk_coverage(confidence, right);
   Json curve = Json::array();
   const std::size_t num_points = std::min(risks.size(), kMostCoveragePoints);
   for (std::size_t k = 1; k <= num_points; ++k) {
@@ -65,7 +68,17 @@ Json confidence_json(const ReportInputs& inputs, Executor& executor) {
   return {{"calibration", gives_probabilities(inputs.model)
                               ? calibration_json(inputs.model, confidences)
                               : Json(nullptr)},
-          {"coverage", coverage_json(confidences)}};
+          {"coverage", coverage_json(confidences.confidence, confidences.right)}};
+}
+
+Json coverage_of_other(const ReportInputs& inputs) {
+  const OtherPredictions& other = *inputs.other;
+  if (other.confidence.empty()) return nullptr;
+  std::vector<bool> right;
+  for (std::size_t i = 0; i < inputs.rows.truth.num_rows(); ++i) {
+    right.push_back(std::ranges::equal(inputs.rows.truth[i], other.labels[i]));
+  }
+  return coverage_json(other.confidence, right);
 }
 
 Json network_json(const ModelParts& model) {

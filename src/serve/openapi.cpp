@@ -226,7 +226,7 @@ std::string_view meaning(int status) {
   }
 }
 
-Json operation_json(const Route& route, const Operation& operation) {
+Json operation_json(const Route& route, const Operation& operation, bool has_token) {
   const std::string_view name = route.path.substr(1, route.path.find('.') - 1);
   Json json{{"summary", route.summary}, {"operationId", name.empty() ? "page" : name}};
   if (!operation.options.empty()) json["parameters"] = query_options(operation.options);
@@ -247,7 +247,7 @@ Json operation_json(const Route& route, const Operation& operation) {
   Json responses{{"200", {{"description", "Done"}, {"content", std::move(answer)}}}};
   const Json error = content("application/json", reference("Error"));
   std::vector<int> errors = operation.errors;
-  if (route.needs_token) errors.push_back(401);
+  if (has_token && route.needs_token) errors.push_back(401);
   for (const int status : errors) {
     responses[concat(status)] = {{"description", meaning(status)}, {"content", error}};
   }
@@ -256,27 +256,31 @@ Json operation_json(const Route& route, const Operation& operation) {
                         {"content", content("application/json", reference("Reloads"))}};
   }
   json["responses"] = std::move(responses);
-  if (!route.needs_token) json["security"] = Json::array();
+  if (has_token && !route.needs_token) json["security"] = Json::array();
   return json;
 }
 
 }  // namespace
 
-std::string openapi_text(std::string_view version) {
+std::string openapi_text(std::string_view version, bool has_token) {
   Json paths = Json::object();
   for (const Operation& operation : operations()) {
     for (const Route& route : routes()) {
       if (route.path != operation.path) continue;
       const char* method = route.method == "GET" ? "get" : "post";
-      paths[std::string(route.path)] = {{method, operation_json(route, operation)}};
+      paths[std::string(route.path)] = {{method, operation_json(route, operation, has_token)}};
     }
   }
-  const Json token{{"type", "http"}, {"scheme", "bearer"}};
-  return to_text({{"openapi", "3.1.0"},
-                  {"info", {{"title", "margrove serve"}, {"version", version}}},
-                  {"paths", std::move(paths)},
-                  {"components", {{"schemas", schemas()}, {"securitySchemes", {{"token", token}}}}},
-                  {"security", Json::array({{{"token", Json::array()}}})}});
+  Json components{{"schemas", schemas()}};
+  Json description{{"openapi", "3.1.0"},
+                   {"info", {{"title", "margrove serve"}, {"version", version}}},
+                   {"paths", std::move(paths)}};
+  if (has_token) {
+    components["securitySchemes"] = {{"token", {{"type", "http"}, {"scheme", "bearer"}}}};
+    description["security"] = Json::array({{{"token", Json::array()}}});
+  }
+  description["components"] = std::move(components);
+  return to_text(description);
 }
 
 }  // namespace margrove::serve

@@ -6,6 +6,7 @@
 namespace margrove::serve {
 
 /// The OpenAPI 3.1 description of all routes, made from their tables of options.
-std::string openapi_text(std::string_view version);
+/// has_token: whether the server asks for one.
+std::string openapi_text(std::string_view version, bool has_token);
 
 }  // namespace margrove::serve

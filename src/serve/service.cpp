@@ -147,12 +147,13 @@ Response error_response(const std::exception_ptr& error) {
 std::span<const Route> routes() { return kRoutes; }
 
 Service::Service(ServedModels& models, Metrics& metrics, std::string version, ReadGauges gauges,
-                 Log log)
+                 Log log, bool has_token)
     : models_(models),
       metrics_(metrics),
       version_(std::move(version)),
       gauges_(std::move(gauges)),
-      log_(std::move(log)) {}
+      log_(std::move(log)),
+      has_token_(has_token) {}
 
 const Route& Service::route_of(std::string_view method, std::string_view path) const {
   const auto has_path = [&](const Route& route) { return route.path == path; };
@@ -266,7 +267,7 @@ Response Service::metrics(const Request& request, Deadline) const {
 
 Response Service::description(const Request& request, Deadline) const {
   set_all(table_of(), request.query, {});
-  return {200, openapi_text(version_)};
+  return {200, openapi_text(version_, has_token_)};
 }
 
 std::vector<Reloaded> Service::reload(std::string_view name) const {

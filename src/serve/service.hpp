@@ -98,8 +98,10 @@ class Service {
   using ReadGauges = std::function<Gauges()>;
   /// Takes a line for people who run the server; may be called by several threads at once.
   using Log = std::function<void(const std::string& line)>;
-  /// The models, the metrics and what the functions refer to must outlive the service.
-  Service(ServedModels& models, Metrics& metrics, std::string version, ReadGauges gauges, Log log);
+  /// The models, the metrics and what the functions refer to must outlive the service. has_token:
+  /// what the description says; the server itself asks for the token.
+  Service(ServedModels& models, Metrics& metrics, std::string version, ReadGauges gauges, Log log,
+          bool has_token = false);
 
   /// The route of a request; HEAD counts as GET. Throws StatusError 404 and 405.
   const Route& route_of(std::string_view method, std::string_view path) const;
@@ -126,6 +128,7 @@ class Service {
   std::string version_;
   ReadGauges gauges_;
   Log log_;
+  bool has_token_;
 };
 
 /// Whether a request is a stream: JSON lines to /predict.

@@ -12,6 +12,7 @@
 #include "structured/convex_hull.hpp"
 #include "structured/product_searches.hpp"
 #include "structured/search.hpp"
+#include "structured/structured_training.hpp"
 #include "structured/surrogate.hpp"
 
 namespace margrove {
@@ -20,28 +21,33 @@ namespace margrove {
 /// checks which surrogates and oracles suit it.
 class AnySearch {
  public:
-  /// max_bans and tolerance are those of convex hull search.
-  static AnySearch make(StructuredSearch kind, int max_bans, double tolerance = 0.0) {
+  static AnySearch make(StructuredSearch kind, const SearchLimits& limits) {
     AnySearch search;
+    const auto limited = [&](auto each) {
+      if (limits.tolerance) each.tolerance = *limits.tolerance;
+      if (limits.max_calls) each.max_calls = *limits.max_calls;
+      return each;
+    };
     switch (kind) {
       case StructuredSearch::automatic:
       case StructuredSearch::margin:
         search.any_ = MarginSearch{};
         break;
       case StructuredSearch::sarawagi:
-        search.any_ = SarawagiGuptaSearch{};
+        search.any_ = limited(SarawagiGuptaSearch{});
         break;
       case StructuredSearch::binary:
-        search.any_ = BinarySearch{};
+        search.any_ = limited(BinarySearch{});
         break;
       case StructuredSearch::bisecting:
-        search.any_ = BisectingSearch{};
+        search.any_ = limited(BisectingSearch{});
         break;
       case StructuredSearch::angular:
         search.any_ = AngularSearch{};
+        if (limits.max_calls) std::get<AngularSearch>(search.any_).max_calls = *limits.max_calls;
         break;
       case StructuredSearch::convex_hull:
-        search.any_ = ConvexHullSearch{.max_bans = max_bans, .tolerance = tolerance};
+        search.any_ = limited(ConvexHullSearch{.max_bans = limits.max_bans});
         break;
       case StructuredSearch::enumeration:
         search.any_ = EnumerationSearch{};

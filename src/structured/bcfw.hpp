@@ -35,6 +35,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/checkpoint.hpp"
 #include "base/random.hpp"
 #include "margrove/control.hpp"
 #include "margrove/executor.hpp"
@@ -46,6 +47,7 @@
 #include "structured/certificate.hpp"
 #include "structured/dual_blocks.hpp"
 #include "structured/dual_start.hpp"
+#include "structured/saved_sets.hpp"
 #include "structured/structured_fit.hpp"
 #include "structured/surrogate.hpp"
 
@@ -85,25 +87,61 @@ class Bcfw {
     has_start_ = true;
   }
 
+  /// Goes on from what an earlier run left in the checkpoint, if it did, and leaves the state of
+  /// this run there. Not with averaging. Throws ModelFileError if the state does not fit.
+  void keep_state_in(Checkpoint& checkpoint)
+    requires SavableLabelling<Labelling>
+  {
+    checkpoint_ = &checkpoint;
+    if (checkpoint.saved() == nullptr) return;
+    first_pass_ = restore_sets(*checkpoint.saved(), blocks_);
+  }
+  /// Begins with the labelling of each example that violates these weights most, so that the first
+  /// passes need no oracle. Throws InvalidInput if their number differs.
+  void start_near(std::span<const float> weights) {
+    require(weights.size() == blocks_.weights().size(), "bcfw: start of ", weights.size(),
+            " weights, but must be ", blocks_.weights().size());
+    std::vector<std::uint32_t> examples(blocks_.size());
+    std::iota(examples.begin(), examples.end(), 0U);
+    found_.resize(std::max(found_.size(), examples.size()));
+    try {
+      searches_.find_all(
+          examples, weights, accuracy_, [] { return Accuracy::exact; },
+          std::span(found_).first(examples.size()));
+    } catch (const OutOfTime&) {
+      return;
+    }
+    for (const std::uint32_t i : examples) {
+      if (found_[i].value > 0) blocks_.admit(i, found_[i].best);
+    }
+    has_start_ = true;
+  }
+
   StructuredFit run() {
     StructuredFit fit;
+    fit.passes = first_pass_;
     bool has_ended = false;
     if (has_start_) cached_passes(0, 0.0);
     while (!has_ended && fit.passes < options_.max_passes) {
-      const double increase = oracle_pass(fit.passes);
+      const std::optional<double> increase = oracle_pass(fit.passes);
+      if (!increase) break;
       ++fit.passes;
       if (!report(fit.passes, accuracy_.end_pass(blocks_.dual(), gaps_)) || is_time_up_) break;
+      if (checkpoint_ != nullptr && checkpoint_->is_due()) save(fit.passes);
       if (accuracy_.wants_certificate(gaps_)) {
         has_ended = certify(fit) || !control_.proceed();
         accuracy_.certificate_failed(gaps_);
       }
-      if (!has_ended) cached_passes(fit.passes, increase);
+      if (!has_ended) cached_passes(fit.passes, *increase);
     }
     if (!has_ended) certify(fit);
     fit.oracle_calls = searches_.oracle_calls();
     Stop limit = is_time_up_ ? Stop::time_limit : Stop::pass_limit;
     if (!control_.proceed()) limit = control_.stop_reason();
     fit.stop = stop_of(fit, options_.tolerance, limit);
+    if (checkpoint_ != nullptr && (fit.stop != Stop::converged || checkpoint_->is_due())) {
+      save(fit.passes);
+    }
     return fit;
   }
 
@@ -126,8 +164,9 @@ class Bcfw {
   // pass that called the oracle.
   static constexpr double kWorthwhileShare = 0.1;
 
-  // Lines 2 to 8 for every example that is not shrunk. Returns the increase of the dual.
-  double oracle_pass(int pass) {
+  // Lines 2 to 8 for every example that is not shrunk. Returns the increase of the dual; none if
+  // the time ended before the first example's search did.
+  std::optional<double> oracle_pass(int pass) {
     const double before = blocks_.dual();
     accuracy_.start_pass(gaps_);
     const std::vector<std::uint32_t> order = visit_order(static_cast<std::uint64_t>(pass));
@@ -144,7 +183,14 @@ class Bcfw {
       }
     }
     searches_.add_time(control_.seconds() - start, std::min(begin, order.size()));
+    if (begin == 0 && !order.empty()) return std::nullopt;
     return blocks_.dual() - before;
+  }
+
+  void save(int passes) {
+    if constexpr (SavableLabelling<Labelling>) {
+      checkpoint_->write(saved_sets<Labelling>(blocks_.sets(), passes));
+    }
   }
 
   bool may_go_on() {
@@ -192,6 +238,7 @@ class Bcfw {
       const auto stream = (static_cast<std::uint64_t>(cached) << 32U) + static_cast<unsigned>(pass);
       for (const std::uint32_t i : shuffled(stream)) {
         if ((blocks_.sets()[i].size() == 0 && !has_start_) || gaps_.is_shrunk(i)) continue;
+        if (!may_go_on()) return;
         load_refined_block(i);
         blocks_.solve(i, options_.pairwise);
       }
@@ -246,8 +293,9 @@ class Bcfw {
   void estimate_gap(StructuredFit& fit) const {
     fit.certified = false;
     if (!std::isnan(fit.relative_gap)) return;
+    if (fit.passes == first_pass_) return;  // no pass of this run has ended: nothing is known
     fit.dual = blocks_.dual();
-    if (std::isinf(accuracy_.primal_estimate())) return;
+    if (std::isinf(accuracy_.primal_estimate())) return;  // not every example was visited
     fit.primal = accuracy_.primal_estimate();
     const double gap = fit.primal - fit.dual;
     fit.relative_gap = gap <= 0 ? 0.0 : gap / fit.primal;
@@ -285,6 +333,8 @@ class Bcfw {
   Certifier<Model, Psi, Search> certifier_;
   std::vector<float> average_;
   std::vector<Result> found_;  // of a batch
+  Checkpoint* checkpoint_ = nullptr;
+  int first_pass_ = 0;  // > 0: after those of an earlier run
   bool has_start_ = false;
   bool is_time_up_ = false;  // except for a certificate
 };

@@ -86,6 +86,14 @@ class CuttingPlane {
     watch(workspaces_, control);
   }
 
+  /// The first round searches at these weights instead of 0. Throws InvalidInput if their number
+  /// differs.
+  void start_at(std::span<const float> weights) {
+    require(weights.size() == w_.size(), "cutting planes: start of ", weights.size(),
+            " weights, but must be ", w_.size());
+    w_.assign(weights.begin(), weights.end());
+  }
+
   StructuredFit run() {
     StructuredFit fit;
     fit.dual = 0.0;
@@ -148,6 +156,7 @@ class CuttingPlane {
       // accurately once. If there are still none, the searches do not find the labellings that
       // would close the gap.
       const bool is_new = add_cuts();
+      if (fit.passes == 1) set_weights();  // of the dual variables, which are 0, after a start
       if (!is_new && was_solved_well) {
         fit.stop = Stop::stalled;
         break;

@@ -76,17 +76,21 @@ class DualBlocks {
   /// Adds the labelling to the active set with weight 0, unless it is in the set or is the true
   /// one.
   void admit(std::size_t i, const Candidate<Labelling>& candidate) {
-    Set& set = sets_[i];
-    if (candidate.y == model_.truth(i) || set.contains(candidate.y)) return;
+    if (candidate.y == model_.truth(i) || sets_[i].contains(candidate.y)) return;
     const double slope = psi_.slope(candidate.g);
-    set.labellings.push_back(candidate.y);
+    add(i, candidate.y, slope, slope * candidate.constant + psi_.offset(candidate.g));
+  }
+  /// Adds a labelling that the active set does not have, with weight 0.
+  void add(std::size_t i, Labelling y, double slope, double offset) {
+    Set& set = sets_[i];
+    set.labellings.push_back(std::move(y));
     set.duals.push_back(0.0);
     set.slopes.push_back(slope);
-    set.offsets.push_back(slope * candidate.constant + psi_.offset(candidate.g));
+    set.offsets.push_back(offset);
     set.idle.push_back(0);
     if constexpr (!kImplicit) {
       set.differences.emplace_back();
-      model_.difference(i, candidate.y, set.differences.back());
+      model_.difference(i, set.labellings.back(), set.differences.back());
       sort_indices(set.differences.back());
       for (const SparseVector& other : set.differences) {
         set.products.push_back(dot(set.differences.back(), other));

@@ -11,12 +11,15 @@
 // not C N. The average weights w_t by t + t0 [LacosteJulien2012].
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "base/checkpoint.hpp"
 #include "base/out_of_time.hpp"
 #include "base/random.hpp"
 #include "margrove/control.hpp"
@@ -36,6 +39,7 @@ struct SgdOptions {
   double warm_up = 1.0;
   bool averaging = true;
   int minibatch = 1;
+  double settled = 0.0;
   std::uint64_t seed = 0;
 
   static auto fields() {
@@ -49,6 +53,9 @@ struct SgdOptions {
               "return the average of the iterates, in which later ones weigh more"),
         field("minibatch", &SgdOptions::minibatch, at_least(1),
               "number of examples whose oracles run at the same weights, in parallel"),
+        field("settled", &SgdOptions::settled, non_negative,
+              "end where two passes in a row lower the objective, as the passes see it, by no more "
+              "than this share; 0: make all passes"),
         field("seed", &SgdOptions::seed, non_negative, "seed of the order of the examples"),
     };
   }
@@ -61,6 +68,46 @@ struct SgdState {
   std::uint64_t passes = 0;
   double lambda = 0.0, offset = 0.0;  // t0
   double C = 0.0;
+};
+
+inline TensorMap to_tensors(const SgdState& state) {
+  TensorMap out("checkpoint");
+  out.put<float>("sgd.sum", state.sum);
+  out.put<float>("sgd.weighted_sum", state.weighted_sum);
+  out.put<double>("sgd.numbers", std::array{state.steps, state.lambda, state.offset, state.C});
+  out.put_text("passes", concat(state.passes));
+  return out;
+}
+/// Throws ModelFileError.
+inline SgdState sgd_state(const TensorMap& tensors) {
+  const auto numbers = tensors.get<double>("sgd.numbers", 4);
+  SgdState state;
+  state.sum = tensors.get<float>("sgd.sum");
+  state.weighted_sum = tensors.get<float>("sgd.weighted_sum");
+  state.steps = numbers[0];
+  state.passes = tensors.whole_number("passes", std::numeric_limits<std::int32_t>::max());
+  state.lambda = numbers[1];
+  state.offset = numbers[2];
+  state.C = numbers[3];
+  return state;
+}
+/// Tells when two passes in a row have lowered the objective by no more than a share of it.
+class Settling {
+ public:
+  /// share 0: never.
+  explicit Settling(double share) : share_(share) {}
+
+  void see(double objective) {
+    const bool has_fallen = objective < lowest_ * (1.0 - share_);
+    slow_passes_ = has_fallen ? 0 : slow_passes_ + 1;
+    lowest_ = std::min(lowest_, objective);
+  }
+  bool has_ended() const { return share_ > 0.0 && slow_passes_ >= 2; }
+
+ private:
+  double share_;
+  double lowest_ = std::numeric_limits<double>::max();
+  int slow_passes_ = 0;
 };
 
 /// One solver run. Model, executor and control must outlive it. The oracles of a minibatch run in
@@ -94,21 +141,28 @@ class Sgd {
 
   /// Makes all passes. Leaves `primal` unknown; structured_objective() computes it.
   StructuredFit run() { return run(options_.max_passes); }
-  /// Makes further passes. Progress is reported as a share of options.max_passes.
+  /// Makes further passes, fewer where the objective settles. Progress is reported as a share of
+  /// options.max_passes.
   StructuredFit run(int passes) {
     StructuredFit fit;
-    while (fit.passes < passes) {
+    Settling settling(options_.settled);
+    while (fit.passes < passes && !settling.has_ended()) {
       const double loss = one_pass();
+      if (!control_.proceed()) break;  // within the pass
       ++fit.passes;
+      if (checkpoint_ != nullptr && checkpoint_->is_due() && control_.proceed()) {
+        checkpoint_->write(to_tensors(state()));
+      }
       Progress progress;
       progress.stage = "sgd";
       progress.done = static_cast<std::int64_t>(passes_ - first_pass_);
       progress.total = options_.max_passes;
       progress.objective = 0.5 * squared_norm(present()) + options_.C * loss;
+      settling.see(progress.objective);
       if (!control_.proceed(progress)) break;
     }
     fit.oracle_calls = oracle_calls_;
-    fit.stop = fit.passes < passes ? control_.stop_reason() : Stop::pass_limit;
+    fit.stop = control_.proceed() ? Stop::epochs_done : control_.stop_reason();
     return fit;
   }
 
@@ -139,8 +193,8 @@ class Sgd {
   /// The present weights, or the average of the iterates if options.averaging.
   std::vector<float> weights() const {
     std::vector<float> w(sum_.size());
-    if (steps_ == 0.0) return w;
-    if (!options_.averaging) {
+    if (steps_ == 0.0 && !has_start_) return w;
+    if (!options_.averaging || steps_ == 0.0) {
       const double scale = present().scale;
       for (std::size_t k = 0; k < w.size(); ++k) {
         w[k] = static_cast<float>(scale * static_cast<double>(sum_[k]));
@@ -159,8 +213,25 @@ class Sgd {
 
   std::int64_t oracle_calls() const { return oracle_calls_; }
 
+  static constexpr double kPassesOfStart = 10.0;
+
   SgdState state() const {
     return {sum_, weighted_sum_, steps_, passes_, lambda_, offset_, options_.C};
+  }
+  /// Writes the state after complete passes to the checkpoint.
+  void keep_state_in(Checkpoint& checkpoint) { checkpoint_ = &checkpoint; }
+  /// Begins at weights w instead of 0, as if kPassesOfStart passes had led there, so that steps are
+  /// small and the next pass keeps most of w. Before the first pass. Throws InvalidInput if their
+  /// number differs.
+  void start_at(std::span<const float> w) {
+    require(w.size() == sum_.size(), "sgd: start of ", w.size(), " weights, but must be ",
+            sum_.size());
+    offset_ += kPassesOfStart * static_cast<double>(model_.num_examples());
+    for (std::size_t k = 0; k < w.size(); ++k) {
+      sum_[k] = static_cast<float>(-lambda_ * offset_ * static_cast<double>(w[k]));
+    }
+    if (options_.averaging) weighted_sum_ = sum_;  // as a subgradient of the first step
+    has_start_ = true;
   }
   /// Changes the surrogate of the passes that follow.
   void set_surrogate(Psi psi) { psi_ = std::move(psi); }
@@ -184,7 +255,8 @@ class Sgd {
 
  private:
   ScaledWeights present() const {
-    return {sum_, steps_ > 0.0 ? -1.0 / (lambda_ * (steps_ + offset_)) : 0.0};
+    const bool is_zero = steps_ == 0.0 && !has_start_;
+    return {sum_, is_zero ? 0.0 : -1.0 / (lambda_ * (steps_ + offset_))};
   }
 
   void search_all(std::span<const std::uint32_t> examples, ScaledWeights w,
@@ -231,6 +303,8 @@ class Sgd {
   RunControl& control_;
 
   double lambda_ = 0.0, offset_ = 0.0, steps_ = 0.0;
+  Checkpoint* checkpoint_ = nullptr;
+  bool has_start_ = false;
   std::uint64_t passes_ = 0, first_pass_ = 0;
   std::int64_t oracle_calls_ = 0;
   std::vector<double> example_weights_;

@@ -1,5 +1,9 @@
 #include "structured/structured_training.hpp"
 
+#include <cmath>
+#include <utility>
+
+#include "base/number_text.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -17,6 +21,71 @@ bool serves_slack_rescaling_only(StructuredSearch search) {
 }
 
 }  // namespace
+
+namespace {
+
+constexpr std::string_view kAutomatic = "auto";
+
+std::optional<int> automatic_or_count(std::string_view option, std::string_view text, int least) {
+  if (text == kAutomatic) return std::nullopt;
+  const std::int64_t number = detail::parse_integer(option, text);
+  require<InvalidOption>(number >= least && std::in_range<int>(number), "option ", option, " is ",
+                         text, ", but must be auto or >= ", least);
+  return static_cast<int>(number);
+}
+
+template <class Number>
+std::string text_of(const std::optional<Number>& number) {
+  if (!number) return std::string(kAutomatic);
+  std::string text;
+  append_number(text, *number);
+  return text;
+}
+
+}  // namespace
+
+BanLimit BanLimit::parse(std::string_view text) {
+  BanLimit limit;
+  limit.rounds = automatic_or_count("max_bans", text, 0);
+  return limit;
+}
+std::string BanLimit::to_text() const { return text_of(rounds); }
+
+SearchTolerance SearchTolerance::parse(std::string_view text) {
+  if (text == kAutomatic) return {};
+  const double value = detail::parse_number("search_tolerance", text);
+  require<InvalidOption>(value >= 0 && std::isfinite(value), "option search_tolerance is ", text,
+                         ", but must be auto or >= 0");
+  return {value};
+}
+std::string SearchTolerance::to_text() const { return text_of(value); }
+
+SearchCalls SearchCalls::parse(std::string_view text) {
+  return {automatic_or_count("search_calls", text, 1)};
+}
+std::string SearchCalls::to_text() const { return text_of(number); }
+
+SearchLimits search_limits(const StructuredTraining& training, StructuredSearch search,
+                           StructuredSolver solver) {
+  const bool makes_one_call =
+      search == StructuredSearch::margin || search == StructuredSearch::enumeration;
+  require<InvalidOption>(
+      !training.search_tolerance.value || (!makes_one_call && search != StructuredSearch::angular),
+      "option search_tolerance is ", training.search_tolerance.to_text(), ", but search is ",
+      name_of(search), ", which is exact");
+  require<InvalidOption>(!training.search_calls.number || !makes_one_call,
+                         "option search_calls is ", training.search_calls.to_text(),
+                         ", but search is ", name_of(search), ", which makes one call");
+  const bool is_sgd = solver == StructuredSolver::sgd;
+  const bool is_prob = is<ProbLoss>(training.surrogate) || is<ConvexProbLoss>(training.surrogate);
+  SearchLimits limits{.max_bans = training.max_bans.rounds.value_or(is_sgd && is_prob ? 0 : 10),
+                      .tolerance = training.search_tolerance.value,
+                      .max_calls = training.search_calls.number};
+  if (search == StructuredSearch::convex_hull && is_sgd && !limits.tolerance) {
+    limits.tolerance = kSgdSearchTolerance;
+  }
+  return limits;
+}
 
 StructuredSolver chosen_solver(StructuredSolver solver, const AnySurrogate& surrogate) {
   if (solver == StructuredSolver::automatic) {

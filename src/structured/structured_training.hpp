@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,22 @@
 
 namespace margrove {
 
+using detail::BanLimit;
+using detail::SearchCalls;
+using detail::SearchTolerance;
+
+/// Stochastic subgradients need no exact maximum: the subgradient at a labelling that misses it by
+/// this share is as good as the exact one. For the same reason ProbLoss uses no bans by default:
+/// psi is nearly flat along the edges, so that the best corner is as good as the maximum.
+inline constexpr double kSgdSearchTolerance = 1e-2;
+
+/// Limits of one search; those that are not given stay at the search's own.
+struct SearchLimits {
+  int max_bans = 10;
+  std::optional<double> tolerance = {};
+  std::optional<int> max_calls = {};
+};
+
 /// The surrogate, the solver and its options. Callers set tolerance and passes, because every
 /// method has its own defaults for them.
 struct StructuredTraining {
@@ -29,8 +46,11 @@ struct StructuredTraining {
   double tolerance = BcfwOptions{}.tolerance;
   int max_passes = BcfwOptions{}.max_passes;
   int epochs = 50;
-  int max_bans = 10;
+  BanLimit max_bans = {};
+  SearchTolerance search_tolerance = {};
+  SearchCalls search_calls = {};
   std::uint64_t seed = 0;
+  double settled = 0.0;  // of sgd only (SgdOptions)
   // Of bcfw only.
   int minibatch = BcfwOptions{}.minibatch;
   int cached_passes = BcfwOptions{}.cached_passes;
@@ -46,7 +66,7 @@ struct StructuredTraining {
 };
 
 /// The settings of a method's options or of StructuredSvmOptions, with loss weight C. If the struct
-/// has no epochs, they are its max_passes.
+/// has no epochs, sgd makes at most its max_passes and ends where the objective settles.
 template <class Options>
 StructuredTraining structured_training(const Options& options, double C) {
   StructuredTraining training{.surrogate = options.surrogate,
@@ -58,7 +78,13 @@ StructuredTraining structured_training(const Options& options, double C) {
                               .epochs = options.max_passes,
                               .max_bans = options.max_bans,
                               .seed = options.seed};
-  if constexpr (requires { options.epochs; }) training.epochs = options.epochs;
+  if constexpr (requires { options.epochs; }) {
+    training.epochs = options.epochs;
+  } else {
+    training.settled = options.tolerance;
+    training.search_tolerance = options.search_tolerance;
+    training.search_calls = options.search_calls;
+  }
   return training;
 }
 
@@ -72,7 +98,7 @@ struct AnyProblem {
 };
 
 /// Optional inputs of a run. Problem has == and holds what must be the same as in an earlier run,
-/// so /// that this run can start from the state of that one.
+/// so that this run can start from the state of that one.
 template <StructuredModel Model, class Problem = AnyProblem>
 struct StructuredInputs {
   std::span<const double> example_weights = {};  // factors >= 0 of the losses; empty for all 1
@@ -80,6 +106,10 @@ struct StructuredInputs {
   Problem problem = {};
   /// Returns, for a given C, the dual variables of margin rescaling that bcfw starts from.
   std::function<std::vector<Mixture<typename Model::Labelling>>(double C)> dual_start = {};
+  /// The weights of an earlier model, or empty. sgd begins at them. The other solvers cannot, as
+  /// their weights follow from dual variables; they begin with the labellings that violate them
+  /// most.
+  std::span<const float> start = {};
 };
 
 /// What a type of oracle offers to searches.
@@ -98,8 +128,17 @@ constexpr OracleAbilities abilities_of() {
 StructuredSolver chosen_solver(StructuredSolver solver, const AnySurrogate& surrogate);
 StructuredSearch chosen_search(StructuredSearch search, const AnySurrogate& surrogate,
                                StructuredSolver solver, const OracleAbilities& oracle);
+/// The limits of a search that chosen_search() has returned. Throw InvalidOption if a limit is
+/// given that the search does not have.
+SearchLimits search_limits(const StructuredTraining& training, StructuredSearch search,
+                           StructuredSolver solver);
 inline bool uses_sgd(const StructuredTraining& training) {
   return chosen_solver(training.solver, training.surrogate) == StructuredSolver::sgd;
+}
+/// Whether the solver writes checkpoints: bcfw and sgd do.
+inline bool writes_checkpoints(const StructuredTraining& training) {
+  const StructuredSolver solver = chosen_solver(training.solver, training.surrogate);
+  return solver == StructuredSolver::bcfw || solver == StructuredSolver::sgd;
 }
 constexpr bool keeps_exact_weights(StructuredSolver solver) {
   return solver == StructuredSolver::cutting_plane || solver == StructuredSolver::one_slack;

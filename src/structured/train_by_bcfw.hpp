@@ -31,7 +31,7 @@ std::vector<typename Model::Labelling> truths_of(const Model& model) {
 
 /// Uses `psi` and `search`; training.surrogate only names the surrogate in the state. A state with
 /// another problem, surrogate or other true labellings is ignored: the run then starts from
-/// inputs.dual_start, or from zero.
+/// inputs.dual_start or zero, and near inputs.start.
 template <StructuredModel Model, AffineSurrogate Psi, class Search, class Problem>
 StructuredResult train_by_bcfw(const Model& model, const Psi& psi, const Search& search,
                                const StructuredTraining& training,
@@ -40,12 +40,21 @@ StructuredResult train_by_bcfw(const Model& model, const Psi& psi, const Search&
   using State = BcfwState<typename Model::Labelling, Problem>;
   const std::string surrogate = training.surrogate.to_text();
   Bcfw run(model, psi, search, training.bcfw(), executor, control, inputs.example_weights);
+  Checkpoint* const checkpoint = inputs.continuation.checkpoint;
+  if constexpr (SavableLabelling<typename Model::Labelling>) {
+    if (checkpoint != nullptr) run.keep_state_in(*checkpoint);
+  }
   const auto* start = inputs.continuation.template start_as<State>();
-  if (start != nullptr && start->problem == inputs.problem && start->surrogate == surrogate &&
-      start->truths == truths_of(model)) {
+  if (saved_state(checkpoint) != nullptr) {
+    // keep_state_in() has put it back.
+  } else if (start != nullptr && start->problem == inputs.problem &&
+             start->surrogate == surrogate && start->truths == truths_of(model)) {
     run.warm_start(start->sets, training.C / start->C);
-  } else if constexpr (EvaluatingOracle<OracleOf<Model>>) {
-    if (inputs.dual_start) run.start_from(inputs.dual_start(training.C));
+  } else {
+    if constexpr (EvaluatingOracle<OracleOf<Model>>) {
+      if (inputs.dual_start) run.start_from(inputs.dual_start(training.C));
+    }
+    if (!inputs.start.empty()) run.start_near(inputs.start);
   }
   StructuredResult result;
   result.fit = run.run();

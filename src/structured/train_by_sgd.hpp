@@ -24,23 +24,29 @@ struct SgdFitState {
   SgdState sums;
 };
 
-/// The subgradient at a labelling that misses the maximum by this share is as good as the exact
-/// one. For the same reason ProbLoss uses no bans: psi is nearly flat along the edges, so that the
-/// best corner is as good as the maximum.
-inline constexpr double kSgdSearchTolerance = 1e-2;
-
-/// Makes all epochs. ProbLoss is flat where margin violations are large, so that examples there
-/// would never improve. Therefore the first half of the epochs uses its convex extension.
+/// Makes the epochs. ProbLoss is flat where margin violations are large, so that examples there
+/// would never improve. Therefore the first half of the epochs uses its convex extension, unless
+/// the run starts from earlier weights. The first `num_done` epochs were made by an earlier run;
+/// the fit counts them.
 template <class Run>
-StructuredFit run_epochs(Run& run, const DynamicSurrogate& psi, int epochs) {
-  if (psi.is_convex()) return run.run(epochs);
-  const int convex_epochs = epochs / 2;
-  run.set_surrogate(DynamicSurrogate(ConvexProbLoss{}));
-  StructuredFit fit = run.run(convex_epochs);
-  if (fit.passes < convex_epochs) return fit;
-  run.set_surrogate(psi);
-  fit = run.run(epochs - convex_epochs);
-  fit.passes += convex_epochs;
+StructuredFit run_epochs(Run& run, const DynamicSurrogate& psi, int epochs, bool has_start,
+                         int num_done, RunControl& control) {
+  StructuredFit fit;
+  fit.passes = num_done;
+  const auto run_until = [&](int last) {
+    const int before = fit.passes;
+    if (before >= last) return;
+    fit = run.run(last - before);
+    fit.passes += before;
+  };
+  if (!psi.is_convex() && !has_start) {
+    run.set_surrogate(DynamicSurrogate(ConvexProbLoss{}));
+    run_until(epochs / 2);
+    if (!control.proceed()) return fit;
+    run.set_surrogate(psi);
+    if (num_done < epochs / 2) epochs = fit.passes + epochs - epochs / 2;
+  }
+  run_until(epochs);
   return fit;
 }
 
@@ -52,20 +58,32 @@ StructuredResult train_by_sgd(const Model& model, const StructuredTraining& trai
                               RunControl& control) {
   using State = SgdFitState<Problem>;
   const DynamicSurrogate psi(training.surrogate);
-  const bool is_prob = is<ProbLoss>(psi.any()) || is<ConvexProbLoss>(psi.any());
   const auto search =
-      AnySearch::make(search_kind, is_prob ? 0 : training.max_bans, kSgdSearchTolerance);
+      AnySearch::make(search_kind, search_limits(training, search_kind, StructuredSolver::sgd));
   const std::string surrogate = training.surrogate.to_text();
   Sgd run(model, psi, search,
-          SgdOptions{.C = training.C, .max_passes = training.epochs, .seed = training.seed},
+          SgdOptions{.C = training.C,
+                     .max_passes = training.epochs,
+                     .settled = training.settled,
+                     .seed = training.seed},
           executor, control, inputs.example_weights);
   if (const auto* start = inputs.continuation.template start_as<State>()) {
     require(start->problem == inputs.problem && start->surrogate == surrogate,
             "sgd: the earlier run had another hierarchy, other node weights or another loss");
     run.resume(start->sums);
+  } else if (!inputs.start.empty()) {
+    run.start_at(inputs.start);
   }
+  Checkpoint* const checkpoint = inputs.continuation.checkpoint;
+  int num_done = 0;
+  if (const TensorMap* saved = saved_state(checkpoint)) {
+    SgdState state = sgd_state(*saved);
+    num_done = static_cast<int>(state.passes);
+    run.resume(std::move(state));
+  }
+  if (checkpoint != nullptr) run.keep_state_in(*checkpoint);
   StructuredResult result;
-  result.fit = run_epochs(run, psi, training.epochs);
+  result.fit = run_epochs(run, psi, training.epochs, !inputs.start.empty(), num_done, control);
   result.weights = run.weights();
   try {
     const StructuredObjective objective =

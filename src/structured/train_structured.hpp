@@ -20,17 +20,18 @@ namespace margrove {
 
 template <StructuredModel Model, class Problem>
 StructuredResult train_by_cutting_planes(const Model& model, const StructuredTraining& training,
-                                         bool one_slack, StructuredSearch search,
+                                         StructuredSolver solver, StructuredSearch search,
                                          const StructuredInputs<Model, Problem>& inputs,
                                          Executor& executor, RunControl& control) {
   CuttingPlane planes(model, DynamicSurrogate(training.surrogate),
-                      AnySearch::make(search, training.max_bans),
+                      AnySearch::make(search, search_limits(training, search, solver)),
                       CuttingPlaneOptions{.C = training.C,
                                           .tolerance = training.tolerance,
                                           .max_rounds = training.max_passes,
-                                          .one_slack = one_slack},
+                                          .one_slack = solver == StructuredSolver::one_slack},
                       executor, control, inputs.example_weights);
   StructuredResult result;
+  if (!inputs.start.empty()) planes.start_at(inputs.start);
   result.fit = planes.run();
   result.weights = planes.weights();
   return result;
@@ -53,18 +54,17 @@ StructuredResult train_structured(const Model& model, const StructuredTraining& 
     case StructuredSolver::cutting_plane:
     case StructuredSolver::one_slack:
       require_no_continuation(solver, inputs.continuation);
-      return train_by_cutting_planes(model, training, solver == StructuredSolver::one_slack, search,
-                                     inputs, executor, control);
+      return train_by_cutting_planes(model, training, solver, search, inputs, executor, control);
     default:
       break;
   }
+  const SearchLimits limits = search_limits(training, search, solver);
   if (search == StructuredSearch::margin) {  // its search takes goals
     return train_by_bcfw(model, MarginRescaling{}, MarginSearch{}, training, inputs, executor,
                          control);
   }
-  return train_by_bcfw(model, DynamicSurrogate(training.surrogate),
-                       AnySearch::make(search, training.max_bans), training, inputs, executor,
-                       control);
+  return train_by_bcfw(model, DynamicSurrogate(training.surrogate), AnySearch::make(search, limits),
+                       training, inputs, executor, control);
 }
 
 }  // namespace margrove

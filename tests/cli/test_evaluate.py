@@ -135,8 +135,9 @@ class Tables(EvaluateTest):
         self.train()
         self.write("hard", rows(60, 2).replace("a1 ", "b3 ", 5).replace("a2 ", 'z"x ', 1))
         values = self.evaluate(
-            "--per-label", "labels", "--per-level", "levels", "--confusion", "pairs", data="hard"
-        )
+            "--per-label", "labels", "--per-level", "levels", "--per-frequency", "frequencies",
+            "--confusion", "pairs", data="hard",
+        )  # fmt: skip
         labels = {row["label"]: row for row in self.table("labels")}
         self.assertEqual(set(labels), {"a1", "a2", "b1", "b2", "b3", 'z"x'})
         f1 = [float(row["f1"]) for row in labels.values()]
@@ -150,11 +151,23 @@ class Tables(EvaluateTest):
         for row in levels:
             name = f"accuracy_level_{row['level']}"
             self.assertAlmostEqual(float(row["accuracy"]), values[name], places=5)
+        frequencies = self.table("frequencies")
+        bands = ["0", "1", "2-5", "6-20", "21-100", "101+"]
+        self.assertEqual([row["training_rows"] for row in frequencies], bands)
+        never_seen = frequencies[0]
+        self.assertEqual((never_seen["labels"], never_seen["support"]), ("2", "6"))
+        for column in ("support", "predicted"):
+            total = sum(int(row[column]) for row in labels.values())
+            self.assertEqual(sum(int(row[column]) for row in frequencies), total)
+        self.assertAlmostEqual(
+            sum(float(row["macro_f1"]) * int(row["labels"]) for row in frequencies) / 6,
+            values["macro_f1"], places=5,
+        )  # fmt: skip
         pairs = {(row["true"], row["predicted"]): int(row["count"]) for row in self.table("pairs")}
         self.assertGreaterEqual(pairs["b", "a"], 4)  # rows of a1 that are called b3
 
     def test_a_table_that_cannot_be_written_is_found_before_the_work(self) -> None:
-        for option in ("--per-label", "--per-level", "--confusion"):
+        for option in ("--per-label", "--per-level", "--per-frequency", "--confusion"):
             self.assert_fails(3, "no/dir/x", "evaluate", "missing", "test", option, "no/dir/x")
 
 
@@ -233,6 +246,15 @@ class CompareWithFlat(EvaluateTest):
         self.assertEqual(values["gain"], "helps")
         self.assertLess(values["rows_sign_test"]["p_value"], 0.05)
         self.assertTrue(values["answer"].startswith("Yes, the hierarchy helps: "))
+        # All decisions are in one band or another, each with the recall of both models.
+        bands = [band for band in values["by_frequency"] if band["support"] > 0]
+        self.assertEqual(sum(band["support"] for band in bands), 60)
+        for band in bands:
+            self.assertGreater(band["with_hierarchy"]["recall"], band["flat"]["recall"])
+            self.assertGreater(band["sign_test"]["first_better"], 0)
+        lines = self.run_program("compare", "--flat", "test", "tree-model", "flat-model")[0]
+        for band in bands:
+            self.assertRegex(lines, rf"(?m)^{band['training_rows']} +{band['labels']} ")
 
     def test_warns_where_the_trainings_differ_in_more_than_the_hierarchy(self) -> None:
         compare = ["compare", "--flat", "test", "tree-model", "flat-model"]

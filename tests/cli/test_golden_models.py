@@ -62,6 +62,14 @@ MODELS = {
     "v1-dependency": Golden(
         "--method structured --model dependency --hash-bits 8 trees", "trees", ""
     ),
+    "v1-relations": Golden(
+        "--method structured --model dependency --hash-bits 8 trees", "trees", ""
+    ),
+    "v1-separate": Golden(
+        "--method structured --model dependency --relations separate --hash-bits 8 trees",
+        "trees",
+        "",
+    ),
     "v1-records": Golden(
         "--method flat-svm --text-column text --numeric-columns weight,size"
         " --categorical-columns colour --label-column kind table.csv",
@@ -101,7 +109,12 @@ bus,9000,,blue,car
 PATHS_CSV = (
     "text,one,two\nred apple,plant,fruit\nfast car,thing,car\ngrass,plant,\noak,plant,tree\n"
 )
-TREE_WORDS = [("a", "DET", 2), ("dog", "NOUN", 3), ("runs", "VERB", 0), ("home", "NOUN", 3)]
+TREE_WORDS = [
+    ("a", "DET", 2, "det"),
+    ("dog", "NOUN", 3, "nsubj"),
+    ("runs", "VERB", 0, "root"),
+    ("home", "NOUN", 3, "obj"),
+]
 
 
 class GoldenModels(CliTest):
@@ -138,8 +151,8 @@ class GoldenModels(CliTest):
         self.write("paths.csv", PATHS_CSV)
         self.write("tags", "w1 O\nw2 B-x\nw3 I-x\n\nw2 B-x\nw3 O\nw1 O\n\nw3 O\nw2 B-x\n\nw1 O\n\n")
         sentence = "".join(
-            "\t".join([str(k), word, word, tag, "_", "_", str(head), "dep", "_", "_"]) + "\n"
-            for k, (word, tag, head) in enumerate(TREE_WORDS, 1)
+            "\t".join([str(k), word, word, tag, "_", "_", str(head), name, "_", "_"]) + "\n"
+            for k, (word, tag, head, name) in enumerate(TREE_WORDS, 1)
         )
         self.write("trees", f"{sentence}\n{sentence}\n")
 

@@ -175,7 +175,7 @@ class Time(CliTest):
                 out, err = running.communicate(timeout=60)
                 self.assertLess(time.monotonic() - start, SLACK)
                 self.assertEqual((running.returncode, out), (130, ""), err)
-                self.assertIn("interrupted; nothing was written", err)
+                self.assertIn("long.conllu: interrupted before the end of the first pass;", err)
                 self.assertEqual(os.listdir(self.directory.name).count("model"), 0)
 
     def limited(self, *options: str, codes: tuple[int, ...] = (0,)) -> tuple[float, int, str]:
@@ -295,6 +295,26 @@ class Time(CliTest):
                 self.assertIn("stop\tstalled\n", out)
                 self.assertIn("lack of progress ended training", err)
 
+    def test_kernel_weights_that_no_round_changes_any_longer_end_at_once(self) -> None:
+        # Thirty rounds tried the same weights again, on unscaled columns for 9 CPU seconds.
+        rng = random.Random(16)
+        noise = ""
+        for _ in range(200):
+            k = rng.randrange(2)
+            values = [rng.gauss(1 if j % 2 == k else 0, 1) for j in range(12)]
+            values += [1.6e9 + rng.randrange(10_000) for _ in range(2)]
+            cells = " ".join(f"{j}:{value:.10g}" for j, value in enumerate(values, 1))
+            noise += f"{'ab'[k]} {cells}\n"
+        self.write("unix", noise)
+        out, err = self.run_program(
+            "train", "--method", "lp-mkl", "--C", "1e12", "--quiet", "unix", "model"
+        )
+        self.assertIn("stop\tstalled\n", out)
+        self.assertIn("lack of progress ended training", err)
+        found = dict(line.split("\t", 1) for line in out.splitlines())
+        self.assertLess(int(found["passes"]), 30)
+        self.assertGreater(float(found["relative_gap"]), 1e-3)
+
     def test_limits_end_tuning_with_folds_at_once(self) -> None:
         # Each fold of the decision in each run that had begun was prepared to its end.
         self.write_deep_graph(num_rows=2000, num_columns=5000)
@@ -380,6 +400,26 @@ class Interruption(CliTest):
                 self.assertEqual(sorted(os.listdir(self.directory.name)), before)
                 self.assertEqual(self.read("rows"), b"old\n")
 
+    def test_ends_the_wait_for_the_reader_of_a_pipe(self) -> None:
+        # The first signal while a result is written waited for the second one.
+        self.run_program("train", "--method", "flat-svm", "--quiet", "train", "model")
+        os.mkfifo(self.path("out"))
+        for verb in (
+            ["predict", "model", "test", "--output", "out"],
+            ["report", "model", "test", "--output", "out"],
+            ["compress", "model", "--output", "out"],
+            ["train", "--method", "flat-svm", "--quiet", "train", "out"],
+        ):
+            for sent in self.SIGNALS:
+                with self.subTest(verb=verb[0], signal=sent.name):
+                    running = self.start(*verb)
+                    time.sleep(1)
+                    self.assertIsNone(running.poll())
+                    running.send_signal(sent)
+                    _, err = running.communicate(timeout=20)
+                    self.assertEqual(running.returncode, 130, err)
+                    self.assertIn("margrove: interrupted", err)
+
     def test_ends_verbs_that_write_nothing_as_well(self) -> None:
         # The default action of a signal is no documented exit code.
         for verb in (["hierarchy", "pipe"], ["compare", "pipe", "liblinear", "liblinear"]):
@@ -416,6 +456,98 @@ class Interruption(CliTest):
         self.assertEqual(running.returncode, 130, err)
         self.assertIn("interrupted; nothing was written", err)
         self.assertEqual(sorted(os.listdir(self.directory.name)), files)
+
+
+class InterruptedTraining(CliTest):
+    """SIGINT and SIGTERM of the verbs that train, once they train."""
+
+    ENDLESS = ("--tolerance", "1e-14", "--C", "1e6", "--max-passes", "100000000")
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.write("hard", rows(3000, 3))
+        self.write("model", "old\n")
+
+    def interrupt(
+        self, verb: str, *options: str, signals: tuple[int, ...] = (signal.SIGINT,),
+        at: str = '"stage":"bcfw","done":1,', times: int = 1,
+    ) -> tuple[str, str]:  # fmt: skip
+        """Sends the signals when the log has had such a line so many times."""
+        running = subprocess.Popen(
+            [MARGROVE, verb, "--method", "nhsvm", "--hierarchy", "tree", "--log", "json", *options,
+             "model"],
+            cwd=self.directory.name, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert running.stderr is not None
+        for line in running.stderr:
+            times -= at in line
+            if times == 0:
+                break
+        # A stopped program gets all of them at once.
+        for sent in (signal.SIGSTOP, *signals, signal.SIGCONT):
+            running.send_signal(sent)
+        out, err = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 130, err)
+        self.assertEqual([name for name in os.listdir(self.directory.name) if "tmp" in name], [])
+        return out, err
+
+    def assert_nothing_is_written(self, out: str) -> None:
+        self.assertNotIn("stop", out)
+        self.assertEqual(self.read("model"), b"old\n")
+
+    def test_keeps_the_best_weights_so_far(self) -> None:
+        for sent in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(sent.name):
+                out, err = self.interrupt("train", *self.ENDLESS, "hard", signals=(sent,))
+                self.assertIn("stop\tinterrupted\n", out)
+                self.assertIn("interrupted; the best so far will be written", err)
+                self.assertIn("warning: an interruption ended training; the model has the", err)
+                self.assertIn("interrupted", self.run_program("info", "model")[0])
+                accuracy, _ = self.run_program("evaluate", "model", "test", "--metrics", "accuracy")
+                self.assertGreater(float(accuracy.split()[-1]), 0.7)
+
+    def test_by_a_second_signal_writes_nothing(self) -> None:
+        out, err = self.interrupt(
+            "train", *self.ENDLESS, "hard", signals=(signal.SIGINT, signal.SIGTERM)
+        )
+        self.assertIn("margrove: interrupted; nothing was written", err)
+        self.assert_nothing_is_written(out)
+
+    def test_with_strict_writes_nothing(self) -> None:
+        out, err = self.interrupt("train", "--strict", *self.ENDLESS, "hard")
+        self.assertIn("interrupted, and with --strict an unfinished model is not written", err)
+        self.assert_nothing_is_written(out)
+
+    def test_of_tune_keeps_the_model_only_after_the_search(self) -> None:
+        grid = ["--grid", "C=1,10", "--folds", "2", "--tolerance", "1e-14", "--max-passes", "20000"]
+        self.write("few", rows(300, 3))
+        out, _ = self.interrupt("tune", *grid, "few", at='"stage":"tune"')
+        self.assert_nothing_is_written(out)
+        out, _ = self.interrupt("tune", *grid, "few")
+        self.assertIn("stop\tinterrupted\n", out)
+        self.run_program("predict", "model", "test")
+
+    def test_while_a_decision_is_tuned_writes_nothing(self) -> None:
+        self.write("sets", rows(3000, 3).replace("a1 ", "a1,b2 "))
+        out, err = self.interrupt("train", *self.ENDLESS, "sets")
+        self.assertIn("sets: interrupted before the end of the first pass; nothing was", err)
+        self.assert_nothing_is_written(out)
+
+    def test_before_calibration_leaves_the_model_without_it(self) -> None:
+        calibrated = ["--tolerance", "1e-14", "--C", "1e6", "--max-passes", "10000",
+                      "--calibration", "0.2", "hard"]  # fmt: skip
+        out, err = self.interrupt("train", *calibrated, times=2)
+        self.assertIn("stop\tpass_limit\n", out)
+        self.assertIn("an interruption came before calibration, which the model lacks", err)
+        self.run_program("predict", "model", "test")
+        self.run_program("predict", "model", "test", "--probabilities", code=3)
+        self.write("model", "old\n")
+        out, err = self.interrupt(
+            "train", "--strict", "--solver", "sgd", "--epochs", "3000", "--calibration", "0.2",
+            "hard", at='"stage":"sgd","done":1,', times=2,
+        )  # fmt: skip
+        self.assertIn("with --strict a model without it is not written", err)
+        self.assert_nothing_is_written(out)
 
 
 class Strict(CliTest):
@@ -540,7 +672,7 @@ class Threads(CliTest):
         running = subprocess.Popen(
             [MARGROVE, "train", "--method", "nhsvm", "--hierarchy", "tree", "--tolerance", "1e-14",
              "--max-passes", "100000000", "--C", "1e6", "hard", "model"],
-            cwd=self.directory.name, stderr=subprocess.PIPE, text=True,
+            cwd=self.directory.name, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
             preexec_fn=lambda: os.sched_setaffinity(0, {core}),  # noqa: PLW1509
         )  # fmt: skip
         assert running.stderr is not None

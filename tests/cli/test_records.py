@@ -9,6 +9,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import pathlib
 import random
 import unittest
@@ -106,6 +107,23 @@ class Patterns(Records):
         self.assert_fails(3, "new.csv:1:1: the header has no column 'm*'",
                           *self.renamed("m*", "m7", "new.csv"))  # fmt: skip
 
+    def test_patterns_of_json_lines_are_those_of_csv(self) -> None:
+        rows = [
+            {"m1": f"{k % 7}", "m2": f"-{k}", "id": f"g{k}", "label": "ab"[k % 2]}
+            for k in range(40)
+        ]
+        self.write("keys.csv", as_csv(rows))
+        self.write("keys.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        given = ["--numeric-columns", "*", "--ignore-columns", "id", "--label-column", "label"]
+        self.fit(*given, data="keys.csv")
+        of_csv = self.read("model")
+        self.fit(*given, data="keys.jsonl")
+        self.assertEqual(self.read("model"), of_csv)
+        os.mkfifo(self.path("pipe.jsonl"))
+        self.assert_fails(3, "pipe.jsonl: patterns of keys need a file, which is read twice",
+                          "train", "--method", "flat-svm", "--format", "jsonl", *given,
+                          "pipe.jsonl", "m")  # fmt: skip
+
     def renamed(self, column: str, name: str, data: str) -> list[str]:
         self.write(data, self.read(data).decode().replace(column, name))
         return ["predict", "model", data]
@@ -122,7 +140,7 @@ class Patterns(Records):
             (3, "wide.csv: column 'm1' fits 'm*' of option numeric_columns and '*1' of option "
              "categorical_columns", ["--numeric-columns", "m*", "--categorical-columns", "*1"],
              "wide.csv"),
-            (3, "wide.csv: the header has no column 'key', which option ignore_columns names",
+            (3, "wide.csv: no column is called 'key', which option ignore_columns names",
              ["--numeric-columns", "m*", "--ignore-columns", "key"], "wide.csv"),
             (2, "option ignore_columns is given, but the selected columns are named one by one",
              ["--numeric-columns", "m1", "--ignore-columns", "id"], "wide.csv"),
@@ -130,8 +148,8 @@ class Patterns(Records):
              ["--numeric-columns", "m1,*", "--ignore-columns", "m1"], "wide.csv"),
             (2, "none is given, but at least one must name the features",
              ["--ignore-columns", "m1"], "wide.csv"),
-            (2, "rows.jsonl: 'm*' is a pattern of columns, but JSON lines have no header that "
-             "names them; name the keys", ["--numeric-columns", "m*"], "rows.jsonl"),
+            (3, "rows.jsonl: no column is left for 'z*' of option numeric_columns; the columns are "
+             "'m1', 'label'", ["--numeric-columns", "z*"], "rows.jsonl"),
         ):  # fmt: skip
             with self.subTest(options=options):
                 self.assert_fails(code, message, *train, *options, data, "m")

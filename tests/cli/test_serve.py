@@ -624,6 +624,23 @@ class Token(ServeTest):
                 for path in ("/model", "/metrics", "/openapi.json"):
                     self.assertEqual(server.ask("GET", path, headers=headers)[0], status)
         self.assertEqual(server.ask("GET", "/healthz")[0], 200)
+        with_token = server.ask(
+            "GET", "/openapi.json", headers={"Authorization": f"Bearer {token}"}
+        )
+        self.assertEqual(with_token[1]["security"], [{"token": []}])
+        for path, is_open in (("/predict", False), ("/healthz", True), ("/metrics", False)):
+            ((_, operation),) = with_token[1]["paths"][path].items()
+            self.assertEqual("401" in operation["responses"], not is_open)
+            self.assertEqual(operation.get("security"), [] if is_open else None)
+
+    def test_the_description_asks_for_no_token_where_none_is_needed(self) -> None:
+        root = self.serve("animals.model").ask("GET", "/openapi.json")[1]
+        self.assertNotIn("security", root)
+        self.assertNotIn("securitySchemes", root["components"])
+        for methods in root["paths"].values():
+            for operation in methods.values():
+                self.assertNotIn("401", operation["responses"])
+                self.assertNotIn("security", operation)
 
     def test_other_addresses_need_a_token(self) -> None:
         message = self.refused("--address", "0.0.0.0", "animals.model", code=2)

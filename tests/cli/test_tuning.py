@@ -27,6 +27,24 @@ class Tuning(CliTest):
         )
         self.assertRegex(out, r"(?m)^10\t0\.[0-9]+ .* \*$")
 
+    def test_rows_with_partial_labels_are_trained_on_but_not_measured(self) -> None:
+        self.write("two", "p a\np b\nq c\n")
+        rows = [f"{'abc'[i % 3]} {i % 3 + 1}:1\n" for i in range(30)]
+        rows += [f"{'ppq'[i % 3]} {i % 3 + 1}:1\n" for i in range(30)]
+        self.write("partly", "".join(rows))
+        tune = ["tune", "--quiet", "--hierarchy", "two", "--folds", "3", "--grid"]
+        for method in ("flat-svm", "nhsvm"):
+            given = ["C=1", "--method", method, "--partial-labels", "partly", "model"]
+            out, _ = self.run_program(*tune, *given)
+            self.assertRegex(out, r"(?m)^1\t1\.0000 ")
+        out, _ = self.run_program(*tune, "partial_labels=false,true", "--method", "flat-svm",
+                                  "partly", "model")  # fmt: skip
+        self.assertRegex(out, r"(?m)^true\t1\.0000 .*\*$")
+        self.write("no leaf", "".join(rows[30:] + rows[:1]))
+        self.assert_fails(3, "no leaf: a part of the rows to measure on has none whose label is a "
+                          "leaf, but must have one", *tune, "C=1", "--method", "flat-svm",
+                          "--partial-labels", "no leaf", "model")  # fmt: skip
+
     def test_sentences_are_tuned_in_parts(self) -> None:
         rng = random.Random(0)
         lines = []

@@ -5,6 +5,7 @@ Run and configured like test_cli.py, whose helpers it uses.
 
 # ruff: noqa: PT009 - unittest, so that it runs with nothing installed
 
+import pathlib
 import unittest
 
 from test_cli import CliTest
@@ -15,6 +16,22 @@ x:animal a skos:Concept ; skos:prefLabel "animals"@en , "eläimet"@fi .
 x:dog a skos:Concept ; skos:broader x:animal ; skos:prefLabel "dogs, tame"@en , "koirat"@fi .
 x:fish a skos:Concept ; skos:broader x:animal ; skos:prefLabel "fish"@en .
 x:stone a skos:Concept ; skos:prefLabel "stones"@en , "kivet"@fi .
+"""
+# The same in RDF/XML.
+VOCABULARY_XML = """<?xml version="1.0" encoding="UTF-8"?>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+    xmlns:skos="http://www.w3.org/2004/02/skos/core#" xml:base="http://example.org/">
+  <skos:Concept rdf:about="animal">
+    <skos:prefLabel xml:lang="en">animals</skos:prefLabel>
+    <skos:prefLabel xml:lang="fi">eläimet</skos:prefLabel></skos:Concept>
+  <skos:Concept rdf:about="dog"><skos:broader rdf:resource="animal"/>
+    <skos:prefLabel xml:lang="en">dogs, tame</skos:prefLabel>
+    <skos:prefLabel xml:lang="fi">koirat</skos:prefLabel></skos:Concept>
+  <skos:Concept rdf:about="fish"><skos:broader rdf:resource="animal"/>
+    <skos:prefLabel xml:lang="en">fish</skos:prefLabel></skos:Concept>
+  <skos:Concept rdf:about="stone"><skos:prefLabel xml:lang="en">stones</skos:prefLabel>
+    <skos:prefLabel xml:lang="fi">kivet</skos:prefLabel></skos:Concept>
+</rdf:RDF>
 """
 WORDS = {"dog": "bark bone", "fish": "swim water", "stone": "hard grey"}
 BOOKS = "".join(
@@ -61,6 +78,19 @@ class Vocabularies(CliTest):
         self.assertEqual(self.answers(), [f"http://example.org/{name}" for name in WORDS])
         out, _ = self.run_program("hierarchy", "animals.ttl")
         self.assertRegex(out, r"nodes +4\nedges +2\nroots +2")
+
+    def test_rdf_xml_gives_the_model_of_turtle(self) -> None:
+        self.write("animals.rdf", VOCABULARY_XML)
+        models = []
+        for name in ("animals.ttl", "animals.rdf"):
+            given = f"--method nhsvm --format annif --hierarchy {name} --language fi"
+            given += " books.tsv model"
+            self.run_program("train", *given.split())
+            models.append(pathlib.Path(self.path("model")).read_bytes())
+        self.assertEqual(models[0], models[1])
+        self.write("broken.rdf", VOCABULARY_XML.replace("</rdf:RDF>", "</rdf:rdf>"))
+        self.assert_fails(3, "broken.rdf:14:3: the file is not well-formed XML: mismatched tag",
+                          "hierarchy", "broken.rdf")  # fmt: skip
 
     def test_labels_that_the_vocabulary_lacks_are_errors_or_dropped(self) -> None:
         self.write("old.tsv", BOOKS + "howl\t<http://example.org/dog> <http://example.org/wolf>\n")

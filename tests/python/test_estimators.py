@@ -110,7 +110,15 @@ def test_loaded_models_of_label_sets_are_scored_by_single_labels(tmp_path: Path)
     X = random.normal(size=(80, 4)) + 2 * (y == "oak")[:, None]
     model = KernelRidgeClassifier().fit(X, y)
     model.save(tmp_path / "model")
-    assert KernelRidgeClassifier.load(tmp_path / "model").score(X, y) == model.score(X, y) > 0.9
+    loaded = KernelRidgeClassifier.load(tmp_path / "model")
+    assert loaded.score(X, y) == model.score(X, y) > 0.9
+    assert loaded.predict(X).tolist() == model.predict(X).tolist()  # labels, no sets
+    sets = [{"oak", "red"} if label == "oak" else {label} for label in y]
+    model.fit(X, sets).save(tmp_path / "model")
+    assert KernelRidgeClassifier.load(tmp_path / "model").predict(X) == model.predict(X)
+    # Rows with one label each can be calibrated.
+    calibrated = KernelRidgeClassifier(calibration=0.3).fit(X, y)
+    np.testing.assert_allclose(calibrated.predict_proba(X).sum(axis=1), 1)
 
 
 @pytest.mark.parametrize("made", [*ESTIMATORS, KernelRidgeClassifier, StructuredSVC])

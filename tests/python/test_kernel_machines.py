@@ -22,7 +22,8 @@ from margrove import (
 )
 from margrove._options import option_text
 from numpy.typing import NDArray
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from test_estimators import run_program, write_svmlight
 
@@ -386,3 +387,169 @@ def test_single_kernel_has_the_objective_and_the_predictions_of_libsvm(made: Any
     assert model.report_["primal"] == pytest.approx(objective, rel=1e-6)
     np.testing.assert_allclose(model.decision_function(fresh) / 2, scores, atol=2e-4)
     assert model.score(fresh, truth) == np.mean((scores > 0) == (truth == 1))
+
+
+# Kernels that are given as matrices or functions -------------------------------------------------
+
+
+def linear(A: NDArray[Any], B: NDArray[Any]) -> Any:
+    return A @ B.T
+
+
+@pytest.mark.parametrize("made", ESTIMATORS)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_given_kernels_are_those_of_columns(made: Any, classes: int) -> None:
+    X, y = clouds(60, classes)
+    test = clouds(20, classes, seed=1)[0]
+    network = {
+        "kernels": {
+            "a": {"type": "linear", "columns": "1-2", "scaling": "none"},
+            "b": {"type": "linear", "columns": "3-4", "scaling": "none"},
+        },
+        "shape": "one-layer",
+    }
+    columns = made(network=network).fit(X, y)
+    halves = {"a": slice(0, 2), "b": slice(2, 4)}
+    train_values = {name: linear(X[:, at], X[:, at]) for name, at in halves.items()}
+    test_values = {name: linear(test[:, at], X[:, at]) for name, at in halves.items()}
+    expected = columns.decision_function(test)
+    scale = np.abs(expected).max()
+    matrices = made(kernel="precomputed").fit(train_values, y)
+    np.testing.assert_allclose(matrices.decision_function(test_values), expected, atol=1e-4 * scale)
+    functions = made(
+        kernel={name: lambda A, B, at=at: linear(A[:, at], B[:, at]) for name, at in halves.items()}
+    ).fit(X, y)
+    np.testing.assert_allclose(functions.decision_function(test), expected, atol=1e-4 * scale)
+    assert matrices.weights_.keys() == columns.weights_.keys()
+    assert functions.score(X, y) == columns.score(X, y)
+
+
+def test_one_given_kernel_is_that_of_scikit_learn() -> None:
+    X, y = clouds(80, seed=4)
+    test, truth = clouds(40, seed=5)
+    K, K_test = gaussian(X, X, 2.0), gaussian(test, X, 2.0)
+    ours = AverageMKLClassifier(kernel="precomputed", svm_tolerance=1e-6).fit(K, y)
+    theirs = SVC(kernel="precomputed", tol=1e-6).fit(K, y)
+    np.testing.assert_allclose(
+        ours.decision_function(K_test) / 2, theirs.decision_function(K_test), atol=1e-3
+    )
+    assert ours.score(K_test, truth) == theirs.score(K_test, truth)
+    # Folds take rows and columns of the matrix.
+    scores = cross_val_score(AverageMKLClassifier(kernel="precomputed"), K, y, cv=4)
+    np.testing.assert_allclose(scores, cross_val_score(SVC(kernel="precomputed"), K, y, cv=4))
+
+
+def test_models_of_given_kernels_have_no_kernel_values(tmp_path: Path) -> None:
+    X, y = clouds(200, seed=2)
+    K = gaussian(X, X, 2.0)
+    model = AverageMKLClassifier(kernel="precomputed").fit(K, y)
+    assert 0 < len(model.support_) < 200
+    _, _, columns, values = model.model_.kernel_support
+    assert columns.tolist() == model.support_.tolist()
+    assert set(values.tolist()) == {1.0}
+    model.save(tmp_path / "model")
+    assert (tmp_path / "model").stat().st_size < K.nbytes / 10
+    loaded = load(tmp_path / "model")
+    assert loaded.get_params()["kernel"] == "precomputed"
+    rows = gaussian(clouds(30, seed=3)[0], X, 2.0)
+    np.testing.assert_array_equal(loaded.decision_function(rows), model.decision_function(rows))
+    # Values with rows that are no support vectors count for nothing.
+    rows[:, np.setdiff1d(np.arange(200), model.support_)] = 99
+    np.testing.assert_array_equal(loaded.decision_function(rows), model.decision_function(rows))
+
+
+def test_the_program_trains_on_rows_of_kernel_values(tmp_path: Path) -> None:
+    X, y = clouds(40)
+    K = np.round(64 * gaussian(X, X, 2.0)) / 64
+    write_svmlight(tmp_path / "rows", sp.csr_array(K.astype(np.float32)), y)
+    (tmp_path / "network").write_text(
+        '{"views": {"all": "1-40"}, "kernels": {"kernel": {"type": "given", "view": "all"}}, '
+        '"shape": "one-layer"}'
+    )
+    options = ["--method", "average-mkl", "--network", tmp_path / "network"]
+    run_program("train", *options, tmp_path / "rows", tmp_path / "model")
+    model = AverageMKLClassifier(kernel="precomputed").fit(K, y)
+    np.testing.assert_allclose(
+        load(tmp_path / "model").decision_function(K), model.decision_function(K), atol=1e-6
+    )
+
+
+def test_functions_take_rows_of_any_kind() -> None:
+    texts = ["a cat", "the cat sat", "a dog", "the dog ran", "cat cat", "dog dog"]
+    labels = ["cat", "cat", "dog", "dog", "cat", "dog"]
+
+    def common_words(A: list[str], B: list[str]) -> Any:
+        return [[len(set(a.split()) & set(b.split())) for b in B] for a in A]
+
+    model = SPNMKLClassifier(kernel=common_words).fit(texts, labels)
+    assert model.predict(["one cat", "dog"]).tolist() == ["cat", "dog"]
+    assert model.score(texts, labels) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "X", "message"),
+    [
+        ({"kernel": "rbf"}, np.eye(4), "kernel is 'rbf', but must be 'precomputed' or a function"),
+        ({"kernel": {"a": 3}}, np.eye(4), "kernel 'a' is 3, but must be a function"),
+        ({"kernel": "precomputed"}, np.ones((4, 3)), "kernel 'kernel' has the shape .4, 3., but"),
+        ({"kernel": "precomputed"}, np.arange(16.0).reshape(4, 4), "row 0 has the value 1 with ro"),
+        (
+            {"kernel": lambda A, B: A},
+            np.ones((4, 3)),
+            "gave an array of shape .4, 3., but must giv",
+        ),
+        ({"kernel": "precomputed", "calibration": 0.5}, np.eye(4), "calibration and scale are for"),
+        ({"kernel": "precomputed", "scale": "standard"}, np.eye(4), "calibration and scale are fo"),
+    ],
+)
+def test_wrong_given_kernels_are_named(given: dict[str, Any], X: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        AverageMKLClassifier(**given).fit(X, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("kernels", "message"),
+    [
+        ({"k": {"type": "given"}}, "kernel k: is given, so its columns must be one range"),
+        (
+            {"k": {"type": "given", "columns": "1-4", "scaling": "diagonal"}},
+            "kernel k: is given, so that K.x, x. is unknown of other rows",
+        ),
+        ({"k": {"type": "given", "columns": "1-3"}}, "kernel k: has 3 columns, but must have 4"),
+        (
+            {"k": {"type": "given", "columns": "1-4"}, "l": {"type": "linear", "columns": "4-5"}},
+            "kernel l: has columns of the given kernel k",
+        ),
+        (
+            {"k": {"type": "given", "columns": "1-4"}, "l": {"type": "linear"}},
+            "kernel l: has columns of the given kernel k",
+        ),
+    ],
+)
+def test_wrong_networks_of_given_kernels_are_named(kernels: Any, message: str) -> None:
+    X = np.hstack([np.eye(4), np.ones((4, 1))])
+    with pytest.raises(ValueError, match=message):
+        AverageMKLClassifier(network={"kernels": kernels, "shape": "one-layer"}).fit(
+            X, [0, 1, 0, 1]
+        )
+
+
+def test_given_kernels_are_combined_with_kernels_of_columns() -> None:
+    X, y = clouds(60)
+    network: dict[str, Any] = {
+        "kernels": {
+            "text": {"type": "given", "view": "text"},
+            "shape": {"type": "gaussian", "view": "shape"},
+        },
+        "shape": "one-layer",
+    }
+    parts = {"text": linear(X[:, :2], X[:, :2]), "shape": X[:, 2:]}
+    model = SPNMKLClassifier(network=network).fit(parts, y)
+    kernels: dict[str, dict[str, str]] = network["kernels"]
+    kernels["text"] |= {"type": "linear", "scaling": "none"}
+    plain = SPNMKLClassifier(network=network).fit({"text": X[:, :2], "shape": X[:, 2:]}, y)
+    np.testing.assert_allclose(
+        model.decision_function(parts),
+        plain.decision_function({"text": X[:, :2], "shape": X[:, 2:]}),
+        atol=1e-3,
+    )

@@ -300,6 +300,10 @@ UNKNOWN: Any = "x"
         (lambda: metrics.precision_at_k(["a"], [[1, 2]], classes=["a"]), "classes: there are 1"),
         (lambda: metrics.precision_at_k(["a"], [[1, 2]], classes=["a", "a"]), "different ones"),
         (lambda: metrics.precision_at_k([[1, 0]], [1, 2]), r"y_score: its shape is \(2,\)"),
+        (
+            lambda: metrics.ndcg_at_k([[1, 0], [0, 1]], [[1, 2], [0, float("nan")]], k=1),
+            "y_score: row 1 has nan in column 1, but must have numbers",
+        ),
         (lambda: metrics.au_prc([[1, 0]], [[1, np.nan]]), "row 0 has nan in column 1"),
         (lambda: metrics.au_prc([[1, 0]], [[1, 2]], ignore_nodes=["x"]), "ignore_nodes: 'x'"),
         (lambda: metrics.psp_at_k([[1, 0]], [[1, 2]], y_train=[[1, 0]]), "training rows is 1"),

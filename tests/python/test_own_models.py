@@ -164,7 +164,7 @@ def test_a_chain_has_the_optimum_of_the_built_in_one(surrogate: str, C: float) -
     words, Y = sentences()
     X = [letter_features(sentence, "abcde").astype(float) for sentence in words]
     how: Any = {"C": C, "tolerance": 2e-3, "max_passes": 3000, "surrogate": surrogate}
-    built_in = StructuredSVC(model="chain", decision="argmax", **how)
+    built_in = StructuredSVC(model="chain", decision="argmax", solver="bcfw", **how)
     built_in.fit([list(sentence) for sentence in words], [[f"t{k}" for k in y] for y in Y])
     own = StructuredSVM(ChainWithKBest(3), **how).fit(X, Y)
     theirs, ours = built_in.report_, own.report_
@@ -246,7 +246,7 @@ def test_sgd_lowers_the_objective_of_every_surrogate(surrogate: str) -> None:
     X, Y = subsets()
     own = StructuredSVM(AllLabellings(), solver="sgd", surrogate=surrogate, C=0.2).fit(X, Y)
     assert own.report_["stop"] == "epochs_done"
-    assert own.report_["passes"] == 50
+    assert 2 < own.report_["passes"] <= 50
     zero = objective(AllLabellings(), np.zeros(15), X, Y, 0.2, surrogate)
     assert objective(AllLabellings(), own.coef_, X, Y, 0.2, surrogate) < 0.9 * zero
 

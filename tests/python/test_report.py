@@ -205,6 +205,22 @@ def test_another_model_stands_beside_the_first() -> None:
     first, second = model.predict(X) == y, other.predict(X) == y
     assert data["other"]["first_only"] == (first & ~second).sum()
     assert data["other"]["second_only"] == (second & ~first).sum()
+    # What the page draws of the other model is what its own report has.
+    alone = data_of(margrove.report(other, X, y))
+    assert data["other"]["coverage"] == alone["coverage"]
+    assert data["coverage"] != alone["coverage"]
+    # The labels are leaves of the second level.
+    assert data["other"]["levels"][1]["accuracy"] == pytest.approx(other.score(X, y))
+    assert data["levels"][1]["accuracy"] == pytest.approx(model.score(X, y))
+
+
+def test_another_model_of_label_sets_has_no_coverage() -> None:
+    model, X, y = fitted()
+    sets = FlatSVC(decision="threshold").fit(X, [{label} for label in y])
+    data = data_of(margrove.report(model, X, y, other=sets))
+    assert data["coverage"]["curve"]
+    assert data["other"]["coverage"] is None
+    assert data["other"]["levels"]
 
 
 def test_kernel_models_show_their_network() -> None:
@@ -294,6 +310,72 @@ def test_page_works_in_a_browser_without_errors(tmp_path: Path) -> None:
     assert found["csv"] == '"na""me",n\r\n"a,b",1\r\nc,1\r\n'
     assert found["buttons"] >= 5
     assert found["remote"] == 0
+
+
+@needs_browser
+def test_two_models_are_drawn_beside_each_other(tmp_path: Path) -> None:
+    model, X, y = fitted()
+    page = margrove.report(model, X, y, other=fitted(FlatSVC(C=1e-3))[0])
+    script = """
+    const lines = [...document.querySelectorAll("#coverage polyline")];
+    const of = (line, name) => line.getAttribute(name);
+    const found = { lines: lines.map(l => [of(l, "stroke"), of(l, "stroke-dasharray")]),
+      names: [...document.querySelectorAll("#coverage svg text")].map(t => t.textContent).slice(-2),
+      heads: [...document.querySelectorAll("#levels th")].map(h => h.textContent),
+      bars: document.querySelectorAll("#levels .bar").length };
+    """
+    found = visit(page, script, tmp_path)
+    assert found["lines"] == [["var(--accent)", "none"], ["var(--warm)", "6 3"]]
+    assert found["names"] == ["this model", "other: FlatSVC"]
+    assert found["heads"][:4] == ["level", "rows", "accuracy", "other"]
+    assert found["bars"] == 4
+
+
+@needs_browser
+def test_page_fits_a_telephone_of_360_pixels(tmp_path: Path) -> None:
+    model, X, y = fitted()
+    page = margrove.report(model, X, y, other=fitted(FlatSVC(C=1e-3))[0], texts=["a" * 90] * 200)
+    (tmp_path / "report.html").write_text(page, encoding="utf-8")
+    # Windows of Chromium are at least 500 pixels wide; frames may be narrower.
+    frame = (
+        '<!DOCTYPE html><body><iframe width="360" height="900" src="report.html"></iframe></body>'
+    )
+    script = """
+    const frame = document.querySelector("iframe");
+    while (!frame.contentDocument || !frame.contentDocument.querySelector("#examples details"))
+      await new Promise(done => setTimeout(done, 50));
+    const inner = frame.contentDocument;
+    inner.querySelectorAll("details").forEach(details => { details.open = true; });
+    const root = inner.documentElement;
+    const found = { width: root.clientWidth, wide: root.scrollWidth - root.clientWidth,
+      sections: inner.querySelectorAll("section").length };
+    """
+    found = visit(frame, script, tmp_path, "--allow-file-access-from-files")
+    assert found["width"] <= 360
+    assert found["wide"] <= 0
+    assert found["sections"] >= 6
+
+
+@needs_browser
+def test_page_prints(tmp_path: Path) -> None:
+    model, X, y = fitted()
+    page = margrove.report(model, X, y, other=fitted(FlatSVC(C=1e-3))[0])
+    path = tmp_path / "report.html"
+    path.write_text(page, encoding="utf-8")
+    assert BROWSER is not None
+    subprocess.run(
+        [
+            *(BROWSER, "--headless", "--no-sandbox", "--disable-gpu"),
+            *(f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=20000"),
+            *(f"--print-to-pdf={tmp_path / 'report.pdf'}", path.as_uri()),
+        ],
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )
+    printed = (tmp_path / "report.pdf").read_bytes()
+    assert printed.startswith(b"%PDF")
+    assert 2 <= len(re.findall(rb"/Type */Page\b", printed)) <= 12
 
 
 @needs_browser

@@ -2,12 +2,14 @@
 
 import pickle
 import subprocess
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from margrove import StructuredSVC, load
+from sklearn.base import clone
 
 PROGRAM = Path(__file__).resolve().parents[2] / "build" / "margrove"
 SENTENCES = [["the", "dog", "barks"], ["a", "cat", "sleeps"], ["the", "cat", "barks"], ["dogs"]] * 5
@@ -64,7 +66,11 @@ def test_label_sets_of_rows_use_what_pairs_say() -> None:
         ("chain", [["a"], []], [["T"], []], "X: sentence 1 must be a sequence of at least one"),
         ("chain", [["a"]], [["T", "T"]], "y: sentence 0 has 2 tags, but must have 1"),
         ("chain", [["a\tb"]], [["T"]], "sentence 0, token 0: .* must be texts without"),
-        ("dependency", [["a"]], [["T"]], "trained by the program from CoNLL-U files"),
+        ("dependency", np.eye(3), [[]] * 3, "X: it is an array, but model='dependency' must have"),
+        ("dependency", [["a"]], [[]], "y: sentence 0 has 0 arcs, but must have 1"),
+        ("dependency", [[["a"] * 6]], [[(0, "root")]], "sentence 0, word 0: .* at most 5 texts"),
+        ("dependency", [["a\n"]], [[(0, "root")]], "sentence 0, word 0: .* must be texts without"),
+        ("dependency", [["a"]], [[(2, "root")]], "head is 2, but the sentence has 1 words"),
     ],
 )
 def test_wrong_sentences_are_named(model: str, X: Any, y: Any, message: str) -> None:
@@ -91,15 +97,81 @@ def test_options_of_another_model_are_errors_that_name_it(
         model.fit(*((SENTENCES, TAGS) if model.model == "chain" else several()))
 
 
-def test_parsers_of_the_program_load_and_say_who_predicts(tmp_path: Path) -> None:
+WORDS = [
+    [("dogs", "dog", "NOUN"), ("bark", "bark", "VERB")],
+    [("the", "the", "DET"), ("dog", "dog", "NOUN"), ("eats", "eat", "VERB"), "fish"],
+]
+ARCS = [[(2, "nsubj"), (0, "root")], [(2, "det"), (3, "nsubj"), (0, "root"), (3, "obj")]]
+
+
+@pytest.mark.parametrize("relations", ["joint", "separate", "table"])
+def test_parsers_learn_heads_and_relations_in_memory(relations: str) -> None:
+    model = StructuredSVC(model="dependency", hash_bits=12, relations=relations, C=1)
+    model.fit(WORDS * 4, ARCS * 4)
+    assert model.predict(WORDS) == ARCS
+    assert model.score(WORDS, ARCS) == 1.0
+    again = pickle.loads(pickle.dumps(model))
+    assert again.predict(WORDS) == ARCS
+    wrong = [[(2, "nsubj"), (0, "root")], [(2, "det"), (3, "nsubj"), (0, "root"), (3, "iobj")]]
+    assert model.score(WORDS, wrong) == pytest.approx(5 / 6)
+
+
+def test_parsers_of_the_program_load_and_predict(tmp_path: Path) -> None:
     lines = ["1\tdogs\t_\tN\tN\t_\t2\tsubj\t_\t_", "2\tbark\t_\tV\tV\t_\t0\troot\t_\t_", ""]
     (tmp_path / "train").write_text("\n".join(lines) + "\n", encoding="utf-8")
     words = "train --quiet --method structured --model dependency --hash-bits 10 train model"
     subprocess.run([str(PROGRAM), *words.split()], cwd=tmp_path, check=True, capture_output=True)
     loaded = load(tmp_path / "model")
     assert (loaded.model, loaded.hash_bits) == ("dependency", 10)
-    with pytest.raises(ValueError, match="'dependency', which is predicted by the program from"):
-        loaded.predict([["dogs", "bark"]])
+    assert loaded.predict([[("dogs", "_", "N", "N"), ("bark", "_", "V", "V")]]) == [
+        [(2, "subj"), (0, "root")]
+    ]
+
+
+def test_training_starts_from_a_model_or_its_file(tmp_path: Path) -> None:
+    X, Y = several()
+    problems: list[tuple[dict[str, Any], Any, Any]] = [
+        ({"model": "chain", "decision": "argmax"}, SENTENCES, TAGS),
+        ({"model": "dependency", "hash_bits": 12}, WORDS * 4, ARCS * 4),
+        ({"model": "multilabel-field", "decision": "argmax"}, X, Y),
+    ]
+    for options, examples, truth in problems:
+        model = StructuredSVC(**options, solver="bcfw", tolerance=1e-3, C=1)
+        first = clone(model).fit(examples, truth)
+        first.save(tmp_path / "model")
+        for start in (first, tmp_path / "model"):
+            second = clone(model).fit(examples, truth, start=start)
+            assert second.report_["stop"] == "converged"
+            # One pass of sgd ends nearer to the optimum than without a start.
+            sgd = clone(model).set_params(solver="sgd", max_passes=1)
+            anew = clone(sgd).fit(examples, truth).report_["primal"]
+            assert clone(sgd).fit(examples, truth, start=start).report_["primal"] < anew
+    with pytest.raises(TypeError, match="start is of type int, but must be a fitted estimator"):
+        StructuredSVC().fit(SENTENCES, TAGS, start=3)
+    with pytest.raises(ValueError, match="start is a model of kind field, which model chain"):
+        StructuredSVC().fit(SENTENCES, TAGS, start=first)
+    with pytest.raises(ValueError, match="model hierarchy does not offer it"):
+        StructuredSVC(model="hierarchy").fit(X, Y, start=first)
+
+
+def test_answers_obey_the_form_of_tags() -> None:
+    sentences = [["Ann", "Lee", "sleeps"], ["Rome", "sleeps"]] * 8
+    tags = [["B-P", "I-P", "O"], ["B-L", "O"]] * 8
+    new = [["sleeps", "Lee"], ["Lee", "Lee"]]
+    options: dict[str, Any] = {"C": 10, "decision": "argmax", "max_passes": 200}
+    free = StructuredSVC(constraints="none", **options).fit(sentences, tags).predict(new)
+    assert free[0] == ["O", "I-P"]
+    obeying = StructuredSVC(**options).fit(sentences, tags).predict(new)
+    assert all(sentence[0][0] != "I" for sentence in obeying)
+    assert obeying[0][1] != "I-P" or obeying[0][0] == "B-P"
+
+
+def test_subgradients_end_without_a_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = StructuredSVC(max_passes=1000).fit(SENTENCES * 5, TAGS * 5)
+    assert model.report_["stop"] == "epochs_done"
+    assert model.report_["passes"] < 1000
 
 
 def test_decision_is_tuned_for_the_metric_and_kept() -> None:

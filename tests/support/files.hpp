@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "margrove/errors.hpp"
+#include "source_folder.hpp"
 
 namespace margrove::testing {
 
@@ -67,8 +68,7 @@ std::string message_of(const Call& call) {
 inline std::optional<std::string> data_file(const std::string& name) {
   const char* folder = std::getenv("MARGROVE_DATA");
   const std::filesystem::path base =
-      folder != nullptr ? folder
-                        : std::filesystem::path(MARGROVE_SOURCE_DIR) / ".." / "shared" / "data";
+      folder != nullptr ? folder : source_folder() / ".." / "shared" / "data";
   const std::filesystem::path path = base / name;
   if (!std::filesystem::exists(path)) return std::nullopt;
   return path.string();

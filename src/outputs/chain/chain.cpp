@@ -7,6 +7,7 @@
 #include "base/simd.hpp"
 #include "data/csr_operations.hpp"
 #include "margrove/errors.hpp"
+#include "outputs/chain/tag_constraints.hpp"
 
 namespace margrove {
 namespace {
@@ -387,6 +388,7 @@ double best_tags(ChainWorkspace& workspace, std::uint32_t num_tags, const ChainO
       if (k % num_tags != offset.outside_tag) workspace.emissions[k] += offset.amount;
     }
   }
+  if (offset.constraints != nullptr) offset.constraints->apply(workspace);
   const ChainOracle oracle(workspace, num_tags, {}, Criteria::hamming, 0);
   tags = oracle.decode();
   const auto inside = std::ssize(tags) - std::count(tags.begin(), tags.end(), offset.outside_tag);

@@ -126,13 +126,17 @@ class ChainModel {
 void score_chain(const CsrView& X, std::size_t begin, std::size_t end, std::size_t num_features,
                  std::uint32_t num_tags, ScaledWeights w, ChainWorkspace& workspace);
 
-/// A number that is added to the scores of all tags except the outside tag.
+class TagConstraints;
+
+/// How tags are chosen: a number is added to the scores of all tags except the outside tag, and
+/// some transitions may be forbidden.
 struct ChainOffset {
   double amount = 0;
   std::uint32_t outside_tag = 0;
+  const TagConstraints* constraints = nullptr;
 };
-/// Adds the offset to the scores in the workspace and writes the best tags. Returns their score
-/// without the offsets.
+/// Applies the offset and the constraints to the scores in the workspace and writes the best tags.
+/// Returns their score without the offsets.
 double best_tags(ChainWorkspace& workspace, std::uint32_t num_tags, const ChainOffset& offset,
                  TagSequence& tags);
 /// The best tags of tokens [begin, end) of X, scored as by score_chain().

@@ -32,6 +32,7 @@ class ChainSearch final : public OffsetSearch {
     SequenceData data;
     std::vector<float> weights;
     std::uint32_t outside_tag;
+    TagConstraints constraints;
   };
   explicit ChainSearch(std::shared_ptr<const Shared> shared) : shared_(std::move(shared)) {}
 
@@ -45,7 +46,8 @@ class ChainSearch final : public OffsetSearch {
     const std::uint32_t outside = shared_->outside_tag;
     OffsetAnswer answer;
     workspace_.emissions = emissions_;
-    answer.score = best_tags(workspace_, shared_->data.num_tags, {offset, outside}, answer.labels);
+    answer.score = best_tags(workspace_, shared_->data.num_tags,
+                             {offset, outside, &shared_->constraints}, answer.labels);
     answer.count = static_cast<std::uint32_t>(std::ssize(answer.labels) -
                                               std::ranges::count(answer.labels, outside));
     return answer;
@@ -91,16 +93,17 @@ std::unique_ptr<AnswerMetric> metric_of(DecisionMetric metric, const SequenceDat
 
 }  // namespace
 
-ChainDecision chain_decision(const StructuredOptions& options, const SequenceData& data,
+ChainDecision chain_decision(const ChainSvmOptions& options, const SequenceData& data,
                              const LabelCodec& tags, Executor& executor, RunControl& control) {
-  if (!is_tuned(options, tags)) return {};
+  check_sequences(data);
+  const TagConstraints constraints = tag_constraints(options.constraints, data, tags.names());
+  if (!is_tuned(options, tags)) return {.rule = {}, .outside_tag = 0, .constraints = constraints};
   const DecisionMetric metric = options.decision_metric;
   require<InvalidOption>(metric == DecisionMetric::micro_f1 || metric == DecisionMetric::accuracy,
                          "option decision_metric is ", name_of(metric),
                          ", but must be micro-f1 or accuracy where model is ", options.model);
-  check_sequences(data);
   const std::uint32_t outside = outside_tag(data, tags);
-  if (data.size() < 2) return {OffsetDecision{}, outside};
+  if (data.size() < 2) return {OffsetDecision{}, outside, constraints};
   LabelSets strata;
   std::vector<std::uint32_t> sizes;
   for (std::size_t i = 0; i < data.size(); ++i) {
@@ -111,13 +114,13 @@ ChainDecision chain_decision(const StructuredOptions& options, const SequenceDat
   }
   const auto fit = [&](const Split& split, RunControl& share) -> MakeSearch {
     StructuredWeights trained = fit_chain(data.select(split.training), options, executor, share);
-    const auto shared = std::make_shared<const ChainSearch::Shared>(
-        ChainSearch::Shared{data.select(split.validation), std::move(trained.weights), outside});
+    const auto shared = std::make_shared<const ChainSearch::Shared>(ChainSearch::Shared{
+        data.select(split.validation), std::move(trained.weights), outside, constraints});
     return [shared] { return std::make_unique<ChainSearch>(shared); };
   };
   return {OffsetDecision{tuned_offset(decision_options(options), {strata, sizes},
                                       *metric_of(metric, data, tags), fit, executor, control)},
-          outside};
+          outside, constraints};
 }
 
 MemoryEstimate chain_decision_memory(const StructuredOptions& options, const ColumnCorpus& corpus,

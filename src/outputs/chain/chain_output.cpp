@@ -14,18 +14,22 @@ namespace {
 
 ColumnCorpus read(const std::string& path, const ChainSvmOptions&) { return read_columns(path); }
 
-TrainResult train(const ChainSvmOptions& options, const ColumnCorpus& corpus, const std::string&,
-                  Executor& executor, RunControl& control) {
+TrainResult train(const ChainSvmOptions& options, const ColumnCorpus& corpus,
+                  const TrainingSet& data, Executor& executor, RunControl& control) {
   FeatureTable features = FeatureTable::collect(corpus, options.min_feature_count);
   const auto outside = corpus.tags.find("O").value_or(0);
   const SequenceData sequences = features.encode(corpus, outside);
   const ChainDecision decision = chain_decision(options, sequences, corpus.tags, executor, control);
-  StructuredWeights fit = fit_chain(sequences, options, executor, control);
+  const auto* earlier = start_predictor<ChainPredictor>(options);
+  const std::vector<float> start =
+      earlier != nullptr ? earlier->weights_for(features, corpus.tags) : std::vector<float>();
+  StructuredWeights fit =
+      fit_chain(sequences, options, executor, control, start, data.continuation.checkpoint);
   TrainResult result;
   result.report = to_report(fit.fit);
-  result.predictor =
-      std::make_unique<ChainPredictor>(std::move(features), corpus.tags, corpus.num_columns,
-                                       std::move(fit.weights), decision.rule, decision.outside_tag);
+  result.predictor = std::make_unique<ChainPredictor>(
+      std::move(features), corpus.tags, corpus.num_columns, std::move(fit.weights), decision.rule,
+      decision.outside_tag, decision.constraints);
   return result;
 }
 
@@ -53,7 +57,7 @@ MemoryEstimate memory(const ChainSvmOptions& options, const ColumnCorpus& corpus
   memory.add("features of tokens", 1.5 * 8 * kTemplates * tokens);
   memory.add("weights", solver_bytes(features * tags + tags * tags, options.solver));
   // Assumes two wrong labellings per sentence, each wrong at half of the tokens.
-  memory.add("dual variables", 24 * kTemplates * tokens);
+  if (!uses_sgd(options.training())) memory.add("dual variables", 24 * kTemplates * tokens);
   return chain_decision_memory(options, corpus, 8 * kTemplates * tokens, std::move(memory));
 }
 
@@ -69,6 +73,8 @@ OutputType chain_output() {
       .kind = "chain",
       .load = ChainPredictor::load,
       .takes_offset = true,
+      .takes_start = true,
+      .keeps_checkpoints = true,
   };
   return of_files(type, FileTraining<ChainSvmOptions, ColumnCorpus>{read, train, memory});
 }

@@ -4,25 +4,34 @@
 #include "margrove/control.hpp"
 #include "margrove/executor.hpp"
 #include "outputs/chain/chain.hpp"
+#include "outputs/chain/tag_constraints.hpp"
 #include "outputs/output_type.hpp"
 
 namespace margrove {
 
 struct ChainSvmOptions : StructuredOptions {
   int min_feature_count = 1;
+  TagScheme constraints = TagScheme::automatic;
 
   static auto own_fields() {
     return std::tuple{
         field("min_feature_count", &ChainSvmOptions::min_feature_count, at_least(1),
               "features that occur less often are left out"),
+        field("constraints", &ChainSvmOptions::constraints,
+              "which tags may follow each other in answers: bio: I-X only after B-X or I-X; bioes: "
+              "a span is S-X, or B-X, any number of I-X, and E-X; auto: one of these where the "
+              "training tags have that form and obey it everywhere; none: any"),
     };
   }
 };
 
 /// Throws InvalidOption for a surrogate, search and solver that do not go together (bcfw needs a
 /// surrogate affine in the margin, cutting planes a convex one), and what check_sequences() throws.
+/// start: weights of the same features and tags to start from, or none. checkpoint: where bcfw and
+/// sgd leave their state and find that of an earlier run, or null.
 StructuredWeights fit_chain(const SequenceData& data, const StructuredOptions& options,
-                            Executor& executor, RunControl& control);
+                            Executor& executor, RunControl& control,
+                            std::span<const float> start = {}, Checkpoint* checkpoint = nullptr);
 
 OutputType chain_output();
 

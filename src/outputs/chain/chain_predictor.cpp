@@ -9,13 +9,14 @@ namespace margrove {
 
 ChainPredictor::ChainPredictor(FeatureTable features, LabelCodec tags, std::size_t num_columns,
                                std::vector<float> weights, Decision decision,
-                               std::uint32_t outside_tag)
+                               std::uint32_t outside_tag, TagConstraints constraints)
     : features_(std::move(features)),
       tags_(std::move(tags)),
       num_columns_(num_columns),
       weights_(std::move(weights)),
       decision_(std::move(decision)),
-      outside_tag_(outside_tag) {}
+      outside_tag_(outside_tag),
+      constraints_(std::move(constraints)) {}
 
 void ChainPredictor::save(TensorMap& out) const {
   out.put_strings("chain.features", features_.names());
@@ -24,7 +25,30 @@ void ChainPredictor::save(TensorMap& out) const {
   out.put_view<float>("chain.weights", weights_);
   save_offset(decision_, "chain", out);
   if (decision_.offset() != 0.0) out.put_text("chain.outside_tag", concat(outside_tag_));
+  if (!constraints_.is_empty()) {
+    out.put_text("chain.constraints", std::string(name_of(constraints_.scheme())));
+  }
 }
+
+namespace {
+
+/// Models without the key, as those of earlier versions, have none.
+TagConstraints constraints_in(const TensorMap& tensors, const LabelCodec& tags) {
+  if (!tensors.has_text("chain.constraints")) return {};
+  const std::string& name = tensors.text("chain.constraints");
+  for (const TagScheme scheme : {TagScheme::bio, TagScheme::bioes}) {
+    if (name != name_of(scheme)) continue;
+    try {
+      return {scheme, tags.names()};
+    } catch (const InvalidOption& error) {
+      tensors.check(false, "chain.constraints: ", error.what());
+    }
+  }
+  tensors.check(false, "chain.constraints is '", name, "', but must be bio or bioes");
+  return {};
+}
+
+}  // namespace
 
 std::unique_ptr<Predictor> ChainPredictor::load(const TensorMap& tensors,
                                                 std::uint32_t num_labels) {
@@ -37,9 +61,36 @@ std::unique_ptr<Predictor> ChainPredictor::load(const TensorMap& tensors,
   Decision decision = load_offset(tensors, "chain", num_labels);
   const std::uint64_t outside_tag =
       decision.offset() != 0.0 ? tensors.whole_number("chain.outside_tag", num_labels - 1) : 0;
-  return std::make_unique<ChainPredictor>(std::move(features), std::move(tags), columns,
-                                          std::move(weights), std::move(decision),
-                                          static_cast<std::uint32_t>(outside_tag));
+  TagConstraints constraints = constraints_in(tensors, tags);
+  return std::make_unique<ChainPredictor>(
+      std::move(features), std::move(tags), columns, std::move(weights), std::move(decision),
+      static_cast<std::uint32_t>(outside_tag), std::move(constraints));
+}
+
+std::vector<float> ChainPredictor::weights_for(const FeatureTable& features,
+                                               const LabelCodec& tags) const {
+  const std::size_t size = tags.size(), own_size = tags_.size();
+  std::vector<float> weights(ChainModel::num_weights(features.size(), size));
+  std::vector<std::optional<LabelId>> own_tags;
+  for (const std::string& name : tags.names()) own_tags.push_back(tags_.find(name));
+  const std::size_t transitions = features.size() * size,
+                    own_transitions = features_.size() * own_size;
+  // Copies the weights of all tags that stand from `own` on.
+  const auto copy = [&](std::size_t own, std::size_t to) {
+    for (std::size_t k = 0; k < size; ++k) {
+      if (own_tags[k]) weights[to + k] = weights_[own + *own_tags[k]];
+    }
+  };
+  for (std::uint32_t f = 0; f < features.size(); ++f) {
+    if (const auto own = features_.find(features.names()[f])) copy(*own * own_size, f * size);
+  }
+  for (std::size_t k = 0; k < size; ++k) {
+    if (own_tags[k]) copy(own_transitions + *own_tags[k] * own_size, transitions + k * size);
+  }
+  for (const std::size_t end : {0, 1}) {
+    copy(own_transitions + (own_size + end) * own_size, transitions + (size + end) * size);
+  }
+  return weights;
 }
 
 std::vector<Fact> ChainPredictor::facts() const {
@@ -48,6 +99,9 @@ std::vector<Fact> ChainPredictor::facts() const {
                           weight_fact(weights_)};
   for (Fact& fact : decision_.facts()) facts.push_back(std::move(fact));
   if (decision_.offset() != 0.0) facts.push_back({"tag without offset", tags_.name(outside_tag_)});
+  if (!constraints_.is_empty()) {
+    facts.push_back({"constraints", std::string(name_of(constraints_.scheme()))});
+  }
   return facts;
 }
 
@@ -86,9 +140,9 @@ std::vector<TagSequence> ChainPredictor::decode(const ColumnCorpus& corpus, Exec
   try {
     executor.for_each(data.size(), [&](std::size_t i, int worker) {
       end_if_out_of_time(&control);
-      tags[i] =
-          decode_chain(data.X, data.pointers[i], data.pointers[i + 1], features_.size(), num_tags,
-                       {weights_, 1.0}, workspaces[worker], {decision_.offset(), outside_tag_});
+      tags[i] = decode_chain(data.X, data.pointers[i], data.pointers[i + 1], features_.size(),
+                             num_tags, {weights_, 1.0}, workspaces[worker],
+                             {decision_.offset(), outside_tag_, &constraints_});
     });
   } catch (const OutOfTime&) {
     return tags;  // the rest are empty

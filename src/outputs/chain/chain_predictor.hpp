@@ -8,6 +8,7 @@
 #include "model/decision.hpp"
 #include "model/sentence_predictor.hpp"
 #include "outputs/chain/chain.hpp"
+#include "outputs/chain/tag_constraints.hpp"
 #include "outputs/chain/token_features.hpp"
 
 namespace margrove {
@@ -16,9 +17,11 @@ namespace margrove {
 /// sentence. evaluate_file: token and sentence accuracy, and span scores where the tags are spans.
 class ChainPredictor final : public SentencePredictor {
  public:
-  /// The decision is argmax, the best tags, or an offset of all tags but `outside_tag`.
+  /// The decision is argmax, the best tags, or an offset of all tags but `outside_tag`; both under
+  /// the constraints.
   ChainPredictor(FeatureTable features, LabelCodec tags, std::size_t num_columns,
-                 std::vector<float> weights, Decision decision = {}, std::uint32_t outside_tag = 0);
+                 std::vector<float> weights, Decision decision = {}, std::uint32_t outside_tag = 0,
+                 TagConstraints constraints = {});
 
   std::string_view kind() const override { return "chain"; }
   void save(TensorMap& out) const override;
@@ -30,6 +33,9 @@ class ChainPredictor final : public SentencePredictor {
                            RunControl& control, std::string& lines) const override;
   std::vector<NamedValue> evaluate_file(const std::string& path, Executor& executor,
                                         RunControl& control) const override;
+  /// The weights of these features and tags, found by their names; 0 for those that the model does
+  /// not know.
+  std::vector<float> weights_for(const FeatureTable& features, const LabelCodec& tags) const;
 
  private:
   /// The corpus that read(options) reads from `source`, whose lines may have tags in any case.
@@ -47,6 +53,7 @@ class ChainPredictor final : public SentencePredictor {
   std::vector<float> weights_;
   Decision decision_;
   std::uint32_t outside_tag_;
+  TagConstraints constraints_;
 };
 
 }  // namespace margrove

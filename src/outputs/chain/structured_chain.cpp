@@ -4,10 +4,14 @@
 namespace margrove {
 
 StructuredWeights fit_chain(const SequenceData& data, const StructuredOptions& options,
-                            Executor& executor, RunControl& control) {
+                            Executor& executor, RunControl& control, std::span<const float> start,
+                            Checkpoint* checkpoint) {
   check_sequences(data);
   const ChainModel model(data, criteria_for(options.surrogate));
-  return train_structured(model, options.training(), executor, control);
+  StructuredInputs<ChainModel> inputs;
+  inputs.start = start;
+  inputs.continuation.checkpoint = checkpoint;
+  return train_structured(model, options.training(), executor, control, inputs);
 }
 
 }  // namespace margrove

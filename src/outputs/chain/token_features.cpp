@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "data/affixes.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -10,15 +11,6 @@ namespace {
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-// Changes ASCII letters only.
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (is_upper(c)) c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
 
 // For example "Xxx-99": X for capitals, x for other letters, 9 for digits, u for bytes beyond
 // ASCII; runs are cut to two.
@@ -37,23 +29,6 @@ std::string shape(std::string_view text) {
   return out;
 }
 
-// The bytes of the first (or last) `count` characters; empty if the text is not longer.
-std::string_view affix(std::string_view text, int count, bool from_end) {
-  const auto starts = [&](std::size_t k) { return (text[k] & 0xC0) != 0x80; };
-  if (from_end) {
-    std::size_t k = text.size();
-    while (k > 0) {
-      --k;
-      if (starts(k) && --count == 0) return k > 0 ? text.substr(k) : std::string_view{};
-    }
-    return {};
-  }
-  for (std::size_t k = 0; k < text.size(); ++k) {
-    if (starts(k) && count-- == 0) return text.substr(0, k);
-  }
-  return {};
-}
-
 }  // namespace
 
 void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
@@ -68,13 +43,15 @@ void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_
     features.push_back({std::move(name), 1.0F});
   };
   features.push_back({"bias", 1.0F});
-  add("w", lower(word));
+  add("w", lower_ascii(word));
   add("form", word);
   add("s", shape(word));
   for (int count = 1; count <= 4; ++count) {
     const std::string digit = std::to_string(count);
-    if (const auto text = affix(word, count, false); !text.empty()) add("p" + digit, lower(text));
-    if (const auto text = affix(word, count, true); !text.empty()) add("e" + digit, lower(text));
+    if (const auto text = affix(word, count, false); !text.empty())
+      add("p" + digit, lower_ascii(text));
+    if (const auto text = affix(word, count, true); !text.empty())
+      add("e" + digit, lower_ascii(text));
   }
   if (is_upper(word.front())) features.push_back({token == 0 ? "first-upper" : "upper", 1.0F});
   if (std::all_of(word.begin(), word.end(), is_upper)) features.push_back({"all-upper", 1.0F});
@@ -89,7 +66,7 @@ void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_
       continue;
     }
     const std::string& other = corpus.cell(sentence, static_cast<std::size_t>(at), 0);
-    add(std::string("w") + sign, lower(other));
+    add(std::string("w") + sign, lower_ascii(other));
     add(std::string("s") + sign, shape(other));
   }
   for (std::size_t column = 1; column < corpus.num_columns; ++column) {

@@ -2,6 +2,7 @@
 // Features of the tokens of a column file, as text and as numbers.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -35,6 +36,10 @@ class FeatureTable {
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(names_.size()); }
   const std::vector<std::string>& names() const { return names_; }
+  std::optional<std::uint32_t> find(const std::string& name) const {
+    const auto found = ids_.find(name);
+    return found != ids_.end() ? std::optional(found->second) : std::nullopt;
+  }
   /// The corpus as sequences. Unknown features are left out. Tags are those of the corpus, or 0 if
   /// it has none.
   SequenceData encode(const ColumnCorpus& corpus, std::uint32_t outside_tag) const;

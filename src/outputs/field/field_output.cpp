@@ -35,18 +35,34 @@ Decision decide(const FieldSvmOptions& options, const CsrView& X, const Training
       tuned_offset(decision_options(options), {sets, sizes}, *metric, fit_part, executor, control)};
 }
 
+/// The weights of options.start, or none. Throws InvalidOption unless they are of the same columns
+/// and labels.
+std::span<const float> start_of(const FieldSvmOptions& options, const RowShape& shape,
+                                const LabelCodec& codec) {
+  const auto* earlier = start_predictor<FieldPredictor>(options);
+  if (earlier == nullptr) return {};
+  require<InvalidOption>(std::ranges::equal(options.start->labels.names(), codec.names()),
+                         "option start is a model of other labels than those of the rows");
+  require<InvalidOption>(earlier->shape().num_columns() == shape.num_columns(),
+                         "option start is a model of ", earlier->shape().num_columns(),
+                         " columns with the intercept, but the rows have ", shape.num_columns());
+  return earlier->weights();
+}
+
 TrainResult train(const FieldSvmOptions& options, const TrainingSet& data, Executor& executor,
                   RunControl& control) {
   const auto num_labels = static_cast<std::uint32_t>(data.codec->size());
   require(num_labels > 0, data.source, ": no row has a label");
   const CsrMatrix X = with_intercept(data.X, options.bias);
   Decision decision = decide(options, X, data, executor, control);
-  StructuredWeights fit = fit_field(X, *data.labels, num_labels, options, executor, control);
+  const RowShape shape{data.X.num_columns(), options.bias};
+  StructuredWeights fit =
+      fit_field(X, *data.labels, num_labels, options, executor, control,
+                start_of(options, shape, *data.codec), data.continuation.checkpoint);
   TrainResult result;
   result.report = to_report(fit.fit);
-  result.predictor =
-      std::make_unique<FieldPredictor>(RowShape{data.X.num_columns(), options.bias}, num_labels,
-                                       std::move(fit.weights), std::move(decision));
+  result.predictor = std::make_unique<FieldPredictor>(shape, num_labels, std::move(fit.weights),
+                                                      std::move(decision));
   return result;
 }
 
@@ -59,7 +75,9 @@ MemoryEstimate memory(const FieldSvmOptions& options, const TrainingSet& data) {
   memory.add("weights",
              solver_bytes(2 * (data.X.num_columns() + 1.0) * labels + 2 * labels * labels,
                           options.solver));
-  memory.add("dual variables", rows * (kept * (labels + 100) + 4 * kept * kept + 500));
+  if (!uses_sgd(options.training())) {
+    memory.add("dual variables", rows * (kept * (labels + 100) + 4 * kept * kept + 500));
+  }
   if (!is_tuned(options, *data.labels)) return memory;
   return offset_memory(counts_of(*data.labels), solver_row_bytes(data.X), std::move(memory));
 }
@@ -74,6 +92,8 @@ OutputType field_output() {
       .kind = "field",
       .load = FieldPredictor::load,
       .takes_offset = true,
+      .takes_start = true,
+      .keeps_checkpoints = true,
   };
   return of_rows(type, RowTraining<FieldSvmOptions>{train, memory});
 }

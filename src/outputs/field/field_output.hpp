@@ -26,10 +26,11 @@ struct FieldSvmOptions : StructuredOptions {
   }
 };
 
-/// X has the intercept. Throws what fit_chain() and FieldModel throw.
+/// X has the intercept. start: the weights of an earlier result to start from, or none. Throws what
+/// fit_chain() and FieldModel throw.
 StructuredWeights fit_field(const CsrView& X, const LabelSets& labels, std::uint32_t num_labels,
-                            const FieldSvmOptions& options, Executor& executor,
-                            RunControl& control);
+                            const FieldSvmOptions& options, Executor& executor, RunControl& control,
+                            std::span<const float> start = {}, Checkpoint* checkpoint = nullptr);
 
 OutputType field_output();
 

@@ -27,6 +27,8 @@ class FieldPredictor final : public RowPredictor {
   void scores(const CsrView& X, std::size_t begin, std::size_t end,
               std::span<float> scores) const override;
   LabelSets predict(const CsrView& X, Executor& executor) const override;
+  const RowShape& shape() const { return rows_; }
+  std::span<const float> weights() const { return weights_; }
 
  private:
   RowShape rows_;

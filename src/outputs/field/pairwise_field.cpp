@@ -20,6 +20,24 @@ bool is_lower(const LabelVector& a, const LabelVector& b) {
 }
 }  // namespace
 
+void append_words(const FieldShares& y, std::vector<std::uint32_t>& words) {
+  words.push_back(static_cast<std::uint32_t>(y.labels.size()));
+  for (const auto* shares : {&y.labels, &y.pairs}) {
+    for (const float share : *shares) words.push_back(std::bit_cast<std::uint32_t>(share));
+  }
+}
+
+bool read_words(std::span<const std::uint32_t> words, FieldShares& y) {
+  if (words.empty() || words[0] > words.size() - 1) return false;
+  const std::size_t size = words[0];
+  y.labels.clear();
+  y.pairs.clear();
+  for (std::size_t k = 1; k < words.size(); ++k) {
+    (k <= size ? y.labels : y.pairs).push_back(std::bit_cast<float>(words[k]));
+  }
+  return true;
+}
+
 FieldOracle::FieldOracle(FieldWorkspace& workspace, std::span<const std::uint8_t> truth,
                          const FieldOptions& options)
     : workspace_(workspace), truth_(truth), options_(options) {

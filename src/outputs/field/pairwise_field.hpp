@@ -27,6 +27,9 @@ struct FieldShares {
   std::vector<float> labels, pairs;
   bool operator==(const FieldShares&) const = default;
 };
+// As words of a checkpoint (structured/saved_sets.hpp).
+void append_words(const FieldShares& y, std::vector<std::uint32_t>& words);
+bool read_words(std::span<const std::uint32_t> words, FieldShares& y);
 
 struct FieldWorkspace {
   std::vector<double> unary;         // K: f at y_k = 1 less f at y_k = 0, with all other labels 0

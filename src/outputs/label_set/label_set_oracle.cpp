@@ -1,10 +1,12 @@
 #include "outputs/label_set/label_set_oracle.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <tuple>
 
+#include "hierarchy/closed_sets.hpp"
 #include "hierarchy/graph_operations.hpp"
 #include "margrove/errors.hpp"
 
@@ -29,6 +31,29 @@ double sum_of_differences(const NodeShares& y, const NodeShares& z, std::span<co
 
 }  // namespace
 
+void append_words(const NodeShares& y, std::vector<std::uint32_t>& words) {
+  words.push_back(static_cast<std::uint32_t>(y.nodes.size()));
+  words.insert(words.end(), y.nodes.begin(), y.nodes.end());
+  for (const double share : y.shares) {
+    const auto bits = std::bit_cast<std::uint64_t>(share);
+    words.push_back(static_cast<std::uint32_t>(bits));
+    words.push_back(static_cast<std::uint32_t>(bits >> 32U));
+  }
+}
+
+bool read_words(std::span<const std::uint32_t> words, NodeShares& y) {
+  if (words.empty() || words[0] > words.size() - 1) return false;
+  const std::size_t size = words[0], rest = words.size() - 1 - size;
+  if (rest != 0 && rest != 2 * size) return false;
+  y.nodes.assign(words.begin() + 1, words.begin() + 1 + static_cast<std::ptrdiff_t>(size));
+  y.shares.clear();
+  for (std::size_t k = 1 + size; k < words.size(); k += 2) {
+    y.shares.push_back(
+        std::bit_cast<double>(words[k] | static_cast<std::uint64_t>(words[k + 1]) << 32U));
+  }
+  return true;
+}
+
 LabelSetModel::LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row,
                              const LabelGraph& graph, std::span<const double> alpha,
                              bool all_features, LabelSetTask task)
@@ -47,6 +72,7 @@ LabelSetModel::LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row,
   for (NodeId n = 0; n < graph.num_nodes(); ++n) {
     if (scorer_.column(n) == NodeScorer::kNoColumn) alpha_[n] = 0.0;  // no part of any difference
   }
+  SetCloser closer(graph, SetCloser::Nodes::all);
   for (std::size_t i = 0; i < X.num_rows(); ++i) {
     require(!leaves_of_row[i].empty(), "label set model: row ", i,
             " has no label, but must have one or more");
@@ -54,11 +80,9 @@ LabelSetModel::LabelSetModel(const CsrView& X, const LabelSets& leaves_of_row,
     for (const NodeId leaf : leaves_of_row[i]) {
       require(leaf < graph.num_nodes() && graph.is_leaf(leaf), "label set model: a label of row ",
               i, " is ", leaf, ", but must be a leaf of the graph");
-      const auto path = above_[leaf];
-      y.insert(y.end(), path.begin(), path.end());
     }
-    std::sort(y.begin(), y.end());
-    y.erase(std::unique(y.begin(), y.end()), y.end());
+    closer.close(leaves_of_row[i], y);
+    y.shrink_to_fit();
     truth_.push_back({std::move(y), {}});
   }
 }

@@ -34,6 +34,9 @@ struct NodeShares {
   double share(std::size_t k) const { return shares.empty() ? 1.0 : shares[k]; }
   auto operator<=>(const NodeShares&) const = default;
 };
+// As words of a checkpoint (structured/saved_sets.hpp).
+void append_words(const NodeShares& y, std::vector<std::uint32_t>& words);
+bool read_words(std::span<const std::uint32_t> words, NodeShares& y);
 
 /// The nodes that the task loss counts.
 enum class LabelSetLoss { leaves, nodes };

@@ -20,20 +20,22 @@ TrainResult train(const StructuredOptions& options, const TrainingSet& data, Exe
                   RunControl& control) {
   const LeafSets leaves = without_common_roots(leaf_sets(data));
   const PlannedRows rows = planned_rows(data, leaves.kept, options.bias);
-  const auto fit_rows = [&](const PlannedRows& part, const LabelSets& sets, RunControl& share) {
+  const auto fit_rows = [&](const PlannedRows& part, const LabelSets& sets, RunControl& share,
+                            Checkpoint* checkpoint) {
     return train_label_set_svm(
         part.X, sets, leaves.tree.graph, node_weights_of(leaves),
         {Inference::exact, LabelSetLoss::nodes, criteria_for(options.surrogate)},
-        options.training(), executor, share, part.weights);
+        options.training(StructuredSolver::automatic), executor, share, part.weights,
+        {.checkpoint = checkpoint});
   };
   // Predicts label sets even if each row has one label.
   Decision decision = label_set_decision(
       tuning_of(options, data), leaves, rows,
       [&](const PlannedRows& part, const LabelSets& sets, RunControl& share) {
-        return fit_rows(part, sets, share).weights;
+        return fit_rows(part, sets, share, nullptr).weights;
       },
       executor, control);
-  PathSvmResult fit = fit_rows(rows, leaves.sets, control);
+  PathSvmResult fit = fit_rows(rows, leaves.sets, control, data.continuation.checkpoint);
   TrainResult result;
   result.report = to_report(fit.fit, leaves.warnings);
   result.predictor = std::make_unique<LinearPredictor>(
@@ -49,7 +51,7 @@ MemoryEstimate memory(const StructuredOptions& options, const TrainingSet& data)
   memory.add(label_set_decision_memory(
       tuning_of(options, data), leaves, rows,
       label_set_svm_memory(rows.X, leaves.sets, leaves.tree.graph, node_weights_of(leaves),
-                           options.training(), {}, 1)));
+                           options.training(StructuredSolver::automatic), {}, 1)));
   return memory;
 }
 
@@ -63,6 +65,7 @@ OutputType label_set_output() {
       .kind = "linear",
       .load = LinearPredictor::load,
       .takes_offset = true,
+      .keeps_checkpoints = true,
   };
   return of_rows(type, RowTraining<StructuredOptions>{train, memory});
 }

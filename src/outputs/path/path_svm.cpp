@@ -96,7 +96,7 @@ StructuredResult solve_paths(const PathModel& model, const StructuredTraining& t
 double path_objective(const PathModel& model, const StructuredTraining& training,
                       std::span<const float> weights, Executor& executor, RunControl& control,
                       std::span<const double> row_weights) {
-  const auto search = AnySearch::make(StructuredSearch::enumeration, training.max_bans);
+  const auto search = AnySearch::make(StructuredSearch::enumeration, {});
   return structured_objective(model, DynamicSurrogate(training.surrogate), search, training.C,
                               {weights, 1.0}, executor, row_weights, &control)
       .value;

@@ -20,25 +20,6 @@ double weight_bytes(const CsrView& X, std::span<const double> alpha) {
   return 4 * static_cast<double>(num_used_columns(X)) * columns;
 }
 
-/// Arrays of that size: BCFW needs one, SGD two sums and their average.
-double arrays_of_weights(const StructuredTraining& training, const Continuation& continuation) {
-  if (keeps_exact_weights(training.solver)) return 4;  // as one is in float64
-  if (!uses_sgd(training)) return 1;
-  return continuation.keep ? 5 : 3;
-}
-
-MemoryEstimate scorer_memory(const CsrView& X, std::span<const double> alpha,
-                             const StructuredTraining& training, const Continuation& continuation) {
-  const double weights = weight_bytes(X, alpha);
-  MemoryEstimate memory;
-  memory.add("rows of the solver", 8.0 * static_cast<double>(X.num_nonzeros()) +
-                                       24.0 * static_cast<double>(X.num_rows()) +
-                                       8.0 * static_cast<double>(X.num_columns()));
-  memory.add("classifiers", arrays_of_weights(training, continuation) * weights);
-  memory.add("model", weights);
-  return memory;
-}
-
 /// sum of |A(l)| over the leaves
 double path_entries(const LabelGraph& graph) {
   double entries = 0;
@@ -49,6 +30,36 @@ double path_entries(const LabelGraph& graph) {
   return entries;
 }
 
+/// Bytes of the weights of all nodes in a model (NodeScorer::node_weights): place and value of each
+/// that is not 0, or all features and nodes. W has `weights` bytes, and a path `path` nodes.
+double model_bytes(const CsrView& X, std::span<const double> alpha, double weights, double path) {
+  constexpr double kLabellings = 16;  // that differ from a row's own while it is trained on
+  const auto features = static_cast<double>(X.num_columns());
+  const double touched = static_cast<double>(X.num_nonzeros()) * kLabellings * path;
+  return std::min(8 * std::min(weights / 4, touched) + 8 * features,
+                  4 * features * static_cast<double>(alpha.size()));
+}
+
+/// Arrays of that size: BCFW needs one, SGD two sums and their average.
+double arrays_of_weights(const StructuredTraining& training, const Continuation& continuation) {
+  if (keeps_exact_weights(training.solver)) return 4;  // as one is in float64
+  if (!uses_sgd(training)) return 1;
+  return continuation.keep ? 5 : 3;
+}
+
+MemoryEstimate scorer_memory(const CsrView& X, std::span<const double> alpha,
+                             const StructuredTraining& training, const Continuation& continuation,
+                             double path) {
+  const double weights = weight_bytes(X, alpha);
+  MemoryEstimate memory;
+  memory.add("rows of the solver", 8.0 * static_cast<double>(X.num_nonzeros()) +
+                                       24.0 * static_cast<double>(X.num_rows()) +
+                                       8.0 * static_cast<double>(X.num_columns()));
+  memory.add("classifiers", arrays_of_weights(training, continuation) * weights);
+  memory.add("model", model_bytes(X, alpha, weights, path));
+  return memory;
+}
+
 constexpr double kDualBytes = 600;  // per row: a few labellings, each with entries in seven arrays
 
 MemoryEstimate memory_of(const CsrView& X, const LabelGraph& graph, std::span<const double> alpha,
@@ -57,14 +68,16 @@ MemoryEstimate memory_of(const CsrView& X, const LabelGraph& graph, std::span<co
   const bool is_sgd = uses_sgd(training);
   const auto rows = static_cast<double>(X.num_rows());
   const auto leaves = static_cast<double>(graph.leaves().size());
-  MemoryEstimate memory = scorer_memory(X, alpha, training, continuation);
+  const double entries = path_entries(graph);
+  MemoryEstimate memory =
+      scorer_memory(X, alpha, training, continuation, entries / std::max(1.0, leaves));
   if (has_bounds) {
     const auto parts = subtree_parts(graph, BoundedPathModel::kPartNodes).parts.size();
     memory.add("bounds", 8.0 * static_cast<double>(num_used_columns(X) * parts));
   }
   memory.add("dual variables", is_sgd ? 100 * rows : kDualBytes * rows);
   memory.add("task losses", leaves <= kLargestLossTable ? 8 * leaves * leaves : 0);
-  memory.add("paths", 12 * path_entries(graph) + 40.0 * graph.num_nodes());
+  memory.add("paths", 12 * entries + 40.0 * graph.num_nodes());
   memory.add("scratch of the threads", num_threads * (48.0 * graph.num_nodes()));
   return memory;
 }
@@ -107,16 +120,16 @@ MemoryEstimate label_set_svm_memory(const CsrView& X, const LabelSets& leaves_of
   const double labellings = std::min(60.0, 0.3 * static_cast<double>(graph.leaves().size()) + 1);
   constexpr double kNodeBytes = 0.4;
   const auto rows = static_cast<double>(X.num_rows());
-  const double path =
-      path_entries(graph) / std::max(1.0, static_cast<double>(graph.leaves().size()));
+  const double entries = path_entries(graph);
+  const double path = entries / std::max(1.0, static_cast<double>(graph.leaves().size()));
   // The nodes in the true label sets of all rows.
   const double nodes = path * static_cast<double>(leaves_of_row.num_labels_total());
-  MemoryEstimate memory = scorer_memory(X, alpha, training, continuation);
+  MemoryEstimate memory = scorer_memory(X, alpha, training, continuation, path);
   memory.add("label sets of rows", 4 * nodes + 64 * rows);
   const double dual_bytes = labellings * (kNodeBytes * graph.num_nodes() + 100) +
                             4 * labellings * labellings + 500;  // per row
   memory.add("dual variables", is_sgd ? 100 * rows : dual_bytes * rows);
-  memory.add("paths", 8 * path_entries(graph) + 100.0 * graph.num_nodes());
+  memory.add("paths", 8 * entries + 100.0 * graph.num_nodes());
   memory.add("scratch of the threads", num_threads * (200.0 * graph.num_nodes()));
   return memory;
 }

@@ -1,5 +1,11 @@
 #include "outputs/tree/dependency_predictor.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
 #include "margrove/errors.hpp"
 #include "outputs/predictor_parts.hpp"
 #include "outputs/tree/attachment_scores.hpp"
@@ -7,27 +13,27 @@
 
 namespace margrove {
 
-DependencyPredictor::DependencyPredictor(int bits, std::vector<float> weights, LabelCodec names,
-                                         RelationTable relations)
-    : bits_(bits),
-      weights_(std::move(weights)),
+DependencyPredictor::DependencyPredictor(ParserWeights parser, LabelCodec names)
+    : parser_(std::move(parser)),
       names_(std::move(names)),
-      relations_(std::move(relations)) {}
+      shape_{parser_.bits, static_cast<std::uint32_t>(names_.size()), parser_.num_arc_weights()} {}
 
 void DependencyPredictor::save(TensorMap& out) const {
-  out.put_number("dependency.bits", bits_);
+  out.put_number("dependency.bits", parser_.bits);
   out.put_strings("dependency.relations", names_.names());
-  out.put_view<float>("dependency.weights", weights_);
-  out.put_view<std::uint32_t>("dependency.relation_table", relations_.relations());
+  const std::span<const float> weights = parser_.weights;
+  out.put_view<float>("dependency.weights", weights.first(parser_.num_arc_weights()));
+  if (parser_.table) {
+    out.put_view<std::uint32_t>("dependency.relation_table", parser_.table->relations());
+  } else {
+    out.put_text("dependency.relation_kind", std::string(name_of(parser_.relations)));
+    out.put_view<float>("dependency.relation_weights", weights.subspan(parser_.num_arc_weights()));
+  }
 }
 
-std::unique_ptr<Predictor> DependencyPredictor::load(const TensorMap& tensors,
-                                                     std::uint32_t num_labels) {
-  const auto bits = tensors.whole_number("dependency.bits");
-  tensors.check(bits >= 8 && bits <= 30, "dependency.bits is ", bits,
-                ", but must be between 8 and 30");
-  LabelCodec names = codec_of(tensors, "dependency.relations", num_labels);
-  auto weights = finite_weights(tensors, "dependency.weights", std::size_t{1} << bits);
+namespace {
+
+RelationTable table_in(const TensorMap& tensors, std::uint32_t num_labels) {
   auto table = tensors.get<std::uint32_t>("dependency.relation_table");
   tensors.check(!table.empty() && (table.size() & (table.size() - 1)) == 0,
                 "dependency.relation_table has ", table.size(),
@@ -36,23 +42,76 @@ std::unique_ptr<Predictor> DependencyPredictor::load(const TensorMap& tensors,
     tensors.check(relation < num_labels, "dependency.relation_table holds ", relation,
                   ", but must be < ", num_labels);
   }
-  return std::make_unique<DependencyPredictor>(static_cast<int>(bits), std::move(weights),
-                                               std::move(names), RelationTable(std::move(table)));
+  return RelationTable(std::move(table));
+}
+
+/// Models without a kind have a table, as those of earlier versions do.
+RelationKind kind_in(const TensorMap& tensors) {
+  if (!tensors.has_text("dependency.relation_kind")) return RelationKind::table;
+  const std::string& kind = tensors.text("dependency.relation_kind");
+  for (const RelationKind known : {RelationKind::joint, RelationKind::separate}) {
+    if (kind == name_of(known)) return known;
+  }
+  tensors.check(false, "dependency.relation_kind is '", kind, "', but must be joint or separate");
+  return RelationKind::table;
+}
+
+}  // namespace
+
+std::unique_ptr<Predictor> DependencyPredictor::load(const TensorMap& tensors,
+                                                     std::uint32_t num_labels) {
+  const auto bits = tensors.whole_number("dependency.bits");
+  tensors.check(bits >= 8 && bits <= 30, "dependency.bits is ", bits,
+                ", but must be between 8 and 30");
+  LabelCodec names = codec_of(tensors, "dependency.relations", num_labels);
+  ParserWeights parser{static_cast<int>(bits), kind_in(tensors), {}, std::nullopt};
+  const std::size_t size = parser.num_arc_weights();
+  parser.weights = finite_weights(tensors, "dependency.weights", size);
+  if (parser.relations == RelationKind::table) {
+    parser.table = table_in(tensors, num_labels);
+  } else {
+    const RelationShape shape{parser.bits, num_labels, size};
+    tensors.check(num_labels > 0 && has_room(shape), "dependency.relations has ", num_labels,
+                  " names, which must be more than 0 and fit dependency.bits, ", bits);
+    const auto relations = finite_weights(tensors, "dependency.relation_weights", size);
+    parser.weights.insert(parser.weights.end(), relations.begin(), relations.end());
+  }
+  return std::make_unique<DependencyPredictor>(std::move(parser), std::move(names));
 }
 
 std::vector<Fact> DependencyPredictor::facts() const {
-  return {{"relations", concat(names_.size())}, weight_fact(weights_)};
+  return {{"relations", concat(names_.size())},
+          {"relations learned", std::string(name_of(parser_.relations))},
+          weight_fact(parser_.weights)};
 }
 
-std::vector<DependencyTree> DependencyPredictor::decode(
-    const std::vector<ParserSentence>& sentences, Executor& executor, RunControl& control) const {
-  std::vector<DependencyTree> trees(sentences.size());
-  std::vector<DependencyWorkspace> workspaces(static_cast<std::size_t>(executor.size()));
+LabelledTree DependencyPredictor::decode(const ParserSentence& sentence,
+                                         LabelledWorkspace& workspace) const {
+  const ScaledWeights weights{parser_.weights, 1.0};
+  if (parser_.relations == RelationKind::joint) {
+    return decode_labelled(sentence, shape_, weights, workspace);
+  }
+  LabelledTree tree{decode_tree(sentence, parser_.bits, weights, workspace), {}};
+  for (std::size_t k = 1; k <= sentence.size(); ++k) {
+    const std::size_t head = tree.heads[k - 1];
+    tree.relations.push_back(parser_.table
+                                 ? parser_.table->relation(sentence, head, k)
+                                 : best_relation(arc_relation_scores(
+                                       sentence, head, k, shape_, weights, workspace.relations)));
+  }
+  return tree;
+}
+
+std::vector<LabelledTree> DependencyPredictor::decode(const DependencyCorpus& corpus,
+                                                      Executor& executor,
+                                                      RunControl& control) const {
+  std::vector<LabelledTree> trees(corpus.size());
+  std::vector<LabelledWorkspace> workspaces(static_cast<std::size_t>(executor.size()));
   watch(workspaces, control);
   try {
-    executor.for_each(sentences.size(), [&](std::size_t i, int worker) {
+    executor.for_each(trees.size(), [&](std::size_t i, int worker) {
       end_if_out_of_time(&control);
-      trees[i] = decode_tree(sentences[i], bits_, {weights_, 1.0}, workspaces[worker]);
+      trees[i] = decode(parser_sentence(corpus.sentences[i]), workspaces[worker]);
     });
   } catch (const OutOfTime&) {
     return trees;  // the rest are empty
@@ -62,13 +121,9 @@ std::vector<DependencyTree> DependencyPredictor::decode(
 
 void DependencyPredictor::append_answers(const DependencyCorpus& corpus, Executor& executor,
                                          RunControl& control, std::string& lines) const {
-  std::vector<ParserSentence> sentences;
-  for (const auto& sentence : corpus.sentences) sentences.push_back(parser_sentence(sentence));
-  const auto trees = decode(sentences, executor, control);
-  for (std::size_t i = 0; i < trees.size(); ++i) {
-    for (std::size_t k = 0; k < trees[i].size(); ++k) {
-      const std::uint32_t relation = relations_.relation(sentences[i], trees[i][k], k + 1);
-      lines += concat(trees[i][k], "\t", names_.name(relation), "\n");
+  for (const auto& [heads, relations] : decode(corpus, executor, control)) {
+    for (std::size_t k = 0; k < heads.size(); ++k) {
+      lines += concat(heads[k], "\t", names_.name(relations[k]), "\n");
     }
     lines += '\n';
   }
@@ -95,21 +150,82 @@ std::vector<NamedValue> DependencyPredictor::evaluate_file(const std::string& pa
   DependencyOptions options;
   options.relations = &names_;
   const DependencyCorpus corpus = read_conllu(path, options);
-  std::vector<ParserSentence> sentences;
-  for (const auto& sentence : corpus.sentences) sentences.push_back(parser_sentence(sentence));
-  const auto trees = decode(sentences, executor, control);
+  const auto trees = decode(corpus, executor, control);
   AttachmentScores scores;
   for (std::size_t i = 0; i < trees.size(); ++i) {
     const auto& truth = corpus.sentences[i];
-    for (std::size_t k = 0; k < trees[i].size(); ++k) {
+    for (std::size_t k = 0; k < trees[i].heads.size(); ++k) {
       ++scores.words;
-      if (trees[i][k] != truth.heads[k]) continue;
+      if (trees[i].heads[k] != truth.heads[k]) continue;
       ++scores.correct_heads;
-      const std::uint32_t relation = relations_.relation(sentences[i], trees[i][k], k + 1);
-      scores.correct_labelled += relation == truth.relations[k] ? 1 : 0;
+      scores.correct_labelled += trees[i].relations[k] == truth.relations[k] ? 1 : 0;
     }
   }
   return {{"uas", scores.unlabelled()}, {"las", scores.labelled()}};
+}
+
+namespace {
+
+struct Scored {
+  std::string name;
+  double score;
+};
+
+/// "  other heads: 2 dog +1.5, 0 -0.25", the best first.
+void append_others(std::string_view title, std::vector<Scored> others, std::size_t count,
+                   std::string& lines) {
+  std::stable_sort(others.begin(), others.end(),
+                   [](const Scored& a, const Scored& b) { return a.score > b.score; });
+  others.resize(std::min(count, others.size()));
+  if (others.empty()) return;
+  lines += title;
+  for (std::size_t k = 0; k < others.size(); ++k) {
+    lines += fmt::format("{} {} {:+.6g}", k > 0 ? "," : "", others[k].name, others[k].score);
+  }
+  lines += '\n';
+}
+
+}  // namespace
+
+std::string DependencyPredictor::explain_sentence(const std::string& path, std::size_t number,
+                                                  std::size_t num_others) const {
+  const DependencyCorpus corpus = read_conllu(path, {.has_trees = false});
+  require<InvalidOption>(number <= corpus.size(), "option row is ", number,
+                         ", but the data have only ", corpus.size(), " sentences");
+  const auto& forms = corpus.sentences[number - 1].forms;
+  const ParserSentence sentence = parser_sentence(corpus.sentences[number - 1]);
+  LabelledWorkspace workspace;
+  const LabelledTree tree = decode(sentence, workspace);
+  const std::size_t n = sentence.size();
+  const auto name_of_head = [&](std::size_t head) {
+    return head == 0 ? std::string("0 (root)") : fmt::format("{} {}", head, forms[head - 1]);
+  };
+  std::string lines;
+  for (std::size_t word = 1; word <= n; ++word) {
+    const std::size_t head = tree.heads[word - 1];
+    const std::uint32_t relation = tree.relations[word - 1];
+    const auto arc = [&](std::size_t from) { return workspace.arcs[from * (n + 1) + word]; };
+    lines += fmt::format("{} {}: head {}, relation {}; arc {:+.6g}", word, forms[word - 1],
+                         name_of_head(head), names_.name(relation), arc(head));
+    std::vector<Scored> relations;
+    if (!parser_.table) {
+      const auto scores = arc_relation_scores(sentence, head, word, shape_, {parser_.weights, 1.0},
+                                              workspace.relations);
+      const bool is_part = parser_.relations == RelationKind::joint;
+      lines += fmt::format(", {} relation {:+.6g}", is_part ? "of which" : "and", scores[relation]);
+      for (std::uint32_t r = 0; r < scores.size(); ++r) {
+        if (r != relation) relations.push_back({names_.name(r), scores[r]});
+      }
+    }
+    lines += '\n';
+    std::vector<Scored> heads;
+    for (std::size_t from = 0; from <= n; ++from) {
+      if (from != word && from != head) heads.push_back({name_of_head(from), arc(from)});
+    }
+    append_others("  other heads:", std::move(heads), num_others, lines);
+    append_others("  other relations:", std::move(relations), num_others, lines);
+  }
+  return lines;
 }
 
 }  // namespace margrove

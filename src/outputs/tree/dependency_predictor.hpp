@@ -2,24 +2,37 @@
 // Prediction, evaluation and storage of dependency parsers.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/sentence_predictor.hpp"
 #include "outputs/tree/conllu_reader.hpp"
-#include "outputs/tree/dependency_tree.hpp"
+#include "outputs/tree/labelled_tree.hpp"
+#include "outputs/tree/parser_training.hpp"
 #include "outputs/tree/relation_table.hpp"
 
 namespace margrove {
 
-/// Predicts the heads of the words of a CoNLL-U file; the relation of an arc is the most frequent
-/// one of its parts of speech and direction (RelationTable). predict_file: head, tab and relation
-/// per line, a blank line after each sentence. evaluate_file: UAS and LAS, punctuation included.
+/// What training has learned.
+struct ParserWeights {
+  int bits;
+  RelationKind relations;
+  std::vector<float> weights;          // as fit_parser() returns them
+  std::optional<RelationTable> table;  // with RelationKind::table
+
+  std::size_t num_arc_weights() const { return std::size_t{1} << static_cast<unsigned>(bits); }
+};
+
+/// Predicts the heads of the words of a CoNLL-U file and the relations to them. predict_file: head,
+/// tab and relation per line, a blank line after each sentence. evaluate_file: UAS and LAS,
+/// punctuation included.
 class DependencyPredictor final : public SentencePredictor {
  public:
-  /// There are 2^bits weights. The relation table has ids of `names`.
-  DependencyPredictor(int bits, std::vector<float> weights, LabelCodec names,
-                      RelationTable relations);
+  /// `names` has the names of the relations.
+  DependencyPredictor(ParserWeights parser, LabelCodec names);
+  const ParserWeights& parser() const { return parser_; }
+  const LabelCodec& names() const { return names_; }
 
   std::string_view kind() const override { return "dependency"; }
   void save(TensorMap& out) const override;
@@ -31,17 +44,23 @@ class DependencyPredictor final : public SentencePredictor {
                            RunControl& control, std::string& lines) const override;
   std::vector<NamedValue> evaluate_file(const std::string& path, Executor& executor,
                                         RunControl& control) const override;
+  bool explains() const override { return true; }
+  /// For each word: its head and relation, the scores of the arc and of the relation, and those of
+  /// the best other heads and relations.
+  std::string explain_sentence(const std::string& path, std::size_t number,
+                               std::size_t num_others) const override;
 
  private:
   void append_answers(const DependencyCorpus& corpus, Executor& executor, RunControl& control,
                       std::string& lines) const;
-  std::vector<DependencyTree> decode(const std::vector<ParserSentence>& sentences,
-                                     Executor& executor, RunControl& control) const;
+  LabelledTree decode(const ParserSentence& sentence, LabelledWorkspace& workspace) const;
+  /// Empty trees for the sentences that a time limit left out.
+  std::vector<LabelledTree> decode(const DependencyCorpus& corpus, Executor& executor,
+                                   RunControl& control) const;
 
-  int bits_;
-  std::vector<float> weights_;
+  ParserWeights parser_;
   LabelCodec names_;
-  RelationTable relations_;
+  RelationShape shape_;
 };
 
 }  // namespace margrove

@@ -2,30 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <span>
 
 #include "margrove/errors.hpp"
+#include "outputs/tree/hashing.hpp"
 #include "outputs/tree/spanning_tree.hpp"
 
 namespace margrove {
-namespace {
-
-constexpr double kNoTree = -std::numeric_limits<double>::infinity();
-
-std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t x =
-      (a ^ (b + 0x9E3779B97F4A7C15ULL + (a << 6U) + (a >> 2U))) * 0xFF51AFD7ED558CCDULL;
-  return x ^ (x >> 32U);
-}
-
-// The class of the distance (1, 2, 3, 4, 5-9, 10 and more) together with the direction.
-std::uint64_t distance_class(std::size_t head, std::size_t word) {
-  const std::size_t d = head < word ? word - head : head - word;
-  const std::uint64_t size = d < 5 ? d : d < 10 ? 5 : 6;
-  return 2 * size + (head < word ? 1 : 0);
-}
-
-}  // namespace
+using hashing::distance_class;
+using hashing::mix;
 
 std::uint64_t hash_text(std::string_view text) {
   std::uint64_t hash = 0xCBF29CE484222325ULL;  // FNV-1a
@@ -36,7 +21,7 @@ std::uint64_t hash_text(std::string_view text) {
 // Longer than 60 lines: the list of features has one on each line.
 void arc_features(const ParserSentence& s, std::size_t head, std::size_t word, int bits,
                   std::vector<std::uint32_t>& features) {
-  constexpr std::uint64_t kRoot = 1, kEdge = 2;
+  using hashing::kEdge, hashing::kRoot;
   const auto at = [&](const std::vector<std::uint64_t>& of, std::size_t position) {
     return position == 0 ? kRoot : position > s.size() ? kEdge : of[position - 1];
   };
@@ -136,99 +121,11 @@ void DependencyOracle::weigh(double w_m, double w_g) const {
   for (std::size_t k = 0; k < truth_.size(); ++k) w.weighted[truth_[k] * stride + k + 1] -= w_g;
 }
 
-// Eisner's algorithm. complete[1][s, t]: the best tree over words s..t whose head is s;
-// complete[0]: whose head is t. incomplete[1][s, t]: with the arc s -> t, all between attached;
-// incomplete[0]: with t -> s.
-namespace {
-
-/// The best way to split words s..t, for each of the four kinds of span.
-void fill_span(DependencyWorkspace& w, std::size_t stride, std::size_t s, std::size_t t) {
-  const auto at = [stride](std::size_t from, std::size_t to) { return from * stride + to; };
-  const std::size_t cell = at(s, t);
-  double best = kNoTree;
-  std::size_t split = s;
-  for (std::size_t r = s; r < t; ++r) {
-    const double value = w.complete[1][at(s, r)] + w.complete[0][at(r + 1, t)];
-    if (value > best) {
-      best = value;
-      split = r;
-    }
-  }
-  w.incomplete[1][cell] = best + w.weighted[at(s, t)];
-  w.incomplete[0][cell] = best + w.weighted[at(t, s)];
-  w.incomplete_split[0][cell] = w.incomplete_split[1][cell] = static_cast<std::uint32_t>(split);
-  w.complete[0][cell] = w.complete[1][cell] = kNoTree;
-  for (std::size_t r = s; r < t; ++r) {
-    const double left = w.complete[0][at(s, r)] + w.incomplete[0][at(r, t)];
-    if (left > w.complete[0][cell]) {
-      w.complete[0][cell] = left;
-      w.complete_split[0][cell] = static_cast<std::uint32_t>(r);
-    }
-    const double right = w.incomplete[1][at(s, r + 1)] + w.complete[1][at(r + 1, t)];
-    if (right > w.complete[1][cell]) {
-      w.complete[1][cell] = right;
-      w.complete_split[1][cell] = static_cast<std::uint32_t>(r + 1);
-    }
-  }
-}
-
-/// The heads of the best tree whose root is this word.
-DependencyTree heads_below(const DependencyWorkspace& w, std::size_t n, std::size_t root) {
-  struct Item {
-    bool is_complete;
-    int direction;
-    std::size_t s, t;
-  };
-  DependencyTree heads(n, 0);
-  std::vector<Item> open{{true, 0, 1, root}, {true, 1, root, n}};
-  while (!open.empty()) {
-    const auto [is_complete, direction, s, t] = open.back();
-    open.pop_back();
-    if (s == t) continue;
-    const std::size_t cell = s * (n + 1) + t;
-    if (!is_complete) {
-      const std::size_t r = w.incomplete_split[direction][cell];
-      heads[(direction ? t : s) - 1] = static_cast<std::uint32_t>(direction ? s : t);
-      open.push_back({true, 1, s, r});
-      open.push_back({true, 0, r + 1, t});
-    } else {
-      const std::size_t r = w.complete_split[direction][cell];
-      open.push_back({direction == 0, direction, s, r});
-      open.push_back({direction != 0, direction, r, t});
-    }
-  }
-  return heads;
-}
-
-}  // namespace
-
-DependencyTree DependencyOracle::eisner() const {
-  auto& w = workspace_;
-  const std::size_t n = num_words_, stride = n + 1;
-  for (int d = 0; d < 2; ++d) {
-    w.complete[d].assign(stride * stride, 0.0);
-    w.incomplete[d].assign(stride * stride, kNoTree);
-    w.complete_split[d].assign(stride * stride, 0);
-    w.incomplete_split[d].assign(stride * stride, 0);
-  }
-  for (std::size_t length = 1; length < n; ++length) {
-    end_if_out_of_time(w.control);
-    for (std::size_t s = 1; s + length <= n; ++s) fill_span(w, stride, s, s + length);
-  }
-  std::size_t root = 1;
-  double best = kNoTree;
-  for (std::size_t r = 1; r <= n; ++r) {
-    const double value = w.weighted[r] + w.complete[0][stride + r] + w.complete[1][r * stride + n];
-    if (value > best) {
-      best = value;
-      root = r;
-    }
-  }
-  return heads_below(w, n, root);
-}
-
 DependencyTree DependencyOracle::best() const {
-  if (shape_ == TreeShape::projective) return eisner();
+  auto& w = workspace_;
+  if (shape_ == TreeShape::projective) {
+    return best_projective_tree(w.weighted, num_words_, w.eisner, w.control);
+  }
   return best_spanning_tree(workspace_.weighted, num_words_);
 }
 
@@ -242,126 +139,24 @@ DependencyTree DependencyOracle::decode() const {
   return best();
 }
 
-namespace {
-
-// The k best derivations of every span; a tree has exactly one derivation.
-class KBestEisner {
- public:
-  KBestEisner(const std::vector<double>& arcs, std::size_t n, std::size_t k, RunControl* control)
-      : arcs_(arcs), n_(n), k_(k), stride_(n + 1) {
-    for (auto& lists : lists_) lists.resize(stride_ * stride_);
-    for (std::size_t s = 1; s <= n; ++s) {
-      lists_[kLeft][at(s, s)] = lists_[kRight][at(s, s)] = {{0.0, 0, 0, 0}};
-    }
-    for (std::size_t length = 1; length < n; ++length) {
-      end_if_out_of_time(control);
-      for (std::size_t s = 1; s + length <= n; ++s) fill(s, s + length);
-    }
-  }
-
-  std::vector<DependencyTree> trees() const {
-    std::vector<Entry> tops;
-    for (std::size_t r = 1; r <= n_; ++r) {
-      combine(lists_[kLeft][at(1, r)], lists_[kRight][at(r, n_)], r, arcs_[r], tops);
-    }
-    keep_best(tops);
-    std::vector<DependencyTree> trees;
-    for (const Entry& top : tops) {
-      DependencyTree heads(n_, 0);
-      expand(kLeft, 1, top.split, top.left, heads);
-      expand(kRight, top.split, n_, top.right, heads);
-      trees.push_back(std::move(heads));
-    }
-    return trees;
-  }
-
- private:
-  enum Kind { kLeft, kRight, kArcLeft, kArcRight };
-  struct Entry {
-    double value;
-    std::uint32_t split, left, right;  // where the span is cut, and the ranks of its two parts
-  };
-  using Entries = std::vector<Entry>;
-
-  std::size_t at(std::size_t s, std::size_t t) const { return s * stride_ + t; }
-
-  void fill(std::size_t s, std::size_t t) {
-    Entries inner;
-    for (std::size_t r = s; r < t; ++r) {
-      combine(lists_[kRight][at(s, r)], lists_[kLeft][at(r + 1, t)], r, 0.0, inner);
-    }
-    keep_best(inner);
-    auto& to_right = lists_[kArcRight][at(s, t)] = inner;
-    for (Entry& e : to_right) e.value += arcs_[at(s, t)];
-    auto& to_left = lists_[kArcLeft][at(s, t)] = std::move(inner);
-    for (Entry& e : to_left) e.value += arcs_[at(t, s)];
-    Entries left, right;
-    for (std::size_t r = s; r < t; ++r) {
-      combine(lists_[kLeft][at(s, r)], lists_[kArcLeft][at(r, t)], r, 0.0, left);
-      combine(lists_[kArcRight][at(s, r + 1)], lists_[kRight][at(r + 1, t)], r + 1, 0.0, right);
-    }
-    keep_best(left);
-    keep_best(right);
-    lists_[kLeft][at(s, t)] = std::move(left);
-    lists_[kRight][at(s, t)] = std::move(right);
-  }
-
-  // Ranks (a, b) with (a + 1)(b + 1) > k cannot be among the k best.
-  void combine(const Entries& left, const Entries& right, std::size_t split, double extra,
-               Entries& out) const {
-    for (std::size_t a = 0; a < left.size() && a < k_; ++a) {
-      for (std::size_t b = 0; b < right.size() && (a + 1) * (b + 1) <= k_; ++b) {
-        out.push_back({left[a].value + right[b].value + extra, static_cast<std::uint32_t>(split),
-                       static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)});
-      }
-    }
-  }
-  void keep_best(Entries& entries) const {
-    std::stable_sort(entries.begin(), entries.end(),
-                     [](const Entry& a, const Entry& b) { return a.value > b.value; });
-    if (entries.size() > k_) entries.resize(k_);
-  }
-
-  void expand(Kind kind, std::size_t s, std::size_t t, std::uint32_t rank,
-              DependencyTree& heads) const {
-    if (s == t) return;
-    const Entry& e = lists_[kind][at(s, t)][rank];
-    switch (kind) {
-      case kArcLeft:
-      case kArcRight:
-        heads[(kind == kArcRight ? t : s) - 1] =
-            static_cast<std::uint32_t>(kind == kArcRight ? s : t);
-        expand(kRight, s, e.split, e.left, heads);
-        expand(kLeft, e.split + 1, t, e.right, heads);
-        break;
-      case kLeft:
-        expand(kLeft, s, e.split, e.left, heads);
-        expand(kArcLeft, e.split, t, e.right, heads);
-        break;
-      case kRight:
-        expand(kArcRight, s, e.split, e.left, heads);
-        expand(kRight, e.split, t, e.right, heads);
-        break;
-    }
-  }
-
-  const std::vector<double>& arcs_;
-  std::size_t n_, k_, stride_;
-  std::vector<Entries> lists_[4];
-};
-
-}  // namespace
-
 std::vector<Candidate<DependencyTree>> DependencyOracle::k_best(double w_m, double w_g,
                                                                 int k) const {
   weigh(w_m, w_g);
   const auto& arcs = workspace_.weighted;
   const auto size = static_cast<std::size_t>(k);
-  const auto trees = shape_ == TreeShape::projective
-                         ? KBestEisner(arcs, num_words_, size, workspace_.control).trees()
-                         : best_spanning_trees(arcs, num_words_, size, workspace_.control);
   std::vector<Candidate<DependencyTree>> result;
-  for (const auto& tree : trees) result.push_back(evaluate(tree));
+  if (shape_ == TreeShape::any) {
+    for (const auto& tree : best_spanning_trees(arcs, num_words_, size, workspace_.control)) {
+      result.push_back(evaluate(tree));
+    }
+    return result;
+  }
+  const ArcValues values = [&](std::size_t head, std::size_t word) {
+    return std::span(arcs).subspan(head * (num_words_ + 1) + word, 1);
+  };
+  for (const auto& tree : best_projective_trees(values, num_words_, size, workspace_.control)) {
+    result.push_back(evaluate(tree.heads));
+  }
   return result;
 }
 
@@ -400,19 +195,25 @@ void check_tree(const DependencyTree& heads, std::size_t i, TreeShape shape) {
   }
 }
 
+void check_sizes(std::size_t num_sentences, std::size_t num_trees, int bits) {
+  require(bits >= 8 && bits <= 30, "dependency model: bits is ", bits,
+          ", but must be between 8 and 30");
+  require(num_sentences == num_trees, "dependency model: there are ", num_trees, " trees, but ",
+          num_sentences, " sentences");
+}
+
+void check_heads(const DependencyTree& heads, std::size_t num_words, std::size_t i) {
+  require(!heads.empty() && heads.size() == num_words, "dependency model: sentence ", i, " has ",
+          num_words, " words and ", heads.size(),
+          " heads, but must have one head per word and at least one word");
+  check_tree(heads, i);
+}
+
 DependencyModel::DependencyModel(std::vector<ParserSentence> sentences,
                                  std::vector<DependencyTree> trees, int bits)
     : sentences_(std::move(sentences)), trees_(std::move(trees)), bits_(bits) {
-  require(bits >= 8 && bits <= 30, "dependency model: bits is ", bits,
-          ", but must be between 8 and 30");
-  require(sentences_.size() == trees_.size(), "dependency model: there are ", trees_.size(),
-          " trees, but ", sentences_.size(), " sentences");
-  for (std::size_t i = 0; i < trees_.size(); ++i) {
-    require(!trees_[i].empty() && trees_[i].size() == sentences_[i].size(),
-            "dependency model: sentence ", i, " has ", sentences_[i].size(), " words and ",
-            trees_[i].size(), " heads, but must have one head per word and at least one word");
-    check_tree(trees_[i], i);
-  }
+  check_sizes(sentences_.size(), trees_.size(), bits);
+  for (std::size_t i = 0; i < trees_.size(); ++i) check_heads(trees_[i], sentences_[i].size(), i);
 }
 
 void score_arcs(const ParserSentence& sentence, int bits, ScaledWeights w,

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/out_of_time.hpp"
+#include "outputs/tree/eisner.hpp"
+#include "outputs/tree/parser_sentence.hpp"
 #include "structured/criteria.hpp"
 #include "structured/oracle.hpp"
 
@@ -26,15 +26,10 @@ enum class TreeShape { projective, any };
 void check_tree(const DependencyTree& heads, std::size_t sentence,
                 TreeShape shape = TreeShape::projective);
 
-/// Hashes of the form and of the parts of speech of each word, on which features depend.
-struct ParserSentence {
-  std::vector<std::uint64_t> forms;
-  std::vector<std::uint64_t> tags;
-  std::vector<std::uint64_t> fine_tags;
-  std::size_t size() const { return forms.size(); }
-};
-/// A 64-bit hash that is the same on every platform.
-std::uint64_t hash_text(std::string_view text);
+/// Throws InvalidInput unless there is one tree per sentence and bits is between 8 and 30.
+void check_sizes(std::size_t num_sentences, std::size_t num_trees, int bits);
+/// check_tree(), and throws InvalidInput unless there is a head for each of the words.
+void check_heads(const DependencyTree& heads, std::size_t num_words, std::size_t sentence);
 
 /// Appends the hashed features of the arc head -> word, all of value 1. Positions count from 1;
 /// head 0 is the root. The templates are those of [McDonald2005]: head and word, and the tags
@@ -46,8 +41,7 @@ struct DependencyWorkspace {
   RunControl* control = nullptr;  // ends searches with OutOfTime
   std::vector<double> arcs;       // (n + 1) x (n + 1), head x word; column 0 unused
   std::vector<double> weighted;
-  std::vector<double> complete[2], incomplete[2];
-  std::vector<std::uint32_t> complete_split[2], incomplete_split[2];
+  EisnerWorkspace eisner;
   std::vector<std::uint32_t> features;
 };
 
@@ -77,7 +71,6 @@ class DependencyOracle {
   }
   void weigh(double w_m, double w_g) const;
   DependencyTree best() const;
-  DependencyTree eisner() const;
 
   DependencyWorkspace& workspace_;
   std::size_t num_words_;

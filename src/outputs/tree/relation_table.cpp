@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "data/affixes.hpp"
+
 namespace margrove {
 namespace {
 
@@ -23,6 +25,11 @@ ParserSentence parser_sentence(const DependencySentence& sentence) {
     out.forms.push_back(hash_text(sentence.forms[k]));
     out.tags.push_back(hash_text(sentence.upos[k]));
     out.fine_tags.push_back(hash_text(sentence.xpos[k]));
+    const std::string form = lower_ascii(sentence.forms[k]);
+    const bool has_lemma = sentence.lemmas[k] != "_";
+    out.lemmas.push_back(hash_text(has_lemma ? sentence.lemmas[k] : form));
+    out.morphology.push_back(hash_text(sentence.features[k]));
+    out.endings.push_back(hash_text(affix(form, 3, true)));
   }
   return out;
 }

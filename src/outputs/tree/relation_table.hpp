@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "outputs/tree/conllu_reader.hpp"
-#include "outputs/tree/dependency_tree.hpp"
+#include "outputs/tree/parser_sentence.hpp"
 
 namespace margrove {
 

@@ -32,7 +32,7 @@ function inkOn(t) {
 function csvOf(columns, rows) {
   const cell = value => /[",\r\n]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : String(value);
   const lines = [columns.map(([heading]) => cell(heading))];
-  for (const row of rows) lines.push(columns.map(([, of]) => cell(of(row))));
+  rows.forEach((row, k) => lines.push(columns.map(([, of]) => cell(of(row, k)))));
   return lines.map(line => line.join(",") + "\r\n").join("");
 }
 function csvButton(name, columns, rows) {

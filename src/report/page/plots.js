@@ -25,16 +25,21 @@ const noProbabilities = "The model answers with sets of labels, which have no pr
 
 if (!data.has_hierarchy) byId("levels-box").remove();
 else {
-  const rows = data.levels.map((level, k) => ({ level: k + 1, ...level }));
+  const rows = data.levels.map((level, k) => ({ level: k + 1, ...level, other: data.other && data.other.levels[k] }));
   const columns = [["level", row => row.level, true], ["rows", row => whole(row.rows), true],
-    ["accuracy", row => fixed(row.accuracy), true], ["precision", row => fixed(row.precision), true],
-    ["recall", row => fixed(row.recall), true]];
+    ["accuracy", row => fixed(row.accuracy), true]];
+  if (data.other) columns.push(["other", row => fixed(row.other.accuracy), true]);
+  columns.push(["precision", row => fixed(row.precision), true], ["recall", row => fixed(row.recall), true]);
   const box = byId("levels"), table = tableOf([...columns, ["", () => ""]], rows);
   [...table.querySelectorAll("tr")].slice(1).forEach((line, k) => {
-    const bar = make("span", undefined, "bar");
-    bar.style.width = 8 * rows[k].accuracy + "rem";
-    line.lastChild.append(bar);
+    for (const [accuracy, kind] of [[rows[k].accuracy, "bar"], [rows[k].other?.accuracy, "bar minus"]]) {
+      if (accuracy === undefined) continue;
+      const bar = make("span", undefined, kind);
+      bar.style.width = 8 * accuracy + "rem";
+      line.lastChild.append(bar);
+    }
   });
+  if (data.other) box.append(make("p", `The second column of accuracies and the lower bars are those of ${data.other.name}.`, "faint"));
   box.append(make("p", "Level 1 is the first below the root. A row counts at the levels that its labels reach; it is " +
     "right there if its nodes of the level are.", "faint"), table, csvButton("levels", columns, rows));
 }
@@ -43,12 +48,19 @@ else {
   if (!c) box.append(make("p", noProbabilities, "faint"));
   else {
     const { svg, add } = unitPlot("accuracy by coverage", "share of rows answered, the most confident first", "accuracy");
-    add("polyline", { points: c.curve.map(([x, y]) => at(x, 0, 1, left, right) + "," + at(y, 0, 1, bottom, top_)).join(" "),
-      fill: "none", stroke: "var(--accent)", "stroke-width": 2 });
+    const others = data.other?.coverage?.curve;
+    const curves = [[data.method, c.curve, "var(--accent)", "none"]];
+    if (others) curves.push([data.other.name, others, "var(--warm)", "6 3"]);
+    curves.forEach(([name, curve, stroke, dashes], k) => {
+      add("polyline", { points: curve.map(([x, y]) => at(x, 0, 1, left, right) + "," + at(y, 0, 1, bottom, top_)).join(" "),
+        fill: "none", stroke, "stroke-width": 2, "stroke-dasharray": dashes });
+      if (others) add("text", { x: left + 8, y: bottom - 22 + 14 * k, style: "fill:" + stroke }, k ? "other: " + name : "this model");
+    });
     const full = c.curve[c.curve.length - 1][1], half = c.curve.find(([x]) => x >= 0.5)[1];
     const order = data.calibration ? "" : " Rows are ordered by the softmax of their scores.";
     box.append(make("p", `Of the more confident half of the rows ${percent(half)} are right, of all ${percent(full)}.${order}`, "faint"),
-      svg, csvButton("coverage", [["coverage", p => p[0], true], ["accuracy", p => p[1], true]], c.curve));
+      svg, csvButton("coverage", [["coverage", p => p[0], true], ["accuracy", p => p[1], true],
+        ...(others ? [["other coverage", (p, k) => others[k][0], true], ["other accuracy", (p, k) => others[k][1], true]] : [])], c.curve));
   }
 }
 {

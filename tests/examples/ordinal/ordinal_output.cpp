@@ -23,7 +23,7 @@ GradedRows read(const std::string& path, const OrdinalSvmOptions& options) {
   return read_grades(path, {.num_grades = static_cast<std::uint32_t>(options.num_grades)});
 }
 
-TrainResult train(const OrdinalSvmOptions& options, const GradedRows& rows, const std::string&,
+TrainResult train(const OrdinalSvmOptions& options, const GradedRows& rows, const TrainingSet&,
                   Executor& executor, RunControl& control) {
   require_hamming(options);
   StructuredWeights fit =

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <thread>
 
 #include "base/random.hpp"
 #include "margrove/control.hpp"
@@ -112,6 +113,16 @@ TEST(RunControl, inner_work_ends_with_the_outer_and_not_the_reverse) {
   outer.interrupt();
   EXPECT_FALSE(second.proceed());
   EXPECT_EQ(second.stop_reason(), Stop::interrupted);
+}
+
+TEST(RunControl, a_limit_of_the_outer_work_that_passes_in_a_report_is_a_time_limit) {
+  RunControl outer(nullptr, 0.02);
+  RunControl inner(outer, [&](const Progress& progress) {
+    while (outer.proceed()) std::this_thread::yield();
+    return outer.proceed(progress);
+  });
+  EXPECT_FALSE(inner.proceed(Progress{}));
+  EXPECT_EQ(inner.stop_reason(), Stop::time_limit);
 }
 
 TEST(RunControl, stops_at_the_time_limit) {

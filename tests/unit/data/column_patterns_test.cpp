@@ -90,7 +90,7 @@ TEST(ExpandPatterns, patterns_without_a_column_or_with_the_columns_of_others_thr
             "categorical_columns, but must fit one; name it in one of them");
   EXPECT_THAT(error_of({.text = {"*"}, .numeric = {"*"}}), HasSubstr("column 'id' fits '*'"));
   EXPECT_THAT(error_of({.numeric = {"*"}}, {"key"}),
-              HasSubstr("F: the header has no column 'key', which option ignore_columns names"));
+              HasSubstr("F: no column is called 'key', which option ignore_columns names"));
 }
 
 TEST(ListOfColumns, names_twenty_at_most) {

@@ -106,21 +106,38 @@ TEST(JsonlReader, names_file_line_and_column_of_every_fault) {
             "f:1:11: column 'n' is a list of 2 values, but must be one value");
 }
 
-TEST(JsonlReader, refuses_patterns_of_columns) {
-  const ColumnPatterns patterns;
-  const std::string row = "{\"t*\": \"x\", \"n*\": 1, \"label*\": \"l\"}\n";
-  const auto error = [&](const RecordSelection& selection) {
-    return message_of(
-        [&] { parse_jsonl(row, "f", {.selection = &selection, .patterns = &patterns}); });
+TEST(JsonlReader, patterns_stand_for_the_keys_of_all_records) {
+  const ColumnPatterns patterns{.ignored = {"id"}};
+  const auto read = [&](const std::string& rows, const RecordSelection& selection) {
+    return parse_jsonl(rows, "f", {.selection = &selection, .patterns = &patterns});
   };
-  EXPECT_EQ(error({.text = {"t*"}, .label = "label*"}),
-            "f: 't*' is a pattern of columns, but JSON lines have no header that names them; name "
-            "the keys");
-  EXPECT_THAT(error({.text = {"title"}, .numeric = {"n*"}}), ::testing::HasSubstr("'n*'"));
-  EXPECT_THAT(error({.text = {"title"}, .categorical = {"*"}}), ::testing::HasSubstr("'*'"));
-  // Labels are no features, and models name the keys.
-  const RecordSelection keys{.text = {"t*"}, .label = "label*"};
-  EXPECT_THAT(parse(row, keys).fields.documents, ElementsAre("x"));
+  const std::string rows =
+      "{\"n1\": 1, \"label\": \"a\", \"id\": \"x\"}\n\n"
+      "{\"n3\": 3, \"of\": {\"n\": 4, \"list\": [5]}, \"label\": \"b\", \"n2\": null}\n";
+  const RecordDataset some = read(rows, {.numeric = {"n*"}, .label = "label"});
+  EXPECT_THAT(some.selection.numeric, ElementsAre("n1", "n3", "n2"));
+  EXPECT_EQ(some.fields.numeric[1][1], 3);
+  EXPECT_TRUE(std::isnan(some.fields.numeric[1][0]));
+  EXPECT_THAT(read(rows, {.numeric = {"*"}, .label = "label"}).selection.numeric,
+              ElementsAre("n1", "n3", "of.n", "of.list", "n2"));
+  EXPECT_EQ(message_of([&] { read(rows, {.numeric = {"z*"}, .label = "label"}); }),
+            "f: no column is left for 'z*' of option numeric_columns; the columns are 'n1', "
+            "'label', 'id', 'n3', 'of.n', 'of.list', 'n2'");
+  // What is no JSON or no record is an error with its place, as without patterns.
+  EXPECT_THAT(
+      message_of([&] { read(rows + "{\"n1\": }\n", {.numeric = {"n*"}, .label = "label"}); }),
+      ::testing::StartsWith("f:4:"));
+  EXPECT_THAT(message_of([&] { read(rows + "[1]\n", {.numeric = {"n*"}, .label = "label"}); }),
+              ::testing::StartsWith("f:4:1: the line is not an object"));
+  std::string deep;
+  for (int k = 0; k < 100'000; ++k) deep += "[";
+  EXPECT_THAT(message_of([&] { read(rows + deep, {.numeric = {"n*"}, .label = "label"}); }),
+              ::testing::StartsWith("f:4:"));
+  // A key of the name is no pattern, and a key that is named is taken by none.
+  EXPECT_THAT(read("{\"n*\": 1, \"n1\": 2, \"id\": 0, \"label\": \"l\"}\n",
+                   {.numeric = {"n*"}, .label = "label"})
+                  .selection.numeric,
+              ElementsAre("n*"));
 }
 
 TEST(JsonlReader, bounds_the_depth) {

@@ -7,12 +7,13 @@
 #include "eval/named_metrics.hpp"
 #include "margrove/metrics.hpp"
 #include "margrove/significance.hpp"
+#include "source_folder.hpp"
 
 namespace margrove {
 namespace {
 
 nlohmann::json read_cases() {
-  std::ifstream file(MARGROVE_SOURCE_DIR "/tests/golden/metrics.json");
+  std::ifstream file(testing::source_folder() / "tests/golden/metrics.json");
   return nlohmann::json::parse(file);
 }
 

@@ -13,6 +13,7 @@
 #include "eval/ranking.hpp"
 #include "eval/selective.hpp"
 #include "margrove/errors.hpp"
+#include "source_folder.hpp"
 
 namespace margrove {
 namespace {
@@ -59,7 +60,7 @@ std::vector<RowRatio> ranked(const ScoreRows& scores, const LabelSets& truth,
 }
 
 TEST(GoldenScores, equal_those_of_scikit_learn) {
-  std::ifstream file(MARGROVE_SOURCE_DIR "/tests/golden/score_metrics.json");
+  std::ifstream file(testing::source_folder() / "tests/golden/score_metrics.json");
   const auto cases = nlohmann::json::parse(file);
   ASSERT_GE(cases.size(), 4U);
   for (const auto& golden : cases) {

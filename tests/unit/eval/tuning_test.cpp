@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <map>
+#include <thread>
 
+#include "base/out_of_time.hpp"
 #include "base/random.hpp"
 #include "model/splits.hpp"
 
@@ -40,6 +42,10 @@ RawRows noisy_rows(std::size_t num_rows) {
   return raw;
 }
 
+void wait_for_end(RunControl& control) {
+  while (control.proceed()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
 template <class Error = InvalidOption, class Function>
 std::string message_of(Function function) {
   try {
@@ -50,22 +56,33 @@ std::string message_of(Function function) {
   return "nothing was thrown";
 }
 
-TEST(CrossValidation, leaves_out_the_folds_that_would_begin_after_the_end) {
+TEST(CrossValidation, leaves_out_the_folds_that_would_begin_after_the_time_limit) {
   const LabelSets labels = uneven_labels();
   for (const int ended_in : {1, 3, 99}) {
-    RunControl control;
+    RunControl control(nullptr, 0.05);
     int visited = 0;
-    cross_validate(labels, 5, 1, control, [&](const Split&, RunControl& share) {
-      if (++visited == ended_in) control.interrupt();
-      EXPECT_EQ(share.proceed(), visited < ended_in);
+    cross_validate(labels, 5, 1, control, [&](const Split&, const RunControl&) {
+      if (++visited == ended_in) wait_for_end(control);
     });
     EXPECT_EQ(visited, std::min(ended_in, 5));
   }
-  RunControl ended;
-  ended.interrupt();
+  RunControl ended(nullptr, 0.0);
   int visited = 0;
-  cross_validate(labels, 5, 1, ended, [&](const Split&, RunControl&) { ++visited; });
+  cross_validate(labels, 5, 1, ended, [&](const Split&, const RunControl&) { ++visited; });
   EXPECT_EQ(visited, 1);  // what is tuned has some rows
+}
+
+TEST(CrossValidation, an_interruption_in_a_fold_ends_all) {
+  for (const int ended_in : {1, 3, 5}) {
+    RunControl control;
+    int visited = 0;
+    const auto visit = [&](const Split&, RunControl& share) {
+      if (++visited == ended_in) control.interrupt();
+      EXPECT_EQ(share.proceed(), visited < ended_in);
+    };
+    EXPECT_THROW(cross_validate(uneven_labels(), 5, 1, control, visit), OutOfTime);
+    EXPECT_EQ(visited, ended_in);
+  }
 }
 
 TEST(StratifiedFolds, validate_every_row_once_and_share_every_label_evenly) {

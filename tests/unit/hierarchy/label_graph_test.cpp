@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string>
 
+#include "hierarchy/closed_sets.hpp"
 #include "hierarchy/graph_operations.hpp"
 #include "margrove/errors.hpp"
 #include "random_graphs.hpp"
@@ -197,6 +199,65 @@ TEST(WithoutCommonRoots, of_a_long_chain_takes_one_walk) {
   for (NodeId n = 0; n + 1 < kLength; ++n) edges.push_back({n, n + 1});
   EXPECT_EQ(without_common_roots(LabelGraph::build(kLength, edges)).kept,
             std::vector<NodeId>{kLength - 1});
+}
+
+TEST(AboveEveryLeaf, is_what_the_ancestors_of_every_leaf_have_in_common) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    // A random graph of up to 200 nodes, below a chain with a second way past its middle.
+    const auto size = 1 + std::uint32_t(random.below(200));
+    const auto below = testing::random_dag(size, seed % 4 == 0 ? 1 : 3, random);
+    const auto length = static_cast<std::uint32_t>(seed % 3 == 0 ? 0 : 5);
+    Edges edges;
+    for (NodeId n = 0; n + 1 < length; ++n) edges.push_back({n, n + 1});
+    if (length > 0) edges.push_back({1, 3});
+    for (NodeId n = 0; n < size; ++n) {
+      if (length > 0 && below.is_root(n)) edges.push_back({length - 1, length + n});
+      for (const NodeId c : below.children(n)) edges.push_back({length + n, length + c});
+    }
+    const auto graph = LabelGraph::build(length + size, edges);
+    std::vector<std::size_t> count(graph.num_nodes(), 0);
+    for (const NodeId leaf : graph.leaves()) {
+      for (const NodeId n : graph.ancestors(leaf)) ++count[n];
+    }
+    const auto common = above_every_leaf(graph);
+    for (NodeId n = 0; n < graph.num_nodes(); ++n) {
+      EXPECT_EQ(common[n], count[n] == graph.leaves().size()) << n;
+    }
+  }
+}
+
+TEST(SetCloser, gives_the_ancestors_of_all_labels_whether_they_are_few_or_many) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto graph = testing::random_dag(300, 2, random);
+    SetCloser counted(graph), all(graph, SetCloser::Nodes::all);
+    std::vector<NodeId> closed;
+    for (const std::size_t size : {0, 1, 2, 40}) {  // the last of nearly all nodes
+      std::vector<LabelId> labels;
+      for (std::size_t k = 0; k < size; ++k) {
+        labels.push_back(static_cast<LabelId>(random.below(k % 5 == 4 ? 320 : 300)));
+      }
+      std::set<NodeId> known, unknown;
+      for (const LabelId label : labels) {
+        if (label >= 300) {
+          unknown.insert(label);
+        } else {
+          for (const NodeId n : graph.ancestors(label)) known.insert(n);
+        }
+      }
+      all.close(labels, closed);
+      EXPECT_TRUE(std::ranges::equal(closed, known));
+      if (const auto root = uncounted_root(graph)) known.erase(*root);
+      counted.close(labels, closed);
+      std::vector<NodeId> expected(known.begin(), known.end());
+      expected.insert(expected.end(), unknown.begin(), unknown.end());
+      closed.erase(std::unique(closed.begin(), closed.end()), closed.end());
+      EXPECT_EQ(closed, expected);
+    }
+  }
 }
 
 TEST(SpawnLeaves, gives_every_inner_label_with_data_a_leaf) {

@@ -13,6 +13,7 @@
 #include "beta_references.hpp"
 #include "kernel_networks.hpp"
 #include "margrove/errors.hpp"
+#include "source_folder.hpp"
 #include "testing.hpp"
 
 namespace margrove {
@@ -76,7 +77,7 @@ TEST(BetaStep, newton_and_cccp_reach_the_same_value_for_p_below_1) {
 }
 
 TEST(BetaStep, every_solver_finds_the_minimum_of_a_generic_convex_solver) {
-  std::ifstream file(MARGROVE_SOURCE_DIR "/tests/golden/beta_steps.json");
+  std::ifstream file(testing::source_folder() / "tests/golden/beta_steps.json");
   const auto cases = nlohmann::json::parse(file);  // CVXPY with Clarabel
   ASSERT_GE(cases.size(), 27U);
   for (const auto& golden : cases) {

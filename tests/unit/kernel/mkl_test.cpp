@@ -287,6 +287,24 @@ TEST(Mkl, stops_in_time_and_says_so) {
   EXPECT_EQ(fit(problem, network, 1.0, 1.0, options).stop, Stop::pass_limit);
 }
 
+TEST(Mkl, a_round_that_is_cut_short_is_no_convergence) {
+  const auto problem = problem_of(90, 2, 1);
+  Executor executor(1);
+  for (const int round : {1, 2, 3}) {
+    for (const double p : {1.0, 2.0, 3.0}) {
+      RunControl* running = nullptr;
+      RunControl control([&](const Progress& progress) {
+        if (progress.done == round) running->interrupt();  // which the next question tells
+        return true;
+      });
+      running = &control;
+      const auto result =
+          fit_lp(problem.kernels, p, problem.labels, precise(1e-12), executor, control);
+      EXPECT_EQ(result.stop, Stop::interrupted) << "round " << round << ", p " << p;
+    }
+  }
+}
+
 TEST(Mkl, average_is_the_machine_of_the_mean_kernel) {
   const auto problem = problem_of(70, 2, 1);
   Executor executor(1);

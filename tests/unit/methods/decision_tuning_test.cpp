@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/out_of_time.hpp"
 #include "base/random.hpp"
 #include "model/linear_predictor.hpp"
 
@@ -377,8 +378,13 @@ TEST(TunedDecision, folds_and_the_training_after_them_share_the_time_left) {
 TEST(TunedDecision, an_end_that_is_asked_for_in_a_fold_ends_all) {
   Problem problem(shifted_rows(50, 0.2));
   RunControl control([](const Progress&) { return false; });
-  problem.decide("threshold", 3, control,
-                 [&](const auto&, RunControl& share) { EXPECT_FALSE(share.proceed(Progress{})); });
+  int folds = 0;
+  const auto train = [&](const auto&, RunControl& share) {
+    ++folds;
+    EXPECT_FALSE(share.proceed(Progress{}));
+  };
+  EXPECT_THROW(problem.decide("threshold", 3, control, train), OutOfTime);
+  EXPECT_EQ(folds, 1);
   EXPECT_EQ(control.stop_reason(), Stop::interrupted);
 }
 

@@ -17,6 +17,7 @@
 #include <fstream>
 #include <functional>
 
+#include "base/large_arrays.hpp"
 #include "base/random.hpp"
 #include "files.hpp"
 #include "methods/training.hpp"
@@ -52,6 +53,7 @@ Resident resident() {
 int train_and_report(const std::string& method, const OptionValues& options,
                      const TrainingSet& data, int pipe) {
   Measured measured;
+  return_large_arrays();  // as the program does
   const double before = resident().own;
   try {
     Executor executor(kThreads);

@@ -9,6 +9,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/out_of_time.hpp"
 #include "base/random.hpp"
 
 namespace margrove {
@@ -231,11 +232,15 @@ TEST(TunedOffset, without_time_for_any_answer_it_is_zero) {
   const Table table = random_table(1, 30);
   const auto sizes = sizes_of(table.truth);
   const auto measure = label_set_metric(DecisionMetric::micro_f1, table.truth, {}, nullptr);
-  RunControl control;
-  control.interrupt();
-  EXPECT_EQ(
-      tuned_offset({}, {table.truth, sizes}, *measure, fit_of(table), Executor::serial(), control),
-      0.0);
+  const auto tune = [&](RunControl& control) {
+    return tuned_offset({}, {table.truth, sizes}, *measure, fit_of(table), Executor::serial(),
+                        control);
+  };
+  RunControl late(nullptr, 0.0);
+  EXPECT_EQ(tune(late), 0.0);
+  RunControl interrupted;
+  interrupted.interrupt();
+  EXPECT_THROW(tune(interrupted), OutOfTime);
 }
 
 }  // namespace

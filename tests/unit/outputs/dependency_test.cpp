@@ -6,57 +6,19 @@
 
 #include "margrove/errors.hpp"
 #include "model_checks.hpp"
+#include "parser_problems.hpp"
 
 namespace margrove {
 namespace {
 
+using testing::all_trees;
 using testing::enumerate;
 using testing::expect_same_answers;
+using testing::random_sentence;
 using testing::random_weights;
 
 static_assert(StructuredModel<DependencyModel> && KBestOracle<DependencyOracle> &&
               BanListOracle<DependencyOracle> && EvaluatingOracle<DependencyOracle>);
-
-// By definition: one root, every word reaches it, and all words between a word and its head are
-// below that head.
-bool is_projective_tree(const DependencyTree& heads) {
-  const std::size_t n = heads.size();
-  const auto below = [&](std::size_t word, std::size_t ancestor) {
-    for (std::size_t steps = 0; steps <= n && word != ancestor; ++steps) {
-      if (word == 0) return false;
-      word = heads[word - 1];
-    }
-    return word == ancestor;
-  };
-  std::size_t roots = 0;
-  for (std::size_t k = 1; k <= n; ++k) {
-    if (heads[k - 1] == k || !below(k, 0)) return false;
-    roots += heads[k - 1] == 0;
-    const std::size_t head = heads[k - 1];
-    for (std::size_t j = std::min(k, head) + 1; j < std::max(k, head); ++j) {
-      if (!below(j, head)) return false;
-    }
-  }
-  return roots == 1;
-}
-
-std::vector<DependencyTree> all_trees(std::size_t n) {
-  std::vector<DependencyTree> trees;
-  for (auto& heads : testing::all_vectors<std::uint32_t>(n, static_cast<std::uint32_t>(n) + 1)) {
-    if (is_projective_tree(heads)) trees.push_back(heads);
-  }
-  return trees;
-}
-
-ParserSentence random_sentence(Random& random, std::size_t n) {
-  ParserSentence s;
-  for (std::size_t k = 0; k < n; ++k) {
-    s.forms.push_back(hash_text(std::to_string(random.below(5))));
-    s.tags.push_back(hash_text(std::to_string(random.below(3))));
-    s.fine_tags.push_back(hash_text(std::to_string(random.below(4))));
-  }
-  return s;
-}
 
 TEST(Dependency, equals_enumeration_for_every_lambda) {
   Random random(1);

@@ -1,5 +1,6 @@
 // Stochastic subgradients, cutting planes with n slacks and with one, and block-coordinate
 // Frank-Wolfe against each other.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -366,6 +367,23 @@ TEST(StructuredSolvers, stop_when_told_to) {
   }
 }
 
+TEST(StructuredSolvers, know_no_objective_where_the_time_ends_before_the_first_search) {
+  // BCFW reported an objective of 0 and a gap of 0, as if all rows were separated.
+  const SequenceData data = noisy_sequences(9, 4);
+  const ChainModel model(data, Criteria::hamming);
+  Executor executor(1);
+  RunControl out_of_time({}, 1e-9);
+  Bcfw bcfw(model, MarginRescaling{}, MarginSearch{}, {}, executor, out_of_time);
+  CuttingPlane cutting_plane(model, MarginRescaling{}, MarginSearch{}, {}, executor, out_of_time);
+  for (const StructuredFit& fit : {bcfw.run(), cutting_plane.run()}) {
+    EXPECT_EQ(fit.stop, Stop::time_limit);
+    EXPECT_EQ(fit.passes, 0);
+    EXPECT_TRUE(std::isnan(fit.primal));
+    EXPECT_TRUE(std::isnan(fit.relative_gap));
+    EXPECT_FALSE(fit.certified);
+  }
+}
+
 TEST(Sgd, an_empty_training_set_throws) {
   const SequenceData data;
   const ChainModel model(data, Criteria::hamming);
@@ -377,6 +395,43 @@ TEST(Sgd, an_empty_training_set_throws) {
   } catch (const InvalidInput& error) {
     EXPECT_STREQ(error.what(), "sgd: there are no examples, but must be at least one");
   }
+}
+
+/// What a solver with these example weights says.
+template <class MakeSolver>
+std::string refusal(const MakeSolver& make, const std::vector<double>& weights) {
+  try {
+    make(weights);
+  } catch (const InvalidInput& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(StructuredSolvers, refuse_example_weights_below_zero_or_not_finite) {
+  const SequenceData data = noisy_sequences(8, 3);
+  const ChainModel model(data, Criteria::hamming);
+  Executor executor(1);
+  RunControl control;
+  const auto sgd = [&](const std::vector<double>& weights) {
+    const Sgd solver(model, MarginRescaling{}, MarginSearch{}, {}, executor, control, weights);
+  };
+  const auto bcfw = [&](const std::vector<double>& weights) {
+    const Bcfw solver(model, MarginRescaling{}, MarginSearch{}, {}, executor, control, weights);
+  };
+  const auto cutting_plane = [&](const std::vector<double>& weights) {
+    const CuttingPlane solver(model, MarginRescaling{}, MarginSearch{}, {}, executor, control,
+                              weights);
+  };
+  const std::string below = ": weight of example 1 is -0.5, but must be finite and >= 0";
+  EXPECT_EQ(refusal(sgd, {1, -0.5, 1}), "sgd" + below);
+  EXPECT_EQ(refusal(bcfw, {1, -0.5, 1}), "bcfw" + below);
+  EXPECT_EQ(refusal(cutting_plane, {1, -0.5, 1}), "cutting planes" + below);
+  for (const double weight :
+       {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_THAT(refusal(sgd, {1, 1, weight}), ::testing::HasSubstr("sgd: weight of example 2 is "));
+  }
+  EXPECT_EQ(refusal(sgd, {1, 0, 1}), "");
 }
 
 }  // namespace

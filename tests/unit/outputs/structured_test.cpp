@@ -67,7 +67,8 @@ TEST(Structured, chains_fit_their_training_data_with_every_surrogate_and_survive
   const TemporaryFile file("margrove_structured_chain.conll", kSentences);
   for (const auto* surrogate : {"margin", "slack", "beta:0.5", "log", "prob", "micro-f1"}) {
     std::uint32_t num_labels = 0;
-    const auto predictor = train({{"surrogate", surrogate}, {"C", "10"}}, file.path(), num_labels);
+    const auto predictor = train({{"surrogate", surrogate}, {"C", "10"}, {"decision", "argmax"}},
+                                 file.path(), num_labels);
     const auto again = reloaded(*predictor, num_labels);
     const auto& chain = dynamic_cast<const FilePredictor&>(*again);
     Executor executor(2);
@@ -135,6 +136,8 @@ TEST(Structured, bcfw_reaches_a_gap_of_a_thousandth_on_handwritten_words) {
   const SequenceData data = first_letters(*path, 80);
   ASSERT_EQ(data.size(), 80U);
   StructuredOptions options;
+  options.solver = StructuredSolver::bcfw;
+  options.C = 1.0;
   options.tolerance = 1e-3;
   options.max_passes = 200;
   Executor executor(1);
@@ -175,7 +178,7 @@ TEST(Structured, solvers_and_searches_that_do_not_fit_throw) {
             "use convex-hull or bisecting");
   EXPECT_EQ(message_of({{"surrogate", "slack"}, {"search", "sarawagi"}}),
             "option search is 'sarawagi', which needs the slacks of solver cutting-plane, but "
-            "solver is bcfw");
+            "solver is sgd");
   EXPECT_EQ(message_of({{"inference", "relaxed"}}),
             "option inference is given, but model chain does not have it; multilabel-field does");
   EXPECT_EQ(message_of({{"hash_bits", "20"}}),
@@ -191,18 +194,53 @@ TEST(Structured, parsers_find_simple_trees_again) {
             line.substr(blank + 1) + "\t_\tVERB\tV\t_\t0\troot\t_\t_\n\n";
   }
   const TemporaryFile file("margrove_structured_trees.conllu", text);
-  std::uint32_t num_labels = 0;
-  const auto predictor =
-      train({{"model", "dependency"}, {"hash_bits", "12"}}, file.path(), num_labels);
-  const auto again = reloaded(*predictor, num_labels);
-  const auto& parser = dynamic_cast<const FilePredictor&>(*again);
-  Executor executor(1);
-  RunControl control;
-  const auto values = parser.evaluate_file(file.path(), executor, control);
-  EXPECT_EQ(value_of(values, "uas"), 1.0);
-  EXPECT_EQ(value_of(values, "las"), 1.0);
-  EXPECT_EQ(parser.predict_file(file.path(), executor, control),
-            "2\tnsubj\n0\troot\n\n2\tnsubj\n0\troot\n\n");
+  for (const char* relations : {"joint", "separate", "table"}) {
+    SCOPED_TRACE(relations);
+    std::uint32_t num_labels = 0;
+    const auto predictor =
+        train({{"model", "dependency"}, {"hash_bits", "12"}, {"relations", relations}}, file.path(),
+              num_labels);
+    const auto again = reloaded(*predictor, num_labels);
+    const auto& parser = dynamic_cast<const FilePredictor&>(*again);
+    Executor executor(1);
+    RunControl control;
+    const auto values = parser.evaluate_file(file.path(), executor, control);
+    EXPECT_EQ(value_of(values, "uas"), 1.0);
+    EXPECT_EQ(value_of(values, "las"), 1.0);
+    EXPECT_EQ(parser.predict_file(file.path(), executor, control),
+              "2\tnsubj\n0\troot\n\n2\tnsubj\n0\troot\n\n");
+  }
+}
+
+/// Two sentences of the same words and tags, whose relations only the lemma of the word before
+/// tells: a table of tags cannot.
+TEST(Structured, learned_relations_tell_arcs_of_equal_tags_apart) {
+  std::string text;
+  for (const auto* names : {"to obl", "the obj"}) {
+    const std::string line(names);
+    const auto blank = line.find(' ');
+    const std::string word = line.substr(0, blank), relation = line.substr(blank + 1);
+    text += "1\tgo\tgo\tVERB\tV\t_\t0\troot\t_\t_\n2\t" + word + "\t" + word +
+            "\tX\tX\t_\t3\tdep\t_\t_\n3\tRome\tRome\tPROPN\tP\t_\t1\t" + relation + "\t_\t_\n\n";
+  }
+  const TemporaryFile file("margrove_structured_relations.conllu", text);
+  for (const auto& [relations, las] :
+       {std::pair{"joint", 1.0}, {"separate", 1.0}, {"table", 5.0 / 6}}) {
+    SCOPED_TRACE(relations);
+    std::uint32_t num_labels = 0;
+    const auto predictor = train({{"model", "dependency"},
+                                  {"hash_bits", "12"},
+                                  {"relations", relations},
+                                  {"solver", "bcfw"},
+                                  {"C", "1"}},
+                                 file.path(), num_labels);
+    Executor executor(1);
+    RunControl control;
+    const auto values = dynamic_cast<const FilePredictor&>(*predictor)
+                            .evaluate_file(file.path(), executor, control);
+    EXPECT_EQ(value_of(values, "uas"), 1.0);
+    EXPECT_DOUBLE_EQ(value_of(values, "las"), las);
+  }
 }
 
 TEST(Structured, fields_and_hierarchies_train_on_rows) {
@@ -257,6 +295,7 @@ TEST(Structured, field_weights_are_those_of_pair_features_of_one_whatever_the_pa
   FieldSvmOptions options;
   options.C = 0.5;
   options.pair_scale = 0.5;
+  options.solver = StructuredSolver::bcfw;
   options.tolerance = 1e-3;
   options.max_passes = 500;
   Executor executor(1);

@@ -143,8 +143,8 @@ TEST(TrainStructured, slack_rescaling_on_paths_equals_enumeration_with_every_exa
   for (float& each : w) each = static_cast<float>(random.normal());
   PathModel::Workspace workspace;
   const DynamicSurrogate psi{AnySurrogate(SlackRescaling{})};
-  AnySearch enumeration = AnySearch::make(StructuredSearch::enumeration, 0);
-  AnySearch hull = AnySearch::make(StructuredSearch::convex_hull, 1000);
+  AnySearch enumeration = AnySearch::make(StructuredSearch::enumeration, {});
+  AnySearch hull = AnySearch::make(StructuredSearch::convex_hull, {.max_bans = 1000});
   for (std::size_t i = 0; i < 15; ++i) {
     const auto oracle = model.oracle(i, {w, 0.4}, workspace);
     double best = 0.0;

@@ -1,0 +1,179 @@
+"""How estimators take rows and labels: arrays, texts, or columns of frames."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from margrove import _core
+from margrove._arrays import csr_of, merge_equal_rows
+from margrove._class_weights import weigh_by_class
+from margrove._columns import (
+    RecordRows,
+    Selection,
+    names_array,
+    paths_in,
+    record_rows,
+    selection_of,
+    targets_of_texts,
+)
+from margrove._labels import PathForm, Targets, may_be_plural, read_targets
+from margrove._records import advice_on_texts, documents_of, num_rows_of, records_of, texts_of
+from margrove._types import Csr, Sets
+from margrove.hierarchy import Hierarchy
+
+
+class Rows:
+    """Checks and converts X and y."""
+
+    _weighs_rows = True  # whether the method takes row weights
+    _has_path_ids = False  # whether the nodes of a model from a file are named by their paths
+
+    # Of the estimators that take columns of frames.
+    text: Any = None
+    numeric: Any = None
+    categorical: Any = None
+    path: Any = None
+    separator: str = " > "
+    text_features: Any = None
+
+    if TYPE_CHECKING:
+        hierarchy: Any
+        hierarchy_: Hierarchy | None
+        class_weight: Any
+        model_: _core.Model
+        _path_form: PathForm | None
+        _record_rows: RecordRows  # while fit runs, of columns
+
+    # In fit ---------------------------------------------------------------------------------------
+
+    def _check(self, X: Any, y: Any) -> tuple[Targets, Any]:
+        """The labels, and X as a matrix of numbers."""
+        self.__dict__.pop("_record_rows", None)  # of a fit that failed
+        selection = self._selection()
+        if selection is not None:
+            return self._check_columns(X, y, selection)
+        self._require_labels(y)
+        targets = self._targets(y) if may_be_plural(y) else None
+        if targets is not None and targets.form != "single":
+            X = self._numbers(X)
+            if X.shape[0] != targets.num_rows:
+                check_consistent_length(X, y)
+            return targets, X
+        X, y = self._numbers(X, y)
+        return read_targets(y), X
+
+    def _selection(self) -> Selection | None:
+        return selection_of(self.text, self.numeric, self.categorical, self.path, self.separator)
+
+    def _require_labels(self, y: Any) -> None:
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+
+    def _check_columns(self, X: Any, y: Any, selection: Selection) -> tuple[Targets, Any]:
+        if selection.path_columns and y is not None:
+            raise ValueError(
+                "path names columns of X with the labels, but y is given, too; fit(X) takes the "
+                "paths, path=None takes y"
+            )
+        if selection.path_columns:
+            targets = paths_in(X, selection, by_name=self._names_nodes())
+        else:
+            self._require_labels(y)
+            targets = self._targets(y)
+        rows = record_rows(X, selection, self.text_features, getattr(y, "name", None))
+        if num_rows_of(X) != targets.num_rows:
+            check_consistent_length(np.empty(num_rows_of(X)), y)
+        self._record_rows = rows
+        self.feature_names_in_ = names_array(rows.selection)
+        self.n_features_in_ = len(self.feature_names_in_)
+        num_columns, pointers, columns, values = rows.features.apply(rows.records)
+        return targets, sp.csr_array((values, columns, pointers), (targets.num_rows, num_columns))
+
+    def _numbers(self, *data: Any, **how: Any) -> Any:
+        """validate_data() for rows of numbers; of texts, the error says what takes them."""
+        try:
+            return validate_data(self, *data, accept_sparse="csr", dtype=np.float32, **how)
+        except ValueError as error:
+            advice = advice_on_texts(data[0], type(self).__name__)
+            if advice is None:
+                raise
+            raise ValueError(advice) from error
+
+    def _targets(self, y: Any) -> Targets:
+        """Labels as numbers. The nodes of paths are names in a given hierarchy, otherwise paths."""
+        return read_targets(y, paths_by_name=self._names_nodes())
+
+    def _names_nodes(self) -> bool:
+        return self.hierarchy is not None and not self._has_path_ids
+
+    def _labels_of(self, X: Any, y: Any) -> Targets:
+        """The labels of rows for a fitted model: y, or the path columns of X where y is None."""
+        selection = self._selection() if y is None else None
+        if selection is not None and selection.path_columns:
+            return paths_in(X, selection, by_name=self._names_nodes())
+        self._require_labels(y)
+        form = self._path_form
+        if form is None or form.separator is None or may_be_plural(y):
+            return self._targets(y)
+        texts = [str(text) for text in y]
+        return targets_of_texts(texts, form.separator, by_name=self._names_nodes())
+
+    def _weighted(
+        self, X: Any, sets: Sets, classes: NDArray[Any], sample_weight: Any
+    ) -> tuple[Csr, Sets, NDArray[np.float64] | None]:
+        """Rows for training; equal rows are merged if the method takes row weights."""
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        if not self._weighs_rows:
+            return csr_of(X), sets, weights
+        weights = weigh_by_class(self.class_weight, sets, classes, weights)
+        return merge_equal_rows(csr_of(X), sets, weights)
+
+    # After fit ------------------------------------------------------------------------------------
+
+    def _rows(self, X: Any) -> Csr:
+        """X, checked and preprocessed for the model."""
+        check_is_fitted(self)
+        selection = self.model_.record_selection
+        if selection is not None:
+            records = records_of(X, *Selection(*selection).features)
+            return self.model_.preprocess_records(records)
+        if self.model_.preprocessing == "text-tfidf":
+            return self.model_.preprocess_texts(texts_of(X))
+        rows = csr_of(self._numbers(X, reset=False))
+        return rows if self.model_.keeps_rows else self.model_.preprocess_rows(rows)
+
+    def _texts(self, X: Any) -> list[str]:
+        """The texts of X as the model reads them; none if its rows have no text."""
+        selection = self.model_.record_selection
+        if selection is not None:
+            text, numeric, categorical = Selection(*selection).features
+            return documents_of(X, text, [*numeric, *categorical]) if text else []
+        return list(X) if self.model_.preprocessing == "text-tfidf" else []
+
+    def _sets_of(self, X: Any, y: Any) -> tuple[Csr, Sets]:
+        """Rows and their labels, numbered as in the model; unknown labels get further numbers."""
+        targets = self._labels_of(X, y).as_nodes(self.hierarchy_)
+        number = {name: label for label, name in enumerate(self.model_.labels)}
+        of_class = np.array(
+            [number.get(str(label), len(number) + k) for k, label in enumerate(targets.classes)],
+            dtype=np.uint32,
+        )
+        rows = self._rows(X)
+        if len(rows[1]) - 1 != targets.num_rows:
+            check_consistent_length(X, y)
+        return rows, (targets.pointers, of_class[targets.positions])

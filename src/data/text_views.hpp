@@ -1,0 +1,31 @@
+#pragma once
+// Features of texts that lie elsewhere in memory, in columns of Arrow or objects of Python: the
+// text is not copied.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/record_features.hpp"
+#include "data/records.hpp"
+#include "margrove/tfidf.hpp"
+
+namespace margrove {
+
+inline std::vector<std::string_view> views_of(std::span<const std::string> texts) {
+  return {texts.begin(), texts.end()};
+}
+
+/// Preprocessing::fit_text() and Preprocessing::apply() of texts.
+Preprocessing fit_texts(std::span<const std::string_view> documents, const TfidfOptions& options);
+CsrMatrix weigh_texts(const Preprocessing& fitted, std::span<const std::string_view> documents);
+
+/// RecordFeatures::fit() and RecordFeatures::apply(), where `documents` stand for the texts of
+/// `fields`. There are none if the selection has no text.
+RecordFeatures fit_records(std::span<const std::string_view> documents, const RecordFields& fields,
+                           RecordSelection selection, const TfidfOptions& options);
+CsrMatrix apply_records(const RecordFeatures& fitted, std::span<const std::string_view> documents,
+                        const RecordFields& fields);
+
+}  // namespace margrove

@@ -1,0 +1,192 @@
+// Training that starts from the weights of a model, and limits of searches and passes.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "margrove/errors.hpp"
+#include "model_checks.hpp"
+#include "outputs/chain/chain.hpp"
+#include "structured/train_structured.hpp"
+
+namespace margrove {
+namespace {
+
+/// Noisy sequences of three tags.
+SequenceData sequences(std::size_t count, std::uint64_t seed) {
+  Random random(seed);
+  SequenceData data;
+  data.num_tags = 3;
+  data.X = CsrMatrix(6);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t t = 0; t < 5; ++t) {
+      const auto tag = static_cast<std::uint32_t>(random.below(3));
+      const std::vector<FeatureId> columns{tag, static_cast<FeatureId>(3 + random.below(3))};
+      const float strength = random.below(4) ? 1.0F : -1.0F;
+      data.X.append_row(columns, std::vector<float>{strength, 1.0F});
+      data.tags.push_back(tag);
+    }
+    data.pointers.push_back(data.tags.size());
+  }
+  return data;
+}
+
+StructuredResult train(const ChainModel& model, const StructuredTraining& training,
+                       std::span<const float> start = {}) {
+  Executor executor(1);
+  RunControl control;
+  StructuredInputs<ChainModel> inputs;
+  inputs.start = start;
+  return train_structured(model, training, executor, control, inputs);
+}
+
+TEST(Start, dual_solvers_reach_the_same_optimum_with_fewer_oracle_calls) {
+  const SequenceData data = sequences(60, 1);
+  const ChainModel model(data, Criteria::hamming);
+  for (const auto solver :
+       {StructuredSolver::bcfw, StructuredSolver::cutting_plane, StructuredSolver::one_slack}) {
+    SCOPED_TRACE(name_of(solver));
+    const StructuredTraining training{
+        .solver = solver, .C = 0.5, .tolerance = 1e-3, .max_passes = 500};
+    const StructuredResult anew = train(model, training);
+    const StructuredResult again = train(model, training, anew.weights);
+    EXPECT_EQ(again.fit.stop, Stop::converged);
+    EXPECT_TRUE(again.fit.certified);
+    EXPECT_NEAR(again.fit.primal, anew.fit.primal, 2e-3 * anew.fit.primal);
+    EXPECT_LT(again.fit.passes, anew.fit.passes);
+  }
+}
+
+TEST(Start, subgradients_begin_at_the_weights) {
+  const SequenceData data = sequences(60, 2);
+  const ChainModel model(data, Criteria::hamming);
+  const StructuredTraining exact{
+      .solver = StructuredSolver::bcfw, .C = 0.5, .tolerance = 1e-4, .max_passes = 2000};
+  const StructuredResult optimum = train(model, exact);
+  Executor executor(1);
+  RunControl control;
+  Sgd run(model, DynamicSurrogate(MarginRescaling{}), MarginSearch{}, SgdOptions{.C = 0.5},
+          executor, control);
+  run.start_at(optimum.weights);
+  const std::vector<float> first = run.weights();
+  for (std::size_t k = 0; k < first.size(); ++k) EXPECT_NEAR(first[k], optimum.weights[k], 1e-6);
+
+  StructuredTraining one_pass{.solver = StructuredSolver::sgd, .C = 0.5, .epochs = 1};
+  const double anew = train(model, one_pass).fit.primal;
+  const double from_start = train(model, one_pass, optimum.weights).fit.primal;
+  EXPECT_GT(from_start, optimum.fit.dual);
+  EXPECT_LT(from_start, anew);
+}
+
+TEST(Start, weights_of_another_number_throw) {
+  const SequenceData data = sequences(3, 3);
+  const ChainModel model(data, Criteria::hamming);
+  const std::vector<float> short_start(3);
+  for (const auto solver :
+       {StructuredSolver::bcfw, StructuredSolver::sgd, StructuredSolver::cutting_plane}) {
+    EXPECT_THROW(train(model, {.solver = solver}, short_start), InvalidInput);
+  }
+}
+
+TEST(Settling, two_slow_passes_in_a_row_end_it) {
+  Settling settling(0.01);
+  for (const double objective : {100.0, 50.0, 49.9, 40.0, 39.9}) {
+    settling.see(objective);
+    EXPECT_FALSE(settling.has_ended()) << objective;
+  }
+  settling.see(41.0);
+  EXPECT_TRUE(settling.has_ended());
+  Settling never(0.0);
+  for (int k = 0; k < 10; ++k) never.see(1.0);
+  EXPECT_FALSE(never.has_ended());
+}
+
+TEST(Settling, subgradients_stop_before_their_limit_of_passes) {
+  const SequenceData data = sequences(100, 4);
+  const ChainModel model(data, Criteria::hamming);
+  for (const char* surrogate : {"margin", "prob"}) {
+    StructuredTraining training{.surrogate = AnySurrogate::parse(surrogate),
+                                .solver = StructuredSolver::sgd,
+                                .C = 0.1,
+                                .epochs = 400};
+    const StructuredResult all = train(model, training);
+    EXPECT_EQ(all.fit.passes, 400);
+    training.settled = 0.01;
+    const StructuredResult settled = train(model, training);
+    EXPECT_EQ(settled.fit.stop, Stop::epochs_done);
+    EXPECT_LT(settled.fit.passes, 100);
+    EXPECT_LT(settled.fit.primal, 1.05 * all.fit.primal);
+  }
+}
+
+TEST(SearchLimits, bans_that_are_given_are_made_by_subgradients_of_prob_loss) {
+  const SequenceData data = sequences(60, 5);
+  const ChainModel model(data, Criteria::hamming);
+  StructuredTraining training{.surrogate = ProbLoss{},
+                              .solver = StructuredSolver::sgd,
+                              .C = 1,
+                              .epochs = 10,
+                              .search_tolerance = {0.0}};
+  const std::int64_t without = train(model, training).fit.oracle_calls;
+  training.max_bans = 0;
+  EXPECT_EQ(train(model, training).fit.oracle_calls, without);
+  training.max_bans = 20;
+  EXPECT_GT(train(model, training).fit.oracle_calls, without);
+}
+
+TEST(SearchLimits, calls_of_a_search_are_limited) {
+  const SequenceData data = sequences(60, 6);
+  const ChainModel model(data, Criteria::hamming);
+  StructuredTraining training{.surrogate = SlackRescaling{},
+                              .search = StructuredSearch::bisecting,
+                              .solver = StructuredSolver::sgd,
+                              .C = 1,
+                              .epochs = 3};
+  const std::int64_t free = train(model, training).fit.oracle_calls;
+  training.search_calls = {2};
+  const std::int64_t limited = train(model, training).fit.oracle_calls;
+  EXPECT_LT(limited, free);
+  EXPECT_LE(limited, 2 * 60 * 4);
+  training.search_calls = {};
+  training.search_tolerance = {1.0};
+  EXPECT_LT(train(model, training).fit.oracle_calls, free);
+}
+
+template <class Act>
+std::string message_of(const Act& act) {
+  try {
+    act();
+  } catch (const InvalidOption& error) {
+    return error.what();
+  }
+  return "nothing thrown";
+}
+
+TEST(SearchLimits, limits_that_a_search_lacks_and_wrong_texts_throw) {
+  const auto limits = [](StructuredSearch search, StructuredTraining training) {
+    return message_of([&] { search_limits(training, search, StructuredSolver::sgd); });
+  };
+  EXPECT_EQ(limits(StructuredSearch::margin, {.search_tolerance = {0.1}}),
+            "option search_tolerance is 0.1, but search is margin, which is exact");
+  EXPECT_EQ(limits(StructuredSearch::angular, {.search_tolerance = {0.1}}),
+            "option search_tolerance is 0.1, but search is angular, which is exact");
+  EXPECT_EQ(limits(StructuredSearch::enumeration, {.search_calls = {7}}),
+            "option search_calls is 7, but search is enumeration, which makes one call");
+  EXPECT_EQ(limits(StructuredSearch::convex_hull, {.search_tolerance = {0.1}, .search_calls = {7}}),
+            "nothing thrown");
+  EXPECT_EQ(message_of([] { BanLimit::parse("-1"); }),
+            "option max_bans is -1, but must be auto or >= 0");
+  EXPECT_EQ(message_of([] { BanLimit::parse("some"); }),
+            "option max_bans is 'some', but must be a whole number");
+  EXPECT_EQ(message_of([] { SearchTolerance::parse("-0.5"); }),
+            "option search_tolerance is -0.5, but must be auto or >= 0");
+  EXPECT_EQ(message_of([] { SearchCalls::parse("0"); }),
+            "option search_calls is 0, but must be auto or >= 1");
+  for (const char* text : {"auto", "0", "12"}) EXPECT_EQ(BanLimit::parse(text).to_text(), text);
+  for (const char* text : {"auto", "0", "0.25"}) {
+    EXPECT_EQ(SearchTolerance::parse(text).to_text(), text);
+  }
+  for (const char* text : {"auto", "3"}) EXPECT_EQ(SearchCalls::parse(text).to_text(), text);
+}
+
+}  // namespace
+}  // namespace margrove
