@@ -13,15 +13,16 @@ JOBS ?= $(shell nproc)
 PYTHON := .venv/bin/python
 export PYTHONDONTWRITEBYTECODE := 1
 
-# A compiler cache, if there is one, that also serves other clones of the project.
-ifneq ($(shell command -v ccache),)
-  LAUNCHER := -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
-  export CCACHE_BASEDIR := $(CURDIR)
-  export CCACHE_NOHASHDIR := 1
-endif
+# A compiler cache also serves other clones of the project. Asked for when a command runs, because
+# tools/setup, which installs it, is the first of them.
+LAUNCHER = $$(if command -v ccache >/dev/null; then echo -DCMAKE_CXX_COMPILER_LAUNCHER=ccache; fi)
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
 
 CTEST := ctest --output-on-failure --timeout 400 -j$(JOBS)
-PYTEST := timeout 600 $(PYTHON) -m pytest -q -p no:cacheprovider
+# The tests of optional packages run where `tools/setup --optional` has installed these.
+PYTEST := timeout 1200 $$(ls .venv-optional/bin/python 2>/dev/null || echo $(PYTHON)) \
+  -m pytest -q -p no:cacheprovider -rs
 
 # $(call build,PRESET,TARGETS,OPTIONS): configure, and build these targets of a preset, or all.
 define build
@@ -61,13 +62,22 @@ tests: setup ## the program, the Python package and the unit tests
 demo: build ## train and compare methods on the nouns of WordNet
 	@tools/demo
 
+.PHONY: optional
+optional: setup ## install what tests of optional packages need: PyTorch, Ray, skops (1.4 GB)
+	@tools/setup --optional
+
 .PHONY: test
 test: tests ## unit, property and Python tests
 	@cd build && ulimit -v 16000000 && $(CTEST)
 	@$(PYTEST) tests/python
 
+CHECKS := lint check-asan check-fuzz check-tsan check-coverage check-attack check-docs \
+  check-consumer check-wheel
 .PHONY: check
-check: lint check-asan check-tsan check-fuzz check-coverage check-attack check-docs check-consumer check-wheel ## sanitizers, fuzzers, attacks, lint, documented commands, consumer, wheel
+check: ## sanitizers, fuzzers, attacks, lint, documented commands, consumer, wheel
+	@for stage in $(CHECKS); do \
+	  started=$$SECONDS; $(MAKE) $$stage; echo "make check: $$stage took $$((SECONDS - started)) s"; \
+	done
 
 .PHONY: lint
 lint: python ## format, clang-tidy, ruff, mypy, shellcheck, include direction
@@ -85,8 +95,8 @@ check-tsan: setup ## the tests that use an executor under the thread sanitizer
 
 .PHONY: check-fuzz
 check-fuzz: python ## every fuzz target for FUZZ_SECONDS (20), those of Python included, and the server by its description
-	@$(call build,fuzz)
-	@tools/run_fuzzers build-fuzz
+	@$(call build,asan)
+	@tools/run_fuzzers build-asan
 	@$(PYTHON) -m pip install -q --disable-pip-version-check -r tools/requirements-fuzz.txt
 	@$(PYTHON) tools/fuzz_server.py build/margrove
 	@$(PYTHON) tools/fuzz_python.py -max_total_time=$(or $(FUZZ_SECONDS),20)

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -51,14 +50,19 @@ using ProgressCallback = std::function<bool(const Progress&)>;
 /// Passed to everything that may take long. Thread-safe.
 class RunControl {
  public:
+  /// Seconds since a fixed point of time, never less than before.
+  using Clock = double (*)();
+
   /// Without reports and without a time limit.
   RunControl() = default;
-  /// The clock starts here. An infinite time limit means none.
+  /// The time starts here. An infinite time limit means none. Another clock than the system's makes
+  /// a limit come after the same work on every machine, for tests.
   explicit RunControl(ProgressCallback callback,
-                      double time_limit_seconds = std::numeric_limits<double>::infinity());
+                      double time_limit_seconds = std::numeric_limits<double>::infinity(),
+                      Clock clock = &system_seconds);
 
   /// For work inside other work: ends when `parent` does or at its own time limit, and reports to
-  /// its own callback. `parent` must outlive it.
+  /// its own callback, by the clock of `parent`, which must outlive it.
   RunControl(RunControl& parent, ProgressCallback callback,
              double time_limit_seconds = std::numeric_limits<double>::infinity());
 
@@ -77,13 +81,14 @@ class RunControl {
   double seconds_left() const;
 
  private:
+  static double system_seconds();
   bool check_clock();
 
-  using Clock = std::chrono::steady_clock;
+  Clock clock_ = &system_seconds;
   RunControl* parent_ = nullptr;
   ProgressCallback callback_;
   double time_limit_seconds_ = std::numeric_limits<double>::infinity();
-  Clock::time_point start_ = Clock::now();
+  double start_ = clock_();
   std::atomic<Stop> stop_ = Stop::converged;
   std::mutex mutex_;
 };

@@ -1,20 +1,26 @@
 #include "margrove/control.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace margrove {
 
 std::string_view to_string(Stop stop) { return name_of(stop); }
 
-RunControl::RunControl(ProgressCallback callback, double time_limit_seconds)
-    : callback_(std::move(callback)), time_limit_seconds_(time_limit_seconds) {}
+double RunControl::system_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+RunControl::RunControl(ProgressCallback callback, double time_limit_seconds, Clock clock)
+    : clock_(clock), callback_(std::move(callback)), time_limit_seconds_(time_limit_seconds) {}
 
 RunControl::RunControl(RunControl& parent, ProgressCallback callback, double time_limit_seconds)
-    : parent_(&parent), callback_(std::move(callback)), time_limit_seconds_(time_limit_seconds) {}
+    : clock_(parent.clock_),
+      parent_(&parent),
+      callback_(std::move(callback)),
+      time_limit_seconds_(time_limit_seconds) {}
 
-double RunControl::seconds() const {
-  return std::chrono::duration<double>(Clock::now() - start_).count();
-}
+double RunControl::seconds() const { return clock_() - start_; }
 
 double RunControl::seconds_left() const {
   const bool has_limit = time_limit_seconds_ < std::numeric_limits<double>::infinity();

@@ -9,9 +9,10 @@ import re
 import shlex
 import signal
 import subprocess
-import time
 import unittest
+from collections.abc import Callable
 
+from counted_clock import STEP_SECONDS, run_counted
 from test_cli import MARGROVE, CliTest
 
 
@@ -151,13 +152,17 @@ class Auto(AutoTest):
 
 class Limits(AutoTest):
     def test_holds_the_time_limit_and_says_so(self) -> None:
-        self.write("text", words(40_000, 1, labels=200))
-        started = time.monotonic()
-        out, _ = self.auto("--text", "--time-limit-seconds", "6", "text", "model")
-        seconds = time.monotonic() - started
-        self.assertLess(seconds, 6.5 + 1.5)  # half a second, and other processes' share
-        self.assertIn("the time limit ended the search early", out)
-        self.assertIn(" chosen\n", out)
+        self.write("text", words(8000, 1, labels=200))
+        limit = 30_000  # questions for the time: some candidates are measured, and not all
+        done = run_counted(
+            self.directory.name, "auto", "--text", "--time-limit-seconds",
+            str(limit * STEP_SECONDS), "text", "model",
+        )  # fmt: skip
+        self.assertEqual(done.code, 0, done.err)
+        if done.questions is not None:
+            self.assertLess(done.questions, limit + 100)
+            self.assertIn("the time limit ended the search early", done.out)
+        self.assertIn(" chosen\n", done.out)
         self.run_program("info", "model")
 
     def test_5_where_there_is_no_time_for_anything(self) -> None:
@@ -174,7 +179,10 @@ class Limits(AutoTest):
         self.assertIn("training would take about", err)
         self.assertEqual(out, "")
 
-    def interrupt(self, seconds: float, *arguments: str) -> tuple[int, str, str]:
+    def interrupt(
+        self, wait: "Callable[[subprocess.Popen[str]], None]", *arguments: str
+    ) -> tuple[int, str, str]:
+        """Sends SIGINT to a run after what `wait` waits for."""
         process = subprocess.Popen(
             [MARGROVE, "auto", *arguments],
             cwd=self.directory.name,
@@ -182,15 +190,20 @@ class Limits(AutoTest):
             stderr=subprocess.PIPE,
             text=True,
         )
-        time.sleep(seconds)
+        wait(process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
         return process.returncode, out, err
 
     def test_130_when_interrupted_with_the_best_model_so_far(self) -> None:
         self.write("text", words(40_000, 1, labels=200))
-        # The first trials take well below a second, all of them minutes.
-        code, out, err = self.interrupt(8, "--text", "text", "model")
+
+        def first_trials(process: "subprocess.Popen[str]") -> None:
+            assert process.stderr is not None
+            while not re.search(r"auto: [1-9]\d* of \d+ trials", line := process.stderr.readline()):
+                self.assertTrue(line, "the program has ended")
+
+        code, out, err = self.interrupt(first_trials, "--text", "text", "model")
         self.assertEqual(code, 130, out + err)
         self.assertIn("the search was interrupted", out)
         self.assertIn("warning: an interruption ended the work before", err)
@@ -199,7 +212,11 @@ class Limits(AutoTest):
     def test_130_when_interrupted_before_the_search_and_nothing_is_written(self) -> None:
         self.write("text", words(100, 1))
         os.mkfifo(self.path("pipe"))
-        code, out, err = self.interrupt(0.5, "--text", "pipe", "model")
+
+        def reader(_: "subprocess.Popen[str]") -> None:
+            self.addCleanup(os.close, os.open(self.path("pipe"), os.O_WRONLY))
+
+        code, out, err = self.interrupt(reader, "--text", "pipe", "model")
         self.assertEqual(code, 130)
         self.assertIn("interrupted; nothing was written", err)
         self.assertEqual(out, "")

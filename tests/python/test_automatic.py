@@ -1,6 +1,9 @@
 """AutoClassifier: the choice of method and options."""
 
-import time
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,22 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+ROOT = Path(__file__).resolve().parents[2]
+LIMITED = """
+import warnings
+import numpy as np, scipy.sparse as sp
+from margrove import AutoClassifier
+random = np.random.default_rng(0)
+labels = random.integers(100, size=4000)
+columns = np.column_stack([labels, random.integers(100, 5000, size=(4000, 20))])
+X = sp.csr_matrix((np.ones(columns.size), columns.ravel(), np.arange(4001) * 21), (4000, 5000))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    chosen = AutoClassifier(time_limit_seconds=30).fit(X, labels)
+for warning in caught:
+    print(warning.message)
+print(chosen.candidates_[0]["verdict"])
+"""
 EDGES = [("animal", "dog"), ("animal", "cat"), ("plant", "oak"), ("plant", "rose")]
 LEAVES = np.array(["cat", "dog", "oak", "rose"])
 
@@ -106,18 +125,14 @@ def test_limits_and_errors() -> None:
 
 
 def test_the_time_limit_is_held_with_a_warning() -> None:
-    random = np.random.default_rng(0)
-    labels = random.integers(100, size=20_000)
-    columns = np.column_stack([labels, random.integers(100, 5000, size=(20_000, 20))])
-    X = sp.csr_matrix(
-        (np.ones(columns.size), columns.ravel(), np.arange(20_001) * 21), shape=(20_000, 5000)
-    )
-    chosen = AutoClassifier(time_limit_seconds=8)
-    started = time.monotonic()
-    with pytest.warns(UserWarning, match="the time limit ended the search early"):
-        chosen.fit(X, labels)
-    assert time.monotonic() - started < 8 + 3  # the limit, and the share of other processes
-    assert chosen.candidates_[0]["verdict"] == "chosen"
+    # By a clock that advances by calls, so that the limit comes after the same work everywhere.
+    clock = ROOT / "build" / "tests" / "libcounted_clock.so"
+    out = subprocess.check_output(
+        [sys.executable, "-c", LIMITED], text=True,
+        env=os.environ | {"LD_PRELOAD": str(clock), "COUNTED_CLOCK": "1000"},
+    )  # fmt: skip
+    assert "the time limit ended the search early" in out
+    assert out.splitlines()[-1] == "chosen"
 
 
 def test_a_callback_that_raises_ends_the_search() -> None:

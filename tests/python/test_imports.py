@@ -4,10 +4,9 @@ import subprocess
 import sys
 
 PROGRAM = """
-import sys, time
-start = time.process_time()
+import sys
 import margrove
-print(time.process_time() - start)
+print([name for name in ("numpy", "scipy", "sklearn", "pandas", "torch") if name in sys.modules])
 import margrove.losses, margrove.structured
 print("torch" in sys.modules)
 sys.modules["torch"] = None  # as where it is not installed
@@ -18,10 +17,9 @@ except ImportError as error:
 """
 
 
-def test_the_import_is_fast_and_without_torch() -> None:
-    command = [sys.executable, "-c", PROGRAM]
-    runs = [subprocess.check_output(command, text=True).splitlines() for _ in range(3)]
-    assert min(float(seconds) for seconds, *_ in runs) < 0.3
-    for _, has_torch, message in runs:
-        assert has_torch == "False"
-        assert message == "margrove.torch needs the package torch: pip install torch"
+def test_the_import_leaves_out_what_is_slow() -> None:
+    out = subprocess.check_output([sys.executable, "-c", PROGRAM], text=True)
+    slow, has_torch, message = out.splitlines()
+    assert slow == "[]"
+    assert has_torch == "False"
+    assert message == "margrove.torch needs the package torch: pip install torch"

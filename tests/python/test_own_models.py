@@ -5,7 +5,6 @@ import math
 import pickle
 import signal
 import threading
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -368,12 +367,10 @@ def test_ctrl_c_ends_training() -> None:
     X, Y = subsets()
     own = StructuredSVM(AllLabellings(), C=100, tolerance=1e-9, max_passes=10**6)
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-    start = time.monotonic()
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         own.fit(X, Y)
     timer.join()
-    assert time.monotonic() - start < 5
     assert not hasattr(own, "coef_")
 
 

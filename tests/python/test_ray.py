@@ -16,7 +16,7 @@ import pytest
 from margrove import FlatSVC, shards
 from numpy.typing import NDArray
 
-ray = pytest.importorskip("ray", reason="needs Ray: pip install -r tools/requirements-ray.txt")
+ray = pytest.importorskip("ray", reason="needs Ray: tools/setup --optional")
 import margrove.ray  # noqa: E402
 
 BOUNDS: dict[str, Any] = {"num_cpus": 2, "object_store_memory": 100_000_000}

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <thread>
 
 #include "base/random.hpp"
+#include "counted_seconds.hpp"
 #include "margrove/control.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/executor.hpp"
@@ -116,13 +116,24 @@ TEST(RunControl, inner_work_ends_with_the_outer_and_not_the_reverse) {
 }
 
 TEST(RunControl, a_limit_of_the_outer_work_that_passes_in_a_report_is_a_time_limit) {
-  RunControl outer(nullptr, 0.02);
+  RunControl outer(nullptr, 0.02, &testing_clock::counted_seconds);
   RunControl inner(outer, [&](const Progress& progress) {
-    while (outer.proceed()) std::this_thread::yield();
+    while (outer.proceed()) continue;
     return outer.proceed(progress);
   });
   EXPECT_FALSE(inner.proceed(Progress{}));
   EXPECT_EQ(inner.stop_reason(), Stop::time_limit);
+}
+
+TEST(RunControl, counts_the_seconds_of_its_clock_and_inner_work_those_of_the_outer) {
+  RunControl outer(nullptr, 1.0, &testing_clock::counted_seconds);
+  RunControl inner(outer, nullptr, 0.5);
+  int asked = 0;
+  while (inner.proceed()) ++asked;
+  EXPECT_EQ(inner.stop_reason(), Stop::time_limit);
+  EXPECT_TRUE(outer.proceed());
+  EXPECT_GE(asked, 200);  // each question reads the clock for both limits
+  EXPECT_LE(asked, 500);
 }
 
 TEST(RunControl, stops_at_the_time_limit) {

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "base/random.hpp"
+#include "counted_seconds.hpp"
 #include "data/csr_operations.hpp"
 #include "margrove/errors.hpp"
 
@@ -381,13 +382,12 @@ TEST(OneVsRestLimit, every_label_has_a_share_of_the_time) {
   const Problem p = random_problem(6, {.rows = 3000, .columns = 20, .labels = 40});
   for (const int threads : {1, 2}) {
     Executor executor(threads);
-    RunControl control(nullptr, 0.5);
+    RunControl control(nullptr, 0.5, &testing_clock::counted_seconds);
     const OneVsRestFit fit = train_one_vs_rest(
         p.X, p.labels, p.num_labels,
         {.loss = PointLossKind::hinge, .C = 100, .tolerance = 1e-12, .max_passes = 1'000'000},
         executor, control);
     EXPECT_EQ(fit.stop, Stop::time_limit);
-    EXPECT_LT(control.seconds(), 5.0);
     const auto trained = std::count_if(fit.labels.begin(), fit.labels.end(),
                                        [](const BinaryFit& label) { return label.passes > 0; });
     EXPECT_GE(trained, 24);  // without shares a block of 8 on each thread

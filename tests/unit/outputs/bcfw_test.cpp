@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <thread>
-
+#include "counted_seconds.hpp"
 #include "margin_fit.hpp"
 #include "outputs/field/pairwise_field.hpp"
 #include "outputs/label_set/label_set_oracle.hpp"
@@ -512,12 +510,12 @@ TEST(LabelSetSvm, approximate_searches_reach_what_exact_ones_do) {
   }
 }
 
-/// Takes a hundredth of a second.
+/// Takes a hundredth of a second of the counted clock.
 struct SlowPathOracle {
   using Labelling = NodeId;
   PathModel::Oracle inner;
   Candidate<NodeId> argmax(double w_m, double w_g) const {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    testing_clock::questions += 10;
     return inner.argmax(w_m, w_g);
   }
   Candidate<NodeId> truth() const { return inner.truth(); }
@@ -528,7 +526,7 @@ TEST(Bcfw, time_that_is_out_ends_the_certificate_too) {
   const PathModel model(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::hamming);
   const PlainModel<PathModel, SlowPathOracle> slow{model};
   Executor executor(1);
-  RunControl control({}, 0.5);
+  RunControl control({}, 0.5, &testing_clock::counted_seconds);
   Bcfw solver(slow, MarginRescaling{}, MarginSearch{}, {.C = 1.0}, executor, control);
   // One pass takes 6 s and has not ended: nothing is known of the gap. The certificate would take
   // another 6 s, and has 1 s.
