@@ -17,6 +17,7 @@
 #include "base/out_of_time.hpp"
 #include "hierarchy/weight_paths.hpp"
 #include "margrove/errors.hpp"
+#include "numerics/coefficient_scale.hpp"
 
 namespace margrove {
 namespace {
@@ -170,6 +171,9 @@ WeightBound SharedNormStep::bound_on_dag(std::span<const double> squared_norms,
     rows.insert(rows.end(), below.begin(), below.end());
     starts.push_back(static_cast<CoinBigIndex>(rows.size()));
   }
+  const double scale = coefficient_scale(squared_norms);
+  std::vector<double> objective(squared_norms.begin(), squared_norms.end());
+  for (double& value : objective) value /= scale;
   const bool has_limit = control != nullptr && std::isfinite(control->seconds_left());
   if (control != nullptr && !control->proceed() && rows.size() > kOnesInClosingTime) {
     throw OutOfTime{};
@@ -184,8 +188,7 @@ WeightBound SharedNormStep::bound_on_dag(std::span<const double> squared_norms,
   Clp_setLogLevel(model.get(), 0);
   Clp_loadProblem(model.get(), static_cast<int>(dag.num_nodes()),
                   static_cast<int>(dag.leaves().size()), starts.data(), rows.data(), ones.data(),
-                  lower.data(), upper.data(), squared_norms.data(), row_lower.data(),
-                  row_upper.data());
+                  lower.data(), upper.data(), objective.data(), row_lower.data(), row_upper.data());
   Clp_setOptimizationDirection(model.get(), -1);
   if (has_limit) {
     Clp_setMaximumSeconds(model.get(), control->seconds_left() + ClosingTime::kSeconds);
@@ -196,8 +199,9 @@ WeightBound SharedNormStep::bound_on_dag(std::span<const double> squared_norms,
                  Clp_status(model.get()), ", but the linear programme has an optimum");
   WeightBound bound;
   const double* alpha = Clp_primalColumnSolution(model.get());
-  bound.alpha.assign(alpha, alpha + dag.num_nodes());
-  bound.value = Clp_objectiveValue(model.get());
+  // CLP's bounds hold up to its tolerance only.
+  for (std::size_t n = 0; n < dag.num_nodes(); ++n) bound.alpha.push_back(std::max(alpha[n], 0.0));
+  bound.value = scale * Clp_objectiveValue(model.get());
   return bound;
 }
 

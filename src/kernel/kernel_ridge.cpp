@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/out_of_time.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
@@ -48,12 +49,35 @@ Eigen::MatrixXf centred_targets(const std::vector<std::vector<std::uint32_t>>& r
   return Y;
 }
 
-/// The Cholesky factor L of K + strength I.
+/// The lower triangle of A becomes its Cholesky factor, panel by panel; false if A is not positive
+/// definite. Throws OutOfTime.
+bool factorise(Eigen::MatrixXf& A, RunControl& control) {
+  const Eigen::Index n = A.rows(), width = static_cast<Eigen::Index>(kColumnsAtOnce);
+  for (Eigen::Index k = 0; k < n; k += width) {
+    end_if_out_of_time(&control);
+    const Eigen::Index count = std::min(width, n - k), rest = n - k - count;
+    Eigen::Ref<Eigen::MatrixXf> corner = A.block(k, k, count, count);
+    const Eigen::LLT<Eigen::Ref<Eigen::MatrixXf>> factor(corner);
+    if (factor.info() != Eigen::Success) return false;
+    auto below = A.block(k + count, k, rest, count);
+    corner.triangularView<Eigen::Lower>().adjoint().solveInPlace<Eigen::OnTheRight>(below);
+    // The rest less below below^T, a panel at a time.
+    for (Eigen::Index c = 0; c < rest; c += width) {
+      end_if_out_of_time(&control);
+      const Eigen::Index columns = std::min(width, rest - c);
+      A.block(k + count + c, k + count + c, rest - c, columns).noalias() -=
+          below.bottomRows(rest - c) * below.middleRows(c, columns).transpose();
+    }
+  }
+  return true;
+}
+
+/// The Cholesky factor L of K + strength I. Throws OutOfTime.
 class RidgeFactor {
  public:
-  RidgeFactor(const SymmetricMatrix& K, double strength) : L_(lower_triangle(K, strength)) {
-    const Eigen::LLT<Eigen::Ref<Eigen::MatrixXf>> factor(L_);
-    require(factor.info() == Eigen::Success, "kernel ridge: the strength is ", strength,
+  RidgeFactor(const SymmetricMatrix& K, double strength, RunControl& control)
+      : L_(lower_triangle(K, strength)) {
+    require(factorise(L_, control), "kernel ridge: the strength is ", strength,
             ", but must be so large that the kernel matrix plus it is positive definite");
   }
   /// Y becomes (K + strength I)^-1 Y.
@@ -61,12 +85,14 @@ class RidgeFactor {
     L_.triangularView<Eigen::Lower>().solveInPlace(Y);
     L_.triangularView<Eigen::Lower>().transpose().solveInPlace(Y);
   }
-  /// The diagonal of (K + strength I)^-1: the squared norms of the columns of L^-1.
-  Eigen::ArrayXd inverse_diagonal(Executor& executor) const {
+  /// The diagonal of (K + strength I)^-1: the squared norms of the columns of L^-1. Throws
+  /// OutOfTime.
+  Eigen::ArrayXd inverse_diagonal(Executor& executor, RunControl& control) const {
     Eigen::ArrayXd diagonal(L_.rows());
     executor.for_ranges(
         static_cast<std::size_t>(L_.rows()), kColumnsAtOnce,
         [&](std::size_t begin, std::size_t end, int) {
+          if (!control.proceed()) return;
           const auto first = static_cast<Eigen::Index>(begin);
           const auto count = static_cast<Eigen::Index>(end - begin);
           const Eigen::Index rest = L_.rows() - first;  // the rows above are 0
@@ -76,6 +102,7 @@ class RidgeFactor {
             diagonal[first + k] = columns.col(k).cast<double>().squaredNorm();
           }
         });
+    end_if_out_of_time(&control);
     return diagonal;
   }
 
@@ -86,11 +113,13 @@ class RidgeFactor {
 /// Fits at one strength after another, and keeps the best one of each column.
 class StrengthPath {
  public:
-  StrengthPath(const SymmetricMatrix& K, const RidgeTargets& targets, Executor& executor)
+  StrengthPath(const SymmetricMatrix& K, const RidgeTargets& targets, Executor& executor,
+               RunControl& control)
       : K_(K),
         num_rows_(K.size()),
         rows_of_columns_(targets.rows_of_columns()),
         executor_(executor),
+        control_(control),
         fit_(mean_fit(targets)),
         errors_(targets.num_columns, std::numeric_limits<double>::infinity()) {
     fit_.left_out.resize(fit_.coefficients.size());
@@ -98,17 +127,19 @@ class StrengthPath {
     errors_.assign(errors_.size(), std::numeric_limits<double>::infinity());
   }
 
+  /// Throws OutOfTime; what is better in some columns by then stays.
   void attempt(double strength) {
     if (strength == kMeanOnly) {
       attempt_mean();
       return;
     }
-    const RidgeFactor factor(K_, strength);
+    const RidgeFactor factor(K_, strength, control_);
     // lambda M_ii - 1/n is positive; the bound is against rounding where a fit repeats its targets.
-    const Eigen::ArrayXd left =
-        (strength * factor.inverse_diagonal(executor_) - 1 / static_cast<double>(num_rows_))
-            .max(1e-9);
+    const Eigen::ArrayXd left = (strength * factor.inverse_diagonal(executor_, control_) -
+                                 1 / static_cast<double>(num_rows_))
+                                    .max(1e-9);
     for_blocks([&](std::span<const std::size_t> columns, const Eigen::MatrixXf& Y) {
+      if (!control_.proceed()) return;
       Eigen::MatrixXf coefficients = Y;
       factor.solve_in_place(coefficients);
       for (std::size_t k = 0; k < columns.size(); ++k) {
@@ -162,6 +193,7 @@ class StrengthPath {
   std::size_t num_rows_;
   std::vector<std::vector<std::uint32_t>> rows_of_columns_;
   Executor& executor_;
+  RunControl& control_;
   KernelRidgeFit fit_;
   std::vector<double> errors_;  // of left-out scores
 };
@@ -197,10 +229,14 @@ KernelRidgeFit fit_ridge_path(const SymmetricMatrix& K, const RidgeTargets& targ
                               std::span<const double> strengths, Executor& executor,
                               RunControl& control) {
   require_fitting(K, targets);
-  StrengthPath path(K, targets, executor);
-  for (const double strength : strengths) {
-    if (!control.proceed()) break;
-    path.attempt(strength);
+  StrengthPath path(K, targets, executor, control);
+  try {
+    for (const double strength : strengths) {
+      end_if_out_of_time(&control);
+      path.attempt(strength);
+    }
+  } catch (const OutOfTime&) {
+    return path.take();
   }
   return path.take();
 }
@@ -219,9 +255,10 @@ KernelRidgeFit fit_ridge(const SymmetricMatrix& K, const RidgeTargets& targets,
     const double strength = group.first;  // clang captures no structured bindings with OpenMP
     const std::vector<std::size_t>& columns = group.second;
     if (!control.proceed()) break;
-    const RidgeFactor factor(K, strength);
+    const RidgeFactor factor(K, strength, control);
     executor.for_ranges(
         columns.size(), kColumnsAtOnce, [&](std::size_t begin, std::size_t end, int) {
+          if (!control.proceed()) return;
           const auto block = std::span(columns).subspan(begin, end - begin);
           Eigen::MatrixXf Y = centred_targets(rows_of_columns, fit, K.size(), block);
           factor.solve_in_place(Y);
@@ -236,8 +273,22 @@ KernelRidgeFit fit_ridge(const SymmetricMatrix& K, const RidgeTargets& targets,
   return fit;
 }
 
+namespace {
+
+/// use(first column, number of columns) for all columns, on any thread. Throws OutOfTime.
+template <class Use>
+void for_columns(std::size_t num_columns, Executor& executor, RunControl& control, const Use& use) {
+  executor.for_ranges(num_columns, kColumnsAtOnce, [&](std::size_t begin, std::size_t end, int) {
+    if (!control.proceed()) return;
+    use(static_cast<Eigen::Index>(begin), static_cast<Eigen::Index>(end - begin));
+  });
+  end_if_out_of_time(&control);
+}
+
+}  // namespace
+
 ColumnCombination::ColumnCombination(const KernelRidgeFit& fit, const RidgeTargets& targets,
-                                     double strength)
+                                     double strength, Executor& executor, RunControl& control)
     : num_columns_(targets.num_columns), W_(num_columns_ * num_columns_) {
   const auto n = static_cast<Eigen::Index>(targets.ones.num_rows());
   const auto m = static_cast<Eigen::Index>(num_columns_);
@@ -250,22 +301,34 @@ ColumnCombination::ColumnCombination(const KernelRidgeFit& fit, const RidgeTarge
   const Eigen::MatrixXf Y =
       centred_targets(targets.rows_of_columns(), fit, targets.ones.num_rows(), columns);
   // (S^T S + strength I) W = S^T Y + strength I
-  Eigen::MatrixXf left = Eigen::MatrixXf::Zero(m, m);
-  left.selfadjointView<Eigen::Lower>().rankUpdate(S.transpose());
-  left.diagonal().array() += static_cast<float>(strength);
+  Eigen::MatrixXf left(m, m);
   Eigen::Map<Eigen::MatrixXf> W(W_.data(), m, m);
-  W.noalias() = S.transpose() * Y;
+  for_columns(num_columns_, executor, control, [&](Eigen::Index first, Eigen::Index count) {
+    left.block(first, first, m - first, count).noalias() =
+        S.rightCols(m - first).transpose() * S.middleCols(first, count);
+    W.middleCols(first, count).noalias() = S.transpose() * Y.middleCols(first, count);
+  });
+  left.diagonal().array() += static_cast<float>(strength);
   W.diagonal().array() += static_cast<float>(strength);
-  const Eigen::LLT<Eigen::Ref<Eigen::MatrixXf>> factor(left);
-  factor.solveInPlace(W);
+  factorise(left, control);
+  for_columns(num_columns_, executor, control, [&](Eigen::Index first, Eigen::Index count) {
+    auto block = W.middleCols(first, count);
+    left.triangularView<Eigen::Lower>().solveInPlace(block);
+    left.triangularView<Eigen::Lower>().transpose().solveInPlace(block);
+  });
 }
 
-void ColumnCombination::apply(KernelRidgeFit& fit) const {
+void ColumnCombination::apply(KernelRidgeFit& fit, Executor& executor, RunControl& control) const {
   const auto m = static_cast<Eigen::Index>(num_columns_);
   const auto n = static_cast<Eigen::Index>(fit.coefficients.size()) / std::max<Eigen::Index>(m, 1);
-  Eigen::Map<Eigen::MatrixXf> coefficients(fit.coefficients.data(), n, m);
+  const Eigen::Map<const Eigen::MatrixXf> coefficients(fit.coefficients.data(), n, m);
   const Eigen::Map<const Eigen::MatrixXf> W(W_.data(), m, m);
-  coefficients = (coefficients * W).eval();
+  std::vector<float> combined(fit.coefficients.size());
+  Eigen::Map<Eigen::MatrixXf> out(combined.data(), n, m);
+  for_columns(num_columns_, executor, control, [&](Eigen::Index first, Eigen::Index count) {
+    out.middleCols(first, count).noalias() = coefficients * W.middleCols(first, count);
+  });
+  fit.coefficients = std::move(combined);
 }
 
 ScoreThresholds left_out_thresholds(const KernelRidgeFit& fit, const RidgeTargets& targets) {

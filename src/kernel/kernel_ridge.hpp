@@ -48,8 +48,8 @@ KernelRidgeFit fit_ridge_path(const SymmetricMatrix& K, const RidgeTargets& targ
                               std::span<const double> strengths, Executor& executor,
                               RunControl& control);
 /// Coefficients at given strengths, one for each column, without left-out scores. Throws as
-/// fit_ridge_path(). O(n^3) for each distinct strength and O(n^2 columns). `control` may end it
-/// early: the columns that are left have kMeanOnly.
+/// fit_ridge_path(). O(n^3) for each distinct strength and O(n^2 columns). Where `control` ends it
+/// early, the columns that are left have kMeanOnly, or it throws OutOfTime.
 KernelRidgeFit fit_ridge(const SymmetricMatrix& K, const RidgeTargets& targets,
                          std::span<const double> strengths, Executor& executor,
                          RunControl& control);
@@ -57,12 +57,14 @@ KernelRidgeFit fit_ridge(const SymmetricMatrix& K, const RidgeTargets& targets,
 /// Predicts each column from the scores of all columns (curds and whey, [Breiman1997]): a row's
 /// scores less their means, s, become W^T s, where W minimises
 /// sum_i ||y_i - m - W^T s_i||^2 + strength ||W - I||^2 over the left-out scores s_i.
-/// O(rows columns^2 + columns^3).
+/// O(rows columns^2 + columns^3). The same bits for any executor. Both steps throw OutOfTime and
+/// then change nothing.
 class ColumnCombination {
  public:
-  ColumnCombination(const KernelRidgeFit& fit, const RidgeTargets& targets, double strength);
+  ColumnCombination(const KernelRidgeFit& fit, const RidgeTargets& targets, double strength,
+                    Executor& executor, RunControl& control);
   /// Changes the coefficients of a fit of these columns on any rows.
-  void apply(KernelRidgeFit& fit) const;
+  void apply(KernelRidgeFit& fit, Executor& executor, RunControl& control) const;
 
  private:
   std::size_t num_columns_;

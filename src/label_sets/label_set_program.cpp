@@ -11,6 +11,7 @@
 
 #include "label_sets/label_set_core.hpp"
 #include "margrove/errors.hpp"
+#include "numerics/coefficient_scale.hpp"
 
 namespace margrove::detail {
 namespace {
@@ -87,6 +88,8 @@ Program make_program(const LabelSetCore& core, std::span<const char> allowed) {
   for (std::size_t j = 0; j < reserve_columns.size(); ++j) {
     add_column(reserve_columns[j], core.reserve[p.node_of_reserve[j]], 0.0, 1.0);
   }
+  const double scale = coefficient_scale(p.cost);
+  for (double& cost : p.cost) cost /= scale;
   return p;
 }
 

@@ -257,20 +257,40 @@ bool fit_all_rows(const RidgePlan& plan, Choice& choice, Executor& executor, Run
   }
 }
 
+/// Without it if there is none to be made, or no time for it.
+std::optional<ColumnCombination> combine_columns(const RidgePlan& plan, const Choice& choice,
+                                                 const RidgeTargets& targets, Executor& executor,
+                                                 RunControl& control) {
+  if (plan.options.sharing <= 0 || choice.width <= 0) return std::nullopt;
+  try {
+    return ColumnCombination(choice.fit, targets, plan.options.sharing, executor, control);
+  } catch (const OutOfTime&) {
+    return std::nullopt;
+  }
+}
+
+/// Each node by its own scores, if there is no time.
+void apply(const ColumnCombination& combination, KernelRidgeFit& fit, Executor& executor,
+           RunControl& control) {
+  try {
+    combination.apply(fit, executor, control);
+  } catch (const OutOfTime&) {
+    return;
+  }
+}
+
 TrainResult train_ridge(const RidgePlan& plan, Executor& executor, RunControl& control) {
   Search search(plan, executor, control);
   Choice choice = search.run();
-  std::optional<ColumnCombination> combination;
-  if (plan.options.sharing > 0 && choice.width > 0) {
-    combination.emplace(choice.fit, search.targets(), plan.options.sharing);
-  }
+  const std::optional<ColumnCombination> combination =
+      combine_columns(plan, choice, search.targets(), executor, control);
   RidgePredictor::Parts parts;
   parts.support = search.take_rows();
   if (plan.tuning_rows.size() < plan.data.X.num_rows() && choice.width > 0 &&
       fit_all_rows(plan, choice, executor, control)) {
     parts.support = with_intercept(plan.data.X, 0);  // a copy
   }
-  if (combination) combination->apply(choice.fit);
+  if (combination) apply(*combination, choice.fit, executor, control);
   TrainResult result;
   result.report.stop = control.stop_reason();
   result.report.passes = 1;

@@ -153,6 +153,17 @@ TEST(SharedNormStep, the_largest_weighted_sum_is_attained_and_never_exceeded) {
   }
 }
 
+TEST(SharedNormStep, coefficients_beyond_those_of_clp_change_nothing_but_the_size) {
+  Random random(3);
+  const auto graph = testing::random_dag(20, 3, random);
+  auto squares = random_squares(20, 0.2, random);
+  const auto bound = SharedNormStep(graph).largest_weighted_sum(squares);
+  for (double& square : squares) square *= 1e30;
+  const auto large = SharedNormStep(graph).largest_weighted_sum(squares);
+  EXPECT_NEAR(large.value / 1e30, bound.value, 1e-9 * bound.value);
+  for (const double alpha : large.alpha) EXPECT_GE(alpha, 0.0);
+}
+
 TEST(SharedNormStep, no_norm_at_all_costs_nothing) {
   const auto tree = LabelGraph::build(3, Edges{{0, 1}, {0, 2}});
   const auto dag = LabelGraph::build(4, Edges{{0, 2}, {1, 2}, {0, 3}});

@@ -6,6 +6,8 @@
 #include <Eigen/Dense>
 #include <array>
 
+#include "base/out_of_time.hpp"
+#include "counted_seconds.hpp"
 #include "margrove/errors.hpp"
 #include "testing.hpp"
 
@@ -159,7 +161,8 @@ TEST(ColumnCombination, solves_its_normal_equations) {
   const KernelRidgeFit before =
       fit_ridge_path(problem.K, problem.targets, strengths, executor, control);
   KernelRidgeFit after = before;
-  ColumnCombination(before, problem.targets, 5.0).apply(after);
+  ColumnCombination(before, problem.targets, 5.0, executor, control)
+      .apply(after, executor, control);
   Eigen::MatrixXd S(50, 4), Y(50, 4), A(50, 4), B(50, 4);
   for (Eigen::Index i = 0; i < 50; ++i) {
     for (Eigen::Index c = 0; c < 4; ++c) {
@@ -185,10 +188,54 @@ TEST(ColumnCombination, a_large_strength_leaves_the_columns_alone) {
   const KernelRidgeFit before =
       fit_ridge_path(problem.K, problem.targets, strengths, executor, control);
   KernelRidgeFit after = before;
-  ColumnCombination(before, problem.targets, 1e8).apply(after);
+  ColumnCombination(before, problem.targets, 1e8, executor, control)
+      .apply(after, executor, control);
   for (std::size_t k = 0; k < after.coefficients.size(); ++k) {
     EXPECT_NEAR(after.coefficients[k], before.coefficients[k], 1e-5);
   }
+}
+
+TEST(ColumnCombination, any_number_of_threads_gives_the_same_bits) {
+  const Problem problem = problem_of(50, 300, 16);
+  Executor one(1);
+  RunControl control;
+  const std::array strengths{1.0};
+  const KernelRidgeFit before = fit_ridge_path(problem.K, problem.targets, strengths, one, control);
+  KernelRidgeFit expected = before;
+  ColumnCombination(before, problem.targets, 5.0, one, control).apply(expected, one, control);
+  for (const int threads : {2, 5}) {
+    Executor executor(threads);
+    KernelRidgeFit after = before;
+    ColumnCombination(before, problem.targets, 5.0, executor, control)
+        .apply(after, executor, control);
+    EXPECT_EQ(after.coefficients, expected.coefficients);
+  }
+}
+
+TEST(KernelRidge, a_time_limit_ends_every_step_at_the_next_panel) {
+  const Problem problem = problem_of(300, 300, 17);  // three panels
+  Executor executor(1);
+  RunControl unlimited;
+  const std::array strengths{0.3, 3.0};
+  const KernelRidgeFit path =
+      fit_ridge_path(problem.K, problem.targets, strengths, executor, unlimited);
+  int ended = 0;
+  for (int limit = 1; limit <= 64; ++limit) {
+    RunControl control(nullptr, 1e-3 * (limit + 0.5), &testing_clock::counted_seconds);
+    const long before = testing_clock::questions;
+    KernelRidgeFit fit = fit_ridge_path(problem.K, problem.targets, strengths, executor, control);
+    const std::vector<float> own = fit.coefficients;
+    try {
+      ColumnCombination(path, problem.targets, 5.0, executor, control)
+          .apply(fit, executor, control);
+    } catch (const OutOfTime&) {
+      ++ended;
+      EXPECT_EQ(fit.coefficients, own);
+      EXPECT_LE(testing_clock::questions - before, limit + 2);
+    }
+  }
+  EXPECT_GT(ended, 30);  // so many panels ask for the time
+  EXPECT_LT(ended, 64);
 }
 
 TEST(KernelRidge, a_matrix_of_other_rows_throws) {
