@@ -64,7 +64,9 @@ void print_weights(const LabelGraph& graph, const std::vector<NodeId>& kept,
 class ShowHierarchy final : public Command {
  public:
   explicit ShowHierarchy(CLI::App& app) {
-    app.add_option("FILE", path_, "lines `parent child`, OBO or SKOS")->required()->type_name("");
+    app.add_option("FILE", path_, "lines `parent child` or `A > B`, OBO or SKOS")
+        ->required()
+        ->type_name("");
     app.add_flag("--part-of", read_.part_of, "OBO: read the edges of part_of, too");
     app.add_option(
            "--alpha", alpha_,
@@ -75,6 +77,7 @@ class ShowHierarchy final : public Command {
 
   int run() override {
     const Hierarchy hierarchy = read_hierarchy(path_, read_);
+    for (const std::string& message : hierarchy.warnings) warn(message);
     const LabelledRows labelled = label_rows({}, {}, &hierarchy, path_);
     print_shape(labelled.hierarchy);
     if (alpha_.empty()) return kOk;

@@ -22,7 +22,8 @@ namespace margrove::cli {
 
 void DataArguments::declare_data(CLI::App& app, const std::string& data, const std::string& result,
                                  const std::string& result_help) {
-  app.add_option("--hierarchy", hierarchy_path_, "file of lines `parent child`, OBO or SKOS")
+  app.add_option("--hierarchy", hierarchy_path_,
+                 "file of lines `parent child` or `A > B`, OBO or SKOS")
       ->type_name("FILE");
   app.add_flag("--part-of", read_hierarchy_.part_of,
                "OBO hierarchy: read the edges of part_of, too");
@@ -177,13 +178,17 @@ DataArguments::Data DataArguments::read(CommandControl& control, bool is_strict)
   LabelCodec nodes;
   const LabelCodec* codec = nullptr;  // of the labels in the file of rows
   if (!hierarchy_path_.empty()) {
-    data.hierarchy = read_hierarchy(hierarchy_path_, read_hierarchy_, &former);
+    HierarchyOptions how = read_hierarchy_;
+    how.control = &control.run();
+    data.hierarchy = read_hierarchy(hierarchy_path_, how, &former);
+    control.end_progress();
+    for (const std::string& message : data.hierarchy->warnings) warn_or_refuse(message, is_strict);
     nodes = with_former(data.hierarchy->codec, former);
     if (!is_annotated) codec = &nodes;
   }
   std::optional<Hierarchy> of_paths;
   data.raw = read_training_rows(codec, control, of_paths);
-  if (is_annotated) annotations_.apply(data.raw);
+  if (is_annotated) annotations_.apply(data.raw, control);
   if (data.hierarchy && (is_annotated || drops_unknown || !former.empty())) {
     warn_of_dropped(use_nodes(data.raw, *data.hierarchy, former, drops_unknown), *data.hierarchy);
   }
