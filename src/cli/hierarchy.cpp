@@ -64,9 +64,7 @@ void print_weights(const LabelGraph& graph, const std::vector<NodeId>& kept,
 class ShowHierarchy final : public Command {
  public:
   explicit ShowHierarchy(CLI::App& app) {
-    app.add_option("FILE", path_, "lines `parent child` or `A > B`, OBO or SKOS")
-        ->required()
-        ->type_name("");
+    app.add_option("FILE", path_, "lines `parent child`, OBO or SKOS")->required()->type_name("");
     app.add_flag("--part-of", read_.part_of, "OBO: read the edges of part_of, too");
     app.add_option(
            "--alpha", alpha_,

@@ -22,8 +22,7 @@ namespace margrove::cli {
 
 void DataArguments::declare_data(CLI::App& app, const std::string& data, const std::string& result,
                                  const std::string& result_help) {
-  app.add_option("--hierarchy", hierarchy_path_,
-                 "file of lines `parent child` or `A > B`, OBO or SKOS")
+  app.add_option("--hierarchy", hierarchy_path_, "file of lines `parent child`, OBO or SKOS")
       ->type_name("FILE");
   app.add_flag("--part-of", read_hierarchy_.part_of,
                "OBO hierarchy: read the edges of part_of, too");
