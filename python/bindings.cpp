@@ -7,20 +7,23 @@
 #include <nanobind/stl/vector.h>
 
 #include <exception>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "arrays.hpp"
 #include "choice_bindings.hpp"
+#include "data/gaf_reader.hpp"
+#include "data/hierarchy_edges.hpp"
 #include "margrove/errors.hpp"
-#include "margrove/hierarchy_reader.hpp"
 #include "methods/registry.hpp"
 #include "methods/training.hpp"
 #include "metrics_bindings.hpp"
 #include "model_bindings.hpp"
 #include "outputs/registry.hpp"
 #include "record_bindings.hpp"
+#include "reporter.hpp"
 #include "score_loss_bindings.hpp"
 #include "structured_bindings.hpp"
 #include "text_bindings.hpp"
@@ -58,9 +61,15 @@ nb::list list_output_types() {
   return list;
 }
 
-nb::tuple read_hierarchy_file(const std::string& path) {
+/// (names of nodes, edges, {alternative id: term}, [warning])
+nb::tuple read_hierarchy_file(const std::string& path, bool part_of) {
   FormerTerms former;
-  const Hierarchy hierarchy = read_hierarchy(path, {}, &former);
+  Reporter reporter{nb::none()};
+  RunControl control(std::ref(reporter));
+  const Hierarchy hierarchy = reporter.train([&] {
+    const nb::gil_scoped_release no_gil;
+    return read_hierarchy(path, {.part_of = part_of, .control = &control}, &former);
+  });
   nb::dict alternatives;
   for (const auto& [id, term] : former.alternative) {
     if (!term.empty()) alternatives[nb::str(id.c_str(), id.size())] = term;
@@ -69,7 +78,26 @@ nb::tuple read_hierarchy_file(const std::string& path) {
   for (const auto& [parent, child] : hierarchy.edges) edges.emplace_back(parent, child);
   const auto names = hierarchy.codec.names();
   return nb::make_tuple(std::vector(names.begin(), names.end()), edges_to_numpy(edges),
-                        alternatives);
+                        alternatives, hierarchy.warnings);
+}
+
+/// ({object: [term]}, [warning])
+nb::tuple read_annotations(const std::string& path, const std::vector<std::string>& evidence,
+                           const std::string& aspects) {
+  Reporter reporter{nb::none()};
+  RunControl control(std::ref(reporter));
+  const Annotations found = reporter.train([&] {
+    const nb::gil_scoped_release no_gil;
+    return read_gaf(path, {.evidence = evidence, .aspects = aspects}, &control);
+  });
+  nb::dict terms_of;
+  for (LabelId object = 0; object < found.objects.size(); ++object) {
+    nb::list terms;
+    for (const LabelId term : found.terms_of[object]) terms.append(found.terms.name(term));
+    const std::string& name = found.objects.name(object);
+    terms_of[nb::str(name.c_str(), name.size())] = terms;
+  }
+  return nb::make_tuple(terms_of, found.warnings);
 }
 
 }  // namespace
@@ -92,7 +120,8 @@ NB_MODULE(_core, m) {
   m.attr("__version__") = MARGROVE_VERSION;
   m.def("methods", &py::list_methods);
   m.def("output_types", &py::list_output_types);
-  m.def("read_hierarchy", &py::read_hierarchy_file, "path"_a);
+  m.def("read_hierarchy", &py::read_hierarchy_file, "path"_a, "part_of"_a);
+  m.def("read_annotations", &py::read_annotations, "path"_a, "evidence"_a, "aspects"_a);
   py::bind_choice(m);
   py::bind_metrics(m);
   py::bind_records(m);

@@ -56,6 +56,7 @@ struct Hierarchy {
   std::vector<std::string> names;   // of each node for people, or empty; none if all are the ids
   std::string source;               // file name, for messages
   std::vector<std::int64_t> lines;  // of each edge; empty if not from a file
+  std::vector<std::string> warnings = {};  // of the reader
 };
 
 }  // namespace margrove

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         SourceScore,
         explain,
     )
-    from margrove.hierarchy import Hierarchy
+    from margrove.hierarchy import Hierarchy, read_annotations
     from margrove.kernel_classifiers import (
         AverageMKLClassifier,
         LpMKLClassifier,
@@ -77,10 +77,12 @@ __all__ = [
     "explain",
     "load",
     "load_liblinear",
+    "read_annotations",
     "report",
 ]
 
-_HOMES = {"Hierarchy": "hierarchy", "Contribution": "explanation", "Explanation": "explanation"}
+_HOMES = {"Hierarchy": "hierarchy", "read_annotations": "hierarchy"}
+_HOMES |= {"Contribution": "explanation", "Explanation": "explanation"}
 _HOMES |= {"Calibration": "_probabilities", "report": "page", "TextFeatures": "text"}
 _HOMES["AutoClassifier"] = "automatic"
 _HOMES["KernelNetwork"] = "kernel_networks"

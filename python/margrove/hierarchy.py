@@ -2,6 +2,7 @@
 
 import math
 import os
+import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -31,7 +32,8 @@ class Hierarchy:
     def of(cls, given: Any) -> "Hierarchy":
         """A hierarchy from one of these forms:
 
-        - a file's path: lines `parent child`, OBO or SKOS (Turtle, N-Triples, RDF/XML);
+        - a file's path: lines `parent child`, paths `A > B > C`, OBO or SKOS (Turtle, N-Triples,
+          RDF/XML);
         - an edge list: pairs (parent, child), also an array of two columns;
         - a dict: child -> parent (None for roots), or parent -> list, tuple or set of children;
         - a networkx DiGraph whose edges point from parents to children;
@@ -45,9 +47,7 @@ class Hierarchy:
         if isinstance(given, Hierarchy):
             return given
         if isinstance(given, str | os.PathLike):
-            names, edges, alternatives = _core.read_hierarchy(os.fspath(given))
-            pairs = tuple((names[p], names[c]) for p, c in edges)
-            return cls(tuple(names), pairs, tuple(alternatives.items()))
+            return cls.read(given)
         if isinstance(given, Mapping):
             return cls.of_pairs(_pairs_of_mapping(given))
         if hasattr(given, "is_directed"):
@@ -65,6 +65,16 @@ class Hierarchy:
             f"hierarchy: it is a {type(given).__name__}, but must be a path, an edge list, a dict, "
             "a DiGraph or a frame of paths"
         )
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], part_of: bool = False) -> "Hierarchy":
+        """A hierarchy from a file, as `of` reads it; of OBO with the edges of the relationship
+        part_of, too, if part_of is true."""
+        names, edges, alternatives, messages = _core.read_hierarchy(os.fspath(path), part_of)
+        for message in messages:
+            warnings.warn(message, UserWarning, stacklevel=2)
+        pairs = tuple((names[p], names[c]) for p, c in edges)
+        return cls(tuple(names), pairs, tuple(alternatives.items()))
 
     @classmethod
     def of_pairs(cls, pairs: Iterable[Pair], nodes: Iterable[Any] = ()) -> "Hierarchy":
@@ -92,6 +102,23 @@ class Hierarchy:
         number = {node: i for i, node in enumerate(self.nodes)}
         edges = np.array([(number[p], number[c]) for p, c in self.edges], dtype=np.uint32)
         return [str(node) for node in self.nodes], edges.reshape(-1, 2)
+
+
+def read_annotations(
+    path: str | os.PathLike[str], evidence: Iterable[str] = (), aspects: Iterable[str] = ()
+) -> dict[str, list[str]]:
+    """The terms of objects such as genes, from a gene annotation file (GAF).
+
+    evidence: only annotations with these codes, such as "EXP". aspects: only terms of these
+    aspects, letters of F, P and C. Empty: all. Annotations that say NOT are left out, and so are
+    malformed lines, with a warning that counts them.
+    """
+    if isinstance(evidence, str):
+        raise ValueError(f"evidence: it is {evidence!r}, but must be a list of codes")
+    terms, messages = _core.read_annotations(os.fspath(path), list(evidence), "".join(aspects))
+    for message in messages:
+        warnings.warn(message, UserWarning, stacklevel=2)
+    return terms
 
 
 class Paths:

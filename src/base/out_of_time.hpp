@@ -4,8 +4,15 @@
 #include <exception>
 
 #include "margrove/control.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove {
+
+/// The time limit ended the work before there was anything to give back.
+class OutOfTimeLimit : public Error {
+ public:
+  using Error::Error;
+};
 
 /// Thrown out of a search when the time limit has passed or the run is interrupted. Solvers catch
 /// it and return the weights that they had before.

@@ -32,9 +32,11 @@ bool AnnotationArguments::is_given() {
   return !options.annotations.empty();
 }
 
-void AnnotationArguments::apply(RawRows& raw) {
+void AnnotationArguments::apply(RawRows& raw, CommandControl& control) {
   const AnnotationOptions& options = options_.parse();
-  const LeftOutLabels left_out = annotate(raw, read_gaf(options.annotations, filter_of(options)));
+  const Annotations found = read_gaf(options.annotations, filter_of(options), &control.run());
+  for (const std::string& message : found.warnings) warn(message);
+  const LeftOutLabels left_out = annotate(raw, found);
   if (left_out.num_rows == 0) return;
   const std::string one = left_out.example.empty()
                               ? std::string()

@@ -30,8 +30,9 @@ class AnnotationArguments {
   /// Throws InvalidOption for a filter without a file.
   bool is_given();
   const std::string& path() { return options_.parse().annotations; }
-  /// Replaces the ids of rows by the terms of the file, and warns of rows without any.
-  void apply(RawRows& raw);
+  /// Replaces the ids of rows by the terms of the file, and warns of rows without any and
+  /// of lines of another form.
+  void apply(RawRows& raw, CommandControl& control);
 
  private:
   BoundOptions<AnnotationOptions> options_;

@@ -48,6 +48,7 @@ class Evaluate final : public Command {
             ->delimiter(',')
             ->allow_extra_args(false),
         arguments_.hierarchy_option,
+        arguments_.part_of_option,
         app.add_option("--train", train_path_,
                        "rows that the model was trained on, for the propensities of labels")
             ->type_name("FILE"),

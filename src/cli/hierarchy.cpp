@@ -75,6 +75,7 @@ class ShowHierarchy final : public Command {
 
   int run() override {
     const Hierarchy hierarchy = read_hierarchy(path_, read_);
+    for (const std::string& message : hierarchy.warnings) warn(message);
     const LabelledRows labelled = label_rows({}, {}, &hierarchy, path_);
     print_shape(labelled.hierarchy);
     if (alpha_.empty()) return kOk;

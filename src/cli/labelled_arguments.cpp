@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "data/hierarchy_edges.hpp"
 #include "methods/label_sources.hpp"
 
 namespace margrove::cli {
@@ -15,6 +14,8 @@ void LabelledArguments::declare(CLI::App& app) {
                      "hierarchy to measure by, for a model without one; for any model, "
                      "alternative ids (alt_id) of an OBO file stand for their terms")
           ->type_name("FILE");
+  part_of_option = app.add_flag("--part-of", read_hierarchy_options.part_of,
+                                "OBO hierarchy: read the edges of part_of, too");
 }
 
 std::vector<std::string> LabelledArguments::input_paths() {
@@ -27,14 +28,20 @@ LabelledRowsRead LabelledArguments::read(const ModelParts& parts, CommandControl
                                          Executor& executor, const std::string& train_path) {
   std::optional<Hierarchy> hierarchy;
   FormerTerms former;
-  if (!hierarchy_path.empty()) hierarchy = read_hierarchy(hierarchy_path, {}, &former);
+  require<InvalidOption>(!read_hierarchy_options.part_of || !hierarchy_path.empty(),
+                         "option part_of is given, but needs a --hierarchy FILE in OBO");
+  if (!hierarchy_path.empty()) {
+    read_hierarchy_options.control = &control.run();
+    hierarchy = read_hierarchy(hierarchy_path, read_hierarchy_options, &former);
+    for (const std::string& message : hierarchy->warnings) warn(message);
+  }
   if (parts.has_hierarchy && !former.alternative.empty()) hierarchy.reset();
   std::optional<RawRows> training;
   if (!train_path.empty()) {
     training = read_rows(train_path, row_kind(parts), read_options(parts), &control.run());
   }
   LabelledRowsRead read{model.read(parts, control, /*needs_labels=*/true), {}};
-  if (annotations.is_given()) annotations.apply(read.raw);
+  if (annotations.is_given()) annotations.apply(read.raw, control);
   if (!former.alternative.empty()) {
     use_terms(read.raw, former);
     if (training) use_terms(*training, former);

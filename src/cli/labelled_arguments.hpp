@@ -6,6 +6,7 @@
 
 #include "cli/annotation_arguments.hpp"
 #include "cli/model_arguments.hpp"
+#include "data/hierarchy_edges.hpp"
 #include "eval/evaluated_rows.hpp"
 
 namespace margrove::cli {
@@ -19,7 +20,8 @@ struct LabelledArguments {
   ModelArguments model;
   AnnotationArguments annotations;
   std::string hierarchy_path;
-  CLI::Option* hierarchy_option = nullptr;
+  HierarchyOptions read_hierarchy_options;
+  CLI::Option *hierarchy_option = nullptr, *part_of_option = nullptr;
 
   void declare(CLI::App& app);
   /// The files that are read.

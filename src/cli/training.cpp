@@ -177,13 +177,17 @@ DataArguments::Data DataArguments::read(CommandControl& control, bool is_strict)
   LabelCodec nodes;
   const LabelCodec* codec = nullptr;  // of the labels in the file of rows
   if (!hierarchy_path_.empty()) {
-    data.hierarchy = read_hierarchy(hierarchy_path_, read_hierarchy_, &former);
+    HierarchyOptions how = read_hierarchy_;
+    how.control = &control.run();
+    data.hierarchy = read_hierarchy(hierarchy_path_, how, &former);
+    control.end_progress();
+    for (const std::string& message : data.hierarchy->warnings) warn_or_refuse(message, is_strict);
     nodes = with_former(data.hierarchy->codec, former);
     if (!is_annotated) codec = &nodes;
   }
   std::optional<Hierarchy> of_paths;
   data.raw = read_training_rows(codec, control, of_paths);
-  if (is_annotated) annotations_.apply(data.raw);
+  if (is_annotated) annotations_.apply(data.raw, control);
   if (data.hierarchy && (is_annotated || drops_unknown || !former.empty())) {
     warn_of_dropped(use_nodes(data.raw, *data.hierarchy, former, drops_unknown), *data.hierarchy);
   }

@@ -22,7 +22,13 @@ struct Cell {
 /// Splits a file into records and records into cells.
 class CsvScanner {
  public:
-  explicit CsvScanner(LineBlocks blocks) : blocks_(std::move(blocks)) { skip_empty_lines(); }
+  explicit CsvScanner(LineBlocks blocks) : blocks_(std::move(blocks)) {
+    if (blocks_.next()) {
+      detail::refuse_foreign(blocks_.text(), source(), detail::Wanted::rows);
+      blocks_.stay();
+    }
+    skip_empty_lines();
+  }
 
   /// The line that the first record begins with.
   std::string_view first_line() const { return rest_.substr(0, rest_.find_first_of("\r\n")); }

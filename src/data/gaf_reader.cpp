@@ -24,6 +24,38 @@ class GafParser {
 
   void parse_line(const Line& line) {
     if (line.text.starts_with('!') || detail::trimmed(line.text).empty()) return;
+    try {
+      add(line);
+    } catch (const InvalidInput& error) {  // real files have a few such lines
+      if (num_faulty_++ == 0) first_fault_ = error.what();
+    }
+  }
+
+  Annotations finish() {
+    require(num_lines_ > 0 || num_faulty_ == 0, first_fault_, "; none of the ", num_faulty_,
+            " lines is an annotation");
+    require(num_lines_ > 0, found_.source,
+            ": the file has no annotation, but must have at least one");
+    require(!pairs_.empty(), found_.source, ": none of the ", num_lines_,
+            " annotations is left without those that say NOT, and those of other evidence or "
+            "aspects than asked for");
+    if (num_faulty_ > 0) {
+      found_.warnings.push_back(concat(first_fault_, "; ", num_faulty_, " of ",
+                                       num_faulty_ + num_lines_, " lines left out"));
+    }
+    std::sort(pairs_.begin(), pairs_.end());
+    std::vector<LabelId> terms;
+    auto pair = pairs_.begin();
+    for (LabelId object = 0; object < found_.objects.size(); ++object) {
+      terms.clear();
+      for (; pair != pairs_.end() && pair->first == object; ++pair) terms.push_back(pair->second);
+      found_.terms_of.append(terms);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void add(const Line& line) {
     split(line);
     if (const std::string fault = detail::name_fault(columns_[kObject]); !fault.empty()) {
       line.fail(columns_[kObject].data(), "object ", fault);
@@ -41,24 +73,6 @@ class GafParser {
     pairs_.emplace_back(object, found_.terms.add(columns_[kTerm]));
   }
 
-  Annotations finish() {
-    require(num_lines_ > 0, found_.source,
-            ": the file has no annotation, but must have at least one");
-    require(!pairs_.empty(), found_.source, ": none of the ", num_lines_,
-            " annotations is left without those that say NOT, and those of other evidence or "
-            "aspects than asked for");
-    std::sort(pairs_.begin(), pairs_.end());
-    std::vector<LabelId> terms;
-    auto pair = pairs_.begin();
-    for (LabelId object = 0; object < found_.objects.size(); ++object) {
-      terms.clear();
-      for (; pair != pairs_.end() && pair->first == object; ++pair) terms.push_back(pair->second);
-      found_.terms_of.append(terms);
-    }
-    return std::move(found_);
-  }
-
- private:
   void split(const Line& line) {
     std::size_t count = 0;
     for (std::size_t begin = 0; begin <= line.text.size(); ++count) {
@@ -94,7 +108,9 @@ class GafParser {
   const GafFilter& filter_;
   Annotations found_;
   std::vector<std::pair<LabelId, LabelId>> pairs_;  // object and term
-  std::size_t num_lines_ = 0;
+  std::size_t num_lines_ = 0;                       // that are annotations
+  std::size_t num_faulty_ = 0;
+  std::string first_fault_;
   std::array<std::string_view, kMostColumns> columns_;  // of the present line
 };
 
@@ -106,8 +122,8 @@ Annotations read(LineBlocks blocks, const GafFilter& filter) {
 
 }  // namespace
 
-Annotations read_gaf(const std::string& path, const GafFilter& filter) {
-  return read(LineBlocks(open_file(path), path), filter);
+Annotations read_gaf(const std::string& path, const GafFilter& filter, RunControl* control) {
+  return read(LineBlocks(open_file(path), path, control), filter);
 }
 
 Annotations parse_gaf(std::string_view bytes, const std::string& name, const GafFilter& filter) {

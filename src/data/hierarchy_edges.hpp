@@ -4,13 +4,15 @@
 #include <map>
 #include <string>
 
+#include "margrove/control.hpp"
 #include "margrove/dataset.hpp"
 
 namespace margrove {
 
 struct HierarchyOptions {
-  bool part_of = false;       // OBO: its edges too
-  std::string language = {};  // SKOS: of the names; empty: any
+  bool part_of = false;           // OBO: its edges too
+  std::string language = {};      // SKOS: of the names; empty: any
+  RunControl* control = nullptr;  // asked while the file is read
 };
 /// Ids that an ontology no longer uses. A node's id is never an alternative one.
 struct FormerTerms {
@@ -20,7 +22,7 @@ struct FormerTerms {
 };
 /// As read_hierarchy(path). The alternative ids and the obsolete terms of OBO are written to
 /// `former`, unless that is null. Throws InvalidOption for an option that serves another format
-/// than that of the file.
+/// than that of the file, and OutOfTimeLimit where the control asks to end.
 Hierarchy read_hierarchy(const std::string& path, const HierarchyOptions& options,
                          FormerTerms* former = nullptr);
 

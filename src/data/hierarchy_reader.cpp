@@ -4,8 +4,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "data/foreign_forms.hpp"
 #include "data/hierarchy_edges.hpp"
 #include "data/obo_parser.hpp"
+#include "data/path_list_parser.hpp"
 #include "data/skos_reader.hpp"
 #include "data/text_scan.hpp"
 
@@ -87,14 +89,9 @@ class EdgeParser {
     hierarchy_.lines.push_back(line.number);
   }
 
-  /// Throws for the first line of files that have another form and would pass for edges.
+  /// Throws for the first line of a file that has another form and would pass for an edge.
   void require_edge_list(const Line& line, std::string_view parent) const {
     if (!hierarchy_.edges.empty()) return;
-    if (parent.starts_with('{')) {
-      line.fail(parent.data(),
-                "the file looks like JSON, but must have lines 'parent child', or be ",
-                "OBO or SKOS in Turtle, N-Triples or RDF/XML");
-    }
     if (parent.starts_with('<') && parent.ends_with('>') &&
         parent.find("://") != std::string_view::npos) {
       line.fail(parent.data(), "the line begins with a URI in angle brackets, as in Annif's ",
@@ -106,32 +103,47 @@ class EdgeParser {
   std::unordered_map<std::uint64_t, std::int64_t> edge_lines_;
 };
 
-bool is_blank_line(const Line& line) { return detail::trimmed(line.text).empty(); }
-
-Hierarchy read_lines(LineBlocks blocks, const HierarchyOptions& options, FormerTerms* former) {
-  EdgeParser edges(blocks.name());
-  detail::OboParser terms(blocks.name(), options.part_of);
-  enum class Format : std::uint8_t { unknown, edge_list, obo } format = Format::unknown;
-  detail::for_each_line(blocks, [&](const Line& line) {
-    if (format == Format::unknown && !is_blank_line(line)) {
-      format = detail::OboParser::begins_with(line.text) ? Format::obo : Format::edge_list;
-    }
-    if (format == Format::edge_list) edges.parse_line(line);
-    if (format == Format::obo) terms.parse_line(line);
-  });
-  require<InvalidOption>(!options.part_of || format == Format::obo, "option part_of is given, but ",
-                         blocks.name(), " is not OBO, which begins with format-version:");
-  if (format != Format::obo) return edges.finish();
-  Hierarchy hierarchy = terms.finish();
-  if (former != nullptr) *former = std::move(terms.former());
-  return hierarchy;
-}
-
-bool is_taxonomy(std::string_view path) {
+/// Whether the name of a file ends like this, apart from that of its compression.
+bool has_extension(std::string_view path, std::string_view extension) {
   for (const std::string_view compressed : {".gz", ".zst"}) {
     if (path.ends_with(compressed)) path.remove_suffix(compressed.size());
   }
-  return path.ends_with(".taxonomy");
+  return path.ends_with(extension);
+}
+
+/// The first lines of a file: the blank ones, the comments, and some after these. The next block is
+/// still the first one.
+std::string_view start_of(LineBlocks& blocks) {
+  constexpr std::size_t kEnough = 4096, kLongest = std::size_t{1} << 24U;
+  if (!blocks.next()) return {};
+  for (std::size_t line = 0;;) {
+    const std::string_view text = blocks.text();
+    while (line < text.size()) {
+      const std::string_view rest = text.substr(line);
+      const std::size_t first = rest.find_first_not_of(" \t\r");
+      const bool is_content = first < rest.size() &&
+                              std::string_view("\n#!").find(rest[first]) == std::string_view::npos;
+      if (is_content) break;
+      line += std::min(rest.find('\n'), rest.size() - 1) + 1;
+    }
+    if (text.size() >= std::min(line + kEnough, kLongest) || !blocks.extend()) break;
+  }
+  blocks.stay();
+  return blocks.text();
+}
+
+template <class Parser>
+Hierarchy read_lines(LineBlocks blocks, Parser parser) {
+  detail::for_each_line(blocks, [&](const Line& line) { parser.parse_line(line); });
+  return parser.finish();
+}
+
+Hierarchy read_obo(LineBlocks blocks, const HierarchyOptions& options, FormerTerms* former) {
+  detail::OboParser terms(blocks.name(), options.part_of);
+  detail::for_each_line(blocks, [&](const Line& line) { terms.parse_line(line); });
+  Hierarchy hierarchy = terms.finish();
+  if (former != nullptr) *former = std::move(terms.former());
+  return hierarchy;
 }
 
 Hierarchy read_taxonomy(LineBlocks blocks, const HierarchyOptions& options) {
@@ -144,20 +156,28 @@ Hierarchy read_taxonomy(LineBlocks blocks, const HierarchyOptions& options) {
 }
 
 Hierarchy read(LineBlocks blocks, const HierarchyOptions& options, FormerTerms* former) {
-  if (is_taxonomy(blocks.name())) return read_taxonomy(std::move(blocks), options);
-  detail::RdfSyntax syntax = detail::RdfSyntax::none;
-  if (blocks.next()) {
-    syntax = detail::rdf_syntax(blocks.text());
-    blocks.stay();
-  }
+  const std::string& name = blocks.name();
+  const std::string_view start = start_of(blocks);
+  detail::refuse_foreign(start, name, detail::Wanted::hierarchy);
+  if (has_extension(name, ".taxonomy")) return read_taxonomy(std::move(blocks), options);
+  const detail::RdfSyntax syntax = detail::rdf_syntax(start);
   const bool is_rdf = syntax != detail::RdfSyntax::none;
+  const bool is_obo =
+      !is_rdf && (has_extension(name, ".obo") || detail::OboParser::begins_with(start));
   require<InvalidOption>(options.language.empty() || is_rdf, "option language is ",
-                         options.language, ", but ", blocks.name(), " is not SKOS in Turtle, ",
+                         options.language, ", but ", name, " is not SKOS in Turtle, ",
                          "N-Triples or RDF/XML");
-  require<InvalidOption>(!options.part_of || !is_rdf, "option part_of is given, but ",
-                         blocks.name(), " is not OBO, which begins with format-version:");
+  require<InvalidOption>(!options.part_of || is_obo, "option part_of is given, but ", name,
+                         " is not OBO, whose name ends in .obo or which begins with a tag of its "
+                         "header or [Term]");
   if (is_rdf) return detail::read_skos(std::move(blocks), syntax, options.language);
-  return read_lines(std::move(blocks), options, former);
+  if (is_obo) return read_obo(std::move(blocks), options, former);
+  if (detail::PathListParser::begins_with(start)) {
+    detail::PathListParser parser(name);
+    return read_lines(std::move(blocks), std::move(parser));
+  }
+  EdgeParser parser(name);
+  return read_lines(std::move(blocks), std::move(parser));
 }
 
 constexpr std::size_t kNone = ~std::size_t{0};
@@ -192,7 +212,7 @@ std::vector<std::size_t> unresolved_parents(const Hierarchy& h) {
 
 Hierarchy read_hierarchy(const std::string& path, const HierarchyOptions& options,
                          FormerTerms* former) {
-  return read(LineBlocks(open_file(path), path), options, former);
+  return read(LineBlocks(open_file(path), path, options.control), options, former);
 }
 
 Hierarchy read_hierarchy(const std::string& path) { return read_hierarchy(path, {}); }

@@ -13,12 +13,16 @@
 #include <system_error>
 #include <utility>
 
+#include "base/out_of_time.hpp"
+#include "data/foreign_forms.hpp"
+#include "margrove/control.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {
 constexpr std::size_t kLargestBlockBytes = 1 << 20;
 constexpr std::size_t kCompressedBlockBytes = 1 << 17;
+constexpr std::size_t kFirstBytes = 8192;
 constexpr std::string_view kGzipMagic = "\x1f\x8b";
 constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
 
@@ -174,13 +178,14 @@ class ZstdBytes final : public ByteSource {
 };
 
 std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source, std::string name) {
-  std::array<char, 4> magic{};
+  // Also what a reader sees first, by which it may recognise a format.
+  std::vector<char> magic(kFirstBytes);
   std::size_t size = 0;
   const auto starts_like = [&](std::string_view form) {
     return form.starts_with(std::string_view(magic.data(), std::min(size, form.size())));
   };
   // Waits for no byte that it does not need: a client may send the next one after an answer only.
-  while (size < magic.size() && (starts_like(kGzipMagic) || starts_like(kZstdMagic))) {
+  while (size < kZstdMagic.size() && (starts_like(kGzipMagic) || starts_like(kZstdMagic))) {
     const std::size_t count = source->read(std::span(magic).subspan(size));
     if (count == 0) break;
     size += count;
@@ -190,7 +195,7 @@ std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source, std
   if (start.starts_with(kGzipMagic)) {
     return std::make_unique<GzipBytes>(std::move(whole), std::move(name));
   }
-  if (start == kZstdMagic) {
+  if (start.starts_with(kZstdMagic)) {
     return std::make_unique<ZstdBytes>(std::move(whole), std::move(name));
   }
   return whole;
@@ -211,8 +216,8 @@ std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name
   return decompressed(std::make_unique<MemoryBytes>(bytes), std::move(name));
 }
 
-LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source, std::string name)
-    : source_(std::move(source)), name_(std::move(name)) {}
+LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source, std::string name, RunControl* control)
+    : source_(std::move(source)), name_(std::move(name)), control_(control) {}
 
 bool LineBlocks::next() {
   if (std::exchange(stays_, false)) return text_size_ > 0;
@@ -222,7 +227,32 @@ bool LineBlocks::next() {
     valid_size_ -= text_size_;
     text_size_ = 0;
   }
-  while (text_size_ == 0 && !at_end_) {
+  read_to_line_end(0);
+  if (num_bytes_ == 0) start();
+  if (text_size_ == 0) return false;
+  after_text_ = buffer_[text_size_];
+  buffer_[text_size_] = '\n';
+  num_bytes_ += static_cast<std::int64_t>(text_size_);
+  return true;
+}
+
+bool LineBlocks::extend() {
+  const std::size_t old_size = text_size_;
+  if (old_size == 0) return false;
+  buffer_[old_size] = after_text_;
+  read_to_line_end(old_size);
+  after_text_ = buffer_[text_size_];
+  buffer_[text_size_] = '\n';
+  num_bytes_ += static_cast<std::int64_t>(text_size_ - old_size);
+  return text_size_ > old_size;
+}
+
+/// Reads until the block is longer than `old_size` bytes or the file is at its end.
+void LineBlocks::read_to_line_end(std::size_t old_size) {
+  while (text_size_ == old_size && !at_end_) {
+    require<OutOfTimeLimit>(
+        control_ == nullptr || control_->proceed({.stage = "reading", .unit = "rows"}), name_,
+        ": the time limit ended reading; nothing is trained");
     if (buffer_.size() < valid_size_ + block_bytes_ + 1) {
       buffer_.resize(std::max(2 * valid_size_, valid_size_ + block_bytes_) + 1);
     }
@@ -235,16 +265,12 @@ bool LineBlocks::next() {
     valid_size_ += count;
     at_end_ = count == 0;
   }
-  if (text_size_ == 0) text_size_ = valid_size_;  // the last line lacks its '\n'
-  if (num_bytes_ == 0) skip_byte_order_mark();
-  if (text_size_ == 0) return false;
-  after_text_ = buffer_[text_size_];
-  buffer_[text_size_] = '\n';
-  num_bytes_ += static_cast<std::int64_t>(text_size_);
-  return true;
+  if (text_size_ == old_size) text_size_ = valid_size_;  // the last line lacks its '\n'
 }
 
-void LineBlocks::skip_byte_order_mark() {
+/// Refuses bytes that are no text, and skips the byte order mark.
+void LineBlocks::start() {
+  detail::refuse_no_text({buffer_.data(), valid_size_}, name_);
   constexpr std::string_view kMark = "\xEF\xBB\xBF";
   if (!text().starts_with(kMark)) return;
   text_size_ -= kMark.size();

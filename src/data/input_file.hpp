@@ -10,6 +10,8 @@
 
 namespace margrove {
 
+class RunControl;
+
 /// Decompressed bytes from front to back, in bounded memory however large the file is.
 class ByteSource {
  public:
@@ -30,10 +32,15 @@ std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name
 /// Splits a source into blocks of whole lines. A byte order mark at its start is skipped.
 class LineBlocks {
  public:
-  LineBlocks(std::unique_ptr<ByteSource> source, std::string name);
+  /// `control` may be null. It is asked before each block.
+  LineBlocks(std::unique_ptr<ByteSource> source, std::string name, RunControl* control = nullptr);
 
-  /// Moves to the next block; false at the end. Memory: one block, or the longest line.
+  /// Moves to the next block; false at the end. Memory: one block, or the longest line. Throws
+  /// InvalidInput for bytes that are no UTF-8 text at all, such as UTF-16 and archives, and
+  /// OutOfTimeLimit where the control asks to end.
   bool next();
+  /// Adds the lines after the present block to it; false if there are none. Throws as next().
+  bool extend();
   /// Lets the next call of next() stay at this block, after a look at it.
   void stay() { stays_ = true; }
   /// Whole lines; only the file's last one may lack its '\n'. The byte after the end may be read
@@ -45,10 +52,12 @@ class LineBlocks {
   std::int64_t num_bytes() const { return num_bytes_; }
 
  private:
-  void skip_byte_order_mark();
+  void read_to_line_end(std::size_t old_size);
+  void start();
 
   std::unique_ptr<ByteSource> source_;
   std::string name_;
+  RunControl* control_;
   std::vector<char> buffer_;
   std::size_t block_bytes_ = 8192;  // grows, so that small files take little memory
   std::size_t text_size_ = 0;       // the block

@@ -1,5 +1,7 @@
 #include "data/obo_parser.hpp"
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -19,7 +21,48 @@ std::string_view first_word(std::string_view text) {
   return text.substr(0, text.find_first_of(" \t"));
 }
 
+/// `value` before a comment.
+std::string_view without_comment(std::string_view value) {
+  return trimmed(value.substr(0, value.find(" !")));
+}
+
+constexpr std::array<std::string_view, 20> kHeaderTags{"format-version",
+                                                       "data-version",
+                                                       "version",
+                                                       "ontology",
+                                                       "date",
+                                                       "saved-by",
+                                                       "auto-generated-by",
+                                                       "import",
+                                                       "subsetdef",
+                                                       "synonymtypedef",
+                                                       "default-namespace",
+                                                       "namespace-id-rule",
+                                                       "idspace",
+                                                       "remark",
+                                                       "property_value",
+                                                       "owl-axioms",
+                                                       "default-relationship-id-prefix",
+                                                       "id-mapping",
+                                                       "typeref",
+                                                       "treat-xrefs-as-equivalent"};
+
 }  // namespace
+
+bool OboParser::begins_with(std::string_view start) {
+  while (!start.empty()) {
+    const std::size_t newline = start.find('\n');
+    const std::string_view line = trimmed(start.substr(0, newline));
+    start.remove_prefix(newline == std::string_view::npos ? start.size() : newline + 1);
+    if (line.empty() || line == "\r" || line.starts_with('!')) continue;
+    for (const std::string_view stanza : {"[Term]", "[Typedef]", "[Instance]"}) {
+      if (line.starts_with(stanza)) return true;
+    }
+    return std::ranges::any_of(kHeaderTags,
+                               [&](std::string_view tag) { return !value_of(line, tag).empty(); });
+  }
+  return false;
+}
 
 void OboParser::parse_line(const Line& line) {
   if (line.text.starts_with('[')) {
@@ -29,7 +72,7 @@ void OboParser::parse_line(const Line& line) {
     return;
   }
   if (!in_term_) return;
-  if (const std::string_view id = value_of(line.text, "id"); !id.empty()) {
+  if (const std::string_view id = without_comment(value_of(line.text, "id")); !id.empty()) {
     line.require_label(id);
     const auto [first, is_new] = lines_.emplace(id, line.number);
     if (!is_new) {
@@ -40,7 +83,7 @@ void OboParser::parse_line(const Line& line) {
   } else if (const std::string_view name = value_of(line.text, "name"); !name.empty()) {
     require_text(line, name, "name");
     name_ = name;
-  } else if (value_of(line.text, "is_obsolete") == "true") {
+  } else if (first_word(value_of(line.text, "is_obsolete")) == "true") {
     is_obsolete_ = true;
   } else if (const std::string_view other = value_of(line.text, "alt_id"); !other.empty()) {
     line.require_label(first_word(other));
@@ -94,13 +137,23 @@ Hierarchy OboParser::finish() {
   require(hierarchy_.codec.size() > 0, hierarchy_.source,
           ": the file has no term, but must have at least one");
   std::set<std::pair<LabelId, LabelId>> known;  // the same parent may stand under is_a and part_of
+  std::size_t num_dangling = 0;
+  const Parent* first = nullptr;
   for (const auto& [child, parent] : edges_) {
     const auto id = hierarchy_.codec.find(parent.id);
-    require(id.has_value(), hierarchy_.source, ":", parent.line, ":", parent.column, ": parent is ",
-            detail::quoted(parent.id), ", but must be a term that is not obsolete");
+    if (!id) {
+      if (num_dangling++ == 0) first = &parent;
+      continue;
+    }
     if (!known.emplace(*id, child).second) continue;
     hierarchy_.edges.push_back({*id, child});
     hierarchy_.lines.push_back(parent.line);
+  }
+  if (first != nullptr) {
+    hierarchy_.warnings.push_back(
+        concat(hierarchy_.source, ":", first->line, ":", first->column, ": parent is ",
+               quoted(first->id), ", which is no term of the file or obsolete; ", num_dangling,
+               num_dangling == 1 ? " edge" : " edges", " to such parents left out"));
   }
   require_acyclic(hierarchy_);
   std::erase_if(former_.alternative,

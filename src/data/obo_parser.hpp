@@ -22,12 +22,13 @@ class OboParser {
     hierarchy_.source = std::move(source);
   }
 
-  /// Whether a file is OBO whose first non-blank line is `line`.
-  static bool begins_with(std::string_view line) { return line.starts_with("format-version:"); }
+  /// Whether a file with these first lines is OBO: after blank lines and comments (`!`) comes a tag
+  /// of the header, or a stanza.
+  static bool begins_with(std::string_view start);
 
   /// Throws InvalidInput "file:line:column: ..." for a term without an id or with that of another.
   void parse_line(const Line& line);
-  /// Throws InvalidInput for a parent that is no term, and for a cycle.
+  /// Parents that are no terms are left out, with a warning. Throws InvalidInput for a cycle.
   Hierarchy finish();
   /// After finish().
   FormerTerms& former() { return former_; }

@@ -5,6 +5,7 @@
 #undef XML_DTD
 #include <serd/serd.h>
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <memory>
@@ -75,7 +76,11 @@ class Striper {
       return;
     }
     const Attributes given = read(attributes);
-    if (given.base) element.base = resolved_uri(*given.base, element.base);
+    if (given.base) {
+      require_short("xml:base", given.base->size());
+      element.base = resolved_uri(*given.base, element.base);
+      require_short("xml:base", element.base.size());
+    }
     if (given.language) element.language = *given.language;
     if (open_.empty() && is_rdf(name, "RDF")) {
       open_.push_back(std::move(element));
@@ -214,6 +219,7 @@ class XmlReader {
     XML_SetUserData(parser_.get(), this);
     XML_SetElementHandler(parser_.get(), on_open, on_close);
     XML_SetCharacterDataHandler(parser_.get(), on_text);
+    XML_SetStartNamespaceDeclHandler(parser_.get(), on_namespace);
     XML_SetEntityDeclHandler(parser_.get(), on_entity);
     XML_SetSkippedEntityHandler(parser_.get(), on_skipped_entity);
     XML_SetBillionLaughsAttackProtectionMaximumAmplification(parser_.get(), kMostAmplified);
@@ -222,6 +228,13 @@ class XmlReader {
   void read() {
     while (blocks_.next()) {
       std::string_view text = blocks_.text();
+      if (!has_begun_) {  // a declaration of XML must be the first of all
+        const std::size_t blank = std::min(text.find_first_not_of(kBlanks), text.size());
+        num_skipped_lines_ +=
+            std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(blank), '\n');
+        text.remove_prefix(blank);
+        has_begun_ = !text.empty();
+      }
       constexpr std::size_t kPiece = std::size_t{1} << 20U;  // expat counts bytes in an int
       for (; !text.empty(); text.remove_prefix(std::min(kPiece, text.size()))) {
         parse(text.substr(0, kPiece), /*is_last=*/false);
@@ -241,8 +254,10 @@ class XmlReader {
 
   template <class... Parts>
   [[noreturn]] void fail(const Parts&... parts) const {
-    throw InvalidInput(concat(blocks_.name(), ":", XML_GetCurrentLineNumber(parser_.get()), ":",
-                              XML_GetCurrentColumnNumber(parser_.get()) + 1, ": ", parts...));
+    throw InvalidInput(concat(
+        blocks_.name(), ":",
+        num_skipped_lines_ + static_cast<std::ptrdiff_t>(XML_GetCurrentLineNumber(parser_.get())),
+        ":", XML_GetCurrentColumnNumber(parser_.get()) + 1, ": ", parts...));
   }
 
   /// Calls `action`. Its exception, to which the place is added, ends the reading.
@@ -267,6 +282,11 @@ class XmlReader {
   }
   static void on_close(void* handle, const char* /*name*/) {
     self(handle).guarded([&] { self(handle).striper_.close(); });
+  }
+  static void on_namespace(void* handle, const char* /*prefix*/, const char* uri) {
+    self(handle).guarded([&] {
+      if (uri != nullptr) require_short("a namespace", std::string_view(uri).size());
+    });
   }
   static void on_text(void* handle, const char* text, int size) {
     self(handle).guarded([&] {
@@ -298,6 +318,8 @@ class XmlReader {
   Striper striper_;
   std::unique_ptr<XML_ParserStruct, Free> parser_;
   std::exception_ptr fault_;
+  bool has_begun_ = false;
+  std::ptrdiff_t num_skipped_lines_ = 0;  // blank ones at the start
 };
 
 }  // namespace

@@ -235,6 +235,10 @@ void RecordBuilder::close_path(TextPlace place) {
   for (const std::string& name : std::span(path_).subspan(1)) {
     id += separator;
     id += join_path({&name, 1}, separator);
+    if (id.size() > detail::kMaxLabelBytes) {  // each level has the names of all above it
+      fail(place, "the path ", detail::quoted(id), " of ", path_.size(), " names has more than ",
+           detail::kMaxLabelBytes, " bytes with its separators, but must have at most as many");
+    }
     const std::size_t known = data_.codec.size();
     const LabelId child = data_.codec.add(id);
     if (child == known) {

@@ -28,12 +28,12 @@ std::string_view text_of(const SerdNode& node) {
 /// Lets serd read the triples of a source. serd is written in C: exceptions wait until it is left.
 class TripleReader {
  public:
-  TripleReader(LineBlocks blocks, RdfSyntax syntax, TripleSink& triples)
+  TripleReader(LineBlocks blocks, TripleSink& triples)
       : blocks_(std::move(blocks)),
         triples_(triples),
         env_(serd_env_new(nullptr)),
-        reader_(serd_reader_new(syntax == RdfSyntax::turtle ? SERD_TURTLE : SERD_NTRIPLES, this,
-                                nullptr, on_base, on_prefix, on_statement, on_end)) {
+        reader_(
+            serd_reader_new(SERD_TURTLE, this, nullptr, on_base, on_prefix, on_statement, on_end)) {
     serd_reader_set_error_sink(reader_.get(), on_error, this);
   }
 
@@ -94,10 +94,20 @@ class TripleReader {
   }
 
   static SerdStatus on_base(void* handle, const SerdNode* uri) {
-    return serd_env_set_base_uri(self(handle).env_.get(), uri);
+    TripleReader& reader = self(handle);
+    return reader.guarded([&] {
+      reader.require_short(uri->n_bytes, "the base");
+      serd_env_set_base_uri(reader.env_.get(), uri);
+      SerdURI parsed;  // relative bases may add up
+      reader.require_short(serd_env_get_base_uri(reader.env_.get(), &parsed)->n_bytes, "the base");
+    });
   }
   static SerdStatus on_prefix(void* handle, const SerdNode* name, const SerdNode* uri) {
-    return serd_env_set_prefix(self(handle).env_.get(), name, uri);
+    TripleReader& reader = self(handle);
+    return reader.guarded([&] {
+      reader.require_short(uri->n_bytes, concat("the URI of prefix ", quoted(text_of(*name))));
+      serd_env_set_prefix(reader.env_.get(), name, uri);
+    });
   }
   static SerdStatus on_end(void* handle, const SerdNode* /*blank*/) {
     --self(handle).nested_;
@@ -122,6 +132,10 @@ class TripleReader {
               " deep");
       reader.add(*subject, *predicate, *object, language);
     });
+  }
+
+  void require_short(std::size_t num_bytes, std::string_view what) const {
+    detail::require_short(concat(blocks_.name(), ": ", what), num_bytes);
   }
 
   void add(const SerdNode& subject, const SerdNode& predicate, const SerdNode& object,
@@ -163,6 +177,39 @@ class TripleReader {
 
 }  // namespace
 
+namespace {
+
+bool starts_with_word(std::string_view line, std::string_view word) {
+  return line.size() > word.size() &&
+         std::equal(word.begin(), word.end(), line.begin(),
+                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + 32 : b); });
+}
+
+/// Whether a statement may begin with this line: a URI or a blank node and then nothing, or what
+/// may be a predicate. Lines `<URI><TAB>label` of Annif are none.
+bool begins_statement(std::string_view line) {
+  std::string_view rest;
+  if (line.starts_with('<')) {
+    const std::size_t end = line.find('>');
+    if (end == std::string_view::npos) return false;
+    rest = line.substr(end + 1);
+  } else if (line.starts_with("_:") && line.find('<') != std::string_view::npos) {
+    rest = line.substr(std::min(line.find_first_of(" \t"), line.size()));
+  } else {
+    return line.starts_with("[]") && line.find('<') != std::string_view::npos;
+  }
+  rest = trimmed(rest);
+  if (rest.empty() || rest.starts_with("a <")) return true;
+  const bool has_end = line.ends_with('.') || line.ends_with(';') || line.ends_with(',');
+  if (has_end) return rest.find_first_of("<:") != std::string_view::npos;
+  // Two URIs alone are rather an edge.
+  const std::size_t end = rest.find('>');
+  return rest.starts_with('<') && end != std::string_view::npos &&
+         !trimmed(rest.substr(end + 1)).empty();
+}
+
+}  // namespace
+
 RdfSyntax rdf_syntax(std::string_view start) {
   while (!start.empty()) {
     const std::size_t newline = start.find('\n');
@@ -172,11 +219,11 @@ RdfSyntax rdf_syntax(std::string_view start) {
     if (line.empty() || line.starts_with('#')) continue;
     for (const std::string_view word : {"<?xml", "<!", "<rdf:", "<RDF"})
       if (line.starts_with(word)) return RdfSyntax::xml;
-    for (const std::string_view word : {"@prefix", "@base", "PREFIX ", "BASE ", "prefix ", "base "})
-      if (line.starts_with(word) && line.find('<') != std::string_view::npos)
-        return RdfSyntax::turtle;
-    const bool is_triple = line.starts_with('<') && line.ends_with('.');
-    return is_triple ? RdfSyntax::ntriples : RdfSyntax::none;
+    const bool is_directive =
+        line.starts_with("@prefix") || line.starts_with("@base") ||
+        ((starts_with_word(line, "prefix ") || starts_with_word(line, "base ")) &&
+         line.find('<') != std::string_view::npos);
+    return is_directive || begins_statement(line) ? RdfSyntax::turtle : RdfSyntax::none;
   }
   return RdfSyntax::none;
 }
@@ -186,7 +233,7 @@ Hierarchy read_skos(LineBlocks blocks, RdfSyntax syntax, const std::string& lang
   if (syntax == RdfSyntax::xml) {
     read_rdf_xml(std::move(blocks), vocabulary);
   } else {
-    TripleReader(std::move(blocks), syntax, vocabulary).read();
+    TripleReader(std::move(blocks), vocabulary).read();
   }
   return vocabulary.finish();
 }

@@ -29,10 +29,17 @@ class SkosVocabulary : public TripleSink {
   static constexpr int kNoName = 100;
   struct Concept {
     bool is_declared = false, is_deprecated = false;
-    int name_rank = kNoName;  // of the language of `name`; the smallest one is taken
+    bool has_ancestor = false;  // by a transitive relation
+    bool is_end = false;        // of an edge
+    bool is_placed = false;     // below another one
+    int name_rank = kNoName;    // of the language of `name`; the smallest one is taken
     std::string name;
   };
 
+  template <class... Parts>
+  void warn(const Parts&... parts);
+  void warn_of_undeclared(std::size_t num_declared);
+  void warn_of_flatness(const std::vector<LabelId>& node_of);
   int rank_of(std::string_view tag) const;
   LabelId id_of(std::string_view uri);
   Concept& concept_of(std::string_view uri) { return concepts_[id_of(uri)]; }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/foreign_forms.hpp"
 #include "data/input_file.hpp"
 #include "margrove/control.hpp"
 #include "margrove/errors.hpp"
@@ -122,6 +123,10 @@ void for_each_line(LineBlocks& blocks, const Visit& visit) {
 /// rows.
 template <class Parser>
 auto parse_rows(LineBlocks blocks, Parser parser, RunControl* control) {
+  if (blocks.next()) {
+    refuse_foreign(blocks.text(), blocks.name(), Wanted::rows);
+    blocks.stay();
+  }
   const bool complete = for_each_line(
       blocks, [&](const Line& line) { parser.parse_line(line); },
       [&] { return report_rows(parser.num_rows(), control); });

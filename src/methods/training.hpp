@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/out_of_time.hpp"
 #include "data/row_formats.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/errors.hpp"
@@ -16,12 +17,6 @@
 #include "model/model.hpp"
 
 namespace margrove {
-
-/// The time limit ended the work before there was anything to give back.
-class OutOfTimeLimit : public Error {
- public:
-  using Error::Error;
-};
 
 /// Rows before preprocessing: numbers, documents or records.
 struct RawRows {

@@ -129,6 +129,38 @@ class Vocabularies(CliTest):
         self.write("json2", '{"@graph": []}\n')
         self.assert_fails(3, "json2:1:1: the file looks like JSON", "hierarchy", "json2")
 
+    def test_what_a_vocabulary_leaves_out_is_a_warning(self) -> None:
+        self.write("go.obo", "[Term]\nid: a\nis_a: c\n[Term]\nid: b\nis_a: a\n")
+        out, err = self.run_program("hierarchy", "go.obo")
+        self.assertRegex(out, r"nodes +2\nedges +1")
+        self.assertIn("warning: go.obo:3:7: parent is 'c'", err)
+        self.write("rows", "b 1:1\na 2:1\n")
+        train = ["train", "--method", "flat-svm", "--hierarchy", "go.obo", "rows", "other"]
+        _, err = self.run_program(*train)
+        self.assertIn("1 edge to such parents left out", err)
+        self.assert_fails(3, "go.obo:3:7: parent is 'c'", *train, "--strict")
+
+    def test_blank_lines_before_and_lists_of_paths(self) -> None:
+        text = pathlib.Path(self.path("animals.ttl")).read_text(encoding="utf-8")
+        plain, _ = self.run_program("hierarchy", "animals.ttl")
+        self.write("blank.ttl", "#\n\n" + text)
+        self.assertEqual(self.run_program("hierarchy", "blank.ttl")[0], plain)
+        self.write("paths", "# Version\nA & B\nA & B > C\n")
+        self.assertRegex(self.run_program("hierarchy", "paths")[0], r"nodes +2\nedges +1")
+
+    def test_evaluation_reads_part_of(self) -> None:
+        self.write("go.obo", "[Term]\nid: a\n[Term]\nid: b\nrelationship: part_of a\n")
+        self.write("rows", "b 1:1\na 2:1\n")
+        self.run_program("train", "--method", "flat-svm", "rows", "flat")
+        evaluate = ["evaluate", "flat", "rows"]
+        with_parts, _ = self.run_program(*evaluate, "--hierarchy", "go.obo", "--part-of",
+                                         "--per-level", "levels.csv")  # fmt: skip
+        self.assertIn("accuracy", with_parts)
+        levels = pathlib.Path(self.path("levels.csv")).read_text(encoding="utf-8")
+        self.assertEqual(len(levels.splitlines()), 3)
+        text = "option part_of is given, but needs a --hierarchy FILE in OBO"
+        self.assert_fails(2, text, *evaluate, "--part-of")
+
     def test_names_of_obo_terms_are_kept(self) -> None:
         self.write("go.obo", "format-version: 1.2\n[Term]\nid: GO:1\nname: cell part\n"
                              "[Term]\nid: GO:2\nname: organelle, small\nis_a: GO:1\n"

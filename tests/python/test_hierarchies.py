@@ -8,7 +8,7 @@ import margrove
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from margrove import HSVC, NHSVC, FlatSVC, Hierarchy, SharedSVC
+from margrove import HSVC, NHSVC, FlatSVC, Hierarchy, SharedSVC, read_annotations
 
 EDGES = [("root", "a"), ("root", "b"), ("a", "a1"), ("a", "a2")]
 
@@ -275,3 +275,34 @@ def test_alternative_ids_of_terms_are_their_terms(tmp_path: Path) -> None:
     assert margrove.metrics.tree_distance(y, terms, hierarchy=str(path)) == 0.0
     with pytest.raises(ValueError, match="row 1: label is 'GO:30', but must be a node of the hie"):
         FlatSVC(hierarchy=path).fit(X, ["GO:2", "GO:30"] * 10)
+
+
+def test_obo_is_read_with_part_of_and_warnings(tmp_path: Path) -> None:
+    path = tmp_path / "go.obo"
+    path.write_text("[Term]\nid: a\n[Term]\nid: b\nrelationship: part_of a\n")
+    assert Hierarchy.of(path).edges == Hierarchy.read(path).edges == ()
+    assert Hierarchy.read(path, part_of=True).edges == (("a", "b"),)
+    path.write_text("[Term]\nid: a\nis_a: c\n[Term]\nid: b\nis_a: a\n")
+    with pytest.warns(UserWarning, match="go.obo:3:7: parent is 'c'.* 1 edge to such parents"):
+        assert Hierarchy.of(path).edges == (("a", "b"),)
+
+
+def test_a_list_of_paths_is_a_file_of_a_hierarchy(tmp_path: Path) -> None:
+    path = tmp_path / "taxonomy.txt"
+    path.write_text("1 - A\n2 - A > B\n")
+    assert Hierarchy.of(path).edges == (("1", "2"),)
+
+
+def test_annotations_are_the_terms_of_objects(tmp_path: Path) -> None:
+    path = tmp_path / "genes.gaf"
+    line = "DB\t{}\tn\t\t{}\tR\t{}\t\t{}\t\t\tgene\ttaxon:1\t20260101\tDB\n"
+    lines = [("g1", "x", "EXP", "F"), ("g1", "y", "IEA", "P"), ("g2", "x", "EXP", "F")]
+    path.write_text("".join(line.format(*fields) for fields in lines))
+    assert read_annotations(path) == {"g1": ["x", "y"], "g2": ["x"]}
+    assert read_annotations(path, evidence=["IEA"]) == {"g1": ["y"]}
+    assert read_annotations(path, aspects="F") == {"g1": ["x"], "g2": ["x"]}
+    with pytest.raises(ValueError, match="evidence: it is 'IEA', but must be a list of codes"):
+        read_annotations(path, evidence="IEA")
+    path.write_text(path.read_text() + "x\n")
+    with pytest.warns(UserWarning, match=r"genes.gaf:4:2: .*; 1 of 4 lines left out"):
+        assert len(read_annotations(path)) == 2

@@ -130,6 +130,14 @@ TEST(CsvReader, takes_equal_names_under_different_parents_for_different_nodes) {
   EXPECT_THAT(names(same, 0), ElementsAre("Books/Accessories", "Phones/Accessories"));
 }
 
+TEST(CsvReader, paths_whose_ids_are_longer_than_labels_are_refused) {
+  std::string deep = "a";
+  for (int level = 0; level < 5000; ++level) deep += " > a";
+  EXPECT_THAT(
+      testing::message_of([&] { parse("t,p\n1," + deep + "\n", {.text = {"t"}, .path = "p"}); }),
+      ::testing::StartsWith("f:2:3: the path 'a > a > a"));
+}
+
 TEST(CsvReader, names_file_line_and_column_of_every_fault) {
   expect_error("", "f: the file has no lines, but must have a header that names the columns");
   expect_error("label,title\n",

@@ -46,21 +46,33 @@ TEST(GafReader, evidence_and_aspects_choose_annotations) {
   EXPECT_THAT(places.terms.names(), ElementsAre("GO:3", "GO:1"));
 }
 
+TEST(GafReader, lines_of_another_form_are_left_out_and_counted) {
+  const Annotations found =
+      parse_gaf("! c\n" + line_of("", "", "GO:1", "EXP", "F") + kGaf + "x\n", "f");
+  EXPECT_THAT(found.objects.names(), ElementsAre("g1", "g2"));
+  EXPECT_THAT(found.warnings,
+              ElementsAre("f:2:4: object is empty, but must have at least one character; 2 of 7 "
+                          "lines left out"));
+  EXPECT_TRUE(parse_gaf(kGaf, "f").warnings.empty());
+}
+
 TEST(GafReader, errors_say_where_and_what) {
   EXPECT_EQ(error_of("!gaf-version: 2.2\n"),
             "f: the file has no annotation, but must have at least one");
+  const std::string none = "; none of the 1 lines is an annotation";
   EXPECT_EQ(error_of("a\tb\n"),
-            "f:1:4: the line has 2 columns, but must have 15 to 17 separated by tabs");
+            "f:1:4: the line has 2 columns, but must have 15 to 17 separated by tabs" + none);
   EXPECT_EQ(error_of("x" + std::string(17, '\t') + "\n"),
-            "f:1:19: the line has 18 columns, but must have 15 to 17 separated by tabs");
+            "f:1:19: the line has 18 columns, but must have 15 to 17 separated by tabs" + none);
   EXPECT_EQ(error_of(line_of("", "", "GO:1", "EXP", "F")),
-            "f:1:4: object is empty, but must have at least one character");
-  EXPECT_EQ(error_of("! c\n" + line_of("g", "", "GO 1", "EXP", "F")),
-            "f:2:12: label is 'GO 1', but must not contain blanks, commas or control characters");
+            "f:1:4: object is empty, but must have at least one character" + none);
+  EXPECT_EQ(
+      error_of("! c\n" + line_of("g", "", "GO 1", "EXP", "F")),
+      "f:2:12: label is 'GO 1', but must not contain blanks, commas or control characters" + none);
   EXPECT_EQ(error_of(line_of("g", "", "GO:1", "", "F")),
-            "f:1:23: column 7 is empty, but must have the evidence");
+            "f:1:23: column 7 is empty, but must have the evidence" + none);
   EXPECT_EQ(error_of(line_of("g", "", "GO:1", "EXP", "")),
-            "f:1:28: column 9 is empty, but must have the aspect");
+            "f:1:28: column 9 is empty, but must have the aspect" + none);
   EXPECT_EQ(error_of(kGaf, {.evidence = {"XYZ"}}),
             "f: none of the 5 annotations is left without those that say NOT, and those of other "
             "evidence or aspects than asked for");

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/out_of_time.hpp"
 #include "data/hierarchy_edges.hpp"
 #include "files.hpp"
 
@@ -109,6 +110,19 @@ TEST(HierarchyReader, a_hierarchy_from_elsewhere_is_told_by_names) {
   EXPECT_EQ(message_of([&] { require_acyclic(h); }),
             "hierarchy: edge 'b' 'a' closes the cycle a > b > a, but no node may be its own "
             "ancestor");
+}
+
+TEST(HierarchyReader, the_control_is_asked_before_each_block_whatever_is_in_it) {
+  const testing::ScratchFolder folder;
+  testing::write_bytes(folder / "empty", std::string(5'000'000, '\n') + "a b\n");
+  int calls = 0;
+  RunControl counting([&](const Progress&) { return ++calls > 0; });
+  read_hierarchy(folder / "empty", {.control = &counting});
+  EXPECT_GE(calls, 5);
+  RunControl ending([](const Progress&) { return false; });
+  EXPECT_EQ(
+      message_of<OutOfTimeLimit>([&] { read_hierarchy(folder / "empty", {.control = &ending}); }),
+      (folder / "empty") + ": the time limit ended reading; nothing is trained");
 }
 
 TEST(HierarchyReader, reads_real_hierarchies) {

@@ -72,13 +72,31 @@ TEST(OboParser, former_ids_are_alternative_ones_and_those_of_obsolete_terms) {
   EXPECT_TRUE(none.empty());
 }
 
+TEST(OboParser, is_told_by_its_name_or_first_line_after_comments) {
+  const std::string terms = "[Term]\nid: a ! c\n[Term]\nid: b\nis_a: a\nis_obsolete: false ! c\n";
+  for (const std::string before :
+       {"", "! a comment\n\n", "\n\r\nontology: x\nformat-version: 1.4\n", "!\n\nremark: c\n"}) {
+    EXPECT_THAT(edges(parse_hierarchy(before + terms, "f")), ElementsAre("a b"));
+  }
+  EXPECT_THAT(edges(parse_hierarchy("own-tag: x\n" + terms, "f.obo.gz")), ElementsAre("a b"));
+  EXPECT_THAT(edges(parse_hierarchy("! a\na b\n", "f")), ElementsAre("! a", "a b"));
+}
+
+TEST(OboParser, parents_that_are_no_terms_are_counted_and_left_out) {
+  const Hierarchy h = parse_hierarchy(
+      "[Term]\nid: a\nis_a: b ! none\nis_a: c\n[Term]\nid: c\n"
+      "[Term]\nid: d\nis_a: old\n[Term]\nid: old\nis_obsolete: true\n",
+      "f");
+  EXPECT_THAT(edges(h), ElementsAre("c a"));
+  EXPECT_THAT(h.warnings, ElementsAre("f:3:7: parent is 'b', which is no term of the file or "
+                                      "obsolete; 2 edges to such parents left out"));
+}
+
 TEST(OboParser, errors_say_where_and_what) {
   EXPECT_EQ(error_of(""), "f: the file has no term, but must have at least one");
   EXPECT_EQ(error_of("[Term]\nid: a\n\n[Term]\nname: x\n"), "f:5:1: the term has no id");
   EXPECT_EQ(error_of("[Term]\nid: a\n[Term]\nid: a\n"),
             "f:5:5: term 'a' is on line 3 already, but must occur once");
-  EXPECT_EQ(error_of("[Term]\nid: a\nis_a: b ! none\n"),
-            "f:4:7: parent is 'b', but must be a term that is not obsolete");
   EXPECT_EQ(error_of("[Term]\nid: a\nalt_id: b,c\n"),
             "f:4:9: label is 'b,c', but must not contain blanks, commas or control characters");
   EXPECT_EQ(error_of("[Term]\nid: a\nreplaced_by: #b\n"),

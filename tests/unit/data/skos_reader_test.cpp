@@ -68,8 +68,8 @@ TEST(SkosReader, names_are_in_the_language_that_is_asked_for) {
     return of_nodes;
   };
   EXPECT_THAT(names(""), ElementsAre("animal", "dog, tame", "Fisch", ""));
-  EXPECT_THAT(names("fi"), ElementsAre("el\u00e4in", "koira", "", ""));
-  EXPECT_THAT(names("EN"), ElementsAre("animal", "dog, tame", "", ""));
+  EXPECT_THAT(names("fi"), ElementsAre("el\u00e4in", "koira", "Fisch", ""));
+  EXPECT_THAT(names("EN"), ElementsAre("animal", "dog, tame", "Fisch", ""));
   EXPECT_EQ(message_of([&] { names("sv"); }), "option language is sv, but no concept of " +
                                                   (folder / "animals.ttl") +
                                                   " has a skos:prefLabel in it");
@@ -82,6 +82,82 @@ TEST(SkosReader, takes_triples_on_lines_of_their_own) {
       "f");
   EXPECT_THAT(edges(h), ElementsAre("http://a/c http://a/b"));
   EXPECT_THAT(h.names, UnorderedElementsAre("c", ""));
+}
+
+TEST(SkosReader, a_name_in_no_language_comes_before_those_in_others) {
+  const testing::ScratchFolder folder;
+  testing::write_bytes(folder / "v.ttl",
+                       kPrefixes +
+                           "x:a a skos:Concept ; skos:prefLabel \"A\"@en , \"ahh\" , \"Ah\"@de .\n"
+                           "x:b a skos:Concept ; skos:prefLabel \"Beh\"@de , \"B\"@en ;\n"
+                           "  skos:broader x:a .\n"
+                           "x:c a skos:Concept ; skos:prefLabel \"C\"@fi ; skos:broader x:a .\n");
+  EXPECT_THAT(read_hierarchy(folder / "v.ttl", {.language = "fi"}).names,
+              ElementsAre("ahh", "B", "C"));
+}
+
+TEST(SkosReader, kinds_of_broader_are_edges_and_transitive_ones_a_warning) {
+  const std::string iso = kPrefixes + "@prefix it: <http://purl.org/iso25964/skos-thes#> .\n";
+  const Hierarchy h = parse_hierarchy(iso +
+                                          "x:a a skos:Concept ; it:narrowerPartitive x:d .\n"
+                                          "x:b a skos:Concept ; it:broaderGeneric x:a .\n"
+                                          "x:c a skos:Concept ; skos:broaderTransitive x:a .\n"
+                                          "x:d a skos:Concept ; skos:broaderTransitive x:a .\n",
+                                      "f");
+  EXPECT_THAT(edges(h), UnorderedElementsAre("http://x/a http://x/b", "http://x/a http://x/d"));
+  EXPECT_THAT(h.warnings,
+              ElementsAre("f: 1 concept with an ancestor by skos:broaderTransitive or "
+                          "skos:narrowerTransitive, which are not read because they skip levels, "
+                          "but without a parent; state skos:broader"));
+  EXPECT_THAT(parse_hierarchy(kPrefixes + "x:a a skos:Concept .\n", "f").warnings,
+              ElementsAre("f: the vocabulary has no skos:broader or skos:narrower, so that every "
+                          "concept is a root without a child"));
+}
+
+TEST(SkosReader, parents_that_the_file_does_not_describe_are_counted) {
+  const Hierarchy h =
+      parse_hierarchy(kPrefixes +
+                          "x:a a skos:Concept ; skos:broader x:old , x:else , x:other .\n"
+                          "x:old a skos:Concept ; owl:deprecated true .\n",
+                      "f");
+  EXPECT_THAT(edges(h), ElementsAre("http://x/else http://x/a", "http://x/other http://x/a"));
+  EXPECT_THAT(h.warnings,
+              ElementsAre("f: 2 nodes are in skos:broader or skos:narrower alone, neither a "
+                          "skos:Concept of the file nor named, the first one 'http://x/else'",
+                          "f: 1 edge from deprecated concepts left out, the first one from "
+                          "'http://x/old' to 'http://x/a'"));
+}
+
+TEST(SkosReader, blank_and_comment_lines_before_are_no_matter) {
+  for (const std::string before : {"\n", "#\n", "\r\n \n", "\xEF\xBB\xBF\n"}) {
+    EXPECT_EQ(parse_hierarchy(before + kAnimals, "f").edges.size(),
+              parse_hierarchy(kAnimals, "f").edges.size());
+  }
+  std::string many;
+  while (many.size() < 3'000'000) many += "# no line of the vocabulary\n\n";
+  EXPECT_EQ(parse_hierarchy(many + kAnimals, "f").edges.size(),
+            parse_hierarchy(kAnimals, "f").edges.size());
+  EXPECT_EQ(parse_hierarchy(many + "a b\n", "f").edges.size(), 1U);
+  const std::string rdf =
+      "<?xml version='1.0'?>\n"
+      "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>\n<\n";
+  EXPECT_THAT(message_of([&] { parse_hierarchy("\n \n" + rdf, "f"); }), StartsWith("f:5:2: the"));
+}
+
+TEST(SkosReader, long_prefixes_and_bases_are_refused_before_uris_are_made_of_them) {
+  const std::string uri = "http://x/" + std::string(2000, 'q');
+  EXPECT_EQ(error_of("@prefix q: <" + uri + "> .\n"),
+            "f: the URI of prefix 'q' has 2009 bytes, but must have at most 1024");
+  EXPECT_EQ(error_of("@base <" + uri + "> .\n"),
+            "f: the base has 2009 bytes, but must have at most 1024");
+  std::string steps = "@base <http://x/> .\n";
+  for (int k = 0; k < 10; ++k) steps += "@base <" + std::string(200, 'a') + "/> .\n";
+  EXPECT_THAT(error_of(steps), HasSubstr("f: the base has 1"));
+  const std::string head = "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' ";
+  EXPECT_THAT(message_of([&] { parse_hierarchy(head + "xmlns:q='" + uri + "'/>", "f"); }),
+              HasSubstr("a namespace has 2009 bytes"));
+  EXPECT_THAT(message_of([&] { parse_hierarchy(head + "xml:base='" + uri + "'/>", "f"); }),
+              HasSubstr("xml:base has 2009 bytes"));
 }
 
 TEST(SkosReader, relative_uris_follow_the_base) {
@@ -136,7 +212,12 @@ TEST(SkosReader, options_of_other_formats_are_refused) {
 TEST(RdfSyntax, is_told_by_the_first_line_that_is_no_comment) {
   EXPECT_EQ(rdf_syntax("# hm\n\n@prefix a: <b> .\n"), RdfSyntax::turtle);
   EXPECT_EQ(rdf_syntax("PREFIX a: <b>\r\n"), RdfSyntax::turtle);
-  EXPECT_EQ(rdf_syntax("<a> <b> <c> .\n"), RdfSyntax::ntriples);
+  EXPECT_EQ(rdf_syntax("<a> <b> <c> .\n"), RdfSyntax::turtle);
+  EXPECT_EQ(rdf_syntax("<a>\n  a <c> .\n"), RdfSyntax::turtle);
+  EXPECT_EQ(rdf_syntax("_:a <b> <c> .\n"), RdfSyntax::turtle);
+  EXPECT_EQ(rdf_syntax("@prefix a:\n  <b> .\n"), RdfSyntax::turtle);
+  EXPECT_EQ(rdf_syntax("prefix child\n"), RdfSyntax::none);
+  EXPECT_EQ(rdf_syntax("<http://a/b>\tlabel\n"), RdfSyntax::none);
   EXPECT_EQ(rdf_syntax("<rdf:RDF>\n"), RdfSyntax::xml);
   EXPECT_EQ(rdf_syntax("<a> <b>\n"), RdfSyntax::none);
   EXPECT_EQ(rdf_syntax("prefix suffix\n"), RdfSyntax::none);

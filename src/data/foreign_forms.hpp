@@ -1,0 +1,20 @@
+#pragma once
+// Files that are of another form than any that is read here: what they are, and what to do.
+
+#include <string>
+#include <string_view>
+
+namespace margrove::detail {
+
+/// Throws InvalidInput "F: the file is UTF-16, ...; convert it ..." for a file that begins with
+/// bytes of no text in UTF-8: other encodings, archives, compressed bytes.
+void refuse_no_text(std::string_view start, const std::string& name);
+
+/// What a reader of text wants.
+enum class Wanted : unsigned char { rows, hierarchy };
+
+/// Throws InvalidInput "F:line:column: the file looks like JSON, ...; write ..." for a text of
+/// another form: JSON, JSON-LD, ARFF, HTML, OWL, fastText. `start` is whole lines.
+void refuse_foreign(std::string_view start, const std::string& name, Wanted wanted);
+
+}  // namespace margrove::detail
