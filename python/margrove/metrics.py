@@ -205,12 +205,11 @@ def bootstrap_interval(
     level: float = 0.95,
     random_state: int = 0,
 ) -> tuple[float, float]:
-    """The percentile bootstrap interval (low, high) of a metric of label sets.
+    """The BCa bootstrap interval (low, high) of a metric of label sets.
 
     `metric` is a name of `margrove evaluate`: "accuracy", "micro_f1", "macro_f1", "jaccard",
     "instance_f1", "hamming_loss", "hierarchical_f1", "lca_f1", "tree_distance", ... Rows are drawn
-    with replacement `n_resamples` times; the ends are the (1 - level) / 2 and (1 + level) / 2
-    quantiles.
+    with replacement `n_resamples` times. The interval contains the metric of all rows.
     """
     sets = _numbered(y_true, y_pred, hierarchy)
     return _core.bootstrap_interval(metric, *sets, n_resamples, level, random_state)

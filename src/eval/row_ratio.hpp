@@ -24,6 +24,8 @@ struct RowRatio {
   double value() const;
   /// The value if row i occurs counts[i] times.
   double value(std::span<const std::uint32_t> counts) const;
+  /// n times the derivative of the value with respect to the weight of each row of n, at weights 1.
+  std::vector<double> influence() const;
 };
 
 /// 0 if there are none.
@@ -41,8 +43,10 @@ class MacroF1 {
         scores_(label_scores(truth_, predicted_, in_training)) {}
   const std::string& name() const { return name_; }
   double value() const { return mean_f1(scores_); }
-  /// The value if row i occurs counts[i] times, over the same labels.
+  /// The value if row i occurs counts[i] times. Labels of which no row is left, be it true or
+  /// predicted, have no F1 and are left out of the mean.
   double value(std::span<const std::uint32_t> counts) const;
+  std::vector<double> influence() const;  // as RowRatio
 
  private:
   std::string name_;
@@ -53,10 +57,12 @@ class MacroF1 {
 struct Interval {
   double low = 0, high = 0;
 };
-/// Percentile bootstrap: the (1 - level)/2 and (1 + level)/2 quantiles of each metric over
-/// `num_resamples` samples of the rows with replacement, first of `ratios`, then of `macros`. The
-/// same bits for any executor. Throws InvalidOption unless num_resamples > 0 and 0 < level < 1.
-/// O(num_resamples * rows * metrics).
+/// BCa bootstrap (Efron 1987) of each metric over `num_resamples` samples of the rows with
+/// replacement, first of `ratios`, then of `macros`. A mean over labels is biased in resamples,
+/// where rare labels have fewer rows or none; its values are shifted so that their mean is the
+/// estimate. An interval for what such a metric is on average on test sets of this size. It
+/// contains the estimate. The same bits for any executor. Throws InvalidOption unless num_resamples
+/// > 0 and 0 < level < 1. O(num_resamples * rows * metrics).
 std::vector<Interval> bootstrap_intervals(std::span<const RowRatio> ratios,
                                           std::span<const MacroF1> macros, std::size_t num_rows,
                                           int num_resamples, std::uint64_t seed, double level,

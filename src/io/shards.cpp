@@ -46,7 +46,9 @@ std::span<const T> mapped(const TensorMap& tensors, const std::string& name) {
   const Tensor& tensor = tensors.tensors().find(name)->second;
   tensors.check(tensor.dtype == dtype_of<T>() && tensor.shape.size() == 1, "tensor ", name,
                 " must have one axis and dtype ", name_of(dtype_of<T>()));
-  // Tensors are aligned: write_safetensors() puts those with the longest values first.
+  // write_safetensors() aligns tensors: it puts those with the longest values first.
+  tensors.check(reinterpret_cast<std::uintptr_t>(tensor.bytes.data()) % alignof(T) == 0, "tensor ",
+                name, " is not aligned to its values");
   return {reinterpret_cast<const T*>(tensor.bytes.data()), tensor.num_values()};
 }
 
@@ -130,8 +132,18 @@ struct ShardedTraining::Data {
   std::vector<std::vector<Piece>> shards;
 
   explicit Data(const std::string& folder)
-      : tensors(open_checked(sharded_data(folder), kDataFormat)),
-        codec(tensors.get_strings("labels")) {
+      : tensors(open_checked(sharded_data(folder), kDataFormat)) {
+    try {
+      load();
+    } catch (const ModelFileError&) {
+      throw;
+    } catch (const Error& error) {  // of what reads rows and options of any origin
+      tensors.fail(error.what());
+    }
+  }
+
+  void load() {
+    codec = LabelCodec(tensors.get_strings("labels"));
     const std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
     X = CsrView(static_cast<std::uint32_t>(tensors.whole_number("num_columns", most)),
                 mapped<std::int64_t>(tensors, "rows.row_pointers"),
@@ -154,7 +166,12 @@ struct ShardedTraining::Data {
     set.labels = &sets;
     set.codec = &codec;
     if (tensors.has("hierarchy.edges")) set.hierarchy = &hierarchy;
-    if (tensors.has("rows.weights")) set.row_weights = mapped<double>(tensors, "rows.weights");
+    if (tensors.has("rows.weights")) {
+      set.row_weights = mapped<double>(tensors, "rows.weights");
+      tensors.check(set.row_weights.size() == X.num_rows(), "tensor rows.weights has ",
+                    set.row_weights.size(), " values, but must have one for each of the ",
+                    X.num_rows(), " rows");
+    }
     set.label_names = label_names;
     set.views = views;
     if (records) set.records = &*records;

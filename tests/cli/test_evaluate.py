@@ -100,6 +100,8 @@ class Metrics(EvaluateTest):
             low, high = values["intervals"][name]
             self.assertTrue(low <= values[name] <= high, name)
             self.assertLess(low, high)
+        for name, (low, high) in values["intervals"].items():
+            self.assertTrue(low <= values[name] <= high, name)
         self.assertNotIn("au_prc", values["intervals"])
         other = self.evaluate("--bootstrap", "200", "--seed", "7", data="hard")
         self.assertNotEqual(other["intervals"]["accuracy"], values["intervals"]["accuracy"])

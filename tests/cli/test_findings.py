@@ -5,11 +5,15 @@ Run and configured like test_cli.py, whose helpers it uses.
 
 # ruff: noqa: PT009 - unittest, so that it runs with nothing installed
 
+import ast
+import contextlib
 import os
+import pathlib
 import random
 import re
 import subprocess
 import unittest
+from typing import Any
 
 from test_cli import MARGROVE, ROOT, CliTest
 
@@ -36,6 +40,32 @@ class Page(unittest.TestCase):
         self.assertGreater(len(named), 40)
         for name in named:
             self.assertRegex(sources, rf"(def |, ){name}\(|(, ){name}\)", name)
+
+    def test_counts_what_there_is(self) -> None:
+        page = " ".join((ROOT / "docs" / "testing.md").read_text(encoding="utf-8").split())
+        covered = constants(ROOT / "tools" / "reader_coverage.py")["FILES"]
+        files = {path for pattern in covered for path in ROOT.glob(pattern)}
+        corpora = (ROOT / "tests" / "fuzz" / "corpus").rglob("*")
+        size = sum(path.stat().st_size for path in corpora if path.is_file())
+        counts = {
+            r"Some of its (\d+) models": len(constants(ROOT / "tools" / "verify_gap.py")["CASES"]),
+            r"15 of the (\d+) targets": len(list((ROOT / "tests" / "fuzz").glob("fuzz_*.cpp"))),
+            r"`tools/reader_coverage.py build` \| (\d+) files": len(files),
+            r"All corpora together take (\d+) kB": round(size / 1000),
+        }
+        for pattern, count in counts.items():
+            found = re.findall(pattern, page)
+            self.assertEqual([int(number) for number in found], [count], pattern)
+
+
+def constants(path: pathlib.Path) -> dict[str, Any]:
+    """The values of the names that a program assigns without what it imports."""
+    names: dict[str, Any] = {}
+    for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.Assign):
+            with contextlib.suppress(NameError):
+                exec(compile(ast.Module([statement], []), str(path), "exec"), names)
+    return names
 
 
 class Findings(CliTest):

@@ -105,7 +105,9 @@ def test_bootstrap_interval_holds_the_value_and_shrinks() -> None:
     narrow = metrics.bootstrap_interval("accuracy", truth, predicted, level=0.5)
     assert low < narrow[0] < narrow[1] < high
     constant = metrics.bootstrap_interval("macro_f1", truth, truth, n_resamples=20)
-    assert constant[1] == 1
+    assert constant == (1, 1)
+    three = np.repeat(["a", "b", "c"], [1, 1, 4])
+    assert metrics.bootstrap_interval("macro_f1", three, three) == (1, 1)
 
 
 # Scores ------------------------------------------------------------------------------------------
