@@ -76,7 +76,8 @@ def reload(url: str, count: int, seconds: float) -> int:
     worked = 0
     end = time.monotonic() + seconds
     for left in range(count, 0, -1):
-        request = urllib.request.Request(f"{url}/reload", b"", method="POST")
+        json_type = {"Content-Type": "application/json"}
+        request = urllib.request.Request(f"{url}/reload", b"", json_type, method="POST")
         with urllib.request.urlopen(request, timeout=60) as response:
             worked += response.status == 200
         time.sleep(max(0.0, (end - time.monotonic()) / left * 0.9))

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <ctime>
 #include <fstream>
 
 #include "cli/verbs.hpp"
 #include "data/text_scan.hpp"
 #include "data/utf8.hpp"
 #include "serve/http_server.hpp"
+#include "serve/request_head.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -25,6 +28,28 @@ std::string read_token(const std::string& path) {
   return token;
 }
 
+/// The present second as ISO 8601 writes it.
+std::string utc_time() {
+  std::array<char, 32> text{};
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+/// Line ends, which printable() keeps, as it writes other control characters.
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    if (c == '\n') {
+      line += "\\x0a";
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
 class Serve final : public Command {
  public:
   explicit Serve(CLI::App& app) {
@@ -36,6 +61,16 @@ class Serve final : public Command {
     app.add_option("--token-file", token_path_,
                    "file whose first line is the token that requests must have")
         ->type_name("FILE");
+    app.add_option("--allow-host", allowed_hosts_,
+                   "name of this server in requests (header Host), besides localhost and loopback "
+                   "addresses, such as that of a proxy; may be repeated")
+        ->allow_extra_args(false)
+        ->type_name("NAME");
+    app.add_option("--allow-origin", allowed_origins_,
+                   "address of pages that may send requests, SCHEME://HOST or SCHEME://HOST:PORT, "
+                   "besides those of this server; may be repeated")
+        ->allow_extra_args(false)
+        ->type_name("ORIGIN");
   }
 
   int run() override {
@@ -44,6 +79,7 @@ class Serve final : public Command {
                            "option address is ", options.address,
                            ", which other machines can reach, so that token_file must be given");
     const std::string token = token_path_.empty() ? std::string() : read_token(token_path_);
+    const serve::AllowedSites sites(allowed_hosts_, allowed_origins_);
     std::vector<serve::ModelFile> files;
     for (const std::string& text : models_) files.push_back(serve::parse_model_file(text));
     std::optional<serve::ServedModels> models;
@@ -54,12 +90,12 @@ class Serve final : public Command {
     serve::Activity activity;
     serve::Metrics metrics;
     const auto log = [](const std::string& line) {
-      print_error(fmt::format("margrove: {}\n", printable(line)));
+      print_error(fmt::format("margrove: {} {}\n", utc_time(), one_line(printable(line))));
     };
     const serve::Service service(
         *models, metrics, MARGROVE_VERSION, [&activity] { return activity.gauges(); }, log,
         !token.empty());
-    serve::run_server(service, metrics, activity, options, token, log);
+    serve::run_server(service, metrics, activity, options, token, sites, log);
     return kOk;
   }
 
@@ -67,6 +103,7 @@ class Serve final : public Command {
   std::vector<std::string> models_;
   BoundOptions<serve::ServerOptions> options_;
   std::string token_path_;
+  std::vector<std::string> allowed_hosts_, allowed_origins_;
 };
 
 }  // namespace

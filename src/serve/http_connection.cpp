@@ -15,41 +15,19 @@
 #include <string_view>
 
 #include "margrove/errors.hpp"
+#include "serve/http_session.hpp"
+#include "serve/request_head.hpp"
 
 namespace margrove::serve {
 namespace {
 
-namespace beast = boost::beast;
-namespace http = boost::beast::http;
-using asio::ip::tcp;
-using boost::system::error_code;
-using Clock = std::chrono::steady_clock;
-using Head = http::request_parser<http::empty_body>;
 using Reply = http::response<http::string_body>;
 
-constexpr std::uint32_t kMaxHeadBytes = 16 * 1024;
 // Bodies are counted while they are read. Boost 1.74 takes its own "no limit" for a limit of 0.
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
-constexpr std::size_t kPartBytes = 64 * 1024;  // of a body that is read in parts
-constexpr auto kLingerTime = std::chrono::seconds(2);
 
-std::string_view view_of(beast::string_view text) { return {text.data(), text.size()}; }
-
-Clock::duration seconds(double count) {
-  constexpr double kLongest = 1e8;  // three years
-  return std::chrono::duration_cast<Clock::duration>(
-      std::chrono::duration<double>(std::min(count, kLongest)));
-}
-
-/// As HTTP writes the present time.
-std::string http_date() {
-  std::array<char, 40> text{};
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  const std::size_t size =
-      std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
-  return {text.data(), size};
+Response not_http(const error_code& error) {
+  return error_response(400, concat("the request is not HTTP: ", error.message()));
 }
 
 /// Whether a header `Authorization: Bearer TOKEN` has the token, in a time that does not depend on
@@ -69,70 +47,31 @@ bool has_token(std::string_view authorization, std::string_view token) {
   return different == 0;
 }
 
-/// A stream that is answered.
-struct Stream {
-  Stream(PredictStream the_rows, Head& head)
-      : rows(std::move(the_rows)), keeps_open(head.get().keep_alive()), parser(std::move(head)) {
-    reply.set(http::field::server, "margrove");
-    reply.set(http::field::date, http_date());
-    reply.set(http::field::content_type, "application/x-ndjson");
-    reply.keep_alive(keeps_open);
-    reply.chunked(true);
-  }
-  PredictStream rows;
-  bool keeps_open;
-  http::request_parser<http::buffer_body> parser;
-  http::response<http::empty_body> reply{http::status::ok, 11};
-  http::response_serializer<http::empty_body> serializer{reply};  // of the head
-  std::string part = std::string(kPartBytes, '\0');
-  std::string answers;
-  std::optional<Response> failure;
-  error_code error;
-  bool has_begun = false;  // the head was written
-  bool is_done = false;    // the body was read
-};
+}  // namespace
 
-/// One connection. The coroutine that runs it owns it.
-class HttpConnection final : public Connection,
-                             public std::enable_shared_from_this<HttpConnection> {
- public:
-  HttpConnection(ServerState& server, tcp::socket socket)
-      : server_(server), socket_(std::move(socket)), timer_(socket_.get_executor()) {}
-  asio::awaitable<void> run();
-  /// Answers 503 and closes the connection.
-  asio::awaitable<void> refuse();
-  void end_if_idle() override {
-    if (is_idle_) cancel();
-  }
+Clock::duration seconds(double count) {
+  constexpr double kLongest = 1e8;  // three years
+  return std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(std::min(count, kLongest)));
+}
 
- private:
-  /// Cancels what the socket does at that time, and sets is_late_.
-  void set_timer(Clock::time_point at);
-  void cancel() {
-    error_code ignored;
-    static_cast<void>(socket_.cancel(ignored));
-  }
-  asio::awaitable<bool> read_head(Head& head);
-  asio::awaitable<bool> answer_request(Head& head);
-  asio::awaitable<std::optional<Response>> read_body(Head& head, std::string& body);
-  asio::awaitable<bool> answer_stream(Head& head);
-  asio::awaitable<std::size_t> read_part(Stream& stream);
-  asio::awaitable<void> answer_part(Stream& stream, std::size_t size);
-  asio::awaitable<void> write_answers(Stream& stream);
-  asio::awaitable<bool> send(const Head& head, Response response, bool keeps_open);
-  asio::awaitable<bool> send_continue(const Head& head);
-  asio::awaitable<void> close();
-  std::optional<Response> refusal(const Head& head) const;
+void check_chunks(http::request_parser<http::buffer_body>& parser) {
+  static auto check = [](std::uint64_t, beast::string_view extension, error_code& error) {
+    if (!is_chunk_extension(view_of(extension))) error = http::error::bad_chunk_extension;
+  };
+  parser.on_chunk_header(check);
+}
 
-  ServerState& server_;
-  tcp::socket socket_;
-  asio::steady_timer timer_;
-  beast::flat_buffer buffer_{kMaxHeadBytes + kPartBytes};
-  bool is_idle_ = false;
-  bool is_late_ = false;
-  Clock::time_point begin_;      // of the request
-  std::string_view route_path_;  // of the request, for counts
-};
+/// As HTTP writes the present time.
+std::string http_date() {
+  std::array<char, 40> text{};
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  const std::size_t size =
+      std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  return {text.data(), size};
+}
 
 // Requests ----------------------------------------------------------------------------------------
 
@@ -190,20 +129,45 @@ asio::awaitable<bool> HttpConnection::read_head(Head& head) {
   begin_ = Clock::now();
   route_path_ = "other";
   set_timer(begin_ + seconds(server_.options.request_seconds));
-  co_await http::async_read_header(socket_, buffer_, head,
-                                   asio::redirect_error(asio::use_awaitable, error));
-  if (!error) co_return true;
-  if (is_late_) {
+  std::optional<Response> failure = co_await read_head_bytes(error);
+  if (!failure && !error) {
+    co_await http::async_read_header(socket_, buffer_, head,
+                                     asio::redirect_error(asio::use_awaitable, error));
+    if (!error) co_return true;
+    failure = not_http(error);
+  }
+  if (is_late_) failure = error_response(408, "the request did not arrive in time");
+  if (failure) {
     set_timer(Clock::now() + kLingerTime);
-    co_await send(head, error_response(408, "the request did not arrive in time"), false);
-  } else if (error == http::error::header_limit) {
-    co_await send(head, error_response(431, "the head of the request is too large"), false);
-  } else if (error.category() == http::make_error_code(http::error::bad_method).category() &&
-             error != http::error::end_of_stream && error != http::error::partial_message) {
-    co_await send(head, error_response(400, concat("the request is not HTTP: ", error.message())),
-                  false);
+    co_await send(head, std::move(*failure), false);
   }
   co_return false;
+}
+
+/// Reads until the buffer has a whole head. Returns the answer to one that is wrong: after it the
+/// connection must be closed.
+asio::awaitable<std::optional<Response>> HttpConnection::read_head_bytes(error_code& error) {
+  const auto bytes = [&] {
+    const auto data = buffer_.data();
+    return std::string_view(static_cast<const char*>(data.data()), data.size());
+  };
+  HeadEnd end;
+  while (!end.is_reached(bytes()) && bytes().size() <= kMaxHeadBytes) {
+    const std::size_t size = co_await socket_.async_read_some(
+        buffer_.prepare(4096), asio::redirect_error(asio::use_awaitable, error));
+    buffer_.commit(size);
+    if (error) co_return std::nullopt;
+  }
+  if (end.size() > kMaxHeadBytes) {
+    co_return error_response(
+        431, concat("the head of the request has more than ", kMaxHeadBytes, " bytes"));
+  }
+  try {
+    check_head(bytes().substr(0, end.size()));
+  } catch (...) {
+    co_return error_response(std::current_exception());
+  }
+  co_return std::nullopt;
 }
 
 /// The answer to a request whose body need not be read.
@@ -217,6 +181,17 @@ std::optional<Response> HttpConnection::refusal(const Head& head) const {
     route = &server_.service.route_of(view_of(request.method_string()), path);
   } catch (...) {
     no_route = error_response(std::current_exception());
+  }
+  if (server_.token.empty() || !server_.sites.empty()) {
+    try {
+      const auto value = [&](http::field name) {
+        const auto found = request.find(name);
+        return found == request.end() ? std::nullopt : std::optional(view_of(found->value()));
+      };
+      server_.sites.check(value(http::field::host), value(http::field::origin));
+    } catch (...) {
+      return error_response(std::current_exception());
+    }
   }
   const bool needs_token = !server_.token.empty() && (route == nullptr || route->needs_token);
   if (needs_token && !has_token(view_of(request[http::field::authorization]), server_.token)) {
@@ -247,6 +222,7 @@ asio::awaitable<bool> HttpConnection::send_continue(const Head& head) {
 /// Reads the rest of the body. Returns the answer if that fails.
 asio::awaitable<std::optional<Response>> HttpConnection::read_body(Head& head, std::string& body) {
   http::request_parser<http::buffer_body> parser{std::move(head)};
+  check_chunks(parser);
   std::string part(kPartBytes, '\0');
   std::optional<Response> failure;
   while (!parser.is_done() && !failure) {
@@ -260,7 +236,7 @@ asio::awaitable<std::optional<Response>> HttpConnection::read_body(Head& head, s
     if (is_late_) {
       failure = error_response(408, "the request did not arrive in time");
     } else if (error) {
-      failure = error_response(400, concat("the request is not HTTP: ", error.message()));
+      failure = not_http(error);
     } else if (body.size() > server_.max_body_bytes) {
       failure =
           error_response(413, concat("the body has more than ", server_.max_body_bytes, " bytes"));
@@ -368,102 +344,6 @@ asio::awaitable<void> HttpConnection::close() {
   timer_.cancel();
   static_cast<void>(socket_.close(error));
 }
-
-// Streams -----------------------------------------------------------------------------------------
-
-/// A body of JSON lines, answered part by part. False if the connection is to be closed.
-asio::awaitable<bool> HttpConnection::answer_stream(Head& head) {
-  const std::string target(view_of(head.get().target()));
-  const std::size_t mark = std::min(target.find('?'), target.size());
-  const bool is_new = head.get().version() >= 11;
-  std::optional<Response> failure;
-  std::optional<PredictStream> rows;
-  try {
-    rows.emplace(server_.service,
-                 std::string_view(target).substr(std::min(mark + 1, target.size())),
-                 server_.max_body_bytes);
-  } catch (...) {
-    failure = error_response(std::current_exception());
-  }
-  if (!is_new) failure = error_response(400, "a stream needs HTTP/1.1");
-  if (failure) co_return co_await send(head, std::move(*failure), false);
-
-  Stream stream(std::move(*rows), head);
-  while (!stream.is_done && !stream.failure && !stream.error) {
-    const std::size_t size = co_await read_part(stream);
-    if (!stream.error) co_await answer_part(stream, size);
-    const bool is_late_start = stream.failure && !stream.has_begun && stream.answers.empty();
-    if (!stream.error && !is_late_start) co_await write_answers(stream);
-  }
-  if (stream.failure && !stream.has_begun) {
-    Head copy;
-    copy.get().version(11);
-    set_timer(Clock::now() + kLingerTime);
-    co_return co_await send(copy, std::move(*stream.failure), false);
-  }
-  if (!stream.error) {
-    co_await asio::async_write(socket_, http::make_chunk_last(),
-                               asio::redirect_error(asio::use_awaitable, stream.error));
-  }
-  server_.metrics.count_request(route_path_, stream.failure ? stream.failure->status : 200,
-                                std::chrono::duration<double>(Clock::now() - begin_).count());
-  co_return !stream.failure && !stream.error && stream.keeps_open;
-}
-
-/// Reads what has arrived; returns the number of bytes.
-asio::awaitable<std::size_t> HttpConnection::read_part(Stream& stream) {
-  if (stream.parser.is_done()) co_return 0;
-  auto& body = stream.parser.get().body();
-  body.data = stream.part.data();
-  body.size = stream.part.size();
-  set_timer(Clock::now() + seconds(server_.options.request_seconds));
-  co_await http::async_read_some(socket_, buffer_, stream.parser,
-                                 asio::redirect_error(asio::use_awaitable, stream.error));
-  if (stream.error == http::error::need_buffer) stream.error = {};
-  if (is_late_) stream.failure = error_response(408, "the stream did not go on in time");
-  co_return stream.part.size() - body.size;
-}
-
-/// Sets the answers to the rows that are whole with these bytes.
-asio::awaitable<void> HttpConnection::answer_part(Stream& stream, std::size_t size) {
-  stream.is_done = stream.parser.is_done();
-  stream.answers.clear();
-  const std::string_view bytes = std::string_view(stream.part).substr(0, size);
-  const Clock::duration limit = seconds(server_.options.request_seconds);
-  const auto work = [&stream, bytes, limit] {
-    const Deadline deadline = Clock::now() + limit;
-    try {
-      stream.rows.take(bytes, deadline, stream.answers);
-      if (stream.is_done) stream.rows.finish(deadline, stream.answers);
-    } catch (...) {
-      return error_response(std::current_exception());
-    }
-    return Response();
-  };
-  std::optional<Response> outcome = co_await in_turn(server_, work);
-  if (!outcome) outcome = error_response(503, "too many requests wait");
-  if (outcome->status == 200 && server_.stopping && !stream.is_done) {
-    outcome = error_response(503, "the server stops");
-  }
-  if (outcome->status != 200) stream.failure = std::move(outcome);
-}
-
-/// Writes the answers, and the failure as the last line if there is one.
-asio::awaitable<void> HttpConnection::write_answers(Stream& stream) {
-  if (stream.failure) stream.answers += stream.failure->body + "\n";
-  set_timer(Clock::now() + seconds(server_.options.request_seconds));
-  if (!stream.has_begun) {
-    stream.has_begun = true;
-    co_await http::async_write_header(socket_, stream.serializer,
-                                      asio::redirect_error(asio::use_awaitable, stream.error));
-  }
-  if (!stream.error && !stream.answers.empty()) {
-    co_await asio::async_write(socket_, http::make_chunk(asio::buffer(stream.answers)),
-                               asio::redirect_error(asio::use_awaitable, stream.error));
-  }
-}
-
-}  // namespace
 
 asio::awaitable<void> serve_connection(ServerState& server, tcp::socket socket) {
   const auto connection = std::make_shared<HttpConnection>(server, std::move(socket));

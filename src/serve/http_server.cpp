@@ -29,13 +29,15 @@ std::size_t number_of_threads(const ServerOptions& options) {
 class Server {
  public:
   Server(const Service& service, Metrics& metrics, Activity& activity, const ServerOptions& options,
-         const std::string& token, const std::function<void(const std::string&)>& log)
+         const std::string& token, const AllowedSites& sites,
+         const std::function<void(const std::string&)>& log)
       : log_(log),
         state_{.service = service,
                .metrics = metrics,
                .activity = activity,
                .options = options,
                .token = token,
+               .sites = sites,
                .max_body_bytes = static_cast<std::size_t>(std::min(options.max_body_mb, 1e9) * 1e6),
                .end_if_done = [this] { end_if_done(); },
                .connections = {},
@@ -150,9 +152,9 @@ bool is_loopback(const std::string& address) {
 }
 
 void run_server(const Service& service, Metrics& metrics, Activity& activity,
-                const ServerOptions& options, const std::string& token,
+                const ServerOptions& options, const std::string& token, const AllowedSites& sites,
                 const std::function<void(const std::string&)>& log) {
-  Server(service, metrics, activity, options, token, log).run();
+  Server(service, metrics, activity, options, token, sites, log).run();
 }
 
 }  // namespace margrove::serve

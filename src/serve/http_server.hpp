@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "margrove/options.hpp"
+#include "serve/request_head.hpp"
 #include "serve/service.hpp"
 
 namespace margrove::serve {
@@ -57,10 +58,11 @@ class Activity {
 /// begun are answered. A second signal ends the program at once. SIGHUP loads all models again.
 /// `token`: what clients must send as `Authorization: Bearer TOKEN` to the routes that need it;
 /// empty: none.
+/// `sites`: who may ask without a token, and with one where it names any.
 /// `log` gets one line when the server starts, loads models and stops. Throws InvalidOption if it
 /// cannot listen.
 void run_server(const Service& service, Metrics& metrics, Activity& activity,
-                const ServerOptions& options, const std::string& token,
+                const ServerOptions& options, const std::string& token, const AllowedSites& sites,
                 const std::function<void(const std::string&)>& log);
 
 }  // namespace margrove::serve

@@ -211,12 +211,14 @@ std::string_view meaning(int status) {
       return "The request is wrong: the message names the place";
     case 401:
       return "The token is missing or wrong";
+    case 403:
+      return "The request names another host, or comes from a page of another server";
     case 404:
       return "There is no such model";
     case 408:
       return "The request did not arrive in time";
     case 413:
-      return "The body is too large";
+      return "The body or the answer is too large";
     case 415:
       return "The body is of another type";
     case 503:
@@ -234,7 +236,7 @@ Json operation_json(const Route& route, const Operation& operation, bool has_tok
   if (!operation.request.empty()) {
     Json types = content("application/json", reference(operation.request));
     if (is_predict) types["application/x-ndjson"] = {{"schema", reference("Row")}};
-    json["requestBody"] = {{"required", route.path != "/reload"}, {"content", std::move(types)}};
+    json["requestBody"] = {{"required", true}, {"content", std::move(types)}};
   }
   Json answer;
   if (!operation.response.empty()) {
@@ -248,6 +250,7 @@ Json operation_json(const Route& route, const Operation& operation, bool has_tok
   const Json error = content("application/json", reference("Error"));
   std::vector<int> errors = operation.errors;
   if (has_token && route.needs_token) errors.push_back(401);
+  errors.push_back(403);
   for (const int status : errors) {
     responses[concat(status)] = {{"description", meaning(status)}, {"content", error}};
   }

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "serve/http_server.hpp"
+#include "serve/request_head.hpp"
 #include "serve/service.hpp"
 
 namespace margrove::serve {
@@ -36,6 +37,7 @@ struct ServerState {
   Activity& activity;
   const ServerOptions& options;
   const std::string& token;
+  const AllowedSites& sites;
   std::size_t max_body_bytes;
   std::function<void()> end_if_done;  // to be called where the next two change
   std::set<Connection*> connections;

@@ -65,12 +65,16 @@ OptionTable table_of(Structs&... structs) {
   return table;
 }
 
-RequestBody json_body(const Request& request) {
+void require_json(const Request& request) {
   if (media_type(request.content_type) != "application/json") {
     throw StatusError(415, concat("content type is '", request.content_type.substr(0, 100),
                                   "', but must be application/json, or application/x-ndjson for a "
                                   "stream to /predict"));
   }
+}
+
+RequestBody json_body(const Request& request) {
+  require_json(request);
   return parse_request_body(request.body);
 }
 
@@ -272,19 +276,23 @@ Response Service::description(const Request& request, Deadline) const {
 
 std::vector<Reloaded> Service::reload(std::string_view name) const {
   std::vector<Reloaded> outcomes = models_.reload(name);
-  std::string line = "loaded again:";
+  std::string loaded;
   for (const Reloaded& each : outcomes) {
     metrics_.count_reload(each.name, each.error.empty());
-    line += each.error.empty()
-                ? concat(" ", each.name)
-                : concat(" ", each.name, " (failed, the old model stays: ", each.error, ")");
+    if (each.error.empty()) {
+      loaded += concat(loaded.empty() ? "" : ", ", each.name);
+    } else {
+      log_(concat("not loaded: ", each.name, ", the old model stays: ", each.error));
+    }
   }
-  log_(line);
+  if (!loaded.empty()) log_(concat("loaded again: ", loaded));
   return outcomes;
 }
 
 Response Service::reload_models(const Request& request, Deadline) const {
   ModelChoice choice;
+  // Without a body, too: pages of other servers can send any other type unasked.
+  require_json(request);
   const RequestBody body = request.body.empty() ? RequestBody() : json_body(request);
   require(!body.has_rows, "body: it has rows, but /reload takes none");
   set_all(table_of(choice), request.query, body.options);
