@@ -726,12 +726,7 @@ class Limits(ServeTest):
 
     def test_late_requests_are_408_and_slow_ones_504(self) -> None:
         server = self.serve("--request-seconds", "0.3", "--max-body-mb", "900", "animals.model")
-<<<<<<< HEAD
-        answer = server.raw(b"POST /predict HTTP/1.1\r\nHost: x\r\n")
-=======
-        begin = time.monotonic()
         answer = server.raw(b"POST /predict HTTP/1.1\r\nHost: localhost\r\n")
->>>>>>> serve
         self.assertTrue(answer.startswith(b"HTTP/1.1 408"), answer)
         answer = server.raw(
             b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -952,12 +947,7 @@ class Stop(ServeTest):
             server.process.send_signal(number)
             thread.join()
             code, log = server.wait()
-<<<<<<< HEAD
-            self.assertEqual((code, log), (0, "margrove: stopped\n"))
-=======
-            self.assertLess(time.monotonic() - begin, 5 if SANITIZED else 0.5)
             self.assertEqual((code, self.without_time(log.rstrip("\n"))), (0, "stopped"))
->>>>>>> serve
             self.assertEqual(answers[0][0], 200)
             self.assertEqual(len(answers[0][1]["predictions"]), len(rows))
             idle.close()
