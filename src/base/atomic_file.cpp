@@ -1,6 +1,8 @@
 #include "base/atomic_file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,12 +75,45 @@ std::string folder_of(const std::string& path) {
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
 }
+
+constexpr std::string_view kPart = ".tmp-";
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+constexpr std::size_t kRandomDigits = 16;
+constexpr int kMostAttempts = 1000;
+
+std::string random_digits() {
+  std::array<unsigned char, kRandomDigits> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<::ssize_t>(bytes.size())) return {};
+  std::string digits;
+  for (const unsigned char byte : bytes) digits += kHexDigits[byte % kHexDigits.size()];
+  return digits;
+}
+
+struct Descriptor {
+  int number;
+  explicit Descriptor(int given) : number(given) {}
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+};
+
+/// Whether a process holds the file, or none can tell.
+bool is_held(int descriptor) { return ::flock(descriptor, LOCK_EX | LOCK_NB) != 0; }
 }  // namespace
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(resolve_links(path_)) {
+AtomicFile::AtomicFile(std::string path, Links links)
+    : path_(std::move(path)), target_(links == Links::follow ? resolve_links(path_) : path_) {
   struct stat existing {};
-  const bool exists = ::stat(target_.c_str(), &existing) == 0;
+  const auto status = links == Links::follow ? ::stat : ::lstat;
+  const bool exists = status(target_.c_str(), &existing) == 0;
   if (!exists && errno == ELOOP) fail("cannot write to it", ELOOP);
+  if (exists && links == Links::refuse && !S_ISREG(existing.st_mode)) {
+    throw InvalidInput(concat(path_, ": it is ",
+                              S_ISLNK(existing.st_mode) ? "a symbolic link" : "not a regular file",
+                              ", but must be a regular file; remove it"));
+  }
   if (exists && S_ISDIR(existing.st_mode)) fail("cannot write to it", EISDIR);
   if (exists && !S_ISREG(existing.st_mode)) {
     ++waiting_targets;
@@ -88,19 +123,50 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(resol
     if (descriptor_ < 0) fail("cannot open it for writing", error);
     return;
   }
-  // Other processes and threads may be writing the same target; O_EXCL reserves an unused name.
+  open_temporary();
+  if (exists && ::fchmod(descriptor_, existing.st_mode & 07777) != 0) {
+    fail("cannot set the permissions", errno);
+  }
+}
+
+/// Other processes and threads may be writing the same target; O_EXCL reserves an unused name.
+void AtomicFile::open_temporary() {
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
-    std::string name = concat(target_, ".tmp-", static_cast<long long>(::getpid()), "-", attempt);
+    std::string name = concat(target_, kPart, random_digits());
     descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ >= 0) {
+      // Whoever removes dead parts may have seen the file before it was locked.
+      struct stat made {};
+      const bool is_gone = ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+      if (is_gone || ::fstat(descriptor_, &made) != 0 || made.st_nlink == 0) {
+        ::close(descriptor_);
+        ::unlink(name.c_str());
+        descriptor_ = -1;
+        if (attempt >= kMostAttempts) fail("cannot create a file beside it", EAGAIN);
+        continue;
+      }
       temporary_ = std::move(name);
       place_ = list_name(temporary_);
-    } else if (errno != EEXIST || attempt == 1000) {
+    } else if (errno != EEXIST || attempt >= kMostAttempts) {
       fail("cannot create a file beside it", errno);
     }
   }
-  if (exists && ::fchmod(descriptor_, existing.st_mode & 07777) != 0) {
-    fail("cannot set the permissions", errno);
+}
+
+void remove_dead_parts(const std::string& path, Links links) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path target = links == Links::follow ? resolve_links(path) : path;
+  const std::string begin = concat(target.filename().string(), kPart);
+  for (const auto& entry : fs::directory_iterator(folder_of(target.string()), error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(begin) || name.size() != begin.size() + kRandomDigits ||
+        name.find_first_not_of(kHexDigits, begin.size()) != std::string::npos) {
+      continue;
+    }
+    const Descriptor part{
+        ::open(entry.path().c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+    if (part.number >= 0 && !is_held(part.number)) ::unlink(entry.path().c_str());
   }
 }
 
@@ -158,6 +224,7 @@ void AtomicFile::commit(const std::function<void(const std::string& path)>& chec
     return;
   }
   if (::fsync(descriptor_) != 0) fail("cannot write to it", errno);
+  const Descriptor lock{::dup(descriptor_)};  // keeps the file locked until it is renamed
   const int closed = ::close(descriptor_);
   descriptor_ = -1;
   if (closed != 0) fail("cannot write to it", errno);

@@ -8,16 +8,22 @@
 
 namespace margrove {
 
+/// What is done where a symbolic link has the name of a file: `refuse` is for folders to which
+/// others write, whose links could lead anywhere.
+enum class Links { follow, refuse };
+
 /// Writes a file beside the target and renames it to the target in commit(), so that the path
 /// always holds the old file or the complete new one. Symbolic links are followed, also to a file
-/// that does not exist yet. A target that is not a regular file (a device, a pipe) is written to
-/// directly. A file that is replaced keeps its permissions.
+/// that does not exist yet, unless they are refused, as is then whatever else is not a regular
+/// file. The file beside the target has a random name that no link can take in advance, and is
+/// locked while it is written (remove_dead_parts()). A target that is not a regular file (a device,
+/// a pipe) is written to directly. A file that is replaced keeps its permissions.
 ///
 /// Every member throws InvalidInput naming the path and the system's reason; an object that has
 /// thrown, or is destroyed without commit(), leaves the old target untouched and no other file.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::string path);
+  explicit AtomicFile(std::string path, Links links = Links::follow);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -30,6 +36,7 @@ class AtomicFile {
   void commit(const std::function<void(const std::string& path)>& check = {});
 
  private:
+  void open_temporary();
   void flush();
   void write_fully(std::string_view bytes);
   [[noreturn]] void fail(std::string_view action, int error);
@@ -46,6 +53,10 @@ class AtomicFile {
 /// Throws InvalidInput unless an AtomicFile of that path can be made now. It tries by making and
 /// removing a file beside the target, which is not touched.
 void require_writable(const std::string& path);
+
+/// Removes the temporary files beside the path of AtomicFiles whose process was killed. Those that
+/// are still written are left alone, also of other machines if the file system has locks for all.
+void remove_dead_parts(const std::string& path, Links links = Links::follow);
 
 /// Removes the temporary files of all AtomicFiles of the process, for what ends it at once, such as
 /// a signal handler; nothing else may call it. Async-signal-safe. Afterwards, threads that would

@@ -12,9 +12,13 @@
 
 namespace margrove {
 
-MappedFile::MappedFile(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+MappedFile::MappedFile(const std::string& path, Links links) {
+  const int no_links = links == Links::refuse ? O_NOFOLLOW : 0;
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | no_links);
   int error = errno;
+  if (descriptor < 0 && error == ELOOP && links == Links::refuse) {
+    throw ModelFileError(concat(path, ": it is a symbolic link, but must be a regular file"));
+  }
   struct ::stat status {};
   const bool is_open = descriptor >= 0 && ::fstat(descriptor, &status) == 0;
   if (is_open) error = S_ISREG(status.st_mode) ? 0 : EINVAL;

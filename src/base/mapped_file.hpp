@@ -5,14 +5,17 @@
 #include <span>
 #include <string>
 
+#include "base/atomic_file.hpp"
+
 namespace margrove {
 
 /// A file in memory, read-only. The file must not become shorter meanwhile, which would end the
 /// process: meant for files that are only ever replaced as a whole (AtomicFile).
 class MappedFile {
  public:
-  /// Throws ModelFileError naming the path and the system's reason.
-  explicit MappedFile(const std::string& path);
+  /// Throws ModelFileError naming the path and the system's reason, or that it is a symbolic link
+  /// if those are refused.
+  explicit MappedFile(const std::string& path, Links links = Links::follow);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

@@ -7,8 +7,10 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 
 #include "cli/model_arguments.hpp"
+#include "cli/record_arguments.hpp"
 #include "cli/verbs.hpp"
 #include "data/prediction_reader.hpp"
 #include "eval/evaluated_rows.hpp"
@@ -110,6 +112,7 @@ class Compare final : public Command {
         ->required()
         ->type_name("");
     app.add_option("B", second_path_, "predictions of another model")->required()->type_name("");
+    records_.declare(app);
     auto* text = app.add_flag("--text", text_, "TRUTH has lines label<TAB>text");
     auto* flat = app.add_flag(
         "--flat", flat_,
@@ -130,8 +133,13 @@ class Compare final : public Command {
   }
 
   int run() override {
-    if (flat_) return compare_with_flat();
-    const RawRows truth = read_rows(truth_path_, text_ ? RowKind::documents : RowKind::numbers);
+    if (flat_) {
+      require<InvalidOption>(!records_.are_given(),
+                             "columns or a format are selected, but with option flat the models "
+                             "say what they read");
+      return compare_with_flat();
+    }
+    const RawRows truth = read_truth();
     LabelCodec codec = truth.codec;
     const LabelSets first = read(first_path_, truth.num_rows(), codec);
     const LabelSets second = read(second_path_, truth.num_rows(), codec);
@@ -141,6 +149,23 @@ class Compare final : public Command {
   }
 
  private:
+  RawRows read_truth() const {
+    const std::optional<RecordSelection> selection = records_.selection();
+    const ColumnPatterns patterns = records_.patterns();
+    const std::string format = records_.format();
+    require<InvalidOption>(!text_ || !selection, "option text is given, but columns are selected");
+    require<InvalidOption>(!records_.has_ids(),
+                           "option id_column is given, but compare reads no annotations");
+    const bool is_text = text_ || format == "text" || format == "annif";
+    return read_rows(truth_path_,
+                     selection ? RowKind::records
+                     : is_text ? RowKind::documents
+                               : RowKind::numbers,
+                     {.selection = selection ? &*selection : nullptr,
+                      .patterns = selection ? &patterns : nullptr,
+                      .format = format});
+  }
+
   LabelSets read(const std::string& path, std::size_t num_rows, LabelCodec& codec) const {
     LabelSets sets = read_predictions(path, codec);
     require(sets.num_rows() == num_rows, path, ": the file has ", sets.num_rows(),
@@ -240,6 +265,7 @@ class Compare final : public Command {
   }
 
   std::string truth_path_, first_path_, second_path_;
+  RecordArguments records_;
   bool text_ = false, flat_ = false;
   int threads_ = 0;
   bool json_ = false;

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "base/similar_names.hpp"
 #include "cli/help.hpp"
 #include "cli/model_arguments.hpp"
 #include "cli/verbs.hpp"
@@ -93,9 +94,8 @@ class Explain final : public Command {
     const auto id = model.labels.find(label_);
     if (!id) {
       const std::span<const std::string> names = model.labels.names();
-      const auto meant = nearest_name(label_, {names.begin(), names.end()});
       throw InvalidOption(concat("option label is '", label_, "', but must be a label of the model",
-                                 meant ? concat("; did you mean '", *meant, "'?") : ""));
+                                 did_you_mean(label_, {names.begin(), names.end()})));
     }
     require_explainable(model, X, *id);
     return *id;

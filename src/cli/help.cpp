@@ -1,4 +1,5 @@
 #include "cli/help.hpp"
+#include "base/similar_names.hpp"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -10,6 +11,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/similar_names.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove::cli {
@@ -44,24 +46,6 @@ std::string wrapped(std::string_view text, std::size_t width, std::size_t indent
     text.remove_prefix(end);
   }
   return lines;
-}
-
-/// Optimal string alignment distance. O(|a| |b|).
-std::size_t edits(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
-  std::iota(last.begin(), last.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = a[i - 1] == b[j - 1] ? 0 : 1;
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + replaced});
-      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
-    }
-    std::swap(before_last, last);
-    std::swap(last, row);
-  }
-  return last[b.size()];
 }
 
 std::vector<std::string> option_names(const CLI::App& verb) {
@@ -224,19 +208,6 @@ std::size_t help_width() {
   winsize size{};
   if (width == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
   return width == 0 ? kUsual : std::clamp(width, kNarrowest, kWidest);
-}
-
-std::optional<std::string> nearest_name(std::string_view word,
-                                        const std::vector<std::string>& candidates) {
-  std::size_t fewest = std::max<std::size_t>(word.size() / 3, 1) + 1;
-  std::optional<std::string> nearest;
-  for (const std::string& candidate : candidates) {
-    const std::size_t distance = edits(word, candidate);
-    if (distance >= fewest) continue;
-    fewest = distance;
-    nearest = candidate;
-  }
-  return nearest;
 }
 
 std::optional<std::string> unknown_argument(const CLI::App& program,

@@ -43,11 +43,6 @@ class WrappedHelp final : public CLI::Formatter {
 /// The width of $COLUMNS or of the terminal on stdout, between 60 and 120; 100 if neither is known.
 std::size_t help_width();
 
-/// The candidate with the fewest edits from `word`: insertions, deletions, replacements and swaps
-/// of neighbouring characters. None if these are more than a third of the word's characters.
-std::optional<std::string> nearest_name(std::string_view word,
-                                        const std::vector<std::string>& candidates);
-
 /// "... is no verb of margrove", or "... is no option of ..." for the first argument that has the
 /// form of an option and is none of the verb, or of its method, if there is one.
 std::optional<std::string> unknown_argument(const CLI::App& program,

@@ -116,6 +116,11 @@ std::optional<RecordSelection> RecordArguments::selection() const {
            .empty();
   const bool has_columns =
       given.format == "csv" || given.format == "tsv" || given.format == "jsonl";
+  const bool has_separator = std::ranges::any_of(
+      given_.values(), [](const auto& each) { return each.first == "separator"; });
+  require<InvalidOption>(!has_separator || !(given.path_columns + given.path_column).empty(),
+                         "option separator is given, but path_column and path_columns are not, "
+                         "whose levels it separates; the text between labels is label_separator");
   if (!selects && !has_columns) return std::nullopt;
   require<InvalidOption>(has_columns || given.format == "auto", "option format is ", given.format,
                          ", which has no columns that other options could select");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <optional>
@@ -231,6 +232,9 @@ class Tune final : public Command {
     const TuneOptions& tuning = tuning_.parse();
     const std::string& path = arguments_.data_path();
     std::string metric = tuning.metric;
+    require<InvalidOption>(std::filesystem::is_regular_file(path), path,
+                           ": tune reads the examples more than once, which a pipe does not allow; "
+                           "give a file");
     method.read_examples({path}, arguments_.start()->options());  // reports errors with their lines
     const std::vector<std::string> sentences = read_sentences(path);
     LabelSets same;  // no strata

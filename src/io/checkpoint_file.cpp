@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/atomic_file.hpp"
 #include "base/digest.hpp"
 #include "base/mapped_file.hpp"
 #include "io/label_pieces.hpp"
@@ -27,18 +28,6 @@ std::string digest_of_file(const std::string& path) {
   Digest digest;
   digest.add(file.bytes());
   return digest.to_text();
-}
-
-/// Removes what a write that was killed has left beside the file (AtomicFile).
-void remove_parts_of(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::path file = fs::weakly_canonical(path, error);
-  if (error) return;
-  const std::string begin = file.filename().string() + ".tmp-";
-  for (const auto& entry : fs::directory_iterator(file.parent_path(), error)) {
-    if (entry.path().filename().string().starts_with(begin)) fs::remove(entry.path(), error);
-  }
 }
 
 TensorMap read_state(const std::string& path, const std::string& training) {
@@ -95,7 +84,7 @@ CheckpointFile::CheckpointFile(std::string path, std::string training, double se
       control_(control),
       due_(control.seconds() + seconds) {
   if (!is_resumed) return;
-  remove_parts_of(path_);
+  remove_dead_parts(path_);
   if (!std::filesystem::exists(path_)) return;
   saved_ = read_state(path_, training_);
   seconds_before_ = saved_->number("seconds");

@@ -346,8 +346,8 @@ TensorMap read_safetensors(const std::string& path) {
 }
 
 void write_safetensors(const TensorMap& tensors, const std::string& path,
-                       const std::function<void(const std::string& path)>& check) {
-  AtomicFile file(path);
+                       const std::function<void(const std::string& path)>& check, Links links) {
+  AtomicFile file(path, links);
   emit(tensors, [&](std::string_view piece) { file.write(piece); });
   file.commit(check);
 }

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "base/atomic_file.hpp"
 #include "base/tensors.hpp"
 
 namespace margrove {
@@ -25,9 +26,10 @@ TensorMap parse_safetensors(std::span<const std::byte> bytes, std::string source
 
 /// Writes the whole file or changes nothing. Throws InvalidInput with the system's reason. Tensors
 /// are ordered by element size, largest first, then by name, so that all are aligned. `check`: as
-/// AtomicFile::commit().
+/// AtomicFile::commit(). `links`: those at `path`.
 void write_safetensors(const TensorMap& tensors, const std::string& path,
-                       const std::function<void(const std::string& path)>& check = {});
+                       const std::function<void(const std::string& path)>& check = {},
+                       Links links = Links::follow);
 /// The bytes that write_safetensors() writes.
 std::string serialize_safetensors(const TensorMap& tensors);
 

@@ -27,7 +27,7 @@ const std::string kShardFormat = "margrove-shard";
 
 /// A file of this format whose digest is right. Throws ModelFileError.
 TensorMap open_checked(const std::string& path, const std::string& format) {
-  auto file = std::make_shared<const MappedFile>(path);
+  auto file = std::make_shared<const MappedFile>(path, Links::refuse);
   TensorMap tensors = parse_safetensors(file->bytes(), path);
   tensors.keep_alive(std::move(file));
   tensors.check(tensors.has_text("format") && tensors.text("format") == format,
@@ -38,6 +38,18 @@ TensorMap open_checked(const std::string& path, const std::string& format) {
   tensors.check(tensors.text(kDigest) == digest_of(tensors),
                 "the file is damaged: its digest is not that of its content");
   return tensors;
+}
+
+/// Throws ModelFileError unless the file calls itself a shard, if a damaged one.
+void require_shard(const std::string& path) {
+  try {
+    const MappedFile file(path, Links::refuse);
+    const TensorMap tensors = parse_safetensors(file.bytes(), path);
+    tensors.check(tensors.has_text("format") && tensors.text("format") == kShardFormat,
+                  "metadata format is missing or another one");
+  } catch (const ModelFileError& error) {
+    throw ModelFileError(concat(error.what(), "; it is no shard and is not replaced: remove it"));
+  }
 }
 
 template <class T>
@@ -68,6 +80,13 @@ LabelSets load_sets(const TensorMap& tensors, std::size_t num_rows, std::size_t 
                                           static_cast<std::size_t>(pointers[i + 1] - pointers[i])));
   }
   return sets;
+}
+
+/// Whether anything has this name, be it a link that leads nowhere.
+bool is_taken(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::symlink_status(path, error).type() !=
+         std::filesystem::file_type::not_found;
 }
 
 constexpr std::string_view kShardName = "shard-";
@@ -105,13 +124,14 @@ void plan_shards(const Method& method, MethodRun& run, const Plan& plan, const T
   std::filesystem::create_directories(folder, error);
   require(!error, folder, ": the folder cannot be made: ", error.message());
   const std::string path = sharded_data(folder);
-  if (std::filesystem::exists(path)) {
+  remove_dead_parts(path, Links::refuse);
+  if (is_taken(path)) {
     require(open_checked(path, kDataFormat).text(kDigest) == out.text(kDigest), folder,
             ": the folder holds the shards of another training (other data, options or number of "
             "shards); give an empty folder, or remove it");
     return;
   }
-  write_safetensors(out, path);
+  write_safetensors(out, path, {}, Links::refuse);
 }
 
 struct ShardedTraining::Data {
@@ -210,7 +230,7 @@ std::string ShardedTraining::path(std::size_t shard) const {
 
 ShardState ShardedTraining::state(std::size_t shard) const {
   const std::string file = path(shard);
-  if (!std::filesystem::exists(file)) return ShardState::missing;
+  if (!is_taken(file)) return ShardState::missing;
   try {
     data_->open(file, shard);
     return ShardState::finished;
@@ -235,7 +255,10 @@ ShardSummary ShardedTraining::summary(std::size_t shard) const {
 
 bool ShardedTraining::train(std::size_t shard, Executor& executor, RunControl& control) const {
   const std::string file = path(shard);
-  if (state(shard) == ShardState::finished) return true;
+  remove_dead_parts(file, Links::refuse);
+  const ShardState found = state(shard);
+  if (found == ShardState::finished) return true;
+  if (found == ShardState::damaged) require_shard(file);
   const double start = control.seconds();
   const auto trained = fit_pieces(data_->problems, data_->shards[shard], executor, control);
   if (control.stop_reason() != Stop::converged) return false;
@@ -248,7 +271,7 @@ bool ShardedTraining::train(std::size_t shard, Executor& executor, RunControl& c
   out.put_text("threads", concat(executor.size()));
   put_trained(out, trained);
   out.put_text(kDigest, digest_of(out));
-  write_safetensors(out, file);
+  write_safetensors(out, file, {}, Links::refuse);
   return true;
 }
 
@@ -257,7 +280,7 @@ ModelParts ShardedTraining::merge(Executor& executor, RunControl& control) const
   std::size_t num_missing = 0;
   constexpr std::size_t kMostNamed = 8;
   for (std::size_t s = 0; s < num_shards(); ++s) {
-    if (std::filesystem::exists(path(s))) continue;
+    if (is_taken(path(s))) continue;
     if (num_missing++ < kMostNamed) missing += concat(missing.empty() ? "" : ", ", s);
   }
   if (num_missing > kMostNamed) missing += concat(" and ", num_missing - kMostNamed, " more");

@@ -54,9 +54,9 @@ class ShardedTraining {
   /// Throws ModelFileError unless the shard is finished.
   ShardSummary summary(std::size_t shard) const;
   /// Trains a shard and writes its file, whole or not at all. A finished shard is left as it is, a
-  /// damaged one is trained anew. Two processes may train the same shard. False if `control` ended
-  /// the training, of which nothing is written then. Throws InvalidOption for shard >=
-  /// num_shards().
+  /// damaged one is trained anew; anything else in its place, also a link, is a ModelFileError. Two
+  /// processes may train the same shard. False if `control` ended the training, of which nothing is
+  /// written then. Throws InvalidOption for shard >= num_shards().
   bool train(std::size_t shard, Executor& executor, RunControl& control) const;
   /// The model, with the bits of train_model() on the same data. Throws InvalidInput naming the
   /// shards that are missing, ModelFileError naming a damaged one.

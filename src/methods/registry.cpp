@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 
+#include "base/similar_names.hpp"
 #include "methods/methods.hpp"
 #include "model/kernel_predictor.hpp"
 #include "model/linear_predictor.hpp"
@@ -49,8 +50,8 @@ const Method& find_method(std::string_view name) {
     if (method.name == name) return method;
     known.push_back(method.name);
   }
-  throw InvalidOption(
-      concat("method is '", name, "', but must be one of ", detail::join(known, ", ")));
+  throw InvalidOption(concat("method is '", name, "', but must be one of ",
+                             detail::join(known, ", "), did_you_mean(name, known)));
 }
 
 std::unique_ptr<Predictor> load_predictor(const std::string& kind, const TensorMap& tensors,

@@ -479,6 +479,15 @@ class EndToEnd(CliTest):
         tests = self.run_program("compare", "--text", "--json", "texts", "predicted", "predicted")
         self.assertEqual(json.loads(tests[0])["micro_sign_test"]["p_value"], 1)
 
+    def test_compare_takes_columns_as_train_does(self) -> None:
+        columns = ["--text-column", "words", "--label-column", "class"]
+        self.write("texts.csv", "words,class\nred apple,fruit\nfast car,car\n")
+        self.run_program("train", "--method", "flat-svm", *columns, "texts.csv", "model")
+        self.run_program("predict", "model", "texts.csv", "--output", "predicted")
+        self.write("wrong", "car\ncar\n")
+        out, _ = self.run_program("compare", *columns, "--json", "texts.csv", "predicted", "wrong")
+        self.assertEqual(json.loads(out)["micro_sign_test"]["first_better"], 2)
+
     def test_tune_prints_the_grid_and_keeps_the_winner(self) -> None:
         out, _ = self.run_program(
             "tune", "--method", "flat-svm", "--grid", "C=0.01,1", "--grid", "bias=0,1",
@@ -560,6 +569,11 @@ class ExitCodes(CliTest):
             ("MODEL is required", ["info"]),
             ("--method is required", ["train", "train", "model"]),
             ("method is 'svm', but must be one of", ["train", "--method", "svm", "train", "m"]),
+            ("did you mean 'flat-svm'?", ["train", "--method", "flat-smv", "train", "m"]),
+            ("columns or a format are selected, but with option flat the models say",
+             ["compare", "--flat", "train", "m", "m", "--label-column", "l"]),
+            ("option text is given, but columns are selected",
+             ["compare", "--text", "train", "m", "m", "--text-column", "t", "--label-column", "l"]),
             ("option C is 'x', but must be a number", [*start, "--C", "x", "train", "m"]),
             ("option C is 0, but must be > 0", [*start, "--C", "0", "train", "m"]),
             ("option class_weight (or sample_weight) gives the rows weights, but method "

@@ -387,6 +387,8 @@ class Faults(Records):
             ("more than one is given, but only one may name the labels", [*text, *label, *PATHS]),
             ("label_separator is given, but path_columns have one path",
              [*text, *PATHS, "--label-separator", ";"]),
+            ("option separator is given, but path_column and path_columns are not",
+             [*text, "--label-column", "both", "--separator", ";"]),
             ("option separator is empty", [*text, *PATHS, "--separator", ""]),
             ("option separator is '\\', but must have no backslash",
              [*text, *PATHS, "--separator", "\\"]),

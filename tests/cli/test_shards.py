@@ -52,6 +52,21 @@ class Shards(CliTest):
                 for file in Path(self.path("work")).iterdir():
                     file.unlink()
 
+    def test_what_is_no_shard_is_refused_and_no_link_followed(self) -> None:
+        self.plan()
+        self.write("mine", "my text")
+        link = Path(self.path("work")) / "shard-00000.safetensors"
+        link.symlink_to(self.path("mine"))
+        message = "shard-00000.safetensors: it is a symbolic link"
+        self.assert_fails(4, message, "train-shard", "work", "0", "--quiet")
+        self.assertEqual(self.read("mine"), b"my text")
+        link.unlink()
+        link.write_text("notes")
+        self.assert_fails(4, "remove it", "train-shard", "work", "0", "--quiet")
+        self.assertEqual(link.read_text(), "notes")
+        link.unlink()
+        self.run_program("train-shard", "work", "0", "--quiet")
+
     def test_the_names_of_a_vocabulary_are_kept(self) -> None:
         self.write("go.obo", "format-version: 1.2\n[Term]\nid: GO:1\nname: cell part\n"
                              "[Term]\nid: GO:2\nis_a: GO:1\n")  # fmt: skip

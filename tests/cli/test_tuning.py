@@ -6,6 +6,7 @@ Run and configured like test_cli.py, whose helpers it uses.
 # ruff: noqa: PT009 - unittest, so that it runs with nothing installed
 
 import gzip
+import os
 import random
 import re
 import unittest
@@ -82,6 +83,11 @@ class Tuning(CliTest):
         for metric in ("accuracy", "uas,las"):
             self.assert_fails(2, f"metric is '{metric}', but must be one of uas, las", *tune,
                               "--metric", metric, "trees", "model")  # fmt: skip
+
+    def test_sentences_from_a_pipe_are_refused(self) -> None:
+        os.mkfifo(self.path("pipe"))
+        arguments = ["tune", "--method", "structured", "--model", "chain", "pipe", "m"]
+        self.assert_fails(2, "pipe: tune reads the examples more than once", *arguments)
 
     def test_the_default_grid_goes_beyond_its_ends(self) -> None:
         # All labels are right with any C, so that the smallest is taken and smaller ones are tried.

@@ -60,6 +60,38 @@ TEST(AtomicFile, keeps_permissions_and_follows_links) {
   EXPECT_EQ(status.st_mode & 0777, 0640U);
 }
 
+TEST(AtomicFile, refuses_links_and_other_files_if_told_to) {
+  const ScratchFolder folder;
+  std::filesystem::create_symlink("real", folder / "link");
+  std::filesystem::create_directory(folder / "inner");
+  const auto message = [](const std::string& path) {
+    return message_of([&] { AtomicFile file(path, Links::refuse); });
+  };
+  EXPECT_EQ(message(folder / "link"),
+            folder / "link" + ": it is a symbolic link, but must be a regular file; remove it");
+  EXPECT_EQ(message(folder / "inner"),
+            folder / "inner" + ": it is not a regular file, but must be a regular file; remove it");
+  AtomicFile late(folder / "late", Links::refuse);  // a link that is made meanwhile is replaced
+  std::filesystem::create_symlink("real", folder / "late");
+  late.write("text");
+  late.commit();
+  EXPECT_FALSE(std::filesystem::exists(folder / "real"));
+  EXPECT_FALSE(std::filesystem::is_symlink(folder / "late"));
+}
+
+TEST(AtomicFile, parts_are_removed_unless_they_are_written_now) {
+  const ScratchFolder folder;
+  const std::string dead = folder / "a.tmp-0123456789abcdef", mine = folder / "a.tmp-abc";
+  for (const std::string& path : {dead, mine}) std::ofstream(path) << "half";
+  AtomicFile file(folder / "a");
+  file.write("whole");
+  remove_dead_parts(folder / "a");
+  EXPECT_FALSE(std::filesystem::exists(dead));
+  EXPECT_TRUE(std::filesystem::exists(mine));
+  file.commit([&](const std::string&) { remove_dead_parts(folder / "a"); });
+  EXPECT_TRUE(std::filesystem::exists(folder / "a"));
+}
+
 TEST(AtomicFile, two_writers_of_one_target_do_not_mix) {
   const ScratchFolder folder;
   AtomicFile first(folder / "a");

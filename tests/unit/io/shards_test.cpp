@@ -352,6 +352,72 @@ TEST(Shards, are_not_planned_where_no_folder_or_no_training_can_be) {
   EXPECT_THROW(divide({"flat-svm"}, 1, scratch / "work"), ModelFileError);
 }
 
+TEST(Shards, replace_nothing_else_and_follow_no_links) {
+  const testing::ScratchFolder scratch;
+  const Divided divided = divide({"flat-svm"}, 1, scratch / "work");
+  const ShardedTraining training(divided.folder);
+  const std::string shard = divided.folder + "/shard-00000.safetensors";
+  const std::string other = scratch / "other";
+  const auto refused = [&] {
+    EXPECT_EQ(training.state(0), ShardState::damaged);
+    const auto message = message_of<ModelFileError>([&] { train_all(training, 1); });
+    EXPECT_THAT(message, HasSubstr(shard));
+    EXPECT_THAT(message, HasSubstr("it is no shard and is not replaced"));
+    EXPECT_THROW(merged(training), ModelFileError);
+  };
+  std::filesystem::create_symlink(other, shard);  // leads nowhere
+  refused();
+  EXPECT_FALSE(std::filesystem::exists(other));
+  testing::write_bytes(other, "mine");
+  refused();
+  EXPECT_EQ(testing::read_bytes(other), "mine");
+  std::filesystem::remove(shard);
+  for (const std::string& bytes : {std::string("notes"), std::string()}) {
+    testing::write_bytes(shard, bytes);
+    refused();
+    EXPECT_EQ(testing::read_bytes(shard), bytes);
+  }
+  std::filesystem::remove(shard);
+  std::filesystem::create_directory(shard);
+  refused();
+  std::filesystem::remove(shard);
+  train_all(training, 1);
+  EXPECT_EQ(merged(training), divided.whole);
+  std::filesystem::rename(shard, other);  // a good shard, but behind a link
+  std::filesystem::create_symlink(other, shard);
+  refused();
+}
+
+TEST(Shards, data_behind_a_link_are_refused) {
+  const testing::ScratchFolder scratch;
+  const Divided divided = divide({"flat-svm"}, 1, scratch / "work");
+  const std::string path = sharded_data(divided.folder), other = scratch / "other";
+  std::filesystem::rename(path, other);
+  std::filesystem::create_symlink(other, path);
+  const auto refused = [](const auto& call) {
+    EXPECT_THAT(message_of<ModelFileError>(call), HasSubstr("it is a symbolic link"));
+  };
+  refused([&] { ShardedTraining{divided.folder}; });
+  refused([&] { divide({"flat-svm"}, 1, divided.folder); });
+  std::filesystem::remove(other);
+  refused([&] { divide({"flat-svm"}, 1, divided.folder); });
+  EXPECT_FALSE(std::filesystem::exists(other));
+}
+
+TEST(Shards, parts_of_killed_processes_are_removed) {
+  const testing::ScratchFolder scratch;
+  const Divided divided = divide({"flat-svm"}, 1, scratch / "work");
+  const std::string shard = divided.folder + "/shard-00000.safetensors";
+  testing::write_bytes(shard + ".tmp-0123456789abcdef", "half");
+  testing::write_bytes(sharded_data(divided.folder) + ".tmp-0123456789abcdef", "half");
+  testing::write_bytes(shard + ".tmp-notes", "mine");
+  train_all(ShardedTraining(divided.folder), 1);
+  divide({"flat-svm"}, 1, divided.folder);
+  EXPECT_FALSE(std::filesystem::exists(shard + ".tmp-0123456789abcdef"));
+  EXPECT_FALSE(std::filesystem::exists(sharded_data(divided.folder) + ".tmp-0123456789abcdef"));
+  EXPECT_TRUE(std::filesystem::exists(shard + ".tmp-notes"));
+}
+
 TEST(Shards, wrong_calls_are_errors) {
   const testing::ScratchFolder scratch;
   EXPECT_THROW(divide({"nhsvm"}, 2, scratch / "work"), InvalidOption);
