@@ -94,7 +94,7 @@ class Serve final : public Command {
     };
     const serve::Service service(
         *models, metrics, MARGROVE_VERSION, [&activity] { return activity.gauges(); }, log,
-        !token.empty());
+        !token.empty(), serve::limits_of(options));
     serve::run_server(service, metrics, activity, options, token, sites, log);
     return kOk;
   }

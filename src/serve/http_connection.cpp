@@ -220,7 +220,8 @@ asio::awaitable<bool> HttpConnection::send_continue(const Head& head) {
 }
 
 /// Reads the rest of the body. Returns the answer if that fails.
-asio::awaitable<std::optional<Response>> HttpConnection::read_body(Head& head, std::string& body) {
+asio::awaitable<std::optional<Response>> HttpConnection::read_body(Head& head, std::string& body,
+                                                                   MemoryShare& share) {
   http::request_parser<http::buffer_body> parser{std::move(head)};
   check_chunks(parser);
   std::string part(kPartBytes, '\0');
@@ -232,7 +233,14 @@ asio::awaitable<std::optional<Response>> HttpConnection::read_body(Head& head, s
     co_await http::async_read_some(socket_, buffer_, parser,
                                    asio::redirect_error(asio::use_awaitable, error));
     if (error == http::error::need_buffer) error = {};
-    body.append(part, 0, part.size() - parser.get().body().size);
+    const std::size_t size = part.size() - parser.get().body().size;
+    try {
+      share.resize(2 * (kPartBytes + body.size() + size));  // a text has up to twice its size
+    } catch (...) {
+      failure = error_response(std::current_exception());
+      break;
+    }
+    body.append(part, 0, size);
     if (is_late_) {
       failure = error_response(408, "the request did not arrive in time");
     } else if (error) {
@@ -272,7 +280,8 @@ asio::awaitable<bool> HttpConnection::answer_request(Head& head) {
   copy.get().method(head.get().method());
   copy.get().keep_alive(head.get().keep_alive());
   std::string body;
-  std::optional<Response> response = co_await read_body(head, body);
+  MemoryShare share(server_.service.memory());
+  std::optional<Response> response = co_await read_body(head, body, share);
   const bool is_read = !response;
   if (!response) {
     request.body = body;
@@ -291,6 +300,8 @@ asio::awaitable<bool> HttpConnection::answer_request(Head& head) {
     }
     if (!response) response = error_response(503, "too many requests wait");
   }
+  body = {};
+  share.resize(0);
   // The answer has time of its own, however late it is.
   set_timer(
       std::max(begin_ + seconds(server_.options.request_seconds), Clock::now() + kLingerTime));

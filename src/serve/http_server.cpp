@@ -12,6 +12,7 @@
 #include <csignal>
 #include <thread>
 
+#include "base/memory_limit.hpp"
 #include "margrove/errors.hpp"
 #include "serve/http_connection.hpp"
 
@@ -143,6 +144,18 @@ void Server::run() {
 }
 
 }  // namespace
+
+ServiceLimits limits_of(const ServerOptions& options) {
+  constexpr double kUnknown = 1e9, kLargest = 1e15;
+  double bytes = 1e9 * options.memory_limit;
+  if (bytes == 0) {
+    const auto free = free_memory();
+    bytes = free ? free->bytes / 2 : kUnknown;
+  }
+  return {
+      .memory_bytes = static_cast<std::size_t>(std::min(bytes, kLargest)),
+      .answer_bytes = static_cast<std::size_t>(std::min(1e6 * options.max_answer_mb, kLargest))};
+}
 
 bool is_loopback(const std::string& address) {
   error_code error;

@@ -17,6 +17,8 @@ struct ServerOptions {
   int port = 8000;
   int threads = 0;
   double max_body_mb = 16;
+  double max_answer_mb = 64;
+  double memory_limit = 0;
   int queue_length = 256;
   double request_seconds = 30;
   double idle_seconds = 60;
@@ -31,6 +33,13 @@ struct ServerOptions {
               "number of requests that are worked on at once; 0: one per core"),
         field("max_body_mb", &O::max_body_mb, positive,
               "answer 413 to a body, or a line of a stream, of more than so many 10^6 bytes"),
+        field("max_answer_mb", &O::max_answer_mb, positive,
+              "answer 413 where the answer would have more than so many 10^6 bytes; a stream has "
+              "any length"),
+        field("memory_limit", &O::memory_limit, non_negative,
+              "gigabytes (10^9 bytes) that the bodies, the work and the answers of all requests "
+              "may take beside the models; beyond, answer 413 or 503; 0: half of what is free at "
+              "the start"),
         field("queue_length", &O::queue_length, at_least(1),
               "answer 503 while so many requests wait for a thread"),
         field("request_seconds", &O::request_seconds, positive,
@@ -43,6 +52,9 @@ struct ServerOptions {
     };
   }
 };
+
+/// The bounds that the options set.
+ServiceLimits limits_of(const ServerOptions& options);
 
 /// Whether an IP address is one of the machine itself. Throws InvalidOption for what is no address.
 bool is_loopback(const std::string& address);

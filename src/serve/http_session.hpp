@@ -54,8 +54,9 @@ struct Stream {
   std::string answers;
   std::optional<Response> failure;
   error_code error;
-  bool has_begun = false;  // the head was written
-  bool is_done = false;    // the body was read
+  bool has_begun = false;                       // the head was written
+  bool is_done = false;                         // the body was read
+  std::optional<Clock::time_point> line_begin;  // of a line that has no end so far
 };
 
 /// One connection. The coroutine that runs it owns it.
@@ -81,10 +82,11 @@ class HttpConnection final : public Connection,
   asio::awaitable<bool> read_head(Head& head);
   asio::awaitable<std::optional<Response>> read_head_bytes(error_code& error);
   asio::awaitable<bool> answer_request(Head& head);
-  asio::awaitable<std::optional<Response>> read_body(Head& head, std::string& body);
+  asio::awaitable<std::optional<Response>> read_body(Head& head, std::string& body,
+                                                     MemoryShare& share);
   asio::awaitable<bool> answer_stream(Head& head);
-  asio::awaitable<std::size_t> read_part(Stream& stream);
-  asio::awaitable<void> answer_part(Stream& stream, std::size_t size);
+  asio::awaitable<void> read_part(Stream& stream);
+  asio::awaitable<void> answer_part(Stream& stream);
   asio::awaitable<void> write_answers(Stream& stream);
   asio::awaitable<bool> send(const Head& head, Response response, bool keeps_open);
   asio::awaitable<bool> send_continue(const Head& head);

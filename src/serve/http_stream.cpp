@@ -30,10 +30,13 @@ asio::awaitable<bool> HttpConnection::answer_stream(Head& head) {
 
   Stream stream(std::move(*rows), head);
   while (!stream.is_done && !stream.failure && !stream.error) {
-    const std::size_t size = co_await read_part(stream);
-    if (!stream.error) co_await answer_part(stream, size);
-    const bool is_late_start = stream.failure && !stream.has_begun && stream.answers.empty();
-    if (!stream.error && !is_late_start) co_await write_answers(stream);
+    co_await read_part(stream);
+    do {
+      stream.answers.clear();
+      if (!stream.error && !stream.failure && stream.rows.has_lines()) co_await answer_part(stream);
+      const bool is_late_start = stream.failure && !stream.has_begun && stream.answers.empty();
+      if (!stream.error && !is_late_start) co_await write_answers(stream);
+    } while (!stream.error && !stream.failure && stream.rows.has_lines());
   }
   if (stream.failure && !stream.has_begun) {
     Head copy;
@@ -50,31 +53,45 @@ asio::awaitable<bool> HttpConnection::answer_stream(Head& head) {
   co_return !stream.failure && !stream.error && stream.keeps_open;
 }
 
-/// Reads what has arrived; returns the number of bytes.
-asio::awaitable<std::size_t> HttpConnection::read_part(Stream& stream) {
-  if (stream.parser.is_done()) co_return 0;
-  auto& body = stream.parser.get().body();
-  body.data = stream.part.data();
-  body.size = stream.part.size();
-  set_timer(Clock::now() + seconds(server_.options.request_seconds));
-  co_await http::async_read_some(socket_, buffer_, stream.parser,
-                                 asio::redirect_error(asio::use_awaitable, stream.error));
-  if (stream.error == http::error::need_buffer) stream.error = {};
-  if (is_late_) stream.failure = error_response(408, "the stream did not go on in time");
-  co_return stream.part.size() - body.size;
+/// Takes what has arrived. A line must end in the time of a part, too.
+asio::awaitable<void> HttpConnection::read_part(Stream& stream) {
+  const Clock::time_point now = Clock::now();
+  if (!stream.rows.is_within_line()) stream.line_begin.reset();
+  std::size_t size = 0;
+  if (!stream.parser.is_done()) {
+    auto& body = stream.parser.get().body();
+    body.data = stream.part.data();
+    body.size = stream.part.size();
+    set_timer(stream.line_begin.value_or(now) + seconds(server_.options.request_seconds));
+    co_await http::async_read_some(socket_, buffer_, stream.parser,
+                                   asio::redirect_error(asio::use_awaitable, stream.error));
+    if (stream.error == http::error::need_buffer) stream.error = {};
+    size = stream.part.size() - body.size;
+  }
+  const std::string_view bytes = std::string_view(stream.part).substr(0, size);
+  if (!stream.line_begin || bytes.find('\n') != std::string_view::npos) {
+    stream.line_begin = Clock::now();
+  }
+  stream.is_done = stream.parser.is_done();
+  if (is_late_ || *stream.line_begin + seconds(server_.options.request_seconds) < Clock::now()) {
+    stream.error = {};
+    stream.failure = error_response(408, "the stream, or a line of it, did not go on in time");
+    co_return;
+  }
+  try {
+    stream.rows.take(bytes);
+    if (stream.is_done) stream.rows.finish();
+  } catch (...) {
+    stream.failure = error_response(std::current_exception());
+  }
 }
 
-/// Sets the answers to the rows that are whole with these bytes.
-asio::awaitable<void> HttpConnection::answer_part(Stream& stream, std::size_t size) {
-  stream.is_done = stream.parser.is_done();
-  stream.answers.clear();
-  const std::string_view bytes = std::string_view(stream.part).substr(0, size);
+/// Sets the answers to some of the rows that are whole.
+asio::awaitable<void> HttpConnection::answer_part(Stream& stream) {
   const Clock::duration limit = seconds(server_.options.request_seconds);
-  const auto work = [&stream, bytes, limit] {
-    const Deadline deadline = Clock::now() + limit;
+  const auto work = [&stream, limit] {
     try {
-      stream.rows.take(bytes, deadline, stream.answers);
-      if (stream.is_done) stream.rows.finish(deadline, stream.answers);
+      stream.rows.answer(Clock::now() + limit, stream.answers);
     } catch (...) {
       return error_response(std::current_exception());
     }

@@ -16,6 +16,8 @@
 namespace margrove::serve {
 namespace {
 
+constexpr std::size_t kMaxKeys = 64;  // each is compared with all others
+
 /// Takes rows and options out of a body.
 class BodyEvents : public detail::JsonEvents {
  public:
@@ -124,6 +126,9 @@ class BodyEvents : public detail::JsonEvents {
       fail(place_of_token(), "key ", detail::quoted(name), " is given twice");
     }
     body_.has_rows |= is_rows;
+    if (++num_keys_ > kMaxKeys) {
+      fail(place_of_token(), "the body has more than ", kMaxKeys, " keys");
+    }
   }
 
   bool scalar(const std::string& text, bool may_be_option = true) {
@@ -140,6 +145,7 @@ class BodyEvents : public detail::JsonEvents {
   const char* row_begin_ = nullptr;  // inside a row that is an object
   std::size_t depth_ = 0;
   std::string key_;  // of the body
+  std::size_t num_keys_ = 0;
   RequestBody body_;
 };
 

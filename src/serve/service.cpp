@@ -16,7 +16,15 @@
 namespace margrove::serve {
 namespace {
 
-constexpr std::size_t kRowsAtOnce = 64;  // between two looks at the clock
+// Between two looks at the clock, and in memory at once.
+constexpr std::size_t kRowsAtOnce = 64;
+constexpr std::size_t kRowBytesAtOnce = 64 * 1024;
+constexpr std::size_t kLabelsAtOnce = 16 * 1024;
+constexpr std::size_t kAnswersAtOnce = 64 * 1024;  // bytes of a stream
+// Estimates of what the work takes, which service_memory_test.cpp holds against counts.
+constexpr std::size_t kBytesPerRowByte = 60;
+constexpr std::size_t kBytesPerLabel = 300;
+constexpr std::size_t kBytesPerPlace = 3 * sizeof(std::string_view);
 
 #include "kServedPage.inc"
 
@@ -91,19 +99,46 @@ CsrMatrix prepared(const ServedModel& model, std::span<const std::string_view> r
   return preprocess(model.parts(), read_request_rows(model.parts(), rows, source, first));
 }
 
-/// Calls use(answer) for the rows of X in order.
-template <class Use>
-void for_answers(const ServedModel& model, const AnswerOptions& options, const CsrView& X,
-                 Deadline deadline, const Use& use) {
-  const LabelTexts& texts = model.texts(options.show);
-  for (std::size_t begin = 0; begin < X.num_rows(); begin += kRowsAtOnce) {
-    require_time(deadline);
-    const CsrView block = row_range(X, begin, std::min(begin + kRowsAtOnce, X.num_rows()));
-    for (const Answer& answer :
-         answer_rows(model.parts(), model.hierarchy(), options, block, Executor::serial())) {
-      use(answer_json(answer, options, texts));
-    }
+/// The labels of a row's answer, if the options bound them.
+std::size_t labels_per_row(const ServedModel& model, const AnswerOptions& options) {
+  const std::size_t all = model.parts().labels.size();
+  return std::clamp<std::size_t>(static_cast<std::size_t>(options.top), 1,
+                                 std::max<std::size_t>(all, 1));
+}
+
+/// How many of the first rows are worked on at once: at least one.
+std::size_t block_size(std::span<const std::string_view> rows, std::size_t labels) {
+  const std::size_t most = std::clamp<std::size_t>(kLabelsAtOnce / labels, 1, kRowsAtOnce);
+  std::size_t count = 0;
+  for (std::size_t bytes = 0; count < std::min(most, rows.size()); ++count) {
+    bytes += rows[count].size();
+    if (count > 0 && bytes > kRowBytesAtOnce) break;
   }
+  return count;
+}
+
+/// Calls use(text) for the answers to the rows in order, which are worked on together.
+template <class Use>
+void for_block(const ServedModel& model, const AnswerOptions& options,
+               std::span<const std::string_view> rows, const std::string& source,
+               std::int64_t first, MemoryBudget& memory, const Use& use) {
+  std::size_t bytes = 0;
+  for (const std::string_view row : rows) bytes += row.size();
+  MemoryShare share(memory);
+  share.resize(kBytesPerRowByte * bytes +
+               kBytesPerLabel * rows.size() * labels_per_row(model, options));
+  const LabelTexts& texts = model.texts(options.show);
+  const CsrMatrix X = prepared(model, rows, source, first);
+  for (const Answer& answer :
+       answer_rows(model.parts(), model.hierarchy(), options, X, Executor::serial())) {
+    use(to_text(answer_json(answer, options, texts)));
+  }
+}
+
+/// For the places of a body's rows, of which there are no more than commas and one.
+std::size_t bytes_of_places(std::string_view body) {
+  const auto commas = static_cast<std::size_t>(std::count(body.begin(), body.end(), ','));
+  return body.size() + kBytesPerPlace * (commas + 1);
 }
 
 /// A line of a stream without blanks around it and the CR of its end.
@@ -151,13 +186,15 @@ Response error_response(const std::exception_ptr& error) {
 std::span<const Route> routes() { return kRoutes; }
 
 Service::Service(ServedModels& models, Metrics& metrics, std::string version, ReadGauges gauges,
-                 Log log, bool has_token)
+                 Log log, bool has_token, ServiceLimits limits)
     : models_(models),
       metrics_(metrics),
       version_(std::move(version)),
       gauges_(std::move(gauges)),
       log_(std::move(log)),
-      has_token_(has_token) {}
+      has_token_(has_token),
+      max_answer_bytes_(limits.answer_bytes),
+      memory_(limits.memory_bytes) {}
 
 const Route& Service::route_of(std::string_view method, std::string_view path) const {
   const auto has_path = [&](const Route& route) { return route.path == path; };
@@ -199,20 +236,38 @@ Response Service::page(const Request& request, Deadline) const {
 }
 
 Response Service::predict(const Request& request, Deadline deadline) const {
+  MemoryShare share(memory_);
+  share.resize(bytes_of_places(request.body));
   const RequestBody body = rows_body(request);
   AnswerOptions options;
   ModelChoice choice;
   set_all(table_of(options, choice), request.query, body.options);
   const auto model = find(choice.model);
   options.check(model->parts());
-  Json predictions = Json::array();
-  for_answers(*model, options, prepared(*model, body.rows, "row"), deadline,
-              [&](Json answer) { predictions.push_back(std::move(answer)); });
-  metrics_.count_rows(model->name(), predictions.size());
-  return {200, to_text({{"model", model->name()}, {"predictions", std::move(predictions)}})};
+  AnswerText text(memory_, max_answer_bytes_);
+  text.append(concat(R"({"model":)", to_text(model->name()), R"(,"predictions":[)"));
+  const std::span<const std::string_view> rows = body.rows;
+  for (std::size_t begin = 0; begin < rows.size();) {
+    require_time(deadline);
+    const std::size_t count = block_size(rows.subspan(begin), labels_per_row(*model, options));
+    std::string_view separator = begin == 0 ? "" : ",";
+    for_block(*model, options, rows.subspan(begin, count), "row",
+              static_cast<std::int64_t>(begin) + 1, memory_, [&](std::string_view answer) {
+                text.append(separator);
+                text.append(answer);
+                separator = ",";
+              });
+    begin += count;
+  }
+  text.append("]}");
+  metrics_.count_rows(model->name(), rows.size());
+  return {.body = text.take_text(), .memory = text.take_share()};
 }
 
 Response Service::explain(const Request& request, Deadline deadline) const {
+  MemoryShare share(memory_);
+  share.resize(bytes_of_places(request.body));
+  share.resize(share.bytes() + kBytesPerRowByte * request.body.size());
   const RequestBody body = rows_body(request);
   require(body.rows.size() == 1, "body: 'rows' has ", body.rows.size(),
           " rows, but only one can be explained");
@@ -233,15 +288,17 @@ Response Service::explain(const Request& request, Deadline deadline) const {
     require_explainable(parts, X, *id);
     explained = {*id};
   }
-  Json explanations = Json::array();
+  AnswerText text(memory_, max_answer_bytes_);
+  text.append(concat(R"({"model":)", to_text(model->name()), R"(,"labels":)", to_text(labels),
+                     R"(,"explanations":[)"));
   for (const LabelId label : explained) {
     require_time(deadline);
-    explanations.push_back(explanation_json(
-        parts, parts.explain(X.row(0), label, static_cast<std::size_t>(options.features))));
+    if (label != explained.front()) text.append(",");
+    text.append(to_text(explanation_json(
+        parts, parts.explain(X.row(0), label, static_cast<std::size_t>(options.features)))));
   }
-  return {200, to_text({{"model", model->name()},
-                        {"labels", std::move(labels)},
-                        {"explanations", std::move(explanations)}})};
+  text.append("]}");
+  return {.body = text.take_text(), .memory = text.take_share()};
 }
 
 Response Service::model(const Request& request, Deadline) const {
@@ -324,62 +381,59 @@ bool is_stream(std::string_view method, std::string_view path, std::string_view 
 
 PredictStream::PredictStream(const Service& service, std::string_view query,
                              std::size_t max_line_bytes)
-    : service_(service), max_line_bytes_(max_line_bytes) {
+    : service_(service), max_line_bytes_(max_line_bytes), memory_(service.memory()) {
   ModelChoice choice;
   set_all(table_of(options_, choice), query, {});
   model_ = service_.find(choice.model);
   options_.check(model_->parts());
 }
 
-void PredictStream::take(std::string_view bytes, Deadline deadline, std::string& answers) {
-  const std::size_t newline = bytes.rfind('\n');
-  const bool has_end = newline != std::string_view::npos;
-  std::string lines = std::move(rest_);
-  if (has_end) lines += bytes.substr(0, newline + 1);
-  rest_ = has_end ? std::string(bytes.substr(newline + 1)) : lines.append(bytes);
-  if (rest_.size() > max_line_bytes_) {
-    throw StatusError(
-        413, concat("line:", num_lines_ + 1, ": it has more than ", max_line_bytes_, " bytes"));
-  }
-  if (has_end) take_lines(lines, deadline, answers);
+void PredictStream::take(std::string_view bytes) {
+  memory_.resize(2 * (lines_.bytes() + bytes.size()));
+  lines_.append(bytes);
+  memory_.resize(lines_.bytes());
 }
 
-void PredictStream::finish(Deadline deadline, std::string& answers) {
-  const std::string line = std::move(rest_);
-  rest_.clear();
-  if (!line.empty()) take_lines(line, deadline, answers);
+void PredictStream::refuse_long_line(std::int64_t number) const {
+  throw StatusError(413, concat("line:", number, ": it has more than ", max_line_bytes_, " bytes"));
 }
 
-void PredictStream::take_lines(std::string_view lines, Deadline deadline, std::string& answers) {
+void PredictStream::answer(Deadline deadline, std::string& answers) {
   std::vector<std::string_view> rows;
-  const auto answer = [&](std::int64_t after) {
-    if (!rows.empty()) {
-      answer_block(rows, after - static_cast<std::int64_t>(rows.size()), deadline, answers);
-    }
+  std::int64_t first = 0;
+  const std::size_t labels = labels_per_row(*model_, options_);
+  const auto answer_them = [&] {
+    if (!rows.empty()) answer_block(rows, first, deadline, answers);
     rows.clear();
   };
-  while (!lines.empty()) {
-    const std::size_t end = std::min(lines.find('\n'), lines.size());
-    const std::string_view line = trimmed_row(lines.substr(0, end));
-    lines.remove_prefix(std::min(end + 1, lines.size()));
+  while (answers.size() < kAnswersAtOnce) {
+    const auto line = lines_.next();
+    if (!line) break;
     ++num_lines_;
-    if (line.empty()) {
-      answer(num_lines_);
-    } else {
-      rows.push_back(line);
-      if (rows.size() == kRowsAtOnce) answer(num_lines_ + 1);
+    const std::string_view row = trimmed_row(*line);
+    if (row.empty() || line->size() > max_line_bytes_) answer_them();
+    if (line->size() > max_line_bytes_) refuse_long_line(num_lines_);
+    if (row.empty()) continue;
+    if (rows.empty()) first = num_lines_;
+    rows.push_back(row);
+    if (block_size(rows, labels) < rows.size() || rows.size() * labels >= kLabelsAtOnce ||
+        rows.size() == kRowsAtOnce) {
+      answer_them();
     }
   }
-  answer(num_lines_ + 1);
+  answer_them();
+  if (!lines_.has_line() && lines_.rest_size() > max_line_bytes_) refuse_long_line(num_lines_ + 1);
 }
 
 void PredictStream::answer_block(std::span<const std::string_view> rows, std::int64_t first,
                                  Deadline deadline, std::string& answers) {
   require_time(deadline);
+  const std::size_t before = answers.size();
   try {
     append_answers(rows, first, answers);
   } catch (const InvalidInput&) {
     if (rows.size() == 1) throw;
+    answers.resize(before);
     for (std::size_t i = 0; i < rows.size(); ++i) {  // up to the wrong one
       append_answers(rows.subspan(i, 1), first + static_cast<std::int64_t>(i), answers);
     }
@@ -388,11 +442,11 @@ void PredictStream::answer_block(std::span<const std::string_view> rows, std::in
 
 void PredictStream::append_answers(std::span<const std::string_view> rows, std::int64_t first,
                                    std::string& answers) const {
-  const CsrMatrix X = prepared(*model_, rows, "line", first);
-  for_answers(*model_, options_, X, Deadline::max(), [&](const Json& answer) {
-    answers += to_text(answer);
-    answers += '\n';
-  });
+  for_block(*model_, options_, rows, "line", first, service_.memory(),
+            [&](std::string_view answer) {
+              answers += answer;
+              answers += '\n';
+            });
   service_.metrics_.count_rows(model_->name(), rows.size());
 }
 

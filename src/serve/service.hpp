@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,6 +16,8 @@
 
 #include "margrove/errors.hpp"
 #include "model/answers.hpp"
+#include "serve/line_buffer.hpp"
+#include "serve/memory_budget.hpp"
 #include "serve/metrics.hpp"
 #include "serve/request_body.hpp"
 #include "serve/served_models.hpp"
@@ -36,6 +39,7 @@ struct Response {
   std::string body;
   std::string_view content_type = "application/json";
   std::string_view allow = {};  // the methods of the path, with status 405
+  MemoryShare memory = {};      // that the body holds
 };
 
 /// An answer other than 200 and, for wrong input, 400.
@@ -74,7 +78,7 @@ struct ExplainOptions {
     using O = ExplainOptions;
     return std::tuple{
         field("label", &O::label, Choices{}, "explain this label's score, not the prediction"),
-        field("features", &O::features, at_least(0),
+        field("features", &O::features, between(0, 1000),
               "number of features to give per node, or of kernels per source"),
     };
   }
@@ -93,6 +97,12 @@ struct Route {
 };
 std::span<const Route> routes();
 
+/// Bounds of the work for requests.
+struct ServiceLimits {
+  std::size_t memory_bytes = std::numeric_limits<std::size_t>::max();  // of all requests together
+  std::size_t answer_bytes = 64'000'000;                               // of one answer
+};
+
 class Service {
  public:
   using ReadGauges = std::function<Gauges()>;
@@ -101,7 +111,7 @@ class Service {
   /// The models, the metrics and what the functions refer to must outlive the service. has_token:
   /// what the description says; the server itself asks for the token.
   Service(ServedModels& models, Metrics& metrics, std::string version, ReadGauges gauges, Log log,
-          bool has_token = false);
+          bool has_token = false, ServiceLimits limits = {});
 
   /// The route of a request; HEAD counts as GET. Throws StatusError 404 and 405.
   const Route& route_of(std::string_view method, std::string_view path) const;
@@ -109,6 +119,9 @@ class Service {
   Response answer(const Request& request, Deadline deadline) const;
   /// Loads all models again, or the one of this name; counts and logs it.
   std::vector<Reloaded> reload(std::string_view name = {}) const;
+
+  /// Of the bodies, the work and the answers of all requests.
+  MemoryBudget& memory() const { return memory_; }
 
   Response page(const Request& request, Deadline deadline) const;
   Response predict(const Request& request, Deadline deadline) const;
@@ -129,36 +142,47 @@ class Service {
   ReadGauges gauges_;
   Log log_;
   bool has_token_;
+  std::size_t max_answer_bytes_;
+  mutable MemoryBudget memory_;
 };
 
 /// Whether a request is a stream: JSON lines to /predict.
 bool is_stream(std::string_view method, std::string_view path, std::string_view content_type);
 
 /// A body of JSON lines, of which each is a row. Answers are lines in the order of the rows; empty
-/// lines are skipped.
+/// lines are skipped. Memory and time are in proportion to a line, whatever the parts are.
 class PredictStream {
  public:
   /// Options are those of /predict, in the query. Throws as Service::predict().
   PredictStream(const Service& service, std::string_view query, std::size_t max_line_bytes);
-  /// Takes the next bytes of the body and appends the answers to the rows that are whole now. On a
+  /// Takes the next bytes of the body. Throws StatusError 413 and 503 as MemoryShare.
+  void take(std::string_view bytes);
+  /// After the last bytes: the last line may lack its end.
+  void finish() { lines_.finish(); }
+  /// Whether answer() has something to do.
+  bool has_lines() { return lines_.has_line() || lines_.rest_size() > max_line_bytes_; }
+  /// Whether a line has begun that has no end so far. Only where answer() has nothing to do.
+  bool is_within_line() const { return lines_.rest_size() > 0; }
+  /// Appends the answers to some of the rows that are whole; call it again while has_lines(). On a
   /// wrong row the answers to the rows before it are appended, and InvalidInput "line:..." is
   /// thrown; also StatusError 413 for a line that is too long and 504 after the deadline.
-  void take(std::string_view bytes, Deadline deadline, std::string& answers);
-  /// After the last bytes: the last line may lack its end.
-  void finish(Deadline deadline, std::string& answers);
+  void answer(Deadline deadline, std::string& answers);
+  /// Bytes copied, moved and looked at to find the lines.
+  std::uint64_t work() const { return lines_.work(); }
 
  private:
-  void take_lines(std::string_view lines, Deadline deadline, std::string& answers);
   void answer_block(std::span<const std::string_view> rows, std::int64_t first, Deadline deadline,
                     std::string& answers);
   void append_answers(std::span<const std::string_view> rows, std::int64_t first,
                       std::string& answers) const;
+  [[noreturn]] void refuse_long_line(std::int64_t number) const;
 
   const Service& service_;
   std::shared_ptr<const ServedModel> model_;
   AnswerOptions options_;
   std::size_t max_line_bytes_;
-  std::string rest_;            // the beginning of a line
+  LineBuffer lines_;
+  MemoryShare memory_;          // of lines_
   std::int64_t num_lines_ = 0;  // so far
 };
 

@@ -5,6 +5,7 @@ Needs only the standard library; MARGROVE names the program.
 
 # ruff: noqa: PT009 - unittest, so that it runs with nothing installed
 
+import contextlib
 import http.client
 import json
 import os
@@ -738,7 +739,53 @@ class Limits(ServeTest):
         while status == 200 and len(rows) < 2000000:
             rows = rows + rows
             status = server.ask("POST", "/predict", {"rows": rows})[0]
-        self.assertIn(status, (408, 504))
+        self.assertIn(status, (408, 413, 504))
+
+    def test_a_line_of_a_stream_must_end(self) -> None:
+        server = self.serve("--request-seconds", "0.5", "animals.model")
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+            connection.sendall(
+                b"POST /predict HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+                b"Content-Type: application/jsonl\r\n\r\n" + b'9\r\n"a cat"\n"\r\n'
+            )
+            connection.settimeout(0.05)
+            answer, ended = b"", False
+            while not ended:  # each part comes in time, but the line never ends
+                with contextlib.suppress(OSError):
+                    connection.sendall(b"1\r\na\r\n")
+                try:
+                    part = connection.recv(65536)
+                    answer, ended = answer + part, not part
+                except TimeoutError:
+                    pass
+                except OSError:
+                    ended = True
+        self.assertIn(b"a line of it, did not go on in time", answer)
+        self.assertEqual(answer.count(b'"labels"'), 1)
+
+    def test_bodies_together_have_a_budget(self) -> None:
+        server = self.serve("--memory-limit", "0.004", "animals.model")
+        head = (
+            b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Content-Length: 1500000\r\n\r\n"
+        )
+        held = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+        held.sendall(head + b" " * 1400000)
+        row = {"row": "a" * 1000000}
+        for _ in range(500):
+            status, answer = server.ask("POST", "/predict", row)
+            if status == 503:
+                break
+            self.assertEqual(status, 413, answer)  # the work for it alone would be too much
+            time.sleep(0.01)
+        self.assertIn("memory_limit", answer["error"])
+        self.assertEqual(status, 503)
+        held.close()
+        for _ in range(500):
+            if server.ask("POST", "/predict", row)[0] == 413:
+                break
+            time.sleep(0.01)
+        self.assertEqual(server.ask("POST", "/predict", {"row": "a cat"})[0], 200)
 
     def test_idle_connections_are_closed(self) -> None:
         server = self.serve("--idle-seconds", "0.2", "animals.model")

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzzing.hpp"
+#include "serve/request_head.hpp"
 #include "served_models.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
@@ -10,6 +11,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   using testing::check;
   static const testing::SmallService* const served = new testing::SmallService();
   const std::string_view text = testing::as_text(bytes, size);
+  serve::HeadEnd end;
+  if (end.is_reached(text)) {
+    try {
+      serve::check_head(text.substr(0, end.size()));
+    } catch (const serve::StatusError& error) {
+      check(error.status() == 400 || error.status() == 501, "a head is refused with its status");
+    }
+  }
   for (const char* path : {"/predict", "/explain"}) {
     const serve::Response response = served->post(path, text);
     const nlohmann::json answer = nlohmann::json::parse(response.body);
@@ -24,9 +33,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     serve::PredictStream stream(served->service(), query, 4096);
     std::string answers;
     try {
-      stream.take(text.substr(0, size / 2), serve::Deadline::max(), answers);
-      stream.take(text.substr(size / 2), serve::Deadline::max(), answers);
-      stream.finish(serve::Deadline::max(), answers);
+      const auto answer = [&] {
+        while (stream.has_lines()) stream.answer(serve::Deadline::max(), answers);
+      };
+      stream.take(text.substr(0, size / 2));
+      answer();
+      stream.take(text.substr(size / 2));
+      stream.finish();
+      answer();
     } catch (const InvalidInput& error) {
       check(std::string_view(error.what()).starts_with("line:"), "an error names its line");
     } catch (const serve::StatusError&) {  // a line that is too long

@@ -110,21 +110,28 @@ TEST(Service, metrics_have_counts_and_gauges) {
   EXPECT_THAT(text, HasSubstr("margrove_info{version=\"1.2.3\"} 1\n"));
 }
 
+void answer_all(PredictStream& stream, std::string& answers) {
+  while (stream.has_lines()) stream.answer(Deadline::max(), answers);
+}
+
 TEST(PredictStream, parts_may_end_anywhere) {
   const SmallService served;
   const std::string body = "\"1:2\"\r\n\n{\"features\":{\"2\":1}}\n\"3:1\"";
   std::string whole;
   PredictStream at_once(served.service(), "scores=1", 1000);
-  at_once.take(body, Deadline::max(), whole);
-  at_once.finish(Deadline::max(), whole);
+  at_once.take(body);
+  at_once.finish();
+  answer_all(at_once, whole);
   EXPECT_EQ(std::count(whole.begin(), whole.end(), '\n'), 3);
   for (std::size_t size = 1; size < body.size(); ++size) {
     PredictStream stream(served.service(), "scores=1", 1000);
     std::string answers;
     for (std::size_t at = 0; at < body.size(); at += size) {
-      stream.take(std::string_view(body).substr(at, size), Deadline::max(), answers);
+      stream.take(std::string_view(body).substr(at, size));
+      answer_all(stream, answers);
     }
-    stream.finish(Deadline::max(), answers);
+    stream.finish();
+    answer_all(stream, answers);
     EXPECT_EQ(answers, whole) << size;
   }
 }
@@ -134,16 +141,22 @@ TEST(PredictStream, wrong_line_throws_after_the_answers_before_it) {
   PredictStream stream(served.service(), "", 1000);
   std::string answers;
   try {
-    stream.take("\"1:1\"\n\n\"2:1\"\n\"x y\"\n\"1:1\"\n", Deadline::max(), answers);
+    stream.take("\"1:1\"\n\n\"2:1\"\n\"x y\"\n\"1:1\"\n");
+    answer_all(stream, answers);
     FAIL();
   } catch (const InvalidInput& error) {
     EXPECT_THAT(error.what(), StartsWith("line:4:"));
   }
   EXPECT_EQ(std::count(answers.begin(), answers.end(), '\n'), 2);
   PredictStream shorter(served.service(), "", 10);
-  EXPECT_THROW(shorter.take("\"12345678901", Deadline::max(), answers), StatusError);
+  shorter.take("\"12345678901");
+  EXPECT_THROW(answer_all(shorter, answers), StatusError);
+  PredictStream whole(served.service(), "", 10);
+  whole.take("\"1:1\"\n\"12345678901\"\n");
+  EXPECT_THROW(answer_all(whole, answers), StatusError);
   PredictStream late(served.service(), "", 10);
-  EXPECT_THROW(late.take("\"1:1\"\n", Deadline(), answers), StatusError);
+  late.take("\"1:1\"\n");
+  EXPECT_THROW(late.answer(Deadline(), answers), StatusError);
   EXPECT_THROW(PredictStream(served.service(), "top=0", 10), InvalidOption);
 }
 
