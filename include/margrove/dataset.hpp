@@ -25,7 +25,8 @@ class LabelSets {
         static_cast<std::size_t>(row_pointers_[i]),
         static_cast<std::size_t>(row_pointers_[i + 1] - row_pointers_[i]));
   }
-  /// Whether every row has exactly one label.
+  /// Whether some row has a label and no row has several. Rows without one have missing labels
+  /// then.
   bool single_label() const;
   bool operator==(const LabelSets&) const = default;
   std::int64_t num_labels_total() const { return row_pointers_.back(); }

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
-from sklearn.utils import Tags
+from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from margrove import _core
@@ -29,6 +29,7 @@ from margrove._labels import (
     array_of,
     classes_of_names,
     name_of_path_id,
+    rows_with_labels,
     write_targets,
 )
 from margrove._options import option_text, option_value
@@ -347,7 +348,13 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
         return [paths.of(labels) for labels in sets]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of rows whose labels are all right; y as in `fit`."""
+        """The share of rows whose labels are all right; y as in `fit`. Rows whose label is missing
+        do not count."""
+        present = rows_with_labels(y)
+        if present is not None:
+            X, y = _safe_indexing(X, present), _safe_indexing(list(y), present)
+            if sample_weight is not None:
+                sample_weight = _safe_indexing(sample_weight, present)
         if self._form == "paths":
             truth = self._labels_of(X, y)
             best = self.classes_[self._classes(self.model_predict(X)[1])]

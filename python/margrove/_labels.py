@@ -255,9 +255,68 @@ def targets_of_paths(y: Any, separator: str = SEPARATOR, *, by_name: bool = Fals
     return Targets("paths", classes, pointers, positions, tuple(edges), form)
 
 
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN, NA, NaT or blank text."""
+    if isinstance(label, str):
+        return not label.strip()
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(label, np.datetime64):
+        return bool(np.isnat(label))
+    return isinstance(label, float | np.floating) and bool(np.isnan(label))
+
+
+def _as_given(y: Any) -> Any:
+    """y as a list, if it is a column of collections or has missing values; otherwise y itself. A
+    list, a tuple, a Series and an array of the same rows so mean the same."""
+    if (
+        sp.issparse(y)
+        or isinstance(y, str)
+        or getattr(y, "ndim", 1) != 1
+        or not hasattr(y, "__len__")
+    ):
+        return y
+    if isinstance(y, np.ndarray) and y.dtype.kind in "biu":
+        return y
+    if isinstance(y, list | tuple):
+        rows = list(y)
+    else:  # Series of pandas and Polars, arrays of NumPy and PyArrow
+        listed = next((n for n in ("to_pylist", "to_list", "tolist") if hasattr(y, n)), None)
+        if listed is None or hasattr(y, "columns"):
+            return y
+        rows = list(getattr(y, listed)())
+    rows = [row.tolist() if isinstance(row, np.ndarray) and row.ndim == 1 else row for row in rows]
+    is_special = any(
+        isinstance(row, list | tuple | set | frozenset) or _is_missing(row) for row in rows
+    )
+    return (tuple(rows) if isinstance(y, tuple) else rows) if is_special else y
+
+
+def rows_with_labels(y: Any) -> NDArray[np.int64] | None:
+    """The rows whose label is not missing; None if none is."""
+    y = _as_given(y)
+    if not isinstance(y, list | tuple) or not any(_is_missing(row) for row in y):
+        return None
+    return np.array([k for k, row in enumerate(y) if not _is_missing(row)], dtype=np.int64)
+
+
 def read_targets(y: Any, *, paths_by_name: bool = False) -> Targets:
     """y as classes and positions. The nodes of paths are identified by their paths, or by their
-    names if paths_by_name. Raises ValueError for targets that are not classes."""
+    names if paths_by_name. Rows whose label is missing have none. Raises ValueError for targets
+    that are not classes."""
+    y = _as_given(y)
+    present = rows_with_labels(y)
+    if present is None:
+        return _read_present(y, paths_by_name=paths_by_name)
+    if not present.size:
+        raise ValueError("y: every label is missing, but must be there in some rows")
+    targets = _read_present([y[k] for k in present.tolist()], paths_by_name=paths_by_name)
+    sizes = np.zeros(len(y), dtype=np.int64)
+    sizes[present] = np.diff(targets.pointers)
+    return replace(targets, pointers=np.concatenate([[0], np.cumsum(sizes)]))
+
+
+def _read_present(y: Any, *, paths_by_name: bool) -> Targets:
     if _are_paths(y):
         return targets_of_paths(y, by_name=paths_by_name)
     if _are_sets(y):

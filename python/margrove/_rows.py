@@ -24,7 +24,7 @@ from margrove._columns import (
     selection_of,
     targets_of_texts,
 )
-from margrove._labels import PathForm, Targets, may_be_plural, read_targets
+from margrove._labels import PathForm, Targets, may_be_plural, read_targets, rows_with_labels
 from margrove._records import advice_on_texts, documents_of, num_rows_of, records_of, texts_of
 from margrove._types import Csr, Sets
 from margrove.hierarchy import Hierarchy
@@ -61,8 +61,9 @@ class Rows:
         if selection is not None:
             return self._check_columns(X, y, selection)
         self._require_labels(y)
-        targets = self._targets(y) if may_be_plural(y) else None
-        if targets is not None and targets.form != "single":
+        has_missing = rows_with_labels(y) is not None
+        targets = self._targets(y) if has_missing or may_be_plural(y) else None
+        if targets is not None and (has_missing or targets.form != "single"):
             X = self._numbers(X)
             if X.shape[0] != targets.num_rows:
                 check_consistent_length(X, y)

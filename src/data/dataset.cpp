@@ -14,9 +14,9 @@ void LabelSets::append(std::span<const LabelId> labels) {
 
 bool LabelSets::single_label() const {
   for (std::size_t i = 0; i < num_rows(); ++i) {
-    if ((*this)[i].size() != 1) return false;
+    if ((*this)[i].size() > 1) return false;
   }
-  return true;
+  return !labels_.empty();
 }
 
 LabelSets select_rows(const LabelSets& labels, std::span<const std::uint32_t> rows) {

@@ -92,7 +92,7 @@ DataFacts facts_of(const RawRows& raw, const Hierarchy* hierarchy) {
   std::set<LabelId> labels;
   for (std::size_t i = 0; i < raw.labels.num_rows(); ++i) {
     const auto set = raw.labels[i];
-    facts.has_several_labels |= set.size() != 1;
+    facts.has_several_labels |= set.size() > 1;
     labels.insert(set.begin(), set.end());
   }
   facts.num_labels = labels.size();

@@ -12,6 +12,7 @@
 #include "data/csr_operations.hpp"
 #include "data/terms.hpp"
 #include "methods/convergence_curve.hpp"
+#include "methods/labelled_rows.hpp"
 #include "model/class_weights.hpp"
 #include "model/feature_name.hpp"
 
@@ -365,7 +366,7 @@ Plan plan_training(const Method& method, MethodRun& run, const TrainingSet& data
   require<InvalidOption>(data.start == nullptr || method.takes_start,
                          "option start is given, but method ", method.name,
                          " does not offer it; structured does");
-  return run.plan(data, executor, control);
+  return plan_labelled_rows(run, data, executor, control);
 }
 
 std::string column_name(FeatureId column, const TrainingSet& data,

@@ -145,7 +145,8 @@ std::string memory_obstacle(const MemoryEstimate& memory, double limit_gigabytes
 std::string column_name(FeatureId column, const TrainingSet& data,
                         const Preprocessing& preprocessing);
 
-/// The plan of a run, which must be one of `method`. Throws InvalidOption if the method needs a
+/// The plan of a run, which must be one of `method`. Where rows have one label each, rows without a
+/// label are left out with a warning, for every method. Throws InvalidOption if the method needs a
 /// hierarchy and there is none, and what MethodRun::plan() throws.
 Plan plan_training(const Method& method, MethodRun& run, const TrainingSet& data,
                    Executor& executor, RunControl& control);

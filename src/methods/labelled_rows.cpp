@@ -1,0 +1,71 @@
+#include "methods/labelled_rows.hpp"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace margrove {
+namespace {
+
+/// The rows with a label, if others have none although a row has one label; otherwise nothing.
+/// Where a row has several, none is a set of labels, too.
+std::vector<std::uint32_t> rows_with_label(const TrainingSet& data) {
+  if (data.labels == nullptr || !data.labels->single_label()) return {};
+  std::vector<std::uint32_t> rows;
+  for (std::uint32_t i = 0; i < data.labels->num_rows(); ++i) {
+    if (!(*data.labels)[i].empty()) rows.push_back(i);
+  }
+  return rows.size() == data.labels->num_rows() ? std::vector<std::uint32_t>() : rows;
+}
+
+/// Some rows of a training set.
+struct PartOfRows {
+  CsrMatrix X;
+  LabelSets labels;
+  std::vector<double> row_weights;
+};
+
+Plan plan_of_part(MethodRun& run, const TrainingSet& all, const std::vector<std::uint32_t>& rows,
+                  Executor& executor, RunControl& control) {
+  auto part = std::make_shared<PartOfRows>();
+  part->X = select_rows(all.X, rows);
+  part->labels = select_rows(*all.labels, rows);
+  if (!all.row_weights.empty()) {
+    for (const std::uint32_t i : rows) part->row_weights.push_back(all.row_weights[i]);
+  }
+  TrainingSet data = all;
+  data.X = part->X;
+  data.labels = &part->labels;
+  data.row_weights = part->row_weights;
+  Plan plan = run.plan(data, executor, control);
+  plan.memory.add("rows with a label", 8.0 * static_cast<double>(part->X.num_nonzeros()));
+  const std::string warning =
+      concat(all.source, ": ", all.labels->num_rows() - rows.size(), " of ", all.labels->num_rows(),
+             " rows have no label and were left out");
+  const auto warned = [part, warning](TrainResult result) {
+    result.report.warnings.insert(result.report.warnings.begin(), warning);
+    return result;
+  };
+  plan.train = [warned, train = plan.train](Executor& threads, RunControl& share) {
+    return warned(train(threads, share));
+  };
+  if (plan.finish) {
+    plan.finish = [warned, finish = plan.finish](const LabelFitSource& source, Executor& threads,
+                                                 RunControl& share) {
+      return warned(finish(source, threads, share));
+    };
+    plan.problems = [part, problems = plan.problems] { return problems(); };
+  }
+  return plan;
+}
+
+}  // namespace
+
+Plan plan_labelled_rows(MethodRun& run, const TrainingSet& data, Executor& executor,
+                        RunControl& control) {
+  const std::vector<std::uint32_t> labelled = rows_with_label(data);
+  if (labelled.empty()) return run.plan(data, executor, control);
+  return plan_of_part(run, data, labelled, executor, control);
+}
+
+}  // namespace margrove
