@@ -131,7 +131,9 @@ class Compare final : public Command {
 
   int run() override {
     if (flat_) return compare_with_flat();
-    const RawRows truth = read_rows(truth_path_, text_ ? RowKind::documents : RowKind::numbers);
+    // Of numbers, the labels alone count; from 0 on, all indices are allowed.
+    const RawRows truth =
+        read_rows(truth_path_, text_ ? RowKind::documents : RowKind::numbers, {.first_index = 0});
     LabelCodec codec = truth.codec;
     const LabelSets first = read(first_path_, truth.num_rows(), codec);
     const LabelSets second = read(second_path_, truth.num_rows(), codec);
