@@ -44,6 +44,7 @@ struct Dataset {
   CsrMatrix X;
   LabelSets labels;
   LabelCodec codec;
+  std::uint32_t first_index = 1;  // of features, in the file: that of column 0
 };
 
 /// A hierarchy file: node names and the edges between them.

@@ -24,7 +24,12 @@ class LabelCodec {
 
   /// The id of `name`, which gets the next free one if it is new.
   LabelId add(std::string_view name);
+  /// Where the names are numbers, the spelling does not matter.
   std::optional<LabelId> find(std::string_view name) const;
+  /// Says that the names are whole numbers as whole_number_text() writes them, so that find() takes
+  /// every spelling of them: +1, 1.0.
+  void set_are_numbers() { are_numbers_ = true; }
+  bool are_numbers() const { return are_numbers_; }
   const std::string& name(LabelId id) const { return names_[id]; }
   std::span<const std::string> names() const { return names_; }
   std::size_t size() const { return names_.size(); }
@@ -36,6 +41,7 @@ class LabelCodec {
   };
   std::vector<std::string> names_;
   std::unordered_map<std::string, LabelId, Hash, std::equal_to<>> ids_;
+  bool are_numbers_ = false;
 };
 
 }  // namespace margrove

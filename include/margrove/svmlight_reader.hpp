@@ -3,6 +3,7 @@
 // Classification repository. docs/formats.md has the rules and their errors.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,11 +24,15 @@ struct SvmlightOptions {
   /// A file without a header whose rows have labels and nothing after them, not even a blank, is an
   /// error, because it is likely to be of another format, such as CSV.
   bool refuse_labels_alone = false;
+  /// The index of column 0 in the file, 0 or 1. Without it, it is 0 in files with a header and 1 in
+  /// others, which must not have index 0.
+  std::optional<std::uint32_t> first_index = {};
 };
 
 /// Reads `l1,l2 index:value ...` from a plain, gzip or zstd file; column j of X is index j + 1, or
-/// index j if the file starts with the repository's line `rows features labels`. Rows without
-/// labels start with a blank. Throws InvalidInput "file:line:column: what is value, but must be
+/// index j if the file starts with the repository's line `rows features labels` or the options say
+/// so. Rows without labels start with a blank. Throws InvalidInput "file:line:column: what is
+/// value, but must be
 /// ..." on anything else. When `control` asks to end, returns the rows read so far (see its
 /// stop_reason()). O(bytes).
 Dataset read_svmlight(const std::string& path, const SvmlightOptions& options = {},

@@ -128,6 +128,8 @@ inline constexpr auto kEnumNames<ColumnScale> = std::array{
 struct Preprocessing {
   enum class Kind : std::uint8_t { none, text_tfidf, count_tfidf, normalize, scale };
   Kind kind = Kind::none;
+  /// Of rows of numbers: the index of column 0 in their files, 0 or 1.
+  std::uint32_t first_index = 1;
   /// Ascending: the columns of the rows that are kept and numbered anew, before all else; empty:
   /// all stay as they are.
   std::vector<FeatureId> columns;

@@ -133,6 +133,7 @@ class Auto final : public Command {
   int run() override {
     const AutomaticOptions& options = choice_.parse();
     const RunOptions& run = run_.parse();
+    limit_lines_by_memory(1e9 * run.memory_limit);
     arguments_.has_hierarchy();                  // reports options that contradict each other
     require_writable(arguments_.result_path());  // not empty
     require_result_writable(arguments_.result_path(), arguments_.data_paths());

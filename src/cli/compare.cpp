@@ -163,7 +163,8 @@ class Compare final : public Command {
                                : RowKind::numbers,
                      {.selection = selection ? &*selection : nullptr,
                       .patterns = selection ? &patterns : nullptr,
-                      .format = format});
+                      .format = format,
+                      .first_index = 0});  // of numbers, the labels alone count
   }
 
   LabelSets read(const std::string& path, std::size_t num_rows, LabelCodec& codec) const {

@@ -6,7 +6,8 @@ namespace margrove::cli {
 
 ReadOptions read_options(const ModelParts& model) {
   return {.refuse_labels_alone = true,
-          .selection = model.records ? &model.records->selection : nullptr};
+          .selection = model.records ? &model.records->selection : nullptr,
+          .first_index = given_first_index(model.preprocessing.first_index)};
 }
 
 void ModelArguments::declare(CLI::App& app, bool needs_data) {

@@ -19,6 +19,9 @@ auto RecordOptions::fields() {
           "format of TRAIN; auto: csv, tsv or jsonl by content if columns are selected, otherwise "
           "svmlight or, with the option text, annif (text<TAB><URI> <URI>) or text "
           "(label<TAB>text) by content"),
+      field("index_base", &O::index_base, Choices{{"auto", "0", "1"}},
+            "svmlight: the index of the first feature. auto: 0 in files with a header `rows "
+            "features labels`, otherwise 1. Models keep it for the rows that they are applied to"),
       field("text_column", &O::text_column, Choices{},
             "column of text, whose words become tf-idf features. All columns: several names are "
             "separated by commas; in JSON lines a name is a key, with dots if it is nested. "
@@ -165,6 +168,14 @@ ColumnPatterns RecordArguments::patterns() const {
                          "option ignore_columns is given, but the selected columns are named one "
                          "by one, without a pattern such as '*'");
   return patterns;
+}
+
+std::optional<std::uint32_t> RecordArguments::first_index(RowKind kind) const {
+  const std::string base = options().index_base;
+  if (base == "auto") return std::nullopt;
+  require<InvalidOption>(kind == RowKind::numbers, "option index_base is ", base,
+                         ", which is for rows of index:value, but these are others");
+  return base == "0" ? 0U : 1U;
 }
 
 std::string RecordArguments::format() const {

@@ -6,11 +6,12 @@
 
 #include "cli/command.hpp"
 #include "data/records.hpp"
+#include "data/row_formats.hpp"
 
 namespace margrove::cli {
 
 struct RecordOptions {
-  std::string format = "auto";
+  std::string format = "auto", index_base = "auto";
   std::string text_column, text_weights, numeric_columns, categorical_columns, ignore_columns;
   std::string label_column, id_column, label_separator;
   std::string path_columns, path_column, separator = " > ";
@@ -35,6 +36,9 @@ class RecordArguments {
   bool has_ids() const { return !options().id_column.empty(); }
   /// The value of --format; empty if the content decides.
   std::string format() const;
+  /// ReadOptions::first_index for rows of the kind. Throws InvalidOption if it is given, but not
+  /// for numbers.
+  std::optional<std::uint32_t> first_index(RowKind kind) const;
 
  private:
   RecordOptions options() const;

@@ -135,7 +135,8 @@ RawRows DataArguments::read_training_rows(const LabelCodec* codec, CommandContro
                       .refuse_labels_alone = true,
                       .selection = selection ? &*selection : nullptr,
                       .patterns = selection ? &patterns : nullptr,
-                      .format = format},
+                      .format = format,
+                      .first_index = records_.first_index(kind)},
                      &control.run(), &of_paths);
   } catch (const detail::UnknownLabel& error) {
     throw InvalidInput(concat(error.what(), ", the nodes of ", hierarchy_path_,

@@ -1,5 +1,8 @@
 #include "data/annif_reader.hpp"
 
+#include <algorithm>
+#include <filesystem>
+
 #include "data/document_rows.hpp"
 #include "data/row_parts.hpp"
 
@@ -13,7 +16,13 @@ struct TextThenSubjects {
                                                LabelCodec& codec, std::vector<LabelId>& labels) {
     if (detail::trimmed(line.text).empty()) return std::nullopt;
     const std::size_t tab = line.text.rfind('\t');
-    if (tab == std::string_view::npos) return line.text;
+    if (tab == std::string_view::npos) {
+      const std::string_view hint = detail::hint_for_json(line.text);
+      if (!hint.empty()) {
+        line.fail(line.text.data(), "the line has no tab, but must be text<TAB><URI> <URI>", hint);
+      }
+      return line.text;
+    }
     std::string_view list = detail::trimmed(line.text.substr(tab + 1));
     for (; !list.empty(); list = detail::trimmed(list)) {
       const std::size_t end = list.find('>');
@@ -29,6 +38,65 @@ struct TextThenSubjects {
   }
 };
 using AnnifParser = detail::DocumentParser<TextThenSubjects>;
+
+/// A folder of documents NAME.txt with subjects in NAME.tsv (`<URI><TAB>name`) or NAME.key (a name
+/// per line).
+class Folder {
+ public:
+  Folder(const std::string& path, const TextOptions& options) : path_(path), options_(options) {
+    if (options.codec != nullptr) data_.codec = *options.codec;
+  }
+
+  TextDataset read(RunControl* control) {
+    namespace fs = std::filesystem;
+    std::vector<fs::path> documents;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+      if (entry.path().extension() == ".txt") documents.push_back(entry.path());
+    }
+    require(!documents.empty(), path_,
+            ": the folder has no documents NAME.txt, but must have at least one");
+    std::sort(documents.begin(), documents.end());
+    for (const fs::path& document : documents) {
+      add_document(document.string());
+      add_subjects(document);
+      if (!detail::report_rows(data_.documents.size(), control)) break;
+    }
+    return std::move(data_);
+  }
+
+ private:
+  void add_document(const std::string& path) {
+    std::string text;
+    LineBlocks blocks(open_file(path), path);
+    detail::for_each_line(blocks, [&](const Line& line) {
+      detail::require_text(line);
+      if (!text.empty()) text += '\n';
+      text += line.text;
+    });
+    data_.documents.push_back(std::move(text));
+  }
+
+  void add_subjects(std::filesystem::path document) {
+    std::vector<LabelId> labels;
+    for (const std::string_view extension : {".tsv", ".key"}) {
+      const std::string path = document.replace_extension(extension).string();
+      if (!std::filesystem::exists(path)) continue;
+      LineBlocks blocks(open_file(path), path);
+      detail::for_each_line(blocks, [&](const Line& line) {
+        const std::string_view subject =
+            detail::without_brackets(detail::trimmed(line.text.substr(0, line.text.find('\t'))));
+        if (detail::trimmed(line.text).empty()) return;
+        labels.push_back(detail::label_id(line, subject, data_.codec, options_.known_labels_only));
+      });
+      break;
+    }
+    data_.labels.append(labels);
+  }
+
+  const std::string& path_;
+  const TextOptions& options_;
+  TextDataset data_;
+};
 
 }  // namespace
 
@@ -48,6 +116,7 @@ bool starts_like_annif(std::string_view start) {
 }
 
 TextDataset read_annif(const std::string& path, const TextOptions& options, RunControl* control) {
+  if (std::filesystem::is_directory(path)) return Folder(path, options).read(control);
   return detail::parse_rows(LineBlocks(open_file(path), path), AnnifParser(options), control);
 }
 

@@ -13,7 +13,9 @@ namespace margrove {
 /// something after its last tab decides: a first document may lack subjects.
 bool starts_like_annif(std::string_view start);
 
-/// Reads a plain, gzip or zstd file, one document per line; without subjects the line ends with the
+/// Reads a folder of documents NAME.txt in the order of their names, with the subjects NAME.tsv
+/// (lines `<URI><TAB>name`) or NAME.key (a subject per line), or without any; or a plain, gzip or
+/// zstd file, one document per line; without subjects the line ends with the
 /// tab or lacks it. Labels are the URIs without brackets. Empty lines are not rows. Throws
 /// InvalidInput "file:line:column: ..." for what stands after the tab and is no URI in brackets,
 /// and as read_text().

@@ -121,6 +121,7 @@ class CsvScanner {
       if (quote == std::string_view::npos) {
         text_ += '\n';
         at = 0;
+        blocks_.require_held(text_.size(), cells_.front().place.line, "the row");
         if (next_line()) continue;
         fail<LostRows>(cells_.back().place, "the quoted cell has no closing quote");
       }

@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
 #include <utility>
 
+#include "base/memory_limit.hpp"
 #include "base/out_of_time.hpp"
 #include "data/foreign_forms.hpp"
 #include "margrove/control.hpp"
@@ -23,6 +25,11 @@ namespace {
 constexpr std::size_t kLargestBlockBytes = 1 << 20;
 constexpr std::size_t kCompressedBlockBytes = 1 << 17;
 constexpr std::size_t kFirstBytes = 8192;
+constexpr std::size_t kAlwaysHeld = std::size_t{16} << 20U;  // without a look at the memory
+constexpr std::uint64_t kMostExpanded = 100;
+constexpr double kPartOfMemory = 1.0 / 8;  // a line is held twice where its buffer grows
+std::atomic<double> memory_for_lines = 0;
+
 constexpr std::string_view kGzipMagic = "\x1f\x8b";
 constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
 
@@ -46,10 +53,14 @@ class FileBytes final : public ByteSource {
   std::size_t read(std::span<char> out) override {
     for (;;) {
       const ::ssize_t count = ::read(descriptor_, out.data(), out.size());
-      if (count >= 0) return static_cast<std::size_t>(count);
+      if (count >= 0) {
+        num_stored_ += static_cast<std::uint64_t>(count);
+        return static_cast<std::size_t>(count);
+      }
       if (errno != EINTR) fail("cannot read", errno);
     }
   }
+  std::uint64_t num_stored() const override { return num_stored_; }
 
  private:
   [[noreturn]] void fail(std::string_view action, int error) const {
@@ -58,19 +69,22 @@ class FileBytes final : public ByteSource {
 
   std::string path_;
   int descriptor_ = -1;
+  std::uint64_t num_stored_ = 0;
 };
 
 class MemoryBytes final : public ByteSource {
  public:
-  explicit MemoryBytes(std::string_view bytes) : rest_(bytes) {}
+  explicit MemoryBytes(std::string_view bytes) : size_(bytes.size()), rest_(bytes) {}
   std::size_t read(std::span<char> out) override {
     const std::size_t count = std::min(out.size(), rest_.size());
     std::copy_n(rest_.data(), count, out.data());
     rest_.remove_prefix(count);
     return count;
   }
+  std::uint64_t num_stored() const override { return size_ - rest_.size(); }
 
  private:
+  std::size_t size_;
   std::string_view rest_;
 };
 
@@ -86,6 +100,7 @@ class WithPrefix final : public ByteSource {
     used_ += count;
     return count;
   }
+  std::uint64_t num_stored() const override { return source_->num_stored(); }
 
  private:
   std::string prefix_;
@@ -129,6 +144,7 @@ class GzipBytes final : public ByteSource {
     }
     return room - stream_.avail_out;
   }
+  std::uint64_t num_stored() const override { return source_->num_stored(); }
 
  private:
   std::unique_ptr<ByteSource> source_;
@@ -166,6 +182,7 @@ class ZstdBytes final : public ByteSource {
     }
     return to.pos;
   }
+  std::uint64_t num_stored() const override { return source_->num_stored(); }
 
  private:
   std::unique_ptr<ByteSource> source_;
@@ -216,12 +233,15 @@ std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name
   return decompressed(std::make_unique<MemoryBytes>(bytes), std::move(name));
 }
 
+void limit_lines_by_memory(double bytes) { memory_for_lines = bytes; }
+
 LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source, std::string name, RunControl* control)
     : source_(std::move(source)), name_(std::move(name)), control_(control) {}
 
 bool LineBlocks::next() {
   if (std::exchange(stays_, false)) return text_size_ > 0;
   if (text_size_ > 0) {  // keep the incomplete line after the last block
+    num_lines_ += std::count(text().begin(), text().end(), '\n');
     buffer_[text_size_] = after_text_;
     std::memmove(buffer_.data(), buffer_.data() + text_size_, valid_size_ - text_size_);
     valid_size_ -= text_size_;
@@ -264,8 +284,29 @@ void LineBlocks::read_to_line_end(std::size_t old_size) {
     if (newline != std::string_view::npos) text_size_ = valid_size_ + newline + 1;
     valid_size_ += count;
     at_end_ = count == 0;
+    if (text_size_ == 0) require_held(valid_size_, num_lines_ + 1, "the line");
   }
   if (text_size_ == old_size) text_size_ = valid_size_;  // the last line lacks its '\n'
+}
+
+void LineBlocks::require_held(std::size_t size, std::int64_t line, std::string_view what) const {
+  if (size <= kAlwaysHeld) return;
+  const auto require_at_most = [&](double most, const auto&... why) {
+    require(static_cast<double>(size) <= most, name_, ":", line, ": ", what, " has ", size,
+            " bytes and more, but must have at most ", static_cast<std::uint64_t>(most), ", ",
+            why...);
+  };
+  require_at_most(static_cast<double>(kLongestLine), "as every line; split it into several");
+  const std::uint64_t stored = source_->num_stored();
+  require_at_most(static_cast<double>(std::max(kMostExpanded * stored, kAlwaysHeld)), "which are ",
+                  kMostExpanded, " times the ", stored,
+                  " compressed bytes read; decompress the file if it is right");
+  const double given = memory_for_lines;
+  if (given > 0) {
+    require_at_most(given * kPartOfMemory, "an eighth of the memory limit");
+  } else if (const auto free = free_memory()) {
+    require_at_most(free->bytes * kPartOfMemory, "an eighth of ", free->bound);
+  }
 }
 
 /// Refuses bytes that are no text, and skips the byte order mark.

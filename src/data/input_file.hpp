@@ -20,7 +20,16 @@ class ByteSource {
   /// Throws InvalidInput naming the source when it cannot be read or its compressed stream is
   /// damaged or truncated.
   virtual std::size_t read(std::span<char> out) = 0;
+  /// Bytes taken so far from the file or memory below, which may be compressed.
+  virtual std::uint64_t num_stored() const = 0;
 };
+
+/// The most bytes of a line, and of everything else that is held as a whole before it is
+/// understood, such as a quoted cell of several lines.
+inline constexpr std::size_t kLongestLine = std::size_t{256} << 20U;
+/// Lets lines have an eighth of `bytes` at most, from now on and in the whole process. 0: no such
+/// bound.
+void limit_lines_by_memory(double bytes);
 
 /// Opens a file. Throws InvalidInput naming `path` if that fails or it is a folder.
 std::unique_ptr<ByteSource> open_file(const std::string& path);
@@ -37,7 +46,8 @@ class LineBlocks {
 
   /// Moves to the next block; false at the end. Memory: one block, or the longest line. Throws
   /// InvalidInput for bytes that are no UTF-8 text at all, such as UTF-16 and archives, and
-  /// OutOfTimeLimit where the control asks to end.
+  /// OutOfTimeLimit where the control asks to end, and "file:line: ..." for a line that
+  /// require_held() refuses.
   bool next();
   /// Adds the lines after the present block to it; false if there are none. Throws as next().
   bool extend();
@@ -50,6 +60,11 @@ class LineBlocks {
   const std::string& name() const { return name_; }
   /// Decompressed bytes of all blocks so far.
   std::int64_t num_bytes() const { return num_bytes_; }
+  /// Throws InvalidInput unless `size` bytes of this source may be held for `what`, which begins at
+  /// the line. They are at most kLongestLine and an eighth of the memory, and beyond the first few
+  /// MiB at most 100 times what they take in the file, so that a small compressed file cannot take
+  /// much memory.
+  void require_held(std::size_t size, std::int64_t line, std::string_view what) const;
 
  private:
   void read_to_line_end(std::size_t old_size);
@@ -66,6 +81,7 @@ class LineBlocks {
   bool at_end_ = false;
   bool stays_ = false;
   std::int64_t num_bytes_ = 0;
+  std::int64_t num_lines_ = 0;  // of the blocks before the present one
 };
 
 }  // namespace margrove

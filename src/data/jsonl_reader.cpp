@@ -35,6 +35,8 @@ class KeyPath {
     text_ += key;
   }
   const std::string& text() const { return text_; }
+  /// That of the innermost object.
+  std::string above() const { return text_.substr(0, prefixes_.back()); }
 
  private:
   std::string text_;
@@ -108,6 +110,7 @@ class RecordEvents : public detail::JsonEvents {
     path_.clear();
     depth_ = list_depth_ = 0;
     texts_.clear();
+    nested_keys_.clear();
     std::fill(record_.begin(), record_.end(), RecordValue());
     std::fill(seen_in_row_.begin(), seen_in_row_.end(), false);
     parse(line.text, *this);
@@ -145,6 +148,13 @@ class RecordEvents : public detail::JsonEvents {
   bool end_object() {
     path_.close_object();
     --depth_;
+    for_field([&](std::size_t f) {
+      if (nested_keys_.empty()) return;
+      line_->fail(nested_place_, "key ", detail::quoted(fields_[f].name),
+                  " is a list of objects, but must be a value or a list of values; the keys of "
+                  "these are ",
+                  list_of_columns(nested_keys_));
+    });
     return end_token();
   }
   bool start_array(std::size_t) {
@@ -166,7 +176,13 @@ class RecordEvents : public detail::JsonEvents {
     return end_token();
   }
   bool key(string_t& name) {
+    const std::string above = list_depth_ > 0 ? path_.above() : std::string();
     path_.set(name);
+    if (std::ranges::any_of(fields_,
+                            [&](const RecordField& field) { return field.name == above; })) {
+      if (nested_keys_.empty()) nested_place_ = place_of_token();
+      nested_keys_.push_back(path_.text());
+    }
     for_field([&](std::size_t f) {
       if (seen_in_row_[f] && list_depth_ == 0) {
         line_->fail(place_of_token(), "key ", detail::quoted(fields_[f].name),
@@ -219,6 +235,8 @@ class RecordEvents : public detail::JsonEvents {
   const Line* line_ = nullptr;
   KeyPath path_;
   std::size_t depth_ = 0, list_depth_ = 0;
+  std::vector<std::string> nested_keys_;  // of an object in the list of a selected key
+  const char* nested_place_ = nullptr;
   std::deque<std::string> texts_;  // that the record refers to
 };
 

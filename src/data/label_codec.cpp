@@ -26,7 +26,9 @@ LabelId LabelCodec::add(std::string_view name) {
 }
 
 std::optional<LabelId> LabelCodec::find(std::string_view name) const {
-  const auto found = ids_.find(name);
+  if (const auto found = ids_.find(name); found != ids_.end()) return found->second;
+  const auto number = are_numbers_ ? whole_number_text(name) : std::nullopt;
+  const auto found = number ? ids_.find(*number) : ids_.end();
   if (found == ids_.end()) return std::nullopt;
   return found->second;
 }

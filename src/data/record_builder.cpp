@@ -162,7 +162,7 @@ void RecordBuilder::add_labels(const RecordField& field, const RecordValue& valu
 }
 
 void RecordBuilder::add_label(const RecordField& field, const RecordValue::Item& item) {
-  const std::string_view name = detail::trimmed(item.text);
+  const std::string_view name = detail::without_brackets(detail::trimmed(item.text));
   if (const auto known = data_.codec.find(name)) {
     row_labels_.push_back(*known);
     return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <stdexcept>
 
@@ -19,7 +20,8 @@ ReadRows svmlight_rows(const std::string& path, const ReadOptions& options, RunC
   return read_svmlight(path,
                        {.codec = options.codec,
                         .known_labels_only = options.known_labels_only,
-                        .refuse_labels_alone = options.refuse_labels_alone},
+                        .refuse_labels_alone = options.refuse_labels_alone,
+                        .first_index = options.first_index},
                        control);
 }
 
@@ -37,7 +39,13 @@ bool any_line(std::string_view) { return true; }
 constexpr std::array kFormats{
     RowFormat{RowKind::numbers, "", svmlight_rows, "svmlight", nullptr, svmlight_part,
               is_svmlight_header},
-    RowFormat{RowKind::documents, "", annif_rows, "annif", starts_like_annif, annif_part},
+    RowFormat{.kind = RowKind::documents,
+              .extension = "",
+              .read = annif_rows,
+              .name = "annif",
+              .claims = starts_like_annif,
+              .read_part = annif_part,
+              .reads_folders = true},
     RowFormat{RowKind::documents, "", text_rows, "text", nullptr, text_part},
     RowFormat{RowKind::records, "", jsonl_rows, "jsonl", starts_like_json, jsonl_part},
     RowFormat{RowKind::records, "", csv_rows, "csv", nullptr, csv_part, any_line, csv_row_end},
@@ -86,10 +94,12 @@ std::span<const RowFormat> row_formats() { return kFormats; }
 const RowFormat& row_format_of(std::span<const RowFormat> formats, std::string_view path,
                                RowKind kind, std::string_view name) {
   FileStart start(path);
+  const bool is_folder = std::filesystem::is_directory(path);
   for (const std::string_view compressed : {".gz", ".zst"}) {
     if (path.ends_with(compressed)) path.remove_suffix(compressed.size());
   }
   return first_format(formats, kind, name, [&](const RowFormat& format) {
+    if (is_folder) return format.reads_folders || format.claims == nullptr;
     return path.ends_with(format.extension) &&
            (format.claims == nullptr || format.claims(start.text()));
   });

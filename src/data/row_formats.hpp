@@ -2,6 +2,7 @@
 // The formats of files of rows. docs/adding_a_format.md says how to add one.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,10 +24,11 @@ struct ReadOptions {
   const LabelCodec* codec = nullptr;  // labels get its ids, and new ones the ids after it
   bool known_labels_only = false;     // a label that `codec` lacks is an error
   bool refuse_labels_alone = false;   // a file of labels alone, without any feature, is an error
-  const RecordSelection* selection = nullptr;  // of records, which need it
-  const ColumnPatterns* patterns = nullptr;    // null: names of features with * are columns, too
-  bool labels_optional = false;                // records may lack the selected labels
-  std::string_view format = {};                // its name; empty: by kind, extension and content
+  const RecordSelection* selection = nullptr;     // of records, which need it
+  const ColumnPatterns* patterns = nullptr;       // null: names of features with * are columns, too
+  bool labels_optional = false;                   // records may lack the selected labels
+  std::string_view format = {};                   // its name; empty: by kind, extension and content
+  std::optional<std::uint32_t> first_index = {};  // SvmlightOptions::first_index
 };
 
 /// An error after which nothing says where the next row begins, so that rows after it cannot be
@@ -64,6 +66,7 @@ struct RowFormat {
   /// line is a row, or none.
   std::size_t (*row_end)(std::string_view text, std::string_view header,
                          const ReadOptions& options) = nullptr;
+  bool reads_folders = false;  // `read` takes folders, too, which need no claim
 };
 
 /// The registry, in which formats with an extension come first.

@@ -32,11 +32,12 @@ RowParts::RowParts(LineBlocks blocks, const RowFormat& format) : blocks_(std::mo
 }
 
 bool RowParts::find_start() {
-  while (is_blank(text_)) {
-    if (!blocks_.next()) return false;
-    text_ += blocks_.text();
+  while (blocks_.next()) {
+    text_ = blocks_.text();
+    if (!is_blank(text_)) return true;
+    lines_before_ += num_lines(text_);
   }
-  return true;
+  return false;
 }
 
 void RowParts::take_header() {
@@ -46,19 +47,24 @@ void RowParts::take_header() {
     if (!is_blank(std::string_view(text_).substr(begin, newline + 1 - begin))) break;
     begin = newline + 1;
   }
-  lines_before_ = num_lines(std::string_view(text_).substr(0, begin));
+  lines_before_ += num_lines(std::string_view(text_).substr(0, begin));
   text_.erase(0, begin);
   const std::string_view line = std::string_view(text_).substr(0, text_.find('\n'));
   if (format_->is_header == nullptr || !format_->is_header(line)) return;
   std::size_t size = row_end(text_);
   while (size == std::string_view::npos && blocks_.next()) {
-    text_ += blocks_.text();
+    extend();
     size = row_end(text_);
   }
   header_ = text_.substr(0, size);
   text_.erase(0, header_.size());
   if (!header_.ends_with('\n')) header_ += '\n';
   lines_before_ += num_lines(header_);
+}
+
+void RowParts::extend() {
+  text_ += blocks_.text();
+  blocks_.require_held(text_.size(), lines_before_ + 1, "the row");
 }
 
 std::size_t RowParts::row_end(std::string_view text) const {
@@ -93,7 +99,7 @@ bool RowParts::next() {
       size = text_.size();
       break;
     }
-    text_ += blocks_.text();
+    extend();
     size = rows_end(text_);
   }
   rows_ = std::string_view(text_).substr(0, size);

@@ -50,6 +50,8 @@ class RowParts {
   /// Reads up to the first line that is not blank; false if there is none.
   bool find_start();
   void take_header();
+  /// Adds the present block to text_, which has no whole row.
+  void extend();
 
   LineBlocks blocks_;
   ReadOptions options_;

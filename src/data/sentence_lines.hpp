@@ -38,7 +38,7 @@ auto read_part(const FilePart& part, const std::string& name, Parser parser) {
 /// Calls parser.parse_line(line) for each line and parser.end_sentence() at the end. Returns
 /// parser.corpus; throws InvalidInput if it has no sentence.
 template <class Parser>
-auto read_sentences(LineBlocks blocks, Parser parser) {
+auto read_sentences(LineBlocks blocks, Parser&& parser) {
   for_each_line(blocks, [&](const Line& line) { parser.parse_line(line); });
   parser.end_sentence();
   require(!parser.corpus.sentences.empty(), blocks.name(),

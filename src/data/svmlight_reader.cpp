@@ -55,6 +55,7 @@ class SvmlightParser {
   SvmlightParser(std::string name, const SvmlightOptions& options)
       : name_(std::move(name)), options_(options), X_(options.num_features) {
     if (options.codec != nullptr) codec_ = *options.codec;
+    if (options.first_index) first_index_ = *options.first_index;
   }
 
   /// `text` ends, or is followed, by '\n'.
@@ -75,7 +76,7 @@ class SvmlightParser {
       require(num_rows() > 0, name_, ": the file has no rows, but must have at least one");
       require_features();
     }
-    return {std::move(X_), std::move(labels_), std::move(codec_)};
+    return {std::move(X_), std::move(labels_), std::move(codec_), first_index_};
   }
   /// The rows of a part, of which there may be none.
   Dataset finish_part() {
@@ -145,6 +146,7 @@ class SvmlightParser {
       }
     }
     header_ = Header{numbers[0], numbers[1], numbers[2], line_number_};
+    if (!options_.first_index) first_index_ = 0;
     const auto width = static_cast<std::uint32_t>(numbers[1]);
     X_.set_num_columns(std::max(X_.num_columns(), width));
     return p;
@@ -193,8 +195,8 @@ class SvmlightParser {
 
   /// Returns the line's '\n'.
   const char* parse_features(const char* p) {
-    const std::uint64_t first = header_ ? 0 : 1;
-    const std::uint64_t limit = header_ ? header_->num_features : kLargestIndex + 1;
+    const std::uint64_t first = first_index_;
+    const std::uint64_t limit = index_limit();
     std::uint64_t smallest = first;  // index that may follow
     for (;;) {
       while (is_blank(*p)) ++p;
@@ -217,6 +219,11 @@ class SvmlightParser {
     }
   }
 
+  /// What indices are below.
+  std::uint64_t index_limit() const {
+    return header_ ? header_->num_features + first_index_ : kLargestIndex + 1;
+  }
+
   /// Returns the token's end, or says what is wrong with it. Sets the value only, as the caller has
   /// read the index.
   const char* parse_feature_slowly(const char* start, float& value) const {
@@ -230,7 +237,7 @@ class SvmlightParser {
     }
     check_index(token.substr(0, colon));
     const std::string_view index = token.substr(0, colon);
-    const std::string_view text = token.substr(colon + 1);
+    const std::string_view text = value_text(token.substr(colon + 1));
     if (text.empty()) {
       line().fail(text.data(), "value of feature ", index, " is missing, but must be a number");
     }
@@ -241,7 +248,17 @@ class SvmlightParser {
                                                         : ", but must be a finite number");
     }
     value = parsed.value;
-    return token.data() + token.size();
+    return text.data() + text.size();
+  }
+
+  /// What follows the colon; like LIBSVM, also after blanks. It is no value if it is a feature.
+  static std::string_view value_text(std::string_view after_colon) {
+    if (!after_colon.empty()) return after_colon;
+    const char* next = after_colon.data();
+    while (is_blank(*next)) ++next;
+    const std::string_view text = token_at(next);
+    const bool is_value = text.find(':') == std::string_view::npos && !text.starts_with('#');
+    return is_value ? text : after_colon;
   }
 
   /// Whether the present line may be label<TAB>text. A line of numbers may have tabs, too, but then
@@ -260,15 +277,19 @@ class SvmlightParser {
       line().fail(text.data(), "feature index is ", quoted(text), ", but must be at most ",
                   kLargestIndex);
     }
-    if (header_ && index >= header_->num_features) {
-      line().fail(text.data(), "feature index is ", index, ", but must be below ",
-                  header_->num_features, ", the header's number of features");
+    if (header_ && index >= index_limit()) {
+      line().fail(text.data(), "feature index is ", index, ", but must be ",
+                  first_index_ == 0 ? "below " : "at most ", header_->num_features,
+                  ", the header's number of features");
     }
-    if (!header_ && index == 0) {
-      line().fail(text.data(), "feature index is 0, but must be at least 1");
+    if (index < first_index_) {
+      line().fail(text.data(),
+                  "feature index is 0, but must be at least 1; for a file whose "
+                  "indices count from 0, train with option index_base 0 (--index-base 0), which "
+                  "the model keeps");
     }
     if (columns_.empty()) return;
-    const std::uint64_t before = columns_.back() + (header_ ? 0U : 1U);
+    const std::uint64_t before = columns_.back() + first_index_;
     if (index <= before) {
       line().fail(text.data(), "feature index is ", index, " after ", before,
                   ", but indices must increase");
@@ -286,6 +307,7 @@ class SvmlightParser {
   std::string name_;
   const SvmlightOptions& options_;
   std::optional<Header> header_;
+  std::uint32_t first_index_ = 1;
   const char* end_ = nullptr;  // of the block
   const char* line_ = nullptr;
   std::int64_t line_number_ = 0;
@@ -324,7 +346,8 @@ bool is_svmlight_header(std::string_view line) {
 ReadRows svmlight_part(const FilePart& part, const std::string& name, const ReadOptions& options) {
   const SvmlightOptions given{.codec = options.codec,
                               .known_labels_only = options.known_labels_only,
-                              .refuse_labels_alone = options.refuse_labels_alone};
+                              .refuse_labels_alone = options.refuse_labels_alone,
+                              .first_index = options.first_index};
   SvmlightParser parser(name, given);
   if (!part.header.empty()) parser.parse(part.header);
   parser.continue_after(part.lines_before);

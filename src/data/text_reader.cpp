@@ -14,7 +14,8 @@ struct LabelsThenText {
     if (line.text.empty()) return std::nullopt;
     const std::size_t tab = line.text.find('\t');
     if (tab == std::string_view::npos) {
-      line.fail(line.end(), "the line has no tab, but must be label[,label]<TAB>text");
+      line.fail(line.end(), "the line has no tab, but must be label[,label]<TAB>text",
+                detail::hint_for_json(line.text));
     }
     const std::string_view names = line.text.substr(0, tab);
     if (!names.empty()) {

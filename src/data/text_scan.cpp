@@ -71,6 +71,28 @@ bool looks_like_feature(std::string_view token) {
          parse_float(token.substr(colon + 1)).fault == FloatFault::none;
 }
 
+std::string_view without_brackets(std::string_view name) {
+  if (name.size() < 2 || !name.starts_with('<') || !name.ends_with('>')) return name;
+  const std::string_view uri = name.substr(1, name.size() - 2);
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  std::size_t scheme = 0;
+  while (scheme < uri.size() && (is_letter(uri[scheme]) || is_digit(uri[scheme]) ||
+                                 std::string_view("+-.").find(uri[scheme]) != std::string::npos)) {
+    ++scheme;
+  }
+  const bool is_uri = scheme > 0 && is_letter(uri.front()) && uri.substr(scheme).starts_with(':') &&
+                      uri.find_first_of(" <>") == std::string_view::npos;
+  return is_uri ? uri : name;
+}
+
+std::string_view hint_for_json(std::string_view line) {
+  line = trimmed(line);
+  if (!line.starts_with("{\"") || !line.ends_with('}')) return {};
+  return "; the line is JSON, whose keys are columns: --text-column text --label-column labels "
+         "without --text and --format, or in JSON lines of Annif --text-column text --label-column "
+         "subjects.uri";
+}
+
 void require_text(const Line& line, std::string_view text, std::string_view what) {
   const std::size_t nul = text.find('\0');
   if (nul != std::string_view::npos) {

@@ -70,6 +70,13 @@ struct Line {
   }
 };
 
+/// The URI of a name in angle brackets, as RDF and Annif write it; other names as they are.
+std::string_view without_brackets(std::string_view name);
+
+/// How JSON lines are read, where a document was expected, as the end of a message; empty if the
+/// line is no object of JSON.
+std::string_view hint_for_json(std::string_view line);
+
 /// Throws InvalidInput "file:line:column: ..." unless `text`, a part of the line that messages call
 /// `what`, is UTF-8 without NUL bytes.
 void require_text(const Line& line, std::string_view text, std::string_view what);

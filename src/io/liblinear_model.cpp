@@ -60,11 +60,21 @@ const LinearPredictor& flat_predictor_of(const ModelParts& model) {
   return *linear;
 }
 
-int number_of(const std::string& label) {
-  const auto number = read_number<int>(label);
-  require(number.has_value(), "export to LIBLINEAR: label is '", label,
-          "', but must be a whole number; number the labels before training");
-  return *number;
+/// The labels of the classes as LIBLINEAR has them, which knows whole numbers only.
+std::vector<std::string> numbers_of(const ModelParts& model, const LinearPredictor::Parts& parts) {
+  std::vector<std::string> numbers;
+  std::map<std::string, std::string> label_of;
+  for (const NodeId n : parts.candidates) {
+    const std::string& label = model.labels.name(parts.label_of_node[n]);
+    const auto number = whole_number_text(label);
+    require(number && read_number<int>(*number), "export to LIBLINEAR: label is '", label,
+            "', but must be a whole number of 32 bits; number the labels before training");
+    const auto [same, is_new] = label_of.emplace(*number, label);
+    require(is_new, "export to LIBLINEAR: labels are '", same->second, "' and '", label,
+            "', but must differ as numbers; write each of them in one way before training");
+    numbers.push_back(*number);
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -78,9 +88,7 @@ void export_liblinear(const ModelParts& model, const std::string& path) {
   const bool difference = num_classes == 2 && solver != "MCSVM_CS";
 
   std::string head = concat("solver_type ", solver, "\nnr_class ", num_classes, "\nlabel");
-  for (const NodeId n : parts.candidates) {
-    head += concat(" ", number_of(model.labels.name(parts.label_of_node[n])));
-  }
+  for (const std::string& number : numbers_of(model, parts)) head += concat(" ", number);
   head += concat("\nnr_feature ", predictor.num_features(), "\nbias ",
                  parts.bias > 0 ? parts.bias : -1.0, "\nw\n");
   AtomicFile file(path);
@@ -271,6 +279,7 @@ ModelParts read_model(Reader reader) {
   model.method = method.name;
   model.options = option_values(run->options());
   model.labels = LabelCodec(names);
+  model.labels.set_are_numbers();
   model.hierarchy = LabelGraph::flat(header.num_classes);
   model.training_rows.assign(header.num_classes, 1);
   model.predictor = std::make_unique<LinearPredictor>(std::move(parts));

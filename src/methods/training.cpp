@@ -27,6 +27,7 @@ RawRows::RawRows(ReadRows rows, std::string name) : source(std::move(name)) {
       rows);
   if (auto* numbers = std::get_if<Dataset>(&rows)) {
     X = std::move(numbers->X);
+    first_index = numbers->first_index;
   } else if (auto* records = std::get_if<RecordDataset>(&rows)) {
     kind = RowKind::records;
     fields = std::move(records->fields);
@@ -64,6 +65,7 @@ RawRows select_rows(const RawRows& raw, std::span<const std::uint32_t> rows) {
     selected.selection = raw.selection;
   } else {
     selected.X = select_rows(raw.X.view(), rows);
+    selected.first_index = raw.first_index;
   }
   selected.labels = select_rows(raw.labels, rows);
   selected.codec = raw.codec;
@@ -117,7 +119,8 @@ std::vector<RawRows> read_parts(const RawRows& raw, std::span<const ViewFile> fi
           ", but only numbers can have further views");
   std::vector<RawRows> parts;
   for (const ViewFile& file : files) {
-    parts.push_back(read_rows(file.path, RowKind::numbers, {}, control));
+    parts.push_back(read_rows(file.path, RowKind::numbers,
+                              {.first_index = given_first_index(raw.first_index)}, control));
     check_rows(raw, parts.back());
   }
   return parts;
@@ -316,6 +319,7 @@ PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
   }
   if (is_weighted && !is_scaled) merge_rows(prepared.X, prepared);
   prepared.preprocessing.columns = std::move(columns);
+  prepared.preprocessing.first_index = raw.first_index;
   return prepared;
 }
 

@@ -25,6 +25,7 @@ struct RawRows {
 
   RowKind kind = RowKind::numbers;
   CsrMatrix X;                         // of numbers
+  std::uint32_t first_index = 1;       // of their file: that of column 0
   std::vector<std::string> documents;  // of documents
   RecordFields fields;                 // of records
   RecordSelection selection;           // of records
@@ -38,6 +39,11 @@ struct RawRows {
 /// have label paths, their hierarchy is written to `hierarchy`, unless that is null.
 RawRows read_rows(const std::string& path, RowKind kind, const ReadOptions& options = {},
                   RunControl* control = nullptr, std::optional<Hierarchy>* hierarchy = nullptr);
+/// SvmlightOptions::first_index for files that belong to rows whose column 0 has this index: 0 is
+/// that of all of them, while files of rows from 1 on may have a header and count from 0.
+inline std::optional<std::uint32_t> given_first_index(std::uint32_t first_index) {
+  return first_index == 0 ? std::optional(first_index) : std::nullopt;
+}
 /// The kind of rows that a model takes.
 RowKind row_kind(const ModelParts& model);
 RawRows select_rows(const RawRows& raw, std::span<const std::uint32_t> rows);

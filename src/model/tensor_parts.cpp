@@ -143,6 +143,7 @@ void load_terms(const TensorMap& tensors, const std::string& name, Preprocessing
 void save_preprocessing(TensorMap& out, const Preprocessing& preprocessing) {
   const Preprocessing::Kind kind = preprocessing.kind;
   out.put_enum("preprocessing.kind", kind);
+  if (preprocessing.first_index == 0) out.put_text("preprocessing.first_index", "0");
   if (!preprocessing.columns.empty()) {
     out.put_view<FeatureId>("preprocessing.columns", preprocessing.columns);
   }
@@ -159,6 +160,10 @@ void save_preprocessing(TensorMap& out, const Preprocessing& preprocessing) {
 Preprocessing load_preprocessing(const TensorMap& tensors) {
   Preprocessing preprocessing;
   preprocessing.kind = tensors.get_enum<Preprocessing::Kind>("preprocessing.kind");
+  if (tensors.has_text("preprocessing.first_index")) {
+    preprocessing.first_index =
+        static_cast<std::uint32_t>(tensors.whole_number("preprocessing.first_index", 1));
+  }
   if (tensors.has("preprocessing.columns")) {
     preprocessing.columns = tensors.get<FeatureId>("preprocessing.columns");
   }

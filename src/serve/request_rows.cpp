@@ -63,7 +63,8 @@ std::string document_of(const RowText& row) {
 /// written, so that they become the same floats as in a file.
 class FeatureEvents : public nlohmann::json_sax<nlohmann::json> {
  public:
-  explicit FeatureEvents(const RowText& row) : row_(row) {}
+  FeatureEvents(const RowText& row, std::uint32_t first_index)
+      : row_(row), first_index_(first_index) {}
   bool null() override { return refuse(); }
   bool boolean(bool) override { return refuse(); }
   bool string(string_t&) override { return refuse(); }
@@ -84,8 +85,9 @@ class FeatureEvents : public nlohmann::json_sax<nlohmann::json> {
       return true;
     }
     const auto index = read_number<std::uint32_t>(name);
-    if (!index || *index == 0 || concat(*index) != name) {
-      row_.fail("index is ", detail::quoted(name), ", but must be a whole number from 1");
+    if (!index || *index < first_index_ || concat(*index) != name) {
+      row_.fail("index is ", detail::quoted(name), ", but must be a whole number from ",
+                first_index_);
     }
     index_ = *index;
     if (values_.contains(index_)) row_.fail("index ", index_, " is given twice");
@@ -115,6 +117,7 @@ class FeatureEvents : public nlohmann::json_sax<nlohmann::json> {
   }
 
   const RowText& row_;
+  std::uint32_t first_index_;
   int depth_ = 0;
   bool has_features_ = false;
   std::uint32_t index_ = 0;
@@ -122,9 +125,9 @@ class FeatureEvents : public nlohmann::json_sax<nlohmann::json> {
 };
 
 /// The row as a line of SVMlight.
-std::string line_of(const RowText& row) {
+std::string line_of(const RowText& row, std::uint32_t first_index) {
   if (row.json.starts_with('{')) {
-    FeatureEvents events(row);
+    FeatureEvents events(row, first_index);
     nlohmann::json::sax_parse(row.json, &events);
     return events.line();
   }
@@ -180,12 +183,15 @@ RawRows read_request_rows(const ModelParts& model, std::span<const std::string_v
   }
   std::string lines;
   for_each_row(rows, source, first, [&](const RowText& row) {
-    lines += kind == RowKind::records ? record_of(row) : line_of(row);
+    lines +=
+        kind == RowKind::records ? record_of(row) : line_of(row, model.preprocessing.first_index);
     lines += '\n';
   });
   ReadRows read = with_places(lines, first, [&](const std::string& text) -> ReadRows {
     if (kind == RowKind::numbers) {
-      return parse_svmlight(text, source, {.refuse_labels_alone = true});
+      return parse_svmlight(text, source,
+                            {.refuse_labels_alone = true,
+                             .first_index = given_first_index(model.preprocessing.first_index)});
     }
     return parse_jsonl(text, source,
                        {.selection = &model.records->selection, .labels_optional = true});

@@ -6,6 +6,7 @@ Run and configured like test_cli.py, whose helpers it uses.
 # ruff: noqa: PT009 - unittest, so that it runs with nothing installed
 
 import contextlib
+import gzip
 import os
 import random
 import re
@@ -33,6 +34,35 @@ EQUAL_ROWS = 1000  # at most
 
 def address_space(num_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (num_bytes, num_bytes))
+
+
+class LongLines(CliTest):
+    def test_cannot_take_much_more_memory_than_the_compressed_file_is_large(self) -> None:
+        rows_ = b"a 1:1\nb 2:1\n"
+        for name, filler in (("blanks", b" "), ("nul", b"\0"), ("comment", b"#"), ("token", b"x")):
+            with self.subTest(name):
+                packed = gzip.compress(rows_ + filler * (60 << 20))
+                with open(self.path(name), "wb") as file:
+                    file.write(packed)
+                train = ["train", "--method", "flat-svm", "--quiet", name, "model"]
+                _, err = self.run_program(*train, code=3)
+                self.assertRegex(
+                    err,
+                    name + r":3: the line has \d+ bytes and more, but must have at most \d+, which "
+                    r"are 100 times the \d+ compressed bytes read; decompress the file",
+                )
+                self.write("rows", rows_.decode())
+                _, err = self.run_program(
+                    "train", "--method", "hsvm", "--hierarchy", name, "rows", "model", code=3
+                )
+                self.assertRegex(err, name + r":3: the line has ")
+
+    def test_are_bounded_by_the_memory_limit(self) -> None:
+        self.write("rows", "a 1:1\nb 2:1\n# " + 40_000_000 * "x" + "\n")
+        train = ["train", "--method", "flat-svm", "--quiet"]
+        _, err = self.run_program(*train, "--memory-limit", "0.2", "rows", "model", code=3)
+        self.assertIn("but must have at most 25000000, an eighth of the memory limit", err)
+        self.run_program(*train, "--memory-limit", "0.8", "rows", "model")
 
 
 class Memory(CliTest):

@@ -12,7 +12,9 @@
 namespace margrove {
 namespace {
 
-ColumnCorpus read(const std::string& path, const ChainSvmOptions&) { return read_columns(path); }
+ColumnCorpus read(const std::string& path, const ChainSvmOptions& options) {
+  return read_columns(path, {.comments = options.comments});
+}
 
 TrainResult train(const ChainSvmOptions& options, const ColumnCorpus& corpus,
                   const TrainingSet& data, Executor& executor, RunControl& control) {
@@ -29,7 +31,7 @@ TrainResult train(const ChainSvmOptions& options, const ColumnCorpus& corpus,
   result.report = to_report(fit.fit);
   result.predictor = std::make_unique<ChainPredictor>(
       std::move(features), corpus.tags, corpus.num_columns, std::move(fit.weights), decision.rule,
-      decision.outside_tag, decision.constraints);
+      decision.outside_tag, decision.constraints, options.comments);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include "margrove/control.hpp"
 #include "margrove/executor.hpp"
 #include "outputs/chain/chain.hpp"
+#include "outputs/chain/column_reader.hpp"
 #include "outputs/chain/tag_constraints.hpp"
 #include "outputs/output_type.hpp"
 
@@ -12,6 +13,7 @@ namespace margrove {
 struct ChainSvmOptions : StructuredOptions {
   int min_feature_count = 1;
   TagScheme constraints = TagScheme::automatic;
+  ColumnComments comments = ColumnComments::automatic;
 
   static auto own_fields() {
     return std::tuple{
@@ -21,6 +23,11 @@ struct ChainSvmOptions : StructuredOptions {
               "which tags may follow each other in answers: bio: I-X only after B-X or I-X; bioes: "
               "a span is S-X, or B-X, any number of I-X, and E-X; auto: one of these where the "
               "training tags have that form and obey it everywhere; none: any"),
+        field(
+            "comments", &ChainSvmOptions::comments,
+            "lines of a file that stand before a sentence and begin with # and a blank: hash: they "
+            "are comments, for the model's later files, too; none: they are tokens; auto: they "
+            "are tokens, but an error if no other token is # or has their tag"),
     };
   }
 };

@@ -9,14 +9,16 @@ namespace margrove {
 
 ChainPredictor::ChainPredictor(FeatureTable features, LabelCodec tags, std::size_t num_columns,
                                std::vector<float> weights, Decision decision,
-                               std::uint32_t outside_tag, TagConstraints constraints)
+                               std::uint32_t outside_tag, TagConstraints constraints,
+                               ColumnComments comments)
     : features_(std::move(features)),
       tags_(std::move(tags)),
       num_columns_(num_columns),
       weights_(std::move(weights)),
       decision_(std::move(decision)),
       outside_tag_(outside_tag),
-      constraints_(std::move(constraints)) {}
+      constraints_(std::move(constraints)),
+      has_comments_(comments == ColumnComments::hash) {}
 
 void ChainPredictor::save(TensorMap& out) const {
   out.put_strings("chain.features", features_.names());
@@ -28,6 +30,7 @@ void ChainPredictor::save(TensorMap& out) const {
   if (!constraints_.is_empty()) {
     out.put_text("chain.constraints", std::string(name_of(constraints_.scheme())));
   }
+  if (has_comments_) out.put_text("chain.comments", "hash");
 }
 
 namespace {
@@ -64,7 +67,8 @@ std::unique_ptr<Predictor> ChainPredictor::load(const TensorMap& tensors,
   TagConstraints constraints = constraints_in(tensors, tags);
   return std::make_unique<ChainPredictor>(
       std::move(features), std::move(tags), columns, std::move(weights), std::move(decision),
-      static_cast<std::uint32_t>(outside_tag), std::move(constraints));
+      static_cast<std::uint32_t>(outside_tag), std::move(constraints),
+      tensors.has_text("chain.comments") ? ColumnComments::hash : ColumnComments::none);
 }
 
 std::vector<float> ChainPredictor::weights_for(const FeatureTable& features,
@@ -111,6 +115,7 @@ ColumnCorpus ChainPredictor::with_columns(const std::string& source, bool has_ta
   ColumnOptions options;
   options.has_tags = has_tags;
   options.tags = &tags_;
+  if (has_comments_) options.comments = ColumnComments::hash;
   ColumnCorpus corpus = read(options);
   // A file to predict may still carry its tags, as the last column.
   const bool fits =

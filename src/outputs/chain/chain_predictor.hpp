@@ -18,10 +18,10 @@ namespace margrove {
 class ChainPredictor final : public SentencePredictor {
  public:
   /// The decision is argmax, the best tags, or an offset of all tags but `outside_tag`; both under
-  /// the constraints.
+  /// the constraints. Files have comments if those of the training had (ColumnComments::hash).
   ChainPredictor(FeatureTable features, LabelCodec tags, std::size_t num_columns,
                  std::vector<float> weights, Decision decision = {}, std::uint32_t outside_tag = 0,
-                 TagConstraints constraints = {});
+                 TagConstraints constraints = {}, ColumnComments comments = ColumnComments::none);
 
   std::string_view kind() const override { return "chain"; }
   void save(TensorMap& out) const override;
@@ -54,6 +54,7 @@ class ChainPredictor final : public SentencePredictor {
   Decision decision_;
   std::uint32_t outside_tag_;
   TagConstraints constraints_;
+  bool has_comments_;  // whether files do
 };
 
 }  // namespace margrove

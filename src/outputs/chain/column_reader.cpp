@@ -19,6 +19,9 @@ class ColumnParser {
     if (detail::is_blank_line(line.text) || line.text.starts_with("-DOCSTART-"))
       return end_sentence();
     detail::require_text(line);
+    const bool looks_like_comment =
+        sentence_.cells.empty() && (line.text == "#" || line.text.starts_with("# "));
+    if (looks_like_comment && options_.comments == ColumnComments::hash) return;
     cells_.clear();
     if (line.text.find('\t') != std::string_view::npos) {
       detail::split_at_tabs(line.text, cells_);
@@ -32,11 +35,13 @@ class ColumnParser {
     }
     if (first_line_ == 0) {
       first_line_ = line.number;
+      first_is_comment_ = looks_like_comment;
       corpus.num_columns = cells_.size() - num_tags;
     }
     if (cells_.size() != corpus.num_columns + num_tags) {
       line.fail(line.end(), "the line has ", cells_.size(), " columns, but must have ",
-                corpus.num_columns + num_tags, " like line ", first_line_);
+                corpus.num_columns + num_tags, " like line ", first_line_,
+                looks_like_comment || first_is_comment_ ? kSkipComments : "");
     }
     for (std::size_t c = 1; c < corpus.num_columns; ++c) {
       const auto numeric = numeric_cell(cells_[c]);
@@ -46,7 +51,21 @@ class ColumnParser {
       }
     }
     for (std::size_t c = 0; c < corpus.num_columns; ++c) sentence_.cells.emplace_back(cells_[c]);
-    if (options_.has_tags) sentence_.tags.push_back(corpus.tags.add(cells_.back()));
+    if (!options_.has_tags) return;
+    sentence_.tags.push_back(corpus.tags.add(cells_.back()));
+    if (options_.comments == ColumnComments::automatic) note(line, looks_like_comment);
+  }
+
+  /// Throws InvalidInput if the lines that look like comments are likely to be ones.
+  void end(const std::string& source, const LabelCodec& tags) const {
+    if (!comment_ || has_other_hash_) return;
+    if (comment_->tag < is_of_token_.size() && is_of_token_[comment_->tag]) return;
+    throw InvalidInput(concat(source, ":", comment_->line,
+                              ":1: the line begins with '#', and its "
+                              "tag ",
+                              detail::quoted(tags.name(comment_->tag)),
+                              " is of no other token, but comments must be left out", kSkipComments,
+                              "; --comments none takes them for tokens"));
   }
 
   void end_sentence() {
@@ -58,11 +77,42 @@ class ColumnParser {
   ColumnCorpus corpus;
 
  private:
+  static constexpr std::string_view kSkipComments =
+      "; --comments hash leaves out lines that begin with '#' and a blank before a sentence";
+
+  struct Comment {
+    std::int64_t line;
+    LabelId tag;
+  };
+
+  void note(const Line& line, bool looks_like_comment) {
+    const LabelId tag = sentence_.tags.back();
+    if (looks_like_comment) {
+      if (!comment_) comment_ = Comment{line.number, tag};
+      return;
+    }
+    has_other_hash_ = has_other_hash_ || cells_.front() == "#";
+    if (tag >= is_of_token_.size()) is_of_token_.resize(tag + std::size_t{1});
+    is_of_token_[tag] = true;
+  }
+
   const ColumnOptions& options_;
   ColumnSentence sentence_;
   std::vector<std::string_view> cells_;
   std::int64_t first_line_ = 0;
+  bool first_is_comment_ = false;
+  std::optional<Comment> comment_;  // the first line that looks like one
+  bool has_other_hash_ = false;     // whether some token # stands elsewhere
+  std::vector<bool> is_of_token_;   // whether a tag is of a line that looks like none
 };
+
+ColumnCorpus read(LineBlocks blocks, const ColumnOptions& options) {
+  const std::string source = blocks.name();
+  ColumnParser parser(options);
+  ColumnCorpus corpus = detail::read_sentences(std::move(blocks), parser);
+  parser.end(source, corpus.tags);
+  return corpus;
+}
 
 }  // namespace
 
@@ -76,7 +126,7 @@ std::optional<NumericCell> numeric_cell(std::string_view cell) {
 }
 
 ColumnCorpus read_columns(const std::string& path, const ColumnOptions& options) {
-  return detail::read_sentences(LineBlocks(open_file(path), path), ColumnParser(options));
+  return read(LineBlocks(open_file(path), path), options);
 }
 
 ColumnCorpus read_columns_part(const FilePart& part, const std::string& name,
@@ -86,7 +136,7 @@ ColumnCorpus read_columns_part(const FilePart& part, const std::string& name,
 
 ColumnCorpus parse_columns(std::string_view bytes, const std::string& name,
                            const ColumnOptions& options) {
-  return detail::read_sentences(LineBlocks(open_memory(bytes, name), name), ColumnParser(options));
+  return read(LineBlocks(open_memory(bytes, name), name), options);
 }
 
 }  // namespace margrove

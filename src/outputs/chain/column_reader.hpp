@@ -2,6 +2,7 @@
 // Sentences of a CoNLL column file with one token per line. docs/formats.md has the rules and
 // errors.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "data/row_formats.hpp"
 #include "margrove/label_codec.hpp"
+#include "margrove/options.hpp"
 
 namespace margrove {
 
@@ -40,18 +42,32 @@ struct NumericCell {
 };
 std::optional<NumericCell> numeric_cell(std::string_view cell);
 
+/// What lines before the first token of a sentence are that consist of "#" or begin with "# ".
+enum class ColumnComments {
+  automatic,  // tokens; but where every token # is such a line and its tag is of no other token, an
+              // error
+  none,       // tokens
+  hash,       // comments
+};
+template <>
+inline constexpr auto kEnumNames<ColumnComments> =
+    std::array{EnumName{ColumnComments::automatic, "auto"}, EnumName{ColumnComments::none, "none"},
+               EnumName{ColumnComments::hash, "hash"}};
+
 struct ColumnOptions {
   /// Whether the last column is the tag. If not, every column is a feature.
   bool has_tags = true;
   /// Tags get the ids of this codec, and new tags the ids after them. Null: an empty codec.
   const LabelCodec* tags = nullptr;
+  ColumnComments comments = ColumnComments::none;
 };
 
 /// Reads a CoNLL column file (plain, gzip or zstd). The columns of a line are the token, its
 /// features and its tag. A blank line ends a sentence, and lines that start with -DOCSTART- are
 /// left out. A line with a tab is split at tabs, any other line at blanks. Throws InvalidInput
-/// "file:line:column: ..." on lines of different length, empty cells, numbers that are not finite
-/// and text that is not UTF-8. O(bytes).
+/// "file:line:column: ..." on lines of different length, empty cells, numbers that are not finite,
+/// text that is not UTF-8, and lines that look like comments where options.comments is automatic.
+/// O(bytes).
 ColumnCorpus read_columns(const std::string& path, const ColumnOptions& options = {});
 /// The sentences of a part of such a file, perhaps none.
 ColumnCorpus read_columns_part(const FilePart& part, const std::string& name,

@@ -15,7 +15,10 @@ struct Tag {
 };
 
 Tag parse(std::string_view tag) {
-  if (tag == "O" || tag == "_" || tag.empty()) return {'O', ""};
+  if (tag.empty()) return {'O', ""};
+  if (const char prefix = span_prefix(tag); prefix != 0) {
+    return {prefix, tag.size() > 2 ? tag.substr(2) : std::string_view()};
+  }
   if (tag.size() > 2 && tag[1] == '-') return {tag[0], tag.substr(2)};
   return {'I', tag};
 }
@@ -35,6 +38,14 @@ bool begins_chunk(Tag before, Tag now) {
 }
 
 }  // namespace
+
+char span_prefix(std::string_view tag) {
+  if (tag == "O" || tag == "_") return 'O';
+  if (tag.empty() || (tag.size() > 1 && (tag.size() < 3 || tag[1] != '-'))) return 0;
+  constexpr std::string_view kPrefixes = "BIESLU", kMeant = "BIESES";
+  const std::size_t k = kPrefixes.find(tag.front());
+  return k == std::string_view::npos ? '\0' : kMeant[k];
+}
 
 std::vector<Span> spans_of(std::span<const std::string_view> tags) {
   std::vector<Span> spans;
@@ -56,14 +67,12 @@ std::vector<Span> spans_of(std::span<const std::string_view> tags) {
 }
 
 bool are_span_tags(std::span<const std::string> tags) {
+  const bool has_outside = std::ranges::find(tags, "O") != tags.end();
   bool any = false;
   for (const std::string& tag : tags) {
-    if (tag == "O" || tag == "_") continue;
-    if (tag.size() < 3 || tag[1] != '-' ||
-        std::string_view("BIES").find(tag[0]) == std::string::npos) {
-      return false;
-    }
-    any = true;
+    const char prefix = span_prefix(tag);
+    if (prefix == 0 || (prefix != 'O' && tag.size() == 1 && !has_outside)) return false;
+    any = any || prefix != 'O';
   }
   return any;
 }

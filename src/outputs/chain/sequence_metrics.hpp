@@ -16,13 +16,17 @@ struct Span {
   auto operator<=>(const Span&) const = default;
 };
 
-/// The chunks of IOB1, IOB2, IOE and IOBES tags ("B-PER", "I-PER", "O", ...), read like the CoNLL
-/// evaluation script: a chunk begins at B, S and [, where the type changes, and after E, S, ] and
-/// O. A tag without a dash is its own type; "O" and "_" are outside.
+/// The prefix of a tag of spans: B, I, E or S, where L and U of BILOU are E and S; O outside ("O"
+/// and "_"), and 0 for other tags. A tag is PREFIX-TYPE or, in files with one type, PREFIX.
+char span_prefix(std::string_view tag);
+
+/// The chunks of IOB1, IOB2, IOE, IOBES and BILOU tags ("B-PER", "I-PER", "O", ..., or "B", "I",
+/// "O"), read like the CoNLL evaluation script: a chunk begins at B, S and [, where the type
+/// changes, and after E, S, ] and O. Any other tag without a dash is its own type.
 std::vector<Span> spans_of(std::span<const std::string_view> tags);
 
-/// Whether the tags stand for spans: every tag that is not outside is PREFIX-TYPE with a prefix B,
-/// I, E or S, and there is at least one such tag.
+/// Whether the tags stand for spans: every tag has a span_prefix(), and at least one is not
+/// outside. Prefixes alone stand for spans only where there is the tag "O".
 bool are_span_tags(std::span<const std::string> tags);
 
 /// Counts over the sentences given to add().

@@ -10,17 +10,15 @@ namespace margrove {
 namespace {
 
 bool is_outside(const std::string& tag) { return tag == "O" || tag == "_"; }
-/// The prefix of a tag of spans, O outside.
-char prefix_of(const std::string& tag) { return is_outside(tag) ? 'O' : tag.front(); }
 
 /// Whether a tag goes on with a span that the tag before it has begun.
 bool continues(TagScheme scheme, const std::string& tag) {
-  const char prefix = prefix_of(tag);
+  const char prefix = span_prefix(tag);
   return prefix == 'I' || (scheme == TagScheme::bioes && prefix == 'E');
 }
 /// Whether a span goes on after a tag: whether it may, with bio, and whether it must, with bioes.
 bool leaves_open(const std::string& tag) {
-  const char prefix = prefix_of(tag);
+  const char prefix = span_prefix(tag);
   return prefix == 'B' || prefix == 'I';
 }
 
@@ -34,8 +32,10 @@ bool may_follow(TagScheme scheme, const std::string& before, const std::string& 
 TagConstraints::TagConstraints(TagScheme scheme, std::span<const std::string> tags)
     : scheme_(scheme), num_tags_(tags.size()) {
   if (scheme == TagScheme::none) return;
-  require<InvalidOption>(are_span_tags(tags), "option constraints is ", name_of(scheme),
-                         ", but not all tags are O or have a prefix B-, I-, E- or S-");
+  require<InvalidOption>(
+      are_span_tags(tags), "option constraints is ", name_of(scheme),
+      ", but not all tags are O or have a prefix B-, I-, E- or S- (in BILOU L- and "
+      "U- for the last two)");
   for (const std::string& before : tags) {
     for (const std::string& now : tags) forbidden_.push_back(!may_follow(scheme, before, now));
     not_first_.push_back(continues(scheme, before));
@@ -75,10 +75,11 @@ TagConstraints tag_constraints(TagScheme scheme, const SequenceData& data,
                                std::span<const std::string> tags) {
   if (scheme != TagScheme::automatic) return {scheme, tags};
   if (!are_span_tags(tags)) return {};
-  const bool has_ends = std::ranges::any_of(
-      tags, [](const std::string& tag) { return prefix_of(tag) == 'E' || prefix_of(tag) == 'S'; });
+  const bool has_ends = std::ranges::any_of(tags, [](const std::string& tag) {
+    return span_prefix(tag) == 'E' || span_prefix(tag) == 'S';
+  });
   const bool has_beginnings =
-      std::ranges::any_of(tags, [](const std::string& tag) { return prefix_of(tag) == 'B'; });
+      std::ranges::any_of(tags, [](const std::string& tag) { return span_prefix(tag) == 'B'; });
   if (!has_beginnings && !has_ends) return {};  // every tag may follow every other one
   if (std::ranges::none_of(tags, is_outside)) return {};
   TagConstraints found(has_ends ? TagScheme::bioes : TagScheme::bio, tags);

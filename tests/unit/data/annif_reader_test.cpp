@@ -48,7 +48,49 @@ TEST(AnnifReader, errors_say_where_and_what) {
   EXPECT_EQ(error_of("a\t<http://x/dog\n"),
             "f:1:3: subject is '<http://x/dog', but must be a URI in angle brackets");
   EXPECT_EQ(error_of("a\t<>\n"), "f:1:4: label is empty, but must have at least one character");
+  EXPECT_EQ(error_of("{\"text\": \"owls\", \"subjects\": []}\n"),
+            "f:1:1: the line has no tab, but must be text<TAB><URI> <URI>; the line is JSON, whose "
+            "keys are columns: --text-column text --label-column labels without --text and "
+            "--format, or in JSON lines of Annif --text-column text --label-column subjects.uri");
+  EXPECT_EQ(parse_annif("{a} b\t<http://x/dog>\n{a} b\n", "f").documents.size(), 2U);
   EXPECT_EQ(error_of(""), "f: the file has no rows, but must have at least one");
+}
+
+TEST(AnnifReader, reads_folders_of_documents_with_their_subjects_beside_them) {
+  const testing::ScratchFolder folder;
+  testing::write_bytes(folder / "b.txt", "an owl\nat night\r\n");
+  testing::write_bytes(folder / "b.tsv", "<http://x/bird>\tbirds\n\nhttp://x/night\tnight\r\n");
+  testing::write_bytes(folder / "a.txt", "stones");
+  testing::write_bytes(folder / "a.key", "stone\n");
+  testing::write_bytes(folder / "c.txt", "");
+  testing::write_bytes(folder / "b.ann", "other");
+  const std::string path = folder.string();
+  EXPECT_EQ(row_format_of(row_formats(), path, RowKind::documents).name, "annif");
+  const TextDataset data = read_annif(path, {});
+  EXPECT_THAT(data.documents, ElementsAre("stones", "an owl\nat night", ""));
+  EXPECT_THAT(data.codec.names(), ElementsAre("stone", "http://x/bird", "http://x/night"));
+  EXPECT_THAT(data.labels[1], ElementsAre(1U, 2U));
+  EXPECT_TRUE(data.labels[2].empty());
+
+  const LabelCodec known({"http://x/bird"});
+  testing::write_bytes(folder / "a.key", "\nbig stone\n");
+  EXPECT_EQ(message_of([&] { read_annif(path, {}); }),
+            path +
+                "/a.key:2:1: label is 'big stone', but must not contain blanks, commas or "
+                "control characters");
+  testing::write_bytes(folder / "a.key", "<http://x/stone>\n");
+  EXPECT_EQ(message_of([&] { read_annif(path, {.codec = &known, .known_labels_only = true}); }),
+            path + "/a.key:1:2: label is 'http://x/stone', but must be one of the 1 known labels");
+  testing::write_bytes(folder / "a.txt", std::string("a\0b", 3));
+  EXPECT_EQ(message_of([&] { read_annif(path, {}); }),
+            path + "/a.txt:1:2: the line has a NUL byte, but must be UTF-8 text");
+  const testing::ScratchFolder empty;
+  EXPECT_EQ(message_of([&] { read_annif(empty.string(), {}); }),
+            empty.string() + ": the folder has no documents NAME.txt, but must have at least one");
+  EXPECT_EQ(message_of([&] {
+              row_format_of(row_formats(), path, RowKind::numbers).read(path, {}, nullptr);
+            }),
+            path + ": cannot read: Is a directory");
 }
 
 }  // namespace

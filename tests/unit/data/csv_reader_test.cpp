@@ -90,6 +90,26 @@ TEST(CsvReader, splits_labels_only_at_the_separator) {
                several);
 }
 
+TEST(CsvReader, takes_uris_in_angle_brackets_for_the_uris) {
+  const RecordSelection several{.text = {"title"}, .label = "label", .label_separator = " "};
+  const RecordDataset data = parse(
+      "label,title\n<http://x/b> urn:x:1,t\n<urn:x:1> <b> <a:b:c>,t\n<2:1> <:x> <a:<b> <>,t\n",
+      several);
+  EXPECT_THAT(names(data, 0), ElementsAre("http://x/b", "urn:x:1"));
+  EXPECT_THAT(names(data, 1), ElementsAre("urn:x:1", "<b>", "a:b:c"));
+  EXPECT_THAT(names(data, 2), ElementsAre("<2:1>", "<:x>", "<a:<b>", "<>"));
+  const LabelCodec codec({"http://x/b"});
+  const ReadOptions options{.codec = &codec, .known_labels_only = true, .selection = &several};
+  EXPECT_EQ(parse_csv("label,title\n<http://x/b>,t\n", "f", options).labels[0][0], 0U);
+}
+
+TEST(CsvReader, reads_a_quoted_cell_of_many_lines_only_within_the_memory_for_a_row) {
+  const std::string text = "label,title\nx,\"" + std::string(40 << 20, '\n') + "\"\n";
+  EXPECT_THAT(message_of([&] { parse(testing::gzip(text)); }),
+              ::testing::MatchesRegex("f:2: the row has [0-9]+ bytes and more, but must have at "
+                                      "most [0-9]+, which are 100 times the .*"));
+}
+
 TEST(CsvReader, keeps_numbers_and_names_of_categories) {
   const RecordSelection columns{
       .text = {"a", "b"}, .numeric = {"n"}, .categorical = {"c"}, .label = "label"};

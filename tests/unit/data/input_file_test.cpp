@@ -10,6 +10,7 @@
 namespace margrove {
 namespace {
 using testing::gzip;
+using ::testing::MatchesRegex;
 using testing::message_of;
 using testing::ScratchFolder;
 using testing::write_bytes;
@@ -106,6 +107,49 @@ TEST(LineBlocks, blocks_are_whole_lines_and_make_up_the_file) {
     EXPECT_EQ(blocks.num_bytes(), static_cast<std::int64_t>(text.size()));
     EXPECT_FALSE(blocks.next());
   }
+}
+
+/// Reads all blocks.
+void read_lines(std::string_view bytes) {
+  LineBlocks blocks(open_memory(bytes, "f"), "f");
+  while (blocks.next()) continue;
+}
+
+TEST(LineBlocks, a_line_may_have_100_times_the_bytes_that_it_takes_in_the_file) {
+  for (const char filler : {' ', '\0', 'x'}) {
+    const std::string text = "a 1:1\nb 1:2\n" + std::string(40 << 20, filler);
+    for (const auto& bytes : {gzip(text), zstd(text)}) {
+      EXPECT_THAT(message_of([&] { read_lines(bytes); }),
+                  MatchesRegex("f:3: the line has [0-9]+ bytes and more, but must have at most "
+                               "[0-9]+, which are 100 times the [0-9]+ compressed bytes read; "
+                               "decompress the file if it is right"));
+    }
+    read_lines(text);
+  }
+}
+
+TEST(LineBlocks, a_long_file_of_short_lines_is_read_however_small_it_is_in_compressed_form) {
+  std::string text;
+  while (text.size() < (40U << 20U)) text += "a 1:1\n";
+  read_lines(zstd(text));
+}
+
+TEST(LineBlocks, a_line_may_have_an_eighth_of_the_memory_limit) {
+  const std::string text = "a 1:1\n#" + std::string(40 << 20, 'x');
+  limit_lines_by_memory(200e6);
+  EXPECT_THAT(message_of([&] { read_lines(text); }),
+              MatchesRegex("f:2: the line has [0-9]+ bytes and more, but must have at most "
+                           "25000000, an eighth of the memory limit"));
+  limit_lines_by_memory(400e6);
+  read_lines(text);
+  limit_lines_by_memory(0);
+}
+
+TEST(LineBlocks, no_line_is_longer_than_the_longest) {
+  const LineBlocks blocks(open_memory("", "f"), "f");
+  EXPECT_EQ(message_of([&] { blocks.require_held(kLongestLine + 1, 7, "the row"); }),
+            concat("f:7: the row has 268435457 bytes and more, but must have at most 268435456, as "
+                   "every line; split it into several"));
 }
 
 TEST(LineBlocks, a_byte_order_mark_at_the_start_is_left_out) {

@@ -94,6 +94,10 @@ TEST(JsonlReader, names_file_line_and_column_of_every_fault) {
             "f:1:28: key 'title' occurs twice, but must occur once");
   EXPECT_EQ(error_of("{\"title\": {\"a\": 1}}\n"),
             "f:1:11: key 'title' is an object, but must be a value; its keys are named with a dot");
+  EXPECT_EQ(
+      error_of("{\"title\": \"t\", \"label\": [{\"uri\": \"u\", \"n\": {\"of\": 1}}]}\n"),
+      "f:1:27: key 'label' is a list of objects, but must be a value or a list of values; the "
+      "keys of these are 'label.uri', 'label.n'");
   EXPECT_EQ(error_of("{\"title\": [\"a\", [\"b\"]]}\n"),
             "f:1:17: key 'title' is a list of lists, but must be a value or a list of values");
   EXPECT_EQ(

@@ -22,6 +22,7 @@ class Trickle final : public ByteSource {
     at_ += count;
     return count;
   }
+  std::uint64_t num_stored() const override { return at_; }
   std::size_t num_read() const { return at_; }
 
  private:
@@ -165,6 +166,17 @@ TEST(RowParts, of_sentences_end_after_their_blank_line) {
     EXPECT_THAT(sentences, ElementsAre("a b\nc d\n\n", "\ne f\r\n\r\n", "\ng\n"));
     EXPECT_THAT(places, ElementsAre("pipe:3", "pipe:7", "pipe:10"));
   }
+}
+
+TEST(RowParts, hold_a_row_of_several_lines_only_within_the_memory_for_it) {
+  limit_lines_by_memory(8 * 20e6);
+  const std::string text = "title\n\"" + std::string(30 << 20, '\n') + "\"\n";
+  EXPECT_THAT(message_of([&] {
+                RowParts parts = parts_of(text, 1 << 20, RowKind::records, kRecords);
+                while (parts.next()) continue;
+              }),
+              HasSubstr("pipe:2: the row has "));
+  limit_lines_by_memory(0);
 }
 
 TEST(RowParts, of_a_blank_source_are_none) {

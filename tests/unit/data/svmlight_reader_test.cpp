@@ -49,6 +49,27 @@ TEST(SvmlightReader, line_ends_comments_and_query_ids_change_nothing) {
   }
 }
 
+TEST(SvmlightReader, a_value_may_follow_blanks_after_its_colon) {
+  const Dataset data = parse("0   1:1.00   3: .50\n1 2: \t3 4:1\r\n1 5: 2\r\n1 1: 7");
+  EXPECT_THAT(data.X.view().columns(), ElementsAre(0U, 2U, 1U, 3U, 4U, 0U));
+  EXPECT_THAT(data.X.view().values(), ElementsAre(1.0F, 0.5F, 3.0F, 1.0F, 2.0F, 7.0F));
+}
+
+TEST(SvmlightReader, indices_count_from_0_where_the_options_or_the_header_say_so) {
+  const Dataset one = parse("1 1:5 3:1\n"), zero = parse("1 0:5 2:1\n", {.first_index = 0}),
+                headed = parse("1 3 2\n1 0:5 2:1\n"),
+                both = parse("1 3 2\n1 1:5 3:1\n", {.first_index = 1});
+  for (const Dataset* data : {&one, &zero, &headed, &both}) {
+    EXPECT_THAT(data->X.view().columns(), ElementsAre(0U, 2U));
+    EXPECT_EQ(data->X.num_columns(), 3U);
+    EXPECT_EQ(data->first_index, data == &one || data == &both ? 1U : 0U);
+  }
+  EXPECT_EQ(error_of("1 3 2\n1 4:1\n", {.first_index = 1}),
+            "f:2:3: feature index is 4, but must be at most 3, the header's number of features");
+  EXPECT_EQ(error_of("1 2:1 2:1\n", {.first_index = 0}),
+            "f:1:7: feature index is 2 after 2, but indices must increase");
+}
+
 TEST(SvmlightReader, a_blank_line_is_a_row_and_an_empty_line_is_none) {
   const Dataset data = parse("1 1:1\n\n \nlonely\n");
   ASSERT_EQ(data.X.num_rows(), 3U);
@@ -134,7 +155,16 @@ INSTANTIATE_TEST_SUITE_P(
                   "f:1:6: value of feature 12 is '-inf', but must be a finite number"},
         Malformed{"overflow", "1 1:1e39\n",
                   "f:1:5: value of feature 1 is '1e39', but must fit a 32-bit float"},
-        Malformed{"index_0", "1 0:1\n", "f:1:3: feature index is 0, but must be at least 1"},
+        Malformed{"index_0", "1 0:1\n",
+                  "f:1:3: feature index is 0, but must be at least 1; for a file whose indices "
+                  "count from "
+                  "0, train with option index_base 0 (--index-base 0), which the model keeps"},
+        Malformed{"value_after_a_blank_is_a_feature", "1 1: 2:3\n",
+                  "f:1:5: value of feature 1 is missing, but must be a number"},
+        Malformed{"value_after_a_blank_is_a_comment", "1 1: # 2\n",
+                  "f:1:5: value of feature 1 is missing, but must be a number"},
+        Malformed{"value_after_a_blank_is_a_word", "1 1: x\n",
+                  "f:1:6: value of feature 1 is 'x', but must be a finite number"},
         Malformed{"decreasing", "1 5:1 3:1\n",
                   "f:1:7: feature index is 3 after 5, but indices must increase"},
         Malformed{"repeated", "1 5:1\t5:1\n",

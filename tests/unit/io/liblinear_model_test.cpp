@@ -121,6 +121,29 @@ TEST_F(LiblinearModel, only_flat_models_of_numbered_labels_are_written) {
   ModelParts named = import_text(kThree);
   named.labels = LabelCodec({"a", "7", "10"});
   EXPECT_THAT(message(named), HasSubstr("label is 'a', but must be a whole number"));
+  for (const std::string label : {"1.5", "nan", "1e30", "3000000000", "+-1", "++1"}) {
+    named.labels = LabelCodec({label, "7", "10"});
+    EXPECT_THAT(message(named), HasSubstr("label is '" + label + "', but must be a whole number"));
+  }
+  named.labels = LabelCodec({"+1", "7", "1.0"});
+  EXPECT_THAT(message(named),
+              HasSubstr("labels are '+1' and '1.0', but must differ as numbers; write each"));
+}
+
+TEST_F(LiblinearModel, takes_every_spelling_of_its_labels) {
+  ModelParts model = import_text(kThree);
+  const std::string bytes = serialize_model(model);
+  for (const auto& [spelling, label] : std::vector<std::pair<std::string, LabelId>>{
+           {"-2", 0}, {"-2.0", 0}, {"+7", 1}, {"7.", 1}, {"07", 1}, {"+10.0", 2}, {"1e1", 2}}) {
+    EXPECT_EQ(parse_model(std::as_bytes(std::span(bytes)), "m").labels.find(spelling), label)
+        << spelling;
+  }
+  for (const std::string other : {"+2", "7.5", "seven", "+", ""}) {
+    EXPECT_EQ(model.labels.find(other), std::nullopt) << other;
+  }
+  model.labels = LabelCodec({"-1", "+1", "3.0"});
+  EXPECT_FALSE(model.labels.find("1").has_value());  // of other models, labels are texts
+  EXPECT_THAT(import_text(exported(model)).labels.names(), ::testing::ElementsAre("-1", "1", "3"));
 }
 
 }  // namespace

@@ -53,6 +53,47 @@ TEST(ColumnReader, errors_say_where_and_what) {
   EXPECT_EQ(columns_error("\xC3 O\n"), "f:1:1: byte is '\\xc3', but the text must be valid UTF-8");
 }
 
+TEST(ColumnReader, comments_are_left_out_where_the_options_say_so) {
+  const std::string text =
+      "# id 5f3a domain=en\nred _ _ B-X\n# _ _ O\n\n#\n# id 77\tdomain=en\nowl _ _ B-X\n";
+  const ColumnCorpus corpus = parse_columns(text, "f", {.comments = ColumnComments::hash});
+  ASSERT_EQ(corpus.size(), 2U);
+  EXPECT_EQ(corpus.num_tokens(0), 2U);
+  EXPECT_EQ(corpus.cell(0, 1, 0), "#");  // within a sentence it is a token
+  EXPECT_EQ(corpus.cell(1, 0, 0), "owl");
+  EXPECT_THAT(corpus.tags.names(), ElementsAre("B-X", "O"));
+  EXPECT_EQ(parse_columns("#ran\tO\n#\tO\n", "f", {.comments = ColumnComments::hash}).num_tokens(0),
+            2U);
+  EXPECT_EQ(parse_columns("# 1\nred B-X\n", "f").tags.names().front(), "1");
+}
+
+TEST(ColumnReader, what_looks_like_comments_is_an_error_that_names_the_option) {
+  const auto error = [](std::string_view text) {
+    return message_of([&] { parse_columns(text, "f", {.comments = ColumnComments::automatic}); });
+  };
+  const std::string hint =
+      "; --comments hash leaves out lines that begin with '#' and a blank before a sentence";
+  EXPECT_EQ(error("# 1\nred B-X\n\n# 2\nowl B-X\n"),
+            "f:1:1: the line begins with '#', and its tag '1' is of no other token, but comments "
+            "must be left out" +
+                hint + "; --comments none takes them for tokens");
+  EXPECT_EQ(error("# id 5f3a domain=en\nred _ _ B-X\n").substr(0, 51),
+            "f:1:1: the line begins with '#', and its tag 'domai");
+  EXPECT_EQ(error("# id\tx=1\nred _ _ B-X\n"),
+            "f:2:12: the line has 4 columns, but must have 2 like line 1" + hint);
+  EXPECT_EQ(error("red B-X\n\n# id 7\nred B-X\n"),
+            "f:3:7: the line has 3 columns, but must have 2 like line 1" + hint);
+  for (const std::string_view tokens : {
+           "# O\nred O\n",             // the tag is of another token
+           "# SYM\nred O\n# SYM\n",    // # is a token elsewhere
+           "#\tSYM\nred\tO\n",         // a cell of its own
+           "red O\n# SYM\n\nowl O\n",  // within a sentence
+       }) {
+    EXPECT_GE(parse_columns(tokens, "f", {.comments = ColumnComments::automatic}).num_tokens(0),
+              2U);
+  }
+}
+
 TEST(ColumnReader, numbers_must_be_finite) {
   EXPECT_EQ(columns_error("a x:1 O\nb x:nan O\n"),
             "f:2:3: column 2 is 'x:nan', but its number must be finite");

@@ -23,12 +23,23 @@ TEST(Spans, begin_and_end_where_the_conll_script_says) {
   EXPECT_EQ(spans({"S-PER", "I-PER", "E-PER", "I-PER", "O"}),
             (std::vector<Span>{{0, 1, "PER"}, {1, 3, "PER"}, {3, 4, "PER"}}));
   EXPECT_EQ(spans({"O", "O"}), std::vector<Span>{});
+  // BILOU
+  EXPECT_EQ(spans({"U-PER", "B-PER", "I-PER", "L-PER", "I-PER", "O"}),
+            (std::vector<Span>{{0, 1, "PER"}, {1, 4, "PER"}, {4, 5, "PER"}}));
+  // Without types
+  EXPECT_EQ(spans({"B", "I", "B", "O", "I", "U", "B", "L"}),
+            (std::vector<Span>{{0, 2, ""}, {2, 3, ""}, {4, 5, ""}, {5, 6, ""}, {6, 8, ""}}));
 }
 
 TEST(Spans, are_recognised_by_their_tags) {
   EXPECT_TRUE(are_span_tags(std::vector<std::string>{"O", "B-PER", "I-PER"}));
   EXPECT_FALSE(are_span_tags(std::vector<std::string>{"NOUN", "O"}));
   EXPECT_FALSE(are_span_tags(std::vector<std::string>{"O"}));
+  EXPECT_TRUE(are_span_tags(std::vector<std::string>{"B", "O", "I"}));
+  EXPECT_TRUE(are_span_tags(std::vector<std::string>{"B-X", "L-X", "U-X", "O", "I-X"}));
+  EXPECT_FALSE(are_span_tags(std::vector<std::string>{"B", "I"}));  // perhaps other tags
+  EXPECT_FALSE(are_span_tags(std::vector<std::string>{"B", "N", "O"}));
+  EXPECT_FALSE(are_span_tags(std::vector<std::string>{"B-", "O"}));
 }
 
 TEST(SequenceScores, count_tokens_sentences_and_spans) {
