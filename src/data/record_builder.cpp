@@ -14,7 +14,13 @@ namespace margrove {
 namespace {
 using Role = RecordField::Role;
 
-constexpr std::array<std::string_view, 6> kMissingNumbers{"", "NA", "NaN", "nan", "null", "?"};
+/// How programs write a value that is missing, beside an empty cell.
+constexpr std::array<std::string_view, 6> kMissing{"NA", "NaN", "nan", "null", "<NA>", "NaT"};
+
+/// `text` is trimmed.
+bool is_missing(std::string_view text) {
+  return text.empty() || std::ranges::find(kMissing, text) != kMissing.end();
+}
 
 std::vector<RecordField> fields_of(const RecordSelection& selection, const RecordSelection& given,
                                    bool labels_optional) {
@@ -119,7 +125,7 @@ void RecordBuilder::add_text(const RecordField& field, const RecordValue& value,
 float RecordBuilder::number(const RecordField& field, const RecordValue& value) const {
   const RecordValue::Item* item = single(field, value);
   const std::string_view text = item == nullptr ? std::string_view() : detail::trimmed(item->text);
-  if (std::find(kMissingNumbers.begin(), kMissingNumbers.end(), text) != kMissingNumbers.end()) {
+  if (is_missing(text) || text == "?") {
     return std::numeric_limits<float>::quiet_NaN();
   }
   const auto [number, fault] = detail::parse_float(text);
@@ -146,11 +152,11 @@ std::uint32_t RecordBuilder::category(const RecordField& field, const RecordValu
 void RecordBuilder::add_labels(const RecordField& field, const RecordValue& value) {
   const std::string& separator = data_.selection.label_separator;
   for (const RecordValue::Item& item : value.items) {
+    if (is_missing(detail::trimmed(item.text))) continue;  // a row without labels
     if (value.is_list) {
       add_label(field, item);
       continue;
     }
-    if (detail::trimmed(item.text).empty()) continue;  // a row without labels
     std::string_view rest = item.text;
     for (;;) {
       const std::size_t end = separator.empty() ? std::string_view::npos : rest.find(separator);
@@ -187,7 +193,7 @@ void RecordBuilder::add_paths(const RecordField& field, const RecordValue& value
     return;
   }
   const RecordValue::Item* item = single(field, value);
-  if (item == nullptr || detail::trimmed(item->text).empty()) return;
+  if (item == nullptr || is_missing(detail::trimmed(item->text))) return;
   const std::string& separator = data_.selection.label_separator;
   std::string_view rest = item->text;
   for (;;) {
@@ -209,7 +215,7 @@ void RecordBuilder::add_path(const RecordField& field, std::string_view text, Te
 void RecordBuilder::add_level(const RecordField& field, const RecordValue& value) {
   const RecordValue::Item* item = single(field, value);
   const std::string_view name = item == nullptr ? std::string_view() : detail::trimmed(item->text);
-  if (name.empty()) {
+  if (is_missing(name)) {
     if (gap_ == nullptr) gap_ = &field;
     return;
   }
