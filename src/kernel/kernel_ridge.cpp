@@ -1,18 +1,19 @@
 #include "kernel/kernel_ridge.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 
+#include "base/out_of_time.hpp"
+#include "kernel/blocked_cholesky.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {
 
 // The number of columns that are solved together; it must not depend on the number of threads.
-constexpr std::size_t kColumnsAtOnce = 128;
+constexpr std::size_t kColumnsAtOnce = BlockedCholesky::kBlock;
 
 /// The lower triangle of K + strength I; the rest is 0.
 Eigen::MatrixXf lower_triangle(const SymmetricMatrix& K, double strength) {
@@ -48,49 +49,46 @@ Eigen::MatrixXf centred_targets(const std::vector<std::vector<std::uint32_t>>& r
   return Y;
 }
 
-/// The Cholesky factor L of K + strength I.
-class RidgeFactor {
- public:
-  RidgeFactor(const SymmetricMatrix& K, double strength) : L_(lower_triangle(K, strength)) {
-    const Eigen::LLT<Eigen::Ref<Eigen::MatrixXf>> factor(L_);
-    require(factor.info() == Eigen::Success, "kernel ridge: the strength is ", strength,
-            ", but must be so large that the kernel matrix plus it is positive definite");
-  }
-  /// Y becomes (K + strength I)^-1 Y.
-  void solve_in_place(Eigen::MatrixXf& Y) const {
-    L_.triangularView<Eigen::Lower>().solveInPlace(Y);
-    L_.triangularView<Eigen::Lower>().transpose().solveInPlace(Y);
-  }
-  /// The diagonal of (K + strength I)^-1: the squared norms of the columns of L^-1.
-  Eigen::ArrayXd inverse_diagonal(Executor& executor) const {
-    Eigen::ArrayXd diagonal(L_.rows());
-    executor.for_ranges(
-        static_cast<std::size_t>(L_.rows()), kColumnsAtOnce,
-        [&](std::size_t begin, std::size_t end, int) {
-          const auto first = static_cast<Eigen::Index>(begin);
-          const auto count = static_cast<Eigen::Index>(end - begin);
-          const Eigen::Index rest = L_.rows() - first;  // the rows above are 0
-          Eigen::MatrixXf columns = Eigen::MatrixXf::Identity(rest, count);
-          L_.bottomRightCorner(rest, rest).triangularView<Eigen::Lower>().solveInPlace(columns);
-          for (Eigen::Index k = 0; k < count; ++k) {
-            diagonal[first + k] = columns.col(k).cast<double>().squaredNorm();
-          }
-        });
-    return diagonal;
-  }
+/// The factor of K + strength I.
+BlockedCholesky ridge_factor(const SymmetricMatrix& K, double strength, Executor& executor,
+                             RunControl& control) {
+  BlockedCholesky factor(lower_triangle(K, strength), executor, control);
+  require(factor.is_definite(), "kernel ridge: the strength is ", strength,
+          ", but must be so large that the kernel matrix plus it is positive definite");
+  return factor;
+}
 
- private:
-  Eigen::MatrixXf L_;
-};
+/// K A, tile after tile.
+Eigen::MatrixXf product(const SymmetricMatrix& K, const Eigen::MatrixXf& A, RunControl& control) {
+  using Values =
+      Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+  Eigen::MatrixXf result = Eigen::MatrixXf::Zero(A.rows(), A.cols());
+  for (std::size_t t = 0; t < K.num_tiles(); ++t) {
+    end_if_out_of_time(&control);
+    const auto tile = K.tile(t);
+    const auto row = static_cast<Eigen::Index>(tile.row);
+    const auto column = static_cast<Eigen::Index>(tile.column);
+    const auto num_rows = static_cast<Eigen::Index>(tile.num_rows);
+    const auto num_columns = static_cast<Eigen::Index>(tile.num_columns);
+    const Values values(K.values(t).data(), num_rows, num_columns);
+    result.middleRows(row, num_rows).noalias() += values * A.middleRows(column, num_columns);
+    if (tile.on_diagonal()) continue;
+    result.middleRows(column, num_columns).noalias() +=
+        values.transpose() * A.middleRows(row, num_rows);
+  }
+  return result;
+}
 
 /// Fits at one strength after another, and keeps the best one of each column.
 class StrengthPath {
  public:
-  StrengthPath(const SymmetricMatrix& K, const RidgeTargets& targets, Executor& executor)
+  StrengthPath(const SymmetricMatrix& K, const RidgeTargets& targets, Executor& executor,
+               RunControl& control)
       : K_(K),
         num_rows_(K.size()),
         rows_of_columns_(targets.rows_of_columns()),
         executor_(executor),
+        control_(control),
         fit_(mean_fit(targets)),
         errors_(targets.num_columns, std::numeric_limits<double>::infinity()) {
     fit_.left_out.resize(fit_.coefficients.size());
@@ -103,7 +101,7 @@ class StrengthPath {
       attempt_mean();
       return;
     }
-    const RidgeFactor factor(K_, strength);
+    const BlockedCholesky factor = ridge_factor(K_, strength, executor_, control_);
     // lambda M_ii - 1/n is positive; the bound is against rounding where a fit repeats its targets.
     const Eigen::ArrayXd left =
         (strength * factor.inverse_diagonal(executor_) - 1 / static_cast<double>(num_rows_))
@@ -162,6 +160,7 @@ class StrengthPath {
   std::size_t num_rows_;
   std::vector<std::vector<std::uint32_t>> rows_of_columns_;
   Executor& executor_;
+  RunControl& control_;
   KernelRidgeFit fit_;
   std::vector<double> errors_;  // of left-out scores
 };
@@ -197,10 +196,14 @@ KernelRidgeFit fit_ridge_path(const SymmetricMatrix& K, const RidgeTargets& targ
                               std::span<const double> strengths, Executor& executor,
                               RunControl& control) {
   require_fitting(K, targets);
-  StrengthPath path(K, targets, executor);
-  for (const double strength : strengths) {
-    if (!control.proceed()) break;
-    path.attempt(strength);
+  StrengthPath path(K, targets, executor, control);
+  try {
+    for (const double strength : strengths) {
+      end_if_out_of_time(&control);
+      path.attempt(strength);
+    }
+  } catch (const OutOfTime&) {
+    return path.take();  // each column with the best strength that it was solved with
   }
   return path.take();
 }
@@ -218,8 +221,8 @@ KernelRidgeFit fit_ridge(const SymmetricMatrix& K, const RidgeTargets& targets,
   for (const auto& group : columns_of) {
     const double strength = group.first;  // clang captures no structured bindings with OpenMP
     const std::vector<std::size_t>& columns = group.second;
-    if (!control.proceed()) break;
-    const RidgeFactor factor(K, strength);
+    end_if_out_of_time(&control);
+    const BlockedCholesky factor = ridge_factor(K, strength, executor, control);
     executor.for_ranges(
         columns.size(), kColumnsAtOnce, [&](std::size_t begin, std::size_t end, int) {
           const auto block = std::span(columns).subspan(begin, end - begin);
@@ -236,8 +239,53 @@ KernelRidgeFit fit_ridge(const SymmetricMatrix& K, const RidgeTargets& targets,
   return fit;
 }
 
+RidgeGap ridge_gap(const SymmetricMatrix& K, const RidgeTargets& targets, const KernelRidgeFit& fit,
+                   Executor& executor, RunControl& control) {
+  require_fitting(K, targets);
+  const auto rows_of_columns = targets.rows_of_columns();
+  const auto n = static_cast<Eigen::Index>(K.size());
+  std::vector<RidgeGap> of_column(targets.num_columns);
+  executor.for_ranges(
+      of_column.size(), kColumnsAtOnce, [&](std::size_t begin, std::size_t end, int) {
+        std::vector<std::size_t> columns(end - begin);
+        std::iota(columns.begin(), columns.end(), begin);
+        const Eigen::MatrixXf Y = centred_targets(rows_of_columns, fit, K.size(), columns);
+        const Eigen::MatrixXf A = Eigen::Map<const Eigen::MatrixXf>(
+            fit.coefficients.data() + begin * K.size(), n, std::ssize(columns));
+        const Eigen::MatrixXf KA = product(K, A, control);
+        for (std::size_t k = 0; k < columns.size(); ++k) {
+          const auto column = static_cast<Eigen::Index>(k);
+          const Eigen::VectorXd alpha = A.col(column).cast<double>();
+          const Eigen::VectorXd scores = KA.col(column).cast<double>();
+          const Eigen::VectorXd misses = Y.col(column).cast<double>() - scores;
+          const double strength = fit.strengths[columns[k]];
+          RidgeGap& gap = of_column[columns[k]];
+          gap.primal = misses.squaredNorm() / 2;
+          gap.dual = gap.primal;
+          if (strength == kMeanOnly) continue;  // the limit of ever stronger regularisation
+          gap.primal += strength / 2 * alpha.dot(scores);
+          gap.dual = gap.primal - (misses - strength * alpha).squaredNorm() / 2;
+        }
+      });
+  RidgeGap sum;
+  for (const RidgeGap& each : of_column) {
+    sum.primal += each.primal;
+    sum.dual += each.dual;
+  }
+  return sum;
+}
+
+namespace {
+
+/// The number of columns from `first` on in a block.
+Eigen::Index block_size(Eigen::Index num_columns, Eigen::Index first) {
+  return std::min(BlockedCholesky::kBlock, num_columns - first);
+}
+
+}  // namespace
+
 ColumnCombination::ColumnCombination(const KernelRidgeFit& fit, const RidgeTargets& targets,
-                                     double strength)
+                                     double strength, Executor& executor, RunControl& control)
     : num_columns_(targets.num_columns), W_(num_columns_ * num_columns_) {
   const auto n = static_cast<Eigen::Index>(targets.ones.num_rows());
   const auto m = static_cast<Eigen::Index>(num_columns_);
@@ -250,25 +298,54 @@ ColumnCombination::ColumnCombination(const KernelRidgeFit& fit, const RidgeTarge
   const Eigen::MatrixXf Y =
       centred_targets(targets.rows_of_columns(), fit, targets.ones.num_rows(), columns);
   // (S^T S + strength I) W = S^T Y + strength I
-  Eigen::MatrixXf left = Eigen::MatrixXf::Zero(m, m);
-  left.selfadjointView<Eigen::Lower>().rankUpdate(S.transpose());
-  left.diagonal().array() += static_cast<float>(strength);
+  Eigen::MatrixXf left(m, m);
   Eigen::Map<Eigen::MatrixXf> W(W_.data(), m, m);
-  W.noalias() = S.transpose() * Y;
-  W.diagonal().array() += static_cast<float>(strength);
-  const Eigen::LLT<Eigen::Ref<Eigen::MatrixXf>> factor(left);
-  factor.solveInPlace(W);
+  const std::size_t num_blocks = (num_columns_ + kColumnsAtOnce - 1) / kColumnsAtOnce;
+  executor.for_each(num_blocks * num_blocks, [&](std::size_t pair, int) {
+    end_if_out_of_time(&control);
+    const auto first = static_cast<Eigen::Index>(pair / num_blocks * kColumnsAtOnce);
+    const auto second = static_cast<Eigen::Index>(pair % num_blocks * kColumnsAtOnce);
+    const Eigen::Index height = block_size(m, first), width = block_size(m, second);
+    const auto rows = S.middleCols(first, height).transpose();
+    auto corner = left.block(first, second, height, width);
+    auto right = W.block(first, second, height, width);
+    corner.noalias() = rows * S.middleCols(second, width);
+    right.noalias() = rows * Y.middleCols(second, width);
+    if (first != second) return;
+    corner.diagonal().array() += static_cast<float>(strength);
+    right.diagonal().array() += static_cast<float>(strength);
+  });
+  const BlockedCholesky factor(std::move(left), executor, control);
+  require(factor.is_definite(), "kernel ridge: sharing is ", strength,
+          ", but must be so large that the matrix of the nodes' scores is positive definite");
+  executor.for_ranges(num_columns_, kColumnsAtOnce, [&](std::size_t begin, std::size_t end, int) {
+    factor.solve_in_place(
+        W.middleCols(static_cast<Eigen::Index>(begin), static_cast<Eigen::Index>(end - begin)));
+  });
 }
 
-void ColumnCombination::apply(KernelRidgeFit& fit) const {
+void ColumnCombination::apply(KernelRidgeFit& fit, Executor& executor, RunControl& control) const {
   const auto m = static_cast<Eigen::Index>(num_columns_);
   const auto n = static_cast<Eigen::Index>(fit.coefficients.size()) / std::max<Eigen::Index>(m, 1);
-  Eigen::Map<Eigen::MatrixXf> coefficients(fit.coefficients.data(), n, m);
+  std::vector<float> combined(fit.coefficients.size());
+  const Eigen::Map<const Eigen::MatrixXf> coefficients(fit.coefficients.data(), n, m);
   const Eigen::Map<const Eigen::MatrixXf> W(W_.data(), m, m);
-  coefficients = (coefficients * W).eval();
+  Eigen::Map<Eigen::MatrixXf> result(combined.data(), n, m);
+  executor.for_ranges(num_columns_, kColumnsAtOnce, [&](std::size_t begin, std::size_t end, int) {
+    const auto to = static_cast<Eigen::Index>(begin);
+    const auto width = static_cast<Eigen::Index>(end - begin);
+    for (Eigen::Index from = 0; from < m; from += BlockedCholesky::kBlock) {
+      end_if_out_of_time(&control);
+      const Eigen::Index count = block_size(m, from);
+      result.middleCols(to, width).noalias() +=
+          coefficients.middleCols(from, count) * W.block(from, to, count, width);
+    }
+  });
+  fit.coefficients = std::move(combined);
 }
 
-ScoreThresholds left_out_thresholds(const KernelRidgeFit& fit, const RidgeTargets& targets) {
+ScoreThresholds left_out_thresholds(const KernelRidgeFit& fit, const RidgeTargets& targets,
+                                    RunControl& control) {
   const std::size_t num_rows = targets.ones.num_rows();
   const auto score = [&](std::size_t column, std::size_t row) {
     return static_cast<double>(fit.left_out[column * num_rows + row]);
@@ -280,6 +357,7 @@ ScoreThresholds left_out_thresholds(const KernelRidgeFit& fit, const RidgeTarget
   }
   ScoreThresholds thresholds(std::move(of_positives));
   for (std::size_t c = 0; c < rows_of.size(); ++c) {
+    end_if_out_of_time(&control);
     auto next = rows_of[c].begin();
     for (std::uint32_t i = 0; i < num_rows; ++i) {
       if (next != rows_of[c].end() && *next == i) {
