@@ -4,6 +4,7 @@
 #include "cli/record_arguments.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iostream>
@@ -56,6 +57,9 @@ int OptionsReference::run() {
       needs += fmt::format(" or `{}`", option_name(method.hierarchy_substitute));
     }
     std::cout << fmt::format("## {}\n\n{}{}.\n\n", method.name, method.summary, needs);
+    if (const auto limits = limits_of(method); !limits.empty()) {
+      std::cout << fmt::format("Limits: {}.\n\n", fmt::join(limits, "; "));
+    }
     print_table(method.start()->options().list());
   }
   std::cout << "## Columns of CSV, TSV and JSON lines (kept in the model)\n\n";

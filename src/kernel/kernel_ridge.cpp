@@ -1,19 +1,19 @@
 #include "kernel/kernel_ridge.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 
 #include "base/out_of_time.hpp"
+#include "kernel/blocked_cholesky.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {
 
 // The number of columns that are solved together; it must not depend on the number of threads.
-constexpr std::size_t kColumnsAtOnce = 128;
+constexpr std::size_t kColumnsAtOnce = BlockedCholesky::kBlock;
 
 /// The lower triangle of K + strength I; the rest is 0.
 Eigen::MatrixXf lower_triangle(const SymmetricMatrix& K, double strength) {
@@ -49,66 +49,35 @@ Eigen::MatrixXf centred_targets(const std::vector<std::vector<std::uint32_t>>& r
   return Y;
 }
 
-/// The lower triangle of A becomes its Cholesky factor, panel by panel; false if A is not positive
-/// definite. Throws OutOfTime.
-bool factorise(Eigen::MatrixXf& A, RunControl& control) {
-  const Eigen::Index n = A.rows(), width = static_cast<Eigen::Index>(kColumnsAtOnce);
-  for (Eigen::Index k = 0; k < n; k += width) {
-    end_if_out_of_time(&control);
-    const Eigen::Index count = std::min(width, n - k), rest = n - k - count;
-    Eigen::Ref<Eigen::MatrixXf> corner = A.block(k, k, count, count);
-    const Eigen::LLT<Eigen::Ref<Eigen::MatrixXf>> factor(corner);
-    if (factor.info() != Eigen::Success) return false;
-    auto below = A.block(k + count, k, rest, count);
-    corner.triangularView<Eigen::Lower>().adjoint().solveInPlace<Eigen::OnTheRight>(below);
-    // The rest less below below^T, a panel at a time.
-    for (Eigen::Index c = 0; c < rest; c += width) {
-      end_if_out_of_time(&control);
-      const Eigen::Index columns = std::min(width, rest - c);
-      A.block(k + count + c, k + count + c, rest - c, columns).noalias() -=
-          below.bottomRows(rest - c) * below.middleRows(c, columns).transpose();
-    }
-  }
-  return true;
+/// The factor of K + strength I.
+BlockedCholesky ridge_factor(const SymmetricMatrix& K, double strength, Executor& executor,
+                             RunControl& control) {
+  BlockedCholesky factor(lower_triangle(K, strength), executor, control);
+  require(factor.is_definite(), "kernel ridge: the strength is ", strength,
+          ", but must be so large that the kernel matrix plus it is positive definite");
+  return factor;
 }
 
-/// The Cholesky factor L of K + strength I. Throws OutOfTime.
-class RidgeFactor {
- public:
-  RidgeFactor(const SymmetricMatrix& K, double strength, RunControl& control)
-      : L_(lower_triangle(K, strength)) {
-    require(factorise(L_, control), "kernel ridge: the strength is ", strength,
-            ", but must be so large that the kernel matrix plus it is positive definite");
-  }
-  /// Y becomes (K + strength I)^-1 Y.
-  void solve_in_place(Eigen::MatrixXf& Y) const {
-    L_.triangularView<Eigen::Lower>().solveInPlace(Y);
-    L_.triangularView<Eigen::Lower>().transpose().solveInPlace(Y);
-  }
-  /// The diagonal of (K + strength I)^-1: the squared norms of the columns of L^-1. Throws
-  /// OutOfTime.
-  Eigen::ArrayXd inverse_diagonal(Executor& executor, RunControl& control) const {
-    Eigen::ArrayXd diagonal(L_.rows());
-    executor.for_ranges(
-        static_cast<std::size_t>(L_.rows()), kColumnsAtOnce,
-        [&](std::size_t begin, std::size_t end, int) {
-          if (!control.proceed()) return;
-          const auto first = static_cast<Eigen::Index>(begin);
-          const auto count = static_cast<Eigen::Index>(end - begin);
-          const Eigen::Index rest = L_.rows() - first;  // the rows above are 0
-          Eigen::MatrixXf columns = Eigen::MatrixXf::Identity(rest, count);
-          L_.bottomRightCorner(rest, rest).triangularView<Eigen::Lower>().solveInPlace(columns);
-          for (Eigen::Index k = 0; k < count; ++k) {
-            diagonal[first + k] = columns.col(k).cast<double>().squaredNorm();
-          }
-        });
+/// K A, tile after tile.
+Eigen::MatrixXf product(const SymmetricMatrix& K, const Eigen::MatrixXf& A, RunControl& control) {
+  using Values =
+      Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+  Eigen::MatrixXf result = Eigen::MatrixXf::Zero(A.rows(), A.cols());
+  for (std::size_t t = 0; t < K.num_tiles(); ++t) {
     end_if_out_of_time(&control);
-    return diagonal;
+    const auto tile = K.tile(t);
+    const auto row = static_cast<Eigen::Index>(tile.row);
+    const auto column = static_cast<Eigen::Index>(tile.column);
+    const auto num_rows = static_cast<Eigen::Index>(tile.num_rows);
+    const auto num_columns = static_cast<Eigen::Index>(tile.num_columns);
+    const Values values(K.values(t).data(), num_rows, num_columns);
+    result.middleRows(row, num_rows).noalias() += values * A.middleRows(column, num_columns);
+    if (tile.on_diagonal()) continue;
+    result.middleRows(column, num_columns).noalias() +=
+        values.transpose() * A.middleRows(row, num_rows);
   }
-
- private:
-  Eigen::MatrixXf L_;
-};
+  return result;
+}
 
 /// Fits at one strength after another, and keeps the best one of each column.
 class StrengthPath {
@@ -127,19 +96,17 @@ class StrengthPath {
     errors_.assign(errors_.size(), std::numeric_limits<double>::infinity());
   }
 
-  /// Throws OutOfTime; what is better in some columns by then stays.
   void attempt(double strength) {
     if (strength == kMeanOnly) {
       attempt_mean();
       return;
     }
-    const RidgeFactor factor(K_, strength, control_);
+    const BlockedCholesky factor = ridge_factor(K_, strength, executor_, control_);
     // lambda M_ii - 1/n is positive; the bound is against rounding where a fit repeats its targets.
-    const Eigen::ArrayXd left = (strength * factor.inverse_diagonal(executor_, control_) -
-                                 1 / static_cast<double>(num_rows_))
-                                    .max(1e-9);
+    const Eigen::ArrayXd left =
+        (strength * factor.inverse_diagonal(executor_) - 1 / static_cast<double>(num_rows_))
+            .max(1e-9);
     for_blocks([&](std::span<const std::size_t> columns, const Eigen::MatrixXf& Y) {
-      if (!control_.proceed()) return;
       Eigen::MatrixXf coefficients = Y;
       factor.solve_in_place(coefficients);
       for (std::size_t k = 0; k < columns.size(); ++k) {
@@ -236,7 +203,7 @@ KernelRidgeFit fit_ridge_path(const SymmetricMatrix& K, const RidgeTargets& targ
       path.attempt(strength);
     }
   } catch (const OutOfTime&) {
-    return path.take();
+    return path.take();  // each column with the best strength that it was solved with
   }
   return path.take();
 }
@@ -254,11 +221,10 @@ KernelRidgeFit fit_ridge(const SymmetricMatrix& K, const RidgeTargets& targets,
   for (const auto& group : columns_of) {
     const double strength = group.first;  // clang captures no structured bindings with OpenMP
     const std::vector<std::size_t>& columns = group.second;
-    if (!control.proceed()) break;
-    const RidgeFactor factor(K, strength, control);
+    end_if_out_of_time(&control);
+    const BlockedCholesky factor = ridge_factor(K, strength, executor, control);
     executor.for_ranges(
         columns.size(), kColumnsAtOnce, [&](std::size_t begin, std::size_t end, int) {
-          if (!control.proceed()) return;
           const auto block = std::span(columns).subspan(begin, end - begin);
           Eigen::MatrixXf Y = centred_targets(rows_of_columns, fit, K.size(), block);
           factor.solve_in_place(Y);
@@ -273,16 +239,47 @@ KernelRidgeFit fit_ridge(const SymmetricMatrix& K, const RidgeTargets& targets,
   return fit;
 }
 
+RidgeGap ridge_gap(const SymmetricMatrix& K, const RidgeTargets& targets, const KernelRidgeFit& fit,
+                   Executor& executor, RunControl& control) {
+  require_fitting(K, targets);
+  const auto rows_of_columns = targets.rows_of_columns();
+  const auto n = static_cast<Eigen::Index>(K.size());
+  std::vector<RidgeGap> of_column(targets.num_columns);
+  executor.for_ranges(
+      of_column.size(), kColumnsAtOnce, [&](std::size_t begin, std::size_t end, int) {
+        std::vector<std::size_t> columns(end - begin);
+        std::iota(columns.begin(), columns.end(), begin);
+        const Eigen::MatrixXf Y = centred_targets(rows_of_columns, fit, K.size(), columns);
+        const Eigen::MatrixXf A = Eigen::Map<const Eigen::MatrixXf>(
+            fit.coefficients.data() + begin * K.size(), n, std::ssize(columns));
+        const Eigen::MatrixXf KA = product(K, A, control);
+        for (std::size_t k = 0; k < columns.size(); ++k) {
+          const auto column = static_cast<Eigen::Index>(k);
+          const Eigen::VectorXd alpha = A.col(column).cast<double>();
+          const Eigen::VectorXd scores = KA.col(column).cast<double>();
+          const Eigen::VectorXd misses = Y.col(column).cast<double>() - scores;
+          const double strength = fit.strengths[columns[k]];
+          RidgeGap& gap = of_column[columns[k]];
+          gap.primal = misses.squaredNorm() / 2;
+          gap.dual = gap.primal;
+          if (strength == kMeanOnly) continue;  // the limit of ever stronger regularisation
+          gap.primal += strength / 2 * alpha.dot(scores);
+          gap.dual = gap.primal - (misses - strength * alpha).squaredNorm() / 2;
+        }
+      });
+  RidgeGap sum;
+  for (const RidgeGap& each : of_column) {
+    sum.primal += each.primal;
+    sum.dual += each.dual;
+  }
+  return sum;
+}
+
 namespace {
 
-/// use(first column, number of columns) for all columns, on any thread. Throws OutOfTime.
-template <class Use>
-void for_columns(std::size_t num_columns, Executor& executor, RunControl& control, const Use& use) {
-  executor.for_ranges(num_columns, kColumnsAtOnce, [&](std::size_t begin, std::size_t end, int) {
-    if (!control.proceed()) return;
-    use(static_cast<Eigen::Index>(begin), static_cast<Eigen::Index>(end - begin));
-  });
-  end_if_out_of_time(&control);
+/// The number of columns from `first` on in a block.
+Eigen::Index block_size(Eigen::Index num_columns, Eigen::Index first) {
+  return std::min(BlockedCholesky::kBlock, num_columns - first);
 }
 
 }  // namespace
@@ -303,35 +300,52 @@ ColumnCombination::ColumnCombination(const KernelRidgeFit& fit, const RidgeTarge
   // (S^T S + strength I) W = S^T Y + strength I
   Eigen::MatrixXf left(m, m);
   Eigen::Map<Eigen::MatrixXf> W(W_.data(), m, m);
-  for_columns(num_columns_, executor, control, [&](Eigen::Index first, Eigen::Index count) {
-    left.block(first, first, m - first, count).noalias() =
-        S.rightCols(m - first).transpose() * S.middleCols(first, count);
-    W.middleCols(first, count).noalias() = S.transpose() * Y.middleCols(first, count);
+  const std::size_t num_blocks = (num_columns_ + kColumnsAtOnce - 1) / kColumnsAtOnce;
+  executor.for_each(num_blocks * num_blocks, [&](std::size_t pair, int) {
+    end_if_out_of_time(&control);
+    const auto first = static_cast<Eigen::Index>(pair / num_blocks * kColumnsAtOnce);
+    const auto second = static_cast<Eigen::Index>(pair % num_blocks * kColumnsAtOnce);
+    const Eigen::Index height = block_size(m, first), width = block_size(m, second);
+    const auto rows = S.middleCols(first, height).transpose();
+    auto corner = left.block(first, second, height, width);
+    auto right = W.block(first, second, height, width);
+    corner.noalias() = rows * S.middleCols(second, width);
+    right.noalias() = rows * Y.middleCols(second, width);
+    if (first != second) return;
+    corner.diagonal().array() += static_cast<float>(strength);
+    right.diagonal().array() += static_cast<float>(strength);
   });
-  left.diagonal().array() += static_cast<float>(strength);
-  W.diagonal().array() += static_cast<float>(strength);
-  factorise(left, control);
-  for_columns(num_columns_, executor, control, [&](Eigen::Index first, Eigen::Index count) {
-    auto block = W.middleCols(first, count);
-    left.triangularView<Eigen::Lower>().solveInPlace(block);
-    left.triangularView<Eigen::Lower>().transpose().solveInPlace(block);
+  const BlockedCholesky factor(std::move(left), executor, control);
+  require(factor.is_definite(), "kernel ridge: sharing is ", strength,
+          ", but must be so large that the matrix of the nodes' scores is positive definite");
+  executor.for_ranges(num_columns_, kColumnsAtOnce, [&](std::size_t begin, std::size_t end, int) {
+    factor.solve_in_place(
+        W.middleCols(static_cast<Eigen::Index>(begin), static_cast<Eigen::Index>(end - begin)));
   });
 }
 
 void ColumnCombination::apply(KernelRidgeFit& fit, Executor& executor, RunControl& control) const {
   const auto m = static_cast<Eigen::Index>(num_columns_);
   const auto n = static_cast<Eigen::Index>(fit.coefficients.size()) / std::max<Eigen::Index>(m, 1);
+  std::vector<float> combined(fit.coefficients.size());
   const Eigen::Map<const Eigen::MatrixXf> coefficients(fit.coefficients.data(), n, m);
   const Eigen::Map<const Eigen::MatrixXf> W(W_.data(), m, m);
-  std::vector<float> combined(fit.coefficients.size());
-  Eigen::Map<Eigen::MatrixXf> out(combined.data(), n, m);
-  for_columns(num_columns_, executor, control, [&](Eigen::Index first, Eigen::Index count) {
-    out.middleCols(first, count).noalias() = coefficients * W.middleCols(first, count);
+  Eigen::Map<Eigen::MatrixXf> result(combined.data(), n, m);
+  executor.for_ranges(num_columns_, kColumnsAtOnce, [&](std::size_t begin, std::size_t end, int) {
+    const auto to = static_cast<Eigen::Index>(begin);
+    const auto width = static_cast<Eigen::Index>(end - begin);
+    for (Eigen::Index from = 0; from < m; from += BlockedCholesky::kBlock) {
+      end_if_out_of_time(&control);
+      const Eigen::Index count = block_size(m, from);
+      result.middleCols(to, width).noalias() +=
+          coefficients.middleCols(from, count) * W.block(from, to, count, width);
+    }
   });
   fit.coefficients = std::move(combined);
 }
 
-ScoreThresholds left_out_thresholds(const KernelRidgeFit& fit, const RidgeTargets& targets) {
+ScoreThresholds left_out_thresholds(const KernelRidgeFit& fit, const RidgeTargets& targets,
+                                    RunControl& control) {
   const std::size_t num_rows = targets.ones.num_rows();
   const auto score = [&](std::size_t column, std::size_t row) {
     return static_cast<double>(fit.left_out[column * num_rows + row]);
@@ -343,6 +357,7 @@ ScoreThresholds left_out_thresholds(const KernelRidgeFit& fit, const RidgeTarget
   }
   ScoreThresholds thresholds(std::move(of_positives));
   for (std::size_t c = 0; c < rows_of.size(); ++c) {
+    end_if_out_of_time(&control);
     auto next = rows_of[c].begin();
     for (std::uint32_t i = 0; i < num_rows; ++i) {
       if (next != rows_of[c].end() && *next == i) {

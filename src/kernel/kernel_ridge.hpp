@@ -43,22 +43,35 @@ KernelRidgeFit mean_fit(const RidgeTargets& targets);
 /// One fit for each column, with the strength whose left-out scores have the smallest square error.
 /// K must be centred. Throws InvalidInput if K + strength I is not positive definite in float32.
 /// O((n^3 + n^2 columns) strengths). The same bits for any executor. `control` may end it early:
-/// the strengths that are left are not tried, and a fit without any is that of the mean.
+/// each column then has the best one of the strengths that it was solved with, at least the mean.
 KernelRidgeFit fit_ridge_path(const SymmetricMatrix& K, const RidgeTargets& targets,
                               std::span<const double> strengths, Executor& executor,
                               RunControl& control);
 /// Coefficients at given strengths, one for each column, without left-out scores. Throws as
-/// fit_ridge_path(). O(n^3) for each distinct strength and O(n^2 columns). Where `control` ends it
-/// early, the columns that are left have kMeanOnly, or it throws OutOfTime.
+/// fit_ridge_path(), and OutOfTime. O(n^3) for each distinct strength and O(n^2 columns).
 KernelRidgeFit fit_ridge(const SymmetricMatrix& K, const RidgeTargets& targets,
                          std::span<const double> strengths, Executor& executor,
                          RunControl& control);
 
+/// Objectives of the regressions, summed over the columns. With the centred targets y of a column
+/// and its strength lambda,
+///   primal  min  ||y - K a||^2 / 2 + lambda a^T K a / 2
+///   dual    max  lambda a^T y - lambda a^T (K + lambda I) a / 2,
+/// and at any a they differ by half the squared residual ||y - (K + lambda I) a||^2 of the system.
+struct RidgeGap {
+  double primal = 0;
+  double dual = 0;
+  double relative() const { return primal == dual ? 0.0 : (primal - dual) / primal; }
+};
+/// The coefficients must be those of fit_ridge() or fit_ridge_path(), before they are combined.
+/// Throws OutOfTime. O(n^2 columns).
+RidgeGap ridge_gap(const SymmetricMatrix& K, const RidgeTargets& targets, const KernelRidgeFit& fit,
+                   Executor& executor, RunControl& control);
+
 /// Predicts each column from the scores of all columns (curds and whey, [Breiman1997]): a row's
 /// scores less their means, s, become W^T s, where W minimises
 /// sum_i ||y_i - m - W^T s_i||^2 + strength ||W - I||^2 over the left-out scores s_i.
-/// O(rows columns^2 + columns^3). The same bits for any executor. Both steps throw OutOfTime and
-/// then change nothing.
+/// Both functions throw OutOfTime. O(rows columns^2 + columns^3).
 class ColumnCombination {
  public:
   ColumnCombination(const KernelRidgeFit& fit, const RidgeTargets& targets, double strength,
@@ -71,8 +84,9 @@ class ColumnCombination {
   std::vector<float> W_;  // column-major
 };
 
-/// The left-out scores of all pairs of a row and a column.
-ScoreThresholds left_out_thresholds(const KernelRidgeFit& fit, const RidgeTargets& targets);
+/// The left-out scores of all pairs of a row and a column. Throws OutOfTime.
+ScoreThresholds left_out_thresholds(const KernelRidgeFit& fit, const RidgeTargets& targets,
+                                    RunControl& control);
 
 /// K becomes the mean of itself and the others, which are of its size.
 void average_with(SymmetricMatrix& K, std::span<const SymmetricMatrix* const> others);

@@ -225,6 +225,8 @@ template <class Options, class MakePlan>
 Method kernel_method(std::string summary, MakePlan make_plan) {
   Method method = make_method<Options>(std::move(summary), make_plan);
   method.column_options = {"network"};
+  method.label_sets = false;
+  method.row_weights = false;
   return method;
 }
 

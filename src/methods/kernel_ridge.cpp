@@ -22,6 +22,10 @@ namespace {
 
 constexpr std::array kStrengths{0.01, 0.05, 0.2, 0.7, 2.0, 6.0, 20.0, 60.0, kMeanOnly};
 
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+// Rounding leaves the systems a residual, which is far below this unless they are nearly singular.
+constexpr double kLargestGap = 1e-3;
+
 struct RidgePlan {
   KernelRidgeOptions options;
   std::vector<double> widths;
@@ -47,6 +51,7 @@ struct Choice {
   std::vector<FittedKernel> kernels;
   std::vector<double> row_means;
   KernelRidgeFit fit;
+  RidgeGap gap{kUnknown, kUnknown};  // of the fit, if it is on all training rows
 };
 
 std::vector<double> parse_widths(const std::string& widths) {
@@ -159,6 +164,16 @@ KernelMean kernel_mean(std::span<const KernelSpec> specs, const CsrView& X, Exec
   return mean;
 }
 
+/// Not known if there is no time for it.
+RidgeGap gap_of(const SymmetricMatrix& K, const RidgeTargets& targets, const KernelRidgeFit& fit,
+                Executor& executor, RunControl& control) {
+  try {
+    return ridge_gap(K, targets, fit, executor, control);
+  } catch (const OutOfTime&) {
+    return {kUnknown, kUnknown};
+  }
+}
+
 /// Chooses the width on the tuning rows.
 class Search {
  public:
@@ -208,11 +223,14 @@ class Search {
   }
   Choice attempt(double width) {
     KernelMean mean = kernel_mean(kernels_of(plan_.options.kernel, width), X_, executor_, control_);
-    Choice choice{width, 0, 0.5, std::move(mean.kernels), std::move(mean.row_means), {}};
+    Choice choice{width, 0, 0.5, std::move(mean.kernels), std::move(mean.row_means), {}, {}};
     choice.fit = fit_ridge_path(mean.K, targets_, strengths_, executor_, control_);
-    const ScoreThresholds thresholds = left_out_thresholds(choice.fit, targets_);
+    const ScoreThresholds thresholds = left_out_thresholds(choice.fit, targets_, control_);
     choice.precision = thresholds.average_precision();
     choice.threshold = thresholds.best_for_f1();
+    if (plan_.tuning_rows.size() == plan_.data.X.num_rows()) {
+      choice.gap = gap_of(mean.K, targets_, choice.fit, executor_, control_);
+    }
     Progress progress{.stage = KernelRidgeOptions::kMethod, .done = ++tried_, .unit = "widths"};
     progress.total = std::ssize(plan_.widths);
     progress.objective = choice.precision;
@@ -247,7 +265,7 @@ bool fit_all_rows(const RidgePlan& plan, Choice& choice, Executor& executor, Run
     KernelMean mean =
         kernel_mean(kernels_of(plan.options.kernel, choice.width), plan.data.X, executor, control);
     KernelRidgeFit fit = fit_ridge(mean.K, plan.targets, choice.fit.strengths, executor, control);
-    end_if_out_of_time(&control);
+    choice.gap = gap_of(mean.K, plan.targets, fit, executor, control);
     choice.kernels = std::move(mean.kernels);
     choice.row_means = std::move(mean.row_means);
     choice.fit = std::move(fit);
@@ -257,21 +275,21 @@ bool fit_all_rows(const RidgePlan& plan, Choice& choice, Executor& executor, Run
   }
 }
 
-/// Without it if there is none to be made, or no time for it.
-std::optional<ColumnCombination> combine_columns(const RidgePlan& plan, const Choice& choice,
-                                                 const RidgeTargets& targets, Executor& executor,
-                                                 RunControl& control) {
-  if (plan.options.sharing <= 0 || choice.width <= 0) return std::nullopt;
+/// None if there are only means, if the options ask for none, or if there is no time for it.
+std::optional<ColumnCombination> combination_of(const RidgePlan& plan, const Choice& choice,
+                                                const RidgeTargets& targets, Executor& executor,
+                                                RunControl& control) {
+  if (plan.options.sharing <= 0 || choice.width <= 0) return {};
   try {
     return ColumnCombination(choice.fit, targets, plan.options.sharing, executor, control);
   } catch (const OutOfTime&) {
-    return std::nullopt;
+    return {};
   }
 }
 
-/// Each node by its own scores, if there is no time.
-void apply(const ColumnCombination& combination, KernelRidgeFit& fit, Executor& executor,
-           RunControl& control) {
+/// The fit stays as it is if there is no time for it.
+void combine(const ColumnCombination& combination, KernelRidgeFit& fit, Executor& executor,
+             RunControl& control) {
   try {
     combination.apply(fit, executor, control);
   } catch (const OutOfTime&) {
@@ -279,22 +297,32 @@ void apply(const ColumnCombination& combination, KernelRidgeFit& fit, Executor& 
   }
 }
 
+FitReport report_of(const Choice& choice, const RunControl& control) {
+  FitReport report;
+  report.passes = 1;
+  report.stop = control.stop_reason();
+  report.primal = choice.gap.primal;
+  report.dual = choice.gap.dual;
+  report.relative_gap = choice.gap.relative();
+  if (report.stop == Stop::converged && !(report.relative_gap <= kLargestGap)) {
+    report.stop = Stop::stalled;
+  }
+  return report;
+}
+
 TrainResult train_ridge(const RidgePlan& plan, Executor& executor, RunControl& control) {
   Search search(plan, executor, control);
   Choice choice = search.run();
-  const std::optional<ColumnCombination> combination =
-      combine_columns(plan, choice, search.targets(), executor, control);
+  const auto combination = combination_of(plan, choice, search.targets(), executor, control);
   RidgePredictor::Parts parts;
   parts.support = search.take_rows();
   if (plan.tuning_rows.size() < plan.data.X.num_rows() && choice.width > 0 &&
       fit_all_rows(plan, choice, executor, control)) {
     parts.support = with_intercept(plan.data.X, 0);  // a copy
   }
-  if (combination) apply(*combination, choice.fit, executor, control);
+  if (combination) combine(*combination, choice.fit, executor, control);
   TrainResult result;
-  result.report.stop = control.stop_reason();
-  result.report.passes = 1;
-  if (choice.width > 0) result.report.primal = choice.precision;
+  result.report = report_of(choice, control);
   parts.kernels = std::move(choice.kernels);
   parts.nodes = plan.nodes;
   parts.biases = biases_of(choice.fit, choice.row_means);
@@ -339,8 +367,10 @@ Plan plan_ridge(const KernelRidgeOptions& options, const TrainingSet& data, Exec
 }  // namespace
 
 Method kernel_ridge() {
-  return make_method<KernelRidgeOptions>(
+  Method method = make_method<KernelRidgeOptions>(
       "kernel ridge regression of all nodes, for rows with several labels", plan_ridge);
+  method.row_weights = false;
+  return method;
 }
 
 }  // namespace margrove

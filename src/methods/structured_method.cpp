@@ -124,6 +124,7 @@ Method structured_method(std::span<const OutputType> types) {
   method.summary =
       "structured SVM with a surrogate of margin and loss: " + joined(types, &OutputType::plural);
   method.takes_start = true;
+  method.row_weights = false;
   method.start = [types] { return std::make_unique<StructuredRun>(types); };
   method.read_examples = [types](const std::vector<std::string>& paths,
                                  const OptionTable& options) {

@@ -4,6 +4,14 @@
 
 namespace margrove {
 
+std::vector<std::string> limits_of(const Method& method) {
+  std::vector<std::string> limits;
+  if (method.read_examples) limits.emplace_back("examples in files of their own format");
+  if (!method.label_sets) limits.emplace_back("one label per row");
+  if (!method.row_weights) limits.emplace_back("no weights of rows");
+  return limits;
+}
+
 bool needs_hierarchy(const Method& method, const OptionTable& options) {
   const std::string& substitute = method.hierarchy_substitute;
   return method.needs_hierarchy && (substitute.empty() || options.get(substitute).empty());

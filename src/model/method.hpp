@@ -94,7 +94,12 @@ struct Method {
   /// at its default, columns are not scaled by default.
   std::vector<std::string> column_options;
   bool takes_start = false;  // whether training can start from the weights of a model
+  bool label_sets = true;    // whether a row may have several labels, or none
+  bool row_weights = true;   // whether rows and classes may have weights
 };
+
+/// What the method cannot do, as the reference page prints it and tests read it there.
+std::vector<std::string> limits_of(const Method& method);
 
 /// Whether the method needs a hierarchy with these options.
 bool needs_hierarchy(const Method& method, const OptionTable& options);

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "base/out_of_time.hpp"
-#include "counted_seconds.hpp"
+#include "kernel/blocked_cholesky.hpp"
 #include "margrove/errors.hpp"
 #include "testing.hpp"
 
@@ -195,49 +195,6 @@ TEST(ColumnCombination, a_large_strength_leaves_the_columns_alone) {
   }
 }
 
-TEST(ColumnCombination, any_number_of_threads_gives_the_same_bits) {
-  const Problem problem = problem_of(50, 300, 16);
-  Executor one(1);
-  RunControl control;
-  const std::array strengths{1.0};
-  const KernelRidgeFit before = fit_ridge_path(problem.K, problem.targets, strengths, one, control);
-  KernelRidgeFit expected = before;
-  ColumnCombination(before, problem.targets, 5.0, one, control).apply(expected, one, control);
-  for (const int threads : {2, 5}) {
-    Executor executor(threads);
-    KernelRidgeFit after = before;
-    ColumnCombination(before, problem.targets, 5.0, executor, control)
-        .apply(after, executor, control);
-    EXPECT_EQ(after.coefficients, expected.coefficients);
-  }
-}
-
-TEST(KernelRidge, a_time_limit_ends_every_step_at_the_next_panel) {
-  const Problem problem = problem_of(300, 300, 17);  // three panels
-  Executor executor(1);
-  RunControl unlimited;
-  const std::array strengths{0.3, 3.0};
-  const KernelRidgeFit path =
-      fit_ridge_path(problem.K, problem.targets, strengths, executor, unlimited);
-  int ended = 0;
-  for (int limit = 1; limit <= 64; ++limit) {
-    RunControl control(nullptr, 1e-3 * (limit + 0.5), &testing_clock::counted_seconds);
-    const long before = testing_clock::questions;
-    KernelRidgeFit fit = fit_ridge_path(problem.K, problem.targets, strengths, executor, control);
-    const std::vector<float> own = fit.coefficients;
-    try {
-      ColumnCombination(path, problem.targets, 5.0, executor, control)
-          .apply(fit, executor, control);
-    } catch (const OutOfTime&) {
-      ++ended;
-      EXPECT_EQ(fit.coefficients, own);
-      EXPECT_LE(testing_clock::questions - before, limit + 2);
-    }
-  }
-  EXPECT_GT(ended, 30);  // so many panels ask for the time
-  EXPECT_LT(ended, 64);
-}
-
 TEST(KernelRidge, a_matrix_of_other_rows_throws) {
   const Problem problem = problem_of(30, 2, 13);
   RidgeTargets targets = problem.targets;
@@ -267,18 +224,93 @@ TEST(KernelRidge, an_interrupted_fit_is_that_of_the_means) {
   const std::array strengths{1.0};
   const KernelRidgeFit path =
       fit_ridge_path(problem.K, problem.targets, strengths, executor, control);
-  const KernelRidgeFit fit =
-      fit_ridge(problem.K, problem.targets, std::array{1.0, 1.0}, executor, control);
+  EXPECT_THROW(fit_ridge(problem.K, problem.targets, std::array{1.0, 1.0}, executor, control),
+               OutOfTime);
   for (LabelId c = 0; c < 2; ++c) {
     double ones = 0;
     for (std::size_t i = 0; i < 30; ++i) ones += target(problem, i, c);
     EXPECT_EQ(path.strengths[c], kMeanOnly);
-    EXPECT_EQ(fit.strengths[c], kMeanOnly);
     for (std::size_t i = 0; i < 30; ++i) {
       EXPECT_EQ(path.coefficients[c * 30 + i], 0);
       EXPECT_NEAR(path.left_out[c * 30 + i], (ones - target(problem, i, c)) / 29, 1e-6);
     }
   }
+}
+
+TEST(KernelRidge, the_gap_is_that_of_the_objectives) {
+  const Problem problem = problem_of(150, 140, 16);
+  Executor executor(2);
+  RunControl control;
+  std::vector<double> strengths(140, 0.5);
+  strengths.back() = kMeanOnly;
+  KernelRidgeFit fit = fit_ridge(problem.K, problem.targets, strengths, executor, control);
+  EXPECT_LT(ridge_gap(problem.K, problem.targets, fit, executor, control).relative(), 1e-9);
+  for (float& each : fit.coefficients) each *= 1.1F;
+  const RidgeGap gap = ridge_gap(problem.K, problem.targets, fit, executor, control);
+  double primal = 0, dual = 0;
+  for (std::size_t c = 0; c < 140; ++c) {
+    Eigen::VectorXd y(150), a(150), scores = Eigen::VectorXd::Zero(150);
+    for (std::size_t i = 0; i < 150; ++i) {
+      const auto row = static_cast<Eigen::Index>(i);
+      y[row] = target(problem, i, static_cast<LabelId>(c)) - fit.means[c];
+      a[row] = static_cast<double>(fit.coefficients[c * 150 + i]);
+      for (std::size_t j = 0; j < 150; ++j) {
+        scores[row] += static_cast<double>(problem.K.at(i, j)) *
+                       static_cast<double>(fit.coefficients[c * 150 + j]);
+      }
+    }
+    const double curved = c + 1 < 140 ? 0.5 * a.dot(scores) : 0.0;
+    primal += (y - scores).squaredNorm() / 2 + curved / 2;
+    dual += c + 1 < 140 ? 0.5 * (a.dot(y) - (curved / 0.5 + 0.5 * a.squaredNorm()) / 2)
+                        : y.squaredNorm() / 2;
+  }
+  EXPECT_NEAR(gap.primal, primal, 1e-4 * primal);
+  EXPECT_NEAR(gap.dual, dual, 1e-4 * primal);
+  EXPECT_GT(gap.relative(), 1e-3);
+}
+
+TEST(KernelRidge, dense_work_ends_between_blocks_when_the_time_is_up) {
+  const Problem problem = problem_of(150, 4, 17);
+  Executor executor(2);
+  RunControl running;
+  const std::array strengths{1.0};
+  KernelRidgeFit fit = fit_ridge_path(problem.K, problem.targets, strengths, executor, running);
+  const ColumnCombination combination(fit, problem.targets, 5.0, executor, running);
+  RunControl control;
+  const BlockedCholesky factor(Eigen::MatrixXf::Identity(150, 150), executor, control);
+  control.interrupt();
+  Eigen::MatrixXf Y = Eigen::MatrixXf::Ones(150, 2);
+  EXPECT_THROW(factor.solve_in_place(Y), OutOfTime);
+  EXPECT_THROW(factor.inverse_diagonal(executor), OutOfTime);
+  EXPECT_THROW(BlockedCholesky(Eigen::MatrixXf::Identity(150, 150), executor, control), OutOfTime);
+  EXPECT_THROW(ridge_gap(problem.K, problem.targets, fit, executor, control), OutOfTime);
+  EXPECT_THROW(left_out_thresholds(fit, problem.targets, control), OutOfTime);
+  EXPECT_THROW(ColumnCombination(fit, problem.targets, 5.0, executor, control), OutOfTime);
+  EXPECT_THROW(combination.apply(fit, executor, control), OutOfTime);
+}
+
+TEST(BlockedCholesky, solves_and_inverts_over_several_blocks) {
+  const Problem problem = problem_of(300, 2, 18);
+  Executor executor(3);
+  RunControl control;
+  Eigen::MatrixXf A(300, 300);
+  for (Eigen::Index i = 0; i < 300; ++i) {
+    for (Eigen::Index j = 0; j < 300; ++j) {
+      A(i, j) = problem.K.at(static_cast<std::size_t>(i), static_cast<std::size_t>(j)) +
+                (i == j ? 1.0F : 0.0F);
+    }
+  }
+  const BlockedCholesky factor(A, executor, control);
+  ASSERT_TRUE(factor.is_definite());
+  const Eigen::MatrixXf right = Eigen::MatrixXf::Identity(300, 300).leftCols(7);
+  Eigen::MatrixXf Y = right;
+  factor.solve_in_place(Y);
+  EXPECT_LT((A * Y - right).cwiseAbs().maxCoeff(), 1e-4F);
+  const Eigen::MatrixXd inverse = A.cast<double>().inverse();
+  EXPECT_LT((factor.inverse_diagonal(executor).matrix() - inverse.diagonal()).cwiseAbs().maxCoeff(),
+            1e-4);
+  A(200, 200) = -1;
+  EXPECT_FALSE(BlockedCholesky(A, executor, control).is_definite());
 }
 
 TEST(KernelRidge, an_average_has_the_means_of_the_entries) {
