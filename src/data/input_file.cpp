@@ -284,7 +284,11 @@ void LineBlocks::read_to_line_end(std::size_t old_size) {
     if (newline != std::string_view::npos) text_size_ = valid_size_ + newline + 1;
     valid_size_ += count;
     at_end_ = count == 0;
-    if (text_size_ == 0) require_held(valid_size_, num_lines_ + 1, "the line");
+    if (const std::size_t held = valid_size_ - old_size;
+        text_size_ == old_size && held > kAlwaysHeld) {
+      const auto before = std::count(buffer_.data(), buffer_.data() + old_size, '\n');
+      require_held(held, num_lines_ + before + 1, "the line");
+    }
   }
   if (text_size_ == old_size) text_size_ = valid_size_;  // the last line lacks its '\n'
 }
