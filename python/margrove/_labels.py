@@ -289,6 +289,8 @@ def _as_given(y: Any) -> Any:
     is_special = any(
         isinstance(row, list | tuple | set | frozenset) or _is_missing(row) for row in rows
     )
+    # Numbers in an array of objects are labels, too, which scikit-learn would not take.
+    is_special |= getattr(y, "dtype", None) == np.dtype(object) and {*map(type, rows)} == {int}
     return (tuple(rows) if isinstance(y, tuple) else rows) if is_special else y
 
 

@@ -1505,6 +1505,10 @@ class StructuredSVC(Structured):
         chain: which tags may follow each other in answers: bio: I-X only after B-X or I-X; bioes: a
         span is S-X, or B-X, any number of I-X, and E-X; auto: one of these where the training tags
         have that form and obey it everywhere; none: any [auto | none | bio | bioes]
+    comments : str, default "auto"
+        chain: lines of a file that stand before a sentence and begin with # and a blank: hash: they
+        are comments, for the model's later files, too; none: they are tokens; auto: they are
+        tokens, but an error if no other token is # or has their tag [auto | none | hash]
     inference : str, default "exact"
         multilabel-field: train on the most violating label set, or on the maximum of the linear
         relaxation, which may be fractional; the reported gap is that of the chosen problem [exact |
@@ -1583,6 +1587,7 @@ class StructuredSVC(Structured):
         max_passes: int = 50,
         min_feature_count: int = 1,
         constraints: str = "auto",
+        comments: str = "auto",
         inference: str = "exact",
         pair_scale: float = 1.0,
         hash_bits: int = 20,
@@ -1621,6 +1626,7 @@ class StructuredSVC(Structured):
         self.max_passes = max_passes
         self.min_feature_count = min_feature_count
         self.constraints = constraints
+        self.comments = comments
         self.inference = inference
         self.pair_scale = pair_scale
         self.hash_bits = hash_bits

@@ -115,7 +115,9 @@ class Liblinear(CliTest):
                 self.assertEqual(float(self.accuracy("model", "signs")), 1)
                 self.run_program("train", "--method", "flat-svm", "--quiet", "signs", "own")
                 self.run_program("export", "own", "exported")
-                self.assertIn(b"label 1 -1\n" if positive == "+1" else b"label -1 1\n", self.read("exported"))
+                self.assertIn(
+                    b"label 1 -1\n" if positive == "+1" else b"label -1 1\n", self.read("exported")
+                )
                 self.run_program("import", "exported", "again")
                 self.assertEqual(float(self.accuracy("again", "signs")), 1)
 
