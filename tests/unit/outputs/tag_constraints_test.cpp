@@ -120,9 +120,10 @@ TEST(TagConstraints, tags_of_another_form_throw) {
     }
     return std::string("nothing thrown");
   };
-  EXPECT_EQ(message_of(TagScheme::bio, {"NOUN", "VERB"}),
-            "option constraints is bio, but not all tags are O or have a prefix B-, I-, E- or S- (in "
-            "BILOU L- and U- for the last two)");
+  EXPECT_EQ(
+      message_of(TagScheme::bio, {"NOUN", "VERB"}),
+      "option constraints is bio, but not all tags are O or have a prefix B-, I-, E- or S- (in "
+      "BILOU L- and U- for the last two)");
   EXPECT_EQ(message_of(TagScheme::bioes, {"B-A", "I-A", "E-A"}),
             "option constraints is bioes, but no tag may both begin and end a sequence");
   EXPECT_EQ(message_of(TagScheme::none, {"NOUN"}), "nothing thrown");
