@@ -1,5 +1,4 @@
 #include "cli/help.hpp"
-#include "base/similar_names.hpp"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>

@@ -219,14 +219,22 @@ HostName parse_host(std::string_view text) {
   return {small_letters(name), std::string(port)};
 }
 
+namespace {
+
+std::optional<HostName> host_if_right(const std::string& text) {
+  try {
+    return parse_host(text);
+  } catch (const StatusError&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
 AllowedSites::AllowedSites(const std::vector<std::string>& hosts,
                            const std::vector<std::string>& origins) {
   for (const std::string& text : hosts) {
-    std::optional<HostName> host;
-    try {
-      host = parse_host(text);
-    } catch (const StatusError&) {
-    }
+    const std::optional<HostName> host = host_if_right(text);
     require<InvalidOption>(
         host && !host->name.empty() && text.find(':', text.find(']') + 1) == text.npos,
         "option allow_host is ", detail::quoted(text),
