@@ -276,6 +276,12 @@ class Smo {
     return true;
   }
 
+  /// Not the least of no values: infinity, or the largest number where a compiler begins a
+  /// reduction with that.
+  static bool is_value(double extreme) {
+    return std::fabs(extreme) < std::numeric_limits<double>::max();
+  }
+
   void finish(SvmSolution& solution) const {
     const Extremes now = active_extremes();
     double free_sum = 0;
@@ -290,7 +296,7 @@ class Smo {
     }
     if (num_free > 0) {
       solution.bias = -free_sum / static_cast<double>(num_free);
-    } else if (std::isfinite(now.lowest_up) && std::isfinite(now.highest_down)) {
+    } else if (is_value(now.lowest_up) && is_value(now.highest_down)) {
       solution.bias = -(now.lowest_up + now.highest_down) / 2;
     } else {  // one class only
       solution.bias = static_cast<double>(y_[0]);

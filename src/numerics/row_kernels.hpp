@@ -32,7 +32,7 @@ LaneSums linearise_squared_hinge(std::span<const Lanes> scores, std::span<const 
 LaneSums linearise_logistic(std::span<const Lanes> scores, std::span<const float> costs,
                             std::span<Lanes> slopes, std::span<Lanes> curvatures);
 
-struct alignas(64) WideLanes {
+struct alignas(128) WideLanes {  // as the vectors that it is read as
   double at[kLanes];
 };
 // gradient[j] += sum_i x_ij slopes[i], diagonal[j] += sum_i x_ij^2 curvatures[i]
