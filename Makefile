@@ -18,6 +18,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 LAUNCHER = $$(if command -v ccache >/dev/null; then echo -DCMAKE_CXX_COMPILER_LAUNCHER=ccache; fi)
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
+export CCACHE_SLOPPINESS := pch_defines,time_macros  # for precompiled headers
 
 CTEST := ctest --output-on-failure --timeout 400 -j$(JOBS)
 # The tests of optional packages run where `tools/setup --optional` has installed these.

@@ -39,7 +39,7 @@ struct TerminateHandler {
 // Made before all other objects of static storage.
 [[gnu::init_priority(101)]] const TerminateHandler kTerminateHandler;
 
-int report(ExitCode code, std::string_view message) {
+int end_with(ExitCode code, std::string_view message) {
   std::cout.flush();
   print_error(fmt::format("margrove: {}\n", printable(message)));
   return code;
@@ -68,7 +68,8 @@ int code_after_output(int code) {
   return code;
 }
 
-int run(int argc, char** argv) {
+/// `option_names` gets the options of the verb that runs.
+int run(int argc, char** argv, std::vector<std::string>& option_names) {
   CLI::App app(concat(kAboutProgram, "."), "margrove");
   app.formatter(std::make_shared<WrappedHelp>(help_width()));
   app.set_version_flag("--version", "margrove " MARGROVE_VERSION);
@@ -105,6 +106,7 @@ int run(int argc, char** argv) {
     print_error(suggestion(app, arguments));
     return kUsage;
   }
+  option_names = names_of_words(*app.get_subcommands().front());
   return code_after_output(command->run());
 }
 
@@ -117,22 +119,26 @@ void open_standard_streams() {
 }
 
 int guarded(int argc, char** argv) {
+  std::vector<std::string> option_names;
+  const auto report = [&](ExitCode code, const std::exception& error) {
+    return end_with(code, with_typed_names(error.what(), option_names));
+  };
   try {
-    return run(argc, argv);
+    return run(argc, argv, option_names);
   } catch (const OutOfTimeLimit& error) {
-    return report(kOutOfTime, error.what());
+    return report(kOutOfTime, error);
   } catch (const Interrupted& error) {
-    return report(kInterrupted, error.what());
+    return report(kInterrupted, error);
   } catch (const InvalidOption& error) {
-    return report(kUsage, error.what());
+    return report(kUsage, error);
   } catch (const InvalidInput& error) {
-    return report(kBadInput, error.what());
+    return report(kBadInput, error);
   } catch (const ModelFileError& error) {
-    return report(kBadModelFile, error.what());
+    return report(kBadModelFile, error);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    return report(kInternalError, fmt::format("internal error: {}", error.what()));
+    return end_with(kInternalError, fmt::format("internal error: {}", error.what()));
   }
 }
 

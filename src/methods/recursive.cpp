@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <type_traits>
 
 #include "base/number_text.hpp"
 #include "data/label_graph_reader.hpp"
@@ -234,18 +235,9 @@ Fit fit_of(AlternatingFit fit) {
   return result;
 }
 
-/// Trains by Newton's method or by the alternation of HR.
 template <class Problem>
-Fit fit_smooth_or_alternate(const HrPlan& plan, const Problem& problem, Executor& executor,
-                            RunControl& control) {
-  const HrSvmOptions& options = plan.options;
-  if (plan.algorithm == Algorithm::joint_newton) {
-    return fit_of(train_joint_newton(problem,
-                                     {.C = loss_weight(options),
-                                      .tolerance = options.tolerance,
-                                      .max_passes = options.max_passes},
-                                     executor, control));
-  }
+Fit fit_alternating(const HrSvmOptions& options, const Problem& problem, Executor& executor,
+                    RunControl& control) {
   return fit_of(train_alternating(problem,
                                   {.loss = options.loss,
                                    .C = loss_weight(options),
@@ -255,19 +247,49 @@ Fit fit_smooth_or_alternate(const HrPlan& plan, const Problem& problem, Executor
                                   executor, control));
 }
 
+/// Trains by Newton's method, and by the alternation of HR where rounding ends that far from the
+/// optimum, as at very large C: residuals have 8 bits. The dual value stays that of the former.
+template <class Problem>
+Fit fit_newton(const HrSvmOptions& options, const Problem& problem, Executor& executor,
+               RunControl& control) {
+  Fit fit = fit_of(train_joint_newton(
+      problem,
+      {.C = loss_weight(options), .tolerance = options.tolerance, .max_passes = options.max_passes},
+      executor, control));
+  if (fit.report.stop != Stop::converged || !(fit.report.relative_gap > options.tolerance))
+    return fit;
+  Problem penalised = problem;
+  // The alternation has no free intercepts. The objective of its weights without the penalty of
+  // their intercepts is at most the one reported.
+  if constexpr (std::is_same_v<Problem, AdditiveProblem>) penalised.free_intercept = false;
+  Fit other = fit_alternating(options, penalised, executor, control);
+  if (!(other.report.primal < fit.report.primal)) return fit;
+  other.report.passes += fit.report.passes;
+  other.report.dual = fit.report.dual;
+  other.report.relative_gap = (other.report.primal - fit.report.dual) / other.report.primal;
+  return other;
+}
+
 Fit fit_rows(const HrPlan& plan, const CsrView& X, const LabelSets& labels,
              std::span<const double> row_weights, Executor& executor, RunControl& control) {
   const PartialLabels partial(plan.leaves.tree.graph, labels);
   const LabelSets sets = known_leaves(plan.leaves.tree.graph, labels);
   if (plan.similarity) {
-    return fit_smooth_or_alternate(plan, plan.similarity_problem(X, sets, row_weights, &partial),
-                                   executor, control);
+    const SimilarityProblem problem = plan.similarity_problem(X, sets, row_weights, &partial);
+    return plan.algorithm == Algorithm::joint_newton
+               ? fit_newton(plan.options, problem, executor, control)
+               : fit_alternating(plan.options, problem, executor, control);
   }
   const AdditiveProblem problem = plan.additive_problem(X, sets, row_weights, &partial);
-  if (plan.algorithm == Algorithm::joint_dual) {
-    return fit_of(train_joint_dual(problem, plan.dual_solver(), executor, control));
+  switch (plan.algorithm) {
+    case Algorithm::joint_dual:
+      return fit_of(train_joint_dual(problem, plan.dual_solver(), executor, control));
+    case Algorithm::joint_newton:
+      return fit_newton(plan.options, problem, executor, control);
+    case Algorithm::alternating:
+      return fit_alternating(plan.options, problem, executor, control);
   }
-  return fit_smooth_or_alternate(plan, problem, executor, control);
+  return {};
 }
 
 /// Scores are sums along paths of the hierarchy; with a similarity graph each node has its own

@@ -76,6 +76,9 @@ SearchLimits search_limits(const StructuredTraining& training, StructuredSearch 
   require<InvalidOption>(!training.search_calls.number || !makes_one_call,
                          "option search_calls is ", training.search_calls.to_text(),
                          ", but search is ", name_of(search), ", which makes one call");
+  require<InvalidOption>(!training.max_bans.rounds || search == StructuredSearch::convex_hull,
+                         "option max_bans is ", training.max_bans.to_text(), ", but search is ",
+                         name_of(search), ", which bans no outputs");
   const bool is_sgd = solver == StructuredSolver::sgd;
   const bool is_prob = is<ProbLoss>(training.surrogate) || is<ConvexProbLoss>(training.surrogate);
   SearchLimits limits{.max_bans = training.max_bans.rounds.value_or(is_sgd && is_prob ? 0 : 10),

@@ -97,7 +97,7 @@ class OutputFormat(CliTest):
         self.write("tags", "a DET\ndog NOUN\n\n")
         self.run_program("train", "--quiet", "--method", "structured", "tags", "tagger")
         self.assertNotIn("training rows", self.run_program("info", "tagger")[0])
-        self.assert_fails(2, "option output_format is given, but the examples of method structured",
+        self.assert_fails(2, "option output-format is given, but the examples of method structured",
                           "predict", "--output-format", "csv", "tagger", "tags")  # fmt: skip
 
 

@@ -226,8 +226,8 @@ class Limits(AutoTest):
         cases = [
             ("metric is 'joy', but must be one of accuracy", ["--metric", "joy"]),
             ("option seed is -1", ["--seed", "-1"]),
-            ("option time_limit_seconds is -1", ["--time-limit-seconds", "-1"]),
-            ("option part_of is given, but needs a --hierarchy FILE", ["--part-of"]),
+            ("option time-limit-seconds is -1", ["--time-limit-seconds", "-1"]),
+            ("option part-of is given, but needs a --hierarchy FILE", ["--part-of"]),
             ("options text, tfidf and normalize", ["--tfidf", "--normalize"]),
         ]
         for message, options in cases:

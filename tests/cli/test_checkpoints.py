@@ -268,7 +268,7 @@ class Checkpoints(CliTest):
             ([*NHSVM, "--resume"], "option resume is given, but needs --checkpoint FILE"),
             (
                 [*NHSVM, "--checkpoint-seconds", "3"],
-                "option checkpoint_seconds is given, but needs",
+                "option checkpoint-seconds is given, but needs",
             ),
             (
                 ["--method", "flat-svm", "--engine", "ray", *keep],

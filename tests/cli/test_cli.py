@@ -426,7 +426,7 @@ class EndToEnd(CliTest):
         self.assertGreater(spans["auto"], spans["argmax"])
         self.assertRegex(self.run_program("info", "m")[0], r"(?m)^tag without offset +O$")
         for message, *options in (
-            ("option decision_metric is macro-f1, but must be micro-f1 or accuracy",
+            ("option decision-metric is macro-f1, but must be micro-f1 or accuracy",
              "--model", "chain", "--decision-metric", "macro-f1", "words"),
             ("option decision is offset, which model dependency does not offer",
              "--model", "dependency", "--decision", "offset", "trees"),
@@ -576,7 +576,7 @@ class ExitCodes(CliTest):
              ["compare", "--text", "train", "m", "m", "--text-column", "t", "--label-column", "l"]),
             ("option C is 'x', but must be a number", [*start, "--C", "x", "train", "m"]),
             ("option C is 0, but must be > 0", [*start, "--C", "0", "train", "m"]),
-            ("option class_weight (or sample_weight) gives the rows weights, but method "
+            ("option class-weight (or sample_weight) gives the rows weights, but method "
              "average-mkl takes none; leave it out, or take a linear method such as flat-svm",
              ["train", "--method", "average-mkl", "--quiet", "--class-weight", "balanced",
               "train", "m"]),
@@ -586,13 +586,13 @@ class ExitCodes(CliTest):
             ("option bias is -1, but must be >= 0", [*start, "--bias", "-1", "train", "m"]),
             ("option seed is 'y', but must be a whole number",
              [*start, "--seed", "y", "train", "m"]),
-            ("option max_passes is 0", [*start, "--max-passes", "0", "train", "m"]),
+            ("option max-passes is 0", [*start, "--max-passes", "0", "train", "m"]),
             ("option tolerance is 0", [*start, "--tolerance", "0", "train", "m"]),
             ("option surrogate is 'magic'", [*start, "--surrogate", "magic", "train", "m"]),
             ("gold", [*start, "--alpha", "gold", "train", "m"]),
             ("option threads is -1", [*start, "--threads", "-1", "train", "m"]),
-            ("option memory_limit is -1", [*start, "--memory-limit", "-1", "train", "m"]),
-            ("option time_limit_seconds is 'soon'",
+            ("option memory-limit is -1", [*start, "--memory-limit", "-1", "train", "m"]),
+            ("option time-limit-seconds is 'soon'",
              [*start, "--time-limit-seconds", "soon", "train", "m"]),
             ("more than one is given", [*start, "--tfidf", "--normalize", "train", "m"]),
             ("option scale is 'log', but must be one of auto, none, standard, max-abs, robust",
@@ -607,16 +607,16 @@ class ExitCodes(CliTest):
              ["train", "--method", "flat-lr", "--decision", "dice", "train", "m"]),
             ("option decision is 'instance', but must be one of auto, argmax, offset",
              [*start, "--decision", "instance", "train", "m"]),
-            ("option decision_metric is 'luck', but must be one of micro-f1, instance-f1",
+            ("option decision-metric is 'luck', but must be one of micro-f1, instance-f1",
              [*start, "--decision-metric", "luck", "train", "m"]),
-            ("option decision_folds is 1",
+            ("option decision-folds is 1",
              ["train", "--method", "flat-lr", "--decision-folds", "1", "train", "m"]),
             ("--loss", [*start, "--loss", "hinge", "train", "m"]),
             ("needs a hierarchy: give --hierarchy FILE",
              ["train", "--method", "nhsvm", "train", "m"]),
             ("needs a hierarchy: give --hierarchy FILE",
              ["train", "--method", "hr-svm", "train", "m"]),
-            ("option anchor is '1', but must not be given without label_graph",
+            ("option anchor is '1', but must not be given without label-graph",
              ["train", "--method", "hr-svm", "--hierarchy", "tree", "--anchor", "1", "train", "m"]),
             ("option beam is -1",
              ["train", "--method", "top-down-svm", "--hierarchy", "tree", "--beam", "-1",
@@ -640,11 +640,11 @@ class ExitCodes(CliTest):
             ("--top: value is x, but must be >= 1\n", ["predict", "m", "train", "--top", "x"]),
             ("--threads: value is -2, but must be >= 0\n",
              ["predict", "m", "train", "--threads", "-2"]),
-            ("option class_weight is given, but method structured reads",
+            ("option class-weight is given, but method structured reads",
              ["train", "--method", "structured", "--class-weight", "balanced", "train", "m"]),
             ("silver", ["hierarchy", "tree", "--alpha", "silver"]),
             ("lopsided", ["generate", "lopsided", "rows"]),
-            ("option num_rows is 0", ["generate", "balanced", "--num-rows", "0", "rows"]),
+            ("option num-rows is 0", ["generate", "balanced", "--num-rows", "0", "rows"]),
         ]:  # fmt: skip
             with self.subTest(arguments=arguments):
                 _, err = self.run_program(*arguments, code=2)
@@ -910,7 +910,7 @@ class Accidents(CliTest):
         self.assertIn("las                      1.0000",
                       self.run_program("evaluate", "model", "answered")[0])  # fmt: skip
         self.train()
-        self.assert_fails(2, "option with_input is given, but the examples of method nhsvm are "
+        self.assert_fails(2, "option with-input is given, but the examples of method nhsvm are "
                           "rows", "predict", "--with-input", "model", "test")  # fmt: skip
 
     def test_models_of_sentences_refuse_what_is_for_rows(self) -> None:

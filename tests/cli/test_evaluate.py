@@ -179,7 +179,7 @@ class Refusals(EvaluateTest):
         evaluate = ["evaluate", "model", "test"]
         for message, options in [
             ("metric is 'f1', but must be one of all, accuracy,", ["--metrics", "f1"]),
-            ("option ignore_nodes has 'lion'", ["--ignore-nodes", "lion"]),
+            ("option ignore-nodes has 'lion'", ["--ignore-nodes", "lion"]),
             ("--bootstrap", ["--bootstrap", "0"]),
             ("the model has a hierarchy of its own", ["--hierarchy", "tree"]),
         ]:

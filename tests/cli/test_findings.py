@@ -7,6 +7,7 @@ Run and configured like test_cli.py, whose helpers it uses.
 
 import ast
 import contextlib
+import json
 import os
 import pathlib
 import random
@@ -170,6 +171,23 @@ class Findings(CliTest):
                     self.assertNotEqual(found["stop"], "converged")
                     self.assertIn("warning: ", err)
 
+    def test_hr_lr_separates_what_can_be_separated_at_any_C(self) -> None:
+        # Newton's method, whose residuals have 8 bits, left the base rates from C = 1e7 on.
+        rng = random.Random(3)
+        lines = []
+        for k in range(60):
+            values = (f"{j}:{abs(rng.gauss(5.0 * (j == k % 3 + 1), 0.5)):.4f}" for j in (1, 2, 3))
+            lines.append(f"{('a1', 'a2', 'b1')[k % 3]} {' '.join(values)}\n")
+        self.write("separable", "".join(lines))
+        for more in ("", "--intercept-penalty 0"):
+            for C in ("100", "1e6", "1e7", "1e8", "1e10"):
+                with self.subTest(C=C, more=more):
+                    command = f"train --quiet --method hr-lr --hierarchy tree --C {C} {more}"
+                    out, err = self.run_program(*command.split(), "separable", "model")
+                    self.assertEqual("stop\tconverged" in out, err == "")
+                    answers = self.run_program("evaluate", "model", "separable", "--json")[0]
+                    self.assertEqual(json.loads(answers)["accuracy"], 1.0)
+
     def test_cutting_planes_that_rounding_stops_end_and_name_the_column(self) -> None:
         # Each of 1000 rounds went through 2000 sweeps that changed nothing.
         rng = random.Random(1)
@@ -216,7 +234,7 @@ class Findings(CliTest):
                 command = f"train --method {method} --hierarchy tree --bias 0"
                 self.assert_fails(
                     2,
-                    "option intercept_penalty is 0.125, but bias is 0",
+                    "option intercept-penalty is 0.125, but bias is 0",
                     *command.split(),
                     *("--intercept-penalty", "0.125", "train", "model"),
                 )

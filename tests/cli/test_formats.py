@@ -75,7 +75,7 @@ class IndexBase(CliTest):
         self.assert_fails(
             3,
             "zero:1:4: feature index is 0, but must be at least 1; for a file whose indices count "
-            "from 0, train with option index_base 0 (--index-base 0), which the model keeps",
+            "from 0, train with option index-base 0 (--index-base 0), which the model keeps",
             *fit,
             "zero",
             "model",
@@ -83,7 +83,7 @@ class IndexBase(CliTest):
         self.write("texts", "a\tone\nb\ttwo\n")
         self.assert_fails(
             2,
-            "option index_base is 0, which is for rows of index:value, but these are others",
+            "option index-base is 0, which is for rows of index:value, but these are others",
             *fit,
             "--index-base",
             "0",

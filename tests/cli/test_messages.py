@@ -39,7 +39,7 @@ class MessagesTest(CliTest):
 
 class Options(MessagesTest):
     def test_class_weights_that_are_no_file_name_the_choices(self) -> None:
-        self.assert_fails(2, "option class_weight is 'balance', but must be none, balanced or a",
+        self.assert_fails(2, "option class-weight is 'balance', but must be none, balanced or a",
                           *FLAT, *COLUMNS, "--class-weight", "balance", "table.csv",
                           "model")  # fmt: skip
 
@@ -67,16 +67,16 @@ class PartialLabels(MessagesTest):
         self.assert_fails(3, "two: row 1 has 2 labels, but must have one where option partial_",
                           *partial, "nhsvm", *tree, "two", "model")  # fmt: skip
         self.write("some", "a1 1:1\na2 2:1\nb 3:1\na 1:2\n")
-        self.assert_fails(2, "partial_labels is given, but solver sgd, which surrogate 'log'",
+        self.assert_fails(2, "partial-labels is given, but solver sgd, which surrogate 'log'",
                           *partial, "hsvm", *tree, "--surrogate", "log", "some",
                           "model")  # fmt: skip
         out, _ = self.run_program(*partial, "hsvm", *tree, "some", "model")
         self.assertRegex(out, r"passes\t\d+\nrounds\t[1-9]\n")
         self.assertRegex(self.run_program("info", "model")[0], r"rounds *\t? *[1-9]")
-        self.assert_fails(2, "option partial_labels is given, which needs a hierarchy",
+        self.assert_fails(2, "option partial-labels is given, which needs a hierarchy",
                           *partial, "flat-svm", "two", "model")  # fmt: skip
         self.write("graph", "a b\n")
-        self.assert_fails(2, "option partial_labels is given, but so is a label graph",
+        self.assert_fails(2, "option partial-labels is given, but so is a label graph",
                           *partial, "hr-svm", "--label-graph", "graph", "inner",
                           "model")  # fmt: skip
 

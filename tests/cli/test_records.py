@@ -133,22 +133,22 @@ class Patterns(Records):
         self.write("rows.jsonl", '{"m1": 1, "label": "a"}\n')
         for code, message, options, data in (
             (3, "wide.csv:2:3: column 'id' is 'g0', but must be a number, or empty where it is "
-             "missing; option ignore_columns keeps a column out of patterns",
+             "missing; option ignore-columns keeps a column out of patterns",
              ["--numeric-columns", "*"], "wide.csv"),
-            (3, "wide.csv: no column is left for 'z*' of option numeric_columns",
+            (3, "wide.csv: no column is left for 'z*' of option numeric-columns",
              ["--numeric-columns", "z*"], "wide.csv"),
-            (3, "wide.csv: column 'm1' fits 'm*' of option numeric_columns and '*1' of option "
-             "categorical_columns", ["--numeric-columns", "m*", "--categorical-columns", "*1"],
+            (3, "wide.csv: column 'm1' fits 'm*' of option numeric-columns and '*1' of option "
+             "categorical-columns", ["--numeric-columns", "m*", "--categorical-columns", "*1"],
              "wide.csv"),
-            (3, "wide.csv: no column is called 'key', which option ignore_columns names",
+            (3, "wide.csv: no column is called 'key', which option ignore-columns names",
              ["--numeric-columns", "m*", "--ignore-columns", "key"], "wide.csv"),
-            (2, "option ignore_columns is given, but the selected columns are named one by one",
+            (2, "option ignore-columns is given, but the selected columns are named one by one",
              ["--numeric-columns", "m1", "--ignore-columns", "id"], "wide.csv"),
-            (2, "option ignore_columns has 'm1', which is selected",
+            (2, "option ignore-columns has 'm1', which is selected",
              ["--numeric-columns", "m1,*", "--ignore-columns", "m1"], "wide.csv"),
             (2, "none is given, but at least one must name the features",
              ["--ignore-columns", "m1"], "wide.csv"),
-            (3, "rows.jsonl: no column is left for 'z*' of option numeric_columns; the columns are "
+            (3, "rows.jsonl: no column is left for 'z*' of option numeric-columns; the columns are "
              "'m1', 'label'", ["--numeric-columns", "z*"], "rows.jsonl"),
         ):  # fmt: skip
             with self.subTest(options=options):
@@ -347,11 +347,11 @@ class Codes(Records):
         self.assertEqual(path, "63 > 631 > 631.2")
         train = ["train", "--method", "hr-svm", "--quiet", "--hierarchy-from", "codes"]
         self.assert_fails(
-            2, "option hierarchy_from is given, but option hierarchy is, too",
+            2, "option hierarchy-from is given, but option hierarchy is, too",
             *train, "--hierarchy", "tree", "rows", "m",
         )  # fmt: skip
         self.assert_fails(
-            2, "option hierarchy_from is given, but paths define the hierarchy",
+            2, "option hierarchy-from is given, but paths define the hierarchy",
             *train, "--text-column", "title", *PATHS, "rows.csv", "m",
         )  # fmt: skip
 
@@ -371,9 +371,9 @@ class Ontologies(Records):
             out, _ = self.run_program("hierarchy", "go.obo", *options)
             self.assertIn("nodes                      3\n", out)
         train = ["train", "--method", "flat-svm", "--quiet", "--text", "--part-of", "rows", "m"]
-        self.assert_fails(2, "option part_of is given, but needs a --hierarchy FILE in OBO", *train)
+        self.assert_fails(2, "option part-of is given, but needs a --hierarchy FILE in OBO", *train)
         self.assert_fails(
-            2, "option part_of is given, but tree is not OBO", *train, "--hierarchy", "tree"
+            2, "option part-of is given, but tree is not OBO", *train, "--hierarchy", "tree"
         )
 
 
@@ -385,20 +385,20 @@ class Faults(Records):
             ("none is given, but at least one must name the features", ["--format", "csv"]),
             ("one must name the labels", text),
             ("more than one is given, but only one may name the labels", [*text, *label, *PATHS]),
-            ("label_separator is given, but path_columns have one path",
+            ("label-separator is given, but path-columns have one path",
              [*text, *PATHS, "--label-separator", ";"]),
-            ("option separator is given, but path_column and path_columns are not",
+            ("option separator is given, but path-column and path-columns are not",
              [*text, "--label-column", "both", "--separator", ";"]),
             ("option separator is empty", [*text, *PATHS, "--separator", ""]),
             ("option separator is '\\', but must have no backslash",
              [*text, *PATHS, "--separator", "\\"]),
-            ("option text_column is 'a,,b', but has an empty name",
+            ("option text-column is 'a,,b', but has an empty name",
              [*label, "--text-column", "a,,b"]),
-            ("option text_weights has 'title=0', but must have column=N with a whole number N",
+            ("option text-weights has 'title=0', but must have column=N with a whole number N",
              [*text, *label, "--text-weights", "title=0"]),
-            *(("option text_weights has", [*text, *label, "--text-weights", weights])
+            *(("option text-weights has", [*text, *label, "--text-weights", weights])
               for weights in ("title", "title=101", "title=1.5", "title=2,title=3", "price=2")),
-            ("option text_weights has 'title', but text_column must have it once",
+            ("option text-weights has 'title', but text-column must have it once",
              [*label, "--text-weights", "title=2"]),
             ("option format is 'xls', but must be one of", ["--format", "xls"]),
             ("option format is svmlight, which has no columns", [*label, "--format", "svmlight"]),
@@ -421,7 +421,7 @@ class Faults(Records):
             ["--hierarchy", "tree"], ["--text"], ["--tfidf"], ["--scale", "standard"],
             ["--calibration", "0.2"], ["--class-weight", "balanced"], ["--view", "a=b"],
         ):  # fmt: skip
-            name = option.removeprefix("--").replace("-", "_")
+            name = option.removeprefix("--")
             words = ["train", "--method", "structured", "--model", "chain", option, *value]
             self.assert_fails(2, f"option {name} is given, but ", *words, "words", "m")
 

@@ -133,7 +133,7 @@ class Shards(CliTest):
         )
         self.assert_fails(
             2,
-            "option time_limit_seconds is given, but shards are trained to the end",
+            "option time-limit-seconds is given, but shards are trained to the end",
             *("plan-shards", "--method", "flat-svm", "--time-limit-seconds", "5", "train", "work"),
         )
         self.plan()

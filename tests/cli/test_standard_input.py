@@ -189,7 +189,7 @@ class StandardInput(CliTest):
     def test_what_cannot_be_honoured_is_refused(self) -> None:
         self.train_texts()
         self.assertIn(
-            "option time_limit_seconds is given",
+            "option time-limit-seconds is given",
             self.piped("", "--time-limit-seconds", "1", code=2)[1],
         )
         self.assertIn("several views", self.piped("", "--view", "a=b", code=2)[1])
@@ -202,7 +202,7 @@ class StandardInput(CliTest):
             for data in ("-", "tags"):
                 _, err = self.run_program("predict", *option, "model", data, code=2)
                 self.assertIn(f"option {name} is given, but the examples of method", err)
-        self.assertIn("option time_limit_seconds is given",
+        self.assertIn("option time-limit-seconds is given",
                       self.piped("", "--time-limit-seconds", "1", code=2)[1])  # fmt: skip
 
     def train_tags(self) -> None:

@@ -86,7 +86,7 @@ class Structured(CliTest):
         for message, arguments in (
             ("option start is a model of kind dependency, which model chain cannot start from",
              [*TRAIN, "--start", "parser", "tags"]),
-            ("option start is a model with hash_bits 12, but option hash_bits is 13",
+            ("option start is a model with hash-bits 12, but option hash-bits is 13",
              [*TRAIN, "--model", "dependency", "--hash-bits", "13", "--start", "parser", "trees"]),
             ("option start is a model of other relations than those of the training file",
              [*PARSER, "--start", "parser", "others"]),
@@ -114,13 +114,18 @@ class Structured(CliTest):
         facts = self.run_program("info", "model")[0]
         self.assertIn("max_bans", facts)
         self.assert_fails(
-            2, "option search_tolerance is 0.1, but search is margin, which is exact",
+            2, "option search-tolerance is 0.1, but search is margin, which is exact",
             *TRAIN, "--search-tolerance", "0.1", "tags", "model",
         )  # fmt: skip
         self.assert_fails(
-            2, "option search_calls is 3, but search is margin, which makes one call",
+            2, "option search-calls is 3, but search is margin, which makes one call",
             *TRAIN, "--search-calls", "3", "tags", "model",
         )  # fmt: skip
+        for search in ([], ["--surrogate", "slack", "--search", "bisecting"]):
+            self.assert_fails(
+                2, "option max-bans is 5, but search is ",
+                *TRAIN, *search, "--max-bans", "5", "tags", "model",
+            )  # fmt: skip
 
     def test_tags_of_spans_are_answered_as_spans(self) -> None:
         # Without the constraint, Lee is I-PER after the unknown word.

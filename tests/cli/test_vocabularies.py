@@ -117,8 +117,8 @@ class Vocabularies(CliTest):
         for text, options in [
             ("option language is en, but edges is not SKOS", "--hierarchy edges --language en"),
             ("option language is given, but needs a --hierarchy", "--language en"),
-            ("option unknown_labels is drop, but needs", "--unknown-labels drop"),
-            ("option part_of is given, but animals.ttl", "--hierarchy animals.ttl --part-of"),
+            ("option unknown-labels is drop, but needs", "--unknown-labels drop"),
+            ("option part-of is given, but animals.ttl", "--hierarchy animals.ttl --part-of"),
             ("option language is sv, but no concept", "--hierarchy animals.ttl --language sv"),
         ]:
             self.assert_fails(2, text, *train, *options.split(), "books.tsv", "other")
@@ -158,7 +158,7 @@ class Vocabularies(CliTest):
         self.assertIn("accuracy", with_parts)
         levels = pathlib.Path(self.path("levels.csv")).read_text(encoding="utf-8")
         self.assertRegex(levels, r"^level,rows.*\n1,1,.*\n$")  # b stands below a
-        text = "option part_of is given, but needs a --hierarchy FILE in OBO"
+        text = "option part-of is given, but needs a --hierarchy FILE in OBO"
         self.assert_fails(2, text, *evaluate, "--part-of")
 
     def test_names_of_obo_terms_are_kept(self) -> None:

@@ -114,7 +114,7 @@ TEST(HierarchyReader, a_hierarchy_from_elsewhere_is_told_by_names) {
 
 TEST(HierarchyReader, the_control_is_asked_before_each_block_whatever_is_in_it) {
   const testing::ScratchFolder folder;
-  testing::write_bytes(folder / "empty", std::string(5'000'000, '\n') + "a b\n");
+  testing::write_bytes(folder / "empty", std::string(5'000'000, '\n').append("a b\n"));
   int calls = 0;
   RunControl counting([&](const Progress&) { return ++calls > 0; });
   read_hierarchy(folder / "empty", {.control = &counting});

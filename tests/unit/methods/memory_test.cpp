@@ -93,9 +93,6 @@ Measured measure(const std::string& method, const OptionValues& options, const T
 
 void check(const std::string& name, const std::string& method, const OptionValues& options,
            const TrainingSet& data) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers keep memory of their own";
-#endif
   std::string text = method;
   for (const auto& [option, value] : options) text += " " + option + "=" + value;
   const Measured m = measure(method, options, data);
