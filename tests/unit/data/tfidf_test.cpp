@@ -17,9 +17,10 @@ using ::testing::ElementsAre;
 using ::testing::FloatEq;
 using testing::message_of;
 
-std::vector<std::string> words(std::string_view text) {
+std::vector<std::string> words(std::string_view text,
+                               TextTerms::WordRule rule = TextTerms::WordRule::marks) {
   std::vector<std::string> found;
-  for_each_word(text, [&](std::string_view word) { found.emplace_back(word); });
+  for_each_word(text, rule, [&](std::string_view word) { found.emplace_back(word); });
   return found;
 }
 
@@ -36,6 +37,53 @@ TEST(Words, know_the_letters_of_other_scripts) {
   EXPECT_THAT(words("שלום עולם ٣٤"), ElementsAre("שלום", "עולם", "٣٤"));
   EXPECT_THAT(words("a\u00A0b\u2003c½²"), ElementsAre("a", "b", "c½²"));
   EXPECT_THAT(words("Ǆ Ა 𐐀 Ā"), ElementsAre("ǆ", "ა", "𐐨", "ā"));
+}
+
+TEST(Words, keep_their_marks) {
+  EXPECT_THAT(words("यह हिन्दी का वाक्य है।"), ElementsAre("यह", "हिन्दी", "का", "वाक्य", "है"));
+  EXPECT_THAT(words("தமிழ் மொழி"), ElementsAre("தமிழ்", "மொழி"));
+  EXPECT_THAT(words("שָׁלוֹם עוֹלָם"), ElementsAre("שָׁלוֹם", "עוֹלָם"));
+  EXPECT_THAT(words("สวัสดีครับ ไทย"), ElementsAre("สวัสดีครับ", "ไทย"));
+  EXPECT_THAT(words("́ a ≮ b́"), ElementsAre("a", "b́"));  // nothing before it
+}
+
+TEST(Words, are_in_the_normal_form) {
+  EXPECT_THAT(words("Été Å Å"), ElementsAre("été", "å", "å"));
+  EXPECT_THAT(words("J̌"), ElementsAre("ǰ"));         // composed after lower case
+  EXPECT_THAT(words("İ İ"), ElementsAre("i", "i"));  // one first letter of both
+  EXPECT_THAT(words("ậ ậ"), ElementsAre("ậ", "ậ"));
+  EXPECT_THAT(words("한 하 한"), ElementsAre("한", "하", "한"));
+  EXPECT_THAT(words("क़"), ElementsAre("क़"));                        // excluded from composition
+  EXPECT_THAT(words("ＡＢ ｱ ア"), ElementsAre("ａｂ", "ｱ", "ア"));  // width forms stay
+}
+
+TEST(Words, keep_joiners_inside_and_drop_what_is_not_spoken) {
+  EXPECT_THAT(words("می‌خواهم"), ElementsAre("می‌خواهم"));
+  EXPECT_THAT(words("‍а‌‍ б‍"), ElementsAre("а", "б"));
+  EXPECT_THAT(words("ko­ope­ra­tion ­"), ElementsAre("kooperation"));
+  EXPECT_THAT(words("كتـــاب ـ كتاب"), ElementsAre("كتاب", "كتاب"));
+  EXPECT_THAT(words("葛︀ 1️⃣ a͏́"), ElementsAre("葛", "1", "á"));
+  EXPECT_THAT(words("ไทย​แลนด์"), ElementsAre("ไทย", "แลนด์"));
+  EXPECT_THAT(words("áÿ́"
+                    "b"),
+              ElementsAre("á", "b"));
+}
+
+TEST(Words, of_the_earlier_rule_end_at_marks) {
+  constexpr auto kLetters = TextTerms::WordRule::letters;
+  EXPECT_THAT(words("हिन्दी", kLetters), ElementsAre("ह", "न", "द"));
+  EXPECT_THAT(words("ét ko­op ـ Å", kLetters), ElementsAre("e", "t", "ko", "op", "ـ", "å"));
+  EXPECT_THAT(words("하", kLetters), ElementsAre("하"));
+}
+
+TEST(TextTfidf, counts_texts_without_terms) {
+  const Preprocessing fitted = Preprocessing::fit_text(std::vector<std::string>{"a", "...", ""});
+  EXPECT_EQ(fitted.num_rows_without_terms, 2U);
+  EXPECT_EQ(message_of([] {
+              Preprocessing::fit_text(std::vector<std::string>{"!!", ":-)"});
+            }),
+            "tfidf: none of the 2 texts has a term; words are made of letters and digits, "
+            "word_ngrams is 1, char_ngrams none and 0 stop words are left out");
 }
 
 TEST(TextTfidf, weighs_words_as_defined) {
