@@ -102,7 +102,9 @@ void bind_records(nb::module_& m) {
            "documents"_a, "numeric"_a.noconvert(), "categorical"_a);
   nb::class_<RecordFeatures>(m, "FittedRecords")
       .def_static("fit", &fit, "records"_a, "selection"_a, "text_options"_a, "stop_words"_a)
-      .def("apply", &apply, "records"_a);
+      .def("apply", &apply, "records"_a)
+      .def_prop_ro("num_rows_without_terms",
+                   [](const RecordFeatures& fitted) { return fitted.text.num_rows_without_terms; });
   m.def("expand_columns", &expand, "selection"_a, "columns"_a);
   m.def("split_path", &split_path, "id"_a, "separator"_a);
 }

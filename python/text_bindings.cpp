@@ -74,6 +74,7 @@ void bind_text(nb::module_& m) {
       .def_static("fit", &fit, "documents"_a, "options"_a, "stop_words"_a)
       .def("apply", &weigh, "documents"_a)
       .def_prop_ro("vocabulary", &term_names)
+      .def_ro("num_rows_without_terms", &Preprocessing::num_rows_without_terms)
       .def("__init__",
            [](Preprocessing* fitted, const nb::bytes& bytes) {
              new (fitted) Preprocessing(from_bytes(bytes));

@@ -236,7 +236,8 @@ __all__ = ["TextFeatures"]
 '''
 TEXT_ABOUT = (
     "Weights of the terms of texts, as `margrove train --text` makes them: tf-idf or BM25.\n\n"
-    "Words are the longest runs of letters, digits and underscores, in lower case."
+    "Words are the longest runs of letters with their marks, digits and underscores, in lower case "
+    "and in the normal form C."
 )
 STOP_WORDS = (
     "stop_words: Sequence[str] | None = None",

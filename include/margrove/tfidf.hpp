@@ -39,6 +39,11 @@ struct TextTerms {
   /// idf = ln(1 + (rows - rows with it + 1/2) / (rows with it + 1/2)). The length of a row is how
   /// often its known terms occur in it.
   enum class Weights : std::uint8_t { tfidf, bm25 };
+  /// What a word is. letters: the longest runs of letters, digits, other numbers and '_', in lower
+  /// case character by character. marks: combining marks (Mn, Mc) and the joiners ZWNJ and ZWJ
+  /// inside belong to the word, too; the soft hyphen, tatweel and other characters without a sound
+  /// are left out; the word is in the normal form C. Models of earlier versions have letters.
+  enum class WordRule : std::uint8_t { letters, marks };
 
   Lengths words{1, 1};
   Lengths characters{0, 0};
@@ -47,12 +52,19 @@ struct TextTerms {
   /// one. The hash depends on the bytes of the term and the seed only.
   std::uint32_t num_hashes = 0;
   std::uint64_t hash_seed = 0;
+  WordRule word_rule = WordRule::marks;
   std::uint32_t hash_of(std::string_view term) const;
+  /// Whether the terms are single words with names, none of which is left out.
+  bool are_words() const;
   bool operator==(const TextTerms&) const = default;
 };
 template <>
 inline constexpr auto kEnumNames<TextTerms::Weights> = std::array{
     EnumName{TextTerms::Weights::tfidf, "tfidf"}, EnumName{TextTerms::Weights::bm25, "bm25"}};
+template <>
+inline constexpr auto kEnumNames<TextTerms::WordRule> =
+    std::array{EnumName{TextTerms::WordRule::letters, "letters"},
+               EnumName{TextTerms::WordRule::marks, "marks"}};
 
 struct TfidfOptions {
   int min_document_frequency = 1;
@@ -143,12 +155,13 @@ struct Preprocessing {
   std::vector<std::string> vocabulary;  // text_tfidf: the term of each column, ascending by bytes
   std::vector<std::uint32_t> hashes;    // text_tfidf with hashes: of each column, ascending
   std::vector<float> idf;               // of each column; count_tfidf: 0 for columns left out
+  std::size_t num_rows_without_terms = 0;        // text_tfidf: of the training rows; not in files
   ColumnScale column_scale = ColumnScale::none;  // of kind scale: the rule of the next two
   std::vector<double> centre;                    // scale: of each column
   std::vector<double> spread;  // scale: of each column; 0: constant in training, left out
 
   /// Both throw InvalidOption for options that contradict each other, and InvalidInput if the
-  /// options leave none of the terms that occur.
+  /// options leave none of the terms that occur; fit_text() also if none occurs in the documents.
   static Preprocessing fit_text(std::span<const std::string> documents,
                                 const TfidfOptions& options = {});
   /// Throws InvalidInput naming row and column of a negative count, InvalidOption for options that
@@ -165,7 +178,12 @@ struct Preprocessing {
 
   /// Whether terms or weights are other than tf-idf of single words.
   bool has_own_terms() const {
-    return terms != TextTerms() || term_weights != TextTerms::Weights::tfidf;
+    return !terms.are_words() || term_weights != TextTerms::Weights::tfidf;
+  }
+
+  /// Whether it cuts texts into words with their marks.
+  bool has_marks() const {
+    return kind == Kind::text_tfidf && terms.word_rule == TextTerms::WordRule::marks;
   }
 
   /// Of text_tfidf: the term, or "hash 12" where the terms have no names.

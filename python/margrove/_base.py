@@ -28,6 +28,7 @@ from margrove._labels import (
     are_path_ids,
     array_of,
     classes_of_names,
+    is_missing,
     name_of_path_id,
     rows_with_labels,
     write_targets,
@@ -335,7 +336,10 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
         """
         sets = self.predict(X, **how)
         if self._path_form is not None:
-            return [[label for label in path if label != ""] for path in self._path_form.read(sets)]
+            return [
+                [label for label in path if not is_missing(label)]
+                for path in self._path_form.read(sets)
+            ]
         if self._form == "single":
             sets = [[] if label is None else [label] for label in sets.tolist()]
         elif self._form != "sets":
@@ -418,6 +422,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
             estimator._has_path_ids = are_path_ids(edges, separator)
         if model.is_of_files:
             estimator._adopt(model, "sentences", nodes, None)
+            estimator._loaded()
             return estimator
         several = not model.gives_one_label
         form: Form = "sets" if several else "single"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from margrove import _core
 from margrove._labels import Targets, targets_of_paths
 from margrove._records import columns_of, num_rows_of, records_of, text_of
-from margrove._text import TextTransformer
+from margrove._text import TextTransformer, warn_of_empty
 
 MOST_COUNTED = 100  # times that a column of text may count, as in the program
 
@@ -140,6 +140,7 @@ def record_rows(X: Any, selection: Selection, text_features: Any, label: Any) ->
         selection = selection._replace(text=text, numeric=numeric, categorical=categorical)
     records = records_of(X, *selection.features)
     features = _core.FittedRecords.fit(records, selection, *options)
+    warn_of_empty(features.num_rows_without_terms, stacklevel=4)
     return RecordRows(records, selection, *options, features)
 
 

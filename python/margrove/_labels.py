@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from margrove import _core
 from margrove._types import Sets
+from margrove._unicode import first_fault, require_unicode
 from margrove.hierarchy import Hierarchy, pairs_of_paths
 
 # How the labels of a row are given and returned: one label; a row of a dense or sparse 0/1 matrix;
@@ -29,17 +30,22 @@ class PathForm:
     width: int | None  # short paths are filled up to it with empty texts; None: they are not
     names: Mapping[str, Any]  # of each node, if nodes are told apart by their paths
     separator: str | None = None  # paths are texts, whose names are joined by it
+    dtype: np.dtype[Any] | None = None  # of an array of numbers; NaN or "" fills short paths
 
     def write(self, paths: list[list[Any]]) -> Any:
         """Paths of nodes in this form."""
         if self.separator is not None:
             return np.array([self._text(path) for path in paths], dtype=object)
         named = [[self.names.get(node, node) for node in path] for path in paths]
+        missing = "" if self.dtype is None or self.dtype.kind != "f" else np.nan
+        is_full = True
         if self.width is not None:
             width = max([self.width, *map(len, named)])
-            named = [path + [""] * (width - len(path)) for path in named]
+            is_full = missing != "" or all(len(path) == width for path in named)
+            named = [path + [missing] * (width - len(path)) for path in named]
         if self.row is np.ndarray:
-            return np.array(named, dtype=object)
+            array = np.array(named, dtype=object)
+            return array.astype(self.dtype) if self.dtype is not None and is_full else array
         return [self.row(path) for path in named]
 
     def read(self, paths: Any) -> Any:
@@ -127,6 +133,11 @@ class Targets:
         """The labels for the extension."""
         return self.pointers, self.positions
 
+    def first_row_of(self, position: int) -> int:
+        """The first row with a class."""
+        place = int(np.flatnonzero(self.positions == position)[0])
+        return int(np.searchsorted(self.pointers, place, side="right")) - 1
+
     @property
     def num_rows(self) -> int:
         """Rows of y."""
@@ -177,7 +188,7 @@ def _from_sets(y: Sequence[Any]) -> Targets:
 
 def _are_paths(y: Any) -> bool:
     """Whether the rows of y are paths: tuples, lists with texts, rows of an array or frame of
-    texts."""
+    texts, or of whole numbers other than 0 and 1."""
     if isinstance(y, list | tuple):
         if not len(y) or not all(isinstance(row, list | tuple) for row in y):
             return False
@@ -188,9 +199,21 @@ def _are_paths(y: Any) -> bool:
         y = y.to_numpy()
     if not isinstance(y, np.ndarray) or y.ndim != 2 or y.shape[1] < 2:
         return False
-    return y.dtype.kind in "UST" or (
-        y.dtype == object and any(isinstance(cell, str) for cell in y[0])
-    )
+    if y.dtype == object:
+        has_text = any(isinstance(cell, str) for row in y for cell in row)
+        return has_text or _are_numbers_of_paths(y)
+    return y.dtype.kind in "UST" or (y.dtype.kind in "iuf" and _are_numbers_of_paths(y))
+
+
+def _are_numbers_of_paths(y: NDArray[Any]) -> bool:
+    """Whether an array has whole numbers other than 0 and 1, or NaN for levels that are missing."""
+    try:
+        numbers = y.astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    present = numbers[~np.isnan(numbers)]
+    is_whole = np.isfinite(present).all() and (present == np.floor(present)).all()
+    return bool(is_whole and not np.isin(present, (0, 1)).all())
 
 
 SEPARATOR = " > "
@@ -219,19 +242,23 @@ def are_path_ids(edges: Sequence[tuple[Any, Any]], separator: str = SEPARATOR) -
     return bool(edges) and all(str(c).startswith(f"{p}{separator}") for p, c in edges)
 
 
-def _rows_of_paths(y: Any) -> tuple[Any, type, int | None]:
-    """The rows, their type and their width."""
+def _rows_of_paths(y: Any) -> tuple[Any, PathForm]:
+    """The rows and their form, without names."""
     if not isinstance(y, list | tuple):
         rows = y.to_numpy() if hasattr(y, "to_numpy") else y
-        return rows, np.ndarray, rows.shape[1]
+        width = rows.shape[1]
+        dtype = rows.dtype if rows.dtype.kind in "iuf" else None
+        if rows.dtype.kind == "f":  # whole numbers, in an array that needs NaN
+            rows = [[None if np.isnan(cell) else int(cell) for cell in row] for row in rows]
+        return rows, PathForm(np.ndarray, width, {}, dtype=dtype)
     row = tuple if all(isinstance(path, tuple) for path in y) else list
     is_table = row is list and len({len(path) for path in y}) == 1
-    return y, row, len(y[0]) if is_table else None
+    return y, PathForm(row, len(y[0]) if is_table else None, {})
 
 
 def targets_of_paths(y: Any, separator: str = SEPARATOR, *, by_name: bool = False) -> Targets:
     """Paths as classes and positions; nodes are paths, or (by_name) names."""
-    rows, row, width = _rows_of_paths(y)
+    rows, form = _rows_of_paths(y)
     paths: list[list[Any]] = []
     edges = dict.fromkeys(pairs_of_paths(rows, "y", paths))
     empty = next((number for number, path in enumerate(paths) if not path), None)
@@ -251,11 +278,11 @@ def targets_of_paths(y: Any, separator: str = SEPARATOR, *, by_name: bool = Fals
     position = {label: i for i, label in enumerate(classes.tolist())}
     positions = np.array([position[path[-1]] for path in paths], dtype=np.uint32)
     pointers = np.arange(len(paths) + 1, dtype=np.int64)
-    form = PathForm(row, width, names)
+    form = replace(form, names=names)
     return Targets("paths", classes, pointers, positions, tuple(edges), form)
 
 
-def _is_missing(label: Any) -> bool:
+def is_missing(label: Any) -> bool:
     """Whether a label is None, NaN, NA, NaT or blank text."""
     if isinstance(label, str):
         return not label.strip()
@@ -287,7 +314,7 @@ def _as_given(y: Any) -> Any:
         rows = list(getattr(y, listed)())
     rows = [row.tolist() if isinstance(row, np.ndarray) and row.ndim == 1 else row for row in rows]
     is_special = any(
-        isinstance(row, list | tuple | set | frozenset) or _is_missing(row) for row in rows
+        isinstance(row, list | tuple | set | frozenset) or is_missing(row) for row in rows
     )
     # Numbers in an array of objects are labels, too, which scikit-learn would not take.
     is_special |= getattr(y, "dtype", None) == np.dtype(object) and {*map(type, rows)} == {int}
@@ -297,9 +324,9 @@ def _as_given(y: Any) -> Any:
 def rows_with_labels(y: Any) -> NDArray[np.int64] | None:
     """The rows whose label is not missing; None if none is."""
     y = _as_given(y)
-    if not isinstance(y, list | tuple) or not any(_is_missing(row) for row in y):
+    if not isinstance(y, list | tuple) or not any(is_missing(row) for row in y):
         return None
-    return np.array([k for k, row in enumerate(y) if not _is_missing(row)], dtype=np.int64)
+    return np.array([k for k, row in enumerate(y) if not is_missing(row)], dtype=np.int64)
 
 
 def read_targets(y: Any, *, paths_by_name: bool = False) -> Targets:
@@ -309,13 +336,24 @@ def read_targets(y: Any, *, paths_by_name: bool = False) -> Targets:
     y = _as_given(y)
     present = rows_with_labels(y)
     if present is None:
-        return _read_present(y, paths_by_name=paths_by_name)
+        return _checked(_read_present(y, paths_by_name=paths_by_name))
     if not present.size:
         raise ValueError("y: every label is missing, but must be there in some rows")
     targets = _read_present([y[k] for k in present.tolist()], paths_by_name=paths_by_name)
     sizes = np.zeros(len(y), dtype=np.int64)
     sizes[present] = np.diff(targets.pointers)
-    return replace(targets, pointers=np.concatenate([[0], np.cumsum(sizes)]))
+    return _checked(replace(targets, pointers=np.concatenate([[0], np.cumsum(sizes)])))
+
+
+def _checked(targets: Targets) -> Targets:
+    """The same. Raises ValueError for a label that is no Unicode, naming its row."""
+    labels = targets.classes.tolist()
+    fault = first_fault(labels)
+    if fault is not None:
+        has_row = bool(np.any(targets.positions == fault))
+        place = f"row {targets.first_row_of(fault)}: label" if has_row else f"column {fault}"
+        require_unicode(labels[fault], f"y: {place}")
+    return targets
 
 
 def _read_present(y: Any, *, paths_by_name: bool) -> Targets:
@@ -324,7 +362,13 @@ def _read_present(y: Any, *, paths_by_name: bool) -> Targets:
     if _are_sets(y):
         return _from_sets(y)
     check_classification_targets(y)
-    if type_of_target(y) != "multilabel-indicator":
+    kind = type_of_target(y)
+    if kind == "multiclass-multioutput":
+        raise ValueError(
+            "y: its rows have several numbers other than 0 and 1; give sets of labels, {1, 2}, or "
+            "paths as tuples, (1, 2), or as an array"
+        )
+    if kind != "multilabel-indicator":
         classes, positions = np.unique(y, return_inverse=True)
         pointers = np.arange(len(positions) + 1, dtype=np.int64)
         return Targets("single", classes, pointers, positions.astype(np.uint32))

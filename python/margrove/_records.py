@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from margrove import _core
+from margrove._unicode import require_unicode
 
 _MISSING_NUMBERS = ("", "NA", "NaN", "nan", "null", "?")
 
@@ -131,7 +132,10 @@ def records_of(
         numbers[field] = _numbers(name, _values(columns[name]))
     chunks = arrow_chunks(columns[text[0]]) if len(text) == 1 else None
     documents = chunks or _documents(text, {name: _values(columns[name]) for name in text})
-    values = [[_category(name, value) for value in _values(columns[name])] for name in categorical]
+    values = [
+        [_category(name, row, value) for row, value in enumerate(_values(columns[name]))]
+        for name in categorical
+    ]
     return _core.Records(documents, numbers, values)
 
 
@@ -277,7 +281,9 @@ def text_of(value: Any) -> str:
     return str(value)
 
 
-def _category(name: str, value: Any) -> str | None:
+def _category(name: str, row: int, value: Any) -> str | None:
     if isinstance(value, list | tuple | np.ndarray):
         raise ValueError(f"X: column {name!r} has a list, {value!r}, but must have one value")
-    return text_of(value).strip() or None
+    text = text_of(value).strip()
+    require_unicode(text, f"X: column {name!r} in row {row}")
+    return text or None

@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
@@ -11,8 +11,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from margrove import _core
 from margrove._base import Classifier
+from margrove._labels import classes_of, is_missing
 from margrove._options import option_text
 from margrove._progress import keeping
+from margrove._unicode import require_unicode
 
 Self = TypeVar("Self", bound="Structured")
 
@@ -39,6 +41,8 @@ class Structured(Classifier):
     _weighs_rows = False
 
     _started: _core.Model | None = None  # the start of a training that runs
+    _keys: list[str] | None = None  # of the dicts that were tokens
+    _loaded_from_file = False
 
     def fit(  # type: ignore[override]
         self: Self, X: Any, y: Any = None, *, start: Any = None
@@ -46,8 +50,10 @@ class Structured(Classifier):
         """Trains on rows and label sets, on sentences and tags, or on sentences and trees.
 
         model="chain": a sentence is a sequence of tokens. A token is a text or a sequence of texts:
-        the token and its features, `name:number` for a feature with a value. y: a sequence of tags
-        per sentence, one per token.
+        the token and its features, `name:number` for a feature with a value; or a dict of features:
+        texts, numbers (a feature with this value; 0, False, None and a key that is not there give
+        none), and True (a feature with the value 1). y: a sequence of tags per sentence, one per
+        token, texts or numbers, which `predict` returns as they are.
 
         model="dependency": a word is a text or a sequence of up to five texts, as in CoNLL-U: form,
         lemma, part of speech, finer part of speech, morphology. y: per sentence, a pair (head,
@@ -78,7 +84,9 @@ class Structured(Classifier):
                 f"{output.form}"
             )
         self._require_labels(y)
-        with _file_of(output, X, y) as path, keeping(self.progress) as self._kept:
+        keys = _keys_of(X) if output.name == "chain" else None
+        answers: dict[str, Any] = {}
+        with _file_of(output, X, y, keys, answers) as path, keeping(self.progress) as self._kept:
             model = _core.train_file(
                 self._method,
                 self._options(),
@@ -89,7 +97,9 @@ class Structured(Classifier):
                 self._kept.callback,
                 self._started,
             )
-        self._adopt(model, "sentences", np.array(model.labels), None)
+        given = [answers.get(name, name) for name in model.labels]
+        self._adopt(model, "sentences", classes_of(given), None)
+        self._keys = keys
         self._raise_kept()
         self._warn()
         return self
@@ -109,6 +119,9 @@ class Structured(Classifier):
             if name not in others or text != option_text(defaults[name])
         }
 
+    def _loaded(self) -> None:
+        self._loaded_from_file = True
+
     def _adopt(self, model: Any, form: str, classes: Any, *rest: Any) -> None:
         super()._adopt(model, form, classes, *rest)
         self._output = _OUTPUT_TYPES[model.options["model"]]
@@ -121,12 +134,17 @@ class Structured(Classifier):
             if self._form == "single" and not how:
                 return self.top_k(X, 1)[0][:, 0]  # the sets may be empty or hold several
             return super().predict(X, **how)
-        with _file_of(self._output, X, None) as path:
+        keys = _keys_of(X) if self._output.name == "chain" else None
+        if (keys is None) != (self._keys is None):
+            raise ValueError(_wrong_tokens(keys, self._loaded_from_file))
+        with _file_of(self._output, X, None, self._keys) as path:
             text = self.model_.predict_file(path, self.threads)
         blocks = [block.split("\n") for block in text.rstrip("\n").split("\n\n")]
+        answer = {str(label): label for label in self.classes_.tolist()}
         if self._output.name != "dependency":
-            return blocks
-        return [[_arc(*line.split("\t")) for line in block] for block in blocks]
+            return [[answer[tag] for tag in block] for block in blocks]
+        arcs = [[line.split("\t") for line in block] for block in blocks]
+        return [[(int(head), answer[name]) for head, name in block] for block in arcs]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows with right labels; for sentences, the share of tokens with the right
@@ -135,21 +153,30 @@ class Structured(Classifier):
         if self._output.form == "rows":
             return super().score(X, y, sample_weight)
         pairs = zip(self.predict(X), y, strict=True)
-        read = _arc if self._output.name == "dependency" else _itself
-        right = [a == read(b) for tags, truth in pairs for a, b in zip(tags, truth, strict=True)]
+        read = _arc if self._output.name == "dependency" else _text
+        right = [
+            read(a) == read(b) for tags, truth in pairs for a, b in zip(tags, truth, strict=True)
+        ]
         return float(np.mean(right))
 
 
 @contextmanager
-def _file_of(output: _OutputType, X: Any, y: Any) -> Iterator[str]:
-    """A file of the examples for the library; y is None for prediction."""
+def _file_of(
+    output: _OutputType,
+    X: Any,
+    y: Any,
+    keys: list[str] | None = None,
+    answers: dict[str, Any] | None = None,
+) -> Iterator[str]:
+    """A file of the examples for the library; y is None for prediction. keys: of the dicts that are
+    tokens. The tags or relations of y are added to `answers` by their texts."""
     if output.name not in _WRITERS:
         done = "predicted" if y is None else "trained"
         raise ValueError(
             f"model is {output.name!r}, which is {done} by the program from "
             f"{output.file_format} files"
         )
-    text = _WRITERS[output.name](output, X, y)
+    text = _WRITERS[output.name](output, X, y, keys, {} if answers is None else answers)
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "examples")
         with open(path, "w", encoding="utf-8") as file:
@@ -178,8 +205,82 @@ def _arc(*pair: Any) -> tuple[int, str]:
     return int(head), str(relation)
 
 
-def _itself(tag: Any) -> Any:
-    return tag
+def _text(tag: Any) -> str:
+    return str(tag)
+
+
+def _add_answer(answers: dict[str, Any], answer: Any, place: str, what: str) -> str:
+    """The text of a tag or relation. Raises ValueError if it is missing, or if another one has its
+    text."""
+    plain = answer.item() if isinstance(answer, np.generic) else answer
+    if is_missing(plain):
+        raise ValueError(f"y: {place}: the {what} is {answer!r}, but must be there")
+    require_unicode(plain, f"y: {place}: the {what}")
+    other = answers.setdefault(str(plain), plain)
+    if type(other) is not type(plain):
+        raise ValueError(
+            f"y: {place}: the {what} is {plain!r}, and there is {other!r}, but {what}s must have "
+            "different texts"
+        )
+    return str(plain)
+
+
+def _keys_of(X: Any) -> list[str] | None:
+    """The keys of all tokens, ascending, if the first token is a dict; otherwise None."""
+    if hasattr(X, "dtype") or not hasattr(X, "__len__") or not len(X):
+        return None  # refused later
+    first = next(
+        (token for sentence in X if not isinstance(sentence, str) for token in sentence), 0
+    )
+    if not isinstance(first, Mapping):
+        return None
+    return sorted(
+        {
+            str(key)
+            for sentence in X
+            for token in sentence
+            if isinstance(token, Mapping)
+            for key in token
+        }
+    )
+
+
+def _wrong_tokens(keys: list[str] | None, is_loaded: bool) -> str:
+    if keys is None:
+        return "X: tokens are no dicts, but must be as in fit"
+    if is_loaded:
+        return (
+            "X: tokens are dicts, but the model is from a file, which does not keep their keys; "
+            "pickle the estimator instead, or train with sequences of texts"
+        )
+    return "X: tokens are dicts, but must be texts or sequences of texts, as in fit"
+
+
+_LARGEST_FLOAT = float(np.finfo(np.float32).max)
+
+
+def _cells_of_dict(token: Any, keys: list[str], place: str) -> list[str]:
+    """A dict of features as columns: the first, for the token, is always the same."""
+    if not isinstance(token, Mapping):
+        raise ValueError(f"{place} is {token!r}, but must be a dict as the first token")
+    features = {str(key): value for key, value in token.items()}
+    return ["_", *(_cell_of(key, features.get(key), place) for key in keys)]
+
+
+def _cell_of(key: str, value: Any, place: str) -> str:
+    """A feature as a cell, `key=text` or `key:number`; 0 is no feature."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, str):
+        # A cell that ends with a colon and a number would be a number.
+        return f"{key}={plain!r}" if ":" in plain else f"{key}={plain}"
+    if plain is None:
+        return f"{key}:0"
+    if not isinstance(plain, bool | int | float) or not abs(plain) <= _LARGEST_FLOAT:
+        raise ValueError(
+            f"{place}: feature {key!r} is {value!r}, but must be a text, a finite number, a bool "
+            "or None"
+        )
+    return f"{key}:{float(plain)!r}"
 
 
 def _answered(
@@ -198,7 +299,9 @@ def _answered(
         yield number, sentence, answers
 
 
-def _trees(output: _OutputType, X: Any, y: Any) -> str:
+def _trees(
+    output: _OutputType, X: Any, y: Any, keys: list[str] | None, answers: dict[str, Any]
+) -> str:
     """Sentences of words with their columns: docs/formats.md, CoNLL-U."""
     lines = []
     for number, sentence, arcs in _answered(output, X, y, "arcs"):
@@ -210,12 +313,22 @@ def _trees(output: _OutputType, X: Any, y: Any) -> str:
                     f"{_WORD_COLUMNS} texts: form, lemma, part of speech, finer one, morphology"
                 )
             columns += ["_"] * (_WORD_COLUMNS - len(columns))
-            head, relation = ("0", "_") if arcs is None else map(str, _arc(arcs[k]))
-            columns += [head, relation]
-            _check_columns(f"sentence {number}, word {k}", columns)
+            place = f"sentence {number}, word {k}"
+            columns += ["0", "_"] if arcs is None else _arc_columns(arcs[k], place, answers)
+            _check_columns(place, columns)
             lines.append("\t".join([str(k + 1), *columns, "_", "_"]))
         lines.append("")
     return "\n".join(lines) + "\n"
+
+
+def _arc_columns(arc: Any, place: str, answers: dict[str, Any]) -> list[str]:
+    """The columns of a head and a relation."""
+    if isinstance(arc, str) or not hasattr(arc, "__len__") or len(arc) != 2:
+        raise ValueError(f"y: {place}: it is {arc!r}, but must be a pair (head, relation)")
+    head, relation = arc
+    if is_missing(head):
+        raise ValueError(f"y: {place}: the head is {head!r}, but must be there")
+    return [str(int(head)), _add_answer(answers, relation, place, "relation")]
 
 
 _WORD_COLUMNS = 5  # of a word, without its number and its arc
@@ -224,17 +337,33 @@ _WORD_COLUMNS = 5  # of a word, without its number and its arc
 def _check_columns(place: str, columns: list[str]) -> None:
     if any(not column or not {"\t", "\n", "\r"}.isdisjoint(column) for column in columns):
         raise ValueError(f"{place}: it is {columns}, but must be texts without tabs and line ends")
+    for column in columns:
+        require_unicode(column, f"{place}: a text")
 
 
-def _columns(output: _OutputType, X: Any, y: Any) -> str:
+def _cells(token: Any, place: str) -> list[str]:
+    """A token that is a text or a sequence of texts, as columns."""
+    cells = [token] if isinstance(token, str) else list(token) if hasattr(token, "__len__") else []
+    if isinstance(token, Mapping) or not cells or not all(isinstance(c, str) for c in cells):
+        raise ValueError(
+            f"{place} is {token!r}, but must be a text, a sequence of texts, or a dict where the "
+            "first token is one"
+        )
+    return cells
+
+
+def _columns(
+    output: _OutputType, X: Any, y: Any, keys: list[str] | None, answers: dict[str, Any]
+) -> str:
     """Sentences of tokens in columns: docs/formats.md, CoNLL columns."""
     lines = []
     for number, sentence, tags in _answered(output, X, y, "tags"):
         for k, token in enumerate(sentence):
-            columns = [token] if isinstance(token, str) else list(token)
+            place = f"sentence {number}, token {k}"
+            columns = _cells(token, place) if keys is None else _cells_of_dict(token, keys, place)
             if tags is not None:
-                columns.append(str(tags[k]))
-            _check_columns(f"sentence {number}, token {k}", columns)
+                columns.append(_add_answer(answers, tags[k], place, "tag"))
+            _check_columns(place, columns)
             lines.append("\t".join(columns))
         lines.append("")
     return "\n".join(lines) + "\n"

@@ -1,6 +1,7 @@
 """The base class of margrove.TextFeatures, whose options the file text.py has."""
 
 import inspect
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from margrove import _core
 from margrove._options import option_text
 from margrove._records import texts_of
+from margrove._unicode import require_unicode
 
 Self = TypeVar("Self", bound="TextTransformer")
 
@@ -23,8 +25,12 @@ class TextTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     stop_words: Sequence[str] | None
 
     def fit(self: Self, X: Iterable[str], y: Any = None) -> Self:
-        """Learns the terms of texts and their weights. Raises ValueError for wrong options."""
-        self.fitted_ = _core.FittedText.fit(texts_of(X), *self.options())
+        """Learns the terms of texts and their weights. Raises ValueError for wrong options, and if
+        no text has a term; if some have none, a warning counts them.
+        """
+        texts = texts_of(X)
+        self.fitted_ = _core.FittedText.fit(texts, *self.options())
+        warn_of_empty(self.fitted_.num_rows_without_terms, stacklevel=3)
         return self
 
     def options(self) -> tuple[list[tuple[str, str]], list[str]]:
@@ -34,7 +40,10 @@ class TextTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         values = [(name, _lengths_text(name, value)) for name, value in given.items()]
         if isinstance(self.stop_words, str):
             raise ValueError("stop_words is a text, but must be a list of words or None")
-        return values, list(self.stop_words or ())
+        stop_words = list(self.stop_words or ())
+        for position, word in enumerate(stop_words):
+            require_unicode(word, f"stop_words[{position}]")
+        return values, stop_words
 
     def transform(self, X: Iterable[str]) -> sp.csr_array:
         """The weights of the terms of each text: float32, one column per term, rows of norm 1."""
@@ -53,6 +62,17 @@ class TextTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.two_d_array = False
         tags.requires_fit = True
         return tags
+
+
+def warn_of_empty(number: int, *, stacklevel: int) -> None:
+    """Warns of texts without terms."""
+    if number > 0:
+        warnings.warn(
+            f"X: {number} {'text has' if number == 1 else 'texts have'} no term (a word, unless "
+            "options say otherwise)",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def _lengths_text(name: str, value: Any) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from margrove import _core
 from margrove._types import Edges
+from margrove._unicode import first_fault, require_unicode
 
 Pair = tuple[Any, Any]
 
@@ -101,6 +102,9 @@ class Hierarchy:
         """Names and edges for the extension."""
         number = {node: i for i, node in enumerate(self.nodes)}
         edges = np.array([(number[p], number[c]) for p, c in self.edges], dtype=np.uint32)
+        fault = first_fault(self.nodes)
+        if fault is not None:
+            require_unicode(self.nodes[fault], f"hierarchy: node {fault}")
         return [str(node) for node in self.nodes], edges.reshape(-1, 2)
 
 

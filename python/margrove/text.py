@@ -13,7 +13,8 @@ __all__ = ["TextFeatures"]
 class TextFeatures(TextTransformer):
     """Weights of the terms of texts, as `margrove train --text` makes them: tf-idf or BM25.
 
-    Words are the longest runs of letters, digits and underscores, in lower case.
+    Words are the longest runs of letters with their marks, digits and underscores, in lower case
+    and in the normal form C.
 
     Parameters
     ----------

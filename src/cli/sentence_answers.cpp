@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "data/input_file.hpp"
+#include "margrove/errors.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -60,6 +61,9 @@ std::string with_answers(const std::string& path, bool is_conllu, std::string_vi
         lines += word_with(line, answer);
       } else {
         const bool has_tabs = line.find('\t') != std::string_view::npos;
+        require(
+            has_tabs || answer.find(' ') == std::string_view::npos, path, ": tag '", answer,
+            "' has a blank, but blanks separate the columns of the file; separate them by tabs");
         lines.append(line).append(has_tabs ? "\t" : " ").append(answer);
       }
       lines += '\n';

@@ -1,6 +1,6 @@
 #pragma once
 // Predicted label sets, as `margrove predict` writes them: a line per row, labels separated by
-// commas.
+// commas or tabs.
 
 #include <string>
 #include <string_view>

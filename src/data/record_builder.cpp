@@ -43,6 +43,17 @@ std::vector<RecordField> fields_of(const RecordSelection& selection, const Recor
 
 }  // namespace
 
+std::string cell_label_fault(std::string_view name) {
+  std::string fault = detail::name_fault(name);
+  if (!fault.empty()) return fault;
+  if (is_missing(name)) {
+    return concat("is ", detail::quoted(name), ", but must not be a text for missing labels");
+  }
+  const std::string_view read = detail::without_brackets(detail::trimmed(name));
+  if (read == name) return {};
+  return concat("is ", detail::quoted(name), ", but would be read as ", detail::quoted(read));
+}
+
 RecordBuilder::RecordBuilder(std::string source, const ReadOptions& options,
                              const RecordSelection& selection)
     : source_(std::move(source)),

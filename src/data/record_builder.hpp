@@ -30,6 +30,10 @@ struct RecordField {
   bool is_of_pattern = false;
 };
 
+/// Why the readers of records would not give a label back from a cell with its text ("is ' a',
+/// but ..."); empty if they do.
+std::string cell_label_fault(std::string_view name);
+
 /// The values of a field in one record.
 struct RecordValue {
   struct Item {

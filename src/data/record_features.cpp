@@ -73,7 +73,11 @@ CsrMatrix RecordFeatures::apply(const RecordFields& fields) const {
 RecordFeatures fit_records(std::span<const std::string_view> documents, const RecordFields& fields,
                            RecordSelection selection, const TfidfOptions& options) {
   RecordFeatures fitted;
-  if (!selection.text.empty()) fitted.text = fit_texts(documents, options);
+  if (!selection.text.empty()) {
+    const bool is_all = fields.numeric.empty() && fields.categorical.empty();
+    fitted.text = fit_texts(documents, options, /*needs_terms=*/is_all);
+    if (!is_all) fitted.text.num_rows_without_terms = 0;
+  }
   for (const std::vector<float>& values : fields.numeric) {
     fitted.numeric.push_back(fit_numbers(values));
   }

@@ -38,6 +38,12 @@ std::uint32_t TextTerms::hash_of(std::string_view term) const {
   return static_cast<std::uint32_t>(((splitmix64(state) >> 32U) * num_hashes) >> 32U);
 }
 
+bool TextTerms::are_words() const {
+  TextTerms single;
+  single.word_rule = word_rule;
+  return *this == single;
+}
+
 TermCutter::TermCutter(const TextTerms& choice)
     : choice_(choice),
       single_words_(choice.words == TextTerms::Lengths{1, 1} && choice.characters.is_none() &&
@@ -47,7 +53,7 @@ TermCutter::TermCutter(const TextTerms& choice)
 void TermCutter::read_words(std::string_view text) {
   words_.clear();
   ends_.clear();
-  for_each_word(text, [&](std::string_view word) {
+  for_each_word(text, choice_.word_rule, [&](std::string_view word) {
     if (!stop_words_.empty() && stop_words_.contains(word)) return;
     if (!ends_.empty()) words_ += ' ';
     words_ += word;
@@ -67,13 +73,13 @@ void TermCutter::read_characters(std::string_view word) {
   starts_.push_back(word_.size());
 }
 
-std::vector<std::string> read_stop_words(const std::string& path) {
+std::vector<std::string> read_stop_words(const std::string& path, TextTerms::WordRule rule) {
   std::vector<std::string> words;
   LineBlocks blocks(open_file(path), path);
   detail::for_each_line(blocks, [&](const detail::Line& line) {
     detail::require_text(line);
     if (line.text.starts_with('#')) return;
-    for_each_word(line.text, [&](std::string_view word) { words.emplace_back(word); });
+    for_each_word(line.text, rule, [&](std::string_view word) { words.emplace_back(word); });
   });
   require(!words.empty(), path, ": the file has no words, but must have at least one");
   std::sort(words.begin(), words.end());

@@ -33,7 +33,7 @@ class TermCutter {
   /// lengths from N on, as scikit-learn's char_wb does. O(bytes * lengths of n-grams).
   template <class Visit>
   void for_each(std::string_view text, const Visit& visit) {
-    if (single_words_) return for_each_word(text, visit);
+    if (single_words_) return for_each_word(text, choice_.word_rule, visit);
     read_words(text);
     for (int n = choice_.words.first; n <= choice_.words.last && n > 0; ++n) {
       const auto length = static_cast<std::size_t>(n);
@@ -83,6 +83,7 @@ class TermCutter {
 /// The words of a file of text, each found as in documents; lines that start with '#' are skipped.
 /// Throws InvalidInput "file:line:column: ..." for a line that is no text, and for a file without
 /// words.
-std::vector<std::string> read_stop_words(const std::string& path);
+std::vector<std::string> read_stop_words(const std::string& path,
+                                         TextTerms::WordRule rule = TextTerms::WordRule::marks);
 
 }  // namespace margrove

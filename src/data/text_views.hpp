@@ -17,8 +17,10 @@ inline std::vector<std::string_view> views_of(std::span<const std::string> texts
   return {texts.begin(), texts.end()};
 }
 
-/// Preprocessing::fit_text() and Preprocessing::apply() of texts.
-Preprocessing fit_texts(std::span<const std::string_view> documents, const TfidfOptions& options);
+/// Preprocessing::fit_text() and Preprocessing::apply() of texts. `needs_terms` is false where rows
+/// have other features, so that texts may all be without terms.
+Preprocessing fit_texts(std::span<const std::string_view> documents, const TfidfOptions& options,
+                        bool needs_terms = true);
 CsrMatrix weigh_texts(const Preprocessing& fitted, std::span<const std::string_view> documents);
 
 /// RecordFeatures::fit() and RecordFeatures::apply(), where `documents` stand for the texts of

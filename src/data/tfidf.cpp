@@ -164,15 +164,18 @@ class ColumnOfTerm {
   PlaceOf<std::uint32_t, std::uint32_t> by_hash_;
 };
 
-/// Counts the terms of documents, or their hashes, by key in ascending order.
+/// Counts the terms of documents, or their hashes, by key in ascending order, and in `fitted` the
+/// documents without terms.
 template <class Key, class Table, class KeyOf>
-std::vector<std::pair<Key, Term>> counted_terms(const TextTerms& choice,
+std::vector<std::pair<Key, Term>> counted_terms(Preprocessing& fitted,
                                                 std::span<const std::string_view> documents,
                                                 const KeyOf& key_of) {
   Table found;
-  TermCutter cutter(choice);
+  TermCutter cutter(fitted.terms);
   for (std::size_t i = 0; i < documents.size(); ++i) {
+    bool has_terms = false;
     cutter.for_each(documents[i], [&](std::string_view text) {
+      has_terms = true;
       const auto key = key_of(text);
       auto at = found.find(key);
       if (at == found.end()) at = found.emplace(key, Term()).first;
@@ -182,6 +185,7 @@ std::vector<std::pair<Key, Term>> counted_terms(const TextTerms& choice,
       term.last_row = i + 1;
       ++term.num_rows;
     });
+    fitted.num_rows_without_terms += has_terms ? 0U : 1U;
   }
   std::vector<std::pair<Key, Term>> terms(std::make_move_iterator(found.begin()),
                                           std::make_move_iterator(found.end()));
@@ -275,8 +279,7 @@ void require_count(std::size_t row, FeatureId column, float count) {
 /// The choice of terms and weights of a model.
 void check_weights(const Preprocessing& fitted, bool has_words, bool has_idf) {
   const TextTerms& terms = fitted.terms;
-  require(has_words || terms == TextTerms(),
-          "preprocessing: terms of texts are chosen without text");
+  require(has_words || terms.are_words(), "preprocessing: terms of texts are chosen without text");
   require(!terms.words.is_none() || !terms.characters.is_none(),
           "preprocessing: both kinds of n-grams are none");
   for (std::size_t k = 1; k < terms.stop_words.size(); ++k) {
@@ -295,7 +298,8 @@ void check_weights(const Preprocessing& fitted, bool has_words, bool has_idf) {
 }
 }  // namespace
 
-Preprocessing fit_texts(std::span<const std::string_view> documents, const TfidfOptions& options) {
+Preprocessing fit_texts(std::span<const std::string_view> documents, const TfidfOptions& options,
+                        bool needs_terms) {
   check_options(options);
   Preprocessing fitted = with_options(Preprocessing::Kind::text_tfidf, options);
   fitted.terms = {.words = options.word_ngrams,
@@ -309,14 +313,20 @@ Preprocessing fit_texts(std::span<const std::string_view> documents, const Tfidf
   const TextTerms& terms = fitted.terms;
   if (terms.num_hashes > 0) {
     auto counted = counted_terms<std::uint32_t, std::unordered_map<std::uint32_t, Term>>(
-        terms, documents, [&](std::string_view text) { return terms.hash_of(text); });
+        fitted, documents, [&](std::string_view text) { return terms.hash_of(text); });
     keep_terms(std::move(counted), documents.size(), options, fitted.hashes, fitted);
   } else {
     using Table = std::unordered_map<std::string, Term, TextHash, std::equal_to<>>;
-    auto counted = counted_terms<std::string, Table>(terms, documents,
+    auto counted = counted_terms<std::string, Table>(fitted, documents,
                                                      [](std::string_view text) { return text; });
     keep_terms(std::move(counted), documents.size(), options, fitted.vocabulary, fitted);
   }
+  const std::size_t num_rows = documents.size();
+  require(!needs_terms || num_rows == 0 || fitted.num_rows_without_terms < num_rows,
+          "tfidf: none of the ", num_rows,
+          " texts has a term; words are made of letters and digits, word_ngrams is ",
+          terms.words.to_text(), ", char_ngrams ", terms.characters.to_text(), " and ",
+          stop_words.size(), " stop words are left out");
   return fitted;
 }
 

@@ -1,47 +1,37 @@
 #include "data/words.hpp"
 
 #include <algorithm>
-#include <cstdint>
-#include <iterator>
 
+#include "data/unicode.hpp"
 #include "data/utf8.hpp"
 
 namespace margrove {
 namespace {
-struct WordRange {
-  char32_t first;
-  char32_t last;
-};
-struct LowerRun {
-  char32_t first;
-  char32_t last;
-  std::uint32_t stride;
-  std::int32_t shift;
-};
-#include "data/unicode_tables.inc"
 
-/// The entry whose range may hold `c`: the last one that does not start after it.
-template <class Entry, std::size_t kSize>
-const Entry* find_range(const Entry (&table)[kSize], char32_t c) {
-  const Entry* after = std::upper_bound(std::begin(table), std::end(table), c,
-                                        [](char32_t x, const Entry& e) { return x < e.first; });
-  if (after == std::begin(table) || c > (after - 1)->last) return nullptr;
-  return after - 1;
-}
-
-bool is_word_character(char32_t c) { return find_range(kWordRanges, c) != nullptr; }
-
-char32_t to_lower(char32_t c) {
-  const LowerRun* run = find_range(kLowerRuns, c);
-  if (run == nullptr || (c - run->first) % run->stride != 0) return c;
-  return static_cast<char32_t>(static_cast<std::int64_t>(c) + run->shift);
+/// Sets `word` to the normal form of the lower case of the normal form of a text.
+void write_canonical(std::string_view text, std::string& word) {
+  std::u32string characters;
+  while (!text.empty()) {
+    const CodePoint c = decode_utf8(text);
+    if ((use_of(c.value) & kUnseen) == 0) characters += c.value;
+    text.remove_prefix(c.size);
+  }
+  compose(characters);
+  std::transform(characters.begin(), characters.end(), characters.begin(), to_lower);
+  compose(characters);
+  word.clear();
+  for (const char32_t c : characters) append_utf8(word, c);
 }
 
 }  // namespace
 
 namespace detail {
-std::size_t next_word(std::string_view text, std::string& word) {
+std::size_t next_word(std::string_view text, TextTerms::WordRule rule, std::string& word) {
+  const bool has_marks = rule == TextTerms::WordRule::marks;
   word.clear();
+  std::size_t begin = 0, end = 0;  // of the word in the text
+  std::size_t size = 0;            // of the word without joiners at its end
+  bool may_change = false;
   std::size_t at = 0;
   while (at < text.size()) {
     const auto byte = static_cast<unsigned char>(text[at]);
@@ -49,22 +39,38 @@ std::size_t next_word(std::string_view text, std::string& word) {
       const bool upper = byte >= 'A' && byte <= 'Z';
       const bool inside =
           upper || (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '_';
+      if (!inside && !word.empty()) break;
       if (inside) {
+        if (word.empty()) begin = at;
         word += static_cast<char>(upper ? byte + ('a' - 'A') : byte);
-      } else if (!word.empty()) {
-        break;
+        size = word.size();
+        end = at + 1;
       }
       ++at;
       continue;
     }
     const CodePoint c = decode_utf8(text.substr(at));
-    if (c.size > 0 && is_word_character(c.value)) {
+    const CharacterUse known = c.size > 0 ? use_of(c.value) : CharacterUse{0};
+    const auto use = static_cast<CharacterUse>(has_marks ? known : known & kLetter);
+    const auto num_bytes = std::max<std::size_t>(c.size, 1);
+    if ((use & kUnseen) != 0) {
+      at += num_bytes;
+      continue;
+    }
+    const bool is_inside = (use & kLetter) != 0 || ((use & kMark) != 0 && !word.empty());
+    const bool is_joiner = (use & kJoiner) != 0 && !word.empty();
+    if (is_inside || is_joiner) {
+      if (word.empty()) begin = at;
       append_utf8(word, to_lower(c.value));
+      may_change |= (use & kMayChange) != 0;
     } else if (!word.empty()) {
       break;
     }
-    at += std::max<std::size_t>(c.size, 1);
+    at += num_bytes;
+    if (is_inside) size = word.size(), end = at;
   }
+  word.resize(size);
+  if (may_change) write_canonical(text.substr(begin, end - begin), word);
   return at;
 }
 }  // namespace detail

@@ -5,28 +5,28 @@
 #include <string_view>
 
 #include "margrove/csr_matrix.hpp"
+#include "margrove/tfidf.hpp"
 
 namespace margrove {
 
-/// Calls visit(word) for every maximal run of Unicode letters, digits and underscores, lower-cased
-/// character by character; invalid bytes separate words. The word is valid during the call only.
+/// Calls visit(word) for each word of a text, as TextTerms::WordRule defines them; invalid bytes
+/// separate words. The word is valid during the call only.
 template <class Visit>
-void for_each_word(std::string_view text, const Visit& visit);
+void for_each_word(std::string_view text, TextTerms::WordRule rule, const Visit& visit);
 
 /// Scales every row to unit L2 norm; rows of zeros stay.
 void normalize_rows(CsrMatrix& X);
 
 namespace detail {
-/// Sets `word` to the next word of `text`, lower-cased, or to an empty one at the end; returns the
-/// bytes read.
-std::size_t next_word(std::string_view text, std::string& word);
+/// Sets `word` to the next word of `text`, or to an empty one at the end; returns the bytes read.
+std::size_t next_word(std::string_view text, TextTerms::WordRule rule, std::string& word);
 }  // namespace detail
 
 template <class Visit>
-void for_each_word(std::string_view text, const Visit& visit) {
+void for_each_word(std::string_view text, TextTerms::WordRule rule, const Visit& visit) {
   std::string word;
   for (;;) {
-    text.remove_prefix(detail::next_word(text, word));
+    text.remove_prefix(detail::next_word(text, rule, word));
     if (word.empty()) return;
     visit(std::string_view(word));
   }

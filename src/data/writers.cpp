@@ -95,6 +95,7 @@ void write_text(const std::string& path, const TextDataset& data) {
 }
 
 void write_predictions(const std::string& path, const LabelSets& labels, const LabelCodec& codec) {
+  require_writable_labels(path, codec);
   write_lines(path, labels.num_rows(), [&](std::string& line, std::size_t i) {
     append_labels(line, labels[i], codec.names());
   });

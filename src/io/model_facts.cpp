@@ -11,7 +11,7 @@ namespace {
 
 /// The terms of texts and their weights.
 void append_terms(std::vector<Fact>& facts, const Preprocessing& fitted) {
-  const bool has_words = fitted.terms == TextTerms();
+  const bool has_words = fitted.terms.are_words();
   if (!fitted.vocabulary.empty()) {
     facts.push_back(
         {"vocabulary", concat(fitted.vocabulary.size(), has_words ? " words" : " terms")});

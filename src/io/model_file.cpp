@@ -152,13 +152,12 @@ ModelParts checked_model(const TensorMap& tensors) {
 }  // namespace
 
 std::uint64_t format_version_of(const ModelParts& model) {
-  const bool has_own_terms =
-      model.preprocessing.has_own_terms() || (model.records && model.records->text.has_own_terms());
-  const bool has_hashes = model.preprocessing.terms.num_hashes > 0 ||
-                          (model.records && model.records->text.terms.num_hashes > 0);
-  if (has_hashes) return 5;
+  const bool has_text_columns = model.records && !model.records->selection.text.empty();
+  const Preprocessing& texts = has_text_columns ? model.records->text : model.preprocessing;
+  if (texts.has_marks()) return 6;
+  if (texts.terms.num_hashes > 0) return 5;
   if (model.predictor->is_compressed()) return 4;
-  if (has_own_terms) return 3;
+  if (texts.has_own_terms()) return 3;
   return model.preprocessing.columns.empty() ? 1 : 2;
 }
 

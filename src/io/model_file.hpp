@@ -10,7 +10,7 @@
 namespace margrove {
 
 /// Files of later versions are refused, those of earlier versions are read.
-inline constexpr std::uint64_t kModelFormatVersion = 5;
+inline constexpr std::uint64_t kModelFormatVersion = 6;
 /// The first version that can hold the model, which is the one that is written: 5 for hashed terms,
 /// 4 for compressed models, 3 for models whose terms or their weights are other than tf-idf of
 /// single words, 2 for models that keep a selection of columns, otherwise 1.

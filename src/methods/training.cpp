@@ -237,6 +237,7 @@ TrainingSet PreparedRows::training_set() const {
   set.label_names = labelled.names;
   if (records) set.records = &*records;
   set.source = source;
+  set.warnings = warnings;
   return set;
 }
 
@@ -289,6 +290,7 @@ PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
   prepared.source = raw.source;
   prepared.views = raw.views;
   prepared.labelled = label_rows(raw.labels, raw.codec, hierarchy, raw.source);
+  const std::size_t num_rows = prepared.labelled.labels.num_rows();
   prepared.row_weights = all_weights(options.weights.class_weight, prepared.labelled,
                                      std::move(row_weights), raw.source);
   std::vector<std::uint8_t> is_numeric;
@@ -318,6 +320,13 @@ PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
     prepared.X = prepared.preprocessing.apply(raw.X.view());
   }
   if (is_weighted && !is_scaled) merge_rows(prepared.X, prepared);
+  const Preprocessing& texts = prepared.records ? prepared.records->text : prepared.preprocessing;
+  if (texts.num_rows_without_terms > 0) {
+    prepared.warnings.push_back(concat(
+        raw.source, ": ", texts.num_rows_without_terms, " of ", num_rows,
+        " texts have no term (a word, unless options say otherwise); their labels were learned "
+        "without features"));
+  }
   prepared.preprocessing.columns = std::move(columns);
   prepared.preprocessing.first_index = raw.first_index;
   return prepared;
@@ -473,6 +482,8 @@ ModelParts train_model(const Method& method, MethodRun& run, const Plan& plan,
   TrainResult result = trained(plan, data, executor, curve.control());
   // Methods with rounds of trainings give the curve of the rounds.
   if (result.report.curve.empty()) result.report.curve = curve.points();
+  result.report.warnings.insert(result.report.warnings.begin(), data.warnings.begin(),
+                                data.warnings.end());
   settle_stop(result.report, run.options(), data, preprocessing);
   ModelParts model;
   model.method = method.name;

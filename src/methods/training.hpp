@@ -128,6 +128,7 @@ struct PreparedRows {
   std::vector<double> row_weights;
   std::vector<View> views;
   std::string source;
+  std::vector<std::string> warnings;  // TrainingSet::warnings
   /// Valid while this object stays where it is.
   TrainingSet training_set() const;
 };

@@ -45,6 +45,12 @@ LabelTexts label_texts(const ModelParts& model, std::string_view show) {
     texts.between.assign(1, '\t');
     texts.between_scores.assign(1, '\t');  // names have blanks and commas
   }
+  const auto any_has = [&](char c) {
+    return std::ranges::any_of(
+        texts.names, [&](const std::string& name) { return name.find(c) != std::string::npos; });
+  };
+  if (any_has(',')) texts.between.assign(1, '\t');
+  if (any_has(' ')) texts.between_scores.assign(1, '\t');
   if (selection != nullptr) {
     texts.between = selection->label_separator.empty() ? "\t" : selection->label_separator;
     texts.between_scores.assign(1, '\t');

@@ -17,8 +17,8 @@ struct LabelTexts {
 
 /// `show`: "id", "name" (the last name of a path; for other labels the one of their vocabulary, or
 /// the id), "path" (for other labels the names from a root down, via the first parent of each) or
-/// "". Names and the labels of records may have blanks and commas and are therefore separated by
-/// tabs or by the label separator.
+/// "". Tabs separate names and labels that may have blanks and commas, or the label separator those
+/// of records.
 LabelTexts label_texts(const ModelParts& model, std::string_view show);
 
 }  // namespace margrove

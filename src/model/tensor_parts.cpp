@@ -84,6 +84,7 @@ namespace {
 
 /// Of a tf-idf kind. Only terms and weights that differ from tf-idf of single words are named.
 void save_terms(TensorMap& out, const std::string& name, const Preprocessing& fitted) {
+  if (fitted.has_marks()) out.put_enum(name + ".word_rule", fitted.terms.word_rule);
   out.put_truth(name + ".sublinear_tf", fitted.sublinear_tf);
   out.put_view<float>(name + ".idf", fitted.idf);
   if (fitted.terms.num_hashes > 0) {
@@ -127,7 +128,11 @@ void load_columns(const TensorMap& tensors, const std::string& name, Preprocessi
 void load_terms(const TensorMap& tensors, const std::string& name, Preprocessing& fitted) {
   fitted.sublinear_tf = tensors.truth(name + ".sublinear_tf");
   fitted.idf = tensors.get<float>(name + ".idf");
+  fitted.terms.word_rule = TextTerms::WordRule::letters;  // of earlier versions
   if (fitted.kind == Preprocessing::Kind::text_tfidf) load_columns(tensors, name, fitted);
+  if (tensors.has_text(name + ".word_rule")) {
+    fitted.terms.word_rule = tensors.get_enum<TextTerms::WordRule>(name + ".word_rule");
+  }
   if (!tensors.has_text(name + ".word_ngrams")) return;
   fitted.terms.words = load_lengths(tensors, name + ".word_ngrams");
   fitted.terms.characters = load_lengths(tensors, name + ".char_ngrams");

@@ -56,6 +56,7 @@ struct TrainingSet {
   const RecordFeatures* records = nullptr;   // of X, if rows were records
   const Examples* examples = nullptr;        // instead of X and labels
   std::string source = "training data";      // for messages
+  std::span<const std::string> warnings;     // of the rows, which begin those of the training
   /// Labels that count as having rows although no row has them, because later runs may add some.
   std::span<const LabelId> expected_labels;
   /// Methods that cannot continue an earlier run start anew and leave no state.
@@ -73,7 +74,6 @@ struct LabelledRows {
   LabelGraph hierarchy;
   bool has_hierarchy = false;
   std::vector<std::string> names;  // Hierarchy::names, in the order of `codec`
-  std::vector<std::string> warnings;
 };
 
 /// Numbers the labels in natural order. With a hierarchy (may be null) the codec holds its nodes,

@@ -100,6 +100,26 @@ class OutputFormat(CliTest):
         self.assert_fails(2, "option output-format is given, but the examples of method structured",
                           "predict", "--output-format", "csv", "tagger", "tags")  # fmt: skip
 
+    def test_tags_with_blanks_need_tabs(self) -> None:
+        self.write("tags", "a\tbig DET\ndog\tNOUN\n\n" * 3)
+        self.run_program("train", "--quiet", "--method", "structured", "tags", "tagger")
+        out, _ = self.run_program("predict", "tagger", "tags")
+        self.assertEqual(out.split("\n")[:2], ["big DET", "NOUN"])
+        self.write("blanks", "a\ndog\n\n")
+        self.assert_fails(3, "blanks: tag 'big DET' has a blank, but blanks separate the",
+                          "predict", "--with-input", "tagger", "blanks")  # fmt: skip
+
+    def test_labels_with_commas_and_blanks_are_separated_by_tabs(self) -> None:
+        self.write("table.csv", 'x,k\n1,"New York;Rome"\n2,"a,b"\n3,Rome\n')
+        columns = ["--numeric-columns", "x", "--label-column", "k"]
+        self.run_program("train", "--quiet", "--method", "flat-svm", *columns, "table.csv", "m")
+        out, _ = self.run_program("predict", "--quiet", "--top", "3", "m", "table.csv")
+        self.assertEqual({frozenset(line.split("\t")) for line in out.splitlines()},
+                         {frozenset(["New York;Rome", "a,b", "Rome"])})  # fmt: skip
+        out, _ = self.run_program("predict", "--quiet", "--top", "1", "m", "table.csv")
+        self.write("first", out)
+        self.run_program("compare", *columns, "table.csv", "first", "first")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -80,6 +80,9 @@ MODELS = {
         " --stop-words stop texts",
         "texts",
     ),
+    # Marks ended words before version 6. The file is the one of an earlier program.
+    "v1-letters": Golden("--method flat-svm --text marked", "marked"),
+    "v6-words": Golden("--method flat-svm --text marked", "marked"),
     "v4-int8": Golden("--method flat-svm --text texts", "texts", compress="--keep 0.8"),
     "v4-bfloat16": Golden(
         "--method top-down-svm --hierarchy tree --beam 2 train",
@@ -109,6 +112,10 @@ bus,9000,,blue,car
 PATHS_CSV = (
     "text,one,two\nred apple,plant,fruit\nfast car,thing,car\ngrass,plant,\noak,plant,tree\n"
 )
+MARKED = (
+    "h\tयह हिन्दी का वाक्य है\nt\tதமிழ் மொழி\nf\te\u0301te\u0301 à la plage\n"
+    "h\tहिन्दी है\nt\tமொழி\nf\tété, ko\u00adop\n"
+)
 TREE_WORDS = [
     ("a", "DET", 2, "det"),
     ("dog", "NOUN", 3, "nsubj"),
@@ -125,6 +132,7 @@ class GoldenModels(CliTest):
         sets = ["fruit", "fruit", "car", "car", "fruit", "fruit,plant"]
         lines = [f"{s}\t{d}\n" for s, d in zip(sets, documents, strict=True)]
         self.write("texts", "".join(lines * 3))
+        self.write("marked", MARKED)
         self.write("stop", "the\nfast\n")
         self.write("counts", "x 1:3 2:1\ny 2:2 3:5\nx 1:1\nz 4:1\n" * 4)
         self.write("short", "".join(self.read("test").decode().splitlines(keepends=True)[:10]))

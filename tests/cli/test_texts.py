@@ -33,20 +33,43 @@ class Texts(CliTest):
         answers = self.run_program("predict", "model", "rows")[0].split()
         self.assertEqual(answers, ["bites", "bitten"] * 6)
         facts = self.facts()
-        self.assertEqual(facts["format version"], "3")
+        self.assertEqual(facts["format version"], "6")
         self.assertEqual(facts["vocabulary"], "7 terms")
         self.assertEqual(facts["n-grams of words"], "1-2")
         self.assertEqual(facts["n-grams of characters"], "none")
         self.assertEqual(facts["stop words"], "2")
 
-    def test_defaults_keep_the_earlier_format(self) -> None:
+    def test_info_counts_words(self) -> None:
         self.train_rows("--text", "rows")
         facts = self.facts()
-        self.assertEqual(facts["format version"], "1")
+        self.assertEqual(facts["format version"], "6")
         self.assertEqual(facts["vocabulary"], "4 words")
         self.train_rows("--text", "--max-terms", "3", "--max-document-share", "1", "rows")
-        self.assertEqual(self.facts()["format version"], "1")
         self.assertEqual(self.facts()["vocabulary"], "3 words")
+
+    def test_words_keep_their_marks(self) -> None:
+        self.write("indic", "h\tयह हिन्दी का वाक्य है\nt\tதமிழ் மொழி\n")
+        self.train_rows("--text", "indic")
+        told = self.run_program("explain", "--row", "1", "--features", "9", "model", "indic")[0]
+        for word in ["यह", "हिन्दी", "का", "वाक्य", "है"]:
+            self.assertIn(f"  {word} =", told)
+        self.assertEqual(self.facts()["vocabulary"], "7 words")
+
+    def test_texts_without_words_are_counted(self) -> None:
+        self.write("marks", "x\t!!! ???\ny\t... :-)\n")
+        self.write("some", "x\tone !\ny\t... :-)\nx\tone\ny\t...\n")
+        train = ("train", "--method", "flat-svm", "--text")
+        _, err = self.run_program(*train, "marks", "m", code=3)
+        self.assertIn("tfidf: none of the 2 texts has a term; words are made of letters and", err)
+        _, err = self.run_program(*train, "some", "m")
+        self.assertEqual(err.count("some: 2 of 4 texts have no term"), 1)
+        _, err = self.run_program(*train, "--strict", "some", "n", code=3)
+        self.assertIn("some: row 2 has no features", err)
+        self.write("table", "t,p,k\n?,1,a\n!,2,b\n")
+        columns = ["--text-column", "t", "--label-column", "k"]
+        _, err = self.run_program(*train[:3], *columns, "table", "m", code=3)
+        self.assertIn("none of the 2 texts has a term", err)
+        self.run_program(*train[:3], *columns, "--numeric-columns", "p", "table", "m")
 
     def test_explain_names_the_terms(self) -> None:
         self.train_rows("--text", "--word-ngrams", "2", "--char-ngrams", "3", "rows")
@@ -60,7 +83,7 @@ class Texts(CliTest):
         answers = self.run_program("predict", "model", "rows")[0].split()
         self.assertEqual(answers, ["bites", "bitten"] * 6)
         facts = self.facts()
-        self.assertEqual(facts["format version"], "5")
+        self.assertEqual(facts["format version"], "6")
         self.assertEqual(facts["hashed terms"], "9 columns of 1000, without names")
         told = self.run_program("explain", "--row", "1", "--features", "30", "model", "rows")[0]
         self.assertRegex(told, "hash [0-9]+")
@@ -90,7 +113,7 @@ class Texts(CliTest):
         answers = self.run_program("predict", "model", "table.csv")[0].split()
         self.assertEqual(answers, ["fruit", "car", "fruit", "car"])
         facts = self.facts()
-        self.assertEqual(facts["format version"], "3")
+        self.assertEqual(facts["format version"], "6")
         self.assertEqual(facts["n-grams of characters"], "3-4")
         self.assertTrue(facts["term weights"].startswith("bm25, k1 1.5, b 0.75, average length"))
 

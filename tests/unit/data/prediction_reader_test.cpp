@@ -39,6 +39,21 @@ TEST(PredictionReader, reads_files_and_names_those_that_are_not_there) {
             (folder / "bad") + ":2:1: label is empty, but must have at least one character");
 }
 
+TEST(PredictionReader, reads_labels_with_blanks_and_commas) {
+  LabelCodec codec({"New York", "a,b", "x:1"});
+  const LabelSets sets =
+      parse_predictions("New York\na,b\nNew York\ta,b\nso, so\tx:1\na\n", "f", codec);
+  ASSERT_EQ(sets.num_rows(), 5U);
+  EXPECT_THAT(sets[0], ElementsAre(0));
+  EXPECT_THAT(sets[1], ElementsAre(1));
+  EXPECT_THAT(sets[2], ElementsAre(0, 1));
+  EXPECT_THAT(sets[3], ElementsAre(2, 3));
+  EXPECT_EQ(codec.name(3), "so, so");
+  EXPECT_EQ(codec.name(4), "a");
+  EXPECT_EQ(error_of("a b:0.5\tc\n"), "f:1:1: label is 'a b:0.5', but must have no score");
+  EXPECT_EQ(error_of("a\t\n"), "f:1:3: label is empty, but must have at least one character");
+}
+
 TEST(PredictionReader, errors_say_where_and_what) {
   EXPECT_EQ(error_of(""), "f: the file has no rows, but must have at least one");
   EXPECT_EQ(error_of("a\na,,b\n"), "f:2:3: label is empty, but must have at least one character");

@@ -153,6 +153,8 @@ TEST(Writers, refuse_what_would_not_read_back) {
             f + ": label is 'a b', but must not contain blanks, commas or control characters");
   EXPECT_EQ(svmlight_error("#a"),
             f + ": label is '#a', but must not start with '#', which starts comments");
+  EXPECT_EQ(message_of([&] { write_predictions(f, labels, LabelCodec({"a,b"})); }),
+            f + ": label is 'a,b', but must not contain blanks, commas or control characters");
   EXPECT_EQ(svmlight_error("3:1"), f + ": label is '3:1', but must not look like a feature");
   labels.append({});
   EXPECT_EQ(svmlight_error("a"), f + ": 1 rows, but 2 label sets");

@@ -85,6 +85,15 @@ TEST(TensorParts, terms_of_texts_read_back_equal) {
   const Preprocessing words = Preprocessing::fit_text(std::vector<std::string>{"a"});
   save_preprocessing(plain, words);
   EXPECT_FALSE(plain.has_text("preprocessing.word_ngrams"));
+  EXPECT_EQ(load_preprocessing(plain).terms, words.terms);
+  EXPECT_TRUE(plain.has_text("preprocessing.word_rule"));
+  TensorMap earlier;  // files of earlier versions do not name the rule
+  Preprocessing of_letters = words;
+  of_letters.terms.word_rule = TextTerms::WordRule::letters;
+  save_preprocessing(earlier, of_letters);
+  EXPECT_FALSE(earlier.has_text("preprocessing.word_rule"));
+  EXPECT_EQ(load_preprocessing(earlier).terms, of_letters.terms);
+  EXPECT_FALSE(load_preprocessing(earlier).has_own_terms());
 }
 
 TEST(TensorParts, records_that_do_not_fit_together_are_refused) {

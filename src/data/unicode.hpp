@@ -1,0 +1,28 @@
+#pragma once
+// Properties of characters, by the tables of one version of Unicode, so that words and models are
+// the same on every machine.
+
+#include <cstdint>
+#include <string>
+
+namespace margrove {
+
+/// How words use a character; flags.
+using CharacterUse = std::uint8_t;
+inline constexpr CharacterUse kLetter = 1;  // letters, digits, other numbers and '_'
+inline constexpr CharacterUse kMark = 2;    // belongs to the letter before it: Mn and Mc
+/// Changes how a word looks, but not which word it is: the soft hyphen, tatweel (also a letter),
+/// marks that surround a letter, variation selectors, controls of direction.
+inline constexpr CharacterUse kUnseen = 4;
+inline constexpr CharacterUse kJoiner = 8;      // ZWNJ and ZWJ
+inline constexpr CharacterUse kMayChange = 16;  // of the others: a text with it may not be in NFC
+
+CharacterUse use_of(char32_t c);
+
+/// Unicode's lower case of a single character; of one that is longer, the first character.
+char32_t to_lower(char32_t c);
+
+/// Brings a text into the normal form C (Unicode Standard Annex 15). O(n log n).
+void compose(std::u32string& text);
+
+}  // namespace margrove
