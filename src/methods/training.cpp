@@ -185,13 +185,11 @@ void require_no_terms(PreprocessingOptions options) {
 
 PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& table,
                                        PreprocessingOptions options) {
-  options.selects_columns = method.column_options.empty();
-  if (options.scale != ColumnScale::automatic) return options;
   for (const OptionInfo& option : table.list()) {
     const bool speaks_of_columns = std::ranges::count(method.column_options, option.name) > 0;
-    if (speaks_of_columns && table.get(option.name) != option.default_value) {
-      options.scale = ColumnScale::none;
-    }
+    if (!speaks_of_columns || table.get(option.name) == option.default_value) continue;
+    options.selects_columns = false;
+    if (options.scale == ColumnScale::automatic) options.scale = ColumnScale::none;
   }
   return options;
 }
