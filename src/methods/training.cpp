@@ -15,6 +15,7 @@
 #include "methods/labelled_rows.hpp"
 #include "model/class_weights.hpp"
 #include "model/feature_name.hpp"
+#include "model/finite_scores.hpp"
 
 namespace margrove {
 
@@ -447,6 +448,8 @@ TrainResult trained(const Plan& plan, const TrainingSet& data, Executor& executo
                     RunControl& control) {
   try {
     return plan.train(executor, control);
+  } catch (const NonFiniteScores&) {  // its number is not that of the file
+    throw InvalidInput(concat(data.source, ": a row is held out: ", NonFiniteScores::kReason));
   } catch (const OutOfTime&) {
     const bool is_interrupted = control.stop_reason() == Stop::interrupted;
     throw OutOfTimeLimit(concat(data.source, ": ",
