@@ -236,8 +236,12 @@ CASES = [
         "--method kernel-ridge",
         predict="--scores",
     ),
-    *with_hierarchy("tree", "--method kernel-ridge", "--method kernel-ridge --kernel gaussian"),
-    *with_hierarchy("sets", "--method kernel-ridge --sharing 0.5"),
+    *with_hierarchy(
+        "tree",
+        "--method kernel-ridge --widths 1",
+        "--method kernel-ridge --kernel gaussian --widths 1 --tuning-rows 300",
+    ),
+    *with_hierarchy("sets", "--method kernel-ridge --sharing 0.5 --widths 1"),
 ]
 
 MODEL = "good.model"  # of nhsvm on the set tree, for commands that need one
