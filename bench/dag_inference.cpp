@@ -158,7 +158,7 @@ void measure(const Problem& p, const LinearPredictor& model, const RawRows& rows
   const std::size_t step = X.num_rows() / num_rows;
   for (std::size_t k = 0; k < num_rows; ++k) {
     const std::size_t i = k * step;
-    const auto of_model = model.node_scores(X.row(i), scratch);
+    const auto of_model = model.node_scores(X, i, scratch);
     for (std::size_t n = 0; n < scores.size(); ++n) scores[n] = double(of_model[p.node[n]]);
     if (augmented) {
       for (const NodeId l : p.graph.leaves()) scores[l] += 1;

@@ -233,8 +233,15 @@ CASES = [
         "--method simple-mkl --widths 0.5,1,2 --tolerance 0.001",
         "--method average-mkl --C 10",
         "--method flat-svm",
+        "--method kernel-ridge",
         predict="--scores",
     ),
+    *with_hierarchy(
+        "tree",
+        "--method kernel-ridge --widths 1",
+        "--method kernel-ridge --kernel gaussian --widths 1 --tuning-rows 300",
+    ),
+    *with_hierarchy("sets", "--method kernel-ridge --sharing 0.5 --widths 1"),
 ]
 
 MODEL = "good.model"  # of nhsvm on the set tree, for commands that need one

@@ -42,14 +42,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from tools.declared_methods import Method, declared_methods, option_tables  # noqa: E402
 from tools.model_reader import Model  # noqa: E402
-from tools.soak_cases import Case, drawn_case, option_tables, permuted  # noqa: E402
+from tools.soak_cases import Case, drawn_case, permuted  # noqa: E402
 from tools.verify_gap import UNCERTIFIED, verify  # noqa: E402
 
 TIME_LIMIT_SECONDS = 120
 MEMORY_BYTES = 8_000_000_000
 DOCUMENTED = {0, 1, 2, 3, 4, 5}
 NOT_FINITE = re.compile(r"(?<![\w.])-?(nan|inf|infinity)(?![\w.])", re.IGNORECASE)
+TOO_LARGE = "the scores are not finite numbers"  # of rows with huge values
 SANITIZER = re.compile(r"AddressSanitizer|LeakSanitizer|runtime error:")
 LARGEST_VERIFIED = 1e6  # beyond this scale the other solver is not to be trusted
 LARGEST_PROBLEM = 20_000  # numbers in the pieces of a problem that is verified
@@ -163,6 +165,9 @@ class Attempt:
             ended = self.run(*command)
             self.checks[command[0]] += 1
             # That a data set cannot be evaluated or a label not explained may be the data's fault.
+            if ended.code == 3 and TOO_LARGE in ended.err:
+                self.checks["too large"] += 1
+                continue
             if ended.code != 0 and command[0] in ("info", "predict") and rows:
                 raise BrokenError(
                     f"{' '.join(command)}: exit code {ended.code}: {ended.err[-500:]}"
@@ -250,9 +255,10 @@ class Attempt:
 PYTHON_CHECK = """
 import sys, numpy as np, margrove as mg
 from sklearn.utils.validation import check_is_fitted
-X, y, name, options = np.load("X.npy"), np.load("y.npy"), sys.argv[1], eval(sys.argv[2])
+X, y, method, options = np.load("X.npy"), np.load("y.npy"), sys.argv[1], eval(sys.argv[2])
+made = next(each for each in vars(mg).values() if getattr(each, "_method", None) == method)
 try:
-    model = getattr(mg, name)(**options).fit(X, y)
+    model = made(**options).fit(X, y)
 except (ValueError, MemoryError) as error:
     print("refused:", error)
     sys.exit(0)
@@ -263,19 +269,11 @@ assert np.isfinite(scores).all(), scores
 model.save("python.model")
 assert (mg.load("python.model").predict(X) == model.predict(X)).all()
 """
-PYTHON_NAMES = {
-    "flat-svm": "FlatSVC",
-    "flat-lr": "FlatLogisticRegression",
-    "lp-mkl": "LpMKLClassifier",
-    "simple-mkl": "SimpleMKLClassifier",
-    "average-mkl": "AverageMKLClassifier",
-    "spn-mkl": "SPNMKLClassifier",
-}
 
 
-def check_python(case: Case, folder: Path) -> bool:
+def check_python(case: Case, method: Method, folder: Path) -> bool:
     """Fits the problem through the Python package, if it is one of one label per row."""
-    if not case.is_rows or case.method not in PYTHON_NAMES:
+    if not case.is_rows or not method.takes_rows:
         return False
     if not list((ROOT / "build" / "python" / "margrove").glob("_core*.so")):
         return False
@@ -291,9 +289,9 @@ def check_python(case: Case, folder: Path) -> bool:
             X[i, int(j)] = float(x)
     np.save(folder / "X.npy", X)
     np.save(folder / "y.npy", np.array([first for first, _, _ in lines]))
-    options = {"C": float(case.options.get("C", "1"))}
+    options = {"C": float(case.options.get("C", "1"))} if "C" in method.options else {}
     done = subprocess.run(
-        [sys.executable, "-c", PYTHON_CHECK, PYTHON_NAMES[case.method], repr(options)],
+        [sys.executable, "-c", PYTHON_CHECK, case.method, repr(options)],
         cwd=folder, capture_output=True, text=True, timeout=TIME_LIMIT_SECONDS, check=False,
         env=os.environ | {"PYTHONPATH": str(ROOT / "build" / "python")},
     )  # fmt: skip
@@ -305,6 +303,7 @@ def check_python(case: Case, folder: Path) -> bool:
 class Soak:
     def __init__(self, program: Path, sanitized: bool, findings: Path) -> None:
         self.program = program
+        self.methods = {method.name: method for method in declared_methods(program)}
         self.sanitized = sanitized
         self.findings = findings
         self.counts: Counter[str] = Counter()
@@ -317,7 +316,11 @@ class Soak:
             attempt = Attempt(self.program, case, folder, self.sanitized)
             try:
                 self.counts[attempt.check()] += 1
-                if is_python and not self.sanitized and check_python(case, folder):
+                if (
+                    is_python
+                    and not self.sanitized
+                    and check_python(case, self.methods[case.method], folder)
+                ):
                     self.counts["Python"] += 1
             except (BrokenError, subprocess.TimeoutExpired) as fault:
                 self.keep(case, str(fault))
@@ -336,6 +339,7 @@ class Soak:
     def run(self, seed: str, problems: int | None, seconds: float, jobs: int) -> None:
         """The first problems of a seed, as many as are asked for or begin in time."""
         tables = option_tables(self.program)
+        methods = list(self.methods.values())
         end = math.inf if problems is not None else time.monotonic() + seconds
 
         def names() -> Iterator[int]:
@@ -346,7 +350,7 @@ class Soak:
 
         def one(number: int) -> None:
             if time.monotonic() < end:
-                self.attempt(drawn_case(f"{seed}-{number}", tables), number % 25 == 0)
+                self.attempt(drawn_case(f"{seed}-{number}", tables, methods), number % 25 == 0)
 
         with ThreadPoolExecutor(jobs) as pool:
             numbers = names()

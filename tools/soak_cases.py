@@ -4,10 +4,11 @@ options of every method, drawn from the program's own tables."""
 import json
 import random
 import re
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+from tools.declared_methods import Method, Option
 
 LABELS = ["a", "b", "c", "d", "e", "f"]
 MOST_PASSES = 300  # a soak wants many problems, not long ones
@@ -35,28 +36,6 @@ class Case:
     def write(self, folder: Path) -> None:
         for name, text in self.files.items():
             (folder / name).write_text(text, encoding="utf-8")
-
-
-@dataclass(frozen=True)
-class Option:
-    name: str
-    domain: str
-
-
-def option_tables(program: Path) -> dict[str, list[Option]]:
-    """The options of each method, and of the sections after them, as the program lists them."""
-    page = subprocess.run(
-        [program, "train", "--options-reference"], capture_output=True, text=True, check=True
-    ).stdout
-    tables: dict[str, list[Option]] = {}
-    section = ""
-    for line in page.splitlines():
-        if line.startswith("## "):
-            section = line[3:].strip()
-            tables[section] = []
-        elif found := re.match(r"\| `--([^`]*)` \| ((?:\\\||[^|])*) \|", line):
-            tables[section].append(Option(found[1], found[2].replace("\\|", "|")))
-    return tables
 
 
 # Options ----------------------------------------------------------------------------------------
@@ -223,8 +202,6 @@ def parsed(draw: random.Random) -> str:
 
 # Cases ------------------------------------------------------------------------------------------
 
-HIERARCHICAL = {"hsvm", "nhsvm", "shared-svm", "hr-svm", "hr-lr", "top-down-svm"}
-KERNELS = {"spn-mkl", "lp-mkl", "simple-mkl", "average-mkl"}
 Files = dict[str, str]
 
 
@@ -246,10 +223,10 @@ def structured_data(draw: random.Random, case: Case, labels: Sequence[str]) -> N
         case.arguments += ["--hierarchy", "hierarchy"]
 
 
-def row_data(draw: random.Random, case: Case, labels: Sequence[str]) -> None:
-    sets = case.method not in KERNELS and draw.random() < 0.35
+def row_data(draw: random.Random, case: Case, method: Method, labels: Sequence[str]) -> None:
+    sets = method.label_sets and draw.random() < 0.35
     form = draw.random()
-    if case.method in KERNELS or form < 0.85:
+    if method.has_network or form < 0.85:
         case.files["train"] = rows(draw, labels, 25, sets)
         if draw.random() < 0.1:
             case.arguments += [draw.choice(["--tfidf", "--normalize"])]
@@ -262,27 +239,29 @@ def row_data(draw: random.Random, case: Case, labels: Sequence[str]) -> None:
         case.files["train.csv"] = table(draw, labels)
         case.arguments += ["--text-column", "t", "--numeric-columns", "n"]
         case.arguments += ["--categorical-columns", "c", "--label-column", "l"]
-    if case.method in ("hr-svm", "hr-lr") and draw.random() < 0.3:
+    if "label-graph" in method.options and draw.random() < 0.3:
         case.files["pairs"] = "".join(
             f"{labels[k]} {labels[k - 1]}\n" for k in range(1, len(labels)) if draw.random() < 0.8
         )
         case.options["label-graph"] = "pairs"
         case.options.setdefault("anchor", draw.choice(["0.1", "1", "10"]))
-    elif case.method in HIERARCHICAL or draw.random() < 0.1:
+    elif method.takes_hierarchy or draw.random() < 0.1:
         case.options.pop("anchor", None)
         case.files["hierarchy"] = hierarchy(draw, labels)
         case.arguments += ["--hierarchy", "hierarchy"]
 
 
-def drawn_case(seed: str, tables: dict[str, list[Option]]) -> Case:
+def drawn_case(seed: str, tables: dict[str, list[Option]], methods: Sequence[Method]) -> Case:
     """The same for the same seed."""
     draw = random.Random(seed)
-    methods = [name for name, options in tables.items() if " " not in name and options]
-    method = draw.choice([name for name in methods if name != "Run"])
-    case = Case(seed, method, ["--method", method], {})
-    case.options = drawn_options(draw, tables, method)
+    method = draw.choice(methods)
+    case = Case(seed, method.name, ["--method", method.name], {})
+    case.options = drawn_options(draw, tables, method.name)
     labels = LABELS[: draw.choice([1, 2, 3, 4, 6])]
-    (structured_data if method == "structured" else row_data)(draw, case, labels)
+    if method.takes_rows:
+        row_data(draw, case, method, labels)
+    else:
+        structured_data(draw, case, labels)
     for name, value in case.options.items():
         case.arguments += [f"--{name}={value}"]
     return case

@@ -108,8 +108,8 @@ struct Explanation {
 struct ModelParts;
 
 /// Immutable but for assignment; safe to use from many threads. Label ids are those of labels().
-/// Every function of rows throws InvalidInput for rows of the wrong kind (text where the model
-/// takes numbers, or the reverse) and for models of sentences, which take files instead.
+/// Every function of rows throws InvalidInput for rows of the wrong kind (text for numbers, or the
+/// reverse) or without finite scores, and for models of sentences, which take files instead.
 class Model {
  public:
   /// Throws ModelFileError with the path if the file is missing, damaged or of a later format.

@@ -12,6 +12,7 @@
 #include "io/model_file.hpp"
 #include "margrove/writers.hpp"
 #include "model/answers.hpp"
+#include "model/finite_scores.hpp"
 #include "model/kernel_predictor.hpp"
 #include "model/sentence_predictor.hpp"
 
@@ -128,10 +129,14 @@ class Explain final : public Command {
     const RawRows one = select_rows(raw, std::span(&row, 1));
     const CsrMatrix X = preprocess(model, one);
     Executor executor(1);
-    const LabelSets predicted = model.rows().predict(X, executor);
-
-    std::vector<LabelId> explained(predicted[0].begin(), predicted[0].end());
-    if (!label_.empty()) explained = {asked_label(model, X)};
+    const auto [predicted, explained] =
+        naming_rows([&](std::size_t) { return concat(raw.source, ": row ", row_); },
+                    [&] {
+                      LabelSets sets = model.rows().predict(X, executor);
+                      std::vector<LabelId> labels(sets[0].begin(), sets[0].end());
+                      if (!label_.empty()) labels = {asked_label(model, X)};
+                      return std::pair(std::move(sets), std::move(labels));
+                    });
     control.end_progress();
     std::string line = "row " + std::to_string(row_) + ": predicted ";
     append_labels(line, predicted[0], model.labels.names());

@@ -21,6 +21,7 @@
 #include "io/model_file.hpp"
 #include "margrove/writers.hpp"
 #include "model/answers.hpp"
+#include "model/finite_scores.hpp"
 #include "model/sentence_predictor.hpp"
 #include "outputs/registry.hpp"
 
@@ -183,7 +184,10 @@ class Predict final : public Command {
     const auto answer = [this, &model, &executor](const RowParts& parts, const FilePart& part,
                                                   std::string& lines) {
       const RawRows raw(parts.read(part), parts.name());
-      if (raw.num_rows() > 0) append_answers(model, preprocess(model, raw), executor, lines);
+      if (raw.num_rows() == 0) return raw.num_rows();
+      // Where the part has several rows, RowStream answers each alone to find the place.
+      naming_rows([&](std::size_t) { return concat(parts.name(), ":", part.lines_before + 1); },
+                  [&] { append_answers(model, preprocess(model, raw), executor, lines); });
       return raw.num_rows();
     };
     return {split, answer, "row", writer_->skipped()};
@@ -245,10 +249,12 @@ class Predict final : public Command {
 
   void predict_rows(const ModelParts& model, Executor& executor, CommandControl& control,
                     std::string& lines) const {
-    const CsrMatrix X = preprocess(model, arguments_.read(model, control, /*needs_labels=*/false));
+    const RawRows raw = arguments_.read(model, control, /*needs_labels=*/false);
+    const CsrMatrix X = preprocess(model, raw);
     for (std::size_t begin = 0; begin < X.num_rows(); begin += kRowsAtOnce) {
       const std::size_t end = std::min(begin + kRowsAtOnce, X.num_rows());
-      append_answers(model, row_range(X, begin, end), executor, lines);
+      naming_rows([&](std::size_t row) { return concat(raw.source, ": row ", begin + row + 1); },
+                  [&] { append_answers(model, row_range(X, begin, end), executor, lines); });
       control.run().proceed({.stage = "predict",
                              .done = static_cast<std::int64_t>(end),
                              .total = static_cast<std::int64_t>(X.num_rows()),

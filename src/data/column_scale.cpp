@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "data/column_use.hpp"
 #include "data/csr_operations.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/tfidf.hpp"
@@ -224,6 +225,22 @@ void fit_each_column(const ScaledRows& rows, Preprocessing& fitted) {
   }
 }
 
+/// The scales of the columns in use, as scales of all columns. Others stay as they are.
+Preprocessing spread_out(const Preprocessing& of_used, std::span<const FeatureId> used,
+                         std::uint32_t num_columns) {
+  Preprocessing fitted;
+  fitted.column_scale = of_used.column_scale;
+  if (of_used.kind == Preprocessing::Kind::none) return fitted;
+  fitted.kind = of_used.kind;
+  fitted.centre.assign(num_columns, 0.0);
+  fitted.spread.assign(num_columns, 1.0);
+  for (std::size_t k = 0; k < used.size(); ++k) {
+    fitted.centre[used[k]] = of_used.centre[k];
+    fitted.spread[used[k]] = of_used.spread[k];
+  }
+  return fitted;
+}
+
 }  // namespace
 
 Preprocessing Preprocessing::fit_columns(const CsrView& X, ColumnScale scale,
@@ -235,6 +252,14 @@ Preprocessing Preprocessing::fit_columns(const CsrView& X, ColumnScale scale,
           is_numeric.size(), " flags of numeric columns, but must be ", X.num_columns());
   Preprocessing fitted;
   if (scale == ColumnScale::none) return fitted;
+  if (const auto used = columns_of_wide_rows(X); !used.empty()) {
+    std::vector<std::uint8_t> flags;
+    for (const FeatureId j : used) {
+      if (!is_numeric.empty()) flags.push_back(is_numeric[j]);
+    }
+    return spread_out(fit_columns(select_columns(X, used), scale, row_weights, flags), used,
+                      X.num_columns());
+  }
   const ScaledRows rows(X, row_weights, is_numeric);
   fitted.column_scale = scale == ColumnScale::automatic ? chosen_scale(rows) : scale;
   if (fitted.column_scale == ColumnScale::none) return fitted;

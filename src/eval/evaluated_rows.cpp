@@ -7,6 +7,7 @@
 
 #include "margrove/errors.hpp"
 #include "model/calibration.hpp"
+#include "model/finite_scores.hpp"
 #include "model/training_set.hpp"
 
 namespace margrove {
@@ -69,17 +70,24 @@ void count_training_rows(const ModelParts& model, const RawRows* training, Evalu
   }
 }
 
+/// What users call a row.
+auto where_in(const EvaluatedRows& rows) {
+  return [&rows](std::size_t row) {
+    return rows.source.empty() ? concat("row ", row) : concat(rows.source, ": row ", row + 1);
+  };
+}
+
 using ScoreFunction = void (RowPredictor::*)(const CsrView&, std::size_t, std::size_t,
                                              std::span<float>) const;
 
 /// Computes the labels' scores of a block of rows and calls use(row of scores, row of the block).
 template <class Use>
-void for_label_scores(const RowPredictor& predictor, ScoreFunction function, const CsrView& X,
-                      std::size_t begin, std::size_t end, std::span<double> block,
-                      std::size_t num_columns, const Use& use) {
+void for_label_scores(const RowPredictor& predictor, ScoreFunction function,
+                      const EvaluatedRows& rows, std::size_t begin, std::size_t end,
+                      std::span<double> block, std::size_t num_columns, const Use& use) {
   const std::size_t num_labels = predictor.num_labels();
   std::vector<float> scores((end - begin) * num_labels);
-  (predictor.*function)(X, begin, end, scores);
+  naming_rows(where_in(rows), [&] { (predictor.*function)(rows.X, begin, end, scores); });
   for (std::size_t i = 0; i < end - begin; ++i) {
     use(std::span<const float>(scores).subspan(i * num_labels, num_labels),
         block.subspan(i * num_columns, num_columns));
@@ -102,7 +110,9 @@ EvaluatedRows evaluated_rows(const ModelParts& model, const RawRows& raw,
   set_truth(raw.labels, raw.codec, rows);
   count_training_rows(model, training, rows);
   rows.X = preprocess(model, raw);
-  rows.predicted = model.rows().predict(rows.X, executor);
+  rows.source = raw.source;
+  rows.predicted =
+      naming_rows(where_in(rows), [&] { return model.rows().predict(rows.X, executor); });
   return rows;
 }
 
@@ -123,7 +133,7 @@ ScoreRows label_score_rows(const ModelParts& model, const EvaluatedRows& rows) {
   return {
       rows.X.num_rows(), num_columns,
       [&model, &rows, num_columns](std::size_t begin, std::size_t end, std::span<double> block) {
-        for_label_scores(model.rows(), &RowPredictor::ranking_scores, rows.X, begin, end, block,
+        for_label_scores(model.rows(), &RowPredictor::ranking_scores, rows, begin, end, block,
                          num_columns, widen);
       }};
 }
@@ -138,7 +148,7 @@ ScoreRows node_score_rows(const ModelParts& model, const EvaluatedRows& rows) {
               const std::size_t num_nodes = rows.hierarchy.num_nodes();
               std::vector<double> labels(num_nodes, 0.0);
               for_label_scores(
-                  model.rows(), &RowPredictor::scores, rows.X, begin, end, block, num_columns,
+                  model.rows(), &RowPredictor::scores, rows, begin, end, block, num_columns,
                   [&](std::span<const float> scores, std::span<double> row) {
                     softmax(scores, model.temperature(), std::span(labels).first(scores.size()));
                     probabilities->node_probabilities(labels, row.first(num_nodes));
@@ -149,8 +159,8 @@ ScoreRows node_score_rows(const ModelParts& model, const EvaluatedRows& rows) {
   return {
       rows.X.num_rows(), num_columns,
       [&model, &rows, num_columns](std::size_t begin, std::size_t end, std::span<double> block) {
-        for_label_scores(model.rows(), &RowPredictor::scores, rows.X, begin, end, block,
-                         num_columns, [&](std::span<const float> scores, std::span<double> row) {
+        for_label_scores(model.rows(), &RowPredictor::scores, rows, begin, end, block, num_columns,
+                         [&](std::span<const float> scores, std::span<double> row) {
                            widen(scores, row);
                            raise_parents(rows.hierarchy, row);
                          });

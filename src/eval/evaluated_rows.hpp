@@ -2,6 +2,7 @@
 // Rows with their true and predicted labels, and the scores of labels and nodes.
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "eval/score_rows.hpp"
@@ -24,7 +25,8 @@ struct EvaluatedRows {
   std::size_t num_training_rows = 0;         // 0: not known
   std::size_t num_unknown_labels = 0;        // distinct labels of the rows that are not nodes
   std::size_t num_rows_with_unknown = 0;
-  CsrMatrix X;  // preprocessed
+  CsrMatrix X;         // preprocessed
+  std::string source;  // of the rows, for messages; empty: the rows are not of a file
 };
 
 /// Predicts the rows. `hierarchy` (may be null) is for models without one and must have all their

@@ -234,6 +234,10 @@ float SymmetricMatrix::at(std::size_t i, std::size_t j) const {
   return values(t)[(i - tile_t.row) * tile_t.num_columns + (j - tile_t.column)];
 }
 
+double pair_scratch_memory(const CsrView& X, int num_threads) {
+  return static_cast<double>(pair_scratch_bytes(X.num_columns())) * num_threads;
+}
+
 MemoryEstimate kernel_training_memory(const CsrView& X, std::size_t num_kernels,
                                       std::size_t num_classifiers, int num_threads) {
   const std::size_t num_rows = X.num_rows();
@@ -248,6 +252,7 @@ MemoryEstimate kernel_training_memory(const CsrView& X, std::size_t num_kernels,
   memory.add("shrunk classifiers", 0.75 * full * static_cast<double>(at_once));
   memory.add("vectors of the classifiers", 128.0 * static_cast<double>(num_classifiers * num_rows));
   memory.add("rows by view, rows of the model", 16.0 * static_cast<double>(X.num_nonzeros()));
+  memory.add("rows as arrays", pair_scratch_memory(X, num_threads));
   return memory;
 }
 

@@ -42,6 +42,9 @@ class SymmetricMatrix {
   std::vector<float> values_;
 };
 
+/// The memory that gram_matrices() takes for rows of X as arrays, one per thread.
+double pair_scratch_memory(const CsrView& X, int num_threads);
+
 /// The memory of training with `num_kernels` kernels over the rows of X, beside X: the Gram
 /// matrices, the combined matrix, the classifiers' working copies (one per thread) and vectors.
 MemoryEstimate kernel_training_memory(const CsrView& X, std::size_t num_kernels,

@@ -187,6 +187,10 @@ void ViewRows::check(const KernelSpec& kernel) const {
   }
 }
 
+std::size_t pair_scratch_bytes(std::size_t num_columns) {
+  return num_columns <= kMostScratch ? num_columns * sizeof(float) : 0;
+}
+
 void pair_quantities(PairQuantity quantity, const ViewRows& A, std::size_t i, const ViewRows& B,
                      std::size_t first, std::span<double> out, std::vector<float>& scratch) {
   if (quantity == PairQuantity::table) return;

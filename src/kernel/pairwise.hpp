@@ -46,6 +46,9 @@ class ViewRows {
   std::vector<double> squared_norms_, sums_;
 };
 
+/// The largest `scratch` of pair_quantities() for rows of so many columns.
+std::size_t pair_scratch_bytes(std::size_t num_columns);
+
 /// out[j] = quantity(A row i, B row first + j) for j < out.size(); A and B of the same kind
 /// (dense or sparse). `scratch` is reused between calls.
 void pair_quantities(PairQuantity quantity, const ViewRows& A, std::size_t i, const ViewRows& B,

@@ -114,7 +114,7 @@ std::vector<std::uint32_t> choose_rows(std::size_t num_rows, const KernelRidgeOp
   return rows;
 }
 
-MemoryEstimate ridge_memory(const RidgePlan& plan) {
+MemoryEstimate ridge_memory(const RidgePlan& plan, int num_threads) {
   const auto n = static_cast<double>(plan.data.X.num_rows());
   const auto t = static_cast<double>(plan.tuning_rows.size());
   const auto m = static_cast<double>(plan.nodes.size());
@@ -127,6 +127,7 @@ MemoryEstimate ridge_memory(const RidgePlan& plan) {
              plan.options.sharing > 0 ? 8.0 * m * m + 8.0 * t * m : 0.0);
   memory.add("rows by view, rows of the model",
              16.0 * static_cast<double>(plan.data.X.num_nonzeros()));
+  memory.add("rows as arrays", pair_scratch_memory(plan.data.X, num_threads));
   return memory;
 }
 
@@ -338,7 +339,7 @@ TrainResult train_ridge(const RidgePlan& plan, Executor& executor, RunControl& c
   return result;
 }
 
-Plan plan_ridge(const KernelRidgeOptions& options, const TrainingSet& data, Executor&,
+Plan plan_ridge(const KernelRidgeOptions& options, const TrainingSet& data, Executor& executor,
                 RunControl&) {
   constexpr auto kMethod = KernelRidgeOptions::kMethod;
   require(data.labels != nullptr && data.codec != nullptr, kMethod,
@@ -360,7 +361,7 @@ Plan plan_ridge(const KernelRidgeOptions& options, const TrainingSet& data, Exec
   number_nodes(plan);
   require(!plan.nodes.empty(), data.source, ": no row has a label");
   plan.tuning_rows = choose_rows(num_rows, options);
-  MemoryEstimate memory = ridge_memory(plan);
+  MemoryEstimate memory = ridge_memory(plan, executor.size());
   return planned(std::move(memory), std::move(plan), train_ridge);
 }
 

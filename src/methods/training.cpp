@@ -15,6 +15,7 @@
 #include "methods/labelled_rows.hpp"
 #include "model/class_weights.hpp"
 #include "model/feature_name.hpp"
+#include "model/finite_scores.hpp"
 
 namespace margrove {
 
@@ -185,13 +186,11 @@ void require_no_terms(PreprocessingOptions options) {
 
 PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& table,
                                        PreprocessingOptions options) {
-  options.selects_columns = method.column_options.empty();
-  if (options.scale != ColumnScale::automatic) return options;
   for (const OptionInfo& option : table.list()) {
     const bool speaks_of_columns = std::ranges::count(method.column_options, option.name) > 0;
-    if (speaks_of_columns && table.get(option.name) != option.default_value) {
-      options.scale = ColumnScale::none;
-    }
+    if (!speaks_of_columns || table.get(option.name) == option.default_value) continue;
+    options.selects_columns = false;
+    if (options.scale == ColumnScale::automatic) options.scale = ColumnScale::none;
   }
   return options;
 }
@@ -458,6 +457,8 @@ TrainResult trained(const Plan& plan, const TrainingSet& data, Executor& executo
                     RunControl& control) {
   try {
     return plan.train(executor, control);
+  } catch (const NonFiniteScores&) {  // its number is not that of the file
+    throw InvalidInput(concat(data.source, ": a row is held out: ", NonFiniteScores::kReason));
   } catch (const OutOfTime&) {
     const bool is_interrupted = control.stop_reason() == Stop::interrupted;
     throw OutOfTimeLimit(concat(data.source, ": ",

@@ -106,9 +106,9 @@ struct PreprocessingOptions : TfidfOptions {
     return std::tuple_cat(kinds, TfidfOptions::fields(), others);
   }
 };
-/// `options` for a method: the scale is none instead of automatic where an option of the method
-/// speaks of the columns' own values (Method::column_options), and columns keep their numbers where
-/// the method has such options.
+/// `options` for a method: where an option of the method that speaks of the columns
+/// (Method::column_options) is not at its default, columns keep their numbers, and the scale is
+/// none instead of automatic.
 PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& table,
                                        PreprocessingOptions options);
 /// is_numeric (empty: all) says which columns of raw.X are scaled, and row_weights (empty: all 1)

@@ -8,6 +8,7 @@
 #include "data/csr_operations.hpp"
 #include "kernel/network_drawing.hpp"
 #include "margrove/errors.hpp"
+#include "model/finite_scores.hpp"
 #include "model/saved_rows.hpp"
 #include "model/tensor_parts.hpp"
 
@@ -213,10 +214,21 @@ std::vector<Fact> KernelPredictor::facts() const {
   return facts;
 }
 
+std::vector<double> KernelPredictor::classifier_scores(const CsrView& X, std::size_t begin,
+                                                       std::size_t end, Executor& executor) const {
+  std::vector<double> values = parts_.classifiers.scores(row_range(X, begin, end), executor);
+  const std::size_t num_classifiers = parts_.classifiers.num_classifiers();
+  for (std::size_t i = begin; i < end; ++i) {
+    require_finite_scores(
+        std::span<const double>(values).subspan((i - begin) * num_classifiers, num_classifiers), i);
+  }
+  return values;
+}
+
 void KernelPredictor::scores(const CsrView& X, std::size_t begin, std::size_t end,
                              std::span<float> scores) const {
   Executor serial(1);
-  const auto values = parts_.classifiers.scores(row_range(X, begin, end), serial);
+  const auto values = classifier_scores(X, begin, end, serial);
   const std::size_t classifiers = parts_.classifiers.num_classifiers();
   std::fill(scores.begin(), scores.end(), -std::numeric_limits<float>::infinity());
   for (std::size_t r = 0; r < end - begin; ++r) {
@@ -230,7 +242,7 @@ void KernelPredictor::scores(const CsrView& X, std::size_t begin, std::size_t en
 }
 
 LabelSets KernelPredictor::predict(const CsrView& X, Executor& executor) const {
-  const auto classes = predicted_classes(parts_.classifiers.scores(X, executor),
+  const auto classes = predicted_classes(classifier_scores(X, 0, X.num_rows(), executor),
                                          parts_.classifiers.num_classifiers());
   LabelSets result;
   for (const auto c : classes) {

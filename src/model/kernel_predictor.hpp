@@ -51,6 +51,9 @@ class KernelPredictor final : public RowPredictor {
   std::string svg() const;
 
  private:
+  /// Those of rows [begin, end), one after the other. Throws NonFiniteScores.
+  std::vector<double> classifier_scores(const CsrView& X, std::size_t begin, std::size_t end,
+                                        Executor& executor) const;
   std::string columns_of_path(const std::vector<std::uint32_t>& path) const;
   Parts parts_;
 };

@@ -7,6 +7,7 @@
 
 #include "base/simd.hpp"
 #include "hierarchy/graph_operations.hpp"
+#include "model/finite_scores.hpp"
 #include "model/tensor_parts.hpp"
 
 namespace margrove {
@@ -76,7 +77,9 @@ std::uint32_t LinearPredictor::num_features() const {
   return parts_.weights.num_features() - (parts_.bias > 0 ? 1 : 0);
 }
 
-std::span<float> LinearPredictor::node_scores(const SparseRow& x, Scratch& scratch) const {
+std::span<float> LinearPredictor::node_scores(const CsrView& X, std::size_t i,
+                                              Scratch& scratch) const {
+  const SparseRow x = X.row(i);
   const auto known = static_cast<std::size_t>(
       std::lower_bound(x.columns.begin(), x.columns.end(), num_features()) - x.columns.begin());
   scratch.columns.assign(x.columns.begin(), x.columns.begin() + static_cast<std::ptrdiff_t>(known));
@@ -87,6 +90,7 @@ std::span<float> LinearPredictor::node_scores(const SparseRow& x, Scratch& scrat
   }
   scratch.node_scores.resize(num_nodes(parts_));
   parts_.weights.scores({scratch.columns, scratch.values}, scratch.node_scores);
+  require_finite_scores(std::span<const float>(scratch.node_scores), i);
   return scratch.node_scores;
 }
 
@@ -103,7 +107,8 @@ void LinearPredictor::score_labels(std::span<float> node_scores, std::span<float
 }
 
 void LinearPredictor::score_labels_of_rows(std::span<const RowLanes> node_scores,
-                                           std::size_t num_rows, std::span<float> scores) const {
+                                           std::size_t first_row, std::size_t num_rows,
+                                           std::span<float> scores) const {
   std::fill(scores.begin(), scores.end(), -std::numeric_limits<float>::infinity());
   std::vector<NodeId> scratch;
   for (const NodeId n : parts_.candidates) {
@@ -111,6 +116,7 @@ void LinearPredictor::score_labels_of_rows(std::span<const RowLanes> node_scores
     RowLanes sums{};
     add_nodes(ancestors.data(), ancestors.size(), node_scores.data(), sums);
     for (std::size_t r = 0; r < num_rows; ++r) {
+      require_finite_scores(std::span<const float>(&sums.at[r], 1), first_row + r);
       scores[r * num_labels() + parts_.label_of_node[n]] = sums.at[r];
     }
   }
@@ -121,8 +127,11 @@ void LinearPredictor::scores(const CsrView& X, std::size_t begin, std::size_t en
   Scratch scratch;
   if (parts_.graph.is_tree()) {
     for (std::size_t i = begin; i < end; ++i) {
-      score_labels(node_scores(X.row(i), scratch),
-                   scores.subspan((i - begin) * num_labels(), num_labels()));
+      const std::span<float> of_row = node_scores(X, i, scratch);
+      score_labels(of_row, scores.subspan((i - begin) * num_labels(), num_labels()));
+      if (parts_.graph.num_edges() > 0) {  // of_row has become sums
+        require_finite_scores(std::span<const float>(of_row), i);
+      }
     }
     return;
   }
@@ -131,10 +140,10 @@ void LinearPredictor::scores(const CsrView& X, std::size_t begin, std::size_t en
   for (std::size_t first = begin; first < end; first += RowLanes::kRows) {
     const std::size_t count = std::min(RowLanes::kRows, end - first);
     for (std::size_t r = 0; r < count; ++r) {
-      const std::span<const float> of_row = node_scores(X.row(first + r), scratch);
+      const std::span<const float> of_row = node_scores(X, first + r, scratch);
       for (std::size_t n = 0; n < of_row.size(); ++n) of_rows[n].at[r] = of_row[n];
     }
-    score_labels_of_rows(of_rows, count,
+    score_labels_of_rows(of_rows, first, count,
                          scores.subspan((first - begin) * num_labels(), count * num_labels()));
   }
 }
@@ -162,7 +171,7 @@ LabelSets LinearPredictor::predict(const CsrView& X, Executor& executor) const {
   return collect_sets(
       X.num_rows(), rows_per_block(), executor, [&] { return RowScratch(*label_sets_); },
       [&](std::size_t i, RowScratch& scratch, std::vector<LabelId>& set) {
-        parts_.decision.choose({{}, node_scores(X.row(i), scratch.linear), &scratch.search}, set);
+        parts_.decision.choose({{}, node_scores(X, i, scratch.linear), &scratch.search}, set);
       });
 }
 

@@ -76,15 +76,16 @@ class LinearPredictor final : public RowPredictor {
   /// scores.
   const CandidateHierarchy* label_sets() const { return label_sets_.get(); }
 
-  /// U_n.x of every node, intercept included; valid until `scratch` is used again.
-  std::span<float> node_scores(const SparseRow& x, Scratch& scratch) const;
+  /// U_n.x of every node for row i, intercept included; valid until `scratch` is used again.
+  /// Throws NonFiniteScores.
+  std::span<float> node_scores(const CsrView& X, std::size_t i, Scratch& scratch) const;
 
  private:
   /// Label scores of a row in a tree from node scores, which it overwrites.
   void score_labels(std::span<float> node_scores, std::span<float> scores) const;
   /// Label scores in a DAG.
-  void score_labels_of_rows(std::span<const RowLanes> node_scores, std::size_t num_rows,
-                            std::span<float> scores) const;
+  void score_labels_of_rows(std::span<const RowLanes> node_scores, std::size_t first_row,
+                            std::size_t num_rows, std::span<float> scores) const;
 
   Parts parts_;
   ListedAncestors ancestors_;                             // of DAGs only

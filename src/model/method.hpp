@@ -91,7 +91,7 @@ struct Method {
   /// The option that replaces the hierarchy if it is given; empty: there is none.
   std::string hierarchy_substitute;
   /// Options that refer to the values of unscaled columns, as kernels with widths do. If one is not
-  /// at its default, columns are not scaled by default.
+  /// at its default, columns are not scaled by default, and those that no row has are kept.
   std::vector<std::string> column_options;
   bool takes_start = false;  // whether training can start from the weights of a model
   bool label_sets = true;    // whether a row may have several labels, or none

@@ -70,7 +70,7 @@ class RowPredictor : public Predictor {
   virtual std::uint32_t num_features() const = 0;
   virtual std::uint32_t num_labels() const = 0;
   /// scores[(i - begin) * num_labels() + l] of rows [begin, end); -infinity for labels that are
-  /// never predicted. Called from several threads at once.
+  /// never predicted. Others are finite, or it throws NonFiniteScores. Called from several threads.
   virtual void scores(const CsrView& X, std::size_t begin, std::size_t end,
                       std::span<float> scores) const = 0;
   /// The scores by which top() and the ranking metrics order the labels of a row, in the form of

@@ -7,6 +7,7 @@
 #include "base/simd.hpp"
 #include "data/csr_operations.hpp"
 #include "margrove/errors.hpp"
+#include "model/finite_scores.hpp"
 #include "model/saved_rows.hpp"
 #include "model/tensor_parts.hpp"
 
@@ -56,6 +57,7 @@ void RidgePredictor::scores(const CsrView& X, std::size_t begin, std::size_t end
   const auto order = parts_.graph.topological_order();
   for (std::size_t r = 0; r < end - begin; ++r) {
     const auto row = scores.subspan(r * num_labels(), num_labels());
+    require_finite_scores(std::span<const float>(row), begin + r);
     for (std::size_t k = order.size(); k-- > 0;) {
       for (const NodeId parent : parts_.graph.parents(order[k])) {
         row[parent] = std::max(row[parent], row[order[k]]);

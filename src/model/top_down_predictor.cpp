@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/keep_first.hpp"
+#include "model/finite_scores.hpp"
 
 namespace margrove {
 namespace {
@@ -65,8 +66,9 @@ double TopDownPredictor::log_total(std::span<const NodeId> nodes,
   return scale_ * top + std::log(sum);
 }
 
-void TopDownPredictor::search(const SparseRow& x, std::span<float> scores, Scratch& scratch) const {
-  const auto margins = linear_.node_scores(x, scratch.linear);
+void TopDownPredictor::search(const CsrView& X, std::size_t i, std::span<float> scores,
+                              Scratch& scratch) const {
+  const auto margins = linear_.node_scores(X, i, scratch.linear);
   auto& [linear, paths, longer] = scratch;
   paths.clear();
   const auto keep_best = [&](std::vector<Path>& candidates) {
@@ -96,6 +98,7 @@ void TopDownPredictor::search(const SparseRow& x, std::span<float> scores, Scrat
   }
   std::fill(scores.begin(), scores.end(), -std::numeric_limits<float>::infinity());
   for (const Path& path : paths) {
+    require_finite_scores(std::span(&path.score, 1), i);
     scores[parts().label_of_node[path.end]] = static_cast<float>(path.score);
   }
 }
@@ -104,7 +107,7 @@ void TopDownPredictor::scores(const CsrView& X, std::size_t begin, std::size_t e
                               std::span<float> scores) const {
   Scratch scratch;
   for (std::size_t i = begin; i < end; ++i) {
-    search(X.row(i), scores.subspan((i - begin) * num_labels(), num_labels()), scratch);
+    search(X, i, scores.subspan((i - begin) * num_labels(), num_labels()), scratch);
   }
 }
 
@@ -119,7 +122,7 @@ LabelSets TopDownPredictor::predict(const CsrView& X, Executor& executor) const 
         return RowScratch{{}, std::vector<float>(num_labels())};
       },
       [&](std::size_t i, RowScratch& scratch, std::vector<LabelId>& set) {
-        search(X.row(i), scratch.labels, scratch.search);
+        search(X, i, scratch.labels, scratch.search);
         parts().decision.choose({scratch.labels}, set);
       });
 }
@@ -130,7 +133,9 @@ Explanation TopDownPredictor::explain(const SparseRow& x, LabelId label,
   const auto leaf = std::find_if(parts().candidates.begin(), parts().candidates.end(),
                                  [&](NodeId n) { return parts().label_of_node[n] == label; });
   LinearPredictor::Scratch scratch;
-  const auto margins = linear_.node_scores(x, scratch);
+  const std::vector<std::int64_t> pointers{0, static_cast<std::int64_t>(x.size())};
+  const auto margins =
+      linear_.node_scores({linear_.num_features(), pointers, x.columns, x.values}, 0, scratch);
   explanation.score = 0;
   for (const NodeId n : parts().graph.ancestors(*leaf)) {
     explanation.score += scale_ * margins[n] - log_total(siblings(n), margins);
@@ -168,7 +173,7 @@ double TopDownPredictor::fitted_scale(const CsrView& X, const LabelSets& leaves,
       LinearPredictor::Scratch scratch;
       for (std::size_t i = begin; i < end; ++i) {
         slopes[i] = {};
-        const auto margins = linear_.node_scores(X.row(i), scratch);
+        const auto margins = linear_.node_scores(X, i, scratch);
         for (const NodeId leaf : leaves[i]) {
           if (!is_candidate[leaf]) continue;
           const LikelihoodSlope slope = path_slope(leaf, margins, scale);

@@ -58,7 +58,7 @@ class TopDownPredictor final : public RowPredictor {
 
  private:
   struct Scratch;
-  void search(const SparseRow& x, std::span<float> scores, Scratch& scratch) const;
+  void search(const CsrView& X, std::size_t i, std::span<float> scores, Scratch& scratch) const;
   /// The siblings of `n` that lie above a candidate, itself included.
   const std::vector<NodeId>& siblings(NodeId n) const;
   /// log of the sum over `nodes` of exp(scale margin); log p_n is scale f_n less this.

@@ -9,6 +9,7 @@
 #include "data/text_scan.hpp"
 #include "io/model_facts.hpp"
 #include "methods/training.hpp"
+#include "model/finite_scores.hpp"
 #include "serve/answer_json.hpp"
 #include "serve/openapi.hpp"
 #include "serve/request_rows.hpp"
@@ -129,10 +130,12 @@ void for_block(const ServedModel& model, const AnswerOptions& options,
                kBytesPerLabel * rows.size() * labels_per_row(model, options));
   const LabelTexts& texts = model.texts(options.show);
   const CsrMatrix X = prepared(model, rows, source, first);
-  for (const Answer& answer :
-       answer_rows(model.parts(), model.hierarchy(), options, X, Executor::serial())) {
-    use(to_text(answer_json(answer, options, texts)));
-  }
+  const std::vector<Answer> answers = naming_rows(
+      [&](std::size_t row) { return concat(source, ":", first + static_cast<std::int64_t>(row)); },
+      [&] {
+        return answer_rows(model.parts(), model.hierarchy(), options, X, Executor::serial());
+      });
+  for (const Answer& answer : answers) use(to_text(answer_json(answer, options, texts)));
 }
 
 /// For the places of a body's rows, of which there are no more than commas and one.
@@ -277,7 +280,9 @@ Response Service::explain(const Request& request, Deadline deadline) const {
   const auto model = find(choice.model);
   const ModelParts& parts = model->parts();
   const CsrMatrix X = prepared(*model, body.rows, "row");
-  const LabelSets predicted = parts.rows().predict(X, Executor::serial());
+  const auto of_row = [](std::size_t) { return std::string("row:1"); };
+  const LabelSets predicted =
+      naming_rows(of_row, [&] { return parts.rows().predict(X, Executor::serial()); });
   std::vector<LabelId> explained(predicted[0].begin(), predicted[0].end());
   Json labels = Json::array();
   for (const LabelId label : explained) labels.push_back(parts.labels.name(label));
@@ -285,7 +290,7 @@ Response Service::explain(const Request& request, Deadline deadline) const {
     const auto id = parts.labels.find(options.label);
     require<InvalidOption>(id.has_value(), "option label is '", options.label,
                            "', but must be a label of the model");
-    require_explainable(parts, X, *id);
+    naming_rows(of_row, [&] { require_explainable(parts, X, *id); });
     explained = {*id};
   }
   AnswerText text(memory_, max_answer_bytes_);

@@ -13,15 +13,24 @@ import random
 import re
 import resource
 import subprocess
+import sys
 import tempfile
 import unittest
 from collections.abc import Callable
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tools.declared_methods import declared_methods  # noqa: E402
+
 MARGROVE = os.environ.get("MARGROVE", str(ROOT / "build" / "margrove"))
 UPDATE = os.environ.get("MARGROVE_UPDATE_GOLDEN") == "1"
-METHODS = ["flat-svm", "flat-lr", "hsvm", "nhsvm", "shared-svm", "hr-svm", "hr-lr", "top-down-svm"]
-KERNEL_METHODS = ["spn-mkl", "lp-mkl", "simple-mkl", "average-mkl"]
+DECLARED = declared_methods(MARGROVE)
+METHODS = [method.name for method in DECLARED]
+ROW_METHODS = [method.name for method in DECLARED if method.takes_rows]
+LINEAR_METHODS = [each.name for each in DECLARED if each.takes_rows and not each.has_kernels]
+KERNEL_METHODS = [method.name for method in DECLARED if method.has_kernels]
+NETWORK_METHODS = [method.name for method in DECLARED if method.has_network]
 VERBS = ["auto", "train", "predict", "evaluate", "tune", "info", "explain", "compare", "hierarchy"]
 VERBS += [
     "report",
@@ -115,7 +124,7 @@ class Help(CliTest):
             self.compare(verb, self.run_program(verb, "--help")[0])
 
     def test_of_every_method_is_as_agreed(self) -> None:
-        for method in METHODS + KERNEL_METHODS:
+        for method in METHODS:
             self.compare(
                 f"train-{method}", self.run_program("train", "--method", method, "--help")[0]
             )
@@ -133,7 +142,7 @@ class Help(CliTest):
 
 class EndToEnd(CliTest):
     def test_every_method_learns_the_tree(self) -> None:
-        for method in METHODS:
+        for method in ROW_METHODS:
             out, _ = self.train(method=method)
             self.assertIn(f"method\t{method}\n", out)
             result = json.loads(self.run_program("evaluate", "model", "test", "--json")[0])
@@ -186,7 +195,7 @@ class EndToEnd(CliTest):
             self.assertEqual(scored[i], line.split(" ")[0])
 
     def test_same_model_file_on_any_number_of_threads(self) -> None:
-        for method in METHODS:
+        for method in ROW_METHODS:
             self.train("--threads", "1", method=method, model="one")
             for threads in ("2", "5"):
                 self.train("--threads", threads, method=method, model="many")
@@ -793,7 +802,7 @@ class Accidents(CliTest):
     def test_kernel_models_of_rows_without_features_predict_rows_with_some(self) -> None:
         self.write("empty", "a \nb \na \nb \n")
         self.write("full", "a 1:1 2:2\nb 3:1\n")
-        for method in ("average-mkl", "lp-mkl", "simple-mkl"):
+        for method in KERNEL_METHODS:
             with self.subTest(method):
                 self.run_program("train", "--method", method, "empty", "model")
                 out, _ = self.run_program("predict", "model", "full")

@@ -92,6 +92,23 @@ MODELS = {
     "v1-paths": Golden(
         "--method nhsvm --text-column text --path-columns one,two paths.csv", "paths.csv"
     ),
+    "v1-kernel-ridge": Golden("--method kernel-ridge --hierarchy tree3 sets", "sets"),
+    "v1-lp-mkl": Golden("--method lp-mkl --p 1.5 --widths 0.5,2 kernels", "kernels"),
+    "v1-hsvm": Golden("--method hsvm --hierarchy tree train", "short"),
+    "v1-partial": Golden("--method nhsvm --hierarchy tree --partial-labels partial", "short"),
+    "v1-skos": Golden(
+        "--method flat-svm --format annif --hierarchy animals.ttl --language fi books.tsv",
+        "books.tsv",
+        "--show name --top 2 --scores",
+    ),
+    "v5-hashed": Golden("--method flat-lr --text --hash-features 64 texts", "texts"),
+    "v1-genes": Golden(
+        "--method nhsvm --hierarchy go.obo --annotations genes.gaf --id-column gene"
+        " --numeric-columns first,second genes.csv",
+        "genes.csv",
+    ),
+    "v2-wide": Golden("--method flat-svm wide", "wide"),
+    "v2-wide-kernels": Golden("--method average-mkl --widths 0.5,2 wide", "wide"),
 }  # fmt: skip
 
 NETWORK = """{"kernels": {
@@ -115,6 +132,38 @@ PATHS_CSV = (
 MARKED = (
     "h\tयह हिन्दी का वाक्य है\nt\tதமிழ் மொழி\nf\te\u0301te\u0301 à la plage\n"
     "h\tहिन्दी है\nt\tமொழி\nf\tété, ko\u00adop\n"
+)
+ANIMALS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix x: <http://example.org/> .
+x:animal a skos:Concept ; skos:prefLabel "animals"@en , "eläimet"@fi .
+x:dog a skos:Concept ; skos:broader x:animal ; skos:prefLabel "dogs, tame"@en , "koirat"@fi .
+x:fish a skos:Concept ; skos:broader x:animal ; skos:prefLabel "fish"@en .
+"""
+BOOKS = """bark bone\t<http://example.org/dog>
+swim water\t<http://example.org/fish>
+bark swim\t<http://example.org/dog> <http://example.org/fish>
+bone tail\t<http://example.org/dog>
+"""
+TERMS = """[Term]
+id: GO:1
+name: function
+[Term]
+id: GO:2
+name: ion binding
+alt_id: GO:20
+is_a: GO:1
+[Term]
+id: GO:4
+name: transport
+is_a: GO:1
+"""
+GENES = "gene,first,second\n" + "".join(
+    f"g{k},{1 + k % 3 if k < 5 else 0},{0 if k < 5 else 2 - k % 3 / 2}\n" for k in range(10)
+)
+GAF = "!gaf-version: 2.2\n" + "".join(
+    f"DB\tg{k}\tG{k}\tenables\tGO:{20 if k < 5 else 4}\tDB:1\tIDA\t\tF\t\t\tgene\ttaxon:1\t20260101"
+    "\tDB\t\t\n"
+    for k in range(10)
 )
 TREE_WORDS = [
     ("a", "DET", 2, "det"),
@@ -153,6 +202,14 @@ class GoldenModels(CliTest):
         self.write("table", "".join(
             " ".join("2" if i == j else "1" if i % 3 == j % 3 else "0" for j in range(6)) + "\n"
             for i in range(6)))  # fmt: skip
+        self.write("partial", self.read("train").decode() + "a 1:1 2:0.1\nb 1:-1\n")
+        self.write("animals.ttl", ANIMALS)
+        self.write("books.tsv", BOOKS)
+        self.write("go.obo", TERMS)
+        self.write("genes.gaf", GAF)
+        self.write("genes.csv", GENES)
+        wide = (f"{names[i % 3]} {cells(i % 3)} {4_000_000 + i % 3}:1\n" for i in range(9))
+        self.write("wide", "".join(wide))
         self.write("network", NETWORK)
         self.write("tables", TABLES)
         self.write("table.csv", TABLE_CSV)

@@ -19,7 +19,15 @@ import time
 import unittest
 
 from counted_clock import LONG, STEP_SECONDS, Counted, run_counted
-from test_cli import MARGROVE, CliTest, rows
+from test_cli import (
+    DECLARED,
+    KERNEL_METHODS,
+    LINEAR_METHODS,
+    MARGROVE,
+    NETWORK_METHODS,
+    CliTest,
+    rows,
+)
 
 SANITIZED = bool(os.environ.get("MARGROVE_SANITIZED"))
 LIMIT = 60  # questions for the time until a limit
@@ -87,7 +95,7 @@ class Memory(CliTest):
         self.write("wide", wide)
         self.write("other", wide.replace("2000000000", "2000000001"))
         self.write("parents", "top a\ntop b\n")
-        for method in ("flat-svm", "flat-lr", "hsvm", "nhsvm", "hr-lr", "top-down-svm"):
+        for method in LINEAR_METHODS:
             with self.subTest(method):
                 hierarchy = [] if method.startswith("flat") else ["--hierarchy", "parents"]
                 for data in ("narrow", "wide"):
@@ -109,6 +117,53 @@ class Memory(CliTest):
                 self.assertIn("feature 2000000000 = 0.5,", out)
                 self.assertIn("(intercept) = 1,", out)
                 self.assertNotIn("feature 3 ", out)
+
+    def test_of_kernel_methods_goes_by_the_columns_in_use(self) -> None:
+        narrow = "a 1:1 3:0.5\nb 2:1 3:0.5\na 1:1.5\nb 2:2\n"
+        self.write("narrow", narrow)
+        self.write("wide", narrow.replace("3:", "2000000000:"))
+        self.write("other", narrow.replace("3:", "2000000001:"))
+        self.write("unseen", narrow.replace("3:", "1000:"))
+        small = None if SANITIZED else lambda: address_space(300_000_000)
+        for method in KERNEL_METHODS:
+            for scale in ("auto", "standard"):
+                with self.subTest(method=method, scale=scale):
+                    scores = []
+                    for data in ("narrow", "wide"):
+                        train = ["train", "--method", method, "--scale", scale, "--threads", "1"]
+                        limit = ["--memory-limit", "0.1", data, f"m{data}"]
+                        self.run_program(*train, *limit, preexec_fn=small)
+                        predict = ["predict", "--scores", f"m{data}", data]
+                        scores.append(self.run_program(*predict, preexec_fn=small)[0])
+                    self.assertEqual(*scores)
+                    self.assertLess(len(self.read("mwide")), len(self.read("mnarrow")) + 500)
+                    self.assertRegex(self.run_program("info", "mwide")[0],
+                                     r"columns in use +3 of 2000000000\n")  # fmt: skip
+                    # Columns that training did not see count for nothing, whatever their number.
+                    other = self.run_program("predict", "--scores", "mwide", "other")[0]
+                    unseen = self.run_program("predict", "--scores", "mwide", "unseen")[0]
+                    self.assertEqual(other, unseen)
+
+    def test_of_a_network_of_kernels_over_wide_columns_is_bounded(self) -> None:
+        self.write("wide", "a 1:1 2000000000:0.5\nb 2:1 2000000000:0.5\na 1:1.5\nb 2:2\n")
+        self.write(
+            "network",
+            '{"kernels": {"g": {"type": "gaussian", "columns": "1-2000000000"},'
+            ' "l": {"type": "linear", "columns": "2-2000000000"}}, "shape": "one-layer"}',
+        )
+        self.run_program(
+            "train", "--method", "average-mkl", "--network", "network", "--threads", "1", "wide",
+            "model", preexec_fn=None if SANITIZED else lambda: address_space(300_000_000),
+        )  # fmt: skip
+        self.assertEqual(self.run_program("predict", "model", "wide")[0], "a\nb\na\nb\n")
+        # The estimate has a row as an array where there are few enough columns for one.
+        self.write("rather", "a 1:1 16000000:0.5\nb 2:1 16000000:0.5\na 1:1.5\nb 2:2\n")
+        self.write("network", '{"kernels": {"l": {"type": "linear"}}, "shape": "one-layer"}')
+        train = ["train", "--method", "average-mkl", "--network", "network", "--threads", "1"]
+        _, err = self.run_program(*train, "--memory-limit", "0.05", "rather", "model", code=3)
+        self.assertRegex(err, r"training would take about 0\.064\d* GB")
+        self.assertIn("rows as arrays", err)
+        self.run_program(*train, "--memory-limit", "0.07", "rather", "model")
 
     def test_of_training_on_a_long_chain_goes_by_its_nodes(self) -> None:
         length = 20_000
@@ -332,7 +387,14 @@ class Time(CliTest):
             for _ in range(1000)
         )
         self.write("hard", noise)
-        for method in ("spn-mkl", "lp-mkl", "simple-mkl"):
+        self.write("sets", noise.replace("a1 ", "a1,a2 "))
+        for data, widths in (("hard", "0.1,0.3,1,3,10"), ("sets", "1,2")):
+            with self.subTest(data=data):
+                ridge = ["--method", "kernel-ridge", "--widths", widths, data, "/dev/null"]
+                self.limited(*ridge, codes=(0, 5))
+                self.assert_asks(KERNELS, *ridge)
+        for method in (each.name for each in DECLARED if "max-rounds" in each.options
+                       and each.has_network):  # fmt: skip
             with self.subTest(method):
                 self.limited(
                     "--method", method, "--C", "1e4", "--tolerance", "1e-14", "--max-rounds",
@@ -351,7 +413,7 @@ class Time(CliTest):
             for k in range(58)
         )
         self.write("equal", noise + "a 1:0.5 2:0.1\nb 1:0.5 2:0.1\n")
-        for method in ("spn-mkl", "lp-mkl", "simple-mkl", "average-mkl"):
+        for method in NETWORK_METHODS:
             with self.subTest(method):
                 done = run_counted(
                     self.directory.name, "train", "--method", method, "--C", "1e300", "--quiet",

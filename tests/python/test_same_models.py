@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from margrove import _core
 
 from tools import same_models, sample_data
 from tools.model_cases import CASES, FAILURES
@@ -182,3 +183,8 @@ def test_the_folder_that_the_environment_names_comes_first(
     assert sample_data.shared_data(root) == beside
     monkeypatch.setenv("MARGROVE_DATA", str(tmp_path))
     assert sample_data.shared_data(root) == tmp_path
+
+
+def test_every_method_has_a_case() -> None:
+    trained = {case.options.split("--method ")[1].split()[0] for case in CASES}
+    assert trained == {name for name, *_ in _core.methods()}

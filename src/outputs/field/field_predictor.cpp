@@ -1,6 +1,7 @@
 #include "outputs/field/field_predictor.hpp"
 
 #include "margrove/errors.hpp"
+#include "model/finite_scores.hpp"
 #include "outputs/field/pairwise_field.hpp"
 
 namespace margrove {
@@ -88,6 +89,7 @@ void FieldPredictor::scores(const CsrView& X, std::size_t begin, std::size_t end
   RowWithBias with_bias(rows_);
   for (std::size_t i = begin; i < end; ++i) {
     score_field(with_bias(X.row(i)), rows_.num_columns(), num_labels_, {weights_, 1.0}, workspace);
+    require_finite_scores(std::span<const double>(workspace.unary), i);
     for (std::uint32_t l = 0; l < num_labels_; ++l) {
       scores[(i - begin) * num_labels_ + l] = static_cast<float>(workspace.unary[l]);
     }
@@ -102,6 +104,7 @@ LabelSets FieldPredictor::predict(const CsrView& X, Executor& executor) const {
     for (std::size_t i = begin; i < end; ++i) {
       score_field(with_bias(X.row(i)), rows_.num_columns(), num_labels_, {weights_, 1.0},
                   workspace);
+      require_finite_scores(std::span<const double>(workspace.unary), i);
       best_set(workspace, decision_.offset(), found[i]);
     }
   });

@@ -19,7 +19,7 @@ class LabelSetSearch final : public OffsetSearch {
       : model_(std::move(model)), rows_(std::move(rows)), decoder_(*model_->label_sets()) {}
 
   void start(std::size_t held_out) override {
-    nodes_ = model_->node_scores(rows_->view().row(held_out), scratch_);
+    nodes_ = model_->node_scores(*rows_, held_out, scratch_);
   }
   OffsetAnswer best(double offset) override {
     OffsetAnswer answer;

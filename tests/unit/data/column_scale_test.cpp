@@ -192,6 +192,26 @@ TEST(ColumnScale, columns_that_are_not_numeric_stay_as_they_are) {
   EXPECT_EQ(table(standard.apply(X))[0][0], 1);
 }
 
+TEST(ColumnScale, wide_rows_have_the_scale_of_their_columns_in_use) {
+  constexpr FeatureId kFar = 3'000'000;
+  CsrMatrix wide, narrow;
+  for (const float x : {1.0F, 2.0F, 6.0F}) {
+    wide.append_row(std::vector<FeatureId>{1, kFar}, std::vector<float>{x, 100 * x});
+    narrow.append_row(std::vector<FeatureId>{0, 1}, std::vector<float>{x, 100 * x});
+  }
+  const Preprocessing of_wide = Preprocessing::fit_columns(wide, ColumnScale::standard);
+  const Preprocessing of_narrow = Preprocessing::fit_columns(narrow, ColumnScale::standard);
+  ASSERT_EQ(of_wide.centre.size(), kFar + 1U);
+  EXPECT_EQ(of_wide.centre[1], of_narrow.centre[0]);
+  EXPECT_EQ(of_wide.spread[kFar], of_narrow.spread[1]);
+  EXPECT_EQ(of_wide.centre[0], 0.0);
+  EXPECT_EQ(of_wide.spread[0], 1.0);
+  EXPECT_EQ(of_wide.apply(wide.view()).row(2).values[1],
+            of_narrow.apply(narrow.view()).row(2).values[1]);
+  EXPECT_EQ(Preprocessing::fit_columns(wide, ColumnScale::automatic).column_scale,
+            Preprocessing::fit_columns(narrow, ColumnScale::automatic).column_scale);
+}
+
 TEST(ColumnScale, new_rows_may_be_wider_or_narrower_than_the_training_rows) {
   const Preprocessing fitted =
       Preprocessing::fit_columns(matrix({{1, 1}, {3, 5}}), ColumnScale::standard);

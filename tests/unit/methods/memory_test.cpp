@@ -251,8 +251,30 @@ TEST(Memory, kernel_methods) {
   const std::vector<Shape> shapes{{"few wide rows", 600, 20'000, 200, 3},
                                   {"many labels", 1200, 200, 10, 25},
                                   {"many rows", 2500, 20, 10, 2}};
-  for (const char* method : {"spn-mkl", "lp-mkl", "simple-mkl", "average-mkl"}) {
-    check_rows(method, shapes, {{{"widths", "1,2,4"}, {"tolerance", "0.5"}, {"max_rounds", "2"}}});
+  for (const Method& method : methods()) {
+    if (!method.start()->options().has("network")) continue;
+    check_rows(method.name, shapes,
+               {{{"widths", "1,2,4"}, {"tolerance", "0.5"}, {"max_rounds", "2"}}});
+  }
+}
+
+TEST(Memory, kernel_ridge) {
+  const std::vector<Shape> shapes{{"few wide rows", 600, 20'000, 200, 3},
+                                  with_sets({"many labels", 1200, 200, 10, 400}),
+                                  {"many rows", 2500, 20, 10, 2}};
+  check_rows("kernel-ridge", shapes,
+             {{{"widths", "1,2"}}, {{"widths", "1"}, {"tuning_rows", "500"}}});
+}
+
+TEST(Memory, every_method_of_rows) {
+  for (const Method& method : methods()) {
+    if (method.read_examples) continue;
+    const auto run = method.start();
+    OptionValues options;
+    for (const auto& [name, value] : kLoose) {
+      if (run->options().has(name)) options.emplace_back(name, value);
+    }
+    check_rows(method.name, {{"few rows", 400, 5000, 50, 12}}, {options});
   }
 }
 

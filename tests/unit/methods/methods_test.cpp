@@ -778,6 +778,18 @@ TEST(Preprocessing, a_network_of_kernels_speaks_of_the_columns_as_they_are) {
   EXPECT_EQ(scale_for("flat-svm", "", ColumnScale::automatic), ColumnScale::automatic);
 }
 
+TEST(Preprocessing, a_network_of_kernels_keeps_the_numbers_of_the_columns) {
+  const auto selects = [](const char* name, const char* network) {
+    const Method& method = find_method(name);
+    const auto run = method.start();
+    if (*network != '\0') run->options().set("network", network);
+    return preprocessing_for(method, run->options(), {}).selects_columns;
+  };
+  EXPECT_TRUE(selects("spn-mkl", ""));
+  EXPECT_FALSE(selects("spn-mkl", "kernels.json"));
+  EXPECT_TRUE(selects("flat-svm", ""));
+}
+
 /// Column j of grouped rows times 10^(2 j), and an offset: what it stands for is the same.
 RawRows raw_columns(std::size_t num_rows, std::uint64_t seed) {
   RawRows raw = grouped_rows(num_rows, seed);

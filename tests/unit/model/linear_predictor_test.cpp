@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/random.hpp"
+#include "model/finite_scores.hpp"
 #include "small_models.hpp"
 
 namespace margrove {
@@ -74,6 +75,30 @@ TEST(LinearPredictor, on_a_dag_every_ancestor_counts_once) {
   EXPECT_EQ(predictor.explain(X.row(0), 3, 1).score, 1111.0);
 }
 
+TEST(LinearPredictor, sums_that_are_not_finite_throw_with_the_row) {
+  CsrMatrix X(1);
+  for (const float x : {1.0F, 3e38F}) {
+    X.append_row(std::vector<FeatureId>{0}, std::vector<float>{x});
+  }
+  const std::vector<LabelEdge> chain{{0, 1}}, diamond{{0, 1}, {0, 2}, {1, 3}, {2, 3}};
+  for (const auto& edges : {chain, diamond}) {
+    LinearPredictor::Parts parts;
+    const auto nodes = static_cast<std::uint32_t>(edges.back().child + 1);
+    parts.weights = WeightMatrix::dense(1, nodes, std::vector<float>(nodes, -1.0F));
+    parts.graph = LabelGraph::build(nodes, edges);
+    for (NodeId n = 0; n < nodes; ++n) parts.label_of_node.push_back(n);
+    parts.candidates = {nodes - 1};
+    parts.num_labels = nodes;
+    const LinearPredictor predictor(parts);
+    Executor executor(1);
+    EXPECT_THAT(message_of([&] { predictor.predict(X, executor); }),
+                HasSubstr("row 1: the scores are not finite numbers"));
+    std::vector<float> scores(nodes);
+    EXPECT_NO_THROW(predictor.scores(X, 0, 1, scores));
+    EXPECT_THROW(predictor.scores(X, 1, 2, scores), NonFiniteScores);
+  }
+}
+
 TEST(LinearPredictor, on_a_dag_several_rows_at_a_time_have_the_scores_and_answers_of_each) {
   constexpr std::uint32_t kNodes = 40, kRows = 37;
   std::vector<LabelEdge> edges;
@@ -104,7 +129,7 @@ TEST(LinearPredictor, on_a_dag_several_rows_at_a_time_have_the_scores_and_answer
     EXPECT_THAT(std::vector<float>(all.begin() + i * kNodes, all.begin() + (i + 1) * kNodes),
                 ::testing::ContainerEq(own));
     LinearPredictor::Scratch scratch;
-    const std::span<float> nodes = predictor.node_scores(X.view().row(i), scratch);
+    const std::span<float> nodes = predictor.node_scores(X, i, scratch);
     float sum = 0;
     for (const NodeId n : predictor.parts().graph.ancestors(kNodes - 1)) sum += nodes[n];
     EXPECT_EQ(own[kNodes - 1], sum);

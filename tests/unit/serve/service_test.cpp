@@ -93,6 +93,17 @@ TEST(Service, errors_have_their_status) {
             504);
 }
 
+TEST(Service, rows_without_finite_scores_are_named) {
+  const SmallService served;
+  const char* const rows = R"({"rows":["1:2","1:3e38"],"scores":true})";
+  const Response response = served.post("/predict", rows);
+  EXPECT_EQ(response.status, 400);
+  EXPECT_THAT(response.body, HasSubstr("row:2: the scores are not finite numbers"));
+  const Response explained = served.post("/explain", R"({"row":"1:3e38","label":"dog"})");
+  EXPECT_EQ(explained.status, 400);
+  EXPECT_THAT(explained.body, HasSubstr("row:1: the scores are not finite numbers"));
+}
+
 TEST(Service, media_types_have_parameters_and_capitals) {
   const SmallService served;
   const Request request{"POST", "/predict", "", "Application/JSON; charset=utf-8", R"({"row":""})"};
