@@ -75,6 +75,13 @@ class RunControl {
   void interrupt() { stop_.store(Stop::interrupted, std::memory_order_relaxed); }
   /// Why proceed() returned false: interrupted or time_limit; `converged` if it has not.
   Stop stop_reason() const;
+  /// Lets what must be held before it is understood, such as a line of a file, have an eighth of
+  /// `bytes` at most. 0, as at first: an eighth of what the system can give.
+  void limit_memory(double bytes) { memory_limit_ = bytes; }
+  /// That limit, or the one of the nearest parent that has one.
+  double memory_limit() const {
+    return memory_limit_ > 0 || parent_ == nullptr ? memory_limit_ : parent_->memory_limit();
+  }
   double seconds() const;
   /// Seconds until the time limit of this control or of a parent, whichever is first: infinity if
   /// there is none, 0 if it has passed.
@@ -88,6 +95,7 @@ class RunControl {
   RunControl* parent_ = nullptr;
   ProgressCallback callback_;
   double time_limit_seconds_ = std::numeric_limits<double>::infinity();
+  double memory_limit_ = 0;
   double start_ = clock_();
   std::atomic<Stop> stop_ = Stop::converged;
   std::mutex mutex_;

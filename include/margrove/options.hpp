@@ -263,6 +263,8 @@ class OptionTable {
         if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {
           detail::fail_choice(name, text, allowed);
         }
+      } else {
+        std::ignore = std::tie(value, name, constraint);  // any value is allowed
       }
     };
     e.set = [value, name, check, constraint = f.constraint](std::string_view text) {

@@ -133,11 +133,11 @@ class Auto final : public Command {
   int run() override {
     const AutomaticOptions& options = choice_.parse();
     const RunOptions& run = run_.parse();
-    limit_lines_by_memory(1e9 * run.memory_limit);
     arguments_.has_hierarchy();                  // reports options that contradict each other
     require_writable(arguments_.result_path());  // not empty
     require_result_writable(arguments_.result_path(), arguments_.data_paths());
     CommandControl control(run.quiet, run.time_limit_seconds);
+    control.run().limit_memory(1e9 * run.memory_limit);
     Executor executor(run.threads);
     DataArguments::Data data = arguments_.read(control, run.strict);
     control.await_interruption();

@@ -112,7 +112,7 @@ class Compare final : public Command {
         ->required()
         ->type_name("");
     app.add_option("B", second_path_, "predictions of another model")->required()->type_name("");
-    records_.declare(app);
+    records_.declare(app, "Columns of TRUTH in CSV, TSV and JSON lines");
     auto* text = app.add_flag("--text", text_, "TRUTH has lines label<TAB>text");
     auto* flat = app.add_flag(
         "--flat", flat_,

@@ -16,6 +16,7 @@
 #include "eval/metric_choice.hpp"
 #include "eval/set_metrics.hpp"
 #include "io/model_file.hpp"
+#include "methods/labelled_rows.hpp"
 #include "model/weight_compression.hpp"
 
 namespace margrove::cli {
@@ -131,8 +132,11 @@ class Compress final : public Command {
     require<InvalidOption>(metric != "all", "option metric is 'all', but must be one metric");
     if (metric.empty()) metric = model.rows().gives_one_label() ? "accuracy" : "micro_f1";
     // Models differ only in what they predict.
-    EvaluatedRows rows = evaluated_rows(
-        model, arguments_.read(model, control, /*needs_labels=*/true), nullptr, nullptr, executor);
+    RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);
+    if (model.rows().gives_one_label()) {
+      if (const std::string left_out = leave_out_unlabelled(raw); !left_out.empty()) warn(left_out);
+    }
+    EvaluatedRows rows = evaluated_rows(model, raw, nullptr, nullptr, executor);
     require_known_labels(model, rows);
     const auto measure = [&](const ModelParts& measured) {
       const double value =

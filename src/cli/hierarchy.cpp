@@ -74,12 +74,13 @@ class ShowHierarchy final : public Command {
   }
 
   int run() override {
+    CommandControl control(false);
+    read_.control = &control.run();
     const Hierarchy hierarchy = read_hierarchy(path_, read_);
     for (const std::string& message : hierarchy.warnings) warn(message);
     const LabelledRows labelled = label_rows({}, {}, &hierarchy, path_);
     print_shape(labelled.hierarchy);
     if (alpha_.empty()) return kOk;
-    CommandControl control(false);
     // As in hsvm and nhsvm, nodes above all leaves have no weight.
     const auto [graph, kept] = without_common_roots(labelled.hierarchy);
     const NodeWeights weights =

@@ -55,9 +55,8 @@ std::vector<OptionInfo> record_option_infos() {
   return OptionTable(defaults).list();
 }
 
-void RecordArguments::declare(CLI::App& app) {
-  given_.declare(app, record_option_infos(),
-                 "Columns of CSV, TSV and JSON lines (kept in the model)");
+void RecordArguments::declare(CLI::App& app, const std::string& group) {
+  given_.declare(app, record_option_infos(), group);
 }
 
 RecordOptions RecordArguments::options() const {

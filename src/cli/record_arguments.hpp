@@ -24,7 +24,8 @@ std::vector<OptionInfo> record_option_infos();
 /// The options that select columns.
 class RecordArguments {
  public:
-  void declare(CLI::App& app);
+  void declare(CLI::App& app,
+               const std::string& group = "Columns of CSV, TSV and JSON lines (kept in the model)");
   /// After the command line was parsed; nothing if no column is selected. Throws InvalidOption for
   /// selections that contradict each other or the format.
   std::optional<RecordSelection> selection() const;

@@ -30,6 +30,7 @@ class PlanShards final : public Command {
     }
     const auto method_run = arguments_.start();
     CommandControl control(options.progress_form());
+    control.run().limit_memory(1e9 * options.memory_limit);
     Executor executor(options.threads);
     plan_rows_in_shards(arguments_, *method_run, num_shards_, folder, executor, control);
     control.start_writing();

@@ -70,6 +70,7 @@ class Train final : public Command {
                              " is given, but needs --engine ray");
     }
     CommandControl control(options.progress_form(), options.time_limit_seconds);
+    control.run().limit_memory(1e9 * options.memory_limit);
     Executor executor(options.threads);
     const Method& method = arguments_.method();
     const auto examples =
@@ -100,6 +101,7 @@ class Train final : public Command {
     require_ray();
     const std::string folder = work_.empty() ? arguments_.result_path() + ".shards" : work_;
     CommandControl control(options.quiet);
+    control.run().limit_memory(1e9 * options.memory_limit);
     Executor executor(options.threads);
     require_not_read(sharded_data(folder), arguments_.input_paths());
     plan_rows_in_shards(arguments_, run, num_shards_, folder, executor, control);

@@ -4,7 +4,6 @@
 #include "cli/annotation_arguments.hpp"
 #include "cli/record_arguments.hpp"
 #include "data/hierarchy_edges.hpp"
-#include "data/input_file.hpp"
 #include "margrove/hierarchy_reader.hpp"
 #include "model/model.hpp"
 
@@ -76,12 +75,7 @@ class TrainingArguments : public DataArguments {
   PreprocessingOptions preprocessing_for(MethodRun& run) {
     return margrove::preprocessing_for(method(), run.options(), preprocessing());
   }
-  /// Also lets the memory limit bound the lines of files that are read from now on.
-  const RunOptions& run_options() {
-    const RunOptions& run = run_.parse();
-    limit_lines_by_memory(1e9 * run.memory_limit);
-    return run;
-  }
+  const RunOptions& run_options() { return run_.parse(); }
   /// Whether the examples of a run of the method are not rows, but have a file format of their own.
   bool reads_examples(MethodRun& run) const;
   /// data_paths() and the files of the method's options.

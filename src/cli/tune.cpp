@@ -124,6 +124,7 @@ class Tune final : public Command {
     require_writable(arguments_.result_path());  // not empty
     require_result_writable(arguments_.result_path(), arguments_.input_paths());
     CommandControl control(options.progress_form(), options.time_limit_seconds);
+    control.run().limit_memory(1e9 * options.memory_limit);
     control.end_at_limit();
     Executor executor(options.threads);
     if (arguments_.reads_examples(*method_run)) return tune_file(grid, executor, control);

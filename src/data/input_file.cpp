@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -28,7 +27,6 @@ constexpr std::size_t kFirstBytes = 8192;
 constexpr std::size_t kAlwaysHeld = std::size_t{16} << 20U;  // without a look at the memory
 constexpr std::uint64_t kMostExpanded = 100;
 constexpr double kPartOfMemory = 1.0 / 8;  // a line is held twice where its buffer grows
-std::atomic<double> memory_for_lines = 0;
 
 constexpr std::string_view kGzipMagic = "\x1f\x8b";
 constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
@@ -233,8 +231,6 @@ std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name
   return decompressed(std::make_unique<MemoryBytes>(bytes), std::move(name));
 }
 
-void limit_lines_by_memory(double bytes) { memory_for_lines = bytes; }
-
 LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source, std::string name, RunControl* control)
     : source_(std::move(source)), name_(std::move(name)), control_(control) {}
 
@@ -305,7 +301,7 @@ void LineBlocks::require_held(std::size_t size, std::int64_t line, std::string_v
   require_at_most(static_cast<double>(std::max(kMostExpanded * stored, kAlwaysHeld)), "which are ",
                   kMostExpanded, " times the ", stored,
                   " compressed bytes read; decompress the file if it is right");
-  const double given = memory_for_lines;
+  const double given = control_ == nullptr ? 0 : control_->memory_limit();
   if (given > 0) {
     require_at_most(given * kPartOfMemory, "an eighth of the memory limit");
   } else if (const auto free = free_memory()) {

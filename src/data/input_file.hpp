@@ -27,9 +27,6 @@ class ByteSource {
 /// The most bytes of a line, and of everything else that is held as a whole before it is
 /// understood, such as a quoted cell of several lines.
 inline constexpr std::size_t kLongestLine = std::size_t{256} << 20U;
-/// Lets lines have an eighth of `bytes` at most, from now on and in the whole process. 0: no such
-/// bound.
-void limit_lines_by_memory(double bytes);
 
 /// Opens a file. Throws InvalidInput naming `path` if that fails or it is a folder.
 std::unique_ptr<ByteSource> open_file(const std::string& path);
@@ -41,7 +38,7 @@ std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name
 /// Splits a source into blocks of whole lines. A byte order mark at its start is skipped.
 class LineBlocks {
  public:
-  /// `control` may be null. It is asked before each block.
+  /// `control` may be null. It is asked before each block, and its memory limit bounds lines.
   LineBlocks(std::unique_ptr<ByteSource> source, std::string name, RunControl* control = nullptr);
 
   /// Moves to the next block; false at the end. Memory: one block, or the longest line. Throws
@@ -61,7 +58,7 @@ class LineBlocks {
   /// Decompressed bytes of all blocks so far.
   std::int64_t num_bytes() const { return num_bytes_; }
   /// Throws InvalidInput unless `size` bytes of this source may be held for `what`, which begins at
-  /// the line. They are at most kLongestLine and an eighth of the memory, and beyond the first few
+  /// the line. They are at most kLongestLine and an eighth of the memory (RunControl::limit_memory()), and beyond the first few
   /// MiB at most 100 times what they take in the file, so that a small compressed file cannot take
   /// much memory.
   void require_held(std::size_t size, std::int64_t line, std::string_view what) const;

@@ -1,6 +1,7 @@
 #include "methods/labelled_rows.hpp"
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -9,13 +10,17 @@ namespace {
 
 /// The rows with a label, if others have none although a row has one label; otherwise nothing.
 /// Where a row has several, none is a set of labels, too.
-std::vector<std::uint32_t> rows_with_label(const TrainingSet& data) {
-  if (data.labels == nullptr || !data.labels->single_label()) return {};
+std::vector<std::uint32_t> rows_with_label(const LabelSets& labels) {
+  if (!labels.single_label()) return {};
   std::vector<std::uint32_t> rows;
-  for (std::uint32_t i = 0; i < data.labels->num_rows(); ++i) {
-    if (!(*data.labels)[i].empty()) rows.push_back(i);
+  for (std::uint32_t i = 0; i < labels.num_rows(); ++i) {
+    if (!labels[i].empty()) rows.push_back(i);
   }
-  return rows.size() == data.labels->num_rows() ? std::vector<std::uint32_t>() : rows;
+  return rows.size() == labels.num_rows() ? std::vector<std::uint32_t>() : rows;
+}
+
+std::string left_out(const std::string& source, std::size_t kept, std::size_t all) {
+  return concat(source, ": ", all - kept, " of ", all, " rows have no label and were left out");
 }
 
 /// Some rows of a training set.
@@ -39,9 +44,7 @@ Plan plan_of_part(MethodRun& run, const TrainingSet& all, const std::vector<std:
   data.row_weights = part->row_weights;
   Plan plan = run.plan(data, executor, control);
   plan.memory.add("rows with a label", 8.0 * static_cast<double>(part->X.num_nonzeros()));
-  const std::string warning =
-      concat(all.source, ": ", all.labels->num_rows() - rows.size(), " of ", all.labels->num_rows(),
-             " rows have no label and were left out");
+  const std::string warning = left_out(all.source, rows.size(), all.labels->num_rows());
   const auto warned = [part, warning](TrainResult result) {
     result.report.warnings.insert(result.report.warnings.begin(), warning);
     return result;
@@ -63,9 +66,18 @@ Plan plan_of_part(MethodRun& run, const TrainingSet& all, const std::vector<std:
 
 Plan plan_labelled_rows(MethodRun& run, const TrainingSet& data, Executor& executor,
                         RunControl& control) {
-  const std::vector<std::uint32_t> labelled = rows_with_label(data);
+  const std::vector<std::uint32_t> labelled =
+      data.labels == nullptr ? std::vector<std::uint32_t>() : rows_with_label(*data.labels);
   if (labelled.empty()) return run.plan(data, executor, control);
   return plan_of_part(run, data, labelled, executor, control);
+}
+
+std::string leave_out_unlabelled(RawRows& raw) {
+  const std::vector<std::uint32_t> labelled = rows_with_label(raw.labels);
+  if (labelled.empty()) return {};
+  std::string warning = left_out(raw.source, labelled.size(), raw.num_rows());
+  raw = select_rows(raw, labelled);
+  return warning;
 }
 
 }  // namespace margrove

@@ -1,6 +1,9 @@
 #pragma once
 // Missing labels.
 
+#include <string>
+
+#include "methods/training.hpp"
 #include "model/method.hpp"
 
 namespace margrove {
@@ -11,5 +14,9 @@ namespace margrove {
 /// the rows is part of the plan.
 Plan plan_labelled_rows(MethodRun& run, const TrainingSet& data, Executor& executor,
                         RunControl& control);
+
+/// The same of rows that a model with one label for each row is measured on. Returns the warning;
+/// empty: no row was left out.
+std::string leave_out_unlabelled(RawRows& raw);
 
 }  // namespace margrove

@@ -133,6 +133,25 @@ class Metrics(EvaluateTest):
 
 
 class Tables(EvaluateTest):
+    def test_rows_without_a_label_are_left_out_where_rows_have_one(self) -> None:
+        self.train()
+        labelled = rows(40, 3).splitlines(keepends=True)
+        self.write("labelled", "".join(labelled))
+        self.write("holes", " 1:1 9:2\n".join(["", *labelled[:3], "".join(labelled[3:])]))
+        for verb in (["evaluate", "--metrics", "all"], ["report"], ["compress"]):
+            with self.subTest(verb):
+                extra = [] if verb[0] == "evaluate" else ["--output", "result"]
+                results = []
+                for data in ("labelled", "holes"):
+                    out, err = self.run_program(*verb, "--quiet", "model", data, *extra)
+                    results.append(out)
+                    count = "margrove: warning: holes: 4 of 44 rows have no label and were left out\n"
+                    self.assertEqual(err, count if data == "holes" else "")
+                self.assertEqual(*results)
+        self.train_sets()  # a row without a label is a row with the empty set
+        out, err = self.run_program("evaluate", "--metrics", "accuracy", "model", "holes")
+        self.assertEqual((out.split(), err), (["examples", "44", "accuracy", out.split()[3]], ""))
+
     def test_tables_agree_with_the_metrics(self) -> None:
         self.train()
         self.write("hard", rows(60, 2).replace("a1 ", "b3 ", 5).replace("a2 ", 'z"x ', 1))

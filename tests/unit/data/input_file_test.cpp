@@ -6,6 +6,7 @@
 #include "base/random.hpp"
 #include "compression.hpp"
 #include "files.hpp"
+#include "margrove/control.hpp"
 
 namespace margrove {
 namespace {
@@ -110,8 +111,8 @@ TEST(LineBlocks, blocks_are_whole_lines_and_make_up_the_file) {
 }
 
 /// Reads all blocks.
-void read_lines(std::string_view bytes) {
-  LineBlocks blocks(open_memory(bytes, "f"), "f");
+void read_lines(std::string_view bytes, RunControl* control = nullptr) {
+  LineBlocks blocks(open_memory(bytes, "f"), "f", control);
   while (blocks.next()) continue;
 }
 
@@ -136,13 +137,14 @@ TEST(LineBlocks, a_long_file_of_short_lines_is_read_however_small_it_is_in_compr
 
 TEST(LineBlocks, a_line_may_have_an_eighth_of_the_memory_limit) {
   const std::string text = "a 1:1\n#" + std::string(40 << 20, 'x');
-  limit_lines_by_memory(200e6);
-  EXPECT_THAT(message_of([&] { read_lines(text); }),
+  RunControl control;
+  control.limit_memory(200e6);
+  RunControl part(control, nullptr);  // has the limit of the work around it
+  EXPECT_THAT(message_of([&] { read_lines(text, &part); }),
               MatchesRegex("f:2: the line has [0-9]+ bytes and more, but must have at most "
                            "25000000, an eighth of the memory limit"));
-  limit_lines_by_memory(400e6);
-  read_lines(text);
-  limit_lines_by_memory(0);
+  part.limit_memory(400e6);
+  read_lines(text, &part);
 }
 
 TEST(LineBlocks, no_line_is_longer_than_the_longest) {

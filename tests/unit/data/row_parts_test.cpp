@@ -5,6 +5,7 @@
 
 #include "data/sentence_lines.hpp"
 #include "files.hpp"
+#include "margrove/control.hpp"
 
 namespace margrove {
 namespace {
@@ -169,14 +170,15 @@ TEST(RowParts, of_sentences_end_after_their_blank_line) {
 }
 
 TEST(RowParts, hold_a_row_of_several_lines_only_within_the_memory_for_it) {
-  limit_lines_by_memory(8 * 20e6);
+  RunControl control;
+  control.limit_memory(8 * 20e6);
   const std::string text = "title\n\"" + std::string(30 << 20, '\n') + "\"\n";
   EXPECT_THAT(message_of([&] {
-                RowParts parts = parts_of(text, 1 << 20, RowKind::records, kRecords);
+                LineBlocks blocks(std::make_unique<Trickle>(text, 1 << 20), "pipe", &control);
+                RowParts parts(std::move(blocks), RowKind::records, kRecords);
                 while (parts.next()) continue;
               }),
               HasSubstr("pipe:2: the row has "));
-  limit_lines_by_memory(0);
 }
 
 TEST(RowParts, of_a_blank_source_are_none) {
