@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+NO_EMPTY_SETS = "no rows without a label"
+
 
 @dataclass(frozen=True)
 class Option:
@@ -24,6 +26,8 @@ class Method:
     takes_rows: bool  # whether its examples can be rows alone
     label_sets: bool
     row_weights: bool
+    empty_sets: bool  # whether it takes rows without a label
+    no_empty_sets_with: tuple[tuple[str, ...], ...]  # though not with these options
 
     @property
     def has_kernels(self) -> bool:
@@ -72,6 +76,13 @@ def declared_methods(program: str | Path) -> list[Method]:
                 "examples in files of their own format" not in parts,
                 "one label per row" not in parts,
                 "no weights of rows" not in parts,
+                not {"one label per row", NO_EMPTY_SETS} & set(parts),
+                tuple(
+                    tuple(options.split())
+                    for part in parts
+                    if part.startswith(f"{NO_EMPTY_SETS} with ")
+                    for options in re.findall("`([^`]*)`", part)
+                ),
             )
         )
     return methods

@@ -12,6 +12,13 @@
 
 namespace margrove MARGROVE_API {
 
+/// What a row without a label means.
+enum class Unlabelled {
+  automatic,  // `drop` where no row has several labels, otherwise `keep`
+  drop,       // its label is missing
+  keep,       // it has the empty set: rows have sets of labels, whatever their sizes
+};
+
 /// One set of labels per row, ascending, no duplicates; a row's set may be empty.
 class LabelSets {
  public:
@@ -25,15 +32,20 @@ class LabelSets {
         static_cast<std::size_t>(row_pointers_[i]),
         static_cast<std::size_t>(row_pointers_[i + 1] - row_pointers_[i]));
   }
-  /// Whether some row has a label and no row has several. Rows without one have missing labels
-  /// then.
+  /// Whether rows have one label each: some row has a label and none has several, and rows without
+  /// one are not meant as empty sets. Their labels are missing then.
   bool single_label() const;
+  Unlabelled unlabelled() const { return unlabelled_; }
+  void set_unlabelled(Unlabelled meaning) { unlabelled_ = meaning; }
+  /// No rows, whose sets will mean the same: for the labels of the same rows in other numbers.
+  LabelSets without_rows() const;
   bool operator==(const LabelSets&) const = default;
   std::int64_t num_labels_total() const { return row_pointers_.back(); }
 
  private:
   std::vector<std::int64_t> row_pointers_;
   std::vector<LabelId> labels_;
+  Unlabelled unlabelled_ = Unlabelled::automatic;
 };
 
 LabelSets select_rows(const LabelSets& labels, std::span<const std::uint32_t> rows);

@@ -16,6 +16,7 @@
 #include "io/model_facts.hpp"
 #include "io/model_file.hpp"
 #include "methods/label_sources.hpp"
+#include "methods/labelled_rows.hpp"
 #include "methods/structured_method.hpp"
 
 namespace margrove::cli {
@@ -38,6 +39,12 @@ void DataArguments::declare_data(CLI::App& app, const std::string& data, const s
                  "labels of rows that the hierarchy file lacks: error, or drop (with a warning)")
       ->type_name("error|drop")
       ->check(CLI::IsMember({"error", "drop"}));
+  app.add_option("--unlabelled", unlabelled_,
+                 "rows without a label: drop leaves them out, with a warning; keep learns them as "
+                 "rows with the empty set, so that the model gives label sets; auto drops them "
+                 "where no row has several labels")
+      ->type_name("auto|drop|keep")
+      ->check(CLI::IsMember({"auto", "drop", "keep"}));
   views_.declare(app);
   records_.declare(app);
   annotations_.declare(app);
@@ -202,10 +209,15 @@ DataArguments::Data DataArguments::read(CommandControl& control, bool is_strict)
   if (!hierarchy_from_.empty()) {
     data.hierarchy = hierarchy_of_codes(data.raw.codec.names(), data_path_);
   }
+  data.raw.labels.set_unlabelled(unlabelled());
   read_views(data.raw, views_.files(), &control.run());
   require<OutOfTimeLimit>(control.run().proceed(), data_path_,
                           ": the time limit ended reading; nothing is trained");
   return data;
+}
+
+Unlabelled DataArguments::unlabelled() const {
+  return parse_enum<Unlabelled>("unlabelled", unlabelled_);
 }
 
 void DataArguments::refuse_options_of_rows(std::string_view reader, std::string_view format) {
@@ -218,6 +230,8 @@ void DataArguments::refuse_options_of_rows(std::string_view reader, std::string_
   require<InvalidOption>(!records_.are_given(), "columns or a format are selected", reads);
   require<InvalidOption>(hierarchy_path_.empty() && hierarchy_from_.empty(),
                          "option hierarchy is given", reads);
+  require<InvalidOption>(unlabelled() == Unlabelled::automatic, "option unlabelled is ",
+                         unlabelled_, reads);
   PreprocessingOptions defaults, given = preprocessing_.parse();
   const OptionTable chosen(given), unset(defaults);
   for (const OptionInfo& option : chosen.list()) {
@@ -280,6 +294,7 @@ std::unique_ptr<MethodRun> TrainingArguments::start(const OptionValues& more) {
   if (reads_examples(*run)) {
     refuse_options_of_rows("method " + method_->name, structured_file_format(run->options()));
   }
+  require_empty_sets(*method_, run->options(), unlabelled());
   require<InvalidOption>(has_hierarchy() || !needs_hierarchy(*method_, run->options()), "method ",
                          method_->name,
                          " needs a hierarchy: give --hierarchy FILE, or rows with paths: "
@@ -296,7 +311,9 @@ void require_unsuspicious(const TrainingSet& data, const Preprocessing& preproce
     const SparseRow row = data.X.row(i);
     require(row.size() > 0, data.source, ": row ", i + 1, " has no features; without --strict it ",
             "trains as a row of zeros");
-    require(!(*data.labels)[i].empty(), data.source, ": row ", i + 1, " has no label; without ",
+    const bool is_labelled =
+        data.labels->unlabelled() == Unlabelled::keep || !(*data.labels)[i].empty();
+    require(is_labelled, data.source, ": row ", i + 1, " has no label; without ",
             "--strict it is left out");
     for (std::size_t k = 0; k < row.size(); ++k) {
       if (std::abs(row.values[k]) <= kHuge) continue;

@@ -35,6 +35,8 @@ class DataArguments {
   const std::string& result_path() const { return result_path_; }
   /// The files that are read. Throws InvalidOption.
   std::vector<std::string> data_paths();
+  /// What rows without a label mean.
+  Unlabelled unlabelled() const;
 
  protected:
   /// `reader` reads files of `format`, whose examples are not rows. Throws InvalidOption if options
@@ -50,6 +52,7 @@ class DataArguments {
 
   std::string hierarchy_path_, hierarchy_from_, data_path_, result_path_;
   std::string unknown_labels_ = "error";
+  std::string unlabelled_ = "auto";
   HierarchyOptions read_hierarchy_;
   ViewArguments views_;
   RecordArguments records_;

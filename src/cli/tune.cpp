@@ -15,6 +15,7 @@
 #include "cli/verbs.hpp"
 #include "eval/example_tuning.hpp"
 #include "eval/tuning.hpp"
+#include "methods/labelled_rows.hpp"
 
 namespace margrove::cli {
 namespace {
@@ -203,6 +204,7 @@ class Tune final : public Command {
     const std::string metric = tuning.metric.empty() ? "micro_f1" : tuning.metric;
     TrainingArguments::Data data = arguments_.read(control, options.strict);
     std::vector<Split> splits = make_splits(data.raw.labels, tuning);
+    validate_on_labelled(splits, data.raw.labels);
     const OptionValues fixed = arguments_.method_options();
     if (data.hierarchy_or_null() != nullptr && takes_partial_labels(fixed, grid)) {
       validate_on_leaves(splits, data.raw.labels, data.raw.codec, *data.hierarchy_or_null(),

@@ -13,14 +13,21 @@ void LabelSets::append(std::span<const LabelId> labels) {
 }
 
 bool LabelSets::single_label() const {
+  if (unlabelled_ == Unlabelled::keep) return false;
   for (std::size_t i = 0; i < num_rows(); ++i) {
     if ((*this)[i].size() > 1) return false;
   }
   return !labels_.empty();
 }
 
+LabelSets LabelSets::without_rows() const {
+  LabelSets empty;
+  empty.unlabelled_ = unlabelled_;
+  return empty;
+}
+
 LabelSets select_rows(const LabelSets& labels, std::span<const std::uint32_t> rows) {
-  LabelSets selected;
+  LabelSets selected = labels.without_rows();
   for (const std::uint32_t i : rows) selected.append(labels[i]);
   return selected;
 }

@@ -72,6 +72,15 @@ const std::vector<Registered>& registry() {
   return all;
 }
 
+std::string of_unlabelled_rows(const CandidateRun& candidate, const DataFacts& facts) {
+  if (facts.unlabelled != Unlabelled::keep) return {};
+  const Method& method = find_method(candidate.method);
+  const auto run = method.start();
+  set_options(run->options(), candidate.options);
+  const std::string obstacle = obstacle_of_empty_sets(method, run->options());
+  return obstacle.empty() ? "" : "it " + obstacle;
+}
+
 }  // namespace
 
 std::string named_with_options(const std::string& method, const OptionValues& options) {
@@ -89,6 +98,8 @@ std::string CandidateRun::name() const { return named_with_options(method, optio
 DataFacts facts_of(const RawRows& raw, const Hierarchy* hierarchy) {
   DataFacts facts;
   facts.num_rows = raw.num_rows();
+  facts.unlabelled = raw.labels.unlabelled();
+  facts.has_several_labels = facts.unlabelled == Unlabelled::keep;
   std::set<LabelId> labels;
   for (std::size_t i = 0; i < raw.labels.num_rows(); ++i) {
     const auto set = raw.labels[i];
@@ -111,6 +122,7 @@ Candidates candidates_for(const DataFacts& facts) {
   Candidates candidates;
   for (const auto& [candidate, obstacle] : registry()) {
     std::string reason = obstacle(facts);
+    if (reason.empty()) reason = of_unlabelled_rows(candidate, facts);
     if (reason.empty()) {
       candidates.all.push_back(candidate);
     } else {

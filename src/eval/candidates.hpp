@@ -35,7 +35,8 @@ struct DataFacts {
   std::size_t num_rows = 0, num_labels = 0;
   bool has_hierarchy = false;
   bool is_tree = false;             // no node has two parents
-  bool has_several_labels = false;  // a row has several labels or none
+  bool has_several_labels = false;  // a row has several labels, or rows have sets of any size
+  Unlabelled unlabelled = Unlabelled::automatic;
 };
 DataFacts facts_of(const RawRows& raw, const Hierarchy* hierarchy);
 

@@ -15,7 +15,8 @@ void require_calibratable(MethodRun& run, const TrainingSet& data) {
   require<InvalidOption>(
       data.labels == nullptr || data.labels->single_label() || asks_for_best_label,
       "option calibration is given, but rows of ", data.source,
-      " have several labels, so that the model gives label sets, which have no calibration");
+      " have several labels, or option unlabelled is keep, so that the model gives label sets, "
+      "which have no calibration");
 }
 
 Calibration calibrate_held_out(const Method& method, MethodRun& run, const TrainingSet& data,

@@ -4,6 +4,7 @@
 
 #include "data/csr_operations.hpp"
 #include "margrove/errors.hpp"
+#include "methods/labelled_rows.hpp"
 
 namespace margrove {
 namespace {
@@ -32,9 +33,7 @@ bool can_shrink(std::size_t num_rows, std::size_t num_labels) {
   return num_rows / kShrink >= std::max(kFewestSampled, kFewestSampledPerLabel * num_labels);
 }
 
-}  // namespace
-
-std::vector<Split> trial_splits(const LabelSets& labels, std::uint64_t seed) {
+std::vector<Split> splits_of_all_rows(const LabelSets& labels, std::uint64_t seed) {
   const std::size_t n = labels.num_rows();
   require(n >= 2, "automatic choice: there are ", n, " rows, but must be at least 2");
   if (n < kFewRows) return validation_folds(labels, kFoldsOfFewRows, seed);
@@ -48,6 +47,14 @@ std::vector<Split> trial_splits(const LabelSets& labels, std::uint64_t seed) {
     return validation_folds(labels, kFoldsOfRareLabels, seed);
   }
   return validation_folds(labels, kFoldsOfRareLabels, seed);
+}
+
+}  // namespace
+
+std::vector<Split> trial_splits(const LabelSets& labels, std::uint64_t seed) {
+  std::vector<Split> splits = splits_of_all_rows(labels, seed);
+  validate_on_labelled(splits, labels);
+  return splits;
 }
 
 std::vector<std::vector<Split>> trial_stages(const LabelSets& labels, std::size_t num_labels,

@@ -12,8 +12,8 @@
 namespace margrove {
 
 /// Folds of a cross-validation where rows are few or most labels have one row, otherwise a single
-/// split that holds out a fifth of each label's rows. Throws InvalidInput if there are fewer than
-/// two rows.
+/// split that holds out a fifth of each label's rows. Rows whose label is missing are not validated
+/// on. Throws InvalidInput if there are fewer than two rows.
 std::vector<Split> trial_splits(const LabelSets& labels, std::uint64_t seed);
 
 /// The splits of each stage of successive halving, the last ones with all training rows. An earlier

@@ -14,6 +14,7 @@
 #include "io/label_pieces.hpp"
 #include "io/safetensors.hpp"
 #include "io/training_tensors.hpp"
+#include "methods/labelled_rows.hpp"
 #include "methods/registry.hpp"
 #include "model/tensor_parts.hpp"
 #include "outputs/leaf_sets.hpp"
@@ -170,6 +171,9 @@ struct ShardedTraining::Data {
                 mapped<FeatureId>(tensors, "rows.columns"), mapped<float>(tensors, "rows.values"));
     check_csr(X);
     sets = load_sets(tensors, X.num_rows(), codec.size());
+    if (tensors.has_text(kUnlabelledKey)) {
+      sets.set_unlabelled(parse_enum<Unlabelled>(kUnlabelledKey, tensors.text(kUnlabelledKey)));
+    }
     if (tensors.has("hierarchy.edges")) hierarchy = load_graph(tensors, "hierarchy", codec.size());
     if (tensors.has("labels.names.bytes")) label_names = tensors.get_strings("labels.names");
     tensors.check(label_names.empty() || label_names.size() == codec.size(),

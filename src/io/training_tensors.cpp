@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/digest.hpp"
+#include "methods/labelled_rows.hpp"
 #include "model/tensor_parts.hpp"
 
 namespace margrove {
@@ -18,6 +19,9 @@ void save_sets(TensorMap& out, const LabelSets& sets) {
   }
   out.put<std::int64_t>("sets.row_pointers", pointers);
   out.put<LabelId>("sets.labels", labels);
+  if (sets.unlabelled() != Unlabelled::automatic) {
+    out.put_text(kUnlabelledKey, std::string(name_of(sets.unlabelled())));
+  }
 }
 
 }  // namespace

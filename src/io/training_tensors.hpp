@@ -11,6 +11,8 @@ namespace margrove {
 /// Metadata: the digest of everything else, and the names of options after this.
 inline const std::string kDigest = "digest";
 inline const std::string kOptionKey = "option.";
+/// Metadata: what rows without a label mean; only if it is not automatic.
+inline const std::string kUnlabelledKey = "unlabelled";
 
 /// Adds method, options and data. The arrays of the rows are not copied, so that `data` must
 /// outlive the map.

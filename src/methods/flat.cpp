@@ -359,7 +359,7 @@ Plan plan_crammer_singer(const FlatSvmOptions& options, const TrainingSet& data,
 }  // namespace
 
 Method flat_svm() {
-  return make_method<FlatSvmOptions>(
+  Method method = make_method<FlatSvmOptions>(
       "linear support vector machines without the hierarchy",
       [](const FlatSvmOptions& options, const TrainingSet& data, Executor& executor, RunControl&) {
         if (options.multiclass == MulticlassKind::crammer_singer) {
@@ -371,14 +371,20 @@ Method flat_svm() {
                                        : PointLossKind::squared_hinge;
         return plan_ovr(options, loss, data, executor);
       });
+  method.empty_sets = true;
+  method.no_empty_sets_with = {{"multiclass", "crammer-singer"}, {"partial_labels", "true"}};
+  return method;
 }
 
 Method flat_lr() {
-  return make_method<FlatLrOptions>(
+  Method method = make_method<FlatLrOptions>(
       "one-vs-rest logistic regression without the hierarchy",
       [](const FlatLrOptions& options, const TrainingSet& data, Executor& executor, RunControl&) {
         return plan_ovr(options, PointLossKind::logistic, data, executor);
       });
+  method.empty_sets = true;
+  method.no_empty_sets_with = {{"partial_labels", "true"}};
+  return method;
 }
 
 }  // namespace margrove

@@ -371,6 +371,7 @@ Method kernel_ridge() {
   Method method = make_method<KernelRidgeOptions>(
       "kernel ridge regression of all nodes, for rows with several labels", plan_ridge);
   method.row_weights = false;
+  method.empty_sets = true;
   return method;
 }
 

@@ -1,6 +1,7 @@
 #include "methods/labelled_rows.hpp"
 
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,10 +9,14 @@
 namespace margrove {
 namespace {
 
-/// The rows with a label, if others have none although a row has one label; otherwise nothing.
-/// Where a row has several, none is a set of labels, too.
+/// Whether a row without a label has a missing one. Otherwise it has the empty set.
+bool may_miss_labels(const LabelSets& labels) {
+  return labels.unlabelled() == Unlabelled::drop || labels.single_label();
+}
+
+/// The rows with a label, if those of others are missing; otherwise nothing.
 std::vector<std::uint32_t> rows_with_label(const LabelSets& labels) {
-  if (!labels.single_label()) return {};
+  if (!may_miss_labels(labels)) return {};
   std::vector<std::uint32_t> rows;
   for (std::uint32_t i = 0; i < labels.num_rows(); ++i) {
     if (!labels[i].empty()) rows.push_back(i);
@@ -63,6 +68,15 @@ Plan plan_of_part(MethodRun& run, const TrainingSet& all, const std::vector<std:
 }
 
 }  // namespace
+
+void validate_on_labelled(std::span<Split> splits, const LabelSets& labels) {
+  if (!may_miss_labels(labels)) return;
+  for (Split& split : splits) {
+    std::vector<std::uint32_t> rows = split.validation;
+    std::erase_if(rows, [&](std::uint32_t row) { return labels[row].empty(); });
+    if (!rows.empty()) split.validation = std::move(rows);
+  }
+}
 
 Plan plan_labelled_rows(MethodRun& run, const TrainingSet& data, Executor& executor,
                         RunControl& control) {

@@ -1,22 +1,33 @@
 #pragma once
 // Missing labels.
 
+#include <array>
+#include <span>
 #include <string>
 
+#include "margrove/options.hpp"
 #include "methods/training.hpp"
 #include "model/method.hpp"
+#include "model/splits.hpp"
 
 namespace margrove {
 
-/// The plan of a run. Where rows have one label each, rows without a label are left out, which a
-/// warning in the report of the training counts. Where some row has several labels, a row without
-/// one has the empty set, and the method decides. Throws what MethodRun::plan() throws. The copy of
-/// the rows is part of the plan.
+template <>
+inline constexpr auto kEnumNames<Unlabelled> =
+    std::array{EnumName{Unlabelled::automatic, "auto"}, EnumName{Unlabelled::drop, "drop"},
+               EnumName{Unlabelled::keep, "keep"}};
+
+/// The plan of a run. Rows whose label is missing are left out, which a warning in the report of
+/// the training counts. Where rows without a label have the empty set (see Unlabelled), the method
+/// decides. Throws what MethodRun::plan() throws. The copy of the rows is part of the plan.
 Plan plan_labelled_rows(MethodRun& run, const TrainingSet& data, Executor& executor,
                         RunControl& control);
 
 /// The same of rows that a model with one label for each row is measured on. Returns the warning;
 /// empty: no row was left out.
 std::string leave_out_unlabelled(RawRows& raw);
+
+/// Takes rows whose label is missing out of the validation rows, unless none would be left there.
+void validate_on_labelled(std::span<Split> splits, const LabelSets& labels);
 
 }  // namespace margrove

@@ -19,6 +19,7 @@ OccurringLabels occurring_labels(const LabelSets& sets, std::size_t num_labels) 
     position[label] = static_cast<LabelId>(occurring.labels.size());
     occurring.labels.push_back(label);
   }
+  occurring.sets = sets.without_rows();
   std::vector<LabelId> set;
   for (std::size_t i = 0; i < sets.num_rows(); ++i) {
     set.clear();

@@ -125,6 +125,11 @@ Method structured_method(std::span<const OutputType> types) {
       "structured SVM with a surrogate of margin and loss: " + joined(types, &OutputType::plural);
   method.takes_start = true;
   method.row_weights = false;
+  for (const OutputType& type : types) {
+    if (type.form != ExampleForm::rows) continue;
+    method.empty_sets |= type.empty_sets;
+    if (!type.empty_sets) method.no_empty_sets_with.emplace_back("model", type.name);
+  }
   method.start = [types] { return std::make_unique<StructuredRun>(types); };
   method.read_examples = [types](const std::vector<std::string>& paths,
                                  const OptionTable& options) {

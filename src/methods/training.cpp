@@ -378,6 +378,9 @@ Plan plan_training(const Method& method, MethodRun& run, const TrainingSet& data
   require<InvalidOption>(data.start == nullptr || method.takes_start,
                          "option start is given, but method ", method.name,
                          " does not offer it; structured does");
+  if (data.labels != nullptr) {
+    require_empty_sets(method, run.options(), data.labels->unlabelled());
+  }
   return plan_labelled_rows(run, data, executor, control);
 }
 

@@ -1,15 +1,55 @@
 #include "model/method.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace margrove {
+namespace {
+
+/// As on a command line: "--multiclass crammer-singer", "--partial-labels".
+std::string as_typed(const std::pair<std::string, std::string>& option) {
+  std::string name = option.first;
+  std::ranges::replace(name, '_', '-');
+  return concat("--", name, option.second == "true" ? "" : " " + option.second);
+}
+
+}  // namespace
 
 std::vector<std::string> limits_of(const Method& method) {
   std::vector<std::string> limits;
   if (method.read_examples) limits.emplace_back("examples in files of their own format");
   if (!method.label_sets) limits.emplace_back("one label per row");
   if (!method.row_weights) limits.emplace_back("no weights of rows");
+  if (method.label_sets && !method.empty_sets) limits.emplace_back("no rows without a label");
+  if (!method.no_empty_sets_with.empty()) {
+    std::vector<std::string> options;
+    for (const auto& option : method.no_empty_sets_with) {
+      options.push_back(concat("`", as_typed(option), "`"));
+    }
+    limits.push_back("no rows without a label with " + detail::join(options, " or "));
+  }
   return limits;
+}
+
+std::string obstacle_of_empty_sets(const Method& method, const OptionTable& options) {
+  if (!method.empty_sets) return "takes no rows without a label";
+  for (const auto& [name, value] : method.no_empty_sets_with) {
+    if (options.get(name) == value) {
+      return concat("takes no rows without a label where ", name, " is ", value);
+    }
+  }
+  return {};
+}
+
+void require_empty_sets(const Method& method, const OptionTable& options, Unlabelled meaning) {
+  if (meaning != Unlabelled::keep) return;
+  std::vector<std::string> others;
+  for (const Method& each : methods()) {
+    if (each.empty_sets && each.name != method.name) others.push_back(each.name);
+  }
+  const std::string obstacle = obstacle_of_empty_sets(method, options);
+  require<InvalidOption>(obstacle.empty(), "option unlabelled is keep, but method ", method.name,
+                         " ", obstacle, "; methods that do: ", detail::join(others, ", "));
 }
 
 bool needs_hierarchy(const Method& method, const OptionTable& options) {

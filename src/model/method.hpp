@@ -59,6 +59,9 @@ struct CommonOptions {
   double loss_weight() const { return margrove::loss_weight(*this); }
 };
 
+/// name -> value, as on a command line.
+using OptionValues = std::vector<std::pair<std::string, std::string>>;
+
 /// One method with its options, ready to be set and trained.
 class MethodRun {
  public:
@@ -96,6 +99,11 @@ struct Method {
   bool takes_start = false;  // whether training can start from the weights of a model
   bool label_sets = true;    // whether a row may have several labels, or none
   bool row_weights = true;   // whether rows and classes may have weights
+  /// Whether a row with the empty set is an example like others. Otherwise rows without a label are
+  /// left out or refused.
+  bool empty_sets = false;
+  /// Values of options, with each of which it is not although `empty_sets`.
+  OptionValues no_empty_sets_with = {};
 };
 
 /// What the method cannot do, as the reference page prints it and tests read it there.
@@ -103,6 +111,13 @@ std::vector<std::string> limits_of(const Method& method);
 
 /// Whether the method needs a hierarchy with these options.
 bool needs_hierarchy(const Method& method, const OptionTable& options);
+
+/// Throws InvalidOption if rows without a label are meant as empty sets, which the method with
+/// these options does not take.
+void require_empty_sets(const Method& method, const OptionTable& options, Unlabelled meaning);
+/// Why the method with these options does not take empty sets, as the end of a sentence whose
+/// subject is the method; empty if it does.
+std::string obstacle_of_empty_sets(const Method& method, const OptionTable& options);
 
 /// All methods, in the order of the documentation.
 const std::vector<Method>& methods();
@@ -137,8 +152,6 @@ Method make_method(std::string summary, MakePlan make_plan) {
           /*column_options=*/{}};
 }
 
-/// name -> value, as on a command line.
-using OptionValues = std::vector<std::pair<std::string, std::string>>;
 /// Sets all of them. Throws InvalidOption as OptionTable::set, for an option that is given twice,
 /// and for C together with lambda.
 void set_options(OptionTable& table, const OptionValues& values);

@@ -125,6 +125,7 @@ LabelledRows label_rows(const LabelSets& labels, const LabelCodec& codec,
   }
   std::vector<std::optional<LabelId>> renamed(codec.size());
   for (LabelId id = 0; id < codec.size(); ++id) renamed[id] = rows.codec.find(codec.name(id));
+  rows.labels = labels.without_rows();
   std::vector<LabelId> set;
   for (std::size_t i = 0; i < labels.num_rows(); ++i) {
     set.clear();
@@ -142,6 +143,7 @@ LabelledRows label_rows(const LabelSets& labels, const LabelCodec& codec,
 TranslatedLabels translate_labels(const LabelSets& labels, const LabelCodec& codec,
                                   const LabelCodec& target) {
   TranslatedLabels translated;
+  translated.labels = labels.without_rows();
   constexpr LabelId kUnseen = ~LabelId{0};
   std::vector<LabelId> renamed(codec.size(), kUnseen);
   auto next_unknown = static_cast<LabelId>(target.size());

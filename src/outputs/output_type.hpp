@@ -54,6 +54,7 @@ struct OutputType {
   std::unique_ptr<Predictor> (*load)(const TensorMap& tensors, std::uint32_t num_labels) = nullptr;
   bool takes_offset = false;       // whether its training uses --decision
   bool takes_start = false;        // whether its training uses StructuredOptions::start
+  bool empty_sets = false;         // of rows: see Method::empty_sets
   bool keeps_checkpoints = false;  // whether its training uses data.continuation.checkpoint
   /// Makes a run with default options; of_rows() or of_files() sets it.
   std::function<std::unique_ptr<OutputRun>()> start = nullptr;

@@ -93,6 +93,7 @@ OutputType field_output() {
       .load = FieldPredictor::load,
       .takes_offset = true,
       .takes_start = true,
+      .empty_sets = true,
       .keeps_checkpoints = true,
   };
   return of_rows(type, RowTraining<FieldSvmOptions>{train, memory});

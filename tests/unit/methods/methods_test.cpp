@@ -213,6 +213,27 @@ TEST(Methods, rows_without_labels_are_left_out_with_a_counted_warning) {
   EXPECT_EQ(with.report.primal, train("nhsvm", {}, raw, &hierarchy).report.primal);
 }
 
+TEST(Methods, take_rows_without_a_label_as_empty_sets_where_they_declare_it) {
+  const Hierarchy hierarchy = groups();
+  RawRows raw = grouped_rows(40, 9);
+  for (int copy = 0; copy < 10; ++copy) {
+    raw.X.append_row(std::vector<FeatureId>{0}, std::vector<float>{-50});
+    raw.labels.append({});
+  }
+  raw.labels.set_unlabelled(Unlabelled::keep);
+  for (const Method& method : methods()) {
+    if (method.read_examples) continue;
+    if (!method.empty_sets) {
+      EXPECT_THAT(message_of<InvalidOption>([&] { train(method.name, {}, raw, &hierarchy); }),
+                  HasSubstr("takes no rows without a label"));
+      continue;
+    }
+    const ModelParts model = train(method.name, {}, raw, &hierarchy);
+    EXPECT_TRUE(model.report.warnings.empty()) << method.name;
+    EXPECT_FALSE(model.rows().gives_one_label()) << method.name;
+  }
+}
+
 // A path with three groups has no weight left for its leaf.
 TEST(Methods, leaves_that_the_rule_leaves_without_weight_are_counted_in_a_warning) {
   Hierarchy hierarchy;

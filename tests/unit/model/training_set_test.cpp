@@ -114,6 +114,22 @@ TEST(MergeEqualRows, wrong_weights_throw) {
   EXPECT_THAT(message({1}), HasSubstr("there are 1, but must be 5"));
 }
 
+TEST(LabelSets, keep_what_rows_without_a_label_mean_in_other_numbers_and_parts) {
+  LabelSets labels = sets_of({{1}, {}, {0}});
+  const LabelCodec codec({"b", "a"});
+  EXPECT_TRUE(labels.single_label());
+  for (const Unlabelled meaning : {Unlabelled::automatic, Unlabelled::drop, Unlabelled::keep}) {
+    labels.set_unlabelled(meaning);
+    const LabelSets part = select_rows(labels, std::vector<std::uint32_t>{0, 2});
+    const LabelSets ordered = label_rows(labels, codec, nullptr, "f").labels;
+    const LabelSets translated = translate_labels(labels, codec, LabelCodec({"a"})).labels;
+    for (const LabelSets& each : {labels, part, ordered, translated}) {
+      EXPECT_EQ(each.unlabelled(), meaning);
+      EXPECT_EQ(each.single_label(), meaning != Unlabelled::keep);
+    }
+  }
+}
+
 TEST(TranslateLabels, unknown_labels_get_numbers_after_the_known_and_are_counted) {
   const LabelCodec data({"fish", "cat", "worm"});
   const LabelCodec model({"bird", "cat"});
