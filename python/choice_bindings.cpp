@@ -17,6 +17,7 @@
 #include "arrays.hpp"
 #include "eval/automatic_choice.hpp"
 #include "margrove/errors.hpp"
+#include "methods/labelled_rows.hpp"
 #include "record_bindings.hpp"
 #include "reporter.hpp"
 
@@ -87,7 +88,7 @@ nb::tuple choose(const std::optional<Csr>& X, const Sets& labels,
                  int threads, std::optional<double> time_limit_seconds,
                  std::optional<double> memory_limit, nb::object callback, const Records* records,
                  const Selection& selection, const TextOptions& text_options,
-                 const Names& stop_words, const Names& node_names) {
+                 const Names& stop_words, const Names& node_names, const std::string& unlabelled) {
   Reporter reporter(std::move(callback));
   PreprocessingOptions preprocessing;
   static_cast<TfidfOptions&>(preprocessing) = tfidf_options_of(text_options, stop_words);
@@ -101,6 +102,7 @@ nb::tuple choose(const std::optional<Csr>& X, const Sets& labels,
     const nb::gil_scoped_release released;
     raw.source = "X";
     raw.labels = sets_of(labels);
+    raw.labels.set_unlabelled(parse_enum<Unlabelled>("unlabelled", unlabelled));
     raw.codec = LabelCodec(names);
     require(raw.labels.num_rows() == num_rows, "y: it has ", raw.labels.num_rows(),
             " rows, but must have ", num_rows, " as X");
@@ -135,7 +137,7 @@ void bind_choice(nb::module_& m) {
         "hierarchy"_a.noconvert().none(), "metric"_a, "seed"_a, "scale"_a, "threads"_a,
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none(),
         "records"_a = nb::none(), "selection"_a = Selection{}, "text_options"_a = TextOptions{},
-        "stop_words"_a = Names{}, "node_names"_a = Names{});
+        "stop_words"_a = Names{}, "node_names"_a = Names{}, "unlabelled"_a = "auto");
 }
 
 }  // namespace margrove::python

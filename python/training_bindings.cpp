@@ -24,6 +24,7 @@
 #include "io/shards.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/executor.hpp"
+#include "methods/labelled_rows.hpp"
 #include "methods/registry.hpp"
 #include "methods/training.hpp"
 #include "model/class_weights.hpp"
@@ -76,6 +77,7 @@ struct TrainingInput {
   const std::string& scale;
   const RecordFeatures* records;  // of X; null where rows are no records
   const Names& node_names;        // for people, of the nodes of the hierarchy; or none
+  const std::string& unlabelled;
   const ModelParts* start = nullptr;
   bool keep_state = false;
   bool expect_all = false;
@@ -96,8 +98,10 @@ void with_training_set(const TrainingInput& input, const Use& use) {
     graph = hierarchy_of(*input.hierarchy);
     graph->names = input.node_names;
   }
+  LabelSets labels = sets_of(input.labels);
+  labels.set_unlabelled(parse_enum<Unlabelled>("unlabelled", input.unlabelled));
   const LabelledRows rows =
-      label_rows(sets_of(input.labels), LabelCodec(input.names), graph ? &*graph : nullptr, "y");
+      label_rows(labels, LabelCodec(input.names), graph ? &*graph : nullptr, "y");
   require(rows.labels.num_rows() == view.num_rows(), "y: it has ", rows.labels.num_rows(),
           " rows, but must have ", view.num_rows(), " as X");
   require(!row_weights || row_weights->size() == view.num_rows(), "sample_weight: it has ",
@@ -136,12 +140,12 @@ ModelParts train(const std::string& method_name, const std::map<std::string, std
                  double calibration, nb::object callback, const NamedRanges& views,
                  const ModelParts* start, bool keep_state, bool expect_all,
                  const std::string& scale, const RecordFeatures* records, const Names& node_names,
-                 const ModelParts* start_weights) {
+                 const ModelParts* start_weights, const std::string& unlabelled) {
   Reporter reporter(std::move(callback), /*false_ends=*/true);
   std::optional<ModelParts> model;
   with_training_set(
       {method_name, options, X, labels, names, hierarchy, row_weights, views, scale, records,
-       node_names, start, keep_state, expect_all, start_weights},
+       node_names, unlabelled, start, keep_state, expect_all, start_weights},
       [&](const Method& method, MethodRun& run, const TrainingSet& data,
           const Preprocessing& preprocessing) {
         Executor executor(threads);
@@ -167,10 +171,11 @@ void plan_shards(const std::string& folder, std::size_t num_shards, const std::s
                  const std::optional<Edges>& hierarchy,
                  const std::optional<Vector<double>>& row_weights,
                  std::optional<double> memory_limit, const NamedRanges& views,
-                 const std::string& scale, const RecordFeatures* records, const Names& node_names) {
+                 const std::string& scale, const RecordFeatures* records, const Names& node_names,
+                 const std::string& unlabelled) {
   with_training_set(
       {method_name, options, X, labels, names, hierarchy, row_weights, views, scale, records,
-       node_names},
+       node_names, unlabelled},
       [&](const Method& method, MethodRun& run, const TrainingSet& data,
           const Preprocessing& preprocessing) {
         RunControl control;
@@ -306,14 +311,15 @@ void bind_training(nb::module_& m) {
         "threads"_a, "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "calibration"_a,
         "callback"_a.none(), "views"_a = NamedRanges{}, "start"_a = nb::none(),
         "keep_state"_a = false, "expect_all"_a = false, "scale"_a = "auto",
-        "records"_a = nb::none(), "node_names"_a = Names{}, "start_weights"_a = nb::none());
+        "records"_a = nb::none(), "node_names"_a = Names{}, "start_weights"_a = nb::none(),
+        "unlabelled"_a = "auto");
   m.def("train_file", &train_file, "method"_a, "options"_a, "path"_a, "threads"_a,
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none(),
         "start_weights"_a = nb::none());
   m.def("plan_shards", &plan_shards, "folder"_a, "num_shards"_a, "method"_a, "options"_a,
         "X"_a.noconvert(), "labels"_a.noconvert(), "names"_a, "hierarchy"_a.noconvert().none(),
         "row_weights"_a.noconvert().none(), "memory_limit"_a.none(), "views"_a, "scale"_a,
-        "records"_a = nb::none(), "node_names"_a = Names{});
+        "records"_a = nb::none(), "node_names"_a = Names{}, "unlabelled"_a = "auto");
 
   nb::class_<ShardedTraining>(m, "ShardedTraining")
       .def(nb::init<std::string>(), "folder"_a, nb::call_guard<nb::gil_scoped_release>())

@@ -174,6 +174,13 @@ RUN_PARAMETERS: list[tuple[str, str | None]] = [
         "weights, where classes that it lacks have weight 1. For rows with one label",
     ),
     (
+        'unlabelled: str = "auto"',
+        "what a row without a label means: auto: a missing label, so that it is left out with a "
+        "warning, where no row has several labels, otherwise the empty set; drop: a missing label; "
+        "keep: the empty set, so that labels are sets whatever their sizes, where the method can "
+        "learn it",
+    ),
+    (
         "calibration: float = 0.0",
         "share of the rows that is held out to fit the temperature of probabilities, which trains "
         "twice; 0: none",

@@ -54,6 +54,7 @@ _RUN_PARAMETERS = (
     "separator",
     "text_features",
     "class_weight",
+    "unlabelled",
     "calibration",
     "scale",
     "warm_start",
@@ -79,6 +80,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
     # Set by __init__ of every subclass, in addition to the options of its method.
     hierarchy: Any
     class_weight: Any = None  # of the estimators that take row weights
+    unlabelled: str = "auto"
     calibration: float
     scale: str
     threads: int
@@ -125,6 +127,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
         same bits as the row twice. Raises ValueError for wrong data or options.
         """
         targets, X = self._check(X, y)
+        targets = targets.meant(self.unlabelled)
         if not 0 <= self.calibration < 1:
             raise ValueError(f"calibration is {self.calibration}, but must be in [0, 1)")
         targets, hierarchy = targets.in_hierarchy(self.hierarchy)
@@ -180,6 +183,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
                 scale=self.scale,
                 records=None if columns is None else columns.features,
                 node_names=node_names,
+                unlabelled=self.unlabelled,
                 **continuation,
             )
 
@@ -353,8 +357,8 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose labels are all right; y as in `fit`. Rows whose label is missing
-        do not count."""
-        present = rows_with_labels(y)
+        do not count, or have the empty set with unlabelled="keep"."""
+        present = None if self.unlabelled == "keep" else rows_with_labels(y)
         if present is not None:
             X, y = _safe_indexing(X, present), _safe_indexing(list(y), present)
             if sample_weight is not None:
@@ -371,7 +375,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
             y = write_targets(nodes.form, nodes.classes, nodes.to_core())
         if self._form != "sets":
             return float(accuracy_score(y, predicted, sample_weight=sample_weight))
-        truth_sets = ({a} if np.isscalar(a) else set(a) for a in y)
+        truth_sets = (set() if is_missing(a) else {a} if np.isscalar(a) else set(a) for a in y)
         right = [a == b for a, b in zip(truth_sets, predicted, strict=True)]
         return float(np.average(right, weights=sample_weight))
 

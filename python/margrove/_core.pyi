@@ -209,6 +209,7 @@ def plan_shards(
     scale: str,
     records: FittedRecords | None = None,
     node_names: Sequence[str] = (),
+    unlabelled: str = ...,
 ) -> None: ...
 def import_liblinear(path: str) -> Model: ...
 def merge_equal_rows(
@@ -263,6 +264,7 @@ def choose(
     text_options: Sequence[tuple[str, str]] = (),
     stop_words: Sequence[str] = (),
     node_names: Sequence[str] = (),
+    unlabelled: str = ...,
 ) -> tuple[Model, dict[str, Any]]: ...
 def train(
     method: str,
@@ -285,6 +287,7 @@ def train(
     records: FittedRecords | None = None,
     node_names: Sequence[str] = (),
     start_weights: Model | None = ...,
+    unlabelled: str = ...,
 ) -> Model: ...
 
 _LossSettings = tuple[str, int, str, str, int, float, float, int, int]

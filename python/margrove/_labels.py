@@ -75,6 +75,18 @@ class Targets:
     edges: tuple[tuple[Any, Any], ...] = ()  # of paths
     path_form: PathForm | None = None
 
+    def meant(self, unlabelled: str) -> "Targets":
+        """The same as sets if rows without a label have the empty set ("keep"). Raises ValueError
+        for paths then."""
+        if unlabelled != "keep":
+            return self
+        if self.form == "paths":
+            raise ValueError(
+                "unlabelled is 'keep', which makes label sets, but y has a path for each row; give "
+                "the last node of each path as y, and the hierarchy"
+            )
+        return replace(self, form="sets") if self.form == "single" else self
+
     def hierarchy(self, given: Any) -> Hierarchy | None:
         """The given hierarchy, whose edges paths must use, or else the hierarchy of the paths."""
         if given is None:

@@ -83,6 +83,11 @@ class Structured(Classifier):
                 f"text, numeric, categorical and path are for rows, but model={self.model!r} takes "
                 f"{output.form}"
             )
+        if self.unlabelled != "auto":
+            raise ValueError(
+                f"unlabelled is {self.unlabelled!r}, which is for rows, but model={self.model!r} "
+                f"takes {output.form}"
+            )
         self._require_labels(y)
         keys = _keys_of(X) if output.name == "chain" else None
         answers: dict[str, Any] = {}

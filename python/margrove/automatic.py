@@ -34,6 +34,11 @@ class AutoClassifier(Classifier):
         hierarchy of the labels in any form that `Hierarchy.of` takes
     text, numeric, categorical, path, separator, text_features
         columns of X, a frame, with features and labels, as in the other estimators
+    unlabelled : str, default "auto"
+        what a row without a label means: auto: a missing label, so that it is left out with a
+        warning, where no row has several labels, otherwise the empty set; drop: a missing label;
+        keep: the empty set, so that labels are sets whatever their sizes, of the candidates that
+        can learn it
     random_state : int, RandomState instance or None, default 0
         seed of the split of the rows and of training; None: another one in each fit
     scale : str, default "auto"
@@ -87,6 +92,7 @@ class AutoClassifier(Classifier):
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
+        unlabelled: str = "auto",
         random_state: Any = 0,
         scale: str = "auto",
         threads: int = 1,
@@ -102,6 +108,7 @@ class AutoClassifier(Classifier):
         self.path = path
         self.separator = separator
         self.text_features = text_features
+        self.unlabelled = unlabelled
         self.random_state = random_state
         self.scale = scale
         self.threads = threads
@@ -116,6 +123,7 @@ class AutoClassifier(Classifier):
         search before any candidate is measured.
         """
         targets, X = self._check(X, y)
+        targets = targets.meant(self.unlabelled)
         if X.shape[0] == 1:
             raise ValueError("AutoClassifier: X has 1 sample, but must have at least 2")
         targets, hierarchy = targets.in_hierarchy(self.hierarchy)
@@ -137,6 +145,7 @@ class AutoClassifier(Classifier):
                 time_limit_seconds=self.time_limit_seconds,
                 memory_limit=self.memory_limit,
                 callback=callback,
+                unlabelled=self.unlabelled,
                 **({} if columns is None else columns.search_arguments()),
             )
         self.candidates_ = table["candidates"]

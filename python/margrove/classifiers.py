@@ -115,6 +115,11 @@ class FlatSVC(Continued):
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
         where classes that it lacks have weight 1. For rows with one label
+    unlabelled : str, default "auto"
+        what a row without a label means: auto: a missing label, so that it is left out with a
+        warning, where no row has several labels, otherwise the empty set; drop: a missing label;
+        keep: the empty set, so that labels are sets whatever their sizes, where the method can
+        learn it
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -169,6 +174,7 @@ class FlatSVC(Continued):
         separator: str = " > ",
         text_features: TextFeatures | None = None,
         class_weight: Any = None,
+        unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
         warm_start: bool = False,
@@ -203,6 +209,7 @@ class FlatSVC(Continued):
         self.separator = separator
         self.text_features = text_features
         self.class_weight = class_weight
+        self.unlabelled = unlabelled
         self.calibration = calibration
         self.scale = scale
         self.warm_start = warm_start
@@ -268,6 +275,11 @@ class FlatLogisticRegression(Continued):
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
         where classes that it lacks have weight 1. For rows with one label
+    unlabelled : str, default "auto"
+        what a row without a label means: auto: a missing label, so that it is left out with a
+        warning, where no row has several labels, otherwise the empty set; drop: a missing label;
+        keep: the empty set, so that labels are sets whatever their sizes, where the method can
+        learn it
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -314,6 +326,7 @@ class FlatLogisticRegression(Continued):
         separator: str = " > ",
         text_features: TextFeatures | None = None,
         class_weight: Any = None,
+        unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
         warm_start: bool = False,
@@ -340,6 +353,7 @@ class FlatLogisticRegression(Continued):
         self.separator = separator
         self.text_features = text_features
         self.class_weight = class_weight
+        self.unlabelled = unlabelled
         self.calibration = calibration
         self.scale = scale
         self.warm_start = warm_start
@@ -437,6 +451,11 @@ class HSVC(Incremental):
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
         where classes that it lacks have weight 1. For rows with one label
+    unlabelled : str, default "auto"
+        what a row without a label means: auto: a missing label, so that it is left out with a
+        warning, where no row has several labels, otherwise the empty set; drop: a missing label;
+        keep: the empty set, so that labels are sets whatever their sizes, where the method can
+        learn it
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -493,6 +512,7 @@ class HSVC(Incremental):
         separator: str = " > ",
         text_features: TextFeatures | None = None,
         class_weight: Any = None,
+        unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
         warm_start: bool = False,
@@ -529,6 +549,7 @@ class HSVC(Incremental):
         self.separator = separator
         self.text_features = text_features
         self.class_weight = class_weight
+        self.unlabelled = unlabelled
         self.calibration = calibration
         self.scale = scale
         self.warm_start = warm_start
@@ -626,6 +647,11 @@ class NHSVC(Incremental):
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
         where classes that it lacks have weight 1. For rows with one label
+    unlabelled : str, default "auto"
+        what a row without a label means: auto: a missing label, so that it is left out with a
+        warning, where no row has several labels, otherwise the empty set; drop: a missing label;
+        keep: the empty set, so that labels are sets whatever their sizes, where the method can
+        learn it
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -682,6 +708,7 @@ class NHSVC(Incremental):
         separator: str = " > ",
         text_features: TextFeatures | None = None,
         class_weight: Any = None,
+        unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
         warm_start: bool = False,
@@ -718,6 +745,7 @@ class NHSVC(Incremental):
         self.separator = separator
         self.text_features = text_features
         self.class_weight = class_weight
+        self.unlabelled = unlabelled
         self.calibration = calibration
         self.scale = scale
         self.warm_start = warm_start
@@ -791,6 +819,11 @@ class SharedSVC(Classifier):
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
         where classes that it lacks have weight 1. For rows with one label
+    unlabelled : str, default "auto"
+        what a row without a label means: auto: a missing label, so that it is left out with a
+        warning, where no row has several labels, otherwise the empty set; drop: a missing label;
+        keep: the empty set, so that labels are sets whatever their sizes, where the method can
+        learn it
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -836,6 +869,7 @@ class SharedSVC(Classifier):
         separator: str = " > ",
         text_features: TextFeatures | None = None,
         class_weight: Any = None,
+        unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
@@ -864,6 +898,7 @@ class SharedSVC(Classifier):
         self.separator = separator
         self.text_features = text_features
         self.class_weight = class_weight
+        self.unlabelled = unlabelled
         self.calibration = calibration
         self.scale = scale
         self.threads = threads
@@ -946,6 +981,11 @@ class HRSVC(Classifier):
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
         where classes that it lacks have weight 1. For rows with one label
+    unlabelled : str, default "auto"
+        what a row without a label means: auto: a missing label, so that it is left out with a
+        warning, where no row has several labels, otherwise the empty set; drop: a missing label;
+        keep: the empty set, so that labels are sets whatever their sizes, where the method can
+        learn it
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -995,6 +1035,7 @@ class HRSVC(Classifier):
         separator: str = " > ",
         text_features: TextFeatures | None = None,
         class_weight: Any = None,
+        unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
@@ -1026,6 +1067,7 @@ class HRSVC(Classifier):
         self.separator = separator
         self.text_features = text_features
         self.class_weight = class_weight
+        self.unlabelled = unlabelled
         self.calibration = calibration
         self.scale = scale
         self.threads = threads
@@ -1103,6 +1145,11 @@ class HRLogisticRegression(Classifier):
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
         where classes that it lacks have weight 1. For rows with one label
+    unlabelled : str, default "auto"
+        what a row without a label means: auto: a missing label, so that it is left out with a
+        warning, where no row has several labels, otherwise the empty set; drop: a missing label;
+        keep: the empty set, so that labels are sets whatever their sizes, where the method can
+        learn it
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -1125,6 +1172,7 @@ class HRLogisticRegression(Classifier):
     _several_labels = True
     _logistic = True
 
+    # Longer than 60 lines: scikit-learn reads the parameters from the signature.
     def __init__(
         self,
         *,
@@ -1150,6 +1198,7 @@ class HRLogisticRegression(Classifier):
         separator: str = " > ",
         text_features: TextFeatures | None = None,
         class_weight: Any = None,
+        unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
@@ -1179,6 +1228,7 @@ class HRLogisticRegression(Classifier):
         self.separator = separator
         self.text_features = text_features
         self.class_weight = class_weight
+        self.unlabelled = unlabelled
         self.calibration = calibration
         self.scale = scale
         self.threads = threads
@@ -1248,6 +1298,11 @@ class TopDownSVC(Classifier):
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
         where classes that it lacks have weight 1. For rows with one label
+    unlabelled : str, default "auto"
+        what a row without a label means: auto: a missing label, so that it is left out with a
+        warning, where no row has several labels, otherwise the empty set; drop: a missing label;
+        keep: the empty set, so that labels are sets whatever their sizes, where the method can
+        learn it
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -1292,6 +1347,7 @@ class TopDownSVC(Classifier):
         separator: str = " > ",
         text_features: TextFeatures | None = None,
         class_weight: Any = None,
+        unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
@@ -1319,6 +1375,7 @@ class TopDownSVC(Classifier):
         self.separator = separator
         self.text_features = text_features
         self.class_weight = class_weight
+        self.unlabelled = unlabelled
         self.calibration = calibration
         self.scale = scale
         self.threads = threads
@@ -1370,6 +1427,11 @@ class KernelRidgeClassifier(Unweighted):
         text between the names of a path in one column
     text_features : TextFeatures | None, default None
         a TextFeatures whose options the terms of text columns have; None: its defaults
+    unlabelled : str, default "auto"
+        what a row without a label means: auto: a missing label, so that it is left out with a
+        warning, where no row has several labels, otherwise the empty set; drop: a missing label;
+        keep: the empty set, so that labels are sets whatever their sizes, where the method can
+        learn it
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -1408,6 +1470,7 @@ class KernelRidgeClassifier(Unweighted):
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
+        unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
@@ -1429,6 +1492,7 @@ class KernelRidgeClassifier(Unweighted):
         self.path = path
         self.separator = separator
         self.text_features = text_features
+        self.unlabelled = unlabelled
         self.calibration = calibration
         self.scale = scale
         self.threads = threads
@@ -1543,6 +1607,11 @@ class StructuredSVC(Structured):
         text between the names of a path in one column
     text_features : TextFeatures | None, default None
         a TextFeatures whose options the terms of text columns have; None: its defaults
+    unlabelled : str, default "auto"
+        what a row without a label means: auto: a missing label, so that it is left out with a
+        warning, where no row has several labels, otherwise the empty set; drop: a missing label;
+        keep: the empty set, so that labels are sets whatever their sizes, where the method can
+        learn it
     calibration : float, default 0.0
         share of the rows that is held out to fit the temperature of probabilities, which trains
         twice; 0: none
@@ -1600,6 +1669,7 @@ class StructuredSVC(Structured):
         path: Any = None,
         separator: str = " > ",
         text_features: TextFeatures | None = None,
+        unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
@@ -1639,6 +1709,7 @@ class StructuredSVC(Structured):
         self.path = path
         self.separator = separator
         self.text_features = text_features
+        self.unlabelled = unlabelled
         self.calibration = calibration
         self.scale = scale
         self.threads = threads

@@ -56,7 +56,8 @@ class KernelClassifier(Classifier):
 
     `scale`: scale of the columns, as in the other estimators. "auto" does not scale if `network` is
     given, because its kernels may have widths for the given values. `calibration`: share of the
-    rows that probabilities are fitted to; 0: none.
+    rows that probabilities are fitted to; 0: none. `unlabelled`: rows without a label are left out
+    ("auto", "drop"); "keep" is for other estimators.
 
     Attributes after `fit`, in addition to those of all estimators: `views_`, a dict of column
     ranges (empty for one view), `weights_`, a dict of the product nodes' weights, and `network_`,
@@ -84,6 +85,7 @@ class KernelClassifier(Classifier):
         max_rounds: int = 500,
         views: Views = None,
         kernel: Kernels = None,
+        unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
@@ -99,6 +101,7 @@ class KernelClassifier(Classifier):
         self.max_rounds = max_rounds
         self.views = views
         self.kernel = kernel
+        self.unlabelled = unlabelled
         self.calibration = calibration
         self.scale = scale
         self.threads = threads
@@ -251,6 +254,7 @@ class SPNMKLClassifier(KernelClassifier):
         max_paths: float = 10_000.0,
         views: Views = None,
         kernel: Kernels = None,
+        unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
@@ -267,6 +271,7 @@ class SPNMKLClassifier(KernelClassifier):
             max_rounds=max_rounds,
             views=views,
             kernel=kernel,
+            unlabelled=unlabelled,
             calibration=calibration,
             scale=scale,
             threads=threads,
@@ -296,6 +301,7 @@ class LpMKLClassifier(KernelClassifier):
         p: float = 2.0,
         views: Views = None,
         kernel: Kernels = None,
+        unlabelled: str = "auto",
         calibration: float = 0.0,
         scale: str = "auto",
         threads: int = 1,
@@ -312,6 +318,7 @@ class LpMKLClassifier(KernelClassifier):
             max_rounds=max_rounds,
             views=views,
             kernel=kernel,
+            unlabelled=unlabelled,
             calibration=calibration,
             scale=scale,
             threads=threads,
