@@ -317,7 +317,7 @@ class Annotated(CliTest):
             (2, "id-column is given, but needs a --annotations", self.COLUMNS),
             (2, "id-column is not, which must name",
              [*self.ANNOTATIONS, "--label-column", "gene", *self.COLUMNS[2:]]),
-            (2, "label_column and id_column are both given",
+            (2, "label-column and id-column are both given",
              [*self.ANNOTATIONS, "--label-column", "gene", *self.COLUMNS]),
             (2, "evidence and aspect: one is given", ["--evidence", "EXP", *self.COLUMNS]),
             (2, "option aspect is 'process'",
