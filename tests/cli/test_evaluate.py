@@ -145,7 +145,9 @@ class Tables(EvaluateTest):
                 for data in ("labelled", "holes"):
                     out, err = self.run_program(*verb, "--quiet", "model", data, *extra)
                     results.append(out)
-                    count = "margrove: warning: holes: 4 of 44 rows have no label and were left out\n"
+                    count = (
+                        "margrove: warning: holes: 4 of 44 rows have no label and were left out\n"
+                    )
                     self.assertEqual(err, count if data == "holes" else "")
                 self.assertEqual(*results)
         self.train_sets()  # a row without a label is a row with the empty set
