@@ -6,12 +6,12 @@
 # Components: runtime (the shared library), development (headers, package files), program.
 
 if(MARGROVE_SHARED)
-  add_library(margrove_library SHARED $<TARGET_OBJECTS:margrove_objects>)
+  add_library(margrove_library SHARED ${margrove_all_objects})
   set(margrove_exports ${CMAKE_CURRENT_LIST_DIR}/exports.map)
   target_link_options(margrove_library PRIVATE -Wl,--version-script=${margrove_exports})
   set_target_properties(margrove_library PROPERTIES LINK_DEPENDS ${margrove_exports})
 else()
-  add_library(margrove_library STATIC $<TARGET_OBJECTS:margrove_objects>)
+  add_library(margrove_library STATIC ${margrove_all_objects})
 endif()
 add_library(margrove::margrove ALIAS margrove_library)
 # Until version 1.0 a minor version may change the binary interface.

@@ -117,13 +117,14 @@ bool starts_like_annif(std::string_view start) {
 
 TextDataset read_annif(const std::string& path, const TextOptions& options, RunControl* control) {
   if (std::filesystem::is_directory(path)) return Folder(path, options).read(control);
-  return detail::parse_rows(LineBlocks(open_file(path), path), AnnifParser(options), control);
+  return detail::parse_rows(LineBlocks(open_file(path), path).within_memory_of(control),
+                            AnnifParser(options), control);
 }
 
 TextDataset parse_annif(std::string_view bytes, const std::string& name, const TextOptions& options,
                         RunControl* control) {
-  return detail::parse_rows(LineBlocks(open_memory(bytes, name), name), AnnifParser(options),
-                            control);
+  return detail::parse_rows(LineBlocks(open_memory(bytes, name), name).within_memory_of(control),
+                            AnnifParser(options), control);
 }
 
 ReadRows annif_part(const FilePart& part, const std::string& name, const ReadOptions& options) {

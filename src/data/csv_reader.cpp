@@ -307,12 +307,15 @@ std::size_t tsv_row_end(std::string_view text, std::string_view header,
 
 RecordDataset read_csv(const std::string& path, const ReadOptions& options, RunControl* control,
                        std::string_view delimiters) {
-  return CsvReader(LineBlocks(open_file(path), path), options, delimiters).read(control);
+  return CsvReader(LineBlocks(open_file(path), path).within_memory_of(control), options, delimiters)
+      .read(control);
 }
 
 RecordDataset parse_csv(std::string_view bytes, const std::string& name, const ReadOptions& options,
                         RunControl* control, std::string_view delimiters) {
-  return CsvReader(LineBlocks(open_memory(bytes, name), name), options, delimiters).read(control);
+  return CsvReader(LineBlocks(open_memory(bytes, name), name).within_memory_of(control), options,
+                   delimiters)
+      .read(control);
 }
 
 ReadRows csv_rows(const std::string& path, const ReadOptions& options, RunControl* control) {

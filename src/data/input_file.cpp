@@ -232,7 +232,14 @@ std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name
 }
 
 LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source, std::string name, RunControl* control)
-    : source_(std::move(source)), name_(std::move(name)), control_(control) {}
+    : source_(std::move(source)), name_(std::move(name)), control_(control) {
+  std::move(*this).within_memory_of(control);
+}
+
+LineBlocks&& LineBlocks::within_memory_of(const RunControl* control) && {
+  if (control != nullptr) memory_limit_ = control->memory_limit();
+  return std::move(*this);
+}
 
 bool LineBlocks::next() {
   if (std::exchange(stays_, false)) return text_size_ > 0;
@@ -301,9 +308,8 @@ void LineBlocks::require_held(std::size_t size, std::int64_t line, std::string_v
   require_at_most(static_cast<double>(std::max(kMostExpanded * stored, kAlwaysHeld)), "which are ",
                   kMostExpanded, " times the ", stored,
                   " compressed bytes read; decompress the file if it is right");
-  const double given = control_ == nullptr ? 0 : control_->memory_limit();
-  if (given > 0) {
-    require_at_most(given * kPartOfMemory, "an eighth of the memory limit");
+  if (memory_limit_ > 0) {
+    require_at_most(memory_limit_ * kPartOfMemory, "an eighth of the memory limit");
   } else if (const auto free = free_memory()) {
     require_at_most(free->bytes * kPartOfMemory, "an eighth of ", free->bound);
   }

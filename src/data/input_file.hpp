@@ -40,6 +40,9 @@ class LineBlocks {
  public:
   /// `control` may be null. It is asked before each block, and its memory limit bounds lines.
   LineBlocks(std::unique_ptr<ByteSource> source, std::string name, RunControl* control = nullptr);
+  /// Lets the memory limit of `control`, which may be null, bound lines, for readers that ask it
+  /// themselves.
+  LineBlocks&& within_memory_of(const RunControl* control) &&;
 
   /// Moves to the next block; false at the end. Memory: one block, or the longest line. Throws
   /// InvalidInput for bytes that are no UTF-8 text at all, such as UTF-16 and archives, and
@@ -58,9 +61,9 @@ class LineBlocks {
   /// Decompressed bytes of all blocks so far.
   std::int64_t num_bytes() const { return num_bytes_; }
   /// Throws InvalidInput unless `size` bytes of this source may be held for `what`, which begins at
-  /// the line. They are at most kLongestLine and an eighth of the memory (RunControl::limit_memory()), and beyond the first few
-  /// MiB at most 100 times what they take in the file, so that a small compressed file cannot take
-  /// much memory.
+  /// the line. They are at most kLongestLine and an eighth of the memory
+  /// (RunControl::limit_memory()), and beyond the first few MiB at most 100 times what they take in
+  /// the file, so that a small compressed file cannot take much memory.
   void require_held(std::size_t size, std::int64_t line, std::string_view what) const;
 
  private:
@@ -70,6 +73,7 @@ class LineBlocks {
   std::unique_ptr<ByteSource> source_;
   std::string name_;
   RunControl* control_;
+  double memory_limit_ = 0;  // RunControl::memory_limit()
   std::vector<char> buffer_;
   std::size_t block_bytes_ = 8192;  // grows, so that small files take little memory
   std::size_t text_size_ = 0;       // the block

@@ -324,9 +324,10 @@ RecordDataset read_jsonl(const std::string& path, const ReadOptions& options, Ru
   const RecordSelection selection = selected_keys(options, [&] {
     require(std::filesystem::is_regular_file(path), path,
             ": patterns of keys need a file, which is read twice; name the keys");
-    return LineBlocks(open_file(path), path);
+    return LineBlocks(open_file(path), path).within_memory_of(control);
   });
-  return read(LineBlocks(open_file(path), path), options, selection, control);
+  return read(LineBlocks(open_file(path), path).within_memory_of(control), options, selection,
+              control);
 }
 
 RecordDataset parse_jsonl(std::string_view bytes, const std::string& name,

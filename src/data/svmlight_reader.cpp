@@ -357,12 +357,13 @@ ReadRows svmlight_part(const FilePart& part, const std::string& name, const Read
 
 Dataset read_svmlight(const std::string& path, const SvmlightOptions& options,
                       RunControl* control) {
-  return read(LineBlocks(open_file(path), path), options, control);
+  return read(LineBlocks(open_file(path), path).within_memory_of(control), options, control);
 }
 
 Dataset parse_svmlight(std::string_view bytes, const std::string& name,
                        const SvmlightOptions& options, RunControl* control) {
-  return read(LineBlocks(open_memory(bytes, name), name), options, control);
+  return read(LineBlocks(open_memory(bytes, name), name).within_memory_of(control), options,
+              control);
 }
 
 }  // namespace margrove

@@ -59,9 +59,9 @@ constexpr char32_t kNumSyllables = kNumLeading * kNumVowels * kNumFinals;
 void append_decomposed(std::u32string& text, char32_t c) {
   if (c >= kSyllable && c < kSyllable + kNumSyllables) {
     const char32_t place = c - kSyllable;
-    text += kLeading + place / (kNumVowels * kNumFinals);
-    text += kVowel + place / kNumFinals % kNumVowels;
-    if (place % kNumFinals > 0) text += kFinal + place % kNumFinals;
+    text.push_back(kLeading + place / (kNumVowels * kNumFinals));
+    text.push_back(kVowel + place / kNumFinals % kNumVowels);
+    if (place % kNumFinals > 0) text.push_back(kFinal + place % kNumFinals);
     return;
   }
   const auto* found =

@@ -195,6 +195,22 @@ PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& 
   return options;
 }
 
+namespace {
+
+/// What fit() gives; its errors of the rows as a whole get their source.
+template <class Fit>
+auto naming(const std::string& source, const Fit& fit) {
+  try {
+    return fit();
+  } catch (const InvalidOption&) {
+    throw;
+  } catch (const InvalidInput& error) {
+    throw InvalidInput(concat(source, ": ", error.what()));
+  }
+}
+
+}  // namespace
+
 Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options,
                                 std::span<const std::uint8_t> is_numeric,
                                 std::span<const double> row_weights) {
@@ -208,7 +224,9 @@ Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& 
                          ", which is for columns of numbers, but must be none beside text, tfidf "
                          "and normalize");
   const TfidfOptions tfidf = tfidf_options(options);
-  if (options.text) return Preprocessing::fit_text(raw.documents, tfidf);
+  if (options.text) {
+    return naming(raw.source, [&] { return Preprocessing::fit_text(raw.documents, tfidf); });
+  }
   if (options.tfidf) return Preprocessing::fit_counts(raw.X, tfidf);
   if (options.normalize) return Preprocessing::unit_norm();
   return Preprocessing::fit_columns(raw.X, options.scale, row_weights, is_numeric);
@@ -249,7 +267,9 @@ void to_numbers(RawRows& raw, const PreprocessingOptions& options,
                          "options text and tfidf: they are not for rows with named columns, of "
                          "which text_column becomes tf-idf features");
   validate(options);
-  records = RecordFeatures::fit(raw.fields, raw.selection, tfidf_options(options));
+  records = naming(raw.source, [&] {
+    return RecordFeatures::fit(raw.fields, raw.selection, tfidf_options(options));
+  });
   raw.X = records->apply(raw.fields);
   raw.fields = {};
   raw.kind = RowKind::numbers;
