@@ -158,12 +158,12 @@ NodeId PathModel::best_choice(std::size_t i, ScaledWeights w, Workspace& ws) con
 Candidate<NodeId> PathModel::Oracle::argmax(double w_m, double w_g) const {
   const double best =
       combine(w_m, margins_.data(), w_g, losses_.data(), values_.data(), leaves_.size());
-  // NaN is not equal to itself, so that no leaf would be found below.
-  require(std::isfinite(best),
-          "training: a score of a path is not finite; the weights have overflowed: scale the "
-          "features, or choose a smaller C");
+  // The maximum of numbers some of which are NaN may be NaN, or none of them.
   std::size_t chosen =
       static_cast<std::size_t>(std::find(values_.begin(), values_.end(), best) - values_.begin());
+  require(std::isfinite(best) && chosen < leaves_.size(),
+          "training: a score of a path is not finite; the weights have overflowed: scale the "
+          "features, or choose a smaller C");
   if (w_m == 0 || w_g == 0) {
     const std::span<const double> second = w_m == 0 ? margins_ : losses_;
     for (std::size_t k = chosen + 1; k < leaves_.size(); ++k) {
