@@ -231,8 +231,17 @@ std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name
   return decompressed(std::make_unique<MemoryBytes>(bytes), std::move(name));
 }
 
-LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source, std::string name, RunControl* control)
-    : source_(std::move(source)), name_(std::move(name)), control_(control) {}
+void end_reading(const std::string& name) {
+  throw OutOfTimeLimit(concat(name, ": the time limit ended reading; nothing is trained"));
+}
+
+LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source, std::string name, RunControl* control,
+                       Questions questions)
+    : source_(std::move(source)),
+      name_(std::move(name)),
+      control_(control),
+      questions_(questions),
+      meter_(control) {}
 
 bool LineBlocks::next() {
   if (std::exchange(stays_, false)) return text_size_ > 0;
@@ -263,12 +272,16 @@ bool LineBlocks::extend() {
   return text_size_ > old_size;
 }
 
+bool LineBlocks::may_proceed() const {
+  if (control_ == nullptr) return true;
+  if (questions_ == Questions::without_reports) return control_->proceed();
+  return control_->proceed({.stage = "reading", .unit = "rows"});
+}
+
 /// Reads until the block is longer than `old_size` bytes or the file is at its end.
 void LineBlocks::read_to_line_end(std::size_t old_size) {
   while (text_size_ == old_size && !at_end_) {
-    require<OutOfTimeLimit>(
-        control_ == nullptr || control_->proceed({.stage = "reading", .unit = "rows"}), name_,
-        ": the time limit ended reading; nothing is trained");
+    if (!may_proceed()) end_reading(name_);
     if (buffer_.size() < valid_size_ + block_bytes_ + 1) {
       buffer_.resize(std::max(2 * valid_size_, valid_size_ + block_bytes_) + 1);
     }

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-namespace margrove {
+#include "base/work_meter.hpp"
 
-class RunControl;
+namespace margrove {
 
 /// Decompressed bytes from front to back, in bounded memory however large the file is.
 class ByteSource {
@@ -35,11 +35,27 @@ std::unique_ptr<ByteSource> open_standard_input();
 /// Reads `bytes`, which must outlive the source and may be compressed too; `name` is for messages.
 std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name);
 
+/// Throws OutOfTimeLimit: the control asked to end while `name` was read.
+[[noreturn]] void end_reading(const std::string& name);
+
+/// What read() returns. Where a meter of a control ends it within a line, throws as end_reading().
+template <class Read>
+auto read_in_time(const std::string& name, const Read& read) {
+  try {
+    return read();
+  } catch (const OutOfTime&) {
+    end_reading(name);
+  }
+}
+
 /// Splits a source into blocks of whole lines. A byte order mark at its start is skipped.
 class LineBlocks {
  public:
+  /// Whether questions are reports of work, too. Readers of rows report the rows themselves.
+  enum class Questions { with_reports, without_reports };
   /// `control` may be null. It is asked before each block, and its memory limit bounds lines.
-  LineBlocks(std::unique_ptr<ByteSource> source, std::string name, RunControl* control = nullptr);
+  LineBlocks(std::unique_ptr<ByteSource> source, std::string name, RunControl* control = nullptr,
+             Questions questions = Questions::with_reports);
 
   /// Moves to the next block; false at the end. Memory: one block, or the longest line. Throws
   /// InvalidInput for bytes that are no UTF-8 text at all, such as UTF-16 and archives, and
@@ -55,21 +71,27 @@ class LineBlocks {
   /// returned true.
   std::string_view text() const { return {buffer_.data(), text_size_}; }
   const std::string& name() const { return name_; }
+  /// Counts work within a line, for read_in_time().
+  WorkMeter& meter() { return meter_; }
   /// Decompressed bytes of all blocks so far.
   std::int64_t num_bytes() const { return num_bytes_; }
   /// Throws InvalidInput unless `size` bytes of this source may be held for `what`, which begins at
-  /// the line. They are at most kLongestLine and an eighth of the memory (RunControl::limit_memory()), and beyond the first few
-  /// MiB at most 100 times what they take in the file, so that a small compressed file cannot take
-  /// much memory.
+  /// the line. They are at most kLongestLine and an eighth of the memory
+  /// (RunControl::limit_memory()), and beyond the first few MiB at most 100 times what they take in
+  /// the file, so that a small compressed file cannot take much memory.
   void require_held(std::size_t size, std::int64_t line, std::string_view what) const;
 
  private:
   void read_to_line_end(std::size_t old_size);
+  /// Asks the control.
+  bool may_proceed() const;
   void start();
 
   std::unique_ptr<ByteSource> source_;
   std::string name_;
   RunControl* control_;
+  Questions questions_;
+  WorkMeter meter_;
   std::vector<char> buffer_;
   std::size_t block_bytes_ = 8192;  // grows, so that small files take little memory
   std::size_t text_size_ = 0;       // the block

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/work_meter.hpp"
 #include "data/words.hpp"
 #include "margrove/tfidf.hpp"
 
@@ -23,21 +24,25 @@ struct TextHash {
   }
 };
 
-/// Cuts texts into terms. It refers to the choice, which must outlive it.
+/// Cuts texts into terms. It refers to the choice, which must outlive it, and asks a control while
+/// it works, also within a word.
 class TermCutter {
  public:
-  explicit TermCutter(const TextTerms& choice);
+  /// `control` may be null.
+  explicit TermCutter(const TextTerms& choice, RunControl* control = nullptr);
 
   /// Calls visit(term) for each term, as often as it occurs. The term is valid during the call
   /// only. A word that has at most N characters, borders included, gives itself once for all
-  /// lengths from N on, as scikit-learn's char_wb does. O(bytes * lengths of n-grams).
+  /// lengths from N on, as scikit-learn's char_wb does. Throws OutOfTime where the control asks to
+  /// end. O(bytes * lengths of n-grams).
   template <class Visit>
   void for_each(std::string_view text, const Visit& visit) {
-    if (single_words_) return for_each_word(text, choice_.word_rule, visit);
+    if (single_words_) return for_each_word(text, choice_.word_rule, meter_, visit);
     read_words(text);
     for (int n = choice_.words.first; n <= choice_.words.last && n > 0; ++n) {
       const auto length = static_cast<std::size_t>(n);
       for (std::size_t k = 0; k + length <= ends_.size(); ++k) {
+        meter_.add();
         const std::size_t begin = k == 0 ? 0 : ends_[k - 1] + 1;
         visit(std::string_view(words_).substr(begin, ends_[k + length - 1] - begin));
       }
@@ -63,6 +68,7 @@ class TermCutter {
     for (auto n = static_cast<std::size_t>(choice_.characters.first); n <= last; ++n) {
       const std::size_t length = std::min(n, num_characters);
       for (std::size_t k = 0; k + length <= num_characters; ++k) {
+        meter_.add();
         run_.assign(1, '\'');
         run_.append(word_, starts_[k], starts_[k + length] - starts_[k]);
         run_ += '\'';
@@ -73,6 +79,7 @@ class TermCutter {
   }
 
   const TextTerms& choice_;
+  WorkMeter meter_;
   bool single_words_;
   std::unordered_set<std::string, TextHash, std::equal_to<>> stop_words_;
   // Of the present text and word.

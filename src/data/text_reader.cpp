@@ -28,14 +28,14 @@ using LabelledTextParser = detail::DocumentParser<LabelsThenText>;
 }  // namespace
 
 TextDataset read_text(const std::string& path, const TextOptions& options, RunControl* control) {
-  return detail::parse_rows(LineBlocks(open_file(path), path), LabelledTextParser(options),
-                            control);
+  return detail::parse_rows(detail::row_blocks(open_file(path), path, control),
+                            LabelledTextParser(options), control);
 }
 
 TextDataset parse_text(std::string_view bytes, const std::string& name, const TextOptions& options,
                        RunControl* control) {
-  return detail::parse_rows(LineBlocks(open_memory(bytes, name), name), LabelledTextParser(options),
-                            control);
+  return detail::parse_rows(detail::row_blocks(open_memory(bytes, name), name, control),
+                            LabelledTextParser(options), control);
 }
 
 ReadRows text_part(const FilePart& part, const std::string& name, const ReadOptions& options) {

@@ -9,16 +9,17 @@ namespace margrove {
 namespace {
 
 /// Sets `word` to the normal form of the lower case of the normal form of a text.
-void write_canonical(std::string_view text, std::string& word) {
+void write_canonical(std::string_view text, WorkMeter& meter, std::string& word) {
   std::u32string characters;
   while (!text.empty()) {
+    meter.add();
     const CodePoint c = decode_utf8(text);
     if ((use_of(c.value) & kUnseen) == 0) characters += c.value;
     text.remove_prefix(c.size);
   }
-  compose(characters);
+  compose(characters, meter);
   std::transform(characters.begin(), characters.end(), characters.begin(), to_lower);
-  compose(characters);
+  compose(characters, meter);
   word.clear();
   for (const char32_t c : characters) append_utf8(word, c);
 }
@@ -26,14 +27,20 @@ void write_canonical(std::string_view text, std::string& word) {
 }  // namespace
 
 namespace detail {
-std::size_t next_word(std::string_view text, TextTerms::WordRule rule, std::string& word) {
+std::size_t next_word(std::string_view text, TextTerms::WordRule rule, WorkMeter& meter,
+                      std::string& word) {
   const bool has_marks = rule == TextTerms::WordRule::marks;
   word.clear();
   std::size_t begin = 0, end = 0;  // of the word in the text
   std::size_t size = 0;            // of the word without joiners at its end
   bool may_change = false;
   std::size_t at = 0;
+  std::size_t counted = 0;  // bytes before `at`
   while (at < text.size()) {
+    if (at - counted >= WorkMeter::kWorkBetweenQuestions) {
+      meter.add(at - counted);
+      counted = at;
+    }
     const auto byte = static_cast<unsigned char>(text[at]);
     if (byte < 0x80) {
       const bool upper = byte >= 'A' && byte <= 'Z';
@@ -69,8 +76,9 @@ std::size_t next_word(std::string_view text, TextTerms::WordRule rule, std::stri
     at += num_bytes;
     if (is_inside) size = word.size(), end = at;
   }
+  meter.add(at - counted);
   word.resize(size);
-  if (may_change) write_canonical(text.substr(begin, end - begin), word);
+  if (may_change) write_canonical(text.substr(begin, end - begin), meter, word);
   return at;
 }
 }  // namespace detail
