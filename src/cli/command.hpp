@@ -232,6 +232,13 @@ class CommandControl {
   RunControl control_;
 };
 
+/// Sets the long names of the verb's options that consist of several words, "path-column", before
+/// it runs.
+void set_option_names(std::vector<std::string> names);
+/// A message of the library, in which these names have the form of C++ and Python, path_column,
+/// with the names as one types them. What is quoted stays as it is.
+std::string with_typed_names(std::string_view message);
+
 /// Writes to stderr and ignores errors, so that they do not lose a result.
 void print_error(std::string_view text) noexcept;
 /// Writes "margrove: warning: ..." to stderr.

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <limits>
@@ -268,37 +267,6 @@ std::vector<std::string> names_of_words(const CLI::App& verb) {
     }
   }
   return names;
-}
-
-std::string with_typed_names(std::string_view message, const std::vector<std::string>& names) {
-  const auto is_of_word = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '/' ||
-           c == '.';
-  };
-  std::string text;
-  bool is_quoted = false;
-  for (std::size_t begin = 0; begin < message.size();) {
-    std::size_t end = begin;
-    while (end < message.size() && is_of_word(message[end])) ++end;
-    if (end == begin) {
-      // An apostrophe stands after a letter.
-      const bool is_quote =
-          message[begin] == '\'' && (is_quoted || begin == 0 || !is_of_word(message[begin - 1]));
-      if (is_quote) is_quoted = !is_quoted;
-      text += message[begin++];
-      continue;
-    }
-    const std::string_view word = message.substr(begin, end - begin);
-    std::string typed(word);
-    std::replace(typed.begin(), typed.end(), '_', '-');
-    // A message begins with the file, if there is one.
-    const bool is_file = begin == 0 && message.substr(end).starts_with(':');
-    const bool is_name =
-        !is_quoted && !is_file && std::find(names.begin(), names.end(), typed) != names.end();
-    text += is_name ? std::string_view(typed) : word;
-    begin = end;
-  }
-  return text;
 }
 
 }  // namespace margrove::cli

@@ -58,8 +58,4 @@ std::string suggestion(const CLI::App& program, const std::vector<std::string>& 
 /// The long names of a verb's options that consist of several words: "path-column".
 std::vector<std::string> names_of_words(const CLI::App& verb);
 
-/// A message of the library, in which these names have the form of C++ and Python, path_column, with
-/// the names as one types them. What is quoted stays as it is.
-std::string with_typed_names(std::string_view message, const std::vector<std::string>& names);
-
 }  // namespace margrove::cli

@@ -39,9 +39,9 @@ struct TerminateHandler {
 // Made before all other objects of static storage.
 [[gnu::init_priority(101)]] const TerminateHandler kTerminateHandler;
 
-int end_with(ExitCode code, std::string_view message) {
+int report(ExitCode code, std::string_view message) {
   std::cout.flush();
-  print_error(fmt::format("margrove: {}\n", printable(message)));
+  print_error(fmt::format("margrove: {}\n", printable(with_typed_names(message))));
   return code;
 }
 
@@ -68,8 +68,7 @@ int code_after_output(int code) {
   return code;
 }
 
-/// `option_names` gets the options of the verb that runs.
-int run(int argc, char** argv, std::vector<std::string>& option_names) {
+int run(int argc, char** argv) {
   CLI::App app(concat(kAboutProgram, "."), "margrove");
   app.formatter(std::make_shared<WrappedHelp>(help_width()));
   app.set_version_flag("--version", "margrove " MARGROVE_VERSION);
@@ -106,7 +105,7 @@ int run(int argc, char** argv, std::vector<std::string>& option_names) {
     print_error(suggestion(app, arguments));
     return kUsage;
   }
-  option_names = names_of_words(*app.get_subcommands().front());
+  set_option_names(names_of_words(*app.get_subcommands().front()));
   return code_after_output(command->run());
 }
 
@@ -119,26 +118,22 @@ void open_standard_streams() {
 }
 
 int guarded(int argc, char** argv) {
-  std::vector<std::string> option_names;
-  const auto report = [&](ExitCode code, const std::exception& error) {
-    return end_with(code, with_typed_names(error.what(), option_names));
-  };
   try {
-    return run(argc, argv, option_names);
+    return run(argc, argv);
   } catch (const OutOfTimeLimit& error) {
-    return report(kOutOfTime, error);
+    return report(kOutOfTime, error.what());
   } catch (const Interrupted& error) {
-    return report(kInterrupted, error);
+    return report(kInterrupted, error.what());
   } catch (const InvalidOption& error) {
-    return report(kUsage, error);
+    return report(kUsage, error.what());
   } catch (const InvalidInput& error) {
-    return report(kBadInput, error);
+    return report(kBadInput, error.what());
   } catch (const ModelFileError& error) {
-    return report(kBadModelFile, error);
+    return report(kBadModelFile, error.what());
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    return end_with(kInternalError, fmt::format("internal error: {}", error.what()));
+    return report(kInternalError, fmt::format("internal error: {}", error.what()));
   }
 }
 

@@ -76,7 +76,7 @@ std::size_t next_word(std::string_view text, TextTerms::WordRule rule, WorkMeter
     at += num_bytes;
     if (is_inside) size = word.size(), end = at;
   }
-  meter.add(at - counted);
+  meter.add(at - counted + 1);  // a text without a word is work, too
   word.resize(size);
   if (may_change) write_canonical(text.substr(begin, end - begin), meter, word);
   return at;

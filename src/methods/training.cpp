@@ -197,6 +197,22 @@ PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& 
   return options;
 }
 
+namespace {
+
+/// What fit() gives; its errors of the rows as a whole get their source.
+template <class Fit>
+auto naming(const std::string& source, const Fit& fit) {
+  try {
+    return fit();
+  } catch (const InvalidOption&) {
+    throw;
+  } catch (const InvalidInput& error) {
+    throw InvalidInput(concat(source, ": ", error.what()));
+  }
+}
+
+}  // namespace
+
 Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options,
                                 std::span<const std::uint8_t> is_numeric,
                                 std::span<const double> row_weights, RunControl* control) {
@@ -210,7 +226,10 @@ Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& 
                          ", which is for columns of numbers, but must be none beside text, tfidf "
                          "and normalize");
   const TfidfOptions tfidf = tfidf_options(options);
-  if (options.text) return fit_texts(views_of(raw.documents), tfidf, true, control);
+  if (options.text) {
+    return naming(raw.source,
+                  [&] { return fit_texts(views_of(raw.documents), tfidf, true, control); });
+  }
   if (options.tfidf) return fit_counts(raw.X, tfidf, control);
   if (options.normalize) return Preprocessing::unit_norm();
   return fit_columns(raw.X, options.scale, row_weights, is_numeric, control);
@@ -278,7 +297,9 @@ void to_numbers(RawRows& raw, const PreprocessingOptions& options, RunControl* c
                          "which text_column becomes tf-idf features");
   validate(options);
   const auto documents = views_of(raw.fields.documents);
-  records = fit_records(documents, raw.fields, raw.selection, tfidf_options(options), control);
+  records = naming(raw.source, [&] {
+    return fit_records(documents, raw.fields, raw.selection, tfidf_options(options), control);
+  });
   raw.X = apply_records(*records, documents, raw.fields, control);
   raw.fields = {};
   raw.kind = RowKind::numbers;

@@ -932,7 +932,7 @@ class Accidents(CliTest):
             ["--top", "2"], ["--scores"], ["--probabilities"], ["--min-confidence", "0.5"],
             ["--paths"], ["--show", "name"],
         ):  # fmt: skip
-            name = option[0].removeprefix("--").replace("-", "_")
+            name = option[0].removeprefix("--")
             self.assert_fails(
                 2, f"option {name} is given, but the examples of method structured are not rows",
                 "predict", "model", "words", *option,

@@ -336,7 +336,7 @@ class Findings(CliTest):
 
     def test_no_option_is_taken_and_ignored(self) -> None:
         self.write("tags", "w1 O\nw2 X\n\n")
-        for option, name in (("--bias", "bias"), ("--intercept-penalty", "intercept_penalty")):
+        for option, name in (("--bias", "bias"), ("--intercept-penalty", "intercept-penalty")):
             command = f"train --method structured {option} 0 tags model"
             message = f"option {name} is 0, which serves rows of features only"
             self.assert_fails(2, message, *command.split())

@@ -103,7 +103,7 @@ class Memory(CliTest):
         self.assertRegex(
             err,
             r"many: training would take about \S+ GB, but must not take more than \S+ GB \(90 % of "
-            r"what is free by the limit of address space \(ulimit -v\)\); .* raise memory_limit; "
+            r"what is free by the limit of address space \(ulimit -v\)\); .* raise memory-limit; "
             r"the parts are ",
         )
         self.assertFalse(os.path.exists(self.path("model")))
@@ -756,7 +756,7 @@ class Strict(CliTest):
         self.assertIn("stop\tpass_limit", out)
         os.remove(self.path("model"))
         self.assert_fails(
-            3, "max_passes ended training before the tolerance was reached", "train", "--method",
+            3, "max-passes ended training before the tolerance was reached", "train", "--method",
             "nhsvm", "--hierarchy", "tree", "--strict", "--quiet", *hard, "train", "model",
         )  # fmt: skip
         self.assertFalse(os.path.exists(self.path("model")))

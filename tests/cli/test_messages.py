@@ -44,8 +44,8 @@ class Options(MessagesTest):
                           "model")  # fmt: skip
 
     def test_columns_that_are_given_twice_are_refused(self) -> None:
-        for option in ("text_column", "numeric_columns", "categorical_columns"):
-            name = "--" + option.replace("_", "-")
+        for option in ("text-column", "numeric-columns", "categorical-columns"):
+            name = "--" + option
             self.assert_fails(2, f"option {option} is 'title,title', but has 'title' twice",
                               *FLAT, name, "title,title", "--label-column", "kind", "table.csv",
                               "model")  # fmt: skip
@@ -58,13 +58,13 @@ class PartialLabels(MessagesTest):
         self.write("inner", "a 1:1\nall 1:2\n")
         partial = ["train", "--quiet", "--partial-labels", "--method"]
         tree = ["--hierarchy", "tree"]
-        self.assert_fails(3, "two: row 1 has 2 labels, but must have one where option partial_",
+        self.assert_fails(3, "two: row 1 has 2 labels, but must have one where option partial-",
                           *partial, "hr-svm", *tree, "two", "model")  # fmt: skip
         self.assert_fails(3, "inner: no row has a leaf as label, but one must where option partial",
                           *partial, "flat-lr", *tree, "inner", "model")  # fmt: skip
         self.assert_fails(2, "--partial-labels is no option of train with method shared-svm",
                           *partial, "shared-svm", *tree, "two", "model")  # fmt: skip
-        self.assert_fails(3, "two: row 1 has 2 labels, but must have one where option partial_",
+        self.assert_fails(3, "two: row 1 has 2 labels, but must have one where option partial-",
                           *partial, "nhsvm", *tree, "two", "model")  # fmt: skip
         self.write("some", "a1 1:1\na2 2:1\nb 3:1\na 1:2\n")
         self.assert_fails(2, "partial-labels is given, but solver sgd, which surrogate 'log'",

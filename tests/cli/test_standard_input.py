@@ -198,7 +198,7 @@ class StandardInput(CliTest):
                       self.piped("", "--view", "a=b", code=2)[1])  # fmt: skip
         for option in (["--top", "2"], ["--scores"], ["--probabilities"], ["--paths"],
                        ["--min-confidence", "0.5"], ["--show", "id"]):  # fmt: skip
-            name = option[0][2:].replace("-", "_")
+            name = option[0][2:]
             for data in ("-", "tags"):
                 _, err = self.run_program("predict", *option, "model", data, code=2)
                 self.assertIn(f"option {name} is given, but the examples of method", err)

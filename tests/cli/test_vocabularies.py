@@ -314,10 +314,10 @@ class Annotated(CliTest):
         self.write("short.gaf", "DB\tg1\n")
         self.write("strangers.csv", "gene,first,second\nx1,1,2\n")
         for code, text, options in (
-            (2, "id_column is given, but needs a --annotations", self.COLUMNS),
-            (2, "id_column is not, which must name",
+            (2, "id-column is given, but needs a --annotations", self.COLUMNS),
+            (2, "id-column is not, which must name",
              [*self.ANNOTATIONS, "--label-column", "gene", *self.COLUMNS[2:]]),
-            (2, "label_column and id_column are both given",
+            (2, "label-column and id-column are both given",
              [*self.ANNOTATIONS, "--label-column", "gene", *self.COLUMNS]),
             (2, "evidence and aspect: one is given", ["--evidence", "EXP", *self.COLUMNS]),
             (2, "option aspect is 'process'",

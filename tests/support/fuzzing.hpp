@@ -22,14 +22,16 @@ inline void check(bool holds, const char* promise) {
   std::abort();
 }
 
-/// Runs read(), which may throw InvalidInput if it names the source. Any other exception ends the
-/// process.
+/// Runs read(), which may throw InvalidInput if it names the source, or says of all texts that none
+/// has a term. Any other exception ends the process.
 template <class Read>
 void expect_result_or_named_error(const Read& read) {
   try {
     read();
   } catch (const InvalidInput& error) {
-    check(std::string_view(error.what()).starts_with("f:"), "an error names its file");
+    const std::string_view message = error.what();
+    check(message.starts_with("f:") || message.starts_with("tfidf: none of the "),
+          "an error names its file");
   }
 }
 

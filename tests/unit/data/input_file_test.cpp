@@ -91,7 +91,7 @@ TEST(InputFile, a_folder_throws_with_its_path) {
 
 TEST(LineBlocks, blocks_are_whole_lines_and_make_up_the_file) {
   std::string text = some_text();
-  text += std::string(3 << 20, 'x') + "\n";  // longer than a block
+  text.append(3 << 20, 'x').append("\n");  // longer than a block
   text += some_text() + "no line end";
   for (const auto& bytes : {text, gzip(text)}) {
     LineBlocks blocks(open_memory(bytes, "f"), "f");

@@ -153,6 +153,8 @@ TEST(LabelledTree, every_solver_reaches_the_objective_that_enumeration_finds) {
     for (const char* surrogate : {"margin", "slack"}) {
       SCOPED_TRACE(surrogate);
       const DynamicSurrogate psi(AnySurrogate::parse(surrogate));
+      const bool is_margin = is<MarginRescaling>(psi.any());
+      const BanLimit bans = is_margin ? BanLimit() : BanLimit(1000);
       double first = 0;
       for (const auto solver :
            {StructuredSolver::bcfw, StructuredSolver::cutting_plane, StructuredSolver::one_slack}) {
@@ -161,9 +163,9 @@ TEST(LabelledTree, every_solver_reaches_the_objective_that_enumeration_finds) {
                                           .C = 0.4,
                                           .tolerance = 1e-3,
                                           .max_passes = 200,
-                                          .max_bans = 1000};
+                                          .max_bans = bans};
         const auto result = train_structured(model, training, executor, control);
-        if (is<MarginRescaling>(psi.any())) {
+        if (is_margin) {
           EXPECT_EQ(result.fit.stop, Stop::converged);
           EXPECT_TRUE(result.fit.certified);
         }
