@@ -273,15 +273,16 @@ bool LineBlocks::extend() {
 }
 
 bool LineBlocks::may_proceed() const {
-  if (control_ == nullptr) return true;
-  if (questions_ == Questions::without_reports) return control_->proceed();
+  if (questions_ == Questions::within_lines) return control_->proceed();
   return control_->proceed({.stage = "reading", .unit = "rows"});
 }
 
 /// Reads until the block is longer than `old_size` bytes or the file is at its end.
 void LineBlocks::read_to_line_end(std::size_t old_size) {
+  bool asks = questions_ == Questions::before_blocks;
   while (text_size_ == old_size && !at_end_) {
-    if (!may_proceed()) end_reading(name_);
+    if (asks && control_ != nullptr && !may_proceed()) end_reading(name_);
+    asks = true;
     if (buffer_.size() < valid_size_ + block_bytes_ + 1) {
       buffer_.resize(std::max(2 * valid_size_, valid_size_ + block_bytes_) + 1);
     }

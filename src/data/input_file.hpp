@@ -51,11 +51,12 @@ auto read_in_time(const std::string& name, const Read& read) {
 /// Splits a source into blocks of whole lines. A byte order mark at its start is skipped.
 class LineBlocks {
  public:
-  /// Whether questions are reports of work, too. Readers of rows report the rows themselves.
-  enum class Questions { with_reports, without_reports };
-  /// `control` may be null. It is asked before each block, and its memory limit bounds lines.
+  /// When the control is asked. before_blocks: with a report. within_lines: only where a line is
+  /// longer than a block, without a report, for readers that ask after each block themselves.
+  enum class Questions { before_blocks, within_lines };
+  /// `control` may be null. Its memory limit bounds lines.
   LineBlocks(std::unique_ptr<ByteSource> source, std::string name, RunControl* control = nullptr,
-             Questions questions = Questions::with_reports);
+             Questions questions = Questions::before_blocks);
 
   /// Moves to the next block; false at the end. Memory: one block, or the longest line. Throws
   /// InvalidInput for bytes that are no UTF-8 text at all, such as UTF-16 and archives, and
@@ -83,7 +84,7 @@ class LineBlocks {
 
  private:
   void read_to_line_end(std::size_t old_size);
-  /// Asks the control.
+  /// Asks the control, which is not null.
   bool may_proceed() const;
   void start();
 

@@ -103,11 +103,10 @@ LabelId label_id(const Line& line, std::string_view name, LabelCodec& codec,
 void parse_labels(const Line& line, std::string_view list, LabelCodec& codec,
                   bool known_labels_only, std::vector<LabelId>& labels);
 
-/// The lines of a file or of memory for a reader of rows or sentences, which itself reports them to
-/// `control` or does not.
+/// The lines of a file or of memory for for_each_line() or a reader that reports its rows.
 inline LineBlocks row_blocks(std::unique_ptr<ByteSource> source, const std::string& name,
                              RunControl* control) {
-  return {std::move(source), name, control, LineBlocks::Questions::without_reports};
+  return {std::move(source), name, control, LineBlocks::Questions::within_lines};
 }
 
 /// Reports the rows read so far to `control`, which may be null. False if it asks to end.
@@ -133,9 +132,13 @@ bool for_each_line(LineBlocks& blocks, const Visit& visit, const Proceed& procee
     return true;
   });
 }
+/// The same, where the end of each block asks the control of the blocks.
 template <class Visit>
 void for_each_line(LineBlocks& blocks, const Visit& visit) {
-  for_each_line(blocks, visit, [] { return true; });
+  for_each_line(blocks, visit, [&] {
+    blocks.meter().add(WorkMeter::kWorkBetweenQuestions);
+    return true;
+  });
 }
 
 /// The rows that a parser with parse_line(line), num_rows() and finish() makes of a file, or those
