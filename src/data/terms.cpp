@@ -68,9 +68,12 @@ void TermCutter::read_characters(std::string_view word) {
   word_ += ' ';
   starts_.clear();
   for (std::size_t at = 0; at < word_.size();) {
-    meter_.add();
-    starts_.push_back(at);
-    at += decode_utf8(std::string_view(word_).substr(at)).size;
+    const std::size_t stop = std::min(word_.size(), at + WorkMeter::kWorkBetweenQuestions);
+    meter_.add(stop - at);
+    while (at < stop) {
+      starts_.push_back(at);
+      at += decode_utf8(std::string_view(word_).substr(at)).size;
+    }
   }
   starts_.push_back(word_.size());
 }

@@ -41,11 +41,10 @@ class TermCutter {
     read_words(text);
     for (int n = choice_.words.first; n <= choice_.words.last && n > 0; ++n) {
       const auto length = static_cast<std::size_t>(n);
-      for (std::size_t k = 0; k + length <= ends_.size(); ++k) {
-        meter_.add();
+      for_metered(ends_.size() < length ? 0 : ends_.size() - length + 1, [&](std::size_t k) {
         const std::size_t begin = k == 0 ? 0 : ends_[k - 1] + 1;
         visit(std::string_view(words_).substr(begin, ends_[k + length - 1] - begin));
-      }
+      });
     }
     if (choice_.characters.is_none()) return;
     for (std::size_t k = 0; k < ends_.size(); ++k) {
@@ -60,6 +59,16 @@ class TermCutter {
   /// Sets word_ to the word between blanks and starts_ to the bytes at which its characters start.
   void read_characters(std::string_view word);
 
+  /// Calls work(k) for each k < count. It is outside of the inner loop that the meter is asked.
+  template <class Work>
+  void for_metered(std::size_t count, const Work& work) {
+    for (std::size_t k = 0; k < count;) {
+      const std::size_t stop = std::min(count, k + WorkMeter::kWorkBetweenQuestions);
+      meter_.add(stop - k);
+      for (; k < stop; ++k) work(k);
+    }
+  }
+
   template <class Visit>
   void for_each_run(std::string_view word, const Visit& visit) {
     read_characters(word);
@@ -67,13 +76,12 @@ class TermCutter {
     const auto last = static_cast<std::size_t>(choice_.characters.last);
     for (auto n = static_cast<std::size_t>(choice_.characters.first); n <= last; ++n) {
       const std::size_t length = std::min(n, num_characters);
-      for (std::size_t k = 0; k + length <= num_characters; ++k) {
-        meter_.add();
+      for_metered(num_characters - length + 1, [&](std::size_t k) {
         run_.assign(1, '\'');
         run_.append(word_, starts_[k], starts_[k + length] - starts_[k]);
         run_ += '\'';
         visit(std::string_view(run_));
-      }
+      });
       if (length == num_characters) return;
     }
   }

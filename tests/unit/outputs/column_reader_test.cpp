@@ -26,12 +26,12 @@ TEST(ColumnReader, asks_for_the_time_and_bounds_lines) {
   EXPECT_EQ(message_of<OutOfTimeLimit>([&] { parse_columns(lines, "f", {}, &control); }),
             "f: the time limit ended reading; nothing is trained");
   EXPECT_LE(testing_clock::questions - before, kLimit);
-  lines = "# " + std::string(20'000'000, 'x') + "\n" + "w O\n";
+  lines = "# " + std::string(40'000'000, 'x') + "\n" + "w O\n";
   RunControl small;
-  small.limit_memory(1.5e8);
+  small.limit_memory(2e8);
   EXPECT_THAT(message_of([&] { parse_columns(lines, "f", {}, &small); }),
               ::testing::StartsWith("f:1: the line has "));
-  small.limit_memory(2e8);
+  small.limit_memory(4e8);
   EXPECT_NO_THROW(parse_columns(lines, "f", {}, &small));
 }
 
