@@ -247,16 +247,17 @@ ModelParts train_file(const std::string& method_name,
   std::optional<ModelParts> model;
   {
     const nb::gil_scoped_release released;
+    RunControl control(std::ref(reporter),
+                       time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
+    control.limit_memory(1e9 * memory_limit.value_or(0));
     const auto examples =
-        method.read_examples ? method.read_examples({path}, run->options()) : nullptr;
+        method.read_examples ? method.read_examples({path}, run->options(), &control) : nullptr;
     require(examples != nullptr, "method ", method_name, " with these options takes rows");
     TrainingSet data;
     data.examples = examples.get();
     data.source = "X";
     data.start = start_weights;
     Executor executor(threads);
-    RunControl control(std::ref(reporter),
-                       time_limit_seconds.value_or(std::numeric_limits<double>::infinity()));
     const Plan plan = plan_training(method, *run, data, executor, control);
     require_memory(plan, data, memory_limit.value_or(0));
     model = reporter.train(

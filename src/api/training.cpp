@@ -37,7 +37,7 @@ Model train(const Estimator& estimator, TrainingData data, Executor& executor,
   ReadRows rows = std::visit([](auto& each) { return ReadRows(std::move(each)); }, data.rows);
   const PreparedRows prepared = prepare_rows(RawRows(std::move(rows), "training data"),
                                              data.hierarchy ? &*data.hierarchy : nullptr,
-                                             preprocessing, std::move(data.row_weights));
+                                             preprocessing, std::move(data.row_weights), control);
   RunControl unlimited;
   return Model(std::make_unique<ModelParts>(
       train_model(method, *run, prepared.training_set(), prepared.preprocessing, executor,

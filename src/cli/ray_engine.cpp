@@ -44,11 +44,12 @@ void plan_rows_in_shards(TrainingArguments& arguments, MethodRun& run, std::size
                          "option time_limit_seconds is given, but ",
                          "shards are trained to the end; limit max_passes instead");
   require<InvalidOption>(
-      !method.read_examples || !method.read_examples({arguments.data_path()}, run.options()),
+      !method.read_examples ||
+          !method.read_examples({arguments.data_path()}, run.options(), &control.run()),
       "method ", method.name, " cannot be trained in shards");
   auto [hierarchy, raw] = arguments.read(control, arguments.run_options().strict);
   const PreparedRows prepared = prepare_rows(std::move(raw), hierarchy ? &*hierarchy : nullptr,
-                                             arguments.preprocessing_for(run));
+                                             arguments.preprocessing_for(run), {}, &control.run());
   const TrainingSet data = prepared.training_set();
   const Plan plan =
       plan_with_reports(method, run, options, data, prepared.preprocessing, executor, control);

@@ -75,7 +75,7 @@ class Train final : public Command {
     const Method& method = arguments_.method();
     const auto examples =
         arguments_.reads_examples(*method_run)
-            ? method.read_examples({arguments_.data_path()}, method_run->options())
+            ? method.read_examples({arguments_.data_path()}, method_run->options(), &control.run())
             : nullptr;
     require<InvalidOption>(!examples || calibration_ == 0,
                            "option calibration is given, but the examples of method ", method.name,
@@ -118,8 +118,9 @@ class Train final : public Command {
 
   ModelParts train_rows(MethodRun& run, Executor& executor, CommandControl& control) {
     auto [hierarchy, raw] = arguments_.read(control, arguments_.run_options().strict);
-    const PreparedRows prepared = prepare_rows(std::move(raw), hierarchy ? &*hierarchy : nullptr,
-                                               arguments_.preprocessing_for(run));
+    const PreparedRows prepared =
+        prepare_rows(std::move(raw), hierarchy ? &*hierarchy : nullptr,
+                     arguments_.preprocessing_for(run), {}, &control.run());
     TrainingSet data = prepared.training_set();
     data.start = start_ ? &*start_ : nullptr;
     if (calibration_ > 0) require_calibratable(run, data);

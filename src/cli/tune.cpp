@@ -220,8 +220,9 @@ class Tune final : public Command {
     });
     const double seconds = print(result, metric, control);
     const auto winner = arguments_.start(result.points[result.best].values);
-    const PreparedRows prepared = prepare_rows(std::move(data.raw), data.hierarchy_or_null(),
-                                               arguments_.preprocessing_for(*winner));
+    const PreparedRows prepared =
+        prepare_rows(std::move(data.raw), data.hierarchy_or_null(),
+                     arguments_.preprocessing_for(*winner), {}, &control.run());
     const ModelParts model =
         train_with_reports(arguments_.method(), *winner, options, prepared.training_set(),
                            prepared.preprocessing, executor, control);
@@ -238,8 +239,9 @@ class Tune final : public Command {
     require<InvalidOption>(std::filesystem::is_regular_file(path), path,
                            ": tune reads the examples more than once, which a pipe does not allow; "
                            "give a file");
-    method.read_examples({path}, arguments_.start()->options());  // reports errors with their lines
-    const std::vector<std::string> sentences = read_sentences(path);
+    // Reports errors with their lines.
+    method.read_examples({path}, arguments_.start()->options(), &control.run());
+    const std::vector<std::string> sentences = read_sentences(path, &control.run());
     LabelSets same;  // no strata
     for (std::size_t i = 0; i < sentences.size(); ++i) same.append(std::array{LabelId{0}});
     const std::vector<Split> splits = make_splits(same, tuning);
@@ -252,7 +254,7 @@ class Tune final : public Command {
     });
     const double seconds = print(result, metric, control);
     const auto winner = arguments_.start(result.points[result.best].values);
-    const auto examples = method.read_examples({path}, winner->options());
+    const auto examples = method.read_examples({path}, winner->options(), &control.run());
     TrainingSet data;
     data.examples = examples.get();
     data.source = path;

@@ -57,17 +57,17 @@ class Folder {
             ": the folder has no documents NAME.txt, but must have at least one");
     std::sort(documents.begin(), documents.end());
     for (const fs::path& document : documents) {
-      add_document(document.string());
-      add_subjects(document);
+      add_document(document.string(), control);
+      add_subjects(document, control);
       if (!detail::report_rows(data_.documents.size(), control)) break;
     }
     return std::move(data_);
   }
 
  private:
-  void add_document(const std::string& path) {
+  void add_document(const std::string& path, RunControl* control) {
     std::string text;
-    LineBlocks blocks(open_file(path), path);
+    LineBlocks blocks = detail::row_blocks(open_file(path), path, control);
     detail::for_each_line(blocks, [&](const Line& line) {
       detail::require_text(line);
       if (!text.empty()) text += '\n';
@@ -76,12 +76,12 @@ class Folder {
     data_.documents.push_back(std::move(text));
   }
 
-  void add_subjects(std::filesystem::path document) {
+  void add_subjects(std::filesystem::path document, RunControl* control) {
     std::vector<LabelId> labels;
     for (const std::string_view extension : {".tsv", ".key"}) {
       const std::string path = document.replace_extension(extension).string();
       if (!std::filesystem::exists(path)) continue;
-      LineBlocks blocks(open_file(path), path);
+      LineBlocks blocks = detail::row_blocks(open_file(path), path, control);
       detail::for_each_line(blocks, [&](const Line& line) {
         const std::string_view subject =
             detail::without_brackets(detail::trimmed(line.text.substr(0, line.text.find('\t'))));
@@ -117,13 +117,13 @@ bool starts_like_annif(std::string_view start) {
 
 TextDataset read_annif(const std::string& path, const TextOptions& options, RunControl* control) {
   if (std::filesystem::is_directory(path)) return Folder(path, options).read(control);
-  return detail::parse_rows(LineBlocks(open_file(path), path).within_memory_of(control),
+  return detail::parse_rows(detail::row_blocks(open_file(path), path, control),
                             AnnifParser(options), control);
 }
 
 TextDataset parse_annif(std::string_view bytes, const std::string& name, const TextOptions& options,
                         RunControl* control) {
-  return detail::parse_rows(LineBlocks(open_memory(bytes, name), name).within_memory_of(control),
+  return detail::parse_rows(detail::row_blocks(open_memory(bytes, name), name, control),
                             AnnifParser(options), control);
 }
 

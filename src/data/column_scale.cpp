@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 
+#include "base/work_meter.hpp"
 #include "data/column_use.hpp"
 #include "data/csr_operations.hpp"
+#include "data/number_rows.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/tfidf.hpp"
 
@@ -36,8 +39,12 @@ struct Column {
 class ScaledRows {
  public:
   ScaledRows(const CsrView& X, std::span<const double> row_weights,
-             std::span<const std::uint8_t> is_numeric)
-      : X_(X), row_weights_(row_weights), is_numeric_(is_numeric), columns_(X.num_columns()) {
+             std::span<const std::uint8_t> is_numeric, RunControl* control)
+      : X_(X),
+        row_weights_(row_weights),
+        is_numeric_(is_numeric),
+        meter_(control),
+        columns_(X.num_columns()) {
     for (std::size_t i = 0; i < X.num_rows(); ++i) total_ += weight(i);
     if (total_ <= 0) return;
     find_means();
@@ -70,6 +77,7 @@ class ScaledRows {
       const SparseRow x = X_.row(i);
       const double w = weight(i);
       if (w == 0) continue;
+      meter_.add(x.size());
       for (std::size_t k = 0; k < x.size(); ++k) {
         if (x.values[k] != 0) visit(w, columns_[x.columns[k]], static_cast<double>(x.values[k]));
       }
@@ -103,6 +111,7 @@ class ScaledRows {
   CsrView X_;
   std::span<const double> row_weights_;
   std::span<const std::uint8_t> is_numeric_;
+  WorkMeter meter_;
   double total_ = 0;
   std::vector<Column> columns_;
 };
@@ -114,10 +123,10 @@ struct Quartiles {
 
 class QuartileFinder {
  public:
-  explicit QuartileFinder(const ScaledRows& rows)
-      : rows_(rows), by_column_(transpose(rows.matrix())) {}
+  QuartileFinder(const ScaledRows& rows, RunControl* control)
+      : rows_(rows), by_column_(transpose(rows.matrix())), meter_(control) {}
 
-  Quartiles operator()(FeatureId j) const {
+  Quartiles operator()(FeatureId j) {
     const SparseRow column = by_column_.row(j);
     std::vector<std::pair<double, double>> values;  // and weights
     double zeros = rows_.total();
@@ -127,7 +136,7 @@ class QuartileFinder {
       zeros -= weight;
     }
     values.emplace_back(0.0, std::max(0.0, zeros));
-    std::sort(values.begin(), values.end());
+    sort_metered(values, std::less(), meter_);
     return {at(values, 0.25), at(values, 0.5), at(values, 0.75)};
   }
 
@@ -144,6 +153,7 @@ class QuartileFinder {
 
   const ScaledRows& rows_;
   CsrMatrix by_column_;
+  WorkMeter meter_;
 };
 
 /// The root mean squares of the columns that vary.
@@ -197,11 +207,11 @@ double largest_size(const ScaledRows& rows) {
 }
 
 /// Centre and spread of every column; rows that are not dense have no centres.
-void fit_each_column(const ScaledRows& rows, Preprocessing& fitted) {
+void fit_each_column(const ScaledRows& rows, RunControl* control, Preprocessing& fitted) {
   const bool centres = rows.is_dense();
   const double common = largest_size(rows);
   std::optional<QuartileFinder> quartiles;
-  if (fitted.column_scale == ColumnScale::robust) quartiles.emplace(rows);
+  if (fitted.column_scale == ColumnScale::robust) quartiles.emplace(rows, control);
   for (FeatureId j = 0; j < rows.columns().size(); ++j) {
     if (!rows.is_scaled(j)) continue;
     const Column& column = rows.columns()[j];
@@ -246,6 +256,11 @@ Preprocessing spread_out(const Preprocessing& of_used, std::span<const FeatureId
 Preprocessing Preprocessing::fit_columns(const CsrView& X, ColumnScale scale,
                                          std::span<const double> row_weights,
                                          std::span<const std::uint8_t> is_numeric) {
+  return margrove::fit_columns(X, scale, row_weights, is_numeric, nullptr);
+}
+
+Preprocessing fit_columns(const CsrView& X, ColumnScale scale, std::span<const double> row_weights,
+                          std::span<const std::uint8_t> is_numeric, RunControl* control) {
   require(row_weights.empty() || row_weights.size() == X.num_rows(), "row weights: there are ",
           row_weights.size(), ", but must be ", X.num_rows());
   require(is_numeric.empty() || is_numeric.size() == X.num_columns(), "scale: there are ",
@@ -257,21 +272,21 @@ Preprocessing Preprocessing::fit_columns(const CsrView& X, ColumnScale scale,
     for (const FeatureId j : used) {
       if (!is_numeric.empty()) flags.push_back(is_numeric[j]);
     }
-    return spread_out(fit_columns(select_columns(X, used), scale, row_weights, flags), used,
-                      X.num_columns());
+    return spread_out(fit_columns(select_columns(X, used), scale, row_weights, flags, control),
+                      used, X.num_columns());
   }
-  const ScaledRows rows(X, row_weights, is_numeric);
+  const ScaledRows rows(X, row_weights, is_numeric, control);
   fitted.column_scale = scale == ColumnScale::automatic ? chosen_scale(rows) : scale;
   if (fitted.column_scale == ColumnScale::none) return fitted;
-  fitted.kind = Kind::scale;
+  fitted.kind = Preprocessing::Kind::scale;
   fitted.centre.assign(X.num_columns(), 0.0);
   fitted.spread.assign(X.num_columns(), 1.0);
-  fit_each_column(rows, fitted);
+  fit_each_column(rows, control, fitted);
   return fitted;
 }
 
 CsrMatrix scale_columns(const CsrView& X, std::span<const double> centre,
-                        std::span<const double> spread) {
+                        std::span<const double> spread, RunControl* control) {
   const auto num_columns = static_cast<FeatureId>(centre.size());
   std::vector<FeatureId> filled;
   for (FeatureId j = 0; j < num_columns; ++j) {
@@ -285,8 +300,10 @@ CsrMatrix scale_columns(const CsrView& X, std::span<const double> centre,
     columns.push_back(j);
     values.push_back(static_cast<float>((x - centre[j]) / spread[j]));
   };
+  WorkMeter meter(control);
   for (std::size_t i = 0; i < X.num_rows(); ++i) {
     const SparseRow x = X.row(i);
+    meter.add(x.size() + filled.size());
     columns.clear();
     values.clear();
     std::size_t next = 0;  // in filled

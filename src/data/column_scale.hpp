@@ -3,14 +3,16 @@
 
 #include <span>
 
+#include "margrove/control.hpp"
 #include "margrove/csr_matrix.hpp"
 
 namespace margrove {
 
 /// Rows of (x_j - centre_j) / spread_j with as many columns as there are centres. Further columns
 /// of X and those of spread 0 are dropped. A column whose centre is not 0 is filled in every row.
-/// O(nonzeros + rows * filled columns).
+/// Throws OutOfTime where `control`, which may be null, asks to end. O(nonzeros + rows * filled
+/// columns).
 CsrMatrix scale_columns(const CsrView& X, std::span<const double> centre,
-                        std::span<const double> spread);
+                        std::span<const double> spread, RunControl* control = nullptr);
 
 }  // namespace margrove

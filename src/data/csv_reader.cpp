@@ -178,16 +178,20 @@ class CsvReader {
   RecordDataset read(RunControl* control) {
     constexpr std::size_t kRowsBetweenReports = 1024;
     read_header();
-    while (scanner_.next()) {
-      add_record();
-      const std::size_t rows = builder_.num_rows();
-      if (rows % kRowsBetweenReports == 0 && !detail::report_rows(rows, control)) {
-        return builder_.finish();
+    WorkMeter meter(control);
+    builder_.count_with(meter);
+    return read_in_time(scanner_.source(), [&] {
+      while (scanner_.next()) {
+        add_record();
+        const std::size_t rows = builder_.num_rows();
+        if (rows % kRowsBetweenReports == 0 && !detail::report_rows(rows, control)) {
+          return builder_.finish();
+        }
       }
-    }
-    require(builder_.num_rows() > 0, scanner_.source(),
-            ": the file has no rows below its header, but must have at least one");
-    return builder_.finish();
+      require(builder_.num_rows() > 0, scanner_.source(),
+              ": the file has no rows below its header, but must have at least one");
+      return builder_.finish();
+    });
   }
 
   /// The rows of a part, of which there may be none, after a header that ends `lines_before` them.
@@ -307,14 +311,13 @@ std::size_t tsv_row_end(std::string_view text, std::string_view header,
 
 RecordDataset read_csv(const std::string& path, const ReadOptions& options, RunControl* control,
                        std::string_view delimiters) {
-  return CsvReader(LineBlocks(open_file(path), path).within_memory_of(control), options, delimiters)
+  return CsvReader(detail::row_blocks(open_file(path), path, control), options, delimiters)
       .read(control);
 }
 
 RecordDataset parse_csv(std::string_view bytes, const std::string& name, const ReadOptions& options,
                         RunControl* control, std::string_view delimiters) {
-  return CsvReader(LineBlocks(open_memory(bytes, name), name).within_memory_of(control), options,
-                   delimiters)
+  return CsvReader(detail::row_blocks(open_memory(bytes, name), name, control), options, delimiters)
       .read(control);
 }
 

@@ -231,15 +231,17 @@ std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name
   return decompressed(std::make_unique<MemoryBytes>(bytes), std::move(name));
 }
 
-LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source, std::string name, RunControl* control)
-    : source_(std::move(source)), name_(std::move(name)), control_(control) {
-  std::move(*this).within_memory_of(control);
+void end_reading(const std::string& name) {
+  throw OutOfTimeLimit(concat(name, ": the time limit ended reading; nothing is trained"));
 }
 
-LineBlocks&& LineBlocks::within_memory_of(const RunControl* control) && {
-  if (control != nullptr) memory_limit_ = control->memory_limit();
-  return std::move(*this);
-}
+LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source, std::string name, RunControl* control,
+                       Questions questions)
+    : source_(std::move(source)),
+      name_(std::move(name)),
+      control_(control),
+      questions_(questions),
+      meter_(control) {}
 
 bool LineBlocks::next() {
   if (std::exchange(stays_, false)) return text_size_ > 0;
@@ -270,12 +272,17 @@ bool LineBlocks::extend() {
   return text_size_ > old_size;
 }
 
+bool LineBlocks::may_proceed() const {
+  if (questions_ == Questions::within_lines) return control_->proceed();
+  return control_->proceed({.stage = "reading", .unit = "rows"});
+}
+
 /// Reads until the block is longer than `old_size` bytes or the file is at its end.
 void LineBlocks::read_to_line_end(std::size_t old_size) {
+  bool asks = questions_ == Questions::before_blocks;
   while (text_size_ == old_size && !at_end_) {
-    require<OutOfTimeLimit>(
-        control_ == nullptr || control_->proceed({.stage = "reading", .unit = "rows"}), name_,
-        ": the time limit ended reading; nothing is trained");
+    if (asks && control_ != nullptr && !may_proceed()) end_reading(name_);
+    asks = true;
     if (buffer_.size() < valid_size_ + block_bytes_ + 1) {
       buffer_.resize(std::max(2 * valid_size_, valid_size_ + block_bytes_) + 1);
     }
@@ -308,8 +315,9 @@ void LineBlocks::require_held(std::size_t size, std::int64_t line, std::string_v
   require_at_most(static_cast<double>(std::max(kMostExpanded * stored, kAlwaysHeld)), "which are ",
                   kMostExpanded, " times the ", stored,
                   " compressed bytes read; decompress the file if it is right");
-  if (memory_limit_ > 0) {
-    require_at_most(memory_limit_ * kPartOfMemory, "an eighth of the memory limit");
+  const double given = control_ == nullptr ? 0 : control_->memory_limit();
+  if (given > 0) {
+    require_at_most(given * kPartOfMemory, "an eighth of the memory limit");
   } else if (const auto free = free_memory()) {
     require_at_most(free->bytes * kPartOfMemory, "an eighth of ", free->bound);
   }

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-namespace margrove {
+#include "base/work_meter.hpp"
 
-class RunControl;
+namespace margrove {
 
 /// Decompressed bytes from front to back, in bounded memory however large the file is.
 class ByteSource {
@@ -35,14 +35,28 @@ std::unique_ptr<ByteSource> open_standard_input();
 /// Reads `bytes`, which must outlive the source and may be compressed too; `name` is for messages.
 std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name);
 
+/// Throws OutOfTimeLimit: the control asked to end while `name` was read.
+[[noreturn]] void end_reading(const std::string& name);
+
+/// What read() returns. Where a meter of a control ends it within a line, throws as end_reading().
+template <class Read>
+auto read_in_time(const std::string& name, const Read& read) {
+  try {
+    return read();
+  } catch (const OutOfTime&) {
+    end_reading(name);
+  }
+}
+
 /// Splits a source into blocks of whole lines. A byte order mark at its start is skipped.
 class LineBlocks {
  public:
-  /// `control` may be null. It is asked before each block, and its memory limit bounds lines.
-  LineBlocks(std::unique_ptr<ByteSource> source, std::string name, RunControl* control = nullptr);
-  /// Lets the memory limit of `control`, which may be null, bound lines, for readers that ask it
-  /// themselves.
-  LineBlocks&& within_memory_of(const RunControl* control) &&;
+  /// When the control is asked. before_blocks: with a report. within_lines: only where a line is
+  /// longer than a block, without a report, for readers that ask after each block themselves.
+  enum class Questions { before_blocks, within_lines };
+  /// `control` may be null. Its memory limit bounds lines.
+  LineBlocks(std::unique_ptr<ByteSource> source, std::string name, RunControl* control = nullptr,
+             Questions questions = Questions::before_blocks);
 
   /// Moves to the next block; false at the end. Memory: one block, or the longest line. Throws
   /// InvalidInput for bytes that are no UTF-8 text at all, such as UTF-16 and archives, and
@@ -58,6 +72,8 @@ class LineBlocks {
   /// returned true.
   std::string_view text() const { return {buffer_.data(), text_size_}; }
   const std::string& name() const { return name_; }
+  /// Counts work within a line, for read_in_time().
+  WorkMeter& meter() { return meter_; }
   /// Decompressed bytes of all blocks so far.
   std::int64_t num_bytes() const { return num_bytes_; }
   /// Throws InvalidInput unless `size` bytes of this source may be held for `what`, which begins at
@@ -68,12 +84,15 @@ class LineBlocks {
 
  private:
   void read_to_line_end(std::size_t old_size);
+  /// Asks the control, which is not null.
+  bool may_proceed() const;
   void start();
 
   std::unique_ptr<ByteSource> source_;
   std::string name_;
   RunControl* control_;
-  double memory_limit_ = 0;  // RunControl::memory_limit()
+  Questions questions_;
+  WorkMeter meter_;
   std::vector<char> buffer_;
   std::size_t block_bytes_ = 8192;  // grows, so that small files take little memory
   std::size_t text_size_ = 0;       // the block

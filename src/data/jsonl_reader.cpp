@@ -253,6 +253,7 @@ class JsonlParser {
     require_some_key(line);
     builder_.add(record);
   }
+  void count_with(WorkMeter& meter) { builder_.count_with(meter); }
   std::size_t num_rows() const { return builder_.num_rows(); }
   RecordDataset finish() { return builder_.finish(); }
 
@@ -307,6 +308,7 @@ RecordSelection selected_keys(const ReadOptions& options, const Open& open) {
 RecordDataset read(LineBlocks blocks, const ReadOptions& options, const RecordSelection& selection,
                    RunControl* control) {
   JsonlParser parser(blocks.name(), options, selection);
+  parser.count_with(blocks.meter());
   const bool complete = detail::for_each_line(
       blocks, [&](const Line& line) { parser.parse_line(line); },
       [&] { return detail::report_rows(parser.num_rows(), control); });
@@ -324,15 +326,14 @@ RecordDataset read_jsonl(const std::string& path, const ReadOptions& options, Ru
   const RecordSelection selection = selected_keys(options, [&] {
     require(std::filesystem::is_regular_file(path), path,
             ": patterns of keys need a file, which is read twice; name the keys");
-    return LineBlocks(open_file(path), path).within_memory_of(control);
+    return detail::row_blocks(open_file(path), path, control);
   });
-  return read(LineBlocks(open_file(path), path).within_memory_of(control), options, selection,
-              control);
+  return read(detail::row_blocks(open_file(path), path, control), options, selection, control);
 }
 
 RecordDataset parse_jsonl(std::string_view bytes, const std::string& name,
                           const ReadOptions& options, RunControl* control) {
-  const auto open = [&] { return LineBlocks(open_memory(bytes, name), name); };
+  const auto open = [&] { return detail::row_blocks(open_memory(bytes, name), name, control); };
   return read(open(), options, selected_keys(options, open), control);
 }
 

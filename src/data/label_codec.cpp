@@ -33,20 +33,22 @@ std::optional<LabelId> LabelCodec::find(std::string_view name) const {
   return found->second;
 }
 
-std::vector<LabelId> natural_order(const LabelCodec& codec) {
+std::vector<LabelId> natural_order(const LabelCodec& codec, WorkMeter& meter) {
   std::vector<LabelId> order(codec.size());
   std::iota(order.begin(), order.end(), LabelId{0});
   std::vector<std::int64_t> numbers;
   for (const std::string& name : codec.names()) {
+    meter.add();
     const auto number = read_number<std::int64_t>(name);
     if (!number) break;
     numbers.push_back(*number);
   }
   const bool all_numbers = numbers.size() == codec.size();
-  std::sort(order.begin(), order.end(), [&](LabelId a, LabelId b) {
+  const auto less = [&](LabelId a, LabelId b) {
     if (all_numbers && numbers[a] != numbers[b]) return numbers[a] < numbers[b];
     return codec.name(a) < codec.name(b);
-  });
+  };
+  sort_metered(order, less, meter);
   return order;
 }
 

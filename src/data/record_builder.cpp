@@ -179,6 +179,7 @@ void RecordBuilder::add_labels(const RecordField& field, const RecordValue& valu
 }
 
 void RecordBuilder::add_label(const RecordField& field, const RecordValue::Item& item) {
+  if (meter_ != nullptr) meter_->add();
   const std::string_view name = detail::without_brackets(detail::trimmed(item.text));
   if (const auto known = data_.codec.find(name)) {
     row_labels_.push_back(*known);
@@ -238,6 +239,7 @@ void RecordBuilder::add_level(const RecordField& field, const RecordValue& value
 }
 
 void RecordBuilder::append_name(const RecordField& field, std::string_view name, TextPlace place) {
+  if (meter_ != nullptr) meter_->add();
   const std::string fault = detail::name_fault(name);
   if (!fault.empty()) fail(place, "a name of the path in column '", field.name, "' ", fault);
   path_.emplace_back(name);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/work_meter.hpp"
 #include "data/records.hpp"
 #include "data/row_formats.hpp"
 #include "margrove/errors.hpp"
@@ -52,6 +53,9 @@ class RecordBuilder {
   /// `selection` is that of the options with columns instead of patterns.
   RecordBuilder(std::string source, const ReadOptions& options, const RecordSelection& selection);
 
+  /// Labels and names of paths are the work that `meter`, which must outlive the builder, counts.
+  void count_with(WorkMeter& meter) { meter_ = &meter; }
+
   const std::vector<RecordField>& fields() const { return fields_; }
   /// One value per field. Throws InvalidInput "file:line:column: ..." for a value that its field
   /// cannot have.
@@ -80,6 +84,7 @@ class RecordBuilder {
   const RecordValue::Item* single(const RecordField& field, const RecordValue& value) const;
 
   std::string source_;
+  WorkMeter* meter_ = nullptr;
   ReadOptions options_;
   std::vector<RecordField> fields_;
   RecordDataset data_;

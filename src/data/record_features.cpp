@@ -7,13 +7,15 @@
 #include <tuple>
 #include <utility>
 
+#include "base/work_meter.hpp"
 #include "data/text_views.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {
 
-RecordFeatures::Numeric fit_numbers(const std::vector<float>& values) {
+RecordFeatures::Numeric fit_numbers(const std::vector<float>& values, WorkMeter& meter) {
+  meter.add(values.size());
   double sum = 0;
   std::size_t count = 0;
   for (const float value : values) {
@@ -26,24 +28,27 @@ RecordFeatures::Numeric fit_numbers(const std::vector<float>& values) {
 }
 
 /// The values that occur in rows; the codec of the field may have more.
-std::vector<std::string> fit_values(const CategoricalField& field) {
+std::vector<std::string> fit_values(const CategoricalField& field, WorkMeter& meter) {
   std::vector<bool> used(field.values.size());
   for (const std::uint32_t id : field.ids) {
     if (id != CategoricalField::kMissing) used[id] = true;
   }
   std::vector<std::string> values;
   for (LabelId id = 0; id < used.size(); ++id) {
+    meter.add();
     if (used[id]) values.push_back(field.values.name(id));
   }
-  std::sort(values.begin(), values.end());
+  sort_metered(values, std::less(), meter);
   return values;
 }
 
 /// The place in `values` of each value of a field.
 std::vector<std::optional<FeatureId>> places(const CategoricalField& field,
-                                             const std::vector<std::string>& values) {
+                                             const std::vector<std::string>& values,
+                                             WorkMeter& meter) {
   std::vector<std::optional<FeatureId>> found(field.values.size());
   for (LabelId id = 0; id < found.size(); ++id) {
+    meter.add();
     const auto at = std::lower_bound(values.begin(), values.end(), field.values.name(id));
     if (at != values.end() && *at == field.values.name(id)) {
       found[id] = static_cast<FeatureId>(at - values.begin());
@@ -71,31 +76,34 @@ CsrMatrix RecordFeatures::apply(const RecordFields& fields) const {
 }
 
 RecordFeatures fit_records(std::span<const std::string_view> documents, const RecordFields& fields,
-                           RecordSelection selection, const TfidfOptions& options) {
+                           RecordSelection selection, const TfidfOptions& options,
+                           RunControl* control) {
   RecordFeatures fitted;
   if (!selection.text.empty()) {
     const bool is_all = fields.numeric.empty() && fields.categorical.empty();
-    fitted.text = fit_texts(documents, options, /*needs_terms=*/is_all);
+    fitted.text = fit_texts(documents, options, /*needs_terms=*/is_all, control);
     if (!is_all) fitted.text.num_rows_without_terms = 0;
   }
+  WorkMeter meter(control);
   for (const std::vector<float>& values : fields.numeric) {
-    fitted.numeric.push_back(fit_numbers(values));
+    fitted.numeric.push_back(fit_numbers(values, meter));
   }
   for (const CategoricalField& field : fields.categorical) {
-    fitted.categorical.push_back(fit_values(field));
+    fitted.categorical.push_back(fit_values(field, meter));
   }
   fitted.selection = std::move(selection);
   return fitted;
 }
 
 CsrMatrix apply_records(const RecordFeatures& fitted, std::span<const std::string_view> documents,
-                        const RecordFields& fields) {
+                        const RecordFields& fields, RunControl* control) {
   const bool has_text = !fitted.selection.text.empty();
-  const CsrMatrix words = has_text ? weigh_texts(fitted.text, documents) : CsrMatrix();
+  const CsrMatrix words = has_text ? weigh_texts(fitted.text, documents, control) : CsrMatrix();
   const auto& [numeric, categorical] = std::tie(fitted.numeric, fitted.categorical);
+  WorkMeter meter(control);
   std::vector<std::vector<std::optional<FeatureId>>> value_places;
   for (std::size_t f = 0; f < categorical.size(); ++f) {
-    value_places.push_back(places(fields.categorical[f], categorical[f]));
+    value_places.push_back(places(fields.categorical[f], categorical[f], meter));
   }
   const RecordFeatures::Range numbers = fitted.numeric_columns();
   CsrMatrix X(fitted.num_columns());
@@ -114,6 +122,7 @@ CsrMatrix apply_records(const RecordFeatures& fitted, std::span<const std::strin
       columns.assign(row.columns.begin(), row.columns.end());
       values.assign(row.values.begin(), row.values.end());
     }
+    meter.add(columns.size() + numeric.size() + categorical.size());
     for (std::size_t f = 0; f < numeric.size(); ++f) {
       const float value = fields.numeric[f][i];
       add(numbers.begin + static_cast<FeatureId>(f), std::isnan(value) ? numeric[f].mean : value);

@@ -52,8 +52,9 @@ struct Header {
 
 class SvmlightParser {
  public:
-  SvmlightParser(std::string name, const SvmlightOptions& options)
-      : name_(std::move(name)), options_(options), X_(options.num_features) {
+  /// `meter` may be null.
+  SvmlightParser(std::string name, const SvmlightOptions& options, WorkMeter* meter = nullptr)
+      : name_(std::move(name)), options_(options), meter_(meter), X_(options.num_features) {
     if (options.codec != nullptr) codec_ = *options.codec;
     if (options.first_index) first_index_ = *options.first_index;
   }
@@ -302,10 +303,11 @@ class SvmlightParser {
     return {start, static_cast<std::size_t>(end - start)};
   }
 
-  Line line() const { return {name_, line_number_, {line_, 0}}; }
+  Line line() const { return {name_, line_number_, {line_, 0}, meter_}; }
 
   std::string name_;
   const SvmlightOptions& options_;
+  WorkMeter* meter_;
   std::optional<Header> header_;
   std::uint32_t first_index_ = 1;
   const char* end_ = nullptr;  // of the block
@@ -322,12 +324,14 @@ class SvmlightParser {
 };
 
 Dataset read(LineBlocks blocks, const SvmlightOptions& options, RunControl* control) {
-  SvmlightParser parser(blocks.name(), options);
-  while (blocks.next()) {
-    parser.parse(blocks.text());
-    if (!detail::report_rows(parser.num_rows(), control)) return parser.finish(false);
-  }
-  return parser.finish(true);
+  SvmlightParser parser(blocks.name(), options, &blocks.meter());
+  return read_in_time(blocks.name(), [&] {
+    while (blocks.next()) {
+      parser.parse(blocks.text());
+      if (!detail::report_rows(parser.num_rows(), control)) return parser.finish(false);
+    }
+    return parser.finish(true);
+  });
 }
 }  // namespace
 
@@ -357,13 +361,12 @@ ReadRows svmlight_part(const FilePart& part, const std::string& name, const Read
 
 Dataset read_svmlight(const std::string& path, const SvmlightOptions& options,
                       RunControl* control) {
-  return read(LineBlocks(open_file(path), path).within_memory_of(control), options, control);
+  return read(detail::row_blocks(open_file(path), path, control), options, control);
 }
 
 Dataset parse_svmlight(std::string_view bytes, const std::string& name,
                        const SvmlightOptions& options, RunControl* control) {
-  return read(LineBlocks(open_memory(bytes, name), name).within_memory_of(control), options,
-              control);
+  return read(detail::row_blocks(open_memory(bytes, name), name, control), options, control);
 }
 
 }  // namespace margrove

@@ -44,8 +44,9 @@ bool TextTerms::are_words() const {
   return *this == single;
 }
 
-TermCutter::TermCutter(const TextTerms& choice)
+TermCutter::TermCutter(const TextTerms& choice, RunControl* control)
     : choice_(choice),
+      meter_(control),
       single_words_(choice.words == TextTerms::Lengths{1, 1} && choice.characters.is_none() &&
                     choice.stop_words.empty()),
       stop_words_(choice.stop_words.begin(), choice.stop_words.end()) {}
@@ -53,7 +54,7 @@ TermCutter::TermCutter(const TextTerms& choice)
 void TermCutter::read_words(std::string_view text) {
   words_.clear();
   ends_.clear();
-  for_each_word(text, choice_.word_rule, [&](std::string_view word) {
+  for_each_word(text, choice_.word_rule, meter_, [&](std::string_view word) {
     if (!stop_words_.empty() && stop_words_.contains(word)) return;
     if (!ends_.empty()) words_ += ' ';
     words_ += word;
@@ -67,8 +68,12 @@ void TermCutter::read_characters(std::string_view word) {
   word_ += ' ';
   starts_.clear();
   for (std::size_t at = 0; at < word_.size();) {
-    starts_.push_back(at);
-    at += decode_utf8(std::string_view(word_).substr(at)).size;
+    const std::size_t stop = std::min(word_.size(), at + WorkMeter::kWorkBetweenQuestions);
+    meter_.add(stop - at);
+    while (at < stop) {
+      starts_.push_back(at);
+      at += decode_utf8(std::string_view(word_).substr(at)).size;
+    }
   }
   starts_.push_back(word_.size());
 }
@@ -76,10 +81,11 @@ void TermCutter::read_characters(std::string_view word) {
 std::vector<std::string> read_stop_words(const std::string& path, TextTerms::WordRule rule) {
   std::vector<std::string> words;
   LineBlocks blocks(open_file(path), path);
+  WorkMeter meter;
   detail::for_each_line(blocks, [&](const detail::Line& line) {
     detail::require_text(line);
     if (line.text.starts_with('#')) return;
-    for_each_word(line.text, rule, [&](std::string_view word) { words.emplace_back(word); });
+    for_each_word(line.text, rule, meter, [&](std::string_view word) { words.emplace_back(word); });
   });
   require(!words.empty(), path, ": the file has no words, but must have at least one");
   std::sort(words.begin(), words.end());

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/work_meter.hpp"
 #include "data/words.hpp"
 #include "margrove/tfidf.hpp"
 
@@ -23,24 +24,27 @@ struct TextHash {
   }
 };
 
-/// Cuts texts into terms. It refers to the choice, which must outlive it.
+/// Cuts texts into terms. It refers to the choice, which must outlive it, and asks a control while
+/// it works, also within a word.
 class TermCutter {
  public:
-  explicit TermCutter(const TextTerms& choice);
+  /// `control` may be null.
+  explicit TermCutter(const TextTerms& choice, RunControl* control = nullptr);
 
   /// Calls visit(term) for each term, as often as it occurs. The term is valid during the call
   /// only. A word that has at most N characters, borders included, gives itself once for all
-  /// lengths from N on, as scikit-learn's char_wb does. O(bytes * lengths of n-grams).
+  /// lengths from N on, as scikit-learn's char_wb does. Throws OutOfTime where the control asks to
+  /// end. O(bytes * lengths of n-grams).
   template <class Visit>
   void for_each(std::string_view text, const Visit& visit) {
-    if (single_words_) return for_each_word(text, choice_.word_rule, visit);
+    if (single_words_) return for_each_word(text, choice_.word_rule, meter_, visit);
     read_words(text);
     for (int n = choice_.words.first; n <= choice_.words.last && n > 0; ++n) {
       const auto length = static_cast<std::size_t>(n);
-      for (std::size_t k = 0; k + length <= ends_.size(); ++k) {
+      for_metered(ends_.size() < length ? 0 : ends_.size() - length + 1, [&](std::size_t k) {
         const std::size_t begin = k == 0 ? 0 : ends_[k - 1] + 1;
         visit(std::string_view(words_).substr(begin, ends_[k + length - 1] - begin));
-      }
+      });
     }
     if (choice_.characters.is_none()) return;
     for (std::size_t k = 0; k < ends_.size(); ++k) {
@@ -55,6 +59,16 @@ class TermCutter {
   /// Sets word_ to the word between blanks and starts_ to the bytes at which its characters start.
   void read_characters(std::string_view word);
 
+  /// Calls work(k) for each k < count. It is outside of the inner loop that the meter is asked.
+  template <class Work>
+  void for_metered(std::size_t count, const Work& work) {
+    for (std::size_t k = 0; k < count;) {
+      const std::size_t stop = std::min(count, k + WorkMeter::kWorkBetweenQuestions);
+      meter_.add(stop - k);
+      for (; k < stop; ++k) work(k);
+    }
+  }
+
   template <class Visit>
   void for_each_run(std::string_view word, const Visit& visit) {
     read_characters(word);
@@ -62,17 +76,18 @@ class TermCutter {
     const auto last = static_cast<std::size_t>(choice_.characters.last);
     for (auto n = static_cast<std::size_t>(choice_.characters.first); n <= last; ++n) {
       const std::size_t length = std::min(n, num_characters);
-      for (std::size_t k = 0; k + length <= num_characters; ++k) {
+      for_metered(num_characters - length + 1, [&](std::size_t k) {
         run_.assign(1, '\'');
         run_.append(word_, starts_[k], starts_[k + length] - starts_[k]);
         run_ += '\'';
         visit(std::string_view(run_));
-      }
+      });
       if (length == num_characters) return;
     }
   }
 
   const TextTerms& choice_;
+  WorkMeter meter_;
   bool single_words_;
   std::unordered_set<std::string, TextHash, std::equal_to<>> stop_words_;
   // Of the present text and word.

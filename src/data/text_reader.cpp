@@ -28,13 +28,13 @@ using LabelledTextParser = detail::DocumentParser<LabelsThenText>;
 }  // namespace
 
 TextDataset read_text(const std::string& path, const TextOptions& options, RunControl* control) {
-  return detail::parse_rows(LineBlocks(open_file(path), path).within_memory_of(control),
+  return detail::parse_rows(detail::row_blocks(open_file(path), path, control),
                             LabelledTextParser(options), control);
 }
 
 TextDataset parse_text(std::string_view bytes, const std::string& name, const TextOptions& options,
                        RunControl* control) {
-  return detail::parse_rows(LineBlocks(open_memory(bytes, name), name).within_memory_of(control),
+  return detail::parse_rows(detail::row_blocks(open_memory(bytes, name), name, control),
                             LabelledTextParser(options), control);
 }
 

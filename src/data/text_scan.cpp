@@ -145,6 +145,7 @@ LabelId known_label(const Line& line, std::string_view name, const LabelCodec& c
 
 LabelId label_id(const Line& line, std::string_view name, LabelCodec& codec,
                  bool known_labels_only) {
+  if (line.meter != nullptr) line.meter->add();
   if (const auto known = codec.find(name)) return *known;
   line.require_label(name);
   return known_labels_only ? known_label(line, name, codec) : codec.add(name);

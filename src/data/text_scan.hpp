@@ -3,9 +3,11 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "data/foreign_forms.hpp"
@@ -49,7 +51,8 @@ bool looks_like_feature(std::string_view token);
 struct Line {
   std::string_view source;
   std::int64_t number;
-  std::string_view text;  // without the line end
+  std::string_view text;       // without the line end
+  WorkMeter* meter = nullptr;  // counts its labels, if there is a control to ask
 
   template <class... Parts>
   [[noreturn]] void fail(const char* at, const Parts&... parts) const {
@@ -100,29 +103,42 @@ LabelId label_id(const Line& line, std::string_view name, LabelCodec& codec,
 void parse_labels(const Line& line, std::string_view list, LabelCodec& codec,
                   bool known_labels_only, std::vector<LabelId>& labels);
 
+/// The lines of a file or of memory for for_each_line() or a reader that reports its rows.
+inline LineBlocks row_blocks(std::unique_ptr<ByteSource> source, const std::string& name,
+                             RunControl* control) {
+  return {std::move(source), name, control, LineBlocks::Questions::within_lines};
+}
+
 /// Reports the rows read so far to `control`, which may be null. False if it asks to end.
 bool report_rows(std::size_t num_rows, RunControl* control);
 
 /// Calls visit(line) for every line of a file; CR LF ends a line too. After each block of lines it
-/// calls proceed(), and returns false as soon as this does.
+/// calls proceed(), and returns false as soon as this does. Throws as end_reading() where a line
+/// takes so long that the control of the blocks asks to end.
 template <class Visit, class Proceed>
 bool for_each_line(LineBlocks& blocks, const Visit& visit, const Proceed& proceed) {
-  std::int64_t number = 0;
-  while (blocks.next()) {
-    for (std::string_view block = blocks.text(); !block.empty();) {
-      const std::size_t newline = block.find('\n');
-      std::string_view text = block.substr(0, newline);
-      block.remove_prefix(newline == std::string_view::npos ? block.size() : newline + 1);
-      if (text.ends_with('\r')) text.remove_suffix(1);
-      visit(Line{blocks.name(), ++number, text});
+  return read_in_time(blocks.name(), [&] {
+    std::int64_t number = 0;
+    while (blocks.next()) {
+      for (std::string_view block = blocks.text(); !block.empty();) {
+        const std::size_t newline = block.find('\n');
+        std::string_view text = block.substr(0, newline);
+        block.remove_prefix(newline == std::string_view::npos ? block.size() : newline + 1);
+        if (text.ends_with('\r')) text.remove_suffix(1);
+        visit(Line{blocks.name(), ++number, text, &blocks.meter()});
+      }
+      if (!proceed()) return false;
     }
-    if (!proceed()) return false;
-  }
-  return true;
+    return true;
+  });
 }
+/// The same, where the end of each block asks the control of the blocks.
 template <class Visit>
 void for_each_line(LineBlocks& blocks, const Visit& visit) {
-  for_each_line(blocks, visit, [] { return true; });
+  for_each_line(blocks, visit, [&] {
+    blocks.meter().add(WorkMeter::kWorkBetweenQuestions);
+    return true;
+  });
 }
 
 /// The rows that a parser with parse_line(line), num_rows() and finish() makes of a file, or those

@@ -9,6 +9,7 @@
 
 #include "data/record_features.hpp"
 #include "data/records.hpp"
+#include "margrove/control.hpp"
 #include "margrove/tfidf.hpp"
 
 namespace margrove {
@@ -17,17 +18,21 @@ inline std::vector<std::string_view> views_of(std::span<const std::string> texts
   return {texts.begin(), texts.end()};
 }
 
+// All of these throw OutOfTime where `control`, which may be null, asks to end.
+
 /// Preprocessing::fit_text() and Preprocessing::apply() of texts. `needs_terms` is false where rows
 /// have other features, so that texts may all be without terms.
 Preprocessing fit_texts(std::span<const std::string_view> documents, const TfidfOptions& options,
-                        bool needs_terms = true);
-CsrMatrix weigh_texts(const Preprocessing& fitted, std::span<const std::string_view> documents);
+                        bool needs_terms = true, RunControl* control = nullptr);
+CsrMatrix weigh_texts(const Preprocessing& fitted, std::span<const std::string_view> documents,
+                      RunControl* control = nullptr);
 
 /// RecordFeatures::fit() and RecordFeatures::apply(), where `documents` stand for the texts of
 /// `fields`. There are none if the selection has no text.
 RecordFeatures fit_records(std::span<const std::string_view> documents, const RecordFields& fields,
-                           RecordSelection selection, const TfidfOptions& options);
+                           RecordSelection selection, const TfidfOptions& options,
+                           RunControl* control = nullptr);
 CsrMatrix apply_records(const RecordFeatures& fitted, std::span<const std::string_view> documents,
-                        const RecordFields& fields);
+                        const RecordFields& fields, RunControl* control = nullptr);
 
 }  // namespace margrove

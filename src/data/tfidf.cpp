@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "base/keep_first.hpp"
+#include "base/work_meter.hpp"
 #include "data/column_scale.hpp"
 #include "data/csr_operations.hpp"
+#include "data/number_rows.hpp"
 #include "data/terms.hpp"
 #include "data/text_views.hpp"
 #include "data/words.hpp"
@@ -22,9 +24,9 @@ struct Entry {
   std::uint32_t column;
   std::uint32_t count;
 };
-void merge_equal(std::vector<Entry>& row) {
-  std::sort(row.begin(), row.end(),
-            [](const Entry& a, const Entry& b) { return a.column < b.column; });
+void merge_equal(std::vector<Entry>& row, WorkMeter& meter) {
+  sort_metered(
+      row, [](const Entry& a, const Entry& b) { return a.column < b.column; }, meter);
   std::size_t kept = 0;
   for (std::size_t k = 0; k < row.size(); ++k) {
     if (kept > 0 && row[kept - 1].column == row[k].column) {
@@ -124,12 +126,17 @@ template <class Key, class View>
 class PlaceOf {
  public:
   /// Makes a table of all keys only if the documents are long enough to repay it.
-  PlaceOf(const std::vector<Key>& keys, std::span<const std::string_view> documents) : keys_(keys) {
+  PlaceOf(const std::vector<Key>& keys, std::span<const std::string_view> documents,
+          WorkMeter& meter)
+      : keys_(keys) {
     std::size_t num_bytes = 0;
     for (const std::string_view document : documents) num_bytes += document.size();
     if (num_bytes < keys.size()) return;
     table_.reserve(keys.size());
-    for (const Key& key : keys) table_.emplace(key, static_cast<std::uint32_t>(table_.size()));
+    for (const Key& key : keys) {
+      meter.add();
+      table_.emplace(key, static_cast<std::uint32_t>(table_.size()));
+    }
   }
   std::optional<std::uint32_t> find(View key) const {
     if (table_.empty()) {
@@ -150,10 +157,11 @@ class PlaceOf {
 /// The column of a term, by its name or by its hash.
 class ColumnOfTerm {
  public:
-  ColumnOfTerm(const Preprocessing& fitted, std::span<const std::string_view> documents)
+  ColumnOfTerm(const Preprocessing& fitted, std::span<const std::string_view> documents,
+               WorkMeter& meter)
       : terms_(fitted.terms),
-        by_name_(fitted.vocabulary, documents),
-        by_hash_(fitted.hashes, documents) {}
+        by_name_(fitted.vocabulary, documents, meter),
+        by_hash_(fitted.hashes, documents, meter) {}
   std::optional<std::uint32_t> find(std::string_view term) const {
     return terms_.num_hashes > 0 ? by_hash_.find(terms_.hash_of(term)) : by_name_.find(term);
   }
@@ -169,9 +177,9 @@ class ColumnOfTerm {
 template <class Key, class Table, class KeyOf>
 std::vector<std::pair<Key, Term>> counted_terms(Preprocessing& fitted,
                                                 std::span<const std::string_view> documents,
-                                                const KeyOf& key_of) {
+                                                const KeyOf& key_of, RunControl* control) {
   Table found;
-  TermCutter cutter(fitted.terms);
+  TermCutter cutter(fitted.terms, control);
   for (std::size_t i = 0; i < documents.size(); ++i) {
     bool has_terms = false;
     cutter.for_each(documents[i], [&](std::string_view text) {
@@ -187,21 +195,31 @@ std::vector<std::pair<Key, Term>> counted_terms(Preprocessing& fitted,
     });
     fitted.num_rows_without_terms += has_terms ? 0U : 1U;
   }
-  std::vector<std::pair<Key, Term>> terms(std::make_move_iterator(found.begin()),
-                                          std::make_move_iterator(found.end()));
-  std::sort(terms.begin(), terms.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
+  WorkMeter meter(control);
+  std::vector<std::pair<Key, Term>> terms;
+  terms.reserve(found.size());
+  for (auto& term : found) {
+    meter.add();
+    terms.push_back(std::move(term));
+  }
+  sort_metered(
+      terms, [](const auto& a, const auto& b) { return a.first < b.first; }, meter);
   return terms;
 }
 
 /// Writes the terms that the options keep to `keys` and their weights to `fitted`.
 template <class Key>
 void keep_terms(std::vector<std::pair<Key, Term>> terms, std::size_t num_rows,
-                const TfidfOptions& options, std::vector<Key>& keys, Preprocessing& fitted) {
+                const TfidfOptions& options, WorkMeter meter, std::vector<Key>& keys,
+                Preprocessing& fitted) {
   std::vector<Term> counted;
-  for (const auto& [key, term] : terms) counted.push_back(term);
+  for (const auto& [key, term] : terms) {
+    meter.add();
+    counted.push_back(term);
+  }
   const std::vector<bool> kept = kept_terms(counted, num_rows, options);
   for (std::size_t k = 0; k < terms.size(); ++k) {
+    meter.add();
     if (!kept[k]) continue;
     keys.push_back(std::move(terms[k].first));
     fitted.idf.push_back(inverse_frequency(num_rows, counted[k].num_rows, options));
@@ -299,7 +317,7 @@ void check_weights(const Preprocessing& fitted, bool has_words, bool has_idf) {
 }  // namespace
 
 Preprocessing fit_texts(std::span<const std::string_view> documents, const TfidfOptions& options,
-                        bool needs_terms) {
+                        bool needs_terms, RunControl* control) {
   check_options(options);
   Preprocessing fitted = with_options(Preprocessing::Kind::text_tfidf, options);
   fitted.terms = {.words = options.word_ngrams,
@@ -313,13 +331,15 @@ Preprocessing fit_texts(std::span<const std::string_view> documents, const Tfidf
   const TextTerms& terms = fitted.terms;
   if (terms.num_hashes > 0) {
     auto counted = counted_terms<std::uint32_t, std::unordered_map<std::uint32_t, Term>>(
-        fitted, documents, [&](std::string_view text) { return terms.hash_of(text); });
-    keep_terms(std::move(counted), documents.size(), options, fitted.hashes, fitted);
+        fitted, documents, [&](std::string_view text) { return terms.hash_of(text); }, control);
+    keep_terms(std::move(counted), documents.size(), options, WorkMeter(control), fitted.hashes,
+               fitted);
   } else {
     using Table = std::unordered_map<std::string, Term, TextHash, std::equal_to<>>;
-    auto counted = counted_terms<std::string, Table>(fitted, documents,
-                                                     [](std::string_view text) { return text; });
-    keep_terms(std::move(counted), documents.size(), options, fitted.vocabulary, fitted);
+    auto counted = counted_terms<std::string, Table>(
+        fitted, documents, [](std::string_view text) { return text; }, control);
+    keep_terms(std::move(counted), documents.size(), options, WorkMeter(control), fitted.vocabulary,
+               fitted);
   }
   const std::size_t num_rows = documents.size();
   require(!needs_terms || num_rows == 0 || fitted.num_rows_without_terms < num_rows,
@@ -340,6 +360,10 @@ std::string Preprocessing::term_name(FeatureId column) const {
 }
 
 Preprocessing Preprocessing::fit_counts(const CsrView& counts, const TfidfOptions& options) {
+  return margrove::fit_counts(counts, options, nullptr);
+}
+
+Preprocessing fit_counts(const CsrView& counts, const TfidfOptions& options, RunControl* control) {
   check_options(options);
   require<InvalidOption>(
       TextTerms{options.word_ngrams, options.char_ngrams, options.stop_words} == TextTerms(),
@@ -347,9 +371,11 @@ Preprocessing Preprocessing::fit_counts(const CsrView& counts, const TfidfOption
       "the rows hold counts");
   require<InvalidOption>(options.hash_features == 0, "option hash_features is ",
                          options.hash_features, ", but it is for texts, and the rows hold counts");
+  WorkMeter meter(control);
   std::vector<Term> terms(counts.num_columns());
   for (std::size_t i = 0; i < counts.num_rows(); ++i) {
     const SparseRow row = counts.row(i);
+    meter.add(row.size());
     for (std::size_t k = 0; k < row.size(); ++k) {
       require_count(i, row.columns[k], row.values[k]);
       Term& term = terms[row.columns[k]];
@@ -357,7 +383,7 @@ Preprocessing Preprocessing::fit_counts(const CsrView& counts, const TfidfOption
       term.num_rows += row.values[k] > 0 ? 1U : 0U;
     }
   }
-  Preprocessing fitted = with_options(Kind::count_tfidf, options);
+  Preprocessing fitted = with_options(Preprocessing::Kind::count_tfidf, options);
   const std::vector<bool> kept = kept_terms(terms, counts.num_rows(), options);
   for (std::size_t k = 0; k < terms.size(); ++k) {
     fitted.idf.push_back(kept[k] ? inverse_frequency(counts.num_rows(), terms[k].num_rows, options)
@@ -373,20 +399,22 @@ Preprocessing Preprocessing::unit_norm() {
   return fitted;
 }
 
-CsrMatrix weigh_texts(const Preprocessing& fitted, std::span<const std::string_view> documents) {
+CsrMatrix weigh_texts(const Preprocessing& fitted, std::span<const std::string_view> documents,
+                      RunControl* control) {
   require(fitted.kind == Preprocessing::Kind::text_tfidf,
           "preprocessing: it was not fitted on text");
-  const ColumnOfTerm column_of(fitted, documents);
+  WorkMeter meter(control);
+  const ColumnOfTerm column_of(fitted, documents, meter);
   CsrMatrix X(static_cast<std::uint32_t>(fitted.idf.size()));
   RowWriter writer(X, fitted);
-  TermCutter cutter(fitted.terms);
+  TermCutter cutter(fitted.terms, control);
   std::vector<Entry> row;
   for (const std::string_view document : documents) {
     row.clear();
     cutter.for_each(document, [&](std::string_view term) {
       if (const auto column = column_of.find(term)) row.push_back({*column, 1});
     });
-    merge_equal(row);
+    merge_equal(row, meter);
     for (const auto [column, count] : row) writer.add(column, count);
     writer.finish_row();
   }
@@ -398,27 +426,39 @@ CsrMatrix Preprocessing::apply(std::span<const std::string> documents) const {
 }
 
 CsrMatrix Preprocessing::apply(const CsrView& X) const {
-  require(kind != Kind::text_tfidf, "preprocessing: it was fitted on text, not on rows of numbers");
-  if (!columns.empty()) {
-    Preprocessing of_selected = *this;
+  return apply_to_numbers(*this, X, nullptr);
+}
+
+CsrMatrix apply_to_numbers(const Preprocessing& fitted, const CsrView& X, RunControl* control) {
+  using Kind = Preprocessing::Kind;
+  require(fitted.kind != Kind::text_tfidf,
+          "preprocessing: it was fitted on text, not on rows of numbers");
+  if (!fitted.columns.empty()) {
+    Preprocessing of_selected = fitted;
     of_selected.columns.clear();
-    CsrMatrix selected = select_columns(X, columns);
-    return of_selected.keeps_rows() ? std::move(selected) : of_selected.apply(selected.view());
+    CsrMatrix selected = select_columns(X, fitted.columns);
+    if (of_selected.keeps_rows()) return selected;
+    return apply_to_numbers(of_selected, selected, control);
   }
-  if (kind == Kind::scale) return scale_columns(X, centre, spread);
-  if (kind != Kind::count_tfidf) {
+  if (fitted.kind == Kind::scale) return scale_columns(X, fitted.centre, fitted.spread, control);
+  WorkMeter meter(control);
+  if (fitted.kind != Kind::count_tfidf) {
     CsrMatrix same(X.num_columns());
     for (std::size_t i = 0; i < X.num_rows(); ++i) {
-      same.append_row(X.row(i).columns, X.row(i).values);
+      const SparseRow row = X.row(i);
+      meter.add(row.size());
+      same.append_row(row.columns, row.values);
     }
-    if (kind == Kind::normalize) normalize_rows(same);
+    if (fitted.kind == Kind::normalize) normalize_rows(same);
     return same;
   }
-  CsrMatrix weighted(static_cast<std::uint32_t>(idf.size()));
-  RowWriter writer(weighted, *this);
+  const std::size_t num_columns = fitted.idf.size();
+  CsrMatrix weighted(static_cast<std::uint32_t>(num_columns));
+  RowWriter writer(weighted, fitted);
   for (std::size_t i = 0; i < X.num_rows(); ++i) {
     const SparseRow row = X.row(i);
-    for (std::size_t k = 0; k < row.size() && row.columns[k] < idf.size(); ++k) {
+    meter.add(row.size());
+    for (std::size_t k = 0; k < row.size() && row.columns[k] < num_columns; ++k) {
       require_count(i, row.columns[k], row.values[k]);
       if (row.values[k] != 0) writer.add(row.columns[k], static_cast<double>(row.values[k]));
     }

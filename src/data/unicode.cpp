@@ -76,7 +76,7 @@ void append_decomposed(std::u32string& text, char32_t c) {
 }
 
 /// Sorts each run of characters with a combining class by it.
-void order_marks(std::u32string& text) {
+void order_marks(std::u32string& text, WorkMeter& meter) {
   for (auto begin = text.begin(); begin != text.end();) {
     if (combining_class(*begin) == 0) {
       ++begin;
@@ -84,8 +84,10 @@ void order_marks(std::u32string& text) {
     }
     const auto end =
         std::find_if(begin, text.end(), [](char32_t c) { return combining_class(c) == 0; });
-    std::stable_sort(
-        begin, end, [](char32_t a, char32_t b) { return combining_class(a) < combining_class(b); });
+    std::stable_sort(begin, end, [&](char32_t a, char32_t b) {
+      meter.add();
+      return combining_class(a) < combining_class(b);
+    });
     begin = end;
   }
 }
@@ -124,14 +126,18 @@ char32_t to_lower(char32_t c) {
   return static_cast<char32_t>(static_cast<std::int64_t>(c) + run->shift);
 }
 
-void compose(std::u32string& text) {
+void compose(std::u32string& text, WorkMeter& meter) {
   std::u32string parts;
-  for (const char32_t c : text) append_decomposed(parts, c);
-  order_marks(parts);
+  for (const char32_t c : text) {
+    meter.add();
+    append_decomposed(parts, c);
+  }
+  order_marks(parts, meter);
   text.clear();
   std::size_t starter = std::u32string::npos;  // the last character of class 0
   std::uint8_t last_class = 0;                 // of the characters after it; 0: there are none
   for (const char32_t c : parts) {
+    meter.add();
     const std::uint8_t own_class = combining_class(c);
     if (starter != std::u32string::npos) {
       const bool is_next = starter + 1 == text.size();

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/work_meter.hpp"
+
 namespace margrove {
 
 /// How words use a character; flags.
@@ -22,7 +24,8 @@ CharacterUse use_of(char32_t c);
 /// Unicode's lower case of a single character; of one that is longer, the first character.
 char32_t to_lower(char32_t c);
 
-/// Brings a text into the normal form C (Unicode Standard Annex 15). O(n log n).
-void compose(std::u32string& text);
+/// Brings a text into the normal form C (Unicode Standard Annex 15). O(n log n). The characters are
+/// the work that `meter` counts.
+void compose(std::u32string& text, WorkMeter& meter);
 
 }  // namespace margrove

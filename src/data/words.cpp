@@ -9,16 +9,17 @@ namespace margrove {
 namespace {
 
 /// Sets `word` to the normal form of the lower case of the normal form of a text.
-void write_canonical(std::string_view text, std::string& word) {
+void write_canonical(std::string_view text, WorkMeter& meter, std::string& word) {
   std::u32string characters;
   while (!text.empty()) {
+    meter.add();
     const CodePoint c = decode_utf8(text);
     if ((use_of(c.value) & kUnseen) == 0) characters += c.value;
     text.remove_prefix(c.size);
   }
-  compose(characters);
+  compose(characters, meter);
   std::transform(characters.begin(), characters.end(), characters.begin(), to_lower);
-  compose(characters);
+  compose(characters, meter);
   word.clear();
   for (const char32_t c : characters) append_utf8(word, c);
 }
@@ -26,51 +27,62 @@ void write_canonical(std::string_view text, std::string& word) {
 }  // namespace
 
 namespace detail {
-std::size_t next_word(std::string_view text, TextTerms::WordRule rule, std::string& word) {
+std::size_t next_word(std::string_view text, TextTerms::WordRule rule, WorkMeter& meter,
+                      std::string& word) {
   const bool has_marks = rule == TextTerms::WordRule::marks;
   word.clear();
   std::size_t begin = 0, end = 0;  // of the word in the text
   std::size_t size = 0;            // of the word without joiners at its end
   bool may_change = false;
   std::size_t at = 0;
-  while (at < text.size()) {
-    const auto byte = static_cast<unsigned char>(text[at]);
-    if (byte < 0x80) {
-      const bool upper = byte >= 'A' && byte <= 'Z';
-      const bool inside =
-          upper || (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '_';
-      if (!inside && !word.empty()) break;
-      if (inside) {
-        if (word.empty()) begin = at;
-        word += static_cast<char>(upper ? byte + ('a' - 'A') : byte);
-        size = word.size();
-        end = at + 1;
+  // Whether the word ends before byte `stop`. It is outside of the loop that the meter is asked.
+  const auto ends_before = [&](std::size_t stop) {
+    while (at < stop) {
+      const auto byte = static_cast<unsigned char>(text[at]);
+      if (byte < 0x80) {
+        const bool upper = byte >= 'A' && byte <= 'Z';
+        const bool inside =
+            upper || (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '_';
+        if (!inside && !word.empty()) return true;
+        if (inside) {
+          if (word.empty()) begin = at;
+          word += static_cast<char>(upper ? byte + ('a' - 'A') : byte);
+          size = word.size();
+          end = at + 1;
+        }
+        ++at;
+        continue;
       }
-      ++at;
-      continue;
-    }
-    const CodePoint c = decode_utf8(text.substr(at));
-    const CharacterUse known = c.size > 0 ? use_of(c.value) : CharacterUse{0};
-    const auto use = static_cast<CharacterUse>(has_marks ? known : known & kLetter);
-    const auto num_bytes = std::max<std::size_t>(c.size, 1);
-    if ((use & kUnseen) != 0) {
+      const CodePoint c = decode_utf8(text.substr(at));
+      const CharacterUse known = c.size > 0 ? use_of(c.value) : CharacterUse{0};
+      const auto use = static_cast<CharacterUse>(has_marks ? known : known & kLetter);
+      const auto num_bytes = std::max<std::size_t>(c.size, 1);
+      if ((use & kUnseen) != 0) {
+        at += num_bytes;
+        continue;
+      }
+      const bool is_inside = (use & kLetter) != 0 || ((use & kMark) != 0 && !word.empty());
+      const bool is_joiner = (use & kJoiner) != 0 && !word.empty();
+      if (is_inside || is_joiner) {
+        if (word.empty()) begin = at;
+        append_utf8(word, to_lower(c.value));
+        may_change |= (use & kMayChange) != 0;
+      } else if (!word.empty()) {
+        return true;
+      }
       at += num_bytes;
-      continue;
+      if (is_inside) size = word.size(), end = at;
     }
-    const bool is_inside = (use & kLetter) != 0 || ((use & kMark) != 0 && !word.empty());
-    const bool is_joiner = (use & kJoiner) != 0 && !word.empty();
-    if (is_inside || is_joiner) {
-      if (word.empty()) begin = at;
-      append_utf8(word, to_lower(c.value));
-      may_change |= (use & kMayChange) != 0;
-    } else if (!word.empty()) {
-      break;
-    }
-    at += num_bytes;
-    if (is_inside) size = word.size(), end = at;
+    return false;
+  };
+  for (bool has_ended = false; !has_ended;) {
+    const std::size_t before = at;
+    const std::size_t stop = std::min(text.size(), at + WorkMeter::kWorkBetweenQuestions);
+    has_ended = ends_before(stop) || at >= text.size();
+    meter.add(at - before + 1);  // a text without a word is work, too
   }
   word.resize(size);
-  if (may_change) write_canonical(text.substr(begin, end - begin), word);
+  if (may_change) write_canonical(text.substr(begin, end - begin), meter, word);
   return at;
 }
 }  // namespace detail

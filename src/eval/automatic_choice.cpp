@@ -159,15 +159,24 @@ class Search {
     return true;
   }
 
+  /// False where the time limit or an interruption came before.
+  bool is_prepared(const CandidateRun& candidate) {
+    try {
+      runner_.prepare(find_method(candidate.method), candidate.options, control_);
+      return true;
+    } catch (const OutOfTimeLimit&) {
+      return false;
+    }
+  }
+
   void leave_out_for_memory() {
     std::vector<State> kept;
     for (State& state : states_) {
       const CandidateRun& candidate = state.candidate;
-      if (is_over()) {  // nothing will be trained
+      if (is_over() || !is_prepared(candidate)) {  // nothing will be trained
         kept.push_back(std::move(state));
         continue;
       }
-      runner_.prepare(find_method(candidate.method), candidate.options);
       std::string obstacle;
       try {
         const MemoryEstimate memory =

@@ -34,9 +34,10 @@ std::optional<ModelParts> trained_on_all_rows(const CandidateResult& chosen, Raw
   const Method& method = find_method(chosen.method);
   const auto run = start_run(method, chosen.options, options.seed);
   if (!control.proceed()) return std::nullopt;
-  const PreparedRows prepared = prepare_rows(
-      std::move(raw), hierarchy, preprocessing_for(method, run->options(), preprocessing));
   try {
+    const PreparedRows prepared =
+        prepare_rows(std::move(raw), hierarchy,
+                     preprocessing_for(method, run->options(), preprocessing), {}, &control);
     const TrainingSet data = prepared.training_set();
     const Plan plan = plan_training(method, *run, data, executor, control);
     require_memory(plan, data, memory_limit);

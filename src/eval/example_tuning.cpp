@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "data/input_file.hpp"
+#include "data/text_scan.hpp"
 #include "model/predictor.hpp"
 
 namespace margrove {
@@ -59,10 +59,10 @@ double value_of(const std::vector<NamedValue>& values, std::string& metric) {
 
 }  // namespace
 
-std::vector<std::string> read_sentences(const std::string& path) {
+std::vector<std::string> read_sentences(const std::string& path, RunControl* control) {
   std::vector<std::string> sentences;
   bool goes_on = false;  // the last sentence
-  LineBlocks blocks(open_file(path), path);
+  LineBlocks blocks = detail::row_blocks(open_file(path), path, control);
   while (blocks.next()) {
     for (std::string_view rest = blocks.text(); !rest.empty();) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
@@ -102,7 +102,7 @@ TuningResult tune_sentences(const Method& method, const OptionValues& fixed,
       values.insert(values.end(), point.values.begin(), point.values.end());
       const auto run = method.start();
       set_options(run->options(), values);
-      const auto examples = method.read_examples({training.path()}, run->options());
+      const auto examples = method.read_examples({training.path()}, run->options(), nullptr);
       TrainingSet data;
       data.examples = examples.get();
       data.source = "tune";

@@ -10,7 +10,8 @@
 namespace margrove {
 
 /// The sentences of a file: its blocks of lines between blank lines, each with its line ends.
-std::vector<std::string> read_sentences(const std::string& path);
+/// Throws OutOfTimeLimit where `control` asks to end.
+std::vector<std::string> read_sentences(const std::string& path, RunControl* control = nullptr);
 
 /// As tune() for the sentences of a file, which the method has read without an error. `metric` is
 /// one of those of `margrove evaluate`; if it is empty it becomes las (of trees) or token_accuracy.

@@ -72,9 +72,9 @@ std::vector<std::vector<Split>> trial_stages(const LabelSets& labels, std::size_
   return stages;
 }
 
-const CsrMatrix& TrialSplit::validation_for(const ModelParts& model) {
+const CsrMatrix& TrialSplit::validation_for(const ModelParts& model, RunControl& control) {
   if (!has_validation) {
-    validation = preprocess(model, raw_validation);
+    validation = preprocess(model, raw_validation, &control);
     raw_validation = {};
     has_validation = true;
   }
@@ -82,15 +82,16 @@ const CsrMatrix& TrialSplit::validation_for(const ModelParts& model) {
 }
 
 std::vector<TrialSplit>& TrialRows::prepared(const PreprocessingOptions& options,
-                                             Executor& executor) {
-  std::vector<TrialSplit>& found = prepared_[{options.scale, options.selects_columns}];
-  if (!found.empty()) return found;
-  found.resize(splits_.size());
+                                             Executor& executor, RunControl& control) {
+  const Key key{options.scale, options.selects_columns};
+  if (const auto known = prepared_.find(key); known != prepared_.end()) return known->second;
+  std::vector<TrialSplit> found(splits_.size());
   executor.for_each(splits_.size(), [&](std::size_t s, int) {
-    found[s].training = prepare_rows(select_rows(raw_, splits_[s].training), hierarchy_, options);
+    found[s].training =
+        prepare_rows(select_rows(raw_, splits_[s].training), hierarchy_, options, {}, &control);
     found[s].raw_validation = select_rows(raw_, splits_[s].validation);
   });
-  return found;
+  return prepared_[key] = std::move(found);
 }
 
 std::size_t TrialRows::num_training_rows() const {

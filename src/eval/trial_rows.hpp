@@ -29,8 +29,8 @@ struct TrialSplit {
   CsrMatrix validation;
   bool has_validation = false;  // whether `validation` is made: by the first model of the split
 
-  /// The validation rows as `model`, a model of this split, takes them.
-  const CsrMatrix& validation_for(const ModelParts& model);
+  /// The validation rows as `model`, a model of this split, takes them. Throws OutOfTimeLimit.
+  const CsrMatrix& validation_for(const ModelParts& model, RunControl& control);
 };
 
 /// The splits of one stage, preprocessed for methods at their first use. Methods may need different
@@ -41,7 +41,9 @@ class TrialRows {
   TrialRows(const RawRows& raw, const Hierarchy* hierarchy, const std::vector<Split>& splits)
       : raw_(raw), hierarchy_(hierarchy), splits_(splits) {}
 
-  std::vector<TrialSplit>& prepared(const PreprocessingOptions& options, Executor& executor);
+  /// Throws OutOfTimeLimit where the control asks to end.
+  std::vector<TrialSplit>& prepared(const PreprocessingOptions& options, Executor& executor,
+                                    RunControl& control);
   std::size_t num_splits() const { return splits_.size(); }
   /// Training rows of a split, rounded down if splits differ.
   std::size_t num_training_rows() const;

@@ -17,8 +17,10 @@ void TrialRunner::begin_stage(const std::vector<Split>& splits) {
   truth_.reset();
 }
 
-std::vector<TrialSplit>& TrialRunner::splits_for(const Method& method, MethodRun& run) {
-  return rows_->prepared(preprocessing_for(method, run.options(), preprocessing_), executor_);
+std::vector<TrialSplit>& TrialRunner::splits_for(const Method& method, MethodRun& run,
+                                                 RunControl& control) {
+  return rows_->prepared(preprocessing_for(method, run.options(), preprocessing_), executor_,
+                         control);
 }
 
 /// The true labels of the stage, and the labels with any row, so that metrics count the same labels
@@ -35,7 +37,7 @@ void TrialRunner::count_labels(const ModelParts& model) {
 
 std::optional<TrialOutcome> TrialRunner::run(const Method& method, const OptionValues& values,
                                              RunControl& share) {
-  std::vector<TrialSplit>& splits = splits_for(method, *start_run(method, values, seed_));
+  std::vector<TrialSplit>& splits = splits_for(method, *start_run(method, values, seed_), share);
   std::vector<std::optional<LabelSets>> predicted(splits.size());
   std::vector<double> seconds(splits.size(), 0.0);
   std::optional<ModelParts> model;
@@ -46,7 +48,7 @@ std::optional<TrialOutcome> TrialRunner::run(const Method& method, const OptionV
     ModelParts trained = train_model(method, *run, splits[s].training.training_set(),
                                      splits[s].training.preprocessing, threads, share);
     if (trained.report.stop == Stop::time_limit || !share.proceed()) return;
-    LabelSets labels = trained.rows().predict(splits[s].validation_for(trained), threads);
+    LabelSets labels = trained.rows().predict(splits[s].validation_for(trained, share), threads);
     if (!share.proceed()) return;
     predicted[s] = std::move(labels);
     seconds[s] = share.seconds() - before;
@@ -71,7 +73,7 @@ std::optional<TrialOutcome> TrialRunner::run(const Method& method, const OptionV
 MemoryEstimate TrialRunner::memory_on_all_rows(const Method& method, const OptionValues& values,
                                                RunControl& control) {
   const auto run = start_run(method, values, seed_);
-  const TrialSplit& split = splits_for(method, *run).front();
+  const TrialSplit& split = splits_for(method, *run, control).front();
   const Plan plan = plan_training(method, *run, split.training.training_set(), executor_, control);
   return plan.memory.times(static_cast<double>(raw_.num_rows()) /
                            static_cast<double>(std::max<std::size_t>(num_training_rows(), 1)));

@@ -39,9 +39,9 @@ class TrialRunner {
   std::size_t num_training_rows() const { return rows_->num_training_rows(); }
 
   /// The rows of the stage as the method takes them: later calls for it need not prepare them.
-  /// Throws what is wrong with the rows or the preprocessing.
-  void prepare(const Method& method, const OptionValues& values) {
-    splits_for(method, *start_run(method, values, seed_));
+  /// Throws what is wrong with the rows or the preprocessing, and OutOfTimeLimit.
+  void prepare(const Method& method, const OptionValues& values, RunControl& control) {
+    splits_for(method, *start_run(method, values, seed_), control);
   }
   /// One split trains with all threads; several are trained side by side with one thread each.
   /// Nothing if `share` ended it. Throws what train_model() throws.
@@ -52,7 +52,7 @@ class TrialRunner {
                                     RunControl& control);
 
  private:
-  std::vector<TrialSplit>& splits_for(const Method& method, MethodRun& run);
+  std::vector<TrialSplit>& splits_for(const Method& method, MethodRun& run, RunControl& control);
   void count_labels(const ModelParts& model);
 
   const RawRows& raw_;

@@ -95,7 +95,7 @@ TuningResult tune(const Method& method, const OptionValues& fixed,
   std::vector<PreparedSplit> prepared(splits.size());
   executor.for_each(splits.size(), [&](std::size_t s, int) {
     prepared[s].training =
-        prepare_rows(select_rows(raw, splits[s].training), hierarchy, preprocessing);
+        prepare_rows(select_rows(raw, splits[s].training), hierarchy, preprocessing, {}, &control);
     prepared[s].validation = select_rows(raw, splits[s].validation);
   });
   std::atomic<std::int64_t> done = 0;

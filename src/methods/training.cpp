@@ -10,7 +10,9 @@
 #include "data/class_weight_reader.hpp"
 #include "data/column_use.hpp"
 #include "data/csr_operations.hpp"
+#include "data/number_rows.hpp"
 #include "data/terms.hpp"
+#include "data/text_views.hpp"
 #include "methods/convergence_curve.hpp"
 #include "methods/labelled_rows.hpp"
 #include "model/class_weights.hpp"
@@ -213,7 +215,7 @@ auto naming(const std::string& source, const Fit& fit) {
 
 Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options,
                                 std::span<const std::uint8_t> is_numeric,
-                                std::span<const double> row_weights) {
+                                std::span<const double> row_weights, RunControl* control) {
   validate(options);
   const int num_kinds = options.text + options.tfidf + options.normalize;
   require<InvalidOption>(
@@ -225,22 +227,49 @@ Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& 
                          "and normalize");
   const TfidfOptions tfidf = tfidf_options(options);
   if (options.text) {
-    return naming(raw.source, [&] { return Preprocessing::fit_text(raw.documents, tfidf); });
+    return naming(raw.source,
+                  [&] { return fit_texts(views_of(raw.documents), tfidf, true, control); });
   }
-  if (options.tfidf) return Preprocessing::fit_counts(raw.X, tfidf);
+  if (options.tfidf) return fit_counts(raw.X, tfidf, control);
   if (options.normalize) return Preprocessing::unit_norm();
-  return Preprocessing::fit_columns(raw.X, options.scale, row_weights, is_numeric);
+  return fit_columns(raw.X, options.scale, row_weights, is_numeric, control);
 }
 
-CsrMatrix preprocess(const ModelParts& model, const RawRows& raw) {
+namespace {
+
+/// What prepare() returns. An end by the control, which is not null then, becomes OutOfTimeLimit.
+template <class Prepare>
+auto prepared_in_time(const std::string& source, RunControl* control, const Prepare& prepare) {
+  try {
+    return prepare();
+  } catch (const OutOfTime&) {
+    const bool is_interrupted = control->stop_reason() == Stop::interrupted;
+    throw OutOfTimeLimit(concat(source, ": ", is_interrupted ? "an interruption" : "the time limit",
+                                " ended the preparation of the rows; nothing is trained"));
+  }
+}
+
+CsrMatrix applied(const Preprocessing& preprocessing, const RawRows& raw, RunControl* control) {
+  if (raw.kind == RowKind::documents) {
+    return weigh_texts(preprocessing, views_of(raw.documents), control);
+  }
+  return apply_to_numbers(preprocessing, raw.X, control);
+}
+
+CsrMatrix preprocessed(const ModelParts& model, const RawRows& raw, RunControl* control) {
+  if (raw.kind != RowKind::records) return applied(model.preprocessing, raw, control);
+  CsrMatrix X = apply_records(*model.records, views_of(raw.fields.documents), raw.fields, control);
+  if (model.preprocessing.kind == Preprocessing::Kind::none) return X;
+  return apply_to_numbers(model.preprocessing, X, control);
+}
+
+}  // namespace
+
+CsrMatrix preprocess(const ModelParts& model, const RawRows& raw, RunControl* control) {
   const RowKind taken = row_kind(model);
   require(taken == raw.kind, raw.source, ": the rows are ", kind_name(raw.kind),
           ", but the model takes ", kind_name(taken));
-  if (taken == RowKind::documents) return model.preprocessing.apply(raw.documents);
-  if (taken == RowKind::numbers) return model.preprocessing.apply(raw.X.view());
-  CsrMatrix X = model.records->apply(raw.fields);
-  if (model.preprocessing.kind == Preprocessing::Kind::none) return X;
-  return model.preprocessing.apply(X.view());
+  return prepared_in_time(raw.source, control, [&] { return preprocessed(model, raw, control); });
 }
 
 TrainingSet PreparedRows::training_set() const {
@@ -261,16 +290,17 @@ TrainingSet PreparedRows::training_set() const {
 namespace {
 
 /// Records become rows of numbers, by features that are fitted on them.
-void to_numbers(RawRows& raw, const PreprocessingOptions& options,
+void to_numbers(RawRows& raw, const PreprocessingOptions& options, RunControl* control,
                 std::optional<RecordFeatures>& records) {
   require<InvalidOption>(!options.text && !options.tfidf,
                          "options text and tfidf: they are not for rows with named columns, of "
                          "which text_column becomes tf-idf features");
   validate(options);
+  const auto documents = views_of(raw.fields.documents);
   records = naming(raw.source, [&] {
-    return RecordFeatures::fit(raw.fields, raw.selection, tfidf_options(options));
+    return fit_records(documents, raw.fields, raw.selection, tfidf_options(options), control);
   });
-  raw.X = records->apply(raw.fields);
+  raw.X = apply_records(*records, documents, raw.fields, control);
   raw.fields = {};
   raw.kind = RowKind::numbers;
 }
@@ -290,31 +320,30 @@ std::vector<double> all_weights(const std::string& class_weight, const LabelledR
 }
 
 /// Equal rows become one with the sum of their weights.
-void merge_rows(CsrMatrix& X, PreparedRows& prepared) {
-  auto merged = merge_equal_rows(X, prepared.labelled.labels, prepared.row_weights);
+void merge_rows(CsrMatrix& X, RunControl* control, PreparedRows& prepared) {
+  auto merged = merge_equal_rows(X, prepared.labelled.labels, prepared.row_weights, control);
   if (!merged) return;
   X = select_rows(X, merged->rows);
   prepared.labelled.labels = select_rows(prepared.labelled.labels, merged->rows);
   prepared.row_weights = std::move(merged->row_weights);
 }
 
-}  // namespace
-
-PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
-                          const PreprocessingOptions& options, std::vector<double> row_weights) {
+/// As prepare_rows(), but throws OutOfTime.
+PreparedRows prepare(RawRows raw, const Hierarchy* hierarchy, const PreprocessingOptions& options,
+                     std::vector<double> row_weights, RunControl* control) {
   const bool has_terms = options.text || options.tfidf ||
                          (raw.kind == RowKind::records && !raw.selection.text.empty());
   if (!has_terms) require_no_terms(options);
   PreparedRows prepared;
   prepared.source = raw.source;
   prepared.views = raw.views;
-  prepared.labelled = label_rows(raw.labels, raw.codec, hierarchy, raw.source);
+  prepared.labelled = label_rows(raw.labels, raw.codec, hierarchy, raw.source, control);
   const std::size_t num_rows = prepared.labelled.labels.num_rows();
   prepared.row_weights = all_weights(options.weights.class_weight, prepared.labelled,
                                      std::move(row_weights), raw.source);
   std::vector<std::uint8_t> is_numeric;
   if (raw.kind == RowKind::records) {
-    to_numbers(raw, options, prepared.records);
+    to_numbers(raw, options, control, prepared.records);
     const auto [begin, end] = prepared.records->numeric_columns();
     is_numeric.assign(raw.X.num_columns(), 0);
     std::fill(is_numeric.begin() + begin, is_numeric.begin() + end, 1);
@@ -329,16 +358,12 @@ PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
   // often a term occurs is counted in the rows as they are.
   const bool is_weighted = !prepared.row_weights.empty();
   const bool is_scaled = !options.text && !options.tfidf && !options.normalize;
-  if (is_weighted && is_scaled) merge_rows(raw.X, prepared);
-  prepared.preprocessing = fit_preprocessing(raw, options, is_numeric, prepared.row_weights);
-  if (prepared.preprocessing.keeps_rows()) {
-    prepared.X = std::move(raw.X);
-  } else if (raw.kind == RowKind::documents) {
-    prepared.X = prepared.preprocessing.apply(raw.documents);
-  } else {
-    prepared.X = prepared.preprocessing.apply(raw.X.view());
-  }
-  if (is_weighted && !is_scaled) merge_rows(prepared.X, prepared);
+  if (is_weighted && is_scaled) merge_rows(raw.X, control, prepared);
+  prepared.preprocessing =
+      fit_preprocessing(raw, options, is_numeric, prepared.row_weights, control);
+  prepared.X = prepared.preprocessing.keeps_rows() ? std::move(raw.X)
+                                                   : applied(prepared.preprocessing, raw, control);
+  if (is_weighted && !is_scaled) merge_rows(prepared.X, control, prepared);
   const Preprocessing& texts = prepared.records ? prepared.records->text : prepared.preprocessing;
   if (texts.num_rows_without_terms > 0) {
     prepared.warnings.push_back(concat(
@@ -349,6 +374,17 @@ PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
   prepared.preprocessing.columns = std::move(columns);
   prepared.preprocessing.first_index = raw.first_index;
   return prepared;
+}
+
+}  // namespace
+
+PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
+                          const PreprocessingOptions& options, std::vector<double> row_weights,
+                          RunControl* control) {
+  const std::string source = raw.source;
+  return prepared_in_time(source, control, [&] {
+    return prepare(std::move(raw), hierarchy, options, std::move(row_weights), control);
+  });
 }
 
 namespace {

@@ -112,12 +112,15 @@ struct PreprocessingOptions : TfidfOptions {
 PreprocessingOptions preprocessing_for(const Method& method, const OptionTable& table,
                                        PreprocessingOptions options);
 /// is_numeric (empty: all) says which columns of raw.X are scaled, and row_weights (empty: all 1)
-/// how the rows count for it. Throws InvalidOption if more than one kind is set.
+/// how the rows count for it. Throws InvalidOption if more than one kind is set, and OutOfTime
+/// where `control` asks to end.
 Preprocessing fit_preprocessing(const RawRows& raw, const PreprocessingOptions& options,
                                 std::span<const std::uint8_t> is_numeric = {},
-                                std::span<const double> row_weights = {});
-/// The preprocessed rows. Throws InvalidInput if they are not of row_kind(model).
-CsrMatrix preprocess(const ModelParts& model, const RawRows& raw);
+                                std::span<const double> row_weights = {},
+                                RunControl* control = nullptr);
+/// The preprocessed rows. Throws InvalidInput if they are not of row_kind(model), and
+/// OutOfTimeLimit where `control` asks to end.
+CsrMatrix preprocess(const ModelParts& model, const RawRows& raw, RunControl* control = nullptr);
 
 /// The data that a TrainingSet refers to.
 struct PreparedRows {
@@ -135,10 +138,11 @@ struct PreparedRows {
 /// Fits and applies the preprocessing and numbers the labels. Weights of classes are factors of
 /// row_weights (empty: all 1); rows with weights are those of merge_equal_rows(), so that weights
 /// stand for repetitions. Throws what label_rows() throws, InvalidOption if options of terms are
-/// given, but rows are neither texts nor counts, and InvalidInput for wrong weights.
+/// given, but rows are neither texts nor counts, InvalidInput for wrong weights, and OutOfTimeLimit
+/// where `control` asks to end.
 PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
-                          const PreprocessingOptions& options,
-                          std::vector<double> row_weights = {});
+                          const PreprocessingOptions& options, std::vector<double> row_weights = {},
+                          RunControl* control = nullptr);
 
 /// Throws InvalidInput, naming the estimate, its parts and the limit, if training would take more
 /// than the limit (in units of 10^9 bytes; 0: 90 % of what is free) beside the data already in

@@ -6,23 +6,27 @@
 #include <numeric>
 
 #include "base/random.hpp"
+#include "base/work_meter.hpp"
 #include "data/natural_order.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
 namespace {
 
-LabelCodec codec_in_order(const LabelCodec& codec) {
-  std::vector<std::string> names;
-  names.reserve(codec.size());
-  for (const LabelId id : natural_order(codec)) names.push_back(codec.name(id));
-  return LabelCodec(names);
+LabelCodec codec_in_order(const LabelCodec& codec, WorkMeter& meter) {
+  LabelCodec ordered;
+  for (const LabelId id : natural_order(codec, meter)) {
+    meter.add();
+    ordered.add(codec.name(id));
+  }
+  return ordered;
 }
 
-LabelGraph graph_of(const Hierarchy& hierarchy, const LabelCodec& codec) {
+LabelGraph graph_of(const Hierarchy& hierarchy, const LabelCodec& codec, WorkMeter& meter) {
   std::vector<LabelEdge> edges;
   edges.reserve(hierarchy.edges.size());
   for (const auto& [parent, child] : hierarchy.edges) {
+    meter.add(2);
     edges.push_back(
         {*codec.find(hierarchy.codec.name(parent)), *codec.find(hierarchy.codec.name(child))});
   }
@@ -48,9 +52,12 @@ std::uint64_t hash_of(const SparseRow& x, std::span<const LabelId> labels) {
 /// Rows with their labels, by hash and then by content.
 class RowOrder {
  public:
-  RowOrder(const CsrView& X, const LabelSets& labels)
+  RowOrder(const CsrView& X, const LabelSets& labels, WorkMeter& meter)
       : X_(X), labels_(labels), hashes_(X.num_rows()) {
-    for (std::size_t i = 0; i < hashes_.size(); ++i) hashes_[i] = hash_of(X.row(i), labels[i]);
+    for (std::size_t i = 0; i < hashes_.size(); ++i) {
+      meter.add(X.row(i).size() + labels[i].size());
+      hashes_[i] = hash_of(X.row(i), labels[i]);
+    }
   }
   bool operator()(std::uint32_t a, std::uint32_t b) const {
     if (hashes_[a] != hashes_[b]) return hashes_[a] < hashes_[b];
@@ -74,7 +81,8 @@ class RowOrder {
 }  // namespace
 
 std::optional<MergedRows> merge_equal_rows(const CsrView& X, const LabelSets& labels,
-                                           std::span<const double> row_weights) {
+                                           std::span<const double> row_weights,
+                                           RunControl* control) {
   require(labels.num_rows() == X.num_rows(), "merge_equal_rows: there are ", labels.num_rows(),
           " label sets, but must be ", X.num_rows());
   require(row_weights.empty() || row_weights.size() == X.num_rows(), "row weights: there are ",
@@ -88,8 +96,9 @@ std::optional<MergedRows> merge_equal_rows(const CsrView& X, const LabelSets& la
     if (row_weights.empty() || row_weights[i] > 0) order.push_back(i);
   }
   require(!order.empty() || X.num_rows() == 0, "row weights: all are 0, but one must be > 0");
-  const RowOrder less(X, labels);
-  std::sort(order.begin(), order.end(), less);
+  WorkMeter meter(control);
+  const RowOrder less(X, labels, meter);
+  sort_metered(order, less, meter);
   MergedRows merged;
   for (std::size_t k = 0; k < order.size(); ++k) {
     const double weight = row_weights.empty() ? 1.0 : row_weights[order[k]];
@@ -111,24 +120,32 @@ void require_no_row_weights(const TrainingSet& data, std::string_view method) {
 }
 
 LabelledRows label_rows(const LabelSets& labels, const LabelCodec& codec,
-                        const Hierarchy* hierarchy, const std::string& source) {
+                        const Hierarchy* hierarchy, const std::string& source,
+                        RunControl* control) {
+  WorkMeter meter(control);
   LabelledRows rows;
   rows.has_hierarchy = hierarchy != nullptr;
-  rows.codec = codec_in_order(hierarchy != nullptr ? hierarchy->codec : codec);
+  rows.codec = codec_in_order(hierarchy != nullptr ? hierarchy->codec : codec, meter);
   rows.hierarchy = hierarchy != nullptr
-                       ? graph_of(*hierarchy, rows.codec)
+                       ? graph_of(*hierarchy, rows.codec, meter)
                        : LabelGraph::flat(static_cast<std::uint32_t>(rows.codec.size()));
   const auto has_text = [](const std::string& name) { return !name.empty(); };
   if (hierarchy != nullptr && std::ranges::any_of(hierarchy->names, has_text)) {
-    for (const std::string& id : rows.codec.names())
+    for (const std::string& id : rows.codec.names()) {
+      meter.add();
       rows.names.push_back(hierarchy->names[*hierarchy->codec.find(id)]);
+    }
   }
   std::vector<std::optional<LabelId>> renamed(codec.size());
-  for (LabelId id = 0; id < codec.size(); ++id) renamed[id] = rows.codec.find(codec.name(id));
+  for (LabelId id = 0; id < codec.size(); ++id) {
+    meter.add();
+    renamed[id] = rows.codec.find(codec.name(id));
+  }
   rows.labels = labels.without_rows();
   std::vector<LabelId> set;
   for (std::size_t i = 0; i < labels.num_rows(); ++i) {
     set.clear();
+    meter.add(1 + labels[i].size());
     for (const LabelId label : labels[i]) {
       require(renamed[label].has_value(), source, ": row ", i + 1, ": label is '",
               codec.name(label), "', but must be a node of ",

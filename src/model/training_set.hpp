@@ -13,6 +13,7 @@
 #include "base/fit_state.hpp"
 #include "data/record_features.hpp"
 #include "data/views.hpp"
+#include "margrove/control.hpp"
 #include "margrove/dataset.hpp"
 #include "margrove/label_graph.hpp"
 
@@ -77,10 +78,11 @@ struct LabelledRows {
 };
 
 /// Numbers the labels in natural order. With a hierarchy (may be null) the codec holds its nodes,
-/// and a label that is not one of them throws InvalidInput naming label and row. O(labels log
-/// labels + rows).
+/// and a label that is not one of them throws InvalidInput naming label and row. Throws OutOfTime
+/// where `control`, which may be null, asks to end. O(labels log labels + rows).
 LabelledRows label_rows(const LabelSets& labels, const LabelCodec& codec,
-                        const Hierarchy* hierarchy, const std::string& source);
+                        const Hierarchy* hierarchy, const std::string& source,
+                        RunControl* control = nullptr);
 
 /// Rows whose features and labels are the same, as one row with the sum of their weights.
 struct MergedRows {
@@ -89,10 +91,11 @@ struct MergedRows {
 };
 /// Rows of weight 0 are left out. A row of weight 2 and the row twice give the same data, bit for
 /// bit, in whatever order the rows come. Returns nothing if there are no weights and no equal rows.
-/// Throws InvalidInput if all weights are 0 or one is not a number >= 0. O(nonzeros + rows log
-/// rows).
+/// Throws InvalidInput if all weights are 0 or one is not a number >= 0, and OutOfTime where
+/// `control`, which may be null, asks to end. O(nonzeros + rows log rows).
 std::optional<MergedRows> merge_equal_rows(const CsrView& X, const LabelSets& labels,
-                                           std::span<const double> row_weights);
+                                           std::span<const double> row_weights,
+                                           RunControl* control = nullptr);
 
 /// The same labels in the numbers of another codec, for evaluation: a label that `target` does not
 /// know gets a number from target.size() on, the same for each occurrence, and is counted.

@@ -33,9 +33,10 @@ class OutputRun {
   /// The options of this type only; the table refers to this object.
   virtual OptionTable own_options() = 0;
   // Below, `options` are those that all types share.
-  /// Null if the examples are rows. Throws what the type's reader throws.
-  virtual std::unique_ptr<Examples> read(const StructuredOptions& options,
-                                         const std::string& path) const = 0;
+  /// Null if the examples are rows. Throws what the type's reader throws, which asks the control,
+  /// unless that is null.
+  virtual std::unique_ptr<Examples> read(const StructuredOptions& options, const std::string& path,
+                                         RunControl* control) const = 0;
   /// See MethodRun.
   virtual MemoryEstimate memory(const StructuredOptions& options,
                                 const TrainingSet& data) const = 0;
@@ -72,7 +73,8 @@ struct RowTraining {
 /// examples, and labels(), a LabelCodec.
 template <class Options, class Corpus>
 struct FileTraining {
-  Corpus (*read)(const std::string& path, const Options& options);
+  /// Gives the control, which may be null, to row_blocks(), and thereby throws OutOfTimeLimit.
+  Corpus (*read)(const std::string& path, const Options& options, RunControl* control);
   /// data.source names the file in messages.
   TrainResult (*train)(const Options& options, const Corpus& corpus, const TrainingSet& data,
                        Executor& executor, RunControl& control);
@@ -102,7 +104,8 @@ template <class Options>
 class RowOutputRun final : public TypedOutputRun<Options> {
  public:
   explicit RowOutputRun(RowTraining<Options> training) : training_(training) {}
-  std::unique_ptr<Examples> read(const StructuredOptions&, const std::string&) const override {
+  std::unique_ptr<Examples> read(const StructuredOptions&, const std::string&,
+                                 RunControl*) const override {
     return nullptr;
   }
   MemoryEstimate memory(const StructuredOptions& options, const TrainingSet& data) const override {
@@ -128,9 +131,9 @@ template <class Options, class Corpus>
 class FileOutputRun final : public TypedOutputRun<Options> {
  public:
   explicit FileOutputRun(FileTraining<Options, Corpus> training) : training_(training) {}
-  std::unique_ptr<Examples> read(const StructuredOptions& options,
-                                 const std::string& path) const override {
-    return std::make_unique<Examples>(training_.read(path, this->with(options)));
+  std::unique_ptr<Examples> read(const StructuredOptions& options, const std::string& path,
+                                 RunControl* control) const override {
+    return std::make_unique<Examples>(training_.read(path, this->with(options), control));
   }
   MemoryEstimate memory(const StructuredOptions& options, const TrainingSet& data) const override {
     return training_.memory(this->with(options), corpus_of(options, data));

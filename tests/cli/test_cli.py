@@ -542,16 +542,17 @@ class EndToEnd(CliTest):
         # One search takes some seconds.
         self.write("long.conllu", "".join(word(i, i - 1) for i in range(1, 1600)) + "\n")
         for solver in ("bcfw", "sgd", "cutting-plane", "one-slack"):
-            for limit in ("0.2", "1e-6"):  # in the first search, and before it
-                with self.subTest(solver=solver, limit=limit):
-                    out, _ = self.run_program(
-                        "train", "--method", "structured", "--model", "dependency", "--solver",
-                        solver, "--hash-bits", "10", "--time-limit-seconds", limit, "long.conllu",
-                        "model",
-                    )  # fmt: skip
-                    self.assertIn("stop\ttime_limit\n", out)
-                    self.assertNotIn("objective", out)  # nothing is known of it
-                    self.assertNotIn("relative_gap", out)
+            train = ["train", "--method", "structured", "--model", "dependency", "--solver",
+                     solver, "--hash-bits", "10", "--time-limit-seconds"]  # fmt: skip
+            with self.subTest(solver):
+                out, _ = self.run_program(*train, "0.2", "long.conllu", "model")
+                self.assertIn("stop\ttime_limit\n", out)
+                self.assertNotIn("objective", out)  # nothing is known of it
+                self.assertNotIn("relative_gap", out)
+                self.assert_fails(
+                    5, "long.conllu: the time limit ended reading; nothing is trained", *train,
+                    "1e-6", "long.conllu", "model",
+                )  # fmt: skip
 
     def test_sentences_too_long_to_parse_are_refused(self) -> None:
         self.write(

@@ -18,7 +18,7 @@ import sys
 import time
 import unittest
 
-from counted_clock import LONG, STEP_SECONDS, Counted, run_counted
+from counted_clock import LIBRARY, LONG, STEP_SECONDS, Counted, run_counted
 from test_cli import (
     DECLARED,
     KERNEL_METHODS,
@@ -71,6 +71,26 @@ class LongLines(CliTest):
         _, err = self.run_program(*train, "--memory-limit", "0.2", "rows", "model", code=3)
         self.assertIn("but must have at most 25000000, an eighth of the memory limit", err)
         self.run_program(*train, "--memory-limit", "0.8", "rows", "model")
+
+    def test_of_every_kind_of_data_are_bounded_by_the_memory_limit(self) -> None:
+        long = 40_000_000 * "x"
+        columns = ["--label-column", "l", "--text-column", "t"]
+        for name, text, options in (
+            ("rows", f"a 1:1\nb 2:1 # {long}\n", ["--method", "flat-svm"]),
+            ("texts", f"a\tcat\nb\t{long}\n", ["--method", "flat-svm", "--text"]),
+            ("r.csv", f"l,t\na,cat\nb,{long}\n", ["--method", "flat-svm", *columns]),
+            ("r.jsonl", f'{{"l":"a","t":"c"}}\n{{"l":"b","t":"{long}"}}\n',
+             ["--method", "flat-svm", *columns]),
+            ("tags", f"cat N\n{long} V\n", ["--method", "structured"]),
+            ("words", f"# {long}\n1\tc\t_\tN\t_\t_\t0\troot\t_\t_\n\n",
+             ["--method", "structured", "--model", "dependency"]),
+        ):  # fmt: skip
+            with self.subTest(name):
+                self.write(name, text)
+                _, err = self.run_program("train", *options, "--quiet", "--memory-limit", "0.2",
+                                          name, "model", code=3)  # fmt: skip
+                self.assertRegex(err, name + r":\d+: the (line|row) has \d+ bytes and more, but "
+                                 "must have at most 25000000, an eighth of the")  # fmt: skip
 
 
 class Memory(CliTest):
@@ -288,6 +308,42 @@ class Time(CliTest):
         self.assertEqual(done.code, 0, done.err)
         if done.questions is not None:
             self.assertGreaterEqual(done.questions, least)
+
+    def assert_ends_preparation(self, name: str, *options: str) -> None:
+        """Reading asks for the time so rarely that the limit comes while rows are prepared."""
+        done = self.limited("--method", "flat-svm", *options, name, "/dev/null", codes=(5,),
+                            after=10)  # fmt: skip
+        self.assertIn(f"{name}: the time limit ended the preparation of the rows; nothing is "
+                      "trained", done.err)  # fmt: skip
+
+    @unittest.skipUnless(LIBRARY, "needs the counted clock")
+    def test_limits_end_the_preparation_of_texts(self) -> None:
+        # A word of 21 MB took 4 CPU seconds for a limit of 1 s.
+        self.write("word", "a\tdog\nb\t" + "xyz" * 350_000 + "\n")
+        self.assert_ends_preparation("word", "--text", "--char-ngrams", "3-5")
+        self.write("texts", "a\tthe black cat and the dog\nb\tsome other words\n" * 30_000)
+        self.assert_ends_preparation("texts", "--text")
+        self.write("marks", "a\tdog\nb\t" + "e\N{COMBINING ACUTE ACCENT}" * 100_000 + "\n")
+        self.assert_ends_preparation("marks", "--text")
+
+    @unittest.skipUnless(LIBRARY, "needs the counted clock")
+    def test_limits_end_the_preparation_of_records_and_numbers(self) -> None:
+        lines = (f"{'ab'[k % 2]},the black cat and the dog,{k},c{k}\n" for k in range(20_000))
+        self.write("records.csv", "label,title,price,colour\n" + "".join(lines))
+        columns = ["--label-column", "label", "--text-column", "title", "--numeric-columns",
+                   "price", "--categorical-columns", "colour"]  # fmt: skip
+        self.assert_ends_preparation("records.csv", "--format", "csv", *columns)
+        features = " ".join(f"{j}:{j % 7}.5" for j in range(1, 200))
+        self.write("numbers", f"a {features}\nb {features}\n" * 2000)
+        self.assert_ends_preparation("numbers", "--scale", "robust")
+        self.assert_ends_preparation("numbers", "--tfidf")
+        self.assert_ends_preparation("numbers", "--class-weight", "balanced")
+
+    @unittest.skipUnless(LIBRARY, "needs the counted clock")
+    def test_limits_end_the_numbering_of_many_labels_of_one_row(self) -> None:
+        # A row of 2,000,000 labels took 11 CPU seconds for a limit of 5 s.
+        self.write("labels", ",".join(f"n{k}" for k in range(200_000)) + " 1:1\nb 2:1\n")
+        self.assert_ends_preparation("labels")
 
     def test_limits_end_training_on_a_dense_graph(self) -> None:
         # Four rows with twelve labels each took 19.5 s for a limit of 1 s.

@@ -130,9 +130,11 @@ ColumnCorpus ChainPredictor::with_columns(const std::string& source, bool has_ta
   return corpus;
 }
 
-ColumnCorpus ChainPredictor::read(const std::string& path, bool has_tags) const {
-  return with_columns(path, has_tags,
-                      [&](const ColumnOptions& options) { return read_columns(path, options); });
+ColumnCorpus ChainPredictor::read(const std::string& path, bool has_tags,
+                                  RunControl& control) const {
+  return with_columns(path, has_tags, [&](const ColumnOptions& options) {
+    return read_columns(path, options, &control);
+  });
 }
 
 std::vector<TagSequence> ChainPredictor::decode(const ColumnCorpus& corpus, Executor& executor,
@@ -165,7 +167,7 @@ void ChainPredictor::append(const std::vector<TagSequence>& sentences, std::stri
 std::string ChainPredictor::predict_file(const std::string& path, Executor& executor,
                                          RunControl& control) const {
   std::string out;
-  append(decode(read(path, false), executor, control), out);
+  append(decode(read(path, false, control), executor, control), out);
   return out;
 }
 
@@ -182,7 +184,7 @@ std::size_t ChainPredictor::predict_part(const FilePart& part, const std::string
 
 std::vector<NamedValue> ChainPredictor::evaluate_file(const std::string& path, Executor& executor,
                                                       RunControl& control) const {
-  const ColumnCorpus corpus = read(path, true);
+  const ColumnCorpus corpus = read(path, true, control);
   const auto predicted = decode(corpus, executor, control);
   SequenceScores scores;
   std::vector<std::string_view> truth_names, names;

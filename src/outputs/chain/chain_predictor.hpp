@@ -42,7 +42,7 @@ class ChainPredictor final : public SentencePredictor {
   /// Throws InvalidInput unless it has the columns of the training.
   template <class Read>
   ColumnCorpus with_columns(const std::string& source, bool has_tags, const Read& read) const;
-  ColumnCorpus read(const std::string& path, bool has_tags) const;
+  ColumnCorpus read(const std::string& path, bool has_tags, RunControl& control) const;
   void append(const std::vector<TagSequence>& sentences, std::string& lines) const;
   std::vector<TagSequence> decode(const ColumnCorpus& corpus, Executor& executor,
                                   RunControl& control) const;

@@ -125,8 +125,9 @@ std::optional<NumericCell> numeric_cell(std::string_view cell) {
   return NumericCell{cell.substr(0, colon), *value};
 }
 
-ColumnCorpus read_columns(const std::string& path, const ColumnOptions& options) {
-  return read(LineBlocks(open_file(path), path), options);
+ColumnCorpus read_columns(const std::string& path, const ColumnOptions& options,
+                          RunControl* control) {
+  return read(detail::row_blocks(open_file(path), path, control), options);
 }
 
 ColumnCorpus read_columns_part(const FilePart& part, const std::string& name,
@@ -135,8 +136,8 @@ ColumnCorpus read_columns_part(const FilePart& part, const std::string& name,
 }
 
 ColumnCorpus parse_columns(std::string_view bytes, const std::string& name,
-                           const ColumnOptions& options) {
-  return read(LineBlocks(open_memory(bytes, name), name), options);
+                           const ColumnOptions& options, RunControl* control) {
+  return read(detail::row_blocks(open_memory(bytes, name), name, control), options);
 }
 
 }  // namespace margrove

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "data/row_formats.hpp"
+#include "margrove/control.hpp"
 #include "margrove/label_codec.hpp"
 #include "margrove/options.hpp"
 
@@ -66,13 +67,14 @@ struct ColumnOptions {
 /// features and its tag. A blank line ends a sentence, and lines that start with -DOCSTART- are
 /// left out. A line with a tab is split at tabs, any other line at blanks. Throws InvalidInput
 /// "file:line:column: ..." on lines of different length, empty cells, numbers that are not finite,
-/// text that is not UTF-8, and lines that look like comments where options.comments is automatic.
-/// O(bytes).
-ColumnCorpus read_columns(const std::string& path, const ColumnOptions& options = {});
+/// text that is not UTF-8, and lines that look like comments where options.comments is automatic;
+/// OutOfTimeLimit where `control`, whose memory limit bounds lines, asks to end. O(bytes).
+ColumnCorpus read_columns(const std::string& path, const ColumnOptions& options = {},
+                          RunControl* control = nullptr);
 /// The sentences of a part of such a file, perhaps none.
 ColumnCorpus read_columns_part(const FilePart& part, const std::string& name,
                                const ColumnOptions& options = {});
 ColumnCorpus parse_columns(std::string_view bytes, const std::string& name,
-                           const ColumnOptions& options = {});
+                           const ColumnOptions& options = {}, RunControl* control = nullptr);
 
 }  // namespace margrove

@@ -154,8 +154,10 @@ class DependencyParser {
 
 }  // namespace
 
-DependencyCorpus read_conllu(const std::string& path, const DependencyOptions& options) {
-  return detail::read_sentences(LineBlocks(open_file(path), path), DependencyParser(options));
+DependencyCorpus read_conllu(const std::string& path, const DependencyOptions& options,
+                             RunControl* control) {
+  return detail::read_sentences(detail::row_blocks(open_file(path), path, control),
+                                DependencyParser(options));
 }
 
 DependencyCorpus read_conllu_part(const FilePart& part, const std::string& name,
@@ -164,8 +166,8 @@ DependencyCorpus read_conllu_part(const FilePart& part, const std::string& name,
 }
 
 DependencyCorpus parse_conllu(std::string_view bytes, const std::string& name,
-                              const DependencyOptions& options) {
-  return detail::read_sentences(LineBlocks(open_memory(bytes, name), name),
+                              const DependencyOptions& options, RunControl* control) {
+  return detail::read_sentences(detail::row_blocks(open_memory(bytes, name), name, control),
                                 DependencyParser(options));
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/row_formats.hpp"
+#include "margrove/control.hpp"
 #include "margrove/label_codec.hpp"
 
 namespace margrove {
@@ -39,14 +40,15 @@ struct DependencyOptions {
 
 /// Reads a CoNLL-U file (plain, gzip or zstd); ranges of tokens, empty nodes and comments are left
 /// out. Throws InvalidInput "file:line:column: ..." unless every line has ten columns, words are
-/// numbered from 1, heads are words of the sentence, and each sentence is a tree with one root.
-/// O(bytes).
-DependencyCorpus read_conllu(const std::string& path, const DependencyOptions& options = {});
+/// numbered from 1, heads are words of the sentence, and each sentence is a tree with one root;
+/// OutOfTimeLimit where `control`, whose memory limit bounds lines, asks to end. O(bytes).
+DependencyCorpus read_conllu(const std::string& path, const DependencyOptions& options = {},
+                             RunControl* control = nullptr);
 /// The sentences of a part of such a file, perhaps none.
 DependencyCorpus read_conllu_part(const FilePart& part, const std::string& name,
                                   const DependencyOptions& options = {});
 DependencyCorpus parse_conllu(std::string_view bytes, const std::string& name,
-                              const DependencyOptions& options = {});
+                              const DependencyOptions& options = {}, RunControl* control = nullptr);
 
 /// Whether no two arcs cross when all are drawn above the sentence, with the root to its left.
 /// heads[k] is the head of word k + 1; the arcs must form a tree below 0. O(words^2) at worst.

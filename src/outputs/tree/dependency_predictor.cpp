@@ -132,7 +132,7 @@ void DependencyPredictor::append_answers(const DependencyCorpus& corpus, Executo
 std::string DependencyPredictor::predict_file(const std::string& path, Executor& executor,
                                               RunControl& control) const {
   std::string out;
-  append_answers(read_conllu(path, {.has_trees = false}), executor, control, out);
+  append_answers(read_conllu(path, {.has_trees = false}, &control), executor, control, out);
   return out;
 }
 
@@ -149,7 +149,7 @@ std::vector<NamedValue> DependencyPredictor::evaluate_file(const std::string& pa
                                                            RunControl& control) const {
   DependencyOptions options;
   options.relations = &names_;
-  const DependencyCorpus corpus = read_conllu(path, options);
+  const DependencyCorpus corpus = read_conllu(path, options, &control);
   const auto trees = decode(corpus, executor, control);
   AttachmentScores scores;
   for (std::size_t i = 0; i < trees.size(); ++i) {

@@ -48,9 +48,10 @@ void parse_line(const Line& line, const GradeFileOptions& options, GradedRows& r
 
 }  // namespace
 
-GradedRows read_grades(const std::string& path, const GradeFileOptions& options) {
+GradedRows read_grades(const std::string& path, const GradeFileOptions& options,
+                       RunControl* control) {
   GradedRows rows;
-  LineBlocks blocks(open_file(path), path);
+  LineBlocks blocks = detail::row_blocks(open_file(path), path, control);
   detail::for_each_line(blocks, [&](const Line& line) { parse_line(line, options, rows); });
   require(rows.size() > 0, path, ": there is no example, but must be one");
   std::uint32_t num_grades = options.num_grades;

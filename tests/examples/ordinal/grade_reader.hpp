@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "margrove/control.hpp"
 #include "margrove/csr_matrix.hpp"
 #include "margrove/label_codec.hpp"
 
@@ -25,7 +26,9 @@ struct GradeFileOptions {
 };
 
 /// Throws InvalidInput "file:line:column: ..." for a grade that is not a whole number below 1000,
-/// a number that is none, and lines of different length; "file: ..." for a file without examples.
-GradedRows read_grades(const std::string& path, const GradeFileOptions& options = {});
+/// a number that is none, and lines of different length; "file: ..." for a file without examples;
+/// OutOfTimeLimit where `control`, whose memory limit bounds lines, asks to end.
+GradedRows read_grades(const std::string& path, const GradeFileOptions& options = {},
+                       RunControl* control = nullptr);
 
 }  // namespace margrove

@@ -19,8 +19,8 @@ struct OrdinalSvmOptions : StructuredOptions {
   }
 };
 
-GradedRows read(const std::string& path, const OrdinalSvmOptions& options) {
-  return read_grades(path, {.num_grades = static_cast<std::uint32_t>(options.num_grades)});
+GradedRows read(const std::string& path, const OrdinalSvmOptions& options, RunControl* control) {
+  return read_grades(path, {.num_grades = static_cast<std::uint32_t>(options.num_grades)}, control);
 }
 
 TrainResult train(const OrdinalSvmOptions& options, const GradedRows& rows, const TrainingSet&,

@@ -26,7 +26,7 @@ class OrdinalPredictor final : public FilePredictor {
                                         RunControl& control) const override;
 
  private:
-  GradedRows read(const std::string& path, bool has_grades) const;
+  GradedRows read(const std::string& path, bool has_grades, RunControl& control) const;
   std::vector<std::uint32_t> decode(const GradedRows& rows, Executor& executor,
                                     RunControl& control) const;
 

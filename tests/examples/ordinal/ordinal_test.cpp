@@ -67,7 +67,7 @@ TEST(Ordinal, learns_saves_loads_and_predicts_through_the_registry) {
     SCOPED_TRACE(surrogate);
     const auto run = method.start();
     set_options(run->options(), {{"model", "ordinal"}, {"surrogate", surrogate}, {"C", "10"}});
-    const auto examples = method.read_examples({folder / "train"}, run->options());
+    const auto examples = method.read_examples({folder / "train"}, run->options(), nullptr);
     TrainingSet data;
     data.examples = examples.get();
     Executor executor(2);
@@ -96,11 +96,11 @@ TEST(Ordinal, its_option_is_one_of_the_method_and_only_of_this_model) {
   const testing::ScratchFolder folder;
   testing::write_bytes(folder / "train", "0 1\n1 2\n");
   set_options(run->options(), {{"num_grades", "7"}});
-  EXPECT_EQ(
-      message_of<InvalidOption>([&] { method.read_examples({folder / "train"}, run->options()); }),
-      "option num_grades is given, but model chain does not have it; ordinal does");
+  EXPECT_EQ(message_of<InvalidOption>(
+                [&] { method.read_examples({folder / "train"}, run->options(), nullptr); }),
+            "option num_grades is given, but model chain does not have it; ordinal does");
   set_options(run->options(), {{"model", "ordinal"}});
-  EXPECT_EQ(method.read_examples({folder / "train"}, run->options())->codec().size(), 7U);
+  EXPECT_EQ(method.read_examples({folder / "train"}, run->options(), nullptr)->codec().size(), 7U);
 }
 
 TEST(Ordinal, wrong_lines_are_named) {

@@ -20,7 +20,8 @@ using testing::message_of;
 std::vector<std::string> words(std::string_view text,
                                TextTerms::WordRule rule = TextTerms::WordRule::marks) {
   std::vector<std::string> found;
-  for_each_word(text, rule, [&](std::string_view word) { found.emplace_back(word); });
+  WorkMeter meter;
+  for_each_word(text, rule, meter, [&](std::string_view word) { found.emplace_back(word); });
   return found;
 }
 

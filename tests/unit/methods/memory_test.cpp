@@ -297,7 +297,7 @@ void check_file(const std::string& name, const OptionValues& options, const std:
   const auto run = find_method("structured").start();
   set_options(run->options(), options);
   const auto examples =
-      find_method("structured").read_examples({folder / "examples"}, run->options());
+      find_method("structured").read_examples({folder / "examples"}, run->options(), nullptr);
   TrainingSet data;
   data.examples = examples.get();
   check(name, "structured", options, data);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/out_of_time.hpp"
+#include "counted_seconds.hpp"
 #include "files.hpp"
 
 namespace margrove {
@@ -13,6 +15,24 @@ using std::string_literals::operator""s;
 
 std::string columns_error(std::string_view text) {
   return message_of([&] { parse_columns(text, "f"); });
+}
+
+TEST(ColumnReader, asks_for_the_time_and_bounds_lines) {
+  std::string lines;
+  while (lines.size() < 10'000'000) lines += "w O\n";
+  constexpr long kLimit = 5;
+  RunControl control(nullptr, 1e-3 * (kLimit - 0.5), &testing_clock::counted_seconds);
+  const long before = testing_clock::questions;
+  EXPECT_EQ(message_of<OutOfTimeLimit>([&] { parse_columns(lines, "f", {}, &control); }),
+            "f: the time limit ended reading; nothing is trained");
+  EXPECT_LE(testing_clock::questions - before, kLimit);
+  lines = "# " + std::string(40'000'000, 'x') + "\n" + "w O\n";
+  RunControl small;
+  small.limit_memory(2e8);
+  EXPECT_THAT(message_of([&] { parse_columns(lines, "f", {}, &small); }),
+              ::testing::StartsWith("f:1: the line has "));
+  small.limit_memory(4e8);
+  EXPECT_NO_THROW(parse_columns(lines, "f", {}, &small));
 }
 
 TEST(ColumnReader, reads_tokens_features_and_tags) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/out_of_time.hpp"
+#include "counted_seconds.hpp"
 #include "files.hpp"
 
 namespace margrove {
@@ -18,6 +20,24 @@ std::string word(std::string_view id, std::string_view head, std::string_view re
 }
 std::string conllu_error(std::string_view text) {
   return message_of([&] { parse_conllu(text, "f"); });
+}
+
+TEST(ConlluReader, asks_for_the_time_and_bounds_lines) {
+  std::string lines;
+  while (lines.size() < 10'000'000) lines += word("1", "0", "root") + "\n";
+  constexpr long kLimit = 5;
+  RunControl control(nullptr, 1e-3 * (kLimit - 0.5), &testing_clock::counted_seconds);
+  const long before = testing_clock::questions;
+  EXPECT_EQ(message_of<OutOfTimeLimit>([&] { parse_conllu(lines, "f", {}, &control); }),
+            "f: the time limit ended reading; nothing is trained");
+  EXPECT_LE(testing_clock::questions - before, kLimit);
+  lines = "# " + std::string(40'000'000, 'x') + "\n" + word("1", "0", "root") + "\n";
+  RunControl small;
+  small.limit_memory(2e8);
+  EXPECT_THAT(message_of([&] { parse_conllu(lines, "f", {}, &small); }),
+              ::testing::StartsWith("f:1: the line has "));
+  small.limit_memory(4e8);
+  EXPECT_NO_THROW(parse_conllu(lines, "f", {}, &small));
 }
 
 TEST(ConlluReader, reads_words_and_trees) {

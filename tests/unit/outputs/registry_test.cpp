@@ -97,7 +97,7 @@ TEST(OutputRegistry, every_type_of_rows_trains_saves_loads_and_predicts) {
     SCOPED_TRACE(type.name);
     const auto run = start(type);
     const Method& method = find_method("structured");
-    EXPECT_EQ(method.read_examples({"no file"}, run->options()), nullptr);
+    EXPECT_EQ(method.read_examples({"no file"}, run->options(), nullptr), nullptr);
     Executor executor(1);
     RunControl control;
     EXPECT_GT(run->plan(rows.training_set(), executor, control).memory.total(), 0U);
@@ -121,7 +121,7 @@ TEST(OutputRegistry, every_type_of_files_reads_trains_saves_loads_and_predicts) 
     SCOPED_TRACE(type.name);
     testing::write_bytes(path, tiny_file(type));
     const auto run = start(type);
-    const auto examples = find_method("structured").read_examples({path}, run->options());
+    const auto examples = find_method("structured").read_examples({path}, run->options(), nullptr);
     ASSERT_NE(examples, nullptr);
     TrainingSet data;
     data.examples = examples.get();
@@ -153,9 +153,9 @@ TEST(OutputRegistry, an_option_of_another_type_is_an_error_even_at_its_default) 
         const auto run = start(type, {{info.name, info.default_value}});
         const std::string expected = concat("option ", info.name, " is given, but model ",
                                             type.name, " does not have it; ", other.name, " does");
-        EXPECT_EQ(
-            message_of<InvalidOption>([&] { method.read_examples({"no file"}, run->options()); }),
-            expected);
+        EXPECT_EQ(message_of<InvalidOption>(
+                      [&] { method.read_examples({"no file"}, run->options(), nullptr); }),
+                  expected);
         EXPECT_EQ(
             message_of<InvalidOption>([&] { run->train(rows.training_set(), executor, control); }),
             expected);
@@ -182,7 +182,7 @@ TEST(OutputRegistry, examples_of_another_form_are_an_error) {
                      "', which is trained on examples of its own file format, not on rows"));
     testing::write_bytes(path, tiny_file(type));
     EXPECT_EQ(message_of<InvalidOption>([&] {
-                find_method("structured").read_examples({path, path}, run->options());
+                find_method("structured").read_examples({path, path}, run->options(), nullptr);
               }),
               "method structured reads one file, but 2 are given");
   }

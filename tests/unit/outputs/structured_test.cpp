@@ -41,7 +41,7 @@ std::unique_ptr<Predictor> train(const OptionValues& values, const std::string& 
   const Method& method = find_method("structured");
   const auto run = method.start();
   set_options(run->options(), values);
-  const auto examples = method.read_examples({path}, run->options());
+  const auto examples = method.read_examples({path}, run->options(), nullptr);
   TrainingSet data;
   data.examples = examples.get();
   Executor executor(1);
@@ -266,7 +266,7 @@ TEST(Structured, fields_and_hierarchies_train_on_rows) {
     const auto run = method.start();
     set_options(run->options(), {{"model", model}, {"surrogate", "slack"}, {"C", "10"}});
     if (inference == std::string("relaxed")) run->options().set("inference", inference);
-    EXPECT_EQ(method.read_examples({"rows.svm"}, run->options()), nullptr);
+    EXPECT_EQ(method.read_examples({"rows.svm"}, run->options(), nullptr), nullptr);
     Executor executor(1);
     RunControl control;
     const auto result = run->train(data, executor, control);

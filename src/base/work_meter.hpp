@@ -1,0 +1,51 @@
+#pragma once
+// How work that has no passes, such as the preparation of rows, asks for the time.
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/out_of_time.hpp"
+
+namespace margrove {
+
+/// Counts work in bytes, terms, numbers, labels or whatever takes about as long, and asks a control
+/// after each kWorkBetweenQuestions of it.
+class WorkMeter {
+ public:
+  static constexpr std::size_t kWorkBetweenQuestions = 16'384;  // a few milliseconds
+
+  /// `control` may be null.
+  explicit WorkMeter(RunControl* control = nullptr) : control_(control) {}
+
+  /// Throws OutOfTime if the control asks to end.
+  void add(std::size_t work = 1) {
+    if (work < left_) {
+      left_ -= work;
+    } else {
+      ask();
+    }
+  }
+
+ private:
+  void ask() {
+    left_ = kWorkBetweenQuestions;
+    end_if_out_of_time(control_);
+  }
+
+  RunControl* control_;
+  std::size_t left_ = kWorkBetweenQuestions;
+};
+
+/// std::sort(), which counts comparisons where there are so many that they take long.
+template <class Range, class Less>
+void sort_metered(Range& range, const Less& less, WorkMeter& meter) {
+  const auto size = static_cast<std::size_t>(range.end() - range.begin());
+  meter.add(size);
+  if (size < WorkMeter::kWorkBetweenQuestions) return std::sort(range.begin(), range.end(), less);
+  std::sort(range.begin(), range.end(), [&](const auto& a, const auto& b) {
+    meter.add();
+    return less(a, b);
+  });
+}
+
+}  // namespace margrove
