@@ -61,7 +61,7 @@ class HostileModels(CliTest):
         return subprocess.run(
             [MARGROVE, *arguments, "--threads", "1"] if arguments[0] != "info"
             else [MARGROVE, *arguments],
-            cwd=self.directory.name, capture_output=True, text=True, timeout=20, check=False,
+            cwd=self.directory.name, capture_output=True, text=True, timeout=300, check=False,
             preexec_fn=limit,
         )  # fmt: skip
 
