@@ -11,8 +11,8 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import select
+import shutil
 import signal
 import socket
 import subprocess
