@@ -21,6 +21,10 @@ export CCACHE_NOHASHDIR := 1
 export CCACHE_SLOPPINESS := pch_defines,time_macros  # for precompiled headers
 
 CTEST := ctest --output-on-failure --timeout 400 -j$(JOBS)
+# What takes minutes with a sanitizer and has little that shorter tests lack; `make check-asan LONG=`
+# runs these tests, too.
+LONG := ^(Bootstrap.intervals_cover|LabelledTree.every_solver|StructuredSolvers.reach|FiniteScores.label_sets)|^(Methods.sgd_and_bcfw)|^(auto|checkpoints|findings|limits|overflow)$$
+SANITIZED_CTEST = $(CTEST) $(if $(LONG),-E '$(LONG)')
 # The tests of optional packages run where `tools/setup --optional` has installed these.
 PYTEST := timeout 1200 $$(ls .venv-optional/bin/python 2>/dev/null || echo $(PYTHON)) \
   -m pytest -q -p no:cacheprovider -rs
@@ -85,14 +89,14 @@ lint: python ## format, clang-tidy, ruff, mypy, shellcheck, include direction
 	@tools/lint
 
 .PHONY: check-asan
-check-asan: setup ## all unit tests under the address and undefined-behaviour sanitizers
+check-asan: setup ## the tests under the address and undefined-behaviour sanitizers, but for the longest
 	@$(call build,asan)
-	@cd build-asan && $(CTEST)
+	@cd build-asan && $(SANITIZED_CTEST)
 
 .PHONY: check-tsan
 check-tsan: setup ## the tests that use an executor under the thread sanitizer
 	@$(call build,tsan)
-	@cd build-tsan && $(CTEST) --no-tests=error -L executor
+	@cd build-tsan && $(SANITIZED_CTEST) --no-tests=error -L executor
 
 .PHONY: check-fuzz
 check-fuzz: python ## every fuzz target for FUZZ_SECONDS (20), those of Python included, and the server by its description

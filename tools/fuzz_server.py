@@ -84,7 +84,7 @@ def fuzz(program: Path, folder: Path, default: str, token: str, options: list[st
         check=False,
     )
     server.terminate()
-    errors = server.communicate(timeout=60)[1]
+    errors = server.communicate(timeout=300)[1]
     is_right = found.returncode == 0 and server.returncode == 0
     if not is_right:
         print(found.stdout, errors, f"the server ended with code {server.returncode}", sep="\n")

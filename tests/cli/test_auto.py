@@ -192,7 +192,7 @@ class Limits(AutoTest):
         )
         wait(process)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
         return process.returncode, out, err
 
     def test_130_when_interrupted_with_the_best_model_so_far(self) -> None:

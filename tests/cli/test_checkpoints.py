@@ -83,7 +83,7 @@ class Checkpoints(CliTest):
                     break
             time.sleep(draw.uniform(0, 0.02))
             running.kill()
-            running.communicate(timeout=60)
+            running.communicate(timeout=300)
             resumed += "state: going on after" in begin
             if running.returncode == 0:
                 break
@@ -186,7 +186,7 @@ class Checkpoints(CliTest):
                     if '"stage":"bcfw","done":2,' in line:
                         break
                 running.send_signal(signal.SIGINT)
-                out, err = running.communicate(timeout=60)
+                out, err = running.communicate(timeout=300)
                 self.assertEqual(running.returncode, 130, err)
                 before = self.facts(out)
                 self.assertEqual(before["stop"], "interrupted")
@@ -326,7 +326,7 @@ class Checkpoints(CliTest):
                 self.assertEqual(json.loads(line)["total"], 599)
                 break
         running.send_signal(signal.SIGTERM)
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=300)
         self.assertEqual((running.returncode, out), (130, ""), err)
         self.assertIn("classifiers are trained and in the checkpoint", err)
 
@@ -342,7 +342,7 @@ class Checkpoints(CliTest):
             if '"stage":"bcfw","done":1,' in line:
                 break
         shutil.rmtree(self.path("folder"))
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=300)
         self.assertEqual(running.returncode, 0, err)
         self.assertIn("stop\ttime_limit\n", out)
         self.assertIn("warning: the last checkpoint could not be written: folder/state: ", err)

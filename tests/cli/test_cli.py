@@ -89,7 +89,7 @@ class CliTest(unittest.TestCase):
             cwd=self.directory.name,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=300,
             check=False,
             preexec_fn=preexec_fn,
             env=os.environ | {"COLUMNS": "100"},
@@ -775,7 +775,7 @@ class Accidents(CliTest):
                 with open(self.path("test"), "rb") as rows:
                     done = subprocess.run(
                         [MARGROVE, *command], cwd=self.directory.name, stdin=rows, stdout=writer,
-                        stderr=subprocess.PIPE, check=False, timeout=60,
+                        stderr=subprocess.PIPE, check=False, timeout=300,
                     )  # fmt: skip
                 os.close(writer)
                 self.assertEqual((done.returncode, done.stderr), (0, b""))

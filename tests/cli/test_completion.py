@@ -59,7 +59,7 @@ class Manual(Declared):
                 ["man", "--warnings", "-l", self.path("margrove.1")],
                 capture_output=True,
                 text=True,
-                timeout=100,
+                timeout=300,
                 check=False,
                 env=os.environ | {"MANWIDTH": "100", "MANPAGER": "cat"},
             )
@@ -76,7 +76,7 @@ class Manual(Declared):
             [cmake, "--install", build, "--component", "program", "--prefix", self.path("usr")],
             check=True,
             capture_output=True,
-            timeout=100,
+            timeout=300,
         )
         installed = self.read("usr/share/man/man1/margrove.1").decode()
         self.assertEqual(installed, self.run_program("manual")[0])
@@ -95,7 +95,7 @@ class Completion(Declared):
             cwd=self.directory.name,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=300,
             check=False,
         )
         self.assertEqual((done.returncode, done.stderr), (0, ""), words)

@@ -277,7 +277,7 @@ class Time(CliTest):
                 self.assertIn("training takes about", line)
                 time.sleep(0.2)
                 running.send_signal(sent)
-                out, err = running.communicate(timeout=60)
+                out, err = running.communicate(timeout=300)
                 self.assertEqual((running.returncode, out), (130, ""), err)
                 self.assertIn("long.conllu: interrupted before the end of the first pass;", err)
                 self.assertEqual(os.listdir(self.directory.name).count("model"), 0)
@@ -558,7 +558,7 @@ class Interruption(CliTest):
                     os.set_blocking(reader, True)
                     with os.fdopen(reader, "rb") as pipe:
                         written = pipe.read()
-                    _, err = running.communicate(timeout=60)
+                    _, err = running.communicate(timeout=300)
                     self.assertEqual(running.returncode, 0, err)
                     self.assertEqual(written, self.read("expected"))
                     self.assertGreater(len(written), 1 << 16)
@@ -577,7 +577,7 @@ class Interruption(CliTest):
                 running.send_signal(first)
                 time.sleep(0.02)
                 running.send_signal(second)
-                _, err = running.communicate(timeout=60)
+                _, err = running.communicate(timeout=300)
                 self.assertEqual(running.returncode, 130, err)
                 self.assertEqual(err, "margrove: interrupted\n")
                 self.assertEqual(sorted(os.listdir(self.directory.name)), before)
@@ -599,7 +599,7 @@ class Interruption(CliTest):
                     time.sleep(1)
                     self.assertIsNone(running.poll())
                     running.send_signal(sent)
-                    _, err = running.communicate(timeout=20)
+                    _, err = running.communicate(timeout=300)
                     self.assertEqual(running.returncode, 130, err)
                     self.assertIn("margrove: interrupted", err)
 
@@ -611,7 +611,7 @@ class Interruption(CliTest):
                     running = self.start(*verb)
                     with open(self.path("pipe"), "wb"):  # waits for the program to open it
                         running.send_signal(sent)
-                        _, err = running.communicate(timeout=60)
+                        _, err = running.communicate(timeout=300)
                     self.assertEqual(running.returncode, 130, err)
                     self.assertIn("margrove: interrupted", err)
 
@@ -635,7 +635,7 @@ class Interruption(CliTest):
                 os.remove(self.path("new"))
 
     def assert_interrupted(self, running: "subprocess.Popen[str]", files: list[str]) -> None:
-        _, err = running.communicate(timeout=60)
+        _, err = running.communicate(timeout=300)
         self.assertEqual(running.returncode, 130, err)
         self.assertIn("interrupted; nothing was written", err)
         self.assertEqual(sorted(os.listdir(self.directory.name)), files)
@@ -669,7 +669,7 @@ class InterruptedTraining(CliTest):
         # A stopped program gets all of them at once.
         for sent in (signal.SIGSTOP, *signals, signal.SIGCONT):
             running.send_signal(sent)
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=300)
         self.assertEqual(running.returncode, 130, err)
         self.assertEqual([name for name in os.listdir(self.directory.name) if "tmp" in name], [])
         return out, err
@@ -864,7 +864,7 @@ class Threads(CliTest):
         with open(f"/proc/{running.pid}/status", encoding="utf-8") as status:
             count = next(line.split()[1] for line in status if line.startswith("Threads:"))
         running.terminate()
-        running.communicate(timeout=60)
+        running.communicate(timeout=300)
         self.assertEqual(count, "1")
 
 

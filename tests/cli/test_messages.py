@@ -30,7 +30,7 @@ class MessagesTest(CliTest):
             input=text,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=300,
             check=False,
         )
         self.assertEqual(done.returncode, code, done.stderr)

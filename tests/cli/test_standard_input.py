@@ -79,7 +79,7 @@ class StandardInput(CliTest):
             cwd=self.directory.name,
             input=text.encode() if isinstance(text, str) else text,
             capture_output=True,
-            timeout=100,
+            timeout=300,
             check=False,
         )
         self.assertEqual(done.returncode, code, done.stderr)

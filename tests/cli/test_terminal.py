@@ -35,7 +35,7 @@ def on_terminal(arguments: list[str], folder: str, columns: int = 80) -> str:
     except OSError:  # how Linux says that the other end is closed
         pass
     os.close(ours)
-    program.wait(timeout=100)
+    program.wait(timeout=300)
     return written.decode().replace("\r\n", "\n")
 
 

@@ -61,7 +61,7 @@ def serving(folder: Path, *arguments: str) -> Iterator[str]:
 
 
 def page_of(address: str) -> str:
-    with urllib.request.urlopen(address, timeout=60) as response:
+    with urllib.request.urlopen(address, timeout=300) as response:
         assert response.headers["Content-Type"] == "text/html; charset=utf-8"
         text: str = response.read().decode()
     return text
@@ -73,7 +73,7 @@ def predictions(address: str, row: Any) -> Any:
         json.dumps({"row": row, "top": 5, "probabilities": True}).encode(),
         {"Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=60) as response:
+    with urllib.request.urlopen(request, timeout=300) as response:
         return json.loads(response.read())["predictions"][0]
 
 
