@@ -39,6 +39,9 @@ def read_rows(path: Path) -> Rows:
         rows.append(
             ([name for name in first.split(",") if name], {int(j) - 1: float(x) for j, x in cells})
         )
+    # Where rows have one label each, training leaves out those without.
+    if max((len(labels) for labels, _ in rows), default=0) == 1:
+        rows = [row for row in rows if row[0]]
     return rows
 
 
