@@ -232,9 +232,10 @@ std::unique_ptr<ByteSource> open_memory(std::string_view bytes, std::string name
 }
 
 LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source, std::string name, RunControl* control)
-    : source_(std::move(source)), name_(std::move(name)), control_(control) {
-  std::move(*this).within_memory_of(control);
-}
+    : source_(std::move(source)),
+      name_(std::move(name)),
+      control_(control),
+      memory_limit_(control == nullptr ? 0 : control->memory_limit()) {}
 
 LineBlocks&& LineBlocks::within_memory_of(const RunControl* control) && {
   if (control != nullptr) memory_limit_ = control->memory_limit();
