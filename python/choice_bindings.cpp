@@ -102,7 +102,7 @@ nb::tuple choose(const std::optional<Csr>& X, const Sets& labels,
     const nb::gil_scoped_release released;
     raw.source = "X";
     raw.labels = sets_of(labels);
-    raw.labels.set_unlabelled(parse_enum<Unlabelled>("unlabelled", unlabelled));
+    raw.labels.set_unlabelled(parse_enum<LabelSets::Unlabelled>("unlabelled", unlabelled));
     raw.codec = LabelCodec(names);
     require(raw.labels.num_rows() == num_rows, "y: it has ", raw.labels.num_rows(),
             " rows, but must have ", num_rows, " as X");

@@ -99,7 +99,7 @@ void with_training_set(const TrainingInput& input, const Use& use) {
     graph->names = input.node_names;
   }
   LabelSets labels = sets_of(input.labels);
-  labels.set_unlabelled(parse_enum<Unlabelled>("unlabelled", input.unlabelled));
+  labels.set_unlabelled(parse_enum<LabelSets::Unlabelled>("unlabelled", input.unlabelled));
   const LabelledRows rows =
       label_rows(labels, LabelCodec(input.names), graph ? &*graph : nullptr, "y");
   require(rows.labels.num_rows() == view.num_rows(), "y: it has ", rows.labels.num_rows(),

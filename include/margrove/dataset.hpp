@@ -12,16 +12,16 @@
 
 namespace margrove MARGROVE_API {
 
-/// What a row without a label means.
-enum class Unlabelled {
-  automatic,  // `drop` where no row has several labels, otherwise `keep`
-  drop,       // its label is missing
-  keep,       // it has the empty set: rows have sets of labels, whatever their sizes
-};
-
 /// One set of labels per row, ascending, no duplicates; a row's set may be empty.
 class LabelSets {
  public:
+  /// What a row without a label means.
+  enum class Unlabelled {
+    automatic,  // `drop` where no row has several labels, otherwise `keep`
+    drop,       // its label is missing
+    keep,       // it has the empty set: rows have sets of labels, whatever their sizes
+  };
+
   LabelSets() : row_pointers_{0} {}
   /// Sorts and removes duplicates.
   void append(std::span<const LabelId> labels);

@@ -16,7 +16,6 @@
 #include "eval/metric_choice.hpp"
 #include "eval/set_metrics.hpp"
 #include "io/model_file.hpp"
-#include "methods/labelled_rows.hpp"
 #include "model/weight_compression.hpp"
 
 namespace margrove::cli {
@@ -133,9 +132,7 @@ class Compress final : public Command {
     if (metric.empty()) metric = model.rows().gives_one_label() ? "accuracy" : "micro_f1";
     // Models differ only in what they predict.
     RawRows raw = arguments_.read(model, control, /*needs_labels=*/true);
-    if (model.rows().gives_one_label()) {
-      if (const std::string left_out = leave_out_unlabelled(raw); !left_out.empty()) warn(left_out);
-    }
+    leave_out_unlabelled(model, raw);
     EvaluatedRows rows = evaluated_rows(model, raw, nullptr, nullptr, executor);
     require_known_labels(model, rows);
     const auto measure = [&](const ModelParts& measured) {

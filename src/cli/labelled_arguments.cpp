@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "methods/label_sources.hpp"
-#include "methods/labelled_rows.hpp"
 
 namespace margrove::cli {
 
@@ -43,10 +42,7 @@ LabelledRowsRead LabelledArguments::read(const ModelParts& parts, CommandControl
   }
   LabelledRowsRead read{model.read(parts, control, /*needs_labels=*/true), {}};
   if (annotations.is_given()) annotations.apply(read.raw, control);
-  if (parts.rows().gives_one_label()) {
-    if (const std::string left_out = leave_out_unlabelled(read.raw); !left_out.empty())
-      warn(left_out);
-  }
+  leave_out_unlabelled(parts, read.raw);
   if (!former.alternative.empty()) {
     use_terms(read.raw, former);
     if (training) use_terms(*training, former);

@@ -1,6 +1,7 @@
 #include "cli/model_arguments.hpp"
 
 #include "data/row_parts.hpp"
+#include "methods/labelled_rows.hpp"
 
 namespace margrove::cli {
 
@@ -60,6 +61,12 @@ const std::string& ModelArguments::examples_path(const ModelParts& model) const 
                          " are not rows, which alone are read from standard input; give a file "
                          "instead of -");
   return data_path;
+}
+
+void leave_out_unlabelled(const ModelParts& model, RawRows& raw) {
+  if (!model.rows().gives_one_label()) return;
+  const std::string left_out = margrove::leave_out_unlabelled(raw);
+  if (!left_out.empty()) warn(left_out);
 }
 
 }  // namespace margrove::cli

@@ -35,4 +35,7 @@ struct ModelArguments {
   std::vector<std::string> input_paths() const;
 };
 
+/// Leaves out rows without a label, with a warning, where the model gives each row one.
+void leave_out_unlabelled(const ModelParts& model, RawRows& raw);
+
 }  // namespace margrove::cli

@@ -216,8 +216,8 @@ DataArguments::Data DataArguments::read(CommandControl& control, bool is_strict)
   return data;
 }
 
-Unlabelled DataArguments::unlabelled() const {
-  return parse_enum<Unlabelled>("unlabelled", unlabelled_);
+LabelSets::Unlabelled DataArguments::unlabelled() const {
+  return parse_enum<LabelSets::Unlabelled>("unlabelled", unlabelled_);
 }
 
 void DataArguments::refuse_options_of_rows(std::string_view reader, std::string_view format) {
@@ -230,7 +230,7 @@ void DataArguments::refuse_options_of_rows(std::string_view reader, std::string_
   require<InvalidOption>(!records_.are_given(), "columns or a format are selected", reads);
   require<InvalidOption>(hierarchy_path_.empty() && hierarchy_from_.empty(),
                          "option hierarchy is given", reads);
-  require<InvalidOption>(unlabelled() == Unlabelled::automatic, "option unlabelled is ",
+  require<InvalidOption>(unlabelled() == LabelSets::Unlabelled::automatic, "option unlabelled is ",
                          unlabelled_, reads);
   PreprocessingOptions defaults, given = preprocessing_.parse();
   const OptionTable chosen(given), unset(defaults);
@@ -312,7 +312,7 @@ void require_unsuspicious(const TrainingSet& data, const Preprocessing& preproce
     require(row.size() > 0, data.source, ": row ", i + 1, " has no features; without --strict it ",
             "trains as a row of zeros");
     const bool is_labelled =
-        data.labels->unlabelled() == Unlabelled::keep || !(*data.labels)[i].empty();
+        data.labels->unlabelled() == LabelSets::Unlabelled::keep || !(*data.labels)[i].empty();
     require(is_labelled, data.source, ": row ", i + 1, " has no label; without ",
             "--strict it is left out");
     for (std::size_t k = 0; k < row.size(); ++k) {

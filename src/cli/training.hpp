@@ -36,7 +36,7 @@ class DataArguments {
   /// The files that are read. Throws InvalidOption.
   std::vector<std::string> data_paths();
   /// What rows without a label mean.
-  Unlabelled unlabelled() const;
+  LabelSets::Unlabelled unlabelled() const;
 
  protected:
   /// `reader` reads files of `format`, whose examples are not rows. Throws InvalidOption if options

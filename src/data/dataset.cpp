@@ -13,7 +13,7 @@ void LabelSets::append(std::span<const LabelId> labels) {
 }
 
 bool LabelSets::single_label() const {
-  if (unlabelled_ == Unlabelled::keep) return false;
+  if (unlabelled_ == LabelSets::Unlabelled::keep) return false;
   for (std::size_t i = 0; i < num_rows(); ++i) {
     if ((*this)[i].size() > 1) return false;
   }

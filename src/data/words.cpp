@@ -35,52 +35,51 @@ std::size_t next_word(std::string_view text, TextTerms::WordRule rule, WorkMeter
   std::size_t size = 0;            // of the word without joiners at its end
   bool may_change = false;
   std::size_t at = 0;
-  // Whether the word ends before byte `stop`. It is outside of the loop that the meter is asked.
-  const auto ends_before = [&](std::size_t stop) {
-    while (at < stop) {
-      const auto byte = static_cast<unsigned char>(text[at]);
-      if (byte < 0x80) {
-        const bool upper = byte >= 'A' && byte <= 'Z';
-        const bool inside =
-            upper || (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '_';
-        if (!inside && !word.empty()) return true;
-        if (inside) {
-          if (word.empty()) begin = at;
-          word += static_cast<char>(upper ? byte + ('a' - 'A') : byte);
-          size = word.size();
-          end = at + 1;
-        }
-        ++at;
-        continue;
-      }
-      const CodePoint c = decode_utf8(text.substr(at));
-      const CharacterUse known = c.size > 0 ? use_of(c.value) : CharacterUse{0};
-      const auto use = static_cast<CharacterUse>(has_marks ? known : known & kLetter);
-      const auto num_bytes = std::max<std::size_t>(c.size, 1);
-      if ((use & kUnseen) != 0) {
-        at += num_bytes;
-        continue;
-      }
-      const bool is_inside = (use & kLetter) != 0 || ((use & kMark) != 0 && !word.empty());
-      const bool is_joiner = (use & kJoiner) != 0 && !word.empty();
-      if (is_inside || is_joiner) {
-        if (word.empty()) begin = at;
-        append_utf8(word, to_lower(c.value));
-        may_change |= (use & kMayChange) != 0;
-      } else if (!word.empty()) {
-        return true;
-      }
-      at += num_bytes;
-      if (is_inside) size = word.size(), end = at;
+  std::size_t counted = 0;  // bytes that the meter knows of
+  std::size_t stop = 0;     // where it is asked next
+  for (;;) {
+    if (at >= stop) {
+      if (at >= text.size()) break;
+      meter.add(at - counted);
+      counted = at;
+      stop = std::min(text.size(), at + WorkMeter::kWorkBetweenQuestions);
     }
-    return false;
-  };
-  for (bool has_ended = false; !has_ended;) {
-    const std::size_t before = at;
-    const std::size_t stop = std::min(text.size(), at + WorkMeter::kWorkBetweenQuestions);
-    has_ended = ends_before(stop) || at >= text.size();
-    meter.add(at - before + 1);  // a text without a word is work, too
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (byte < 0x80) {
+      const bool upper = byte >= 'A' && byte <= 'Z';
+      const bool inside =
+          upper || (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '_';
+      if (!inside && !word.empty()) break;
+      if (inside) {
+        if (word.empty()) begin = at;
+        word += static_cast<char>(upper ? byte + ('a' - 'A') : byte);
+        size = word.size();
+        end = at + 1;
+      }
+      ++at;
+      continue;
+    }
+    const CodePoint c = decode_utf8(text.substr(at));
+    const CharacterUse known = c.size > 0 ? use_of(c.value) : CharacterUse{0};
+    const auto use = static_cast<CharacterUse>(has_marks ? known : known & kLetter);
+    const auto num_bytes = std::max<std::size_t>(c.size, 1);
+    if ((use & kUnseen) != 0) {
+      at += num_bytes;
+      continue;
+    }
+    const bool is_inside = (use & kLetter) != 0 || ((use & kMark) != 0 && !word.empty());
+    const bool is_joiner = (use & kJoiner) != 0 && !word.empty();
+    if (is_inside || is_joiner) {
+      if (word.empty()) begin = at;
+      append_utf8(word, to_lower(c.value));
+      may_change |= (use & kMayChange) != 0;
+    } else if (!word.empty()) {
+      break;
+    }
+    at += num_bytes;
+    if (is_inside) size = word.size(), end = at;
   }
+  meter.add(at - counted + 1);  // a text without a word is work, too
   word.resize(size);
   if (may_change) write_canonical(text.substr(begin, end - begin), meter, word);
   return at;

@@ -73,7 +73,7 @@ const std::vector<Registered>& registry() {
 }
 
 std::string of_unlabelled_rows(const CandidateRun& candidate, const DataFacts& facts) {
-  if (facts.unlabelled != Unlabelled::keep) return {};
+  if (facts.unlabelled != LabelSets::Unlabelled::keep) return {};
   const Method& method = find_method(candidate.method);
   const auto run = method.start();
   set_options(run->options(), candidate.options);
@@ -99,7 +99,7 @@ DataFacts facts_of(const RawRows& raw, const Hierarchy* hierarchy) {
   DataFacts facts;
   facts.num_rows = raw.num_rows();
   facts.unlabelled = raw.labels.unlabelled();
-  facts.has_several_labels = facts.unlabelled == Unlabelled::keep;
+  facts.has_several_labels = facts.unlabelled == LabelSets::Unlabelled::keep;
   std::set<LabelId> labels;
   for (std::size_t i = 0; i < raw.labels.num_rows(); ++i) {
     const auto set = raw.labels[i];

@@ -36,7 +36,7 @@ struct DataFacts {
   bool has_hierarchy = false;
   bool is_tree = false;             // no node has two parents
   bool has_several_labels = false;  // a row has several labels, or rows have sets of any size
-  Unlabelled unlabelled = Unlabelled::automatic;
+  LabelSets::Unlabelled unlabelled = LabelSets::Unlabelled::automatic;
 };
 DataFacts facts_of(const RawRows& raw, const Hierarchy* hierarchy);
 

@@ -172,7 +172,8 @@ struct ShardedTraining::Data {
     check_csr(X);
     sets = load_sets(tensors, X.num_rows(), codec.size());
     if (tensors.has_text(kUnlabelledKey)) {
-      sets.set_unlabelled(parse_enum<Unlabelled>(kUnlabelledKey, tensors.text(kUnlabelledKey)));
+      sets.set_unlabelled(
+          parse_enum<LabelSets::Unlabelled>(kUnlabelledKey, tensors.text(kUnlabelledKey)));
     }
     if (tensors.has("hierarchy.edges")) hierarchy = load_graph(tensors, "hierarchy", codec.size());
     if (tensors.has("labels.names.bytes")) label_names = tensors.get_strings("labels.names");

@@ -19,7 +19,7 @@ void save_sets(TensorMap& out, const LabelSets& sets) {
   }
   out.put<std::int64_t>("sets.row_pointers", pointers);
   out.put<LabelId>("sets.labels", labels);
-  if (sets.unlabelled() != Unlabelled::automatic) {
+  if (sets.unlabelled() != LabelSets::Unlabelled::automatic) {
     out.put_text(kUnlabelledKey, std::string(name_of(sets.unlabelled())));
   }
 }

@@ -11,7 +11,7 @@ namespace {
 
 /// Whether a row without a label has a missing one. Otherwise it has the empty set.
 bool may_miss_labels(const LabelSets& labels) {
-  return labels.unlabelled() == Unlabelled::drop || labels.single_label();
+  return labels.unlabelled() == LabelSets::Unlabelled::drop || labels.single_label();
 }
 
 /// The rows with a label, if those of others are missing; otherwise nothing.

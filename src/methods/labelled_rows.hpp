@@ -13,13 +13,14 @@
 namespace margrove {
 
 template <>
-inline constexpr auto kEnumNames<Unlabelled> =
-    std::array{EnumName{Unlabelled::automatic, "auto"}, EnumName{Unlabelled::drop, "drop"},
-               EnumName{Unlabelled::keep, "keep"}};
+inline constexpr auto kEnumNames<LabelSets::Unlabelled> = std::array{
+    EnumName{LabelSets::Unlabelled::automatic, "auto"},
+    EnumName{LabelSets::Unlabelled::drop, "drop"}, EnumName{LabelSets::Unlabelled::keep, "keep"}};
 
 /// The plan of a run. Rows whose label is missing are left out, which a warning in the report of
-/// the training counts. Where rows without a label have the empty set (see Unlabelled), the method
-/// decides. Throws what MethodRun::plan() throws. The copy of the rows is part of the plan.
+/// the training counts. Where rows without a label have the empty set (see LabelSets::Unlabelled),
+/// the method decides. Throws what MethodRun::plan() throws. The copy of the rows is part of the
+/// plan.
 Plan plan_labelled_rows(MethodRun& run, const TrainingSet& data, Executor& executor,
                         RunControl& control);
 

@@ -41,8 +41,9 @@ std::string obstacle_of_empty_sets(const Method& method, const OptionTable& opti
   return {};
 }
 
-void require_empty_sets(const Method& method, const OptionTable& options, Unlabelled meaning) {
-  if (meaning != Unlabelled::keep) return;
+void require_empty_sets(const Method& method, const OptionTable& options,
+                        LabelSets::Unlabelled meaning) {
+  if (meaning != LabelSets::Unlabelled::keep) return;
   std::vector<std::string> others;
   for (const Method& each : methods()) {
     if (each.empty_sets && each.name != method.name) others.push_back(each.name);

@@ -115,7 +115,8 @@ bool needs_hierarchy(const Method& method, const OptionTable& options);
 
 /// Throws InvalidOption if rows without a label are meant as empty sets, which the method with
 /// these options does not take.
-void require_empty_sets(const Method& method, const OptionTable& options, Unlabelled meaning);
+void require_empty_sets(const Method& method, const OptionTable& options,
+                        LabelSets::Unlabelled meaning);
 /// Why the method with these options does not take empty sets, as the end of a sentence whose
 /// subject is the method; empty if it does.
 std::string obstacle_of_empty_sets(const Method& method, const OptionTable& options);

@@ -205,7 +205,8 @@ TEST(Candidates, are_left_out_with_the_reason) {
       candidates_for({.num_rows = 9, .num_labels = 4, .has_several_labels = true}).left_out;
   EXPECT_THAT(of_sets, Contains(Field(&LeftOut::reason, "it is for rows with one label each")));
   const auto of_kept =
-      candidates_for({.num_rows = 9, .num_labels = 4, .unlabelled = Unlabelled::keep}).left_out;
+      candidates_for({.num_rows = 9, .num_labels = 4, .unlabelled = LabelSets::Unlabelled::keep})
+          .left_out;
   EXPECT_THAT(of_kept, Contains(Field(&LeftOut::reason, "it takes no rows without a label")));
   const auto of_many = candidates_for({.num_rows = 2000, .num_labels = 4}).left_out;
   EXPECT_THAT(of_many, Contains(Field(&LeftOut::reason, "it is tried for up to 1500 rows")));

@@ -220,7 +220,7 @@ TEST(Methods, take_rows_without_a_label_as_empty_sets_where_they_declare_it) {
     raw.X.append_row(std::vector<FeatureId>{0}, std::vector<float>{-50});
     raw.labels.append({});
   }
-  raw.labels.set_unlabelled(Unlabelled::keep);
+  raw.labels.set_unlabelled(LabelSets::Unlabelled::keep);
   for (const Method& method : methods()) {
     if (method.read_examples) continue;
     if (!method.empty_sets) {

@@ -118,14 +118,16 @@ TEST(LabelSets, keep_what_rows_without_a_label_mean_in_other_numbers_and_parts) 
   LabelSets labels = sets_of({{1}, {}, {0}});
   const LabelCodec codec({"b", "a"});
   EXPECT_TRUE(labels.single_label());
-  for (const Unlabelled meaning : {Unlabelled::automatic, Unlabelled::drop, Unlabelled::keep}) {
+  for (const LabelSets::Unlabelled meaning :
+       {LabelSets::Unlabelled::automatic, LabelSets::Unlabelled::drop,
+        LabelSets::Unlabelled::keep}) {
     labels.set_unlabelled(meaning);
     const LabelSets part = select_rows(labels, std::vector<std::uint32_t>{0, 2});
     const LabelSets ordered = label_rows(labels, codec, nullptr, "f").labels;
     const LabelSets translated = translate_labels(labels, codec, LabelCodec({"a"})).labels;
     for (const LabelSets& each : {labels, part, ordered, translated}) {
       EXPECT_EQ(each.unlabelled(), meaning);
-      EXPECT_EQ(each.single_label(), meaning != Unlabelled::keep);
+      EXPECT_EQ(each.single_label(), meaning != LabelSets::Unlabelled::keep);
     }
   }
 }
