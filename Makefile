@@ -27,7 +27,7 @@ LONG := ^(Bootstrap.intervals_cover|LabelledTree.every_solver|StructuredSolvers.
 SANITIZED_CTEST = $(CTEST) $(if $(LONG),-E '$(LONG)')
 # The tests of optional packages run where `tools/setup --optional` has installed these.
 PYTEST := timeout 1200 $$(ls .venv-optional/bin/python 2>/dev/null || echo $(PYTHON)) \
-  -m pytest -q -p no:cacheprovider -rs
+  -m pytest -q -p no:cacheprovider -rs -n $(JOBS) --dist loadfile
 
 # $(call build,PRESET,TARGETS,OPTIONS): configure, and build these targets of a preset, or all.
 define build
@@ -98,13 +98,18 @@ check-tsan: setup ## the tests that use an executor under the thread sanitizer
 	@$(call build,tsan)
 	@cd build-tsan && $(SANITIZED_CTEST) --no-tests=error -L executor
 
+# A fixed seed: `make soak` has others.
+FUZZ_SECONDS ?= 5
+FUZZ_SEED ?= 1
+export FUZZ_SECONDS FUZZ_SEED
 .PHONY: check-fuzz
-check-fuzz: python ## every fuzz target for FUZZ_SECONDS (20), those of Python included, and the server by its description
+check-fuzz: python ## every fuzz target for FUZZ_SECONDS (5), those of Python included, and the server by its description
 	@$(call build,asan)
 	@tools/run_fuzzers build-asan
 	@$(PYTHON) -m pip install -q --disable-pip-version-check -r tools/requirements-fuzz.txt
-	@$(PYTHON) tools/fuzz_server.py build/margrove
-	@$(PYTHON) tools/fuzz_python.py -max_total_time=$(or $(FUZZ_SECONDS),20)
+	@$(PYTHON) tools/fuzz_server.py build/margrove --seed $(FUZZ_SEED)
+	@$(PYTHON) tools/fuzz_python.py -seed=$(FUZZ_SEED) -max_total_time=$(FUZZ_SECONDS) 2>build-asan/fuzz-findings/fuzz_python.log || \
+	  { tail -60 build-asan/fuzz-findings/fuzz_python.log; exit 1; }
 
 .PHONY: check-coverage
 check-coverage: setup ## lines and branches of readers and loaders that tests and corpora reach
@@ -126,9 +131,10 @@ check-attack: python ## gaps verified by another solver, injected failures, 600 
 SOAK_SECONDS ?= 1200
 SOAK_SEED ?= 1
 .PHONY: soak
-soak: python ## random problems for SOAK_SECONDS (1200), after every call of the system has failed once
+soak: python ## every call of the system fails once, fuzzers for 20 s each, random problems for SOAK_SECONDS (1200)
 	@$(call release,fail_at)
 	@$(PYTHON) tools/inject_failures.py build/margrove $(FAIL_AT)
+	@$(MAKE) check-fuzz FUZZ_SECONDS=20 FUZZ_SEED=$(SOAK_SEED)
 	@$(PYTHON) tools/soak.py build/margrove --seconds $(SOAK_SECONDS) --seed $(SOAK_SEED)
 
 .PHONY: check-docs

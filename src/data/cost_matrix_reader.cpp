@@ -42,7 +42,7 @@ class CostMatrixParser {
             ": the file has no lines, but must have a header and a line per label");
     for (std::size_t k = 0; k < matrix_.labels.size(); ++k) {
       require(line_of_label_[matrix_.labels[k]] > 0, name, ": label ",
-              quoted(codec_.name(matrix_.labels[k])), " has a column, but no row");
+              detail::quoted(codec_.name(matrix_.labels[k])), " has a column, but no row");
     }
     matrix_.source = name;
     return std::move(matrix_);
@@ -135,7 +135,7 @@ std::vector<double> CostMatrix::among(std::span<const LabelId> wanted,
   std::vector<std::size_t> place(codec.size(), kNone);
   for (std::size_t k = 0; k < labels.size(); ++k) place[labels[k]] = k;
   for (const LabelId label : wanted) {
-    require(place[label] != kNone, source, ": label ", quoted(codec.name(label)),
+    require(place[label] != kNone, source, ": label ", detail::quoted(codec.name(label)),
             " has no row and no column, but must have both: it is a possible answer");
   }
   std::vector<double> chosen;

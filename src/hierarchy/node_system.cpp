@@ -9,7 +9,7 @@
 namespace margrove::detail {
 namespace {
 
-constexpr std::uint32_t kNone = ~std::uint32_t{0};
+constexpr std::uint32_t kNoPlace = ~std::uint32_t{0};
 constexpr std::size_t kMostListed = 50'000'000;   // sum of |A(l)|
 constexpr double kMostProducts = 1e9;             // sum of |A(l)|^2
 constexpr std::size_t kMostEntries = 50'000'000;  // of S, and of its factor
@@ -35,10 +35,10 @@ NodeSystem::NodeSystem(const LabelGraph& graph)
 }
 
 void NodeSystem::list_ancestors(const LabelGraph& graph) {
-  node_to_place_.assign(graph.num_nodes(), kNone);
+  node_to_place_.assign(graph.num_nodes(), kNoPlace);
   for (std::uint32_t k = 0; k < num_inner(); ++k) node_to_place_[place_to_node_[k]] = k;
   pointers_.assign(1, 0);
-  std::vector<NodeId> stamp(graph.num_nodes(), kNone), stack;
+  std::vector<NodeId> stamp(graph.num_nodes(), kNoPlace), stack;
   for (const NodeId leaf : graph.leaves()) {
     stack.assign(1, leaf);
     while (!stack.empty()) {
@@ -72,7 +72,7 @@ void NodeSystem::transpose() {
 bool NodeSystem::build_pattern() {
   transpose();
   pattern_ = {};
-  std::vector<std::uint32_t> stamp(num_inner(), kNone);
+  std::vector<std::uint32_t> stamp(num_inner(), kNoPlace);
   for (std::uint32_t k = 0; k < num_inner(); ++k) {
     for (std::size_t e = below_pointers_[k]; e < below_pointers_[k + 1]; ++e) {
       for (const std::uint32_t i : above(below_[e].leaf).first(below_[e].position + 1)) {

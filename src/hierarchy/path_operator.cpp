@@ -6,14 +6,14 @@
 
 namespace margrove::detail {
 namespace {
-constexpr NodeId kNone = ~NodeId{0};
+constexpr NodeId kNoParent = ~NodeId{0};
 }
 
 PathOperator::PathOperator(const LabelGraph& graph)
-    : graph_(&graph), main_parent_(graph.num_nodes(), kNone), pointers_{0} {
+    : graph_(&graph), main_parent_(graph.num_nodes(), kNoParent), pointers_{0} {
   pointers_.reserve(graph.num_nodes() + std::size_t{1});
   std::vector<std::size_t> num_ancestors(graph.num_nodes(), 1);
-  std::vector<NodeId> stamp(graph.num_nodes(), kNone);
+  std::vector<NodeId> stamp(graph.num_nodes(), kNoParent);
   std::vector<NodeId> stack;
   for (const NodeId n : graph.topological_order()) {
     const auto parents = graph.parents(n);
@@ -52,7 +52,7 @@ void PathOperator::path_sums(std::span<const double> a, std::span<double> sums,
   for (std::size_t place = 0; place < order.size(); ++place) {
     const NodeId n = order[place];
     double sum = a[n];
-    if (main_parent_[n] != kNone) sum += scratch[main_parent_[n]];
+    if (main_parent_[n] != kNoParent) sum += scratch[main_parent_[n]];
     for (std::size_t k = pointers_[place]; k < pointers_[place + 1]; ++k) sum += a[others_[k]];
     scratch[n] = sum;
   }
@@ -70,7 +70,7 @@ void PathOperator::leaf_totals(std::span<const double> weights, std::span<double
     const NodeId n = order[place];
     if (passed[n] == 0.0) continue;
     totals[n] += passed[n];
-    if (main_parent_[n] != kNone) passed[main_parent_[n]] += passed[n];
+    if (main_parent_[n] != kNoParent) passed[main_parent_[n]] += passed[n];
     for (std::size_t k = pointers_[place]; k < pointers_[place + 1]; ++k) {
       totals[others_[k]] += passed[n];
     }

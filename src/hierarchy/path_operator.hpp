@@ -26,7 +26,7 @@ class PathOperator {
 
  private:
   const LabelGraph* graph_;
-  std::vector<NodeId> main_parent_;  // kNone for roots
+  std::vector<NodeId> main_parent_;  // ~0 for roots
   std::vector<std::size_t> pointers_;
   std::vector<NodeId> others_;  // A(n) without n and A(main parent), by place in the order
 };

@@ -2,14 +2,12 @@
 // tree problems on a directed graph, 1984 (docs/notation.md, "How label sets are found", step 3).
 
 #include <algorithm>
-#include <limits>
 
 #include "label_sets/cut_search.hpp"
 
 namespace margrove::detail {
 namespace {
 constexpr std::uint32_t kRoot = kNoNode;  // above all nodes of a problem
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 }  // namespace
 
 // Lowers the bound `upper` by dual ascent from the present flow, and returns it.

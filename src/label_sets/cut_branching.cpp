@@ -3,16 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "label_sets/cut_search.hpp"
 
 namespace margrove::detail {
-namespace {
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-}  // namespace
-
 // Searches the label sets with one of the nodes, and leaves in keep_ the terminals that may be
 // chosen without it.
 void CutSearch::branch(std::size_t depth) {

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace margrove::detail {
 namespace {
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // Whether so much was dropped that the bound should be computed anew before branching.
 bool is_much_smaller(std::size_t num_left, std::size_t num_before) {
   return 10 * num_left <= 9 * num_before;

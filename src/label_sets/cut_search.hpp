@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -55,6 +56,8 @@ class CutSearch {
   bool uses_reserve(std::uint32_t k) const { return uses_reserve_[k] != 0; }
 
  private:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
   // The cut between a node and the terminals below it that is raised: the uppermost, the lowest, or
   // the one of these two that has fewer nodes of the best label set so far (guided).
   enum class Side { guided, upper, lower };

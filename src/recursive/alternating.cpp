@@ -23,7 +23,8 @@
 namespace margrove {
 namespace {
 
-struct Shared {
+/// What both couplings have.
+struct SharedProblem {
   const LabelSets& labels;
   std::span<const NodeId> targets;
   std::span<const double> row_weights;
@@ -35,8 +36,9 @@ struct Shared {
 template <class Coupling>
 class AlternatingDescent {
  public:
-  AlternatingDescent(const Shared& shared, const detail::UsedColumns& used, Coupling& coupling,
-                     const AlternatingOptions& options, Executor& executor, RunControl& control)
+  AlternatingDescent(const SharedProblem& shared, const detail::UsedColumns& used,
+                     Coupling& coupling, const AlternatingOptions& options, Executor& executor,
+                     RunControl& control)
       : shared_(shared),
         used_(used),
         X_(used.view()),
@@ -167,7 +169,7 @@ class AlternatingDescent {
   static constexpr double kFirstInnerTolerance = 0.1;
   static constexpr double kLastInnerTolerance = 0.3;  // times options.tolerance
 
-  Shared shared_;
+  SharedProblem shared_;
   const detail::UsedColumns& used_;
   CsrView X_;
   Coupling& coupling_;

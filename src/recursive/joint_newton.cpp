@@ -49,7 +49,6 @@ namespace {
 
 using namespace detail;
 
-constexpr std::size_t kWidth = LabelKernel::kWidth;
 constexpr double kResidual = 0.4;  // of the systems, in the preconditioner's norm
 constexpr int kMostProducts = 50;  // per system
 constexpr double kArmijo = 1e-4;
@@ -57,7 +56,7 @@ constexpr double kRounding = 2e-7;  // of the float32 scores, relative to the ob
 constexpr int kMostHalvings = 25;
 
 /// What both kinds of problems have.
-struct Shared {
+struct NewtonProblem {
   const CsrView& X;
   const LabelSets& labels;
   std::span<const double> row_weights;
@@ -67,7 +66,7 @@ struct Shared {
 
 class JointNewton {
  public:
-  JointNewton(const Shared& problem, NodePrecisionMatrix precision,
+  JointNewton(const NewtonProblem& problem, NodePrecisionMatrix precision,
               std::optional<std::vector<double>> free_path_sums, const JointNewtonOptions& options,
               Executor& executor, RunControl& control)
       : options_(options),
@@ -80,11 +79,11 @@ class JointNewton {
         kernel_(std::move(precision)),
         positives_(
             rows_of_targets(problem.labels, kernel_.targets(), problem.num_nodes, "joint_newton")),
-        num_chunks_((X_.num_columns() + kWidth - 1) / kWidth),
+        num_chunks_((X_.num_columns() + kChunkWidth - 1) / kChunkWidth),
         num_blocks_(kernel_.num_rows() / kLanes),
         costs_(row_costs(options.C, problem.row_weights, X_.num_rows())),
         intercepts_(X_, costs_, positives_, kernel_, std::move(free_path_sums)),
-        z_(num_chunks_ * kWidth * kernel_.num_rows(), 0.0F),
+        z_(num_chunks_ * kChunkWidth * kernel_.num_rows(), 0.0F),
         curvatures_(num_blocks_ * X_.num_rows() * kLanes) {
     for (auto* part : {&rho_, &zeta_, &p_, &s_, &h_}) part->resize(z_.size());
     const float largest = costs_.empty() ? 1.0F : *std::ranges::max_element(costs_);
@@ -92,10 +91,10 @@ class JointNewton {
     scratch_.resize(static_cast<std::size_t>(executor.size()));
     for (Scratch& scratch : scratch_) {
       scratch.label = kernel_.scratch();
-      scratch.weights.resize(num_chunks_ * kWidth);
-      scratch.gradient.resize(num_chunks_ * kWidth);
-      scratch.system.direction.resize(num_chunks_ * kWidth);
-      scratch.system.product.resize(num_chunks_ * kWidth);
+      scratch.weights.resize(num_chunks_ * kChunkWidth);
+      scratch.gradient.resize(num_chunks_ * kChunkWidth);
+      scratch.system.direction.resize(num_chunks_ * kChunkWidth);
+      scratch.system.product.resize(num_chunks_ * kChunkWidth);
       scratch.scores.resize(X_.num_rows());
       scratch.slopes.resize(X_.num_rows());
       scratch.curvatures.resize(X_.num_rows());
@@ -144,7 +143,7 @@ class JointNewton {
 
   template <class Number>
   std::span<Number> chunk(std::vector<Number>& values, std::size_t c) const {
-    const std::size_t size = kWidth * kernel_.num_rows();
+    const std::size_t size = kChunkWidth * kernel_.num_rows();
     return std::span(values).subspan(c * size, size);
   }
 
@@ -179,8 +178,8 @@ class JointNewton {
     const double squares = over_chunks([&](std::size_t c, Scratch& scratch) {
       if (c + 1 < num_chunks_) return kernel_.squared_norm(chunk(rho_, c), scratch.label);
       std::vector<BFloat16> rho(chunk(rho_, c).begin(), chunk(rho_, c).end());
-      const std::size_t f = (X_.num_columns() - 1) % kWidth;
-      for (std::size_t t = f; t < rho.size(); t += kWidth) rho[t] = BFloat16{};
+      const std::size_t f = (X_.num_columns() - 1) % kChunkWidth;
+      for (std::size_t t = f; t < rho.size(); t += kChunkWidth) rho[t] = BFloat16{};
       return kernel_.squared_norm(rho, scratch.label);
     });
     return 0.5 * squares + intercepts_.balancing().gap(std::sqrt(squares));
@@ -192,8 +191,8 @@ class JointNewton {
     if (constant == 0) return;
     double total = 0;
     for (const float cost : costs_) total += cost;
-    const std::size_t c = (X_.num_columns() - 1) / kWidth;
-    const std::size_t f = (X_.num_columns() - 1) % kWidth;
+    const std::size_t c = (X_.num_columns() - 1) / kChunkWidth;
+    const std::size_t f = (X_.num_columns() - 1) % kChunkWidth;
     for (std::size_t t = 0; t < positives_.size(); ++t) {
       double own = 0.5;
       double all = total;
@@ -206,8 +205,8 @@ class JointNewton {
       }
       const double others = std::max(0.0, all - own) + 0.5;
       const double h = own * others / (own + others) * constant * constant;
-      chunk(h_, c)[t * kWidth + f] = narrow(static_cast<float>(h));
-      chunk(rho_, c)[t * kWidth + f] =
+      chunk(h_, c)[t * kChunkWidth + f] = narrow(static_cast<float>(h));
+      chunk(rho_, c)[t * kChunkWidth + f] =
           narrow(static_cast<float>(h * std::log(own / others) / constant));
     }
     if (is_free()) return;
@@ -222,7 +221,7 @@ class JointNewton {
 
   /// Where the block's part of a chunk begins.
   std::size_t block_begin(std::size_t c, std::size_t b) const {
-    return (c * kernel_.num_rows() + b * kLanes) * kWidth;
+    return (c * kernel_.num_rows() + b * kLanes) * kChunkWidth;
   }
 
   /// Scores, losses, their derivatives, rho = u - z and the diagonal of H, after the intercepts
@@ -240,8 +239,8 @@ class JointNewton {
   }
 
   InterceptColumn intercept_column() {
-    const std::size_t c = (X_.num_columns() - 1) / kWidth;
-    const std::size_t f = (X_.num_columns() - 1) % kWidth;
+    const std::size_t c = (X_.num_columns() - 1) / kChunkWidth;
+    const std::size_t f = (X_.num_columns() - 1) % kChunkWidth;
     const LabelKernel::SplitChunk w = weights_chunk(c);
     return {
         {w.high.subspan(f), w.low.subspan(f)}, chunk(z_, c).subspan(f), chunk(rho_, c).subspan(f)};
@@ -250,7 +249,7 @@ class JointNewton {
   double linearise_block(std::size_t b, Scratch& scratch) {
     for (std::size_t c = 0; c < num_chunks_; ++c) {
       const std::size_t at = block_begin(c, b);
-      read_chunk(zeta_.data() + at, p_.data() + at, scratch.weights.data() + c * kWidth);
+      read_chunk(zeta_.data() + at, p_.data() + at, scratch.weights.data() + c * kChunkWidth);
     }
     score_rows(X_, scratch.weights, {}, scratch.scores);
     const bool has_intercepts = intercepts_.are_settled();
@@ -273,8 +272,8 @@ class JointNewton {
     if (has_intercepts) intercepts_.set_gradient(b, scratch.gradient[X_.num_columns() - 1]);
     for (std::size_t c = 0; c < num_chunks_; ++c) {
       const std::size_t at = block_begin(c, b);
-      write_residual(scratch.gradient.data() + c * kWidth, z_.data() + at, rho_.data() + at);
-      write_chunk(diagonal.data() + c * kWidth, h_.data() + at);
+      write_residual(scratch.gradient.data() + c * kChunkWidth, z_.data() + at, rho_.data() + at);
+      write_chunk(diagonal.data() + c * kChunkWidth, h_.data() + at);
     }
     return std::accumulate(std::begin(losses.at), std::end(losses.at), 0.0);
   }
@@ -316,14 +315,15 @@ class JointNewton {
       if (!control_.proceed()) return 0.0;
       Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
       for (std::size_t c = 0; c < num_chunks_; ++c) {
-        read_chunk(p_.data() + block_begin(c, b), scratch.system.direction.data() + c * kWidth);
+        read_chunk(p_.data() + block_begin(c, b),
+                   scratch.system.direction.data() + c * kChunkWidth);
       }
       unpack(curvatures_.data() + b * X_.num_rows() * kLanes, curvature_base_, scratch.curvatures);
       auto& product = scratch.system.product;
       std::fill(product.begin(), product.end(), Lanes{});
       const LaneSums sums = multiply_curvature(X_, scratch.curvatures, scratch.system);
       for (std::size_t c = 0; c < num_chunks_; ++c) {
-        write_chunk(product.data() + c * kWidth, p_.data() + block_begin(c, b));
+        write_chunk(product.data() + c * kChunkWidth, p_.data() + block_begin(c, b));
       }
       return std::accumulate(std::begin(sums.at), std::end(sums.at), 0.0);
     });
@@ -399,12 +399,13 @@ class JointNewton {
         WeightMatrix::dense(problem_.X.num_columns(), static_cast<std::uint32_t>(num_nodes));
     const auto values = W.dense_values();
     executor_.for_each(num_chunks_, [&](std::size_t c, int worker) {
-      std::vector<float> parts(num_nodes * kWidth, 0.0F);
+      std::vector<float> parts(num_nodes * kChunkWidth, 0.0F);
       kernel_.node_parts(chunk(z_, c), parts, scratch_[static_cast<std::size_t>(worker)].label);
-      for (std::size_t j = c * kWidth;
-           j < std::min<std::size_t>((c + 1) * kWidth, X_.num_columns()); ++j) {
+      for (std::size_t j = c * kChunkWidth;
+           j < std::min<std::size_t>((c + 1) * kChunkWidth, X_.num_columns()); ++j) {
         float* row = values.data() + used_.original()[j] * num_nodes;
-        for (std::size_t n = 0; n < num_nodes; ++n) row[n] = parts[n * kWidth + j % kWidth];
+        for (std::size_t n = 0; n < num_nodes; ++n)
+          row[n] = parts[n * kChunkWidth + j % kChunkWidth];
       }
     });
     std::vector<float>().swap(z_);
@@ -416,7 +417,7 @@ class JointNewton {
   }
 
   const JointNewtonOptions& options_;
-  Shared problem_;
+  NewtonProblem problem_;
   Executor& executor_;
   RunControl& control_;
   ClosingTime closing_;

@@ -13,7 +13,6 @@
 namespace margrove::detail {
 namespace {
 
-constexpr std::size_t kWidth = LabelKernel::kWidth;
 constexpr int kSteps = 2;
 constexpr double kMostShift = 8;  // of scores by a step, so that the quadratic model holds
 
@@ -65,7 +64,7 @@ LaneSums LeafIntercepts::settle(std::size_t b, const BlockRows& rows, std::span<
   const auto value_at = [&](std::size_t l) {
     const std::size_t t = b * kLanes + l;
     const double shift = leaves[l].shift;
-    const double slope = is_free() ? 0.0 : z[t * kWidth];
+    const double slope = is_free() ? 0.0 : z[t * kChunkWidth];
     return losses.at[l] + slope * shift + 0.5 * own_curvature(t) * shift * shift;
   };
   std::array<double, kLanes> best_shifts{}, best_values{};
@@ -107,7 +106,7 @@ Lanes LeafIntercepts::newton_steps(std::size_t b, const BlockRows& rows, std::sp
     if (leaves[l].one_sided) continue;
     const std::size_t t = b * kLanes + l;
     const double curvature = own_curvature(t);
-    const double slope = is_free() ? 0.0 : z[t * kWidth];
+    const double slope = is_free() ? 0.0 : z[t * kChunkWidth];
     const double gradient = slope + curvature * leaves[l].shift + constant_ * slopes.at[l];
     const double newton =
         -gradient / std::max(curvature + constant_ * constant_ * curvatures.at[l], 1e-300);
@@ -139,27 +138,28 @@ void LeafIntercepts::move(const InterceptColumn& column, double& regulariser) {
   if (is_free()) return absorb(column, regulariser);
   std::vector<double> values(leaves_.size());
   for (std::size_t t = 0; t < values.size(); ++t) {
-    const double w = join(column.w.high[t * kWidth], column.w.low[t * kWidth]);
+    const double w = join(column.w.high[t * kChunkWidth], column.w.low[t * kChunkWidth]);
     values[t] = w + leaves_[t].shift;
-    regulariser -= 0.5 * column.z[t * kWidth] * w;
+    regulariser -= 0.5 * column.z[t * kChunkWidth] * w;
   }
   const std::vector<double> solved = kernel_.solve_column(values);
   for (std::size_t t = 0; t < values.size(); ++t) {
-    split(static_cast<float>(values[t]), column.w.high[t * kWidth], column.w.low[t * kWidth]);
-    column.z[t * kWidth] = static_cast<float>(solved[t]);
+    split(static_cast<float>(values[t]), column.w.high[t * kChunkWidth],
+          column.w.low[t * kChunkWidth]);
+    column.z[t * kChunkWidth] = static_cast<float>(solved[t]);
     regulariser += 0.5 * values[t] * solved[t];
-    column.rho[t * kWidth] = narrow(static_cast<float>(leaves_[t].u - solved[t]));
+    column.rho[t * kChunkWidth] = narrow(static_cast<float>(leaves_[t].u - solved[t]));
   }
 }
 
 void LeafIntercepts::absorb(const InterceptColumn& column, double& regulariser) {
   for (std::size_t t = 0; t < leaves_.size(); ++t) {
-    const double w = join(column.w.high[t * kWidth], column.w.low[t * kWidth]);
-    regulariser -= 0.5 * column.z[t * kWidth] * w;
+    const double w = join(column.w.high[t * kChunkWidth], column.w.low[t * kChunkWidth]);
+    regulariser -= 0.5 * column.z[t * kChunkWidth] * w;
     leaves_[t].value += w + leaves_[t].shift;
-    column.z[t * kWidth] = 0.0F;
-    split(0.0F, column.w.high[t * kWidth], column.w.low[t * kWidth]);
-    column.rho[t * kWidth] = narrow(static_cast<float>(leaves_[t].u));
+    column.z[t * kChunkWidth] = 0.0F;
+    split(0.0F, column.w.high[t * kChunkWidth], column.w.low[t * kChunkWidth]);
+    column.rho[t * kChunkWidth] = narrow(static_cast<float>(leaves_[t].u));
   }
 }
 

@@ -3,41 +3,37 @@
 #include "base/simd.hpp"
 
 namespace margrove::detail {
-namespace {
-
-constexpr std::size_t kWidth = LabelKernel::kWidth;
-
-}  // namespace
 
 MARGROVE_MULTIVERSION
 void read_chunk(const BFloat16* high, const BFloat16* low, Lanes* into) {
-  for (std::size_t f = 0; f < kWidth; ++f) {
+  for (std::size_t f = 0; f < kChunkWidth; ++f) {
 #pragma omp simd
     for (std::size_t l = 0; l < kLanes; ++l) {
-      into[f].at[l] = join(high[l * kWidth + f], low[l * kWidth + f]);
+      into[f].at[l] = join(high[l * kChunkWidth + f], low[l * kChunkWidth + f]);
     }
   }
 }
 MARGROVE_MULTIVERSION
 void read_chunk(const BFloat16* from, Lanes* into) {
-  for (std::size_t f = 0; f < kWidth; ++f) {
+  for (std::size_t f = 0; f < kChunkWidth; ++f) {
 #pragma omp simd
-    for (std::size_t l = 0; l < kLanes; ++l) into[f].at[l] = wide(from[l * kWidth + f]);
+    for (std::size_t l = 0; l < kLanes; ++l) into[f].at[l] = wide(from[l * kChunkWidth + f]);
   }
 }
 MARGROVE_MULTIVERSION
 void write_chunk(const Lanes* from, BFloat16* into) {
   for (std::size_t l = 0; l < kLanes; ++l) {
 #pragma omp simd
-    for (std::size_t f = 0; f < kWidth; ++f) into[l * kWidth + f] = narrow(from[f].at[l]);
+    for (std::size_t f = 0; f < kChunkWidth; ++f) into[l * kChunkWidth + f] = narrow(from[f].at[l]);
   }
 }
 MARGROVE_MULTIVERSION
 void write_residual(const WideLanes* gradient, const float* z, BFloat16* into) {
   for (std::size_t l = 0; l < kLanes; ++l) {
 #pragma omp simd
-    for (std::size_t f = 0; f < kWidth; ++f) {
-      into[l * kWidth + f] = narrow(static_cast<float>(-gradient[f].at[l] - z[l * kWidth + f]));
+    for (std::size_t f = 0; f < kChunkWidth; ++f) {
+      into[l * kChunkWidth + f] =
+          narrow(static_cast<float>(-gradient[f].at[l] - z[l * kChunkWidth + f]));
     }
   }
 }

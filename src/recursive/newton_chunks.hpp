@@ -10,7 +10,9 @@
 
 namespace margrove::detail {
 
-// A block's part of a chunk, sixteen rows of kWidth, to and from kWidth rows of lanes.
+constexpr std::size_t kChunkWidth = LabelKernel::kWidth;
+
+// A block's part of a chunk, sixteen rows of kChunkWidth, to and from kChunkWidth rows of lanes.
 void read_chunk(const BFloat16* high, const BFloat16* low, Lanes* into);
 void read_chunk(const BFloat16* from, Lanes* into);
 void write_chunk(const Lanes* from, BFloat16* into);
