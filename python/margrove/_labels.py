@@ -423,7 +423,7 @@ def classes_of_names(names: Sequence[str]) -> NDArray[Any]:
 
 def may_be_plural(y: Any) -> bool:
     """Whether y may hold more than one label per row; y itself is checked later."""
-    shape = getattr(y, "shape", ())  # frames of Polars have no ndim
+    shape: tuple[int, ...] = getattr(y, "shape", ())  # frames of Polars have no ndim
     if sp.issparse(y) or (len(shape) == 2 and shape[1] > 1):
         return True
     if isinstance(y, list | tuple) or np.dtype(object) is getattr(y, "dtype", None):

@@ -1,5 +1,6 @@
 """Searches and cross-validation of scikit-learn with paths as y."""
 
+from collections.abc import Callable
 from itertools import zip_longest
 from typing import Any
 
@@ -45,7 +46,7 @@ def lists(y: Any) -> list[list[str]]:
     return [list(path) for path in y]
 
 
-COLLECTIONS = {
+COLLECTIONS: dict[str, Callable[[Any], Any]] = {
     "tuples": list,
     "lists": lists,
     "tuple of tuples": tuple,
@@ -54,7 +55,7 @@ COLLECTIONS = {
     "array of tuples": objects,
     "array of lists": lambda y: objects(lists(y)),
 }
-TABLES = {
+TABLES: dict[str, Callable[[Any], Any]] = {
     "lists": filled,
     "array": lambda y: np.array(filled(y)),
     "array of objects": lambda y: np.array(filled(y), dtype=object),
