@@ -423,7 +423,8 @@ def classes_of_names(names: Sequence[str]) -> NDArray[Any]:
 
 def may_be_plural(y: Any) -> bool:
     """Whether y may hold more than one label per row; y itself is checked later."""
-    if sp.issparse(y) or (getattr(y, "ndim", 0) == 2 and y.shape[1] > 1):
+    shape: tuple[int, ...] = getattr(y, "shape", ())  # frames of Polars have no ndim
+    if sp.issparse(y) or (len(shape) == 2 and shape[1] > 1):
         return True
     if isinstance(y, list | tuple) or np.dtype(object) is getattr(y, "dtype", None):
         return any(isinstance(row, set | frozenset | list | tuple | np.ndarray) for row in y)

@@ -98,10 +98,12 @@ class Evaluate final : public Command {
     const EvaluatedRows rows = arguments_.read(model, control, executor, train_path_).rows;
     control.end_progress();
     if (rows.num_rows_with_unknown > 0) {
-      warn(
-          fmt::format("{} rows have labels that the model does not know ({} of them); they count "
-                      "as missed",
-                      rows.num_rows_with_unknown, rows.num_unknown_labels));
+      const bool may_be_alternative = model.has_hierarchy && arguments_.hierarchy_path.empty();
+      warn(fmt::format(
+          "{} rows have labels that the model does not know ({} of them); they count "
+          "as missed{}",
+          rows.num_rows_with_unknown, rows.num_unknown_labels,
+          may_be_alternative ? "; --hierarchy FILE.obo gives alternative ids their terms" : ""));
     }
     options_.metrics = metrics_;
     options_.ignored_nodes = names_in(ignored_);

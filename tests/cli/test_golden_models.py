@@ -1,4 +1,5 @@
-"""Models of every kind that earlier versions wrote keep loading and predicting the same.
+"""Models of every kind that earlier versions wrote keep loading and predicting the same, and
+folders of shards that they left unfinished keep being continued.
 
 Run and configured like test_cli.py, whose helpers it uses. MARGROVE_UPDATE_GOLDEN=1 trains and
 keeps those that are missing; none that is there is ever changed. Scores are compared to 1e-5, since
@@ -8,12 +9,15 @@ machines round differently, and everything else exactly.
 # ruff: noqa: PT009 - unittest, so that it runs with nothing installed
 
 import random
+import shutil
 import unittest
 from dataclasses import dataclass
+from pathlib import Path
 
 from test_cli import ROOT, UPDATE, CliTest
 
 FOLDER = ROOT / "tests" / "golden" / "models"
+SHARDS = ROOT / "tests" / "golden" / "shards"
 SCORES = "--top 2 --scores"
 
 
@@ -173,7 +177,25 @@ TREE_WORDS = [
 ]
 
 
-class GoldenModels(CliTest):
+# plan-shards' arguments, and what is predicted of which rows. Of each folder, all shards but the
+# first were left to train, whose optimum the tolerance makes the same to 1e-3 for any solver.
+PLANS = {
+    "v1-texts": Golden("--method flat-svm --text --tolerance 1e-7 --shards 3 texts", "texts"),
+    "v1-sets": Golden(
+        "--method flat-lr --decision scut --normalize --tolerance 1e-7 --shards 2 sets", "sets"
+    ),
+    "v1-records": Golden(
+        "--method flat-lr --text-column text --numeric-columns weight,size"
+        " --categorical-columns colour --label-column kind --tolerance 1e-7 --shards 2 table.csv",
+        "table.csv",
+    ),
+    "v1-top-down": Golden(
+        "--method top-down-svm --hierarchy go.obo --tolerance 1e-7 --shards 2 terms", "terms"
+    ),
+}  # fmt: skip
+
+
+class GoldenTest(CliTest):
     def setUp(self) -> None:
         super().setUp()
         draw = random.Random(4)
@@ -184,6 +206,8 @@ class GoldenModels(CliTest):
         self.write("marked", MARKED)
         self.write("stop", "the\nfast\n")
         self.write("counts", "x 1:3 2:1\ny 2:2 3:5\nx 1:1\nz 4:1\n" * 4)
+        terms = (f"GO:{2 if i % 2 else 4} {i % 2 + 1}:1 3:0.{i + 1}\n" for i in range(8))
+        self.write("terms", "".join(terms))
         self.write("short", "".join(self.read("test").decode().splitlines(keepends=True)[:10]))
         self.write("pairs", "a1 a2\na2 b1\nb1 b2\n")
         self.write("dag", "r n\nr m\nn a\nn b\nm b\nm c\n")
@@ -221,11 +245,11 @@ class GoldenModels(CliTest):
         )
         self.write("trees", f"{sentence}\n{sentence}\n")
 
-    def predicted(self, name: str, golden: Golden) -> str:
+    def predicted(self, model: Path, golden: Golden) -> str:
         arguments = f"{golden.rows} {golden.predict} {golden.views}".split()
-        return self.run_program("predict", str(FOLDER / name), *arguments, "--quiet")[0]
+        return self.run_program("predict", str(model), *arguments, "--quiet")[0]
 
-    def assert_same(self, got: str, want: str, name: str) -> None:
+    def assert_same(self, got: str, want: str, name: str, relative: float = 1e-5) -> None:
         self.assertEqual(len(got.split()), len(want.split()), name)
         for ours, theirs in zip(got.split(), want.split(), strict=True):
             (label, _, score), (expected, _, number) = ours.rpartition(":"), theirs.rpartition(":")
@@ -233,9 +257,11 @@ class GoldenModels(CliTest):
                 self.assertEqual(ours, theirs, name)
                 continue
             self.assertEqual(label, expected, name)
-            tolerance = 1e-5 * max(1.0, abs(float(number)))
+            tolerance = relative * max(1.0, abs(float(number)))
             self.assertAlmostEqual(float(score), float(number), delta=tolerance, msg=name)
 
+
+class GoldenModels(GoldenTest):
     def test_predict_as_ever(self) -> None:
         for name, golden in MODELS.items():
             with self.subTest(name):
@@ -246,9 +272,9 @@ class GoldenModels(CliTest):
                     if golden.compress:
                         to = ["--output", str(path), "--quiet"]
                         self.run_program("compress", str(path), *golden.compress.split(), *to)
-                    expected.write_text(self.predicted(name, golden), encoding="utf-8")
+                    expected.write_text(self.predicted(path, golden), encoding="utf-8")
                 wanted = expected.read_text(encoding="utf-8")
-                self.assert_same(self.predicted(name, golden), wanted, name)
+                self.assert_same(self.predicted(path, golden), wanted, name)
 
     def test_are_described_and_explained(self) -> None:
         for name, golden in MODELS.items():
@@ -260,6 +286,53 @@ class GoldenModels(CliTest):
                 rows = [golden.rows, *golden.views.split(), "--row", "1"]
                 out, _ = self.run_program("explain", str(FOLDER / name), *rows)
                 self.assertTrue(out)
+
+
+class GoldenShards(GoldenTest):
+    def copied(self, name: str) -> tuple[Path, int]:
+        """A copy of a kept folder, and its number of shards."""
+        work = Path(self.path(f"work-{name}"))
+        shutil.copytree(SHARDS / name, work)
+        return work, int(PLANS[name].train.split("--shards ")[1].split()[0])
+
+    def merged(self, name: str) -> Path:
+        """The model of a copy, whose unfinished shards are trained."""
+        work, num_shards = self.copied(name)
+        for shard in range(num_shards):
+            out, _ = self.run_program("train-shard", str(work), str(shard), "--quiet")
+            self.assertIn("state\twas finished\n" if shard == 0 else "state\ttrained\n", out)
+        model = Path(self.path(f"model-{name}"))
+        self.run_program("merge-shards", str(work), str(model), "--quiet")
+        return model
+
+    def test_are_continued_as_ever(self) -> None:
+        for name, golden in PLANS.items():
+            with self.subTest(name):
+                path, expected = SHARDS / name, SHARDS / f"{name}.expected"
+                if UPDATE and not path.exists():
+                    arguments = [*golden.train.split(), str(path), "--quiet"]
+                    self.run_program("plan-shards", *arguments)
+                    self.run_program("train-shard", str(path), "0", "--quiet")
+                    expected.write_text(self.predicted(self.merged(name), golden), encoding="utf-8")
+                    shutil.rmtree(self.path(f"work-{name}"))
+                wanted = expected.read_text(encoding="utf-8")
+                self.assert_same(self.predicted(self.merged(name), golden), wanted, name, 1e-3)
+
+    def test_those_of_later_versions_are_refused(self) -> None:
+        for file in ("data.safetensors", "shard-00000.safetensors"):
+            with self.subTest(file):
+                work, _ = self.copied("v1-texts")
+                content = (work / file).read_bytes()
+                later = content.replace(b'"format_version":"1"', b'"format_version":"9"')
+                self.assertNotEqual(later, content)
+                (work / file).write_bytes(later)
+                for shard in (1, 2):
+                    if file != "data.safetensors":
+                        self.run_program("train-shard", str(work), str(shard), "--quiet")
+                message = "format version 9, but this program reads version 1"
+                self.assert_fails(4, message, "merge-shards", str(work), "model", "--quiet")
+                self.assert_fails(4, file, "merge-shards", str(work), "model", "--quiet")
+                shutil.rmtree(work)
 
 
 if __name__ == "__main__":

@@ -270,7 +270,12 @@ class Annotated(CliTest):
         self.assertEqual(self.run_program(*evaluate, "labelled", *known, "labelled"), expected)
         out, err = self.run_program("evaluate", "--json", "--quiet", "model", "labelled")
         self.assertIn("10 rows have labels that the model does not know", err)
+        hint = "they count as missed; --hierarchy FILE.obo gives alternative ids their terms"
+        self.assertIn(hint, err)
         self.assertIn('"accuracy":0.5', out)
+        self.write("strange", labelled.replace("GO:20", "GO:77"))
+        _, err = self.run_program("evaluate", "--quiet", *known, "strange")
+        self.assertTrue(err.endswith("they count as missed\n"), err)
         # The same for a model without a hierarchy, for the metrics of the hierarchy.
         self.run_program("train", "--method", "flat-svm", "--quiet", "terms", "model")
         flat = self.run_program(*evaluate, "terms", *known, "terms")
