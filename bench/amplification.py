@@ -6,7 +6,7 @@
 Prints a Markdown table of the entries of tests/cli/amplification_entries.py: bytes in; largest
 memory, less that of a run on a few rows (of a server: that before the request), for each byte in;
 CPU seconds; CPU seconds of an input of twice the size for those of the input itself; exit code or
-status. A run that takes 30 CPU seconds is ended, with code -9. Needs Linux.
+status. Needs Linux.
 """
 
 import argparse
