@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
+#include <unordered_map>
 
 #include "data/column_patterns.hpp"
 #include "data/input_file.hpp"
@@ -215,20 +217,35 @@ class CsvReader {
           scanner_.source(), options_,
           expand_patterns(*options_.selection, *options_.patterns, names_, scanner_.source()));
     }
-    for (const RecordField& field : builder_.fields()) columns_.push_back(column_of(field));
+    const auto places = places_of_names();
+    for (const RecordField& field : builder_.fields()) columns_.push_back(column_of(field, places));
     record_.resize(columns_.size());
   }
 
-  std::optional<std::size_t> column_of(const RecordField& field) const {
-    std::optional<std::size_t> column;
+  /// The columns of a name: the first one, and the second one if there are several.
+  struct Places {
+    std::size_t first;
+    std::optional<std::size_t> second;
+  };
+  std::unordered_map<std::string_view, Places> places_of_names() const {
+    std::unordered_map<std::string_view, Places> places;
+    for (std::size_t c = 0; c < names_.size(); ++c) {
+      const auto [place, is_new] = places.try_emplace(names_[c], Places{c, {}});
+      if (!is_new && !place->second.second) place->second.second = c;
+    }
+    return places;
+  }
+
+  std::optional<std::size_t> column_of(
+      const RecordField& field, const std::unordered_map<std::string_view, Places>& places) const {
     const std::vector<Cell>& cells = scanner_.cells();
-    for (std::size_t c = 0; c < cells.size(); ++c) {
-      if (names_[c] != field.name) continue;
-      if (column) {
-        scanner_.fail(cells[c].place, "the header has column '", field.name,
+    std::optional<std::size_t> column;
+    if (const auto found = places.find(field.name); found != places.end()) {
+      column = found->second.first;
+      if (const auto second = found->second.second) {
+        scanner_.fail(cells[*second].place, "the header has column '", field.name,
                       "' twice, but must have it once");
       }
-      column = c;
     }
     if (!column && !field.is_optional) {
       scanner_.fail(cells.front().place, "the header has no column '", field.name,

@@ -15,8 +15,11 @@ using Json = nlohmann::ordered_json;
 using Node = NetworkBuilder::Node;
 
 constexpr int kDeepest = 500;  // so that recursion does not overrun the stack
-constexpr std::size_t kMostKernels =
-    100'000;  // in a family, which a short text may make very large
+// What a short text could make very large: the kernels of a network, the bytes of their names and
+// columns together, and the children of its nodes.
+constexpr std::size_t kMostKernels = 100'000;
+constexpr std::size_t kMostSpecBytes = std::size_t{8} << 20U;
+constexpr std::size_t kMostChildren = 100'000;
 
 /// Throws InvalidInput naming the source for what is not JSON or is nested too deep.
 Json parse_json(const std::string& text, const std::string& source) {
@@ -198,17 +201,38 @@ class Reader {
     return static_cast<int>(degree);
   }
 
+  static std::size_t bytes_of(const KernelSpec& spec) {
+    return spec.name.size() + spec.file.size() + spec.columns.size() * sizeof(ColumnRange);
+  }
+  void require_spec_bytes(std::size_t bytes) const {
+    require(bytes <= kMostSpecBytes, source_, ": names and columns of the kernels take more than ",
+            kMostSpecBytes, " bytes");
+  }
+  void count_children(std::size_t more) {
+    num_children_ += more;
+    require(num_children_ <= kMostChildren, source_, ": the nodes have more than ", kMostChildren,
+            " children");
+  }
+
   /// One kernel, or one for each width, degree and column that are listed.
-  std::vector<KernelSpec> read_family(const std::string& name, const Json& json) const {
+  std::vector<KernelSpec> read_family(const std::string& name, const Json& json) {
     std::vector<KernelSpec> family{read_kernel(name, json)};
+    std::size_t bytes = 0;  // of the family so far
+    const auto count_bytes = [&](const KernelSpec& spec) {
+      bytes += bytes_of(spec);
+      require_spec_bytes(spec_bytes_ + bytes);
+    };
+    count_bytes(family.front());
     const auto multiply = [&](const auto& values, const auto& change) {
       require(family.size() * values.size() <= kMostKernels, where("kernel '", name, "'"),
               " stands for more than ", kMostKernels, " kernels");
       std::vector<KernelSpec> longer;
+      bytes = 0;
       for (const auto& spec : family) {
         for (const auto& value : values) {
           longer.push_back(spec);
           change(longer.back(), value);
+          count_bytes(longer.back());
         }
       }
       family = std::move(longer);
@@ -242,6 +266,10 @@ class Reader {
         spec.columns = {{column, column + 1}};
       });
     }
+    spec_bytes_ += bytes;
+    num_kernels_ += family.size();
+    require(num_kernels_ <= kMostKernels, source_, ": the kernels stand for more than ",
+            kMostKernels, " kernels");
     return family;
   }
 
@@ -292,7 +320,9 @@ class Reader {
     require(list.is_array(), where(what), ": its children are not a list [...], but must be");
     std::vector<Node> children;
     for (const auto& each : list) {
-      for (const Node made : child(each, what, is_sum)) children.push_back(made);
+      const std::vector<Node> made = child(each, what, is_sum);
+      count_children(made.size());
+      children.insert(children.end(), made.begin(), made.end());
     }
     --depth_;
     std::string name = json.contains("name") ? string_at(json, "name", what) : given_name;
@@ -300,14 +330,18 @@ class Reader {
                   : builder_.product(std::move(children), std::move(name), p_of(json, what));
   }
 
-  std::vector<KernelSpec> specs_of(const Json& list, const std::string& what) const {
+  std::vector<KernelSpec> specs_of(const Json& list, const std::string& what) {
     require(list.is_array(), where(what), " is not a list [...] of kernels, but must be");
     std::vector<KernelSpec> specs;
     for (const auto& each : list) {
       const auto found = families_.find(string_of(each, what));
       require(found != families_.end(), where(what), " names '", each.get<std::string>(),
               "', which is not a kernel");
-      specs.insert(specs.end(), found->second.begin(), found->second.end());
+      count_children(found->second.size());
+      for (const KernelSpec& spec : found->second) {
+        require_spec_bytes(spec_bytes_ += bytes_of(spec));
+        specs.push_back(spec);
+      }
     }
     return specs;
   }
@@ -380,6 +414,7 @@ class Reader {
   std::map<std::string, Node> made_kernels_, made_nodes_;
   std::set<std::string> used_kernels_, open_;
   int depth_ = 0;
+  std::size_t num_kernels_ = 0, spec_bytes_ = 0, num_children_ = 0;
 };
 
 // Writing ----------------------------------------------------------------------------------------

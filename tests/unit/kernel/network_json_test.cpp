@@ -207,6 +207,36 @@ TEST(NetworkJson, wrong_texts_throw_with_source_and_place) {
   EXPECT_THROW(read_network("/no/such/file", 3), InvalidInput);
 }
 
+/// The text again and again, with commas between.
+std::string list_of(const std::string& text, std::size_t count) {
+  std::string list = text;
+  for (std::size_t k = 1; k < count; ++k) list += "," + text;
+  return list;
+}
+
+TEST(NetworkJson, short_texts_that_stand_for_much_throw) {
+  const auto one_layer = [](const std::string& name, const std::string& fields) {
+    return R"({"shape": "one-layer", "kernels": {")" + name + R"(": {"type": "gaussian", )" +
+           fields + "}}}";
+  };
+  const std::string widths = R"("widths": [)" + list_of("1", 10'000) + "]";
+  const std::string too_long =
+      "net.json: names and columns of the kernels take more than 8388608 bytes";
+  EXPECT_EQ(message_of(one_layer(std::string(10'000, 'a'), widths)), too_long);
+  EXPECT_EQ(message_of(one_layer("a", R"("columns": ")" + list_of("1", 10'000) + "\", " + widths)),
+            too_long);
+  const std::string family = R"({"type": "gaussian", )" + widths + "}";
+  std::string families = R"("k0": )" + family;
+  for (int k = 1; k < 11; ++k) families += concat(", \"k", k, "\": ", family);
+  EXPECT_EQ(message_of(R"({"shape": "one-layer", "kernels": {)" + families + "}}"),
+            "net.json: the kernels stand for more than 100000 kernels");
+  const std::string kernels = R"({"kernels": {"k": )" + family + "}, ";
+  const std::string often = list_of("\"k\"", 101);
+  const std::string too_many = "net.json: the nodes have more than 100000 children";
+  EXPECT_EQ(message_of(kernels + R"("root": {"sum": [)" + often + "]}}"), too_many);
+  EXPECT_EQ(message_of(kernels + R"("shape": "one-layer", "use": [)" + often + "]}"), too_many);
+}
+
 TEST(NetworkDrawing, shows_weights_and_escapes_names) {
   std::vector<KernelSpec> specs{gaussian(1, "a<b\"")};
   specs.push_back(polynomial(2, {{0, 2}}));
