@@ -6,7 +6,8 @@ standard library's random distributions, which differ between implementations; a
 `#pragma once`; in src/, include/ and python/ a function of more than 60 lines (docstrings do not
 count) without a comment `Longer than 60 lines: REASON` on the line before it; in tests/ anything
 that reads the time, because a busy machine changes it (counted_clock.py and counted_seconds.hpp
-advance by calls). Warnings: files of more than 500 lines.
+advance by calls); a constant of a source file of src/ that has the name of a constant of a header,
+which it would hide from files that are compiled with it. Warnings: files of more than 500 lines.
 """
 
 import ast
@@ -101,9 +102,26 @@ def long_functions(file: Path, text: str) -> list[str]:
     ]
 
 
+CONSTANT = re.compile(r"^(?:inline )?constexpr [\w:<>, ]+?\b(k[A-Z]\w*)", re.M)
+
+
+def hidden_constants(texts: dict[Path, str]) -> list[str]:
+    """The errors of all sources and headers of the library together."""
+    headers = {
+        name: file
+        for file, text in texts.items() if file.suffix == ".hpp" for name in CONSTANT.findall(text)
+    }  # fmt: skip
+    return [
+        f"{file}: the constant {name} has the name of one of {headers[name]}"
+        for file, text in texts.items() if file.suffix == ".cpp"
+        for name in CONSTANT.findall(text) if name in headers
+    ]  # fmt: skip
+
+
 def main() -> int:
     root = Path(__file__).resolve().parent.parent
     errors: list[str] = []
+    library: dict[Path, str] = {}
     for folder in ("include", "src", "tests", "bench", "python", "tools"):
         for path in sorted((root / folder).rglob("*")):
             file = path.relative_to(root)
@@ -121,8 +139,11 @@ def main() -> int:
                 ]
             if folder in {"include", "src", "python"}:
                 errors += long_functions(file, text)
+            if folder in {"include", "src"}:
+                library[file] = text
             if folder in {"include", "src"} and file.parts[:2] != ("src", "cli"):
                 errors += errors_in(file, text)
+    errors += hidden_constants(library)
     for line in errors:
         print(line, file=sys.stderr)
     return 1 if errors else 0

@@ -7,7 +7,7 @@
 
 namespace margrove::detail {
 namespace {
-constexpr std::uint32_t kRoot = kNoNode;  // above all nodes of a problem
+constexpr std::uint32_t kProblemRoot = kNoNode;  // above all nodes of a problem
 }  // namespace
 
 // Lowers the bound `upper` by dual ascent from the present flow, and returns it.
@@ -30,7 +30,7 @@ double CutSearch::ascend(const TerminalProblem& p, double upper, bool by_pushes)
     for (std::uint32_t n = p.size(); n-- > 0;) {
       if (closure_.selected(n) && !completed_[n]) raise(n);
     }
-    if (p.needed && !any_completed) raise(kRoot);
+    if (p.needed && !any_completed) raise(kProblemRoot);
     upper -= gained;
     closure_.mark_selected();
     if (gained <= 0.02 * (upper - best_value_)) break;
@@ -41,7 +41,7 @@ double CutSearch::ascend(const TerminalProblem& p, double upper, bool by_pushes)
 // below_ = D(k) without k, parents first.
 void CutSearch::find_below(const TerminalProblem& p, std::uint32_t k) {
   below_.clear();
-  if (k == kRoot) {
+  if (k == kProblemRoot) {
     for (std::uint32_t n = 0; n < p.size(); ++n) below_.push_back(n);
     return;
   }
@@ -70,14 +70,14 @@ void CutSearch::find_below(const TerminalProblem& p, std::uint32_t k) {
 // terminal. A node at distance l from k (or from the nearest terminal below it) takes what remains
 // beyond l.
 double CutSearch::raise_by_lengths(const TerminalProblem& p, std::uint32_t k, double most) {
-  if (k != kRoot) most = std::min(most, closure_.supply(k));
+  if (k != kProblemRoot) most = std::min(most, closure_.supply(k));
   if (most <= tolerance_) return 0;
   find_below(p, k);
   length_.resize(p.size());
   const double nearest =
       cuts_near_root(p, k) ? lengths_from_above(p, k, most) : lengths_from_below(p, k, most);
   if (nearest <= tolerance_) return 0;
-  if (k != kRoot) closure_.pull_own(k, nearest);
+  if (k != kProblemRoot) closure_.pull_own(k, nearest);
   for (const auto n : below_) {
     if (length_[n] < nearest) closure_.push_own(n, nearest - length_[n]);
   }
@@ -88,12 +88,12 @@ double CutSearch::raise_by_lengths(const TerminalProblem& p, std::uint32_t k, do
 // nearest terminal.
 double CutSearch::lengths_from_above(const TerminalProblem& p, std::uint32_t k, double most) {
   for (const auto n : below_) length_[n] = kInfinity;
-  if (k != kRoot) {
+  if (k != kProblemRoot) {
     for (const auto c : closure_.children(k)) length_[c] = 0;
   }
   double nearest = most;
   for (const auto n : below_) {
-    if (k == kRoot && p.parents[n].empty()) length_[n] = 0;
+    if (k == kProblemRoot && p.parents[n].empty()) length_[n] = 0;
     const double beyond = length_[n] + closure_.demand(n);
     if (p.is_terminal[n]) nearest = std::min(nearest, beyond);
     if (beyond >= nearest) continue;
@@ -112,11 +112,11 @@ double CutSearch::lengths_from_below(const TerminalProblem& p, std::uint32_t k, 
     for (const auto c : closure_.children(n)) {
       length_[n] = std::min(length_[n], length_[c] + closure_.demand(c));
     }
-    if (k == kRoot && p.parents[n].empty()) {
+    if (k == kProblemRoot && p.parents[n].empty()) {
       nearest = std::min(nearest, length_[n] + closure_.demand(n));
     }
   }
-  if (k == kRoot) return nearest;
+  if (k == kProblemRoot) return nearest;
   for (const auto c : closure_.children(k)) {
     nearest = std::min(nearest, length_[c] + closure_.demand(c));
   }
@@ -131,10 +131,10 @@ bool CutSearch::cuts_near_root(const TerminalProblem& p, std::uint32_t k) const 
   for (const auto n : below_) {
     if (!in_best_[p.origin[n]]) continue;
     num_terminals += p.is_terminal[n];
-    num_uppermost += k == kRoot && p.parents[n].empty();
+    num_uppermost += k == kProblemRoot && p.parents[n].empty();
   }
   if (num_terminals <= 1) return false;
-  if (k != kRoot) {
+  if (k != kProblemRoot) {
     for (const auto c : closure_.children(k)) num_uppermost += in_best_[p.origin[c]];
   }
   return num_uppermost < num_terminals;
@@ -153,7 +153,7 @@ double CutSearch::raise_by_pushes(const TerminalProblem& p, std::uint32_t k, dou
   for (int step = 0; step < kMostSteps && most - raised > tolerance_; ++step) {
     if (!(near_root ? find_upper_cut(p, k) : find_lower_cut(p, k))) break;
     closure_.start_journal();
-    const double wanted = k == kRoot ? most - raised : closure_.pull(k, most - raised);
+    const double wanted = k == kProblemRoot ? most - raised : closure_.pull(k, most - raised);
     if (wanted <= tolerance_) {
       closure_.undo_journal();
       break;
@@ -172,7 +172,7 @@ double CutSearch::raise_by_pushes(const TerminalProblem& p, std::uint32_t k, dou
     if (any_tight || taken < wanted) closure_.undo_journal();
     if (any_tight) continue;
     if (taken < wanted) {
-      if (k != kRoot) closure_.pull(k, taken);
+      if (k != kProblemRoot) closure_.pull(k, taken);
       for (const auto c : cut_) closure_.push(c, taken);
     }
     raised += taken;
@@ -199,7 +199,7 @@ bool CutSearch::find_upper_cut(const TerminalProblem& p, std::uint32_t k) {
     is_cut = is_cut && !p.is_terminal[n];
     queue_.push_back(n);
   };
-  if (k == kRoot) {
+  if (k == kProblemRoot) {
     for (const auto n : below_) {
       if (p.parents[n].empty()) reach(n);
     }
@@ -226,7 +226,7 @@ bool CutSearch::find_lower_cut(const TerminalProblem& p, std::uint32_t k) {
       cut_.push_back(n);
       continue;
     }
-    is_cut = is_cut && !(k == kRoot && p.parents[n].empty());
+    is_cut = is_cut && !(k == kProblemRoot && p.parents[n].empty());
     for (const auto parent : p.parents[n]) {
       is_cut = is_cut && parent != k;
       open_[parent] = 1;

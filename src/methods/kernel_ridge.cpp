@@ -20,7 +20,7 @@
 namespace margrove {
 namespace {
 
-constexpr std::array kStrengths{0.01, 0.05, 0.2, 0.7, 2.0, 6.0, 20.0, 60.0, kMeanOnly};
+constexpr std::array kRidgeStrengths{0.01, 0.05, 0.2, 0.7, 2.0, 6.0, 20.0, 60.0, kMeanOnly};
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 // Rounding leaves the systems a residual, which is far below this unless they are nearly singular.
@@ -188,7 +188,7 @@ class Search {
     if (plan.options.lambda > 0) {
       strengths_ = {plan.options.lambda};
     } else {
-      strengths_.assign(kStrengths.begin(), kStrengths.end());
+      strengths_.assign(kRidgeStrengths.begin(), kRidgeStrengths.end());
     }
   }
 

@@ -82,6 +82,18 @@ def test_comments_and_simd_pragmas_are_fine() -> None:
     assert check_sources.errors_in(Path("src/x.cpp"), text) == []
 
 
+def test_constants_that_hide_one_of_a_header_are_found() -> None:
+    texts = {
+        Path(
+            "src/a/a.hpp"
+        ): "inline constexpr std::size_t kLanes = 16;\nconstexpr int kOther = 1;\n",
+        Path("src/b/b.cpp"): "constexpr int kLanes = 4;\nconstexpr int kOwn = 1;\n",
+    }
+    assert check_sources.hidden_constants(texts) == [
+        "src/b/b.cpp: the constant kLanes has the name of one of src/a/a.hpp"
+    ]
+
+
 def test_a_header_without_pragma_once_is_found() -> None:
     assert check_sources.errors_in(Path("include/x.hpp"), "") == ["include/x.hpp: no #pragma once"]
 

@@ -40,27 +40,27 @@ std::uint32_t best_next(const double* transitions, const double* suffix, std::si
   return arg;
 }
 
-constexpr std::size_t kLanes = 8;
-std::size_t padded(std::size_t K) { return (K + kLanes - 1) / kLanes * kLanes; }
+constexpr std::size_t kTagLanes = 8;
+std::size_t padded(std::size_t K) { return (K + kTagLanes - 1) / kTagLanes * kTagLanes; }
 
 // suffix[a] += max_b weight from_b[b stride + a] + next[b], for eight tags a at a time, so that the
 // maximum needs no reduction across lanes. stride is a multiple of 8; suffix has K entries.
 MARGROVE_MULTIVERSION
 void add_best_next(const double* from_b, const double* next, std::size_t K, std::size_t stride,
                    double weight, double* suffix) {
-  for (std::size_t a = 0; a < K; a += kLanes) {
-    double best[kLanes];
-    for (std::size_t j = 0; j < kLanes; ++j) best[j] = weight * from_b[a + j] + next[0];
+  for (std::size_t a = 0; a < K; a += kTagLanes) {
+    double best[kTagLanes];
+    for (std::size_t j = 0; j < kTagLanes; ++j) best[j] = weight * from_b[a + j] + next[0];
     for (std::size_t b = 1; b < K; ++b) {
       const double* row = &from_b[b * stride + a];
       const double rest = next[b];
 #pragma omp simd
-      for (std::size_t j = 0; j < kLanes; ++j) {
+      for (std::size_t j = 0; j < kTagLanes; ++j) {
         const double value = weight * row[j] + rest;
         best[j] = value > best[j] ? value : best[j];
       }
     }
-    const std::size_t size = std::min(kLanes, K - a);
+    const std::size_t size = std::min(kTagLanes, K - a);
     for (std::size_t j = 0; j < size; ++j) suffix[a + j] += best[j];
   }
 }

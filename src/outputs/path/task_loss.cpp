@@ -7,7 +7,7 @@
 
 namespace margrove {
 namespace {
-constexpr NodeId kNoNode = static_cast<NodeId>(-1);
+constexpr NodeId kNoParent = static_cast<NodeId>(-1);
 }  // namespace
 
 PathDistance::PathDistance(const LabelGraph& graph, std::span<const double> node_weights)
@@ -21,7 +21,7 @@ PathDistance::PathDistance(const LabelGraph& graph, std::span<const double> node
   }
   if (graph.is_tree()) {
     order_.assign(graph.topological_order().begin(), graph.topological_order().end());
-    parent_.assign(graph.num_nodes(), kNoNode);
+    parent_.assign(graph.num_nodes(), kNoParent);
     depth_.resize(graph.num_nodes());
     for (NodeId n = 0; n < graph.num_nodes(); ++n) {
       depth_[n] = graph.depth(n);
@@ -46,7 +46,7 @@ double PathDistance::operator()(NodeId a, NodeId b) const {
 double PathDistance::tree_distance(NodeId a, NodeId b) const {
   double sum = 0.0;
   while (a != b) {  // climbs from the deeper one until the lowest common ancestor
-    if (b == kNoNode || (a != kNoNode && depth_[a] >= depth_[b])) std::swap(a, b);
+    if (b == kNoParent || (a != kNoParent && depth_[a] >= depth_[b])) std::swap(a, b);
     sum += weights_[b];
     b = parent_[b];
   }
@@ -79,14 +79,14 @@ void PathDistance::from(NodeId b, std::span<double> distances) const {
   std::vector<double> distance(weights_.size());
   std::vector<bool> above(weights_.size(), false);
   double below = 0.0;
-  for (NodeId n = b; n != kNoNode; n = parent_[n]) {
+  for (NodeId n = b; n != kNoParent; n = parent_[n]) {
     above[n] = true;
     distance[n] = below;
     below += weights_[n];
   }
   for (const NodeId n : order_) {
     if (!above[n]) {
-      distance[n] = weights_[n] + (parent_[n] == kNoNode ? below : distance[parent_[n]]);
+      distance[n] = weights_[n] + (parent_[n] == kNoParent ? below : distance[parent_[n]]);
     }
   }
   for (std::size_t k = 0; k < leaves_.size(); ++k) distances[k] = distance[leaves_[k]];
