@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -34,8 +35,9 @@ using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Csr = std::tuple<std::uint32_t, Vector<std::int64_t>, Vector<std::int32_t>, Vector<float>>;
 /// (row pointers, labels)
 using Sets = std::tuple<Vector<std::int64_t>, Vector<std::uint32_t>>;
-/// (names of the nodes, one row (parent, child) per edge)
-using Edges = std::tuple<std::vector<std::string>, Matrix<std::uint32_t>>;
+using Alternatives = std::vector<std::pair<std::string, LabelId>>;
+/// (names of the nodes, one row (parent, child) per edge, alternative ids with their nodes)
+using Edges = std::tuple<std::vector<std::string>, Matrix<std::uint32_t>, Alternatives>;
 
 template <class T>
 std::span<const T> span_of(const Vector<T>& array) {
@@ -94,6 +96,10 @@ inline nb::object edges_to_numpy(
   return to_numpy(std::move(flat), {edges.size(), 2});
 }
 
+inline Alternatives alternatives_of(const LabelCodec& codec) {
+  return {codec.alternatives().begin(), codec.alternatives().end()};
+}
+
 inline LabelSets sets_of(const Sets& python) {
   const auto& [pointers, labels] = python;
   LabelSets sets;
@@ -109,9 +115,10 @@ inline LabelSets sets_of(const Sets& python) {
 }
 
 inline Hierarchy hierarchy_of(const Edges& python) {
-  const auto& [names, edges] = python;
+  const auto& [names, edges, alternatives] = python;
   Hierarchy hierarchy;
   hierarchy.codec = LabelCodec(names);
+  for (const auto& [other, node] : alternatives) hierarchy.codec.add_alternative(other, node);
   hierarchy.source = "hierarchy";
   for (std::size_t e = 0; e < edges.shape(0); ++e) {
     require(edges(e, 0) < names.size() && edges(e, 1) < names.size(), "hierarchy: edge ", e,

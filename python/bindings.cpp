@@ -61,24 +61,19 @@ nb::list list_output_types() {
   return list;
 }
 
-/// (names of nodes, edges, {alternative id: term}, [warning])
+/// (names of nodes, edges, [(alternative id, node)], [warning])
 nb::tuple read_hierarchy_file(const std::string& path, bool part_of) {
-  FormerTerms former;
   Reporter reporter{nb::none()};
   RunControl control(std::ref(reporter));
   const Hierarchy hierarchy = reporter.train([&] {
     const nb::gil_scoped_release no_gil;
-    return read_hierarchy(path, {.part_of = part_of, .control = &control}, &former);
+    return read_hierarchy(path, {.part_of = part_of, .control = &control});
   });
-  nb::dict alternatives;
-  for (const auto& [id, term] : former.alternative) {
-    if (!term.empty()) alternatives[nb::str(id.c_str(), id.size())] = term;
-  }
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   for (const auto& [parent, child] : hierarchy.edges) edges.emplace_back(parent, child);
   const auto names = hierarchy.codec.names();
   return nb::make_tuple(std::vector(names.begin(), names.end()), edges_to_numpy(edges),
-                        alternatives, hierarchy.warnings);
+                        alternatives_of(hierarchy.codec), hierarchy.warnings);
 }
 
 /// ({object: [term]}, [warning])

@@ -324,6 +324,8 @@ void bind_model(nb::module_& m) {
                      const auto names = model.labels.names();
                      return std::vector<std::string>(names.begin(), names.end());
                    })
+      .def_prop_ro("alternatives",
+                   [](const ModelParts& model) { return alternatives_of(model.labels); })
       .def_ro("has_hierarchy", &ModelParts::has_hierarchy)
       .def_prop_ro("has_state", [](const ModelParts& model) { return model.state != nullptr; })
       .def_prop_ro("views",

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "margrove/api.hpp"
@@ -15,17 +16,23 @@ namespace margrove MARGROVE_API {
 
 using LabelId = std::uint32_t;
 
-/// A bijection between label names and [0, size()).
+/// A bijection between label names and [0, size()). Further ids may stand for labels.
 class LabelCodec {
  public:
   LabelCodec() = default;
   /// Throws InvalidInput on a repeated or empty name.
   explicit LabelCodec(const std::vector<std::string>& names);
 
-  /// The id of `name`, which gets the next free one if it is new.
+  /// What find() gives, or the next free id for a new name.
   LabelId add(std::string_view name);
-  /// Where the names are numbers, the spelling does not matter.
+  /// The label with this name or alternative id. Where the names are numbers, the spelling does not
+  /// matter.
   std::optional<LabelId> find(std::string_view name) const;
+  /// Makes `other` stand for a label. Throws InvalidInput if it is empty or stands for one already,
+  /// or if there is no such label.
+  void add_alternative(std::string_view other, LabelId label);
+  /// Alternative ids and their labels, as they were added.
+  std::span<const std::pair<std::string, LabelId>> alternatives() const { return alternatives_; }
   /// Says that the names are whole numbers as whole_number_text() writes them, so that find() takes
   /// every spelling of them: +1, 1.0.
   void set_are_numbers() { are_numbers_ = true; }
@@ -40,7 +47,8 @@ class LabelCodec {
     std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
   };
   std::vector<std::string> names_;
-  std::unordered_map<std::string, LabelId, Hash, std::equal_to<>> ids_;
+  std::unordered_map<std::string, LabelId, Hash, std::equal_to<>> ids_;  // also alternative ones
+  std::vector<std::pair<std::string, LabelId>> alternatives_;
   bool are_numbers_ = false;
 };
 

@@ -158,7 +158,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
         graph = None if hierarchy is None else hierarchy.to_core()
         if graph is None and _needs_hierarchy(self._method):
             # All labels are roots: the special case of the method without structure.
-            graph = names, np.empty((0, 2), dtype=np.uint32)
+            graph = names, np.empty((0, 2), dtype=np.uint32), []
         node_names = (
             [str(names_of_paths.get(node, node)) for node in graph[0]]
             if names_of_paths and graph
@@ -421,7 +421,8 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
         if model.has_hierarchy:
             plain = nodes.tolist()
             edges = tuple((plain[p], plain[c]) for p, c in model.edges.tolist())
-            hierarchy = Hierarchy(tuple(plain), edges)
+            alternatives = tuple((other, plain[n]) for other, n in model.alternatives)
+            hierarchy = Hierarchy(tuple(plain), edges, alternatives)
             estimator.hierarchy = hierarchy
             estimator._has_path_ids = are_path_ids(edges, separator)
         if model.is_of_files:

@@ -113,7 +113,8 @@ class Targets:
 
     def as_nodes(self, hierarchy: Hierarchy | None) -> "Targets":
         """The same with nodes instead of their alternative ids. Columns of matrices keep theirs."""
-        node_of = dict(hierarchy.alternatives) if hierarchy is not None else {}
+        pairs = hierarchy.alternatives if hierarchy is not None else ()
+        node_of = {str(other): node for other, node in pairs}
         labels = self.classes.tolist()
         if self.form not in ("single", "sets") or not any(
             str(label) in node_of for label in labels

@@ -9,5 +9,5 @@ from numpy.typing import NDArray
 Csr: TypeAlias = tuple[int, NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]
 # (row pointers, labels)
 Sets: TypeAlias = tuple[NDArray[np.int64], NDArray[np.uint32]]
-# (names of the nodes, one row (parent, child) per edge)
-Edges: TypeAlias = tuple[list[str], NDArray[np.uint32]]
+# (names of the nodes, one row (parent, child) per edge, alternative ids with their nodes)
+Edges: TypeAlias = tuple[list[str], NDArray[np.uint32], list[tuple[str, int]]]

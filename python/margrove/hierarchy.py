@@ -22,7 +22,7 @@ class Hierarchy:
     """Nodes and (parent, child) edges: a tree, a forest or a directed acyclic graph.
 
     `alternatives` are pairs (alternative id, node), as OBO has them (`alt_id`): labels with such
-    ids stand for their nodes.
+    ids stand for their nodes. Models keep them.
     """
 
     nodes: tuple[Any, ...]
@@ -75,7 +75,7 @@ class Hierarchy:
         for message in messages:
             warnings.warn(message, UserWarning, stacklevel=2)
         pairs = tuple((names[p], names[c]) for p, c in edges)
-        return cls(tuple(names), pairs, tuple(alternatives.items()))
+        return cls(tuple(names), pairs, tuple((other, names[n]) for other, n in alternatives))
 
     @classmethod
     def of_pairs(cls, pairs: Iterable[Pair], nodes: Iterable[Any] = ()) -> "Hierarchy":
@@ -99,13 +99,19 @@ class Hierarchy:
         return above
 
     def to_core(self) -> Edges:
-        """Names and edges for the extension."""
+        """Names, edges and alternative ids for the extension."""
         number = {node: i for i, node in enumerate(self.nodes)}
         edges = np.array([(number[p], number[c]) for p, c in self.edges], dtype=np.uint32)
         fault = first_fault(self.nodes)
         if fault is not None:
             require_unicode(self.nodes[fault], f"hierarchy: node {fault}")
-        return [str(node) for node in self.nodes], edges.reshape(-1, 2)
+        unknown = next((node for _, node in self.alternatives if node not in number), None)
+        if unknown is not None:
+            raise ValueError(
+                f"hierarchy: an alternative id stands for {unknown!r}, which is no node"
+            )
+        alternatives = [(str(other), number[node]) for other, node in self.alternatives]
+        return [str(node) for node in self.nodes], edges.reshape(-1, 2), alternatives
 
 
 def read_annotations(

@@ -77,7 +77,7 @@ class _Numbering:
     def of(cls, hierarchy: Hierarchy) -> "_Numbering":
         edges = hierarchy.to_core()
         numbers = {name: number for number, name in enumerate(edges[0])}
-        return cls(edges, numbers, {a: str(node) for a, node in hierarchy.alternatives})
+        return cls(edges, numbers, {str(a): str(n) for a, n in hierarchy.alternatives})
 
     def of_labels(self, labels: Iterable[Any]) -> NDArray[np.uint32]:
         names = [self.node_of.get(str(label), str(label)) for label in labels]

@@ -98,7 +98,8 @@ class Evaluate final : public Command {
     const EvaluatedRows rows = arguments_.read(model, control, executor, train_path_).rows;
     control.end_progress();
     if (rows.num_rows_with_unknown > 0) {
-      const bool may_be_alternative = model.has_hierarchy && arguments_.hierarchy_path.empty();
+      const bool may_be_alternative = model.has_hierarchy && model.labels.alternatives().empty() &&
+                                      arguments_.hierarchy_path.empty();
       warn(fmt::format(
           "{} rows have labels that the model does not know ({} of them); they count "
           "as missed{}",

@@ -27,15 +27,13 @@ std::vector<std::string> LabelledArguments::input_paths() {
 LabelledRowsRead LabelledArguments::read(const ModelParts& parts, CommandControl& control,
                                          Executor& executor, const std::string& train_path) {
   std::optional<Hierarchy> hierarchy;
-  FormerTerms former;
   require<InvalidOption>(!read_hierarchy_options.part_of || !hierarchy_path.empty(),
                          "option part_of is given, but needs a --hierarchy FILE in OBO");
   if (!hierarchy_path.empty()) {
     read_hierarchy_options.control = &control.run();
-    hierarchy = read_hierarchy(hierarchy_path, read_hierarchy_options, &former);
+    hierarchy = read_hierarchy(hierarchy_path, read_hierarchy_options);
     for (const std::string& message : hierarchy->warnings) warn(message);
   }
-  if (parts.has_hierarchy && !former.alternative.empty()) hierarchy.reset();
   std::optional<RawRows> training;
   if (!train_path.empty()) {
     training = read_rows(train_path, row_kind(parts), read_options(parts), &control.run());
@@ -43,9 +41,10 @@ LabelledRowsRead LabelledArguments::read(const ModelParts& parts, CommandControl
   LabelledRowsRead read{model.read(parts, control, /*needs_labels=*/true), {}};
   if (annotations.is_given()) annotations.apply(read.raw, control);
   leave_out_unlabelled(parts, read.raw);
-  if (!former.alternative.empty()) {
-    use_terms(read.raw, former);
-    if (training) use_terms(*training, former);
+  if (hierarchy && !hierarchy->codec.alternatives().empty()) {
+    use_terms(read.raw, hierarchy->codec);
+    if (training) use_terms(*training, hierarchy->codec);
+    if (parts.has_hierarchy) hierarchy.reset();
   }
   read.rows = evaluated_rows(parts, read.raw, hierarchy ? &*hierarchy : nullptr,
                              training ? &*training : nullptr, executor);

@@ -110,12 +110,11 @@ void require_equal(const Hierarchy& given, const Hierarchy& of_paths) {
 
 namespace {
 
-/// The codec of the hierarchy followed by the ids that it no longer uses, so that readers know
+/// The codec of the hierarchy followed by the former ids that are no nodes, so that readers know
 /// both.
 LabelCodec with_former(LabelCodec codec, const FormerTerms& former) {
-  for (const auto* ids : {&former.alternative, &former.obsolete}) {
-    for (const auto& [id, term] : *ids) codec.add(id);
-  }
+  for (const std::string& id : former.ambiguous) codec.add(id);
+  for (const auto& [id, replacement] : former.obsolete) codec.add(id);
   return codec;
 }
 

@@ -2,6 +2,7 @@
 // The edges of a hierarchy file: their locations and cycles among them.
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "margrove/control.hpp"
@@ -14,15 +15,15 @@ struct HierarchyOptions {
   std::string language = {};      // SKOS: of the names; empty: any
   RunControl* control = nullptr;  // asked while the file is read
 };
-/// Ids that an ontology no longer uses. A node's id is never an alternative one.
+/// Ids that an ontology no longer uses and that stand for no term.
 struct FormerTerms {
-  std::map<std::string, std::string> alternative;  // and their term; empty if it is not one term
-  std::map<std::string, std::string> obsolete;     // and what replaces them, or empty
-  bool empty() const { return alternative.empty() && obsolete.empty(); }
+  std::set<std::string> ambiguous;              // alternative ids of several terms
+  std::map<std::string, std::string> obsolete;  // and what replaces them, or empty
+  bool empty() const { return ambiguous.empty() && obsolete.empty(); }
 };
-/// As read_hierarchy(path). The alternative ids and the obsolete terms of OBO are written to
-/// `former`, unless that is null. Throws InvalidOption for an option that serves another format
-/// than that of the file, and OutOfTimeLimit where the control asks to end.
+/// As read_hierarchy(path). The former terms of OBO are written to `former`, unless that is null.
+/// Throws InvalidOption for an option that serves another format than that of the file, and
+/// OutOfTimeLimit where the control asks to end.
 Hierarchy read_hierarchy(const std::string& path, const HierarchyOptions& options,
                          FormerTerms* former = nullptr);
 

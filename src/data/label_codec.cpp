@@ -18,7 +18,7 @@ LabelCodec::LabelCodec(const std::vector<std::string>& names) {
 }
 
 LabelId LabelCodec::add(std::string_view name) {
-  if (const auto found = ids_.find(name); found != ids_.end()) return found->second;
+  if (const auto known = find(name)) return *known;
   const auto id = static_cast<LabelId>(names_.size());
   names_.emplace_back(name);
   ids_.emplace(names_.back(), id);
@@ -31,6 +31,15 @@ std::optional<LabelId> LabelCodec::find(std::string_view name) const {
   const auto found = number ? ids_.find(*number) : ids_.end();
   if (found == ids_.end()) return std::nullopt;
   return found->second;
+}
+
+void LabelCodec::add_alternative(std::string_view other, LabelId label) {
+  require(!other.empty(), "labels: an alternative id is empty");
+  require(!find(other), "labels: the alternative id '", other, "' stands for a label already");
+  require(label < size(), "labels: the alternative id '", other, "' stands for label ", label,
+          ", but there are ", size(), " labels");
+  ids_.emplace(other, label);
+  alternatives_.emplace_back(other, label);
 }
 
 std::vector<LabelId> natural_order(const LabelCodec& codec, WorkMeter& meter) {

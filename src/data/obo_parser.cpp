@@ -112,7 +112,7 @@ void OboParser::close_term() {
       const LabelId node = hierarchy_.codec.add(id_);
       hierarchy_.names.push_back(name_);
       for (Parent& parent : parents_) edges_.emplace_back(node, std::move(parent));
-      add_alternatives();
+      note_alternatives();
     } else {
       former_.obsolete.emplace(id_, replacement_);
     }
@@ -125,10 +125,22 @@ void OboParser::close_term() {
   parents_.clear();
 }
 
-void OboParser::add_alternatives() {
+void OboParser::note_alternatives() {
   for (const std::string& other : alternatives_) {
-    const auto [place, is_new] = former_.alternative.emplace(other, id_);
+    const auto [place, is_new] = term_of_alternative_.emplace(other, id_);
     if (!is_new && place->second != id_) place->second.clear();
+  }
+}
+
+void OboParser::add_alternatives() {
+  LabelCodec& nodes = hierarchy_.codec;
+  for (const auto& [other, term] : term_of_alternative_) {
+    if (nodes.find(other)) continue;
+    if (term.empty()) {
+      former_.ambiguous.insert(other);
+    } else {
+      nodes.add_alternative(other, *nodes.find(term));
+    }
   }
 }
 
@@ -156,8 +168,7 @@ Hierarchy OboParser::finish() {
                num_dangling == 1 ? " edge" : " edges", " to such parents left out"));
   }
   require_acyclic(hierarchy_);
-  std::erase_if(former_.alternative,
-                [&](const auto& other) { return hierarchy_.codec.find(other.first).has_value(); });
+  add_alternatives();
   return std::move(hierarchy_);
 }
 

@@ -2,6 +2,7 @@
 // Ontologies in OBO, such as the Gene Ontology's, as hierarchies of their terms.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -14,8 +15,9 @@
 namespace margrove::detail {
 
 /// Parses the lines of an OBO file. Nodes are the ids of the terms that are not obsolete, with
-/// their names. Edges are their is_a and, with `part_of`, the relationships of that name. alt_id,
-/// and replaced_by of obsolete terms, make former(). Other tags are ignored.
+/// their names. Edges are their is_a and, with `part_of`, the relationships of that name. An alt_id
+/// of one term is an alternative id of its node, unless it is a node itself; one of several, and
+/// obsolete terms with their replaced_by, are former(). Other tags are ignored.
 class OboParser {
  public:
   OboParser(std::string source, bool part_of) : part_of_(part_of) {
@@ -40,6 +42,7 @@ class OboParser {
     std::int64_t column;
   };
   void close_term();
+  void note_alternatives();
   void add_alternatives();
   void add_parent(const Line& line, std::string_view id);
 
@@ -53,6 +56,7 @@ class OboParser {
   std::vector<std::pair<LabelId, Parent>> edges_;        // of all terms: child and parent
   std::unordered_map<std::string, std::int64_t> lines_;  // of all ids
   Hierarchy hierarchy_;
+  std::map<std::string, std::string> term_of_alternative_;  // empty if it is not one term
   FormerTerms former_;
 };
 

@@ -18,7 +18,8 @@ constexpr double kLowest = -std::numeric_limits<double>::infinity();
 /// Appends the nodes of `hierarchy` to the model's labels.
 void use_hierarchy(const Hierarchy& hierarchy, EvaluatedRows& rows) {
   for (const std::string& name : rows.labels.names()) {
-    require(hierarchy.codec.find(name).has_value(), hierarchy.source, ": label '", name,
+    const auto node = hierarchy.codec.find(name);
+    require(node && hierarchy.codec.name(*node) == name, hierarchy.source, ": label '", name,
             "' of the model is not a node of the hierarchy, but must be one");
   }
   for (const std::string& name : hierarchy.codec.names()) rows.labels.add(name);

@@ -79,8 +79,7 @@ TensorMap to_tensors(const ModelParts& model) {
   out.put_text("method", model.method);
   out.put_text("kind", std::string(model.predictor->kind()));
   for (const auto& [name, value] : model.options) out.put_text(kOptionPrefix + name, value);
-  out.put_strings("labels", model.labels.names());
-  if (model.labels.are_numbers()) out.put_text("labels.are_numbers", "1");
+  save_labels(out, model.labels);
   out.put_view<std::uint32_t>("labels.training_rows", model.training_rows);
   if (!model.label_names.empty()) out.put_strings("labels.names", model.label_names);
   if (model.has_hierarchy) save_graph(out, "hierarchy", model.hierarchy);
@@ -118,8 +117,7 @@ ModelParts from_tensors(const TensorMap& tensors) {
       model.options.emplace_back(key.substr(kOptionPrefix.size()), value);
     }
   }
-  model.labels = LabelCodec(tensors.get_strings("labels"));
-  if (tensors.has_text("labels.are_numbers")) model.labels.set_are_numbers();
+  model.labels = load_labels(tensors);
   const auto num_labels = static_cast<std::uint32_t>(model.labels.size());
   model.training_rows = tensors.get<std::uint32_t>("labels.training_rows", num_labels);
   if (tensors.has("labels.names.bytes")) {

@@ -164,7 +164,7 @@ struct ShardedTraining::Data {
   }
 
   void load() {
-    codec = LabelCodec(tensors.get_strings("labels"));
+    codec = load_labels(tensors);
     const std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
     X = CsrView(static_cast<std::uint32_t>(tensors.whole_number("num_columns", most)),
                 mapped<std::int64_t>(tensors, "rows.row_pointers"),

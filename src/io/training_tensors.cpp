@@ -38,7 +38,7 @@ void put_training(TensorMap& out, const Method& method, MethodRun& run, const Tr
   out.put_view<float>("rows.values", data.X.values());
   if (!data.row_weights.empty()) out.put_view<double>("rows.weights", data.row_weights);
   save_sets(out, *data.labels);
-  out.put_strings("labels", data.codec->names());
+  save_labels(out, *data.codec);
   if (!data.label_names.empty()) out.put_strings("labels.names", data.label_names);
   if (data.hierarchy != nullptr) save_graph(out, "hierarchy", *data.hierarchy);
   if (data.records != nullptr) save_records(out, *data.records);

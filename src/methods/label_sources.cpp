@@ -15,7 +15,7 @@ std::string reason_of(const std::string& name, const FormerTerms& former) {
     if (found->second.empty()) return ", which is obsolete";
     return concat(", which is obsolete and replaced by ", detail::quoted(found->second));
   }
-  if (former.alternative.contains(name)) return ", an alternative id of several terms";
+  if (former.ambiguous.contains(name)) return ", an alternative id of several terms";
   return {};
 }
 
@@ -51,21 +51,20 @@ LeftOutLabels annotate(RawRows& raw, const Annotations& annotations) {
   return left_out;
 }
 
-void use_terms(RawRows& raw, const FormerTerms& former) {
+void use_terms(RawRows& raw, const LabelCodec& terms) {
   LabelCodec codec;
   std::vector<LabelId> term_of(raw.codec.size());
   for (LabelId id = 0; id < raw.codec.size(); ++id) {
     const std::string& name = raw.codec.name(id);
-    const auto term = former.alternative.find(name);
-    const bool has_term = term != former.alternative.end() && !term->second.empty();
-    term_of[id] = codec.add(has_term ? term->second : name);
+    const auto term = terms.find(name);
+    term_of[id] = codec.add(term ? terms.name(*term) : name);
   }
   LabelSets labels;
-  std::vector<LabelId> terms;
+  std::vector<LabelId> set;
   for (std::size_t i = 0; i < raw.num_rows(); ++i) {
-    terms.clear();
-    for (const LabelId id : raw.labels[i]) terms.push_back(term_of[id]);
-    labels.append(terms);
+    set.clear();
+    for (const LabelId id : raw.labels[i]) set.push_back(term_of[id]);
+    labels.append(set);
   }
   raw.labels = std::move(labels);
   raw.codec = std::move(codec);
@@ -75,12 +74,7 @@ LeftOutLabels use_nodes(RawRows& raw, const Hierarchy& hierarchy, const FormerTe
                         bool drops_unknown) {
   std::vector<std::optional<LabelId>> node_of(raw.codec.size());
   for (LabelId id = 0; id < raw.codec.size(); ++id) {
-    const std::string& name = raw.codec.name(id);
-    node_of[id] = hierarchy.codec.find(name);
-    const auto term = former.alternative.find(name);
-    if (!node_of[id] && term != former.alternative.end()) {
-      node_of[id] = hierarchy.codec.find(term->second);
-    }
+    node_of[id] = hierarchy.codec.find(raw.codec.name(id));
   }
   LabelSets labels;
   LeftOutLabels left_out;

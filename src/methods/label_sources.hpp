@@ -22,12 +22,11 @@ struct LeftOutLabels {
 /// rows without any term. Throws InvalidInput if no row has one. O(labels + terms).
 LeftOutLabels annotate(RawRows& raw, const Annotations& annotations);
 
-/// Labels that are alternative ids of one term become this term. O(labels).
-void use_terms(RawRows& raw, const FormerTerms& former);
+/// Labels that are alternative ids of a term become this term. O(labels).
+void use_terms(RawRows& raw, const LabelCodec& terms);
 
-/// Numbers the labels as in the hierarchy. Alternative ids of `former` become those of their terms;
-/// labels that are no nodes otherwise are left out and returned if `drops_unknown`, and throw
-/// InvalidInput naming the row if not. O(labels).
+/// Numbers the labels as in the hierarchy. Labels that are no nodes are left out and returned if
+/// `drops_unknown`; if not, they throw InvalidInput naming the row. O(labels).
 LeftOutLabels use_nodes(RawRows& raw, const Hierarchy& hierarchy, const FormerTerms& former,
                         bool drops_unknown);
 

@@ -23,6 +23,30 @@ void check_finite(const TensorMap& tensors, const std::string& name,
 
 }  // namespace
 
+void save_labels(TensorMap& out, const LabelCodec& labels) {
+  out.put_strings("labels", labels.names());
+  if (labels.are_numbers()) out.put_text("labels.are_numbers", "1");
+  if (labels.alternatives().empty()) return;
+  std::vector<std::string> others;
+  std::vector<LabelId> label_of;
+  for (const auto& [other, label] : labels.alternatives()) {
+    others.push_back(other);
+    label_of.push_back(label);
+  }
+  out.put_strings("labels.alternatives", others);
+  out.put<LabelId>("labels.alternative_of", label_of);
+}
+
+LabelCodec load_labels(const TensorMap& tensors) {
+  LabelCodec labels(tensors.get_strings("labels"));
+  if (tensors.has_text("labels.are_numbers")) labels.set_are_numbers();
+  if (!tensors.has("labels.alternatives.bytes")) return labels;
+  const auto others = tensors.get_strings("labels.alternatives");
+  const auto label_of = tensors.get<LabelId>("labels.alternative_of", others.size());
+  for (std::size_t k = 0; k < others.size(); ++k) labels.add_alternative(others[k], label_of[k]);
+  return labels;
+}
+
 void save_weights(TensorMap& out, const std::string& name, const WeightMatrix& weights) {
   if (weights.is_dense()) {
     out.put_view<float>(name + ".dense", weights.dense_values(),

@@ -12,10 +12,16 @@
 #include "data/record_features.hpp"
 #include "data/views.hpp"
 #include "data/weight_matrix.hpp"
+#include "margrove/label_codec.hpp"
 #include "margrove/label_graph.hpp"
 #include "margrove/tfidf.hpp"
 
 namespace margrove {
+
+/// "labels", "labels.are_numbers" where they are, and "labels.alternatives" with
+/// "labels.alternative_of" where labels have some.
+void save_labels(TensorMap& out, const LabelCodec& labels);
+LabelCodec load_labels(const TensorMap& tensors);
 
 /// "<name>.dense", or "<name>.row_pointers", "<name>.columns" and "<name>.values".
 void save_weights(TensorMap& out, const std::string& name, const WeightMatrix& weights);

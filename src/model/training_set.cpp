@@ -19,6 +19,10 @@ LabelCodec codec_in_order(const LabelCodec& codec, WorkMeter& meter) {
     meter.add();
     ordered.add(codec.name(id));
   }
+  for (const auto& [other, label] : codec.alternatives()) {
+    meter.add();
+    ordered.add_alternative(other, *ordered.find(codec.name(label)));
+  }
   return ordered;
 }
 

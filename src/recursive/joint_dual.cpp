@@ -54,7 +54,7 @@ using detail::JointDuals;
 using detail::LeafPaths;
 using detail::Regularisers;
 
-constexpr std::size_t kDotLanes = 4;
+constexpr std::size_t kSharedLanes = 4;
 constexpr std::size_t kRoundsPerSweep = 32;
 constexpr std::uint32_t kNone = LeafPaths::kNoSlot;
 
@@ -98,7 +98,7 @@ class JointDescent {
 
   RecursiveFit run() {
     RecursiveFit fit;
-    lanes_.resize(kDotLanes);
+    lanes_.resize(kSharedLanes);
     int sweeps_between_scans = 1;
     for (;;) {
       for (int s = 0; s < sweeps_between_scans && fit.passes < options_.max_passes; ++s) {
@@ -162,7 +162,7 @@ class JointDescent {
 
   /// One visit of every leaf.
   void sweep() {
-    const std::size_t lane_size = (duals_.num_targets() + kDotLanes - 1) / kDotLanes;
+    const std::size_t lane_size = (duals_.num_targets() + kSharedLanes - 1) / kSharedLanes;
     const std::size_t group = std::max<std::size_t>(1, lane_size / kRoundsPerSweep);
     std::vector<std::size_t> starts;
     for (std::size_t begin = 0; begin < lane_size; begin += group) starts.push_back(begin);
@@ -170,7 +170,7 @@ class JointDescent {
     for (const std::size_t start : starts) {
       const std::uint64_t seed = random_.next();
       assign_shared(lane_size, start, group);
-      executor_.for_each(kDotLanes, [&](std::size_t q, int) {
+      executor_.for_each(kSharedLanes, [&](std::size_t q, int) {
         const std::size_t begin = std::min(duals_.num_targets(), q * lane_size + start);
         const std::size_t end =
             std::min({duals_.num_targets(), (q + 1) * lane_size, begin + group});
@@ -186,7 +186,7 @@ class JointDescent {
     shared_nodes_.clear();
     lane_of_node_.assign(paths_.num_slots(), kNone);
     shared_slot_.assign(paths_.num_slots(), kNone);
-    for (std::uint32_t q = 0; q < kDotLanes; ++q) {
+    for (std::uint32_t q = 0; q < kSharedLanes; ++q) {
       const std::size_t begin = std::min(duals_.num_targets(), q * lane_size + start);
       const std::size_t end = std::min({duals_.num_targets(), (q + 1) * lane_size, begin + group});
       for (std::size_t t = begin; t < end; ++t) {
@@ -199,7 +199,7 @@ class JointDescent {
         }
       }
     }
-    shared_deltas_.resize(kDotLanes);
+    shared_deltas_.resize(kSharedLanes);
     for (auto& deltas : shared_deltas_) deltas.assign(shared_nodes_.size() * dim_, 0.0F);
   }
 
@@ -351,8 +351,9 @@ class JointDescent {
     const double step = cross > 0.5 * improvement ? 0.5 * improvement / cross : 1.0;
     if (step < 1.0) shorten(step);
     for (std::size_t s = 0; s < shared_nodes_.size(); ++s) {
-      std::array<const float*, kDotLanes> deltas;
-      for (std::size_t q = 0; q < kDotLanes; ++q) deltas[q] = shared_deltas_[q].data() + s * dim_;
+      std::array<const float*, kSharedLanes> deltas;
+      for (std::size_t q = 0; q < kSharedLanes; ++q)
+        deltas[q] = shared_deltas_[q].data() + s * dim_;
       duals_.add_to_inner(paths_.slot[shared_nodes_[s]], step, deltas);
     }
   }
@@ -408,7 +409,7 @@ class JointDescent {
   Random random_;
 
   std::vector<Lane> lanes_;
-  std::vector<std::vector<double>> before_{kDotLanes};
+  std::vector<std::vector<double>> before_{kSharedLanes};
   std::vector<NodeId> shared_nodes_;         // of this round
   std::vector<std::uint32_t> lane_of_node_;  // slot -> first lane that meets it
   std::vector<std::uint32_t> shared_slot_;   // slot -> position in shared_nodes_, or kNone

@@ -255,7 +255,7 @@ class Annotated(CliTest):
         self.train_genes("labelled")
         self.assertEqual(self.read("model"), by_annotations)
 
-    def test_alternative_ids_are_right_in_evaluate_with_the_ontology(self) -> None:
+    def test_alternative_ids_are_right_for_the_model_and_with_the_ontology(self) -> None:
         self.train_genes("genes", *self.ANNOTATIONS)
         rows = self.read("genes").decode().splitlines()
         labelled = "".join(
@@ -268,20 +268,46 @@ class Annotated(CliTest):
         expected = self.run_program(*evaluate, "terms", "model", "terms")
         known = ["--hierarchy", "go.obo", "model"]
         self.assertEqual(self.run_program(*evaluate, "labelled", *known, "labelled"), expected)
+        # Models keep them.
+        self.assertEqual(self.run_program(*evaluate, "labelled", "model", "labelled"), expected)
+        pages = []
+        for content in ("labelled", "terms"):
+            self.write("same", self.read(content).decode())
+            self.run_program("report", "--quiet", "--output", "page.html", "model", "same")
+            pages.append(self.read("page.html"))
+        self.assertEqual(*pages)
+        compress = ["compress", "--keep", "1", "--output", "small", "model"]
+        self.assertEqual(self.run_program(*compress, "labelled"),
+                         self.run_program(*compress, "terms"))  # fmt: skip
+        self.assertEqual(self.run_program(*evaluate, "labelled", "small", "labelled")[1], "")
+        explain = ["explain", "model", "terms", "--row", "1", "--label"]
+        self.assertEqual(self.run_program(*explain, "GO:20"), self.run_program(*explain, "GO:2"))
+        given = ["evaluate", "--annotations", "genes.gaf", "--json", "--quiet", "model", "genes"]
+        self.assertIn('"accuracy":1.0', self.run_program(*given)[0])
+        self.write("strange", labelled.replace("GO:20", "GO:77"))
+        for options in ([], ["--hierarchy", "go.obo"]):
+            _, err = self.run_program("evaluate", "--quiet", *options, "model", "strange")
+            self.assertTrue(err.endswith("they count as missed\n"), err)
+        # A model whose hierarchy had none.
+        self.write("plain.obo", ONTOLOGY.replace("alt_id: GO:20\n", ""))
+        self.run_program(*["train", "--method", "nhsvm", "--quiet", "--hierarchy", "plain.obo"],
+                         "terms", "model")  # fmt: skip
         out, err = self.run_program("evaluate", "--json", "--quiet", "model", "labelled")
         self.assertIn("10 rows have labels that the model does not know", err)
         hint = "they count as missed; --hierarchy FILE.obo gives alternative ids their terms"
         self.assertIn(hint, err)
         self.assertIn('"accuracy":0.5', out)
-        self.write("strange", labelled.replace("GO:20", "GO:77"))
-        _, err = self.run_program("evaluate", "--quiet", *known, "strange")
-        self.assertTrue(err.endswith("they count as missed\n"), err)
+        self.assertEqual(self.run_program(*evaluate, "labelled", *known, "labelled"), expected)
         # The same for a model without a hierarchy, for the metrics of the hierarchy.
         self.run_program("train", "--method", "flat-svm", "--quiet", "terms", "model")
         flat = self.run_program(*evaluate, "terms", *known, "terms")
         self.assertEqual(self.run_program(*evaluate, "labelled", *known, "labelled"), flat)
-        given = ["evaluate", "--annotations", "genes.gaf", "--json", "--quiet", *known, "genes"]
+        given[4:] = ["--quiet", *known, "genes"]
         self.assertIn('"accuracy":1.0', self.run_program(*given)[0])
+        # A model whose label is an alternative id was not trained on terms.
+        self.run_program("train", "--method", "flat-svm", "--quiet", "labelled", "model")
+        self.assert_fails(3, "go.obo: label 'GO:20' of the model is not a node of the hierarchy",
+                          "evaluate", *known, "terms")  # fmt: skip
 
     def test_evidence_and_aspect_choose_annotations(self) -> None:
         for options, warning in (

@@ -267,6 +267,13 @@ def test_alternative_ids_of_terms_are_their_terms(tmp_path: Path) -> None:
         assert fitted.predict(X).tolist() == terms.tolist()
         assert fitted.score(X, y) == fitted.score(X, terms) == 1.0
         assert margrove.report(fitted, X, y) == margrove.report(fitted, X, terms)
+        fitted.save(tmp_path / "model")
+        loaded = margrove.load(tmp_path / "model")
+        assert loaded.hierarchy_ is not None
+        assert loaded.hierarchy_.alternatives == (("GO:20", "GO:2"),)
+        assert loaded.score(X, y) == 1.0
+        assert margrove.report(loaded, X, y) == margrove.report(loaded, X, terms)
+        assert loaded.fit(X, y).predict(X).tolist() == terms.tolist()
     sets = [{"GO:20", "GO:2"}, {"GO:3"}] * 10
     fitted = FlatSVC(hierarchy=path).fit(X, sets)
     assert fitted.predict(X) == [{"GO:2"}, {"GO:3"}] * 10
@@ -275,6 +282,23 @@ def test_alternative_ids_of_terms_are_their_terms(tmp_path: Path) -> None:
     assert margrove.metrics.tree_distance(y, terms, hierarchy=str(path)) == 0.0
     with pytest.raises(ValueError, match="row 1: label is 'GO:30', but must be a node of the hie"):
         FlatSVC(hierarchy=path).fit(X, ["GO:2", "GO:30"] * 10)
+
+
+def test_alternatives_stand_for_one_node_of_the_hierarchy() -> None:
+    X = np.array([[1, 0], [0, 1]] * 10, dtype=np.float32)
+    for alternatives, says in [
+        ((("x", "c"),), "hierarchy: an alternative id stands for 'c', which is no node"),
+        ((("b", "a"),), "the alternative id 'b' stands for a label already"),
+        ((("x", "a"), ("x", "b")), "the alternative id 'x' stands for a label already"),
+    ]:
+        hierarchy = Hierarchy(("a", "b"), (("a", "b"),), alternatives)
+        with pytest.raises(ValueError, match=says):
+            FlatSVC(hierarchy=hierarchy).fit(X, ["a", "b"] * 10)
+    numbers = Hierarchy((1, 2), ((1, 2),), ((20, 2),))
+    fitted = FlatSVC(hierarchy=numbers).fit(X, [1, 20] * 10)
+    assert fitted.classes_.tolist() == [1, 2]
+    assert fitted.score(X, [1, 20] * 10) == 1.0
+    assert margrove.metrics.tree_distance([20], [2], hierarchy=numbers) == 0.0
 
 
 def test_obo_is_read_with_part_of_and_warnings(tmp_path: Path) -> None:

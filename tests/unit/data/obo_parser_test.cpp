@@ -63,8 +63,9 @@ TEST(OboParser, former_ids_are_alternative_ones_and_those_of_obsolete_terms) {
   FormerTerms former;
   const Hierarchy h = read_hierarchy(folder / "go.obo", {}, &former);
   EXPECT_THAT(h.codec.names(), ElementsAre("GO:1", "GO:2"));
-  EXPECT_THAT(former.alternative,
-              ElementsAre(Pair("GO:7", "GO:1"), Pair("GO:8", ""), Pair("GO:9", "GO:2")));
+  EXPECT_THAT(h.codec.alternatives(), ElementsAre(Pair("GO:7", 0), Pair("GO:9", 1)));
+  EXPECT_EQ(h.codec.find("GO:9"), 1U);
+  EXPECT_THAT(former.ambiguous, ElementsAre("GO:8"));
   EXPECT_THAT(former.obsolete, ElementsAre(Pair("GO:3", "GO:2"), Pair("GO:4", "")));
   testing::write_bytes(folder / "edges", "a b\n");
   FormerTerms none;

@@ -62,6 +62,20 @@ TEST(ModelFile, round_trip_keeps_everything_bit_for_bit) {
   EXPECT_FALSE(read.calibration.has_value());
 }
 
+TEST(ModelFile, keeps_alternative_ids_of_labels) {
+  ModelParts model = small_model();
+  const std::uint64_t version = format_version_of(model);
+  model.labels.add_alternative("other", 1);
+  const ModelParts read = parse(serialize_model(model));
+  EXPECT_EQ(read.labels.find("other"), 1U);
+  EXPECT_EQ(serialize_model(read), serialize_model(model));
+  EXPECT_EQ(format_version_of(model), version);  // older programs read it without them
+  const std::string bytes = serialize_model(model);
+  TensorMap damaged = parse_safetensors(std::as_bytes(std::span(bytes)), "f");
+  damaged.put<LabelId>("labels.alternative_of", std::vector<LabelId>{99});
+  EXPECT_THROW(parse(serialize_safetensors(damaged)), ModelFileError);
+}
+
 TEST(ModelFile, keeps_the_calibration) {
   ModelParts model = small_model();
   model.calibration = Calibration{0.375, 120, 0.02, 0.25};

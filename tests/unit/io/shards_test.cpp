@@ -36,7 +36,8 @@ Divided divide(const Options& options, std::size_t num_shards, const std::string
   const Method& method = find_method(options.method);
   const auto run = method.start();
   set_options(run->options(), options.values);
-  const Hierarchy hierarchy = testing::groups();
+  Hierarchy hierarchy = testing::groups();
+  hierarchy.codec.add_alternative("a one", *hierarchy.codec.find("a1"));
   PreparedRows prepared = prepare_rows(testing::grouped_rows(120, seed), &hierarchy, {});
   prepared.labelled.names.assign(prepared.labelled.codec.size(), "a name");
   Executor executor(1);
@@ -216,6 +217,8 @@ TEST(Shards, data_that_are_none_of_a_training_are_refused) {
        edit_of<LabelId>("sets.labels", [](auto& v) { v[5] = 400; })},
       {"tensor labels.bytes is missing", nothing, "labels.bytes"},
       {"label", [](TensorMap& t) { t.put_strings("labels", std::vector<std::string>(9, "a")); }},
+      {"the alternative id 'a one' stands for label 400",
+       values_of<LabelId>("labels.alternative_of", {400})},
       {"tensor labels.names does not name every label",
        [](TensorMap& t) { t.put_strings("labels.names", std::vector<std::string>{"one"}); }},
       {"edge 0 -> 400 names node 400", values_of<LabelId>("hierarchy.edges", {0, 400}, {1, 2})},

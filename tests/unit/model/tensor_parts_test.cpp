@@ -49,6 +49,33 @@ TEST(TensorParts, records_read_back_equal) {
   EXPECT_FALSE(load_records(TensorMap()).has_value());
 }
 
+TEST(TensorParts, alternative_ids_of_labels_read_back_or_are_refused) {
+  LabelCodec saved({"cat", "fish"});
+  saved.add_alternative("tomcat", 0);
+  saved.add_alternative("puss", 0);
+  TensorMap tensors("f");
+  save_labels(tensors, saved);
+  const LabelCodec loaded = load_labels(tensors);
+  EXPECT_EQ(loaded.size(), 2U);
+  EXPECT_TRUE(std::ranges::equal(loaded.alternatives(), saved.alternatives()));
+  EXPECT_EQ(loaded.find("puss"), 0U);
+  struct Damaged {
+    std::vector<std::string> others;
+    std::vector<LabelId> label_of;
+    std::string says;
+  };
+  for (const auto& [others, label_of, says] :
+       {Damaged{{"a", "b"}, {0, 2}, "the alternative id 'b' stands for label 2, but there are 2"},
+        Damaged{{"a", "a"}, {0, 1}, "the alternative id 'a' stands for a label already"},
+        Damaged{{"a", "fish"}, {0, 1}, "the alternative id 'fish' stands for a label already"},
+        Damaged{{"a", ""}, {0, 1}, "an alternative id is empty"},
+        Damaged{{"a", "b"}, {0}, "tensor labels.alternative_of has 1 entries"}}) {
+    tensors.put_strings("labels.alternatives", others);
+    tensors.put<LabelId>("labels.alternative_of", label_of);
+    EXPECT_THAT(message_of<std::runtime_error>([&] { load_labels(tensors); }), HasSubstr(says));
+  }
+}
+
 TEST(TensorParts, terms_of_texts_read_back_equal) {
   const Preprocessing saved =
       Preprocessing::fit_text(std::vector<std::string>{"the red apple", "a pear"},

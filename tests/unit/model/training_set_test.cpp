@@ -144,5 +144,21 @@ TEST(TranslateLabels, unknown_labels_get_numbers_after_the_known_and_are_counted
   EXPECT_EQ(t.num_rows_with_unknown, 3u);
 }
 
+TEST(TranslateLabels, alternative_ids_of_a_hierarchy_become_its_nodes) {
+  Hierarchy hierarchy;
+  hierarchy.codec = LabelCodec({"fish", "cat"});
+  hierarchy.codec.add_alternative("tomcat", 1);
+  const LabelCodec data({"tomcat", "cat", "fish"});
+  const LabelledRows rows = label_rows(sets_of({{0}, {0, 1}, {2}}), data, &hierarchy, "f");
+  EXPECT_THAT(rows.codec.names(), ElementsAre("cat", "fish"));
+  EXPECT_THAT(rows.codec.alternatives(), ElementsAre(::testing::Pair("tomcat", 0)));
+  EXPECT_THAT(rows.labels[0], ElementsAre(0));
+  EXPECT_THAT(rows.labels[1], ElementsAre(0));
+  const TranslatedLabels t = translate_labels(sets_of({{0}, {0, 1}}), data, rows.codec);
+  EXPECT_THAT(t.labels[0], ElementsAre(0));
+  EXPECT_THAT(t.labels[1], ElementsAre(0));
+  EXPECT_EQ(t.num_unknown_labels, 0u);
+}
+
 }  // namespace
 }  // namespace margrove
