@@ -76,6 +76,13 @@ test: tests ## unit, property and Python tests
 	@cd build && ulimit -v 16000000 && $(CTEST)
 	@$(PYTEST) tests/python
 
+LOOPS ?= 8
+.PHONY: test-busy
+test-busy: tests ## make test beside LOOPS (8) busy loops: no test may depend on the time it takes
+	@trap 'kill $$(jobs -p)' EXIT; \
+	for _ in $$(seq $(LOOPS)); do while :; do :; done & done; \
+	$(MAKE) test
+
 CHECKS := lint check-asan check-fuzz check-tsan check-coverage check-attack check-docs \
   check-consumer check-wheel
 .PHONY: check
