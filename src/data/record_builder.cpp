@@ -265,6 +265,7 @@ void RecordBuilder::close_path(TextPlace place) {
     const std::size_t known = data_.codec.size();
     const LabelId child = data_.codec.add(id);
     if (child == known) {
+      if (meter_ != nullptr) meter_->add(id.size());
       data_.hierarchy->edges.push_back({parent, child});
       data_.hierarchy->lines.push_back(place.line);
     }
