@@ -8,6 +8,8 @@
 #include <sstream>
 #include <utility>
 
+#include "margrove/errors.hpp"
+
 namespace margrove {
 namespace {
 
@@ -105,6 +107,39 @@ std::optional<FreeMemory> free_memory(const std::string& root) {
   add_all_groups(root, least);
   add_address_space(root, least);
   return least.take();
+}
+
+std::optional<double> resident_memory(const std::string& root) {
+#ifdef MARGROVE_SANITIZED
+  return std::nullopt;
+#else
+  std::ifstream file(root + "/proc/self/statm");
+  double all = 0, resident = 0;
+  if (!(file >> all >> resident)) return std::nullopt;
+  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
+#endif
+}
+
+MemoryWatch::MemoryWatch(std::string name, double limit, std::string root)
+    : name_(std::move(name)),
+      limit_(limit),
+      root_(std::move(root)),
+      start_(resident_memory(root_)) {}
+
+void MemoryWatch::look() {
+  constexpr double kAlwaysTaken = 1 << 24;
+  if (!start_) return;
+  const double taken = resident_memory(root_).value_or(0) - *start_;
+  if (taken <= kAlwaysTaken) return;
+  if (limit_ <= 0) {
+    const auto free = free_memory(root_);
+    if (!free) return;
+    limit_ = kUsableShare * (free->bytes + taken);
+    bound_ = concat(" (90 % of what is free by ", free->bound, ")");
+  }
+  require(taken <= limit_, name_, ": reading has taken ", taken / 1e9,
+          " GB of memory, but must not take more than ", limit_ / 1e9, " GB", bound_,
+          "; raise memory_limit");
 }
 
 }  // namespace margrove

@@ -17,4 +17,29 @@ struct FreeMemory {
 /// is the prefix of /proc and /sys in tests.
 std::optional<FreeMemory> free_memory(const std::string& root = {});
 
+/// The share of the free memory that a run may take; the rest is for other processes and for errors
+/// of estimates.
+inline constexpr double kUsableShare = 0.9;
+
+/// The bytes of this process that are in memory. Nothing if they are not known, and in builds with
+/// a sanitizer, which takes memory of its own.
+std::optional<double> resident_memory(const std::string& root = {});
+
+/// What the process takes from the making of this on, compared with a limit.
+class MemoryWatch {
+ public:
+  /// `limit` is in bytes; 0: kUsableShare of what is free. `name` begins messages.
+  MemoryWatch(std::string name, double limit, std::string root = {});
+
+  /// Throws InvalidInput if the process has taken more than the limit, and more than a few MiB.
+  void look();
+
+ private:
+  std::string name_;
+  double limit_;
+  std::string bound_;  // of the limit, in messages
+  std::string root_;
+  std::optional<double> start_;
+};
+
 }  // namespace margrove

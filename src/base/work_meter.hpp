@@ -4,20 +4,22 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/memory_limit.hpp"
 #include "base/out_of_time.hpp"
 
 namespace margrove {
 
 /// Counts work in bytes, terms, numbers, labels or whatever takes about as long, and asks a control
-/// after each kWorkBetweenQuestions of it.
+/// after each kWorkBetweenQuestions of it; a watch over the memory, too, if there is one.
 class WorkMeter {
  public:
   static constexpr std::size_t kWorkBetweenQuestions = 16'384;  // a few milliseconds
 
-  /// `control` may be null.
-  explicit WorkMeter(RunControl* control = nullptr) : control_(control) {}
+  /// Both may be null.
+  explicit WorkMeter(RunControl* control = nullptr, MemoryWatch* memory = nullptr)
+      : control_(control), memory_(memory) {}
 
-  /// Throws OutOfTime if the control asks to end.
+  /// Throws OutOfTime if the control asks to end, and what MemoryWatch::look() throws.
   void add(std::size_t work = 1) {
     if (work < left_) {
       left_ -= work;
@@ -30,9 +32,11 @@ class WorkMeter {
   void ask() {
     left_ = kWorkBetweenQuestions;
     end_if_out_of_time(control_);
+    if (memory_ != nullptr) memory_->look();
   }
 
   RunControl* control_;
+  MemoryWatch* memory_;
   std::size_t left_ = kWorkBetweenQuestions;
 };
 

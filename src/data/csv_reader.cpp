@@ -58,6 +58,7 @@ class CsvScanner {
   /// Where the present record ends.
   TextPlace end() const { return place(line_.size()); }
   const std::string& source() const { return blocks_.name(); }
+  WorkMeter& meter() { return blocks_.meter(); }
 
   template <class Error = InvalidInput, class... Parts>
   [[noreturn]] void fail(TextPlace place, const Parts&... parts) const {
@@ -180,8 +181,7 @@ class CsvReader {
   RecordDataset read(RunControl* control) {
     constexpr std::size_t kRowsBetweenReports = 1024;
     read_header();
-    WorkMeter meter(control);
-    builder_.count_with(meter);
+    builder_.count_with(scanner_.meter());
     return read_in_time(scanner_.source(), [&] {
       while (scanner_.next()) {
         add_record();

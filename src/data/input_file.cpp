@@ -241,10 +241,13 @@ LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source, std::string name, Run
       name_(std::move(name)),
       control_(control),
       questions_(questions),
-      meter_(control) {}
+      memory_(control == nullptr ? nullptr
+                                 : std::make_unique<MemoryWatch>(name_, control->memory_limit())),
+      meter_(control, memory_.get()) {}
 
 bool LineBlocks::next() {
   if (std::exchange(stays_, false)) return text_size_ > 0;
+  if (memory_) memory_->look();
   if (text_size_ > 0) {  // keep the incomplete line after the last block
     num_lines_ += std::count(text().begin(), text().end(), '\n');
     buffer_[text_size_] = after_text_;

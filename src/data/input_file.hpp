@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/memory_limit.hpp"
 #include "base/work_meter.hpp"
 
 namespace margrove {
@@ -54,7 +55,8 @@ class LineBlocks {
   /// When the control is asked. before_blocks: with a report. within_lines: only where a line is
   /// longer than a block, without a report, for readers that ask after each block themselves.
   enum class Questions { before_blocks, within_lines };
-  /// `control` may be null. Its memory limit bounds lines.
+  /// `control` may be null. Its memory limit bounds lines, and what the process takes from here on:
+  /// next() and the meter throw InvalidInput where that is more.
   LineBlocks(std::unique_ptr<ByteSource> source, std::string name, RunControl* control = nullptr,
              Questions questions = Questions::before_blocks);
 
@@ -92,6 +94,7 @@ class LineBlocks {
   std::string name_;
   RunControl* control_;
   Questions questions_;
+  std::unique_ptr<MemoryWatch> memory_;  // null without a control
   WorkMeter meter_;
   std::vector<char> buffer_;
   std::size_t block_bytes_ = 8192;  // grows, so that small files take little memory

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "data/column_patterns.hpp"
@@ -99,10 +100,9 @@ class KeyEvents : public detail::JsonEvents {
 class RecordEvents : public detail::JsonEvents {
  public:
   explicit RecordEvents(const std::vector<RecordField>& fields)
-      : fields_(fields),
-        record_(fields.size()),
-        seen_in_row_(fields.size()),
-        seen_(fields.size()) {}
+      : fields_(fields), record_(fields.size()), seen_in_row_(fields.size()), seen_(fields.size()) {
+    for (std::size_t f = 0; f < fields.size(); ++f) fields_of_key_[fields[f].name].push_back(f);
+  }
 
   /// The values are valid until the next call.
   const std::vector<RecordValue>& read(const Line& line) {
@@ -178,8 +178,7 @@ class RecordEvents : public detail::JsonEvents {
   bool key(string_t& name) {
     const std::string above = list_depth_ > 0 ? path_.above() : std::string();
     path_.set(name);
-    if (std::ranges::any_of(fields_,
-                            [&](const RecordField& field) { return field.name == above; })) {
+    if (fields_of_key_.contains(above)) {
       if (nested_keys_.empty()) nested_place_ = place_of_token();
       nested_keys_.push_back(path_.text());
     }
@@ -214,9 +213,9 @@ class RecordEvents : public detail::JsonEvents {
   }
   template <class Visit>
   void for_field(const Visit& visit) const {
-    for (std::size_t f = 0; f < fields_.size(); ++f) {
-      if (fields_[f].name == path_.text()) visit(f);
-    }
+    const auto found = fields_of_key_.find(path_.text());
+    if (found == fields_of_key_.end()) return;
+    for (const std::size_t f : found->second) visit(f);
   }
   bool add(std::string text) {
     const char* place = at_value();
@@ -230,6 +229,7 @@ class RecordEvents : public detail::JsonEvents {
   }
 
   const std::vector<RecordField>& fields_;
+  std::unordered_map<std::string_view, std::vector<std::size_t>> fields_of_key_;
   std::vector<RecordValue> record_;
   std::vector<bool> seen_in_row_, seen_;
   const Line* line_ = nullptr;

@@ -1,6 +1,7 @@
 #include "data/path_list_parser.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -51,7 +52,7 @@ void PathListParser::parse_line(const Line& line) {
   const std::string_view text = trimmed(line.text);
   if (text.empty() || text.starts_with('#')) return;
   const std::string_view number = number_of(text);
-  if (places_.empty()) has_ids_ = !number.empty();
+  if (hierarchy_.names.empty()) has_ids_ = !number.empty();
   if (has_ids_ && number.empty()) {
     line.fail(text.data(), "the path has no number, but must be like the first one, '123 - A > B'");
   }
@@ -63,8 +64,8 @@ void PathListParser::parse_line(const Line& line) {
     line.fail(path.data(), "the path ", quoted(path), " has an empty name");
   }
   const std::string id = join_path(names, kSeparator);
-  if (const auto known = places_.find(id); known != places_.end() && known->second.line > 0) {
-    line.fail(path.data(), "path ", quoted(path), " is on line ", known->second.line,
+  if (const std::int64_t known = line_of(id); known > 0) {
+    line.fail(path.data(), "path ", quoted(path), " is on line ", known,
               " already, but must occur once");
   }
   if (!has_ids_) {
@@ -82,6 +83,15 @@ void PathListParser::parse_line(const Line& line) {
   }
 }
 
+std::int64_t PathListParser::line_of(const std::string& path) const {
+  if (has_ids_) {
+    const auto known = places_.find(path);
+    return known == places_.end() ? 0 : known->second.line;
+  }
+  const auto node = hierarchy_.codec.find(path);
+  return node ? lines_[*node] : 0;
+}
+
 LabelId PathListParser::add_node(std::string_view id, const std::string& name) {
   hierarchy_.names.push_back(name);
   return hierarchy_.codec.add(id);
@@ -94,21 +104,23 @@ void PathListParser::add_path(const Line& line, const std::vector<std::string>& 
   for (std::size_t level = 0; level < names.size(); ++level) {
     if (level > 0) id += kSeparator;
     id += join_path({&names[level], 1}, kSeparator);
-    const auto [place, is_new] = places_.emplace(id, Place{0, 0});
-    if (is_new) {
+    std::optional<LabelId> node = hierarchy_.codec.find(id);
+    if (!node) {
       // With its backslashes, it may be longer than in the file.
       if (const std::string fault = name_fault(id); !fault.empty()) {
         line.fail(line.text.data(), "path ", fault);
       }
-      place->second.node = add_node(id, names[level]);
+      if (line.meter != nullptr) line.meter->add(id.size());
+      node = add_node(id, names[level]);
+      lines_.push_back(0);
       if (level > 0) {
-        hierarchy_.edges.push_back({parent, place->second.node});
+        hierarchy_.edges.push_back({parent, *node});
         hierarchy_.lines.push_back(line.number);
       }
     }
-    parent = place->second.node;
-    if (level + 1 == names.size()) place->second.line = line.number;
+    parent = *node;
   }
+  lines_[parent] = line.number;
 }
 
 Hierarchy PathListParser::finish() {

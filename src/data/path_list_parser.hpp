@@ -33,7 +33,7 @@ class PathListParser {
  private:
   struct Place {
     LabelId node;
-    std::int64_t line;  // 0: the path has no line so far
+    std::int64_t line;
   };
   /// A path whose parent is looked up after the last line.
   struct Child {
@@ -43,10 +43,13 @@ class PathListParser {
   };
   LabelId add_node(std::string_view id, const std::string& name);
   void add_path(const Line& line, const std::vector<std::string>& names);
+  /// 0: the path has no line so far.
+  std::int64_t line_of(const std::string& path) const;
 
   bool has_ids_ = false;
-  std::unordered_map<std::string, Place> places_;  // of paths
+  std::unordered_map<std::string, Place> places_;  // of paths with numbers
   std::vector<Child> children_;                    // with numbers
+  std::vector<std::int64_t> lines_;                // of nodes without numbers; 0: none so far
   Hierarchy hierarchy_;
 };
 

@@ -70,6 +70,7 @@ RecordBuilder::RecordBuilder(std::string source, const ReadOptions& options,
 }
 
 void RecordBuilder::add(std::span<const RecordValue> record) {
+  if (meter_ != nullptr) meter_->add(fields_.size());
   std::size_t numeric = 0, categorical = 0;
   row_labels_.clear();
   path_.clear();
@@ -82,7 +83,10 @@ void RecordBuilder::add(std::span<const RecordValue> record) {
     if (field.role == Role::text) {
       add_text(field, value, document);
     } else if (field.role == Role::numeric) {
-      data_.fields.numeric[numeric++].push_back(number(field, value));
+      std::vector<float>& column = data_.fields.numeric[numeric++];
+      // All columns grow in the same row, by as much again.
+      if (meter_ != nullptr && column.size() == column.capacity()) meter_->add(column.size());
+      column.push_back(number(field, value));
     } else if (field.role == Role::categorical) {
       CategoricalField& column = data_.fields.categorical[categorical++];
       column.ids.push_back(category(field, value, column.values));
@@ -261,6 +265,7 @@ void RecordBuilder::close_path(TextPlace place) {
     const std::size_t known = data_.codec.size();
     const LabelId child = data_.codec.add(id);
     if (child == known) {
+      if (meter_ != nullptr) meter_->add(id.size());
       data_.hierarchy->edges.push_back({parent, child});
       data_.hierarchy->lines.push_back(place.line);
     }

@@ -53,7 +53,8 @@ class RecordBuilder {
   /// `selection` is that of the options with columns instead of patterns.
   RecordBuilder(std::string source, const ReadOptions& options, const RecordSelection& selection);
 
-  /// Labels and names of paths are the work that `meter`, which must outlive the builder, counts.
+  /// Fields, labels, names of paths and the bytes of new nodes are the work that `meter`, which
+  /// must outlive the builder, counts.
   void count_with(WorkMeter& meter) { meter_ = &meter; }
 
   const std::vector<RecordField>& fields() const { return fields_; }

@@ -394,8 +394,6 @@ struct MemoryLimit {
   std::string source;
 };
 
-/// The share that is left to other processes and to the error of estimates.
-constexpr double kUsableShare = 0.9;
 /// Smaller estimates are allowed whatever memory is free.
 constexpr std::uint64_t kAlwaysAllowed = 64'000'000;
 

@@ -171,6 +171,7 @@ ROWS = ["input", "/dev/null"]
 LABEL = ["--label-column", "l"]
 PATHS = ["--path-column", "p", "--numeric-columns", "x"]
 TEXT = [*LABEL, "--text-column", "t"]
+TAKEN = "reading has taken .* of memory, but must not take more"
 NONE = "no row has a label"  # after reading: the hierarchy lacks the labels of the rows
 
 
@@ -196,7 +197,7 @@ ENTRIES = [
           lambda size: [f"{size // 6} 2147483647 2147483647\n", *repeated("0 0:1\n")(size)],
           [*TRAIN, *ROWS]),
     Entry("svmlight: gzip of short rows", packed("a 1:1\nb 2:1\n"), [*TRAIN, *ROWS], size=100_000,
-          fault="memory goes by the text and not by the compressed bytes"),
+          says=TAKEN),
     Entry("svmlight: gzip of empty lines", packed("\n"), [*TRAIN, *ROWS], size=100_000,
           says="the file has no rows"),
     Entry("csv: many columns",
@@ -218,17 +219,17 @@ ENTRIES = [
           [*TRAIN, *TEXT, "--format", "csv", *ROWS]),
     Entry("csv: a text that counts 100 times", within("l,t\nb,x\na,", numbered("{k} "), "\n"),
           [*TRAIN, *TEXT, "--text-weights", "t=100", "--format", "csv", *ROWS],
-          size=100_000, fault="the text is repeated"),
+          size=200_000, says=TAKEN),
     Entry("csv: deep paths", within("x,p\n", paths(" > "), ""), [*TRAIN, *PATHS, *ROWS],
-          size=200_000, fault="an id has the names of its whole path"),
+          size=200_000, says=TAKEN),
     Entry("csv: deep paths, one byte between", within("x,p\n", paths("/"), ""),
           [*TRAIN, *PATHS, "--separator", "/", *ROWS],
-          size=100_000, fault="an id has the names of its whole path"),
+          size=100_000, says=TAKEN),
     Entry("json lines: short records", repeated('{"l":"a","t":"x"}\n{"l":"b","t":"y"}\n'),
           [*TRAIN, *TEXT, *ROWS]),
     Entry("json lines: a key for each record", numbered('{"l":"a{k}","k{k}":1}\n'),
           [*TRAIN, *LABEL, "--numeric-columns", "*", *ROWS],
-          size=50_000, fault="every record has a number for every key"),
+          size=500_000, says=TAKEN),
     Entry("json lines: keys of one record",
           within('{"l":"b","t":"y"}\n{"l":"a","t":"x"', numbered(',"{k}":0'), "}\n"),
           [*TRAIN, *TEXT, *ROWS]),
@@ -275,11 +276,11 @@ ENTRIES = [
     in_hierarchy("gzip of empty lines", packed("\n"), size=100_000, says="the file has no edge",
                  fault="44 MB whatever the size: the form is sought in the first 16 MiB"),
     in_hierarchy("a list of paths", numbered("{k} > a > b > c\n"),
-          fault="an id has the names of its whole path; memory, 113 times", says=NONE),
+          fault="an id has the names of its whole path; memory, 107 times", says=NONE),
     in_hierarchy("one deep path", within("a", repeated(" > a"), "\n"),
           says="label has .* bytes, but must have at most 1024"),
     in_hierarchy("deep paths", lambda size: (line[2:] for line in paths(" > ")(size)),
-          size=200_000, fault="an id has the names of its whole path", says=NONE),
+          size=200_000, says=TAKEN),
     in_hierarchy("taxonomy", within("Root", numbered("\t{k}"), "\n"), file="input.taxonomy",
           says="the file has no edge"),
     in_hierarchy("OBO, alternative ids", ontology("alt_id: {k}\n")),
@@ -315,7 +316,7 @@ ENTRIES = [
           says="no row has an id with annotations"),
     Entry("network: many kernels", within('{"shape":"one-layer","kernels":{"a":{"type":"linear"}',
               numbered(',"{k}":{"type":"linear"}'), "}}"), NETWORK,
-          size=500_000, fault="the keys of the JSON text are compared with all before"),
+          size=500_000),
     Entry("network: many widths of one kernel",
           within('{"shape":"one-layer","kernels":{"a":{"type":"gaussian","widths":[1',
                  repeated(",1"), "]}}}"), NETWORK, size=200_100,

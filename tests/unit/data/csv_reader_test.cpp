@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "compression.hpp"
+#include "counted_seconds.hpp"
 #include "files.hpp"
+#include "margrove/control.hpp"
 
 namespace margrove {
 namespace {
@@ -156,6 +158,22 @@ TEST(CsvReader, paths_whose_ids_are_longer_than_labels_are_refused) {
   EXPECT_THAT(
       testing::message_of([&] { parse("t,p\n1," + deep + "\n", {.text = {"t"}, .path = "p"}); }),
       ::testing::StartsWith("f:2:3: the path 'a > a > a"));
+}
+
+TEST(CsvReader, the_bytes_of_the_nodes_of_paths_are_counted_as_work) {
+  std::string text = "t,p\n";
+  constexpr int kRows = 100, kLevels = 250;
+  for (int k = 0; k < kRows; ++k) {
+    text += concat("1,", k);
+    for (int level = 0; level < kLevels; ++level) text += " > a";
+    text += '\n';
+  }
+  const long before = testing_clock::questions;
+  RunControl control({}, 1e9, testing_clock::counted_seconds);
+  const RecordSelection paths{.text = {"t"}, .path = "p"};
+  parse_csv(text, "f", {.selection = &paths}, &control);
+  constexpr long kBytes = 2L * kRows * kLevels * kLevels;  // each level adds 4 to the one above it
+  EXPECT_GT(testing_clock::questions - before, kBytes / 20'000);
 }
 
 TEST(CsvReader, names_file_line_and_column_of_every_fault) {

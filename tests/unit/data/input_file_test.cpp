@@ -147,6 +147,25 @@ TEST(LineBlocks, a_line_may_have_an_eighth_of_the_memory_limit) {
   read_lines(text, &part);
 }
 
+#ifndef MARGROVE_SANITIZED
+TEST(LineBlocks, what_is_held_while_lines_are_read_is_bounded_by_the_memory_limit) {
+  std::string text;
+  while (text.size() < (4U << 20U)) text += "a 1:1\n";
+  const std::string bytes = gzip(text);
+  RunControl control;
+  control.limit_memory(40e6);
+  const auto read = [&](std::size_t held_for_each_block) {
+    LineBlocks blocks(open_memory(bytes, "f"), "f", &control);
+    std::vector<std::vector<char>> held;
+    while (blocks.next()) held.emplace_back(held_for_each_block, 'x');
+  };
+  read(0);
+  EXPECT_THAT(message_of([&] { read(std::size_t{30} << 20U); }),
+              MatchesRegex("f: reading has taken [0-9.]+ GB of memory, but must not take more than "
+                           "0.04 GB; raise memory_limit"));
+}
+#endif
+
 TEST(LineBlocks, no_line_is_longer_than_the_longest) {
   const LineBlocks blocks(open_memory("", "f"), "f");
   EXPECT_EQ(message_of([&] { blocks.require_held(kLongestLine + 1, 7, "the row"); }),

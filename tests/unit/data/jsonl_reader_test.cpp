@@ -5,7 +5,10 @@
 
 #include <cmath>
 
+#include "counted_seconds.hpp"
+#include "data/column_patterns.hpp"
 #include "files.hpp"
+#include "margrove/control.hpp"
 
 namespace margrove {
 namespace {
@@ -155,6 +158,41 @@ TEST(JsonlReader, files_that_begin_with_a_brace_are_its) {
   EXPECT_FALSE(starts_like_json("a,{b}"));
   EXPECT_FALSE(starts_like_json(""));
 }
+
+/// The looks at the clock while records with a key of their own each are read.
+long questions_for_own_keys(int num_records) {
+  const long before = testing_clock::questions;
+  std::string text;
+  for (int k = 0; k < num_records; ++k) text += concat("{\"k", k, "\":1}\n");
+  RunControl control({}, 1e9, testing_clock::counted_seconds);
+  const RecordSelection all{.numeric = {"*"}};
+  const ColumnPatterns patterns;
+  parse_jsonl(text, "f", {.selection = &all, .patterns = &patterns, .labels_optional = true},
+              &control);
+  return testing_clock::questions - before;
+}
+
+TEST(JsonlReader, fields_that_records_lack_are_counted_as_work) {
+  EXPECT_LT(questions_for_own_keys(100), 20);
+  EXPECT_GT(questions_for_own_keys(2000), 2000 * 2000 / 20'000);
+}
+
+#ifndef MARGROVE_SANITIZED
+TEST(JsonlReader, fields_that_records_lack_take_no_more_than_the_memory_limit) {
+  std::string text;
+  for (int k = 0; k < 10'000; ++k) text += concat("{\"k", k, "\":1}\n");
+  RunControl control;
+  control.limit_memory(20e6);
+  const RecordSelection all{.numeric = {"*"}};
+  const ColumnPatterns patterns;
+  EXPECT_THAT(message_of([&] {
+                parse_jsonl(text, "f",
+                            {.selection = &all, .patterns = &patterns, .labels_optional = true},
+                            &control);
+              }),
+              ::testing::StartsWith("f: reading has taken 0.02"));
+}
+#endif
 
 }  // namespace
 }  // namespace margrove

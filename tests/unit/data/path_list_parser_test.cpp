@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "counted_seconds.hpp"
+#include "data/hierarchy_edges.hpp"
 #include "files.hpp"
+#include "margrove/control.hpp"
 #include "margrove/hierarchy_reader.hpp"
 
 namespace margrove {
@@ -32,6 +35,23 @@ TEST(PathListParser, nodes_are_paths_called_by_their_last_names) {
   EXPECT_THAT(edges(h), ElementsAre("Pets & Co|Pets & Co > Food", "Art|Art > Oil",
                                     "Art > Oil|Art > Oil > C#"));
   EXPECT_THAT(h.lines, ElementsAre(3, 5, 5));
+}
+
+TEST(PathListParser, the_bytes_of_nodes_are_counted_as_work) {
+  constexpr int kPaths = 100, kLevels = 250;
+  std::string text;
+  for (int k = 0; k < kPaths; ++k) {
+    text += std::to_string(k);
+    for (int level = 0; level < kLevels; ++level) text += " > a";
+    text += '\n';
+  }
+  const testing::ScratchFolder folder;
+  testing::write_bytes(folder / "paths", text);
+  const long before = testing_clock::questions;
+  RunControl control({}, 1e9, testing_clock::counted_seconds);
+  read_hierarchy(folder / "paths", {.control = &control});
+  constexpr long kBytes = 2L * kPaths * kLevels * kLevels;  // each level adds 4 to the one above it
+  EXPECT_GT(testing_clock::questions - before, kBytes / 20'000);
 }
 
 TEST(PathListParser, numbers_before_paths_are_the_nodes) {
