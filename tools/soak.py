@@ -230,6 +230,10 @@ class Attempt:
             return
         if "=" in self.case.options.get("anchor", ""):
             return
+        # It chooses widths and strengths by left-out precision. Where several are as good, the
+        # rounding of sums in another order decides between them.
+        if self.case.method == "kernel-ridge":
+            return
         what = self.draw.choice(["rows", "columns", "labels"])
         other = permuted(self.case, what, self.case.name)
         folder = self.folder / "permuted"
@@ -268,7 +272,8 @@ except (ValueError, MemoryError) as error:
 check_is_fitted(model)
 assert set(model.predict(X)) <= set(y)
 scores = model.decision_function(X)
-assert (scores < np.inf).all(), scores  # nor NaN; -inf: what top-down search did not visit
+# -inf: what top-down search did not visit; of two classes there is the difference
+assert (scores < np.inf).all() or scores.ndim == 1 and not np.isnan(scores).any(), scores
 model.save("python.model")
 assert (mg.load("python.model").predict(X) == model.predict(X)).all()
 """

@@ -310,7 +310,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
     def decision_function(self, X: Any) -> NDArray[np.float32]:
         """The scores, one column per class; for two classes the second's minus the first's.
 
-        Labels that are never predicted have -inf.
+        Labels that are never predicted, and those that top-down search did not visit, have -inf.
         """
         rows = self._rows(X)
         scores = self.model_.scores(rows, self.threads)[:, self._label_of_class]

@@ -10,10 +10,12 @@
 namespace margrove {
 
 /// Counts work in bytes, terms, numbers, labels or whatever takes about as long, and asks a control
-/// after each kWorkBetweenQuestions of it; a watch over the memory, too, if there is one.
+/// after each kWorkBetweenQuestions of it, and a watch over the memory after kQuestionsBetweenLooks
+/// of these.
 class WorkMeter {
  public:
   static constexpr std::size_t kWorkBetweenQuestions = 16'384;  // a few milliseconds
+  static constexpr int kQuestionsBetweenLooks = 32;             // which read a file of the system
 
   /// Both may be null.
   explicit WorkMeter(RunControl* control = nullptr, MemoryWatch* memory = nullptr)
@@ -32,11 +34,14 @@ class WorkMeter {
   void ask() {
     left_ = kWorkBetweenQuestions;
     end_if_out_of_time(control_);
-    if (memory_ != nullptr) memory_->look();
+    if (memory_ == nullptr || ++questions_ < kQuestionsBetweenLooks) return;
+    questions_ = 0;
+    memory_->look();
   }
 
   RunControl* control_;
   MemoryWatch* memory_;
+  int questions_ = 0;  // since the last look
   std::size_t left_ = kWorkBetweenQuestions;
 };
 
