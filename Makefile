@@ -23,7 +23,7 @@ export CCACHE_SLOPPINESS := pch_defines,time_macros  # for precompiled headers
 CTEST := ctest --output-on-failure --timeout 400 -j$(JOBS)
 # What takes minutes with a sanitizer and has little that shorter tests lack; `make check-asan LONG=`
 # runs these tests, too.
-LONG := ^(Bootstrap.intervals_cover|LabelledTree.every_solver|StructuredSolvers.reach|FiniteScores.label_sets)|^(Methods.sgd_and_bcfw)|^(auto|checkpoints|findings|limits|overflow)$$
+LONG := ^(Bootstrap.intervals_cover|LabelledTree.every_solver|StructuredSolvers.reach|FiniteScores.label_sets)|^(Methods.sgd_and_bcfw)|^(amplification|auto|checkpoints|findings|limits|overflow)$$
 SANITIZED_CTEST = $(CTEST) $(if $(LONG),-E '$(LONG)')
 # The tests of optional packages run where `tools/setup --optional` has installed these.
 PYTEST := timeout 1200 $$(ls .venv-optional/bin/python 2>/dev/null || echo $(PYTHON)) \
