@@ -145,7 +145,7 @@ soak: python ## every call of the system fails once, fuzzers for 20 s each, rand
 	@$(PYTHON) tools/soak.py build/margrove --seconds $(SOAK_SECONDS) --seed $(SOAK_SEED)
 
 .PHONY: check-docs
-check-docs: python ## run the marked commands in README.md and docs/ and the notebooks, and build the site
+check-docs: python library ## run the marked commands in README.md and docs/ and the notebooks, and build the site
 	@$(PYTHON) tools/check_docs.py
 	@$(PYTHON) tools/notebooks.py
 	@$(PYTHON) tools/make_figures.py --check
