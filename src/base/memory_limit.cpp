@@ -109,36 +109,38 @@ std::optional<FreeMemory> free_memory(const std::string& root) {
   return least.take();
 }
 
+UsableMemory usable_memory(const FreeMemory& free, double taken) {
+  constexpr double kShare = 0.9;
+  return {kShare * (free.bytes + taken) / 1e9,
+          concat(" (90 % of what is free by ", free.bound, ")")};
+}
+
 std::optional<double> resident_memory(const std::string& root) {
-#ifdef MARGROVE_SANITIZED
-  return std::nullopt;
-#else
   std::ifstream file(root + "/proc/self/statm");
   double all = 0, resident = 0;
   if (!(file >> all >> resident)) return std::nullopt;
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
-#endif
 }
 
 MemoryWatch::MemoryWatch(std::string name, double limit, std::string root)
-    : name_(std::move(name)),
-      limit_(limit),
-      root_(std::move(root)),
-      start_(resident_memory(root_)) {}
+    : name_(std::move(name)), limit_{limit / 1e9, {}}, root_(std::move(root)) {
+#ifndef MARGROVE_SANITIZED
+  start_ = resident_memory(root_);
+#endif
+}
 
 void MemoryWatch::look() {
   constexpr double kAlwaysTaken = 1 << 24;
   if (!start_) return;
   const double taken = resident_memory(root_).value_or(0) - *start_;
   if (taken <= kAlwaysTaken) return;
-  if (limit_ <= 0) {
+  if (limit_.gigabytes <= 0) {
     const auto free = free_memory(root_);
     if (!free) return;
-    limit_ = kUsableShare * (free->bytes + taken);
-    bound_ = concat(" (90 % of what is free by ", free->bound, ")");
+    limit_ = usable_memory(*free, taken);
   }
-  require(taken <= limit_, name_, ": reading has taken ", taken / 1e9,
-          " GB of memory, but must not take more than ", limit_ / 1e9, " GB", bound_,
+  require(taken <= 1e9 * limit_.gigabytes, name_, ": reading has taken ", taken / 1e9,
+          " GB of memory, but must not take more than ", limit_.gigabytes, " GB", limit_.source,
           "; raise memory_limit");
 }
 

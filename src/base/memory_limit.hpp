@@ -17,18 +17,23 @@ struct FreeMemory {
 /// is the prefix of /proc and /sys in tests.
 std::optional<FreeMemory> free_memory(const std::string& root = {});
 
-/// The share of the free memory that a run may take; the rest is for other processes and for errors
-/// of estimates.
-inline constexpr double kUsableShare = 0.9;
+/// What a run may take where no limit is given.
+struct UsableMemory {
+  double gigabytes;
+  std::string source;  // of the limit, after it in messages
+};
+/// 90 % of what is free, `taken` bytes of which the run has already; the rest is for other
+/// processes and for errors of estimates.
+UsableMemory usable_memory(const FreeMemory& free, double taken = 0);
 
-/// The bytes of this process that are in memory. Nothing if they are not known, and in builds with
-/// a sanitizer, which takes memory of its own.
+/// The bytes of this process that are in memory. Nothing if they are not known.
 std::optional<double> resident_memory(const std::string& root = {});
 
-/// What the process takes from the making of this on, compared with a limit.
+/// What the process takes from the making of this on, compared with a limit. In builds with a
+/// sanitizer, which takes memory of its own, there is none.
 class MemoryWatch {
  public:
-  /// `limit` is in bytes; 0: kUsableShare of what is free. `name` begins messages.
+  /// `limit` is in bytes; 0: usable_memory(). `name` begins messages.
   MemoryWatch(std::string name, double limit, std::string root = {});
 
   /// Throws InvalidInput if the process has taken more than the limit, and more than a few MiB.
@@ -36,8 +41,7 @@ class MemoryWatch {
 
  private:
   std::string name_;
-  double limit_;
-  std::string bound_;  // of the limit, in messages
+  UsableMemory limit_;
   std::string root_;
   std::optional<double> start_;
 };

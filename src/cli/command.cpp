@@ -12,13 +12,13 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "base/atomic_file.hpp"
+#include "base/memory_limit.hpp"
 #include "data/utf8.hpp"
 
 namespace margrove::cli {
@@ -92,13 +92,6 @@ void set_alarm(double seconds) {
     timer.it_value.tv_usec = 1;
   }
   ::setitimer(ITIMER_REAL, &timer, nullptr);
-}
-
-/// Resident memory of the program; 0 if it is unknown.
-double resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  double pages = 0, resident = 0;
-  return file >> pages >> resident ? resident * static_cast<double>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
 /// The type of a value and its range, which option_text() takes apart.
@@ -257,7 +250,7 @@ void ProgressPrinter::show(const Progress& progress) {
     line += fmt::format(", gap {:.2e}", progress.relative_gap);
   }
   line += fmt::format(", {}{}, {:.2f} GB", duration_text(progress.seconds), left,
-                      resident_bytes() / 1e9);
+                      resident_memory().value_or(0) / 1e9);
   if (!on_terminal_) {
     print_error(fmt::format("{}\n", line));
     return;

@@ -389,20 +389,12 @@ PreparedRows prepare_rows(RawRows raw, const Hierarchy* hierarchy,
 
 namespace {
 
-struct MemoryLimit {
-  double gigabytes;
-  std::string source;
-};
-
 /// Smaller estimates are allowed whatever memory is free.
 constexpr std::uint64_t kAlwaysAllowed = 64'000'000;
 
-MemoryLimit default_limit(const MemoryEstimate& memory) {
+UsableMemory default_limit(const MemoryEstimate& memory) {
   if (memory.total() > kAlwaysAllowed) {
-    if (const auto free = free_memory()) {
-      return {kUsableShare * free->bytes / 1e9,
-              concat(" (90 % of what is free by ", free->bound, ")")};
-    }
+    if (const auto free = free_memory()) return usable_memory(*free);
   }
   return {std::numeric_limits<double>::infinity(), ""};
 }
@@ -410,8 +402,8 @@ MemoryLimit default_limit(const MemoryEstimate& memory) {
 }  // namespace
 
 std::string memory_obstacle(const MemoryEstimate& memory, double limit_gigabytes) {
-  const MemoryLimit limit =
-      limit_gigabytes > 0 ? MemoryLimit{limit_gigabytes, ""} : default_limit(memory);
+  const UsableMemory limit =
+      limit_gigabytes > 0 ? UsableMemory{limit_gigabytes, ""} : default_limit(memory);
   const double gigabytes = static_cast<double>(memory.total()) / 1e9;
   if (gigabytes <= limit.gigabytes) return {};
   return concat("training would take about ", gigabytes, " GB, but must not take more than ",
