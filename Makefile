@@ -23,8 +23,8 @@ export CCACHE_SLOPPINESS := pch_defines,time_macros  # for precompiled headers
 CTEST := ctest --output-on-failure --timeout 400 -j$(JOBS)
 # What takes minutes with a sanitizer and has little that shorter tests lack; `make check-asan LONG=`
 # runs these tests, too.
-LONG := ^(Bootstrap.intervals_cover|LabelledTree.every_solver|StructuredSolvers.reach|FiniteScores.label_sets)|^(Methods.sgd_and_bcfw)|^(amplification|auto|checkpoints|findings|limits|overflow)$$
-SANITIZED_CTEST = $(CTEST) $(if $(LONG),-E '$(LONG)')
+LONG := ^(Bootstrap.intervals_cover|LabelledTree.every_solver|Structured.bcfw_reaches|StructuredSolvers.reach|FiniteScores.label_sets)|^(Methods.sgd_and_bcfw)|^(amplification|auto|checkpoints|findings|limits|overflow)$$
+SANITIZED_CTEST = $(if $(LONG),,MARGROVE_ALL_CASES=1 )$(CTEST) $(if $(LONG),-E '$(LONG)')
 # The tests of optional packages run where `tools/setup --optional` has installed these.
 PYTEST := timeout 1200 $$(ls .venv-optional/bin/python 2>/dev/null || echo $(PYTHON)) \
   -m pytest -q -p no:cacheprovider -rs -n $(JOBS) --dist loadfile
@@ -101,9 +101,10 @@ check-asan: setup ## the tests under the address and undefined-behaviour sanitiz
 	@cd build-asan && $(SANITIZED_CTEST)
 
 .PHONY: check-tsan
-check-tsan: setup ## the tests that use an executor under the thread sanitizer
+check-tsan: setup ## the tests that start threads under the thread sanitizer
 	@$(call build,tsan)
-	@cd build-tsan && $(SANITIZED_CTEST) --no-tests=error -L executor
+	@cd build-tsan && $(SANITIZED_CTEST) --no-tests=error -L executor \
+	  $$(python3 ../tools/tests_with_threads.py . ../build/tests/thread_starts.txt)
 
 # A fixed seed: `make soak` has others.
 FUZZ_SECONDS ?= 5

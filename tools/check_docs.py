@@ -2,11 +2,12 @@
 """Runs the commands of the documentation and compares their output.
 
 In README.md and docs/**/*.md, fenced blocks that open with ```sh run or ```python run are executed.
-A page begins in the root of a fresh copy of the tree's files, with the environment of the caller
-but nothing of this tree on its PATH; its blocks run in order, and each shell block finds the folder
-and the exported variables that the one before it left. The lines `make build`, `make library`
-and `make python` are not run but taken as done: the copy has links to build/ and .venv/ of this
-tree, where these leave what they make. A page that needs the program or the package has to say so.
+Pages run side by side, as many as there are cores. A page begins in the root of a fresh copy of the
+tree's files, with the environment of the caller but nothing of this tree on its PATH; its blocks
+run in order, and each shell block finds the folder and the exported variables that the one before
+it left. The lines `make build`, `make library` and `make python` are not run but taken as done: the
+copy has links to build/ and .venv/ of this tree, where these leave what they make. A page that
+needs the program or the package has to say so.
 
 A block that opens with ```text output must equal what the run block before it printed to standard
 output; a line `...` stands for any lines and `…` for any characters within a line.
@@ -18,6 +19,7 @@ must be some lines of the file.
 usage: tools/check_docs.py [--quote] [FILE...]
 """
 
+import itertools
 import os
 import re
 import shlex
@@ -25,11 +27,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TIME_LIMIT_SECONDS = 120
+TIME_LIMIT_SECONDS = 600  # of a block that hangs
 
 # The results of the lines that are not run.
 MADE = {
@@ -208,19 +211,16 @@ def main() -> int:
     pages = [Path(name).resolve() for name in arguments[quotes:]]
     if not pages:
         pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    total = 0
-    failed = False
-    for page in pages:
-        if quotes:
-            quote_files(page)
-            continue
-        runs, errors = check_page(page)
-        total += runs
-        for error in errors:
-            failed = True
-            print(f"check_docs: {error}", file=sys.stderr)
     if quotes:
+        for page in pages:
+            quote_files(page)
         return 0
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        checked = list(pool.map(check_page, pages))
+    total = sum(runs for runs, _ in checked)
+    failed = any(errors for _, errors in checked)
+    for error in itertools.chain.from_iterable(errors for _, errors in checked):
+        print(f"check_docs: {error}", file=sys.stderr)
     print(f"check_docs: {total} documented commands ran{'' if not failed else ', some FAILED'}")
     return 1 if failed else 0
 

@@ -12,13 +12,16 @@ the minimum. The exit code is 1 if a claim is false.
 """
 
 import argparse
+import functools
 import math
+import os
 import random
 import re
 import shlex
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -209,16 +212,18 @@ CASES = [  # method and options, training file
 ]  # fmt: skip
 
 
-def judged(program: Path, folder: Path, options: str, data: str) -> str:
+def judged(program: Path, folder: Path, case: tuple[str, str]) -> str:
     """A line about one case; it begins with "FALSE" or "no model" where something is wrong."""
-    arguments = ["train", "--method", *shlex.split(options), "--quiet", data, "model"]
+    options, data = case
+    model = f"{CASES.index(case)}.model"
+    arguments = ["train", "--method", *shlex.split(options), "--quiet", data, model]
     ended = subprocess.run(
         [program, *arguments], cwd=folder, capture_output=True, text=True, check=False
     )
     name = f"{options} {data}"
     if ended.returncode != 0:
         return f"no model: {name}: {ended.stderr.strip()}"
-    verdict = verify(folder / "model", folder / data)
+    verdict = verify(folder / model, folder / data)
     if UNCERTIFIED in ended.stderr:
         if "stop\tconverged\n" in ended.stdout:
             return f"FALSE: {name}: converged, but the program warns that the gap may be larger"
@@ -251,10 +256,11 @@ def main() -> int:
         folder = Path(name)
         write_problems(folder)
         chosen = [case for case in CASES if given.only.search(" ".join(case))]
-        for options, data in chosen:
-            line = judged(given.program.resolve(), folder, options, data)
-            print(line, flush=True)
-            wrong += line.startswith(("FALSE", "no model"))
+        judge = functools.partial(judged, given.program.resolve(), folder)
+        with ProcessPoolExecutor(os.cpu_count() or 1) as pool:
+            for line in pool.map(judge, chosen):
+                print(line, flush=True)
+                wrong += line.startswith(("FALSE", "no model"))
     print(f"verify_gap: {len(chosen)} models, {wrong} wrong")
     return 1 if wrong or not chosen else 0
 

@@ -12,6 +12,7 @@
 #include "hierarchy/weight_program.hpp"
 #include "interior_point.hpp"
 #include "margrove/errors.hpp"
+#include "num_cases.hpp"
 #include "random_graphs.hpp"
 
 namespace margrove {
@@ -118,7 +119,7 @@ TEST(NodeWeights, power_handles_forests_single_nodes_and_the_empty_graph) {
 }
 
 TEST(NodeWeights, power_on_trees_is_the_optimum_of_the_convex_program) {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(40); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph = testing::random_tree(1 + std::uint32_t(random.below(30)), 0.1, random);
@@ -183,7 +184,7 @@ Eigen::VectorXd referee(const LabelGraph& graph, double rho, double longest, boo
 }
 
 TEST(NodeWeights, programmes_on_dags_agree_with_an_interior_point_method) {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(40); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph = testing::random_dag(2 + std::uint32_t(random.below(25)), 3, random);
@@ -223,7 +224,7 @@ TEST(NodeWeights, programmes_on_dags_agree_with_an_interior_point_method) {
 }
 
 TEST(NodeWeights, directional_on_trees_agrees_with_an_interior_point_method) {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(40); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph = testing::random_tree(2 + std::uint32_t(random.below(25)), 0.1, random);
@@ -245,7 +246,7 @@ TEST(NodeWeights, a_relaxed_tree_is_power_2) {
 }
 
 TEST(NodeWeights, both_solvers_of_programmes_agree) {
-  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(10); ++seed) {
     Random random(seed);
     const auto graph = testing::random_dag(30 + std::uint32_t(random.below(60)), 3, random);
     for (const detail::WeightProgram& program :
@@ -319,7 +320,7 @@ std::vector<double> filled_step_by_step(const LabelGraph& graph) {
 }
 
 TEST(NodeWeights, maxmin_fills_progressively_and_is_directional) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(200); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph = testing::random_dag(1 + std::uint32_t(random.below(30)), 3, random);
@@ -334,7 +335,7 @@ TEST(NodeWeights, maxmin_fills_progressively_and_is_directional) {
 }
 
 TEST(NodeWeights, maxmin_is_not_below_any_random_feasible_point_lexicographically) {
-  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(50); ++seed) {
     Random random(seed);
     const auto graph = testing::random_dag(12, 2, random);
     auto best = node_weights(graph, {"maxmin", 0}).alpha;
@@ -364,7 +365,7 @@ TEST(NodeWeights, maxmin_is_not_below_any_random_feasible_point_lexicographicall
 }
 
 TEST(MergeDuplicates, classes_are_the_sets_of_leaves_below) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(200); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph = testing::random_dag(1 + std::uint32_t(random.below(20)), 2, random);
@@ -401,7 +402,7 @@ LabelGraph with_copies(const LabelGraph& graph, std::vector<NodeId>& original) {
 }
 
 TEST(MergeDuplicates, weights_of_copies_add_up_to_the_weight_without_copies) {
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(30); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph = testing::random_tree(25, 0.1, random);

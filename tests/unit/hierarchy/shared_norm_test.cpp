@@ -9,6 +9,7 @@
 #include "hierarchy/weight_paths.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/node_weights.hpp"
+#include "num_cases.hpp"
 #include "random_graphs.hpp"
 
 namespace margrove {
@@ -76,7 +77,7 @@ TEST(SharedNormStep, a_hand_made_tree) {
 }
 
 TEST(SharedNormStep, weights_attain_the_value_within_the_constraints) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(200); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto num_nodes = 1 + std::uint32_t(random.below(40));
@@ -92,7 +93,7 @@ TEST(SharedNormStep, weights_attain_the_value_within_the_constraints) {
 }
 
 TEST(SharedNormStep, the_optimum_agrees_with_an_independent_dual_bound) {
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(12); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph =
@@ -107,7 +108,7 @@ TEST(SharedNormStep, the_optimum_agrees_with_an_independent_dual_bound) {
 
 // Merging a spare parent into a tree makes it a DAG without changing what its paths add up to.
 TEST(SharedNormStep, a_tree_given_as_a_dag_yields_the_trees_answer) {
-  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(50); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto tree = testing::random_tree(20, 0.0, random);
@@ -131,7 +132,7 @@ TEST(SharedNormStep, a_tree_given_as_a_dag_yields_the_trees_answer) {
 }
 
 TEST(SharedNormStep, the_largest_weighted_sum_is_attained_and_never_exceeded) {
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(100); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph =

@@ -13,6 +13,7 @@
 #include "beta_references.hpp"
 #include "kernel_networks.hpp"
 #include "margrove/errors.hpp"
+#include "num_cases.hpp"
 #include "source_folder.hpp"
 #include "testing.hpp"
 
@@ -51,7 +52,7 @@ Case random_case(std::uint64_t seed, bool polynomial_shape, double lowest_p, dou
 }
 
 TEST(BetaStep, newton_and_projected_gradient_reach_the_same_value_for_p_of_at_least_1) {
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(40); ++seed) {
     SCOPED_TRACE(seed);
     auto made = random_case(seed, seed % 2 == 0, 1.0, 3.0);
     made.problem.paths = made.paths;
@@ -65,7 +66,7 @@ TEST(BetaStep, newton_and_projected_gradient_reach_the_same_value_for_p_of_at_le
 }
 
 TEST(BetaStep, newton_and_cccp_reach_the_same_value_for_p_below_1) {
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(8); ++seed) {
     SCOPED_TRACE(seed);
     auto made = random_case(seed, seed % 2 == 0, 0.3, 1.5);
     made.problem.paths = made.paths;
@@ -101,7 +102,7 @@ TEST(BetaStep, every_solver_finds_the_minimum_of_a_generic_convex_solver) {
 }
 
 TEST(BetaStep, newton_reaches_the_same_minimum_from_far_away) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(20); ++seed) {
     auto made = random_case(seed, seed % 2 == 0, 0.3, 3.0);
     made.problem.paths = made.paths;
     const auto near = beta_newton(made.problem, {});

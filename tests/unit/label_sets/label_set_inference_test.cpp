@@ -10,6 +10,7 @@
 #include <map>
 
 #include "margrove/errors.hpp"
+#include "num_cases.hpp"
 #include "random_graphs.hpp"
 
 namespace margrove {
@@ -200,7 +201,7 @@ TEST(LabelSetInference, wrong_sizes_throw) {
 TEST(LabelSetInference, random_trees_agree_with_brute_force) {
   LabelSetInference::Workspace workspace;
   std::vector<NodeId> nodes;
-  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(500); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph = testing::random_tree(1 + std::uint32_t(random.below(18)), 0.15, random);
@@ -236,7 +237,7 @@ TEST(LabelSetInference, random_dags_agree_with_brute_force_at_every_stage) {
   LabelSetInference::Workspace workspace;
   std::vector<NodeId> nodes;
   std::map<InferenceStage, int> settled;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(3000); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto num_nodes = 7 + std::uint32_t(random.below(18));
@@ -266,7 +267,7 @@ TEST(LabelSetInference, random_dags_agree_with_brute_force_at_every_stage) {
 TEST(LabelSetInference, larger_dags_agree_with_an_integer_programme) {
   LabelSetInference::Workspace workspace;
   std::vector<NodeId> nodes;
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(40); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph = testing::random_dag(150, 2, random);
@@ -306,7 +307,7 @@ TEST(LabelSetInference, branching_finds_the_optimum_of_cbc) {
   std::vector<NodeId> nodes;
   std::map<InferenceStage, int> settled;
   int much_branching = 0;
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(12); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph = shallow_dag(seed < 6 ? 900 : 300, random);
@@ -398,7 +399,7 @@ TEST(LabelSetInference, graphs_side_by_side_have_the_best_label_sets_of_each) {
   LabelSetInference::Workspace workspace;
   std::vector<NodeId> nodes;
   int num_open = 0, much_branching = 0, some_empty = 0, all_empty = 0;
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(40); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     std::vector<LabelGraph> graphs;
@@ -440,7 +441,7 @@ TEST(LabelSetInference, graphs_side_by_side_have_the_best_label_sets_of_each) {
 TEST(LabelSetInference, no_rounding_makes_the_empty_set_an_answer) {
   LabelSetInference::Workspace workspace;
   std::vector<NodeId> nodes;
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(400); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     std::vector<LabelGraph> graphs;
@@ -467,7 +468,7 @@ TEST(LabelSetInference, no_branch_makes_the_empty_set_an_answer) {
   LabelSetInference::Workspace workspace;
   std::vector<NodeId> nodes;
   int num_branched = 0;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(60); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     std::vector<LabelGraph> graphs;
@@ -494,7 +495,7 @@ TEST(LabelSetInference, no_branch_makes_the_empty_set_an_answer) {
 
 TEST(LabelSetInference, a_good_answer_is_attained_and_the_best_is_within_its_bound) {
   int num_open = 0;
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(400); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph = testing::random_dag(7 + std::uint32_t(random.below(18)), 3, random);
@@ -506,7 +507,7 @@ TEST(LabelSetInference, a_good_answer_is_attained_and_the_best_is_within_its_bou
     }
   }
   LabelSetInference::Workspace workspace;
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(12); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph = shallow_dag(seed < 6 ? 900 : 300, random);
@@ -523,7 +524,7 @@ TEST(LabelSetInference, haste_misses_some_best_label_sets) {
   LabelSetInference::Workspace workspace;
   std::vector<NodeId> nodes;
   int misses = 0;
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(30); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph = shallow_dag(300, random);
@@ -542,7 +543,7 @@ TEST(LabelSetInference, the_relaxation_bounds_the_best_label_set_and_is_feasible
   LabelSetInference::Workspace workspace;
   std::vector<NodeId> nodes;
   int fractional = 0, integral = 0;
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(1000); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph = testing::random_dag(7 + std::uint32_t(random.below(30)), 3, random);
@@ -578,7 +579,7 @@ TEST(LabelSetInference, the_relaxation_bounds_the_best_label_set_and_is_feasible
 
 TEST(LabelSetInference, renaming_the_nodes_renames_the_answer) {
   LabelSetInference::Workspace workspace;
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(200); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto graph = testing::random_dag(40, 2, random);

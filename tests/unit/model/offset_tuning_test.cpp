@@ -11,6 +11,7 @@
 
 #include "base/out_of_time.hpp"
 #include "base/random.hpp"
+#include "num_cases.hpp"
 
 namespace margrove {
 namespace {
@@ -106,7 +107,7 @@ double tuned(const Table& table, DecisionMetric metric, const std::vector<double
 }
 
 TEST(OffsetPieces, are_the_best_answers_of_all_offsets) {
-  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(50); ++seed) {
     const Table table = random_table(seed, 1);
     TableSearch search(table, {0});
     search.start(0);
@@ -157,7 +158,7 @@ TEST(TunedOffset, ends_with_scores_out_of_range) {  // it had no end
 TEST(TunedOffset, is_as_good_as_the_best_of_a_fine_grid_for_every_metric) {
   const std::vector<LabelEdge> edges{{0, 1}, {0, 2}, {1, 3}};
   const LabelGraph hierarchy = LabelGraph::build(kLabels, edges);
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(6); ++seed) {
     const Table table = random_table(seed, 24);
     std::vector<double> weights;
     for (std::size_t i = 0; seed % 2 && i < 24; ++i) weights.push_back(0.25 + double(i % 5));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/random.hpp"
+#include "num_cases.hpp"
 #include "numerics/row_lists.hpp"
 
 namespace margrove {
@@ -83,7 +84,7 @@ TEST(MaxClosure, no_nodes_and_no_positive_node) {
 
 TEST(MaxClosure, random_graphs_agree_with_brute_force_on_the_smallest_best_set) {
   MaxClosure closure;
-  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(600); ++seed) {
     SCOPED_TRACE(seed);
     const Case c = random_case(seed, std::uint32_t(1 + seed % 11), seed % 2 == 0);
     const Best best = brute_force(c);
@@ -98,7 +99,7 @@ TEST(MaxClosure, random_graphs_agree_with_brute_force_on_the_smallest_best_set) 
 TEST(MaxClosure, what_push_and_pull_return_is_what_the_optimum_feels) {
   MaxClosure closure;
   int pushed = 0, pulled = 0;
-  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(600); ++seed) {
     SCOPED_TRACE(seed);
     Case c = random_case(seed, std::uint32_t(2 + seed % 10), false);
     Random random(seed + 1000);
@@ -135,7 +136,7 @@ TEST(MaxClosure, what_push_and_pull_return_is_what_the_optimum_feels) {
 
 TEST(MaxClosure, an_undone_journal_leaves_no_trace) {
   MaxClosure closure, untouched;
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(200); ++seed) {
     SCOPED_TRACE(seed);
     const Case c = random_case(seed, 10, false);
     for (MaxClosure* each : {&closure, &untouched}) {
@@ -160,7 +161,7 @@ TEST(MaxClosure, an_undone_journal_leaves_no_trace) {
 // With k forced in, the optimum falls by no less than the demand above k.
 TEST(MaxClosure, the_demand_above_a_node_bounds_sets_that_contain_it) {
   MaxClosure closure;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(300); ++seed) {
     SCOPED_TRACE(seed);
     const Case c = random_case(seed, 9, false);
     closure.set_graph(c.parents.pointers, c.parents.items);

@@ -10,6 +10,7 @@
 
 #include "base/random.hpp"
 #include "data/csr_operations.hpp"
+#include "num_cases.hpp"
 
 namespace margrove::detail {
 namespace {
@@ -47,7 +48,7 @@ Problem random_problem(std::uint32_t size, std::uint32_t cliques, std::uint64_t 
 }
 
 TEST(SparseCholesky, solves_what_dense_factors_solve) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(60); ++seed) {
     SCOPED_TRACE(seed);
     const auto size = 1 + static_cast<std::uint32_t>(seed * 3);
     const Problem problem = random_problem(size, size, seed);
@@ -115,7 +116,7 @@ TEST(OrderedCholesky, the_empty_matrix_has_factors) {
 
 // Where elimination by hand has entries, and nowhere else: the columns tell the pattern.
 TEST(OrderedCholesky, random_matrices_are_the_products_of_their_factors) {
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(100); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const std::size_t size = 1 + random.below(25);
@@ -146,7 +147,7 @@ TEST(OrderedCholesky, random_matrices_are_the_products_of_their_factors) {
 }
 
 TEST(OrderedCholesky, it_solves_systems) {
-  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(50); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const std::size_t size = 1 + random.below(40);

@@ -5,6 +5,7 @@
 
 #include "counted_seconds.hpp"
 #include "margin_fit.hpp"
+#include "num_cases.hpp"
 #include "outputs/field/pairwise_field.hpp"
 #include "outputs/label_set/label_set_oracle.hpp"
 #include "outputs/label_set/label_set_svm.hpp"
@@ -56,7 +57,7 @@ double optimum(const TinyProblem& p, TaskLoss kind, double C,
 
 TEST(Bcfw, reaches_the_optimum_with_every_kind_of_step) {
   Executor executor(1);
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(8); ++seed) {
     const TinyProblem p =
         tiny_problem(static_cast<std::uint32_t>(5 + seed), seed % 2 == 0 ? 0.0 : 0.4, 7, 4, seed);
     for (const TaskLoss loss : {TaskLoss::hamming, TaskLoss::normalized}) {
@@ -147,7 +148,7 @@ TEST(Bcfw, warm_start_from_its_own_answer_converges_at_once) {
 
 TEST(Bcfw, certifies_its_gap_only_where_every_search_was_exact) {
   int claimed = 0;
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(8); ++seed) {
     Random random(seed, 4);
     CsrMatrix X(3);
     LabelSets labels;
@@ -210,7 +211,7 @@ TEST(Bcfw, wrong_arguments_throw) {
 }
 
 TEST(SimplexBlock, pairwise_and_frank_wolfe_steps_find_the_same_optimum) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(20); ++seed) {
     Random random(seed);
     const std::size_t size = 1 + seed % 5;
     std::vector<std::vector<double>> phi(size, std::vector<double>(3));
@@ -347,7 +348,7 @@ TEST(PathSvm, renaming_labels_renames_the_answer) {
 }
 
 TEST(PathSvm, normalized_differences_reach_their_optimum) {
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(6); ++seed) {
     const TinyProblem p =
         tiny_problem(static_cast<std::uint32_t>(4 + seed), seed % 2 == 0 ? 0.0 : 0.4, 7, 4, seed);
     const PathLoss loss(TaskLoss::normalized, p.graph, p.alpha);
@@ -402,7 +403,7 @@ TEST(Sgd, resumed_run_equals_one_in_one_piece) {
 
 TEST(LabelSetSvm, reaches_the_optimum_over_all_label_sets) {
   Executor executor(1);
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(6); ++seed) {
     const TinyProblem p =
         tiny_problem(static_cast<std::uint32_t>(4 + seed), seed % 2 == 0 ? 0.0 : 0.4, 6, 4, seed);
     const LabelSets leaves = testing::random_leaf_sets(p, seed);
@@ -488,7 +489,7 @@ static_assert(StructuredModel<PlainLabelSetModel> && !BoundingOracle<PlainLabelS
 TEST(LabelSetSvm, approximate_searches_reach_what_exact_ones_do) {
   Executor executor(2);
   for (const auto maximum : {Inference::exact, Inference::relaxed}) {
-    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    for (std::uint64_t seed = 0; seed < num_cases(4); ++seed) {
       SCOPED_TRACE(seed);
       const TinyProblem p = tiny_problem(60, 0.7, 40, 8, seed);
       const LabelSets leaves = testing::random_leaf_sets(p, seed);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "margin_fit.hpp"
+#include "num_cases.hpp"
 #include "outputs/path/bounded_path_oracle.hpp"
 #include "outputs/path/path_loss.hpp"
 #include "outputs/path/path_svm.hpp"
@@ -19,7 +20,7 @@ using testing::TinyProblem;
 
 TEST(BoundedBcfw, ends_where_the_search_that_skips_nothing_does) {
   Executor one(1), three(3);
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(12); ++seed) {
     const TinyProblem p = tiny_problem(static_cast<std::uint32_t>(10 + 4 * seed), 0.0, 25, 6, seed);
     const auto part_nodes = static_cast<std::uint32_t>(1 + seed % 5);
     const PathModel plain(p.X, p.leaf_of_row, p.graph, p.alpha, TaskLoss::normalized);

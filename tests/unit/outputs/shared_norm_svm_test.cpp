@@ -8,6 +8,7 @@
 #include "hierarchy/weight_paths.hpp"
 #include "margrove/errors.hpp"
 #include "margrove/node_weights.hpp"
+#include "num_cases.hpp"
 #include "outputs/path/path_svm.hpp"
 #include "tiny_hierarchies.hpp"
 
@@ -34,7 +35,7 @@ double value_at(const TinyProblem& p, std::span<const double> alpha, double C) {
 }
 
 TEST(SharedNormSvm, certified_optimum_beats_random_feasible_weights_and_matches_its_own) {
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(12); ++seed) {
     const TinyProblem p =
         tiny_problem(static_cast<std::uint32_t>(4 + seed), seed % 2 == 0 ? 0.0 : 0.4, 15, 5, seed);
     if (p.graph.leaves().size() < 2) continue;
@@ -72,7 +73,7 @@ TEST(SharedNormSvm, a_flat_hierarchy_gives_the_multi_class_svm) {
 }
 
 TEST(SharedNormSvm, label_sets_converge_with_a_joint_gap_on_trees_and_dags) {
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(6); ++seed) {
     const TinyProblem p = tiny_problem(9, seed % 2 == 0 ? 0.0 : 0.4, 20, 5, seed);
     const LabelSets leaves = testing::random_leaf_sets(p, seed);
     Executor executor(1);

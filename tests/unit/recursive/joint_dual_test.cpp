@@ -8,6 +8,7 @@
 #include "linear/binary_linear.hpp"
 #include "linear/one_vs_rest.hpp"
 #include "linear/point_loss.hpp"
+#include "num_cases.hpp"
 #include "recursive/recursive.hpp"
 #include "recursive_problems.hpp"
 
@@ -25,7 +26,7 @@ class JointDual : public testing::TestWithParam<std::tuple<Case, PointLossKind>>
 
 TEST_P(JointDual, reaches_the_optimum_of_the_stacked_problem) {
   const auto& [which, loss] = GetParam();
-  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+  for (std::uint64_t seed = 0; seed < num_cases(5); ++seed) {
     SCOPED_TRACE(seed);
     const Instance instance = random_instance(seed, which.graph(), 40, which.multi_label);
     Executor executor;
