@@ -22,7 +22,7 @@ namespace {
 // Names are namespace and local name without a separator, which are the URIs of RDF.
 const std::string kRdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
 constexpr std::string_view kXml = "http://www.w3.org/XML/1998/namespace";
-constexpr std::size_t kMostNested = 200;
+constexpr std::size_t kMostNestedElements = 200;
 constexpr int kLongestEntity = 1000;
 constexpr float kMostAmplified = 10;
 constexpr std::string_view kBlanks = " \t\r\n";
@@ -62,7 +62,8 @@ class Striper {
   explicit Striper(TripleSink& triples) : triples_(triples) {}
 
   void open(std::string_view name, const char** attributes) {
-    require(open_.size() < kMostNested, "elements are nested more than ", kMostNested, " deep");
+    require(open_.size() < kMostNestedElements, "elements are nested more than ",
+            kMostNestedElements, " deep");
     using Kind = Element::Kind;
     Element element{.kind = Kind::document};
     if (!open_.empty()) {
@@ -108,10 +109,11 @@ class Striper {
     const Element element = std::move(open_.back());
     open_.pop_back();
     if (element.kind != Element::Kind::property || element.is_filled) return;
-    if (!element.subject.empty()) {
-      triples_.add(element.subject, element.predicate, RdfLiteral{element.text, element.language});
-    }
+    add(element.subject, element.predicate, RdfLiteral{element.text, element.language});
   }
+
+  /// The bytes of subjects since the last call: a base makes them longer than they are in the file.
+  std::size_t take_bytes() { return std::exchange(num_bytes_, 0); }
 
  private:
   static Attributes read(const char** given) {
@@ -196,17 +198,25 @@ class Striper {
     for (const auto& [name, value] : given.properties) {
       if (is_rdf(name, "type")) {
         add(subject, name, resolved_uri(std::string(value), element.base));
-      } else if (!subject.empty()) {
-        triples_.add(subject, name, RdfLiteral{value, element.language});
+      } else {
+        add(subject, name, RdfLiteral{value, element.language});
       }
     }
   }
 
   void add(std::string_view subject, std::string_view predicate, std::string_view object) {
-    if (!subject.empty() && !object.empty()) triples_.add(subject, predicate, object);
+    if (subject.empty() || object.empty()) return;
+    num_bytes_ += subject.size() + object.size();
+    triples_.add(subject, predicate, object);
+  }
+  void add(std::string_view subject, std::string_view predicate, const RdfLiteral& object) {
+    if (subject.empty()) return;
+    num_bytes_ += subject.size();
+    triples_.add(subject, predicate, object);
   }
 
   TripleSink& triples_;
+  std::size_t num_bytes_ = 0;
   std::vector<Element> open_;
 };
 
@@ -270,6 +280,7 @@ class XmlReader {
       } catch (const InvalidInput& error) {
         fail(error.what());
       }
+      blocks_.meter().add(striper_.take_bytes());
     } catch (...) {
       fault_ = std::current_exception();
       XML_StopParser(parser_.get(), XML_FALSE);

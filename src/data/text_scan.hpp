@@ -25,6 +25,9 @@ inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 /// `token` in quotes, with control characters and invalid bytes as \xNN, truncated after 40 bytes.
 std::string quoted(std::string_view token);
+/// The same of strings, for which std::quoted(), which <filesystem> brings, would be taken otherwise.
+inline std::string quoted(const std::string& token) { return quoted(std::string_view(token)); }
+inline std::string quoted(const char* token) { return quoted(std::string_view(token)); }
 
 /// Why `name` cannot be a label ("has 2000 bytes, but ..."); empty if it can. A label is 1 to
 /// kMaxLabelBytes bytes of UTF-8 without blanks, control characters or commas, and does not start

@@ -22,7 +22,7 @@
 namespace margrove {
 namespace {
 
-constexpr std::uint64_t kFormatVersion = 1;
+constexpr std::uint64_t kShardFormatVersion = 1;
 const std::string kDataFormat = "margrove-shards";
 const std::string kShardFormat = "margrove-shard";
 
@@ -34,8 +34,8 @@ TensorMap open_checked(const std::string& path, const std::string& format) {
   tensors.check(tensors.has_text("format") && tensors.text("format") == format,
                 "metadata format is missing or another one, but must be ", format);
   const std::uint64_t version = tensors.whole_number("format_version");
-  tensors.check(version == kFormatVersion, "the file has format version ", version,
-                ", but this program reads version ", kFormatVersion);
+  tensors.check(version == kShardFormatVersion, "the file has format version ", version,
+                ", but this program reads version ", kShardFormatVersion);
   tensors.check(tensors.text(kDigest) == digest_of(tensors),
                 "the file is damaged: its digest is not that of its content");
   return tensors;
@@ -117,7 +117,7 @@ void plan_shards(const Method& method, MethodRun& run, const Plan& plan, const T
       "top-down-svm can");
   TensorMap out;
   out.put_text("format", kDataFormat);
-  out.put_text("format_version", concat(kFormatVersion));
+  out.put_text("format_version", concat(kShardFormatVersion));
   out.put_text("num_shards", concat(std::min(num_shards, units_of(plan.problems()).size())));
   put_training(out, method, run, data, preprocessing);
   out.put_text(kDigest, digest_of(out));
@@ -269,7 +269,7 @@ bool ShardedTraining::train(std::size_t shard, Executor& executor, RunControl& c
   if (control.stop_reason() != Stop::converged) return false;
   TensorMap out;
   out.put_text("format", kShardFormat);
-  out.put_text("format_version", concat(kFormatVersion));
+  out.put_text("format_version", concat(kShardFormatVersion));
   out.put_text("data_digest", data_->tensors.text(kDigest));
   out.put_text("shard", concat(shard));
   out.put_number("seconds", control.seconds() - start);

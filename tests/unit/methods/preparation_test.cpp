@@ -58,6 +58,12 @@ RawRows records(std::size_t num_rows) {
   return raw;
 }
 
+PreprocessingOptions of_texts() {
+  PreprocessingOptions options;
+  options.text = true;
+  return options;
+}
+
 struct Case {
   RawRows raw;
   PreprocessingOptions options;
@@ -66,7 +72,7 @@ struct Case {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  all.push_back({documents(kStep), {.text = true}, {}});
+  all.push_back({documents(kStep), of_texts(), {}});
   all.push_back({many_labels(2 * kStep), {}, {}});
   all.push_back({records(kStep), {}, {}});
   all.push_back({records(kStep), {}, std::vector<double>(kStep, 2.0)});
@@ -117,7 +123,7 @@ TEST(Preparation, gives_the_same_rows_with_and_without_a_limit) {
 TEST(Preparation, of_rows_for_a_model_ends_at_the_time_limit) {
   const RawRows raw = documents(kStep);
   ModelParts model;
-  model.preprocessing = fit_preprocessing(raw, {.text = true});
+  model.preprocessing = fit_preprocessing(raw, of_texts());
   RunControl control(nullptr, 1e-3 * 4.5, &counted_seconds);
   const long before = questions;
   EXPECT_EQ(message_of<OutOfTimeLimit>([&] { preprocess(model, raw, &control); }),
