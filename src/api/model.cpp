@@ -16,12 +16,12 @@ constexpr std::size_t kRowsPerTask = 64;
 /// The caller's rows after preprocessing, if there is any.
 class PreparedInput {
  public:
-  PreparedInput(const Preprocessing& preprocessing, const Rows& rows) {
-    const bool takes_text = preprocessing.kind == Preprocessing::Kind::text_tfidf;
+  PreparedInput(const ModelParts& model, const Rows& rows) {
     const auto* documents = std::get_if<std::span<const std::string>>(&rows.get());
-    require(takes_text == (documents != nullptr), "the rows are ",
-            documents != nullptr ? "texts" : "numbers", ", but the model takes ",
-            takes_text ? "texts" : "numbers");
+    const RowKind given = documents != nullptr ? RowKind::documents : RowKind::numbers;
+    require(given == row_kind(model), "the rows are ", kind_name(given), ", but the model takes ",
+            kind_name(row_kind(model)));
+    const Preprocessing& preprocessing = model.preprocessing;
     if (documents != nullptr) {
       own_ = preprocessing.apply(*documents);
       view_ = own_;
@@ -51,7 +51,7 @@ std::vector<double> probability_rows(const ModelParts& parts, const Rows& rows, 
                                      const HierarchyProbabilities* hierarchy,
                                      std::span<const double> RowProbabilities::*part) {
   require_one_label(parts);
-  const PreparedInput input(parts.preprocessing, rows);
+  const PreparedInput input(parts, rows);
   const std::size_t num_labels = parts.labels.size();
   std::vector<double> all(input.matrix().num_rows() * num_labels);
   for_probabilities(parts.rows(), parts.temperature(), hierarchy, input.matrix(), executor,
@@ -86,17 +86,17 @@ std::vector<Fact> Model::facts() const { return parts_->predictor->facts(); }
 
 LabelSets Model::predict(const Rows& rows, Executor& executor) const {
   const RowPredictor& predictor = parts_->rows();
-  return predictor.predict(PreparedInput(parts_->preprocessing, rows).matrix(), executor);
+  return predictor.predict(PreparedInput(*parts_, rows).matrix(), executor);
 }
 
 RankedLabels Model::top(const Rows& rows, std::size_t k, Executor& executor) const {
   const RowPredictor& predictor = parts_->rows();
-  return predictor.top(PreparedInput(parts_->preprocessing, rows).matrix(), k, executor);
+  return predictor.top(PreparedInput(*parts_, rows).matrix(), k, executor);
 }
 
 std::vector<float> Model::scores(const Rows& rows, Executor& executor) const {
   const RowPredictor& predictor = parts_->rows();
-  const PreparedInput input(parts_->preprocessing, rows);
+  const PreparedInput input(*parts_, rows);
   const std::size_t num_labels = predictor.num_labels(), num_rows = input.matrix().num_rows();
   std::vector<float> all(num_rows * num_labels);
   executor.for_ranges(num_rows, kRowsPerTask, [&](std::size_t begin, std::size_t end, int) {
@@ -117,7 +117,7 @@ std::vector<double> Model::node_probabilities(const Rows& rows, Executor& execut
 
 Explanation Model::explain(const Rows& rows, std::size_t i, LabelId label,
                            std::size_t num_strongest) const {
-  const PreparedInput input(parts_->preprocessing, rows);
+  const PreparedInput input(*parts_, rows);
   require(i < input.matrix().num_rows(), "explain: row is ", i, ", but must be below ",
           input.matrix().num_rows());
   return parts_->explain(input.matrix().row(i), label, num_strongest);

@@ -77,12 +77,12 @@ RawRows select_rows(const RawRows& raw, std::span<const std::uint32_t> rows) {
   return selected;
 }
 
-namespace {
-
 std::string_view kind_name(RowKind kind) {
   if (kind == RowKind::records) return "records";
   return kind == RowKind::numbers ? "numbers" : "texts";
 }
+
+namespace {
 
 /// Throws unless `files` name each view of the model but the first exactly once.
 void check_names(const RawRows& raw, std::span<const ViewFile> files, std::span<const View> views) {

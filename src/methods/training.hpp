@@ -46,6 +46,8 @@ inline std::optional<std::uint32_t> given_first_index(std::uint32_t first_index)
 }
 /// The kind of rows that a model takes.
 RowKind row_kind(const ModelParts& model);
+/// As messages name it, in the plural: numbers, texts or records.
+std::string_view kind_name(RowKind kind);
 RawRows select_rows(const RawRows& raw, std::span<const std::uint32_t> rows);
 
 /// A file with further features of the same rows, in the same order.

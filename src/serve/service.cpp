@@ -150,18 +150,6 @@ std::string_view trimmed_row(std::string_view line) {
   return detail::trimmed(line);
 }
 
-std::string_view kind_name(const ModelParts& model) {
-  switch (row_kind(model)) {
-    case RowKind::documents:
-      return "texts";
-    case RowKind::records:
-      return "records";
-    case RowKind::numbers:
-      break;
-  }
-  return "numbers";
-}
-
 }  // namespace
 
 // Errors ------------------------------------------------------------------------------------------
@@ -317,7 +305,7 @@ Response Service::model(const Request& request, Deadline) const {
   return {200, to_text({{"model", model->name()},
                         {"models", models_.names()},
                         {"method", model->parts().method},
-                        {"rows", kind_name(model->parts())},
+                        {"rows", kind_name(row_kind(model->parts()))},
                         {"facts", std::move(facts)}})};
 }
 

@@ -8,6 +8,7 @@
 
 #include "margrove/margrove.hpp"
 #include "multi_class.hpp"
+#include "source_folder.hpp"
 #include "toy_training.hpp"
 
 namespace margrove {
@@ -131,6 +132,18 @@ TEST_F(TextModel, rows_of_numbers_and_files_throw) {
       ThrowsMessage<InvalidInput>(HasSubstr("the rows are numbers, but the model takes texts")));
   EXPECT_THAT([&] { model_.predict_file("sentences.txt"); },
               ThrowsMessage<InvalidInput>(HasSubstr("must be one of files")));
+}
+
+TEST(Model, of_records_refuses_numbers_and_texts) {
+  const Model model =
+      Model::load((testing::source_folder() / "tests/golden/models/v1-records").string());
+  const std::vector<std::string> documents{"sea", "fur"};
+  EXPECT_THAT(
+      [&] { model.predict(CsrMatrix(3)); },
+      ThrowsMessage<InvalidInput>(HasSubstr("the rows are numbers, but the model takes records")));
+  EXPECT_THAT(
+      [&] { model.scores(documents); },
+      ThrowsMessage<InvalidInput>(HasSubstr("the rows are texts, but the model takes records")));
 }
 
 TEST(Model, missing_file_throws_with_its_path) {
