@@ -221,12 +221,11 @@ void tags(const std::string& train_path, const std::string& test_paths,
 // Prints `tag TAB feature TAB feature ...` per token, and a blank line after each sentence.
 void features(const std::string& path) {
   const ColumnCorpus corpus = read_columns(path);
-  std::vector<TokenFeature> features;
+  const VisitFeature print = [](std::string_view name, float) { fmt::print("\t{}", name); };
   for (std::size_t i = 0; i < corpus.sentences.size(); ++i) {
     for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
-      token_features(corpus, i, t, features);
       fmt::print("{}", corpus.tags.name(corpus.sentences[i].tags[t]));
-      for (const TokenFeature& f : features) fmt::print("\t{}", f.name);
+      token_features(corpus, i, t, print);
       fmt::print("\n");
     }
     fmt::print("\n");

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -42,13 +41,14 @@ class LabelCodec {
   std::size_t size() const { return names_.size(); }
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
-  };
+  /// A name, or an alternative id. Numbers in slots_ are places of names_, then those of
+  /// alternatives_ from kAlternatives on.
+  std::string_view text(std::uint32_t number) const;
+  void enter(std::uint32_t number);
+
   std::vector<std::string> names_;
-  std::unordered_map<std::string, LabelId, Hash, std::equal_to<>> ids_;  // also alternative ones
   std::vector<std::pair<std::string, LabelId>> alternatives_;
+  std::vector<std::uint32_t> slots_;
   bool are_numbers_ = false;
 };
 

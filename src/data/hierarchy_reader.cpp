@@ -114,7 +114,7 @@ bool has_extension(std::string_view path, std::string_view extension) {
 /// The first lines of a file: the blank ones, the comments, and some after these. The next block is
 /// still the first one.
 std::string_view start_of(LineBlocks& blocks) {
-  constexpr std::size_t kEnough = 4096, kLongest = std::size_t{1} << 24U;
+  constexpr std::size_t kEnough = 4096, kLongest = std::size_t{1} << 22U;
   if (!blocks.next()) return {};
   for (std::size_t line = 0;;) {
     const std::string_view text = blocks.text();

@@ -4,10 +4,14 @@
 #include <numeric>
 
 #include "base/number_text.hpp"
+#include "base/text_slots.hpp"
 #include "data/natural_order.hpp"
 #include "margrove/errors.hpp"
 
 namespace margrove {
+namespace {
+constexpr std::uint32_t kAlternatives = std::uint32_t{1} << 31U;  // the number of the first one
+}  // namespace
 
 LabelCodec::LabelCodec(const std::vector<std::string>& names) {
   for (const auto& name : names) {
@@ -21,16 +25,27 @@ LabelId LabelCodec::add(std::string_view name) {
   if (const auto known = find(name)) return *known;
   const auto id = static_cast<LabelId>(names_.size());
   names_.emplace_back(name);
-  ids_.emplace(names_.back(), id);
+  enter(id);
   return id;
 }
 
 std::optional<LabelId> LabelCodec::find(std::string_view name) const {
-  if (const auto found = ids_.find(name); found != ids_.end()) return found->second;
-  const auto number = are_numbers_ ? whole_number_text(name) : std::nullopt;
-  const auto found = number ? ids_.find(*number) : ids_.end();
-  if (found == ids_.end()) return std::nullopt;
-  return found->second;
+  const auto text_of = [this](std::uint32_t number) { return text(number); };
+  std::uint32_t found = find_number(slots_, name, text_of);
+  if (found == kFreeSlot && are_numbers_) {
+    if (const auto number = whole_number_text(name)) found = find_number(slots_, *number, text_of);
+  }
+  if (found == kFreeSlot) return std::nullopt;
+  return found < kAlternatives ? found : alternatives_[found - kAlternatives].second;
+}
+
+std::string_view LabelCodec::text(std::uint32_t number) const {
+  return number < kAlternatives ? names_[number] : alternatives_[number - kAlternatives].first;
+}
+
+void LabelCodec::enter(std::uint32_t number) {
+  add_number(slots_, number, names_.size() + alternatives_.size(),
+             [this](std::uint32_t each) { return text(each); });
 }
 
 void LabelCodec::add_alternative(std::string_view other, LabelId label) {
@@ -38,8 +53,9 @@ void LabelCodec::add_alternative(std::string_view other, LabelId label) {
   require(!find(other), "labels: the alternative id '", other, "' stands for a label already");
   require(label < size(), "labels: the alternative id '", other, "' stands for label ", label,
           ", but there are ", size(), " labels");
-  ids_.emplace(other, label);
+  const auto number = static_cast<std::uint32_t>(alternatives_.size());
   alternatives_.emplace_back(other, label);
+  enter(kAlternatives + number);
 }
 
 std::vector<LabelId> natural_order(const LabelCodec& codec, WorkMeter& meter) {

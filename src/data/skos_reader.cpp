@@ -143,10 +143,12 @@ class TripleReader {
     const std::string about = uri_of(subject), relation = uri_of(predicate);
     if (about.empty()) return;  // a blank node, which is no concept
     if (object.type == SERD_LITERAL) {
+      blocks_.meter().add(about.size());  // a prefix makes it longer than it is in the file
       const bool has_language = language != nullptr && language->buf != nullptr;
       triples_.add(about, relation,
                    RdfLiteral{text_of(object), has_language ? text_of(*language) : ""});
     } else if (const std::string other = uri_of(object); !other.empty()) {
+      blocks_.meter().add(about.size() + other.size());
       triples_.add(about, relation, other);
     }
   }

@@ -35,12 +35,13 @@ TrainResult train(const ChainSvmOptions& options, const ColumnCorpus& corpus,
   return result;
 }
 
-std::size_t num_texts(const ColumnCorpus& corpus) {
+/// Of one column.
+double num_texts(const ColumnCorpus& corpus, std::size_t column) {
   std::unordered_set<std::string_view> texts;
-  for (const auto& sentence : corpus.sentences) {
-    texts.insert(sentence.cells.begin(), sentence.cells.end());
+  for (std::size_t i = 0; i < corpus.size(); ++i) {
+    for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) texts.insert(corpus.cell(i, t, column));
   }
-  return texts.size();
+  return static_cast<double>(texts.size());
 }
 
 MemoryEstimate memory(const ChainSvmOptions& options, const ColumnCorpus& corpus) {
@@ -49,18 +50,20 @@ MemoryEstimate memory(const ChainSvmOptions& options, const ColumnCorpus& corpus
     tokens += static_cast<double>(corpus.num_tokens(i));
   }
   const auto tags = static_cast<double>(corpus.tags.size());
-  constexpr double kTemplates = 27;  // features per token, see token_features()
-  // Each distinct text gives a feature at five positions. Its affixes and shape give some more,
-  // which few other texts share.
-  const double features =
-      std::min(kTemplates * tokens, 7 * static_cast<double>(num_texts(corpus)) + 3000);
+  // Features of a token, see token_features().
+  const double templates = 24 + 3 * static_cast<double>(corpus.num_columns);
+  // Each distinct token gives a feature at five positions, and each text of another column at
+  // three. Affixes and shapes of tokens give some more, which few other tokens share.
+  double texts = 3000 + 7 * num_texts(corpus, 0);
+  for (std::size_t c = 1; c < corpus.num_columns; ++c) texts += 3 * num_texts(corpus, c);
+  const double features = std::min(templates * tokens, texts);
   MemoryEstimate memory;
   memory.add("names of features", 170 * features);
-  memory.add("features of tokens", 1.5 * 8 * kTemplates * tokens);
+  memory.add("features of tokens", 1.5 * 8 * templates * tokens);
   memory.add("weights", solver_bytes(features * tags + tags * tags, options.solver));
   // Assumes two wrong labellings per sentence, each wrong at half of the tokens.
-  if (!uses_sgd(options.training())) memory.add("dual variables", 24 * kTemplates * tokens);
-  return chain_decision_memory(options, corpus, 8 * kTemplates * tokens, std::move(memory));
+  if (!uses_sgd(options.training())) memory.add("dual variables", 24 * templates * tokens);
+  return chain_decision_memory(options, corpus, 8 * templates * tokens, std::move(memory));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text_slots.hpp"
 #include "data/affixes.hpp"
 #include "margrove/errors.hpp"
 
@@ -29,20 +30,25 @@ std::string shape(std::string_view text) {
   return out;
 }
 
+struct TextOf {
+  const std::vector<std::string>& names;
+  std::string_view operator()(std::uint32_t id) const { return names[id]; }
+};
+
 }  // namespace
 
 void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
-                    std::vector<TokenFeature>& features) {
-  features.clear();
+                    const VisitFeature& visit) {
   const std::size_t length = corpus.num_tokens(sentence);
   const std::string& word = corpus.cell(sentence, token, 0);
+  std::string name;
   const auto add = [&](std::string_view kind, std::string_view value) {
-    std::string name(kind);
+    name.assign(kind);
     name += '=';
     name += value;
-    features.push_back({std::move(name), 1.0F});
+    visit(name, 1.0F);
   };
-  features.push_back({"bias", 1.0F});
+  visit("bias", 1.0F);
   add("w", lower_ascii(word));
   add("form", word);
   add("s", shape(word));
@@ -53,10 +59,10 @@ void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_
     if (const auto text = affix(word, count, true); !text.empty())
       add("e" + digit, lower_ascii(text));
   }
-  if (is_upper(word.front())) features.push_back({token == 0 ? "first-upper" : "upper", 1.0F});
-  if (std::all_of(word.begin(), word.end(), is_upper)) features.push_back({"all-upper", 1.0F});
-  if (std::any_of(word.begin(), word.end(), is_digit)) features.push_back({"digit", 1.0F});
-  if (word.find('-') != std::string::npos) features.push_back({"hyphen", 1.0F});
+  if (is_upper(word.front())) visit(token == 0 ? "first-upper" : "upper", 1.0F);
+  if (std::all_of(word.begin(), word.end(), is_upper)) visit("all-upper", 1.0F);
+  if (std::any_of(word.begin(), word.end(), is_digit)) visit("digit", 1.0F);
+  if (word.find('-') != std::string::npos) visit("hyphen", 1.0F);
   static constexpr std::pair<int, const char*> kNeighbours[] = {
       {-2, "-2"}, {-1, "-1"}, {1, "+1"}, {2, "+2"}};
   for (const auto& [distance, sign] : kNeighbours) {
@@ -73,7 +79,7 @@ void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_
     const std::string& cell = corpus.cell(sentence, token, column);
     if (const auto numeric = numeric_cell(cell)) {
       if (numeric->value != 0.0F) {
-        features.push_back({concat("c", column, ":", numeric->name), numeric->value});
+        visit(concat("c", column, ":", numeric->name), numeric->value);
       }
       continue;
     }
@@ -85,32 +91,41 @@ void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_
 }
 
 FeatureTable::FeatureTable(std::vector<std::string> names) : names_(std::move(names)) {
-  for (std::uint32_t k = 0; k < names_.size(); ++k) ids_.emplace(names_[k], k);
+  for (std::uint32_t id = 0; id < size(); ++id) add_number(slots_, id, id + 1, TextOf{names_});
 }
 
 FeatureTable FeatureTable::collect(const ColumnCorpus& corpus, int min_count) {
-  std::unordered_map<std::string, std::uint32_t> ids;
-  std::vector<std::string> names;
+  FeatureTable table;
   std::vector<int> counts;
-  std::vector<TokenFeature> features;
+  const VisitFeature count = [&](std::string_view name, float) {
+    const std::uint32_t id = table.add(name);
+    if (id == counts.size()) counts.push_back(0);
+    ++counts[id];
+  };
   for (std::size_t i = 0; i < corpus.sentences.size(); ++i) {
-    for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
-      token_features(corpus, i, t, features);
-      for (auto& f : features) {
-        const auto [at, is_new] = ids.emplace(f.name, static_cast<std::uint32_t>(names.size()));
-        if (is_new) {
-          names.push_back(std::move(f.name));
-          counts.push_back(0);
-        }
-        ++counts[at->second];
-      }
-    }
+    for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) token_features(corpus, i, t, count);
   }
-  std::vector<std::string> kept;
-  for (std::size_t k = 0; k < names.size(); ++k) {
-    if (counts[k] >= min_count) kept.push_back(std::move(names[k]));
+  std::size_t num_kept = 0;
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    if (counts[k] < min_count) continue;
+    if (num_kept != k) table.names_[num_kept] = std::move(table.names_[k]);
+    ++num_kept;
   }
-  return FeatureTable(std::move(kept));
+  table.names_.resize(num_kept);
+  return FeatureTable(std::move(table.names_));
+}
+
+std::optional<std::uint32_t> FeatureTable::find(std::string_view name) const {
+  const std::uint32_t id = find_number(slots_, name, TextOf{names_});
+  return id != kFreeSlot ? std::optional(id) : std::nullopt;
+}
+
+std::uint32_t FeatureTable::add(std::string_view name) {
+  if (const auto known = find(name)) return *known;
+  const std::uint32_t id = size();
+  names_.emplace_back(name);
+  add_number(slots_, id, names_.size(), TextOf{names_});
+  return id;
 }
 
 SequenceData FeatureTable::encode(const ColumnCorpus& corpus, std::uint32_t outside_tag) const {
@@ -118,19 +133,16 @@ SequenceData FeatureTable::encode(const ColumnCorpus& corpus, std::uint32_t outs
   data.num_tags = static_cast<std::uint32_t>(corpus.tags.size());
   data.outside_tag = outside_tag;
   data.X = CsrMatrix(size());
-  std::vector<TokenFeature> features;
   std::vector<std::pair<FeatureId, float>> entries;
+  const VisitFeature enter = [&](std::string_view name, float value) {
+    if (const auto id = find(name)) entries.push_back({*id, value});
+  };
   std::vector<FeatureId> columns;
   std::vector<float> values;
   for (std::size_t i = 0; i < corpus.sentences.size(); ++i) {
     for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) {
-      token_features(corpus, i, t, features);
       entries.clear();
-      for (const auto& f : features) {
-        if (const auto at = ids_.find(f.name); at != ids_.end()) {
-          entries.push_back({at->second, f.value});
-        }
-      }
+      token_features(corpus, i, t, enter);
       std::sort(entries.begin(), entries.end());
       columns.clear();
       values.clear();

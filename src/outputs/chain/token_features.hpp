@@ -2,10 +2,10 @@
 // Features of the tokens of a column file, as text and as numbers.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "outputs/chain/chain.hpp"
@@ -13,18 +13,14 @@
 
 namespace margrove {
 
-/// One feature of a token.
-struct TokenFeature {
-  std::string name;
-  float value;
-};
-
-/// The features of one token: its lower-cased form, shape, prefixes and suffixes of up to four
-/// characters, and whether it has capitals, digits or a hyphen; form and shape of the neighbours up
-/// to a distance of two. Each further column adds its text as a feature of the token and of its
-/// direct neighbours; a cell name:number adds one feature of this value to the token alone.
+/// Calls visit(name, value) for each feature of one token: its lower-cased form, shape, prefixes
+/// and suffixes of up to four characters, and whether it has capitals, digits or a hyphen; form and
+/// shape of the neighbours up to a distance of two. Each further column adds its text as a feature
+/// of the token and of its direct neighbours; a cell name:number adds one feature of this value to
+/// the token alone. The name is valid during the call only. O(bytes of the cells).
+using VisitFeature = std::function<void(std::string_view name, float value)>;
 void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
-                    std::vector<TokenFeature>& features);
+                    const VisitFeature& visit);
 
 /// Features by name, numbered in order of first appearance.
 class FeatureTable {
@@ -36,17 +32,16 @@ class FeatureTable {
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(names_.size()); }
   const std::vector<std::string>& names() const { return names_; }
-  std::optional<std::uint32_t> find(const std::string& name) const {
-    const auto found = ids_.find(name);
-    return found != ids_.end() ? std::optional(found->second) : std::nullopt;
-  }
+  std::optional<std::uint32_t> find(std::string_view name) const;
   /// The corpus as sequences. Unknown features are left out. Tags are those of the corpus, or 0 if
   /// it has none.
   SequenceData encode(const ColumnCorpus& corpus, std::uint32_t outside_tag) const;
 
  private:
+  std::uint32_t add(std::string_view name);
+
   std::vector<std::string> names_;
-  std::unordered_map<std::string, std::uint32_t> ids_;
+  std::vector<std::uint32_t> slots_;  // see text_slots.hpp: a token may have a million features
 };
 
 }  // namespace margrove
