@@ -45,13 +45,14 @@ class WorkMeter {
   std::size_t left_ = kWorkBetweenQuestions;
 };
 
-/// std::sort(), which counts comparisons where there are so many that they take long.
+/// Sorts, and counts comparisons where there are so many that they take long: by merging then,
+/// whose number of comparisons does not depend on the order that the range has.
 template <class Range, class Less>
 void sort_metered(Range& range, const Less& less, WorkMeter& meter) {
   const auto size = static_cast<std::size_t>(range.end() - range.begin());
   meter.add(size);
   if (size < WorkMeter::kWorkBetweenQuestions) return std::sort(range.begin(), range.end(), less);
-  std::sort(range.begin(), range.end(), [&](const auto& a, const auto& b) {
+  std::stable_sort(range.begin(), range.end(), [&](const auto& a, const auto& b) {
     meter.add();
     return less(a, b);
   });
