@@ -4,16 +4,14 @@
     tools/notebooks.py [NAME...]
 
 Each notebook runs in a fresh kernel with the package of this tree (`make python`) in an empty
-folder, as many at a time as there are cores. The results are written to build-notebooks/, from
-which `make site` makes pages; the notebooks in the tree have no outputs, and a notebook that has
-some is an error.
+folder. The results are written to build-notebooks/, from which `make site` makes pages; the
+notebooks in the tree have no outputs, and a notebook that has some is an error.
 """
 
 import os
 import sys
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +62,7 @@ def main() -> int:
     names = sys.argv[1:] or sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
     start = time.monotonic()
     DONE.mkdir(exist_ok=True)
-    # Processes, because each runs an event loop.
-    with ProcessPoolExecutor(os.cpu_count() or 1) as pool:
-        errors = [
-            error for error in pool.map(run, [NOTEBOOKS / f"{n}.ipynb" for n in names]) if error
-        ]
+    errors = [error for name in names if (error := run(NOTEBOOKS / f"{name}.ipynb"))]
     for error in errors:
         print(f"notebooks: {error}", file=sys.stderr)
     print(f"notebooks: {len(names)} ran in {time.monotonic() - start:.0f} s")
