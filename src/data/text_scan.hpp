@@ -25,7 +25,8 @@ inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 /// `token` in quotes, with control characters and invalid bytes as \xNN, truncated after 40 bytes.
 std::string quoted(std::string_view token);
-/// The same of strings, for which std::quoted(), which <filesystem> brings, would be taken otherwise.
+/// The same of strings, for which std::quoted(), which <filesystem> brings, would be taken
+/// otherwise.
 inline std::string quoted(const std::string& token) { return quoted(std::string_view(token)); }
 inline std::string quoted(const char* token) { return quoted(std::string_view(token)); }
 
