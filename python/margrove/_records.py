@@ -261,7 +261,8 @@ def _number(name: str, row: int, value: Any) -> float:
         number = np.nan
     if np.isnan(number):
         raise ValueError(
-            f"X: column {name!r} is {value!r} in row {row}, but must be a number, or missing"
+            f"X: column {name!r} is {value!r} in row {row}, but must be a number, or empty "
+            "where it is missing"
         )
     return number
 

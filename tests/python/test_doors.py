@@ -1,0 +1,413 @@
+"""The same rows at every door: the program, Python, HTTP and C++ train the same model, give the
+same answers, and refuse wrong rows in the same words.
+
+The program's answers are what the others are compared with. GAPS lists what a door cannot do yet;
+one that is closed must leave the list.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from margrove import FlatLogisticRegression, SPNMKLClassifier, StructuredSVC, load
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = ROOT / "build" / "margrove"
+CXX = ROOT / "build" / "tests" / "cxx_door"
+sys.path.insert(0, str(ROOT / "tests" / "cli"))
+os.environ.setdefault("MARGROVE", str(PROGRAM))
+
+from test_serve import Server  # noqa: E402
+
+DOORS = ["python", "http", "c++"]
+ACTIONS = ["train", "predict", "probabilities", "explain", "wrong row"]
+
+
+class Answers(NamedTuple):
+    """Of the rows of a kind; the explanation is that of the first row's label."""
+
+    labels: list[list[str]]
+    probabilities: list[float] | None  # of each row's label
+    explanation: tuple[str, float] | None  # label and score
+
+
+@dataclass
+class Kind:
+    """A kind of rows, in the form in which each door takes it."""
+
+    name: str
+    files: dict[str, str]  # `rows` and what the training needs beside it
+    training: list[str]  # options of the program, before the file
+    answering: list[str] = field(default_factory=list)  # options of the verbs that read rows
+    wrong: str = ""  # the text of a file with a wrong row
+    fit: Callable[[], Any] | None = None  # Python, in memory
+    in_python: Any = None
+    wrong_in_python: Any = None
+    in_http: list[Any] | None = None
+    wrong_in_http: Any = None
+    labels_apart: bool = False  # in Python, so that its models name no column of labels
+    in_cxx: str = ""  # as tests/support/cxx_door.cpp calls it
+    has_not: tuple[str, ...] = ()  # actions, at no door
+
+
+# The rows ----------------------------------------------------------------------------------------
+
+LABELS = ["shoe", "hat", "shoe", "hat", "shoe", "hat"]
+NUMBERS = np.array(
+    [[1, 0.5, 0], [-1, 0, 0.25], [2, 0, 0], [-0.5, 1, 0], [1.5, 0, 1], [-2, 0.5, 0]], np.float32
+)
+TEXTS = ["red shoe", "blue hat", "green shoe", "red hat", "old blue shoe", "new hat"]
+PRICES = [10.0, 5.0, 12.0, None, 9.0, 4.0]
+COLOURS = ["red", None, "green", "red", "blue", "green"]
+RECORDS = [
+    {"title": title, "price": price, "colour": colour, "label": label}
+    for title, price, colour, label in zip(TEXTS, PRICES, COLOURS, LABELS, strict=True)
+]
+WORDS = [[("a", "length:1"), ("cat", "length:3")], [("the", "length:3"), ("dog", "length:3")]]
+TAGS = [["D", "N"], ["D", "N"]]
+OTHER_VIEW = NUMBERS[:, ::-1].copy()
+KERNEL = (NUMBERS @ NUMBERS.T).astype(np.float32)
+
+
+def svmlight(X: Any, labels: list[str] = LABELS) -> str:
+    lines = (
+        " ".join([label, *(f"{j + 1}:{float(v)!r}" for j, v in enumerate(row) if v != 0)])
+        for label, row in zip(labels, X, strict=True)
+    )
+    return "\n".join(lines) + "\n"
+
+
+def csv_rows() -> str:
+    cells = (["" if v is None else str(v) for v in row.values()] for row in RECORDS)
+    return "\n".join(",".join(line) for line in [list(RECORDS[0]), *cells]) + "\n"
+
+
+def columns(word: tuple[str, ...], tag: str) -> str:
+    return "\t".join([*word, tag])
+
+
+def column_file() -> str:
+    sentences = (
+        "\n".join(columns(word, tag) for word, tag in zip(words, tags, strict=True))
+        for words, tags in zip(WORDS, TAGS, strict=True)
+    )
+    return "\n\n".join(sentences) + "\n\n"
+
+
+COLUMNS = [
+    "--text-column",
+    "title",
+    "--numeric-columns",
+    "price",
+    "--categorical-columns",
+    "colour",
+]
+COLUMNS += ["--label-column", "label"]
+BY_COLUMNS: dict[str, Any] = {"text": "title", "numeric": "price", "categorical": "colour"}
+WRONG_RECORD = {"title": "x", "price": "many", "colour": "red"}
+ONE_KERNEL = '{"views": {"all": "1-6"}, "kernels": {"kernel": {"type": "given", "view": "all"}}, '
+
+KINDS = [
+    Kind(
+        "numbers", {"rows": svmlight(NUMBERS)}, ["--method", "flat-lr"],
+        wrong="shoe 1:nan\n",
+        fit=lambda: FlatLogisticRegression().fit(NUMBERS, LABELS),
+        in_python=NUMBERS, wrong_in_python=[[np.nan, 0, 0]],
+        in_http=[{"features": dict(zip("123", row.tolist(), strict=True))} for row in NUMBERS],
+        wrong_in_http="shoe 1:nan", in_cxx="numbers",
+    ),
+    Kind(
+        "sparse numbers", {"rows": svmlight(NUMBERS)}, ["--method", "flat-lr"],
+        wrong="shoe 3:inf\n",
+        fit=lambda: FlatLogisticRegression().fit(sp.csr_array(NUMBERS), LABELS),
+        in_python=sp.csr_array(NUMBERS),
+        wrong_in_python=sp.csr_array(np.array([[0, 0, np.inf]], np.float32)),
+        in_http=[line.split(" ", 1)[1] for line in svmlight(NUMBERS).splitlines()],
+        wrong_in_http="shoe 3:inf", in_cxx="numbers",
+    ),
+    Kind(
+        "texts",
+        {"rows": "".join(f"{k}\t{t}\n" for k, t in zip(LABELS, TEXTS, strict=True))},
+        ["--method", "flat-lr", "--text"],
+        fit=lambda: FlatLogisticRegression().fit(TEXTS, LABELS),
+        in_python=TEXTS, in_http=TEXTS, in_cxx="texts", has_not=("wrong row",),
+    ),
+    Kind(
+        "records of CSV", {"rows": csv_rows()}, ["--method", "flat-lr", *COLUMNS],
+        wrong="title,price,colour\nx,many,red\n",
+        fit=lambda: FlatLogisticRegression(**BY_COLUMNS).fit(
+            {name: [row[name] for row in RECORDS] for name in RECORDS[0]}, LABELS
+        ),
+        in_python={name: [row[name] for row in RECORDS] for name in RECORDS[0]},
+        wrong_in_python={name: [value] for name, value in WRONG_RECORD.items()},
+        in_http=RECORDS, wrong_in_http=WRONG_RECORD, labels_apart=True,
+    ),
+    Kind(
+        "records of JSON lines", {"rows": "".join(json.dumps(row) + "\n" for row in RECORDS)},
+        ["--method", "flat-lr", *COLUMNS],
+        wrong=json.dumps(WRONG_RECORD) + "\n",
+        fit=lambda: FlatLogisticRegression(**BY_COLUMNS).fit(RECORDS, LABELS),
+        in_python=RECORDS, wrong_in_python=[WRONG_RECORD],
+        in_http=RECORDS, wrong_in_http=WRONG_RECORD, labels_apart=True,
+    ),
+    Kind(
+        "sentences", {"rows": column_file()}, ["--method", "structured"],
+        wrong="a\tlength:inf\tD\n\n",
+        fit=lambda: StructuredSVC().fit(WORDS, TAGS),
+        in_python=WORDS, wrong_in_python=[[("a", "length:inf")]],
+        has_not=("probabilities", "explain"),
+    ),
+    Kind(
+        "views", {"rows": svmlight(NUMBERS), "other": svmlight(OTHER_VIEW)},
+        ["--method", "spn-mkl", "--view", "other=other", "--calibration", "0.5"],
+        answering=["--view", "other=other"],
+        wrong=svmlight(NUMBERS[:2], LABELS[:2]),
+        fit=lambda: SPNMKLClassifier(calibration=0.5).fit(
+            {"main": NUMBERS, "other": OTHER_VIEW}, LABELS
+        ),
+        in_python={"main": NUMBERS, "other": OTHER_VIEW},
+        wrong_in_python={"main": NUMBERS[:2], "other": OTHER_VIEW},
+    ),
+    Kind(
+        "kernel values",
+        {"rows": svmlight(KERNEL), "network": ONE_KERNEL + '"shape": "one-layer"}'},
+        ["--method", "spn-mkl", "--network", "network"],
+        wrong="shoe 1:inf\n",
+        fit=lambda: SPNMKLClassifier(kernel="precomputed").fit(KERNEL, LABELS),
+        in_python=KERNEL, wrong_in_python=np.full((1, 6), np.inf),
+        in_http=[line.split(" ", 1)[1] for line in svmlight(KERNEL).splitlines()],
+        wrong_in_http="shoe 1:inf", has_not=("probabilities",),
+    ),
+]  # fmt: skip
+
+
+# The doors ---------------------------------------------------------------------------------------
+
+
+class RefusedError(Exception):
+    """What a door says of rows that it refuses."""
+
+
+def run(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [PROGRAM, *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise RefusedError(done.stderr.strip().splitlines()[-1].removeprefix("margrove: "))
+    return done.stdout
+
+
+def program_model(kind: Kind, folder: Path) -> Path:
+    for name, text in kind.files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    run(folder, "train", "--quiet", *kind.training, "rows", "model")
+    return folder / "model"
+
+
+def program_answers(kind: Kind, folder: Path, rows: str, action: str) -> Any:
+    if action == "explain":
+        printed = run(folder, "explain", *kind.answering, "--row", "1", "model", rows)
+        found = re.search(r"^label (\S+): score (\S+)$", printed, re.MULTILINE)
+        assert found is not None, printed
+        return found[1], float(found[2])
+    options = ["--probabilities"] if action == "probabilities" else []
+    lines = run(folder, "predict", *kind.answering, *options, "model", rows).split("\n")[:-1]
+    if action == "probabilities":
+        return [float(np.float32(line.rpartition(":")[2])) for line in lines]
+    return [line.split(",") if line else [] for line in lines]
+
+
+def python_answers(model: Any, rows: Any, action: str) -> Any:
+    try:
+        if action == "explain":
+            explanation = model.explain(rows)[0]
+            return str(explanation.label), explanation.score
+        if action == "probabilities":
+            best = np.asarray(model.predict_proba(rows)).max(axis=1)
+            return [float(p) for p in best.astype(np.float32)]
+        predicted = model.predict(rows)
+    except (ValueError, TypeError) as error:
+        raise RefusedError(str(error)) from error
+    if isinstance(predicted, list):  # of sentences: as the program prints tags
+        return [[tag] if tag else [] for tags in predicted for tag in [*tags, ""]]
+    return [[str(label)] for label in predicted]
+
+
+def http_answers(model: Path, rows: list[Any], action: str) -> Any:
+    server = Server(str(model), cwd=str(model.parent))
+    try:
+        if action == "explain":
+            status, answer = server.ask("POST", "/explain", {"row": rows[0]})
+        else:
+            options = {"probabilities": True} if action == "probabilities" else {}
+            status, answer = server.ask("POST", "/predict", {"rows": rows} | options)
+    finally:
+        server.stop()
+    if status != 200:
+        raise RefusedError(answer["error"])
+    if action == "explain":
+        return answer["labels"][0], answer["explanations"][0]["score"]
+    if action == "probabilities":
+        return [float(np.float32(row["probabilities"][0])) for row in answer["predictions"]]
+    return [row["labels"] for row in answer["predictions"]]
+
+
+def cxx(*arguments: str) -> Any:
+    printed = subprocess.run([CXX, *arguments], capture_output=True, text=True, check=True).stdout
+    answer = json.loads(printed) if printed else {}
+    if "error" in answer:
+        raise RefusedError(answer["error"])
+    return answer
+
+
+def cxx_answers(kind: Kind, model: Path, rows: Path, action: str) -> Any:
+    answer = cxx("answer", kind.in_cxx, str(model), str(rows))
+    if action == "explain":
+        return answer["explanation"]["label"], answer["explanation"]["score"]
+    if action == "probabilities":
+        return [float(np.float32(p)) for p in answer["probabilities"]]
+    return answer["labels"]
+
+
+# What is compared --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Kind], Path]:
+    """The program's model of a kind, in a folder with its files."""
+
+    @cache
+    def made(name: str) -> Path:
+        kind = next(kind for kind in KINDS if kind.name == name)
+        return program_model(kind, tmp_path_factory.mktemp("kind"))
+
+    return lambda kind: made(kind.name)
+
+
+def without_place(message: str) -> str:
+    """A message without what names the place: file, line and column, body, row or X."""
+    message = re.sub(r"^(?:\S+:\d+:\d+|\S+:\d+|\S*model|X|row \d+|rows|input): ", "", message)
+    return re.sub(r" (?:in|of) row \d+", "", message)
+
+
+def without_label_column(path: Path) -> tuple[Any, bytes]:
+    """The header and the numbers of a model file."""
+    content = path.read_bytes()
+    end = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:end])
+    header["__metadata__"].pop("records.label", None)
+    return header, content[end:]
+
+
+def expect_same_model(door: str, kind: Kind, model: Path) -> None:
+    ours = model.parent / f"{door}.model"
+    if door == "python":
+        assert kind.fit is not None, "the door has no training"
+        kind.fit().save(ours)
+    else:
+        assert kind.in_cxx, "the door does not take the rows"
+        cxx("train", kind.in_cxx, str(model.parent / "rows"), str(ours))
+    if kind.labels_apart:
+        assert without_label_column(ours) == without_label_column(model)
+    else:
+        assert ours.read_bytes() == model.read_bytes()
+
+
+def answers(door: str, kind: Kind, model: Path, action: str) -> Any:
+    if door == "python":
+        return python_answers(load(model), kind.in_python, action)
+    if door == "http":
+        assert kind.in_http is not None, "the door does not take the rows"
+        return http_answers(model, kind.in_http, action)
+    assert kind.in_cxx, "the door does not take the rows"
+    return cxx_answers(kind, model, model.parent / "rows", action)
+
+
+def refused(door: str, kind: Kind, model: Path) -> None:
+    wrong = model.parent / "wrong"
+    wrong.write_text(kind.wrong, encoding="utf-8")
+    if door == "program":
+        program_answers(kind, model.parent, "wrong", "predict")
+    elif door == "python":
+        python_answers(load(model), kind.wrong_in_python, "predict")
+    elif door == "http":
+        assert kind.in_http is not None, "the door does not take the rows"
+        http_answers(model, [kind.wrong_in_http], "predict")
+    else:
+        assert kind.in_cxx, "the door does not take the rows"
+        cxx_answers(kind, model, wrong, "predict")
+
+
+def refusal(door: str, kind: Kind, model: Path) -> str:
+    """What the door says of the wrong row."""
+    with pytest.raises(RefusedError) as caught:
+        refused(door, kind, model)
+    return without_place(str(caught.value))
+
+
+WORDS_OF_SKLEARN = "the checks of scikit-learn's estimators ask for its own words"
+# (door, kind, action or "*"): why it fails
+GAPS = {
+    ("python", "numbers", "wrong row"): WORDS_OF_SKLEARN,
+    ("python", "sparse numbers", "wrong row"): WORDS_OF_SKLEARN,
+    ("python", "kernel values", "wrong row"): WORDS_OF_SKLEARN,
+    ("python", "texts", "train"): "estimators take texts as columns of a frame, or by a pipeline",
+    ("python", "views", "wrong row"): "the views are counted before the model sees them",
+    ("python", "kernel values", "train"): "the kernel has no column numbers there",
+    ("http", "sentences", "*"): "the server takes no sentences",
+    ("http", "views", "*"): "a request has one row, not one for each view",
+    ("c++", "records of CSV", "*"): "no public reader of records",
+    ("c++", "records of JSON lines", "*"): "no public reader of records",
+    ("c++", "sentences", "*"): "no public training; predict_file() takes files alone",
+    ("c++", "views", "*"): "TrainingData and Rows have one view",
+    ("c++", "kernel values", "*"): "networks are read from files of the program alone",
+}
+
+
+def gap_of(door: str, kind: Kind, action: str) -> str | None:
+    return GAPS.get((door, kind.name, action), GAPS.get((door, kind.name, "*")))
+
+
+def cases() -> Iterator[Any]:
+    for kind in KINDS:
+        for door in DOORS:
+            for action in ACTIONS:
+                if door == "http" and action == "train":
+                    continue  # it trains nothing
+                if action in kind.has_not:
+                    continue
+                gap = gap_of(door, kind, action)
+                marks = pytest.mark.xfail(reason=gap, strict=True) if gap else ()
+                yield pytest.param(
+                    door, kind, action, marks=marks, id=f"{kind.name}-{door}-{action}"
+                )
+
+
+@pytest.mark.parametrize(("door", "kind", "action"), list(cases()))
+def test_a_door_answers_as_the_program_does(
+    door: str, kind: Kind, action: str, models: Callable[[Kind], Path]
+) -> None:
+    model = models(kind)
+    if action == "train":
+        expect_same_model(door, kind, model)
+        return
+    if action == "wrong row":
+        assert refusal(door, kind, model) == refusal("program", kind, model)
+        return
+    expected = program_answers(kind, model.parent, "rows", action)
+    ours = answers(door, kind, model, action)
+    if action == "explain":
+        assert ours[0] == expected[0]
+        assert f"{ours[1]:.6g}" == f"{expected[1]:.6g}"  # the digits that the program prints
+    else:
+        assert ours == expected
