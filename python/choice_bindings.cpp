@@ -20,6 +20,7 @@
 #include "methods/labelled_rows.hpp"
 #include "record_bindings.hpp"
 #include "reporter.hpp"
+#include "text_argument.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -80,21 +81,35 @@ RawRows rows_of(const Records& records, const Selection& selection) {
   return raw;
 }
 
+RawRows rows_of(const TextArgument& texts) {
+  RawRows raw;
+  raw.kind = RowKind::documents;
+  raw.documents.assign(texts.views().begin(), texts.views().end());
+  return raw;
+}
+
 /// The model of all rows, and the table of the candidates. `records`, with a selection of their
-/// fields and options of terms, stand for X.
+/// fields, or `documents` stand for X, both with options of terms.
 nb::tuple choose(const std::optional<Csr>& X, const Sets& labels,
                  const std::vector<std::string>& names, const std::optional<Edges>& hierarchy,
                  const std::string& metric, std::uint64_t seed, const std::string& scale,
                  int threads, std::optional<double> time_limit_seconds,
                  std::optional<double> memory_limit, nb::object callback, const Records* records,
                  const Selection& selection, const TextOptions& text_options,
-                 const Names& stop_words, const Names& node_names, const std::string& unlabelled) {
+                 const Names& stop_words, const Names& node_names, const std::string& unlabelled,
+                 const nb::object& documents) {
   Reporter reporter(std::move(callback));
   PreprocessingOptions preprocessing;
   static_cast<TfidfOptions&>(preprocessing) = tfidf_options_of(text_options, stop_words);
   preprocessing.scale = parse_enum<ColumnScale>("scale", scale);
-  RawRows raw = records != nullptr ? rows_of(*records, selection) : rows_of(X.value());
-  const std::size_t num_rows = records != nullptr ? records->num_rows() : raw.X.view().num_rows();
+  preprocessing.text = !documents.is_none();
+  const TextArgument texts = preprocessing.text ? TextArgument(documents) : TextArgument();
+  RawRows raw = records != nullptr   ? rows_of(*records, selection)
+                : preprocessing.text ? rows_of(texts)
+                                     : rows_of(X.value());
+  const std::size_t num_rows = records != nullptr   ? records->num_rows()
+                               : preprocessing.text ? raw.documents.size()
+                                                    : raw.X.view().num_rows();
   const AutomaticOptions options{.metric = metric, .seed = seed};
   std::optional<AutomaticChoice> choice;
   std::optional<ModelParts> model;
@@ -137,7 +152,8 @@ void bind_choice(nb::module_& m) {
         "hierarchy"_a.noconvert().none(), "metric"_a, "seed"_a, "scale"_a, "threads"_a,
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none(),
         "records"_a = nb::none(), "selection"_a = Selection{}, "text_options"_a = TextOptions{},
-        "stop_words"_a = Names{}, "node_names"_a = Names{}, "unlabelled"_a = "auto");
+        "stop_words"_a = Names{}, "node_names"_a = Names{}, "unlabelled"_a = "auto",
+        "documents"_a = nb::none());
 }
 
 }  // namespace margrove::python

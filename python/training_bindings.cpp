@@ -36,12 +36,19 @@ namespace {
 
 using namespace nb::literals;
 
-Preprocessing fitted_scale(const Method& method, const OptionTable& options,
-                           const std::string& scale, const CsrView& X,
-                           const std::optional<Vector<double>>& row_weights,
-                           const RecordFeatures* records) {
+/// What preprocesses the rows of X: texts have been already.
+Preprocessing fitted_preprocessing(const Method& method, const OptionTable& options,
+                                   const std::string& scale, const CsrView& X,
+                                   const std::optional<Vector<double>>& row_weights,
+                                   const RecordFeatures* records, const Preprocessing* texts) {
   PreprocessingOptions asked;
   asked.scale = parse_enum<ColumnScale>("scale", scale);
+  if (texts != nullptr) {
+    require<InvalidOption>(
+        asked.scale == ColumnScale::automatic || asked.scale == ColumnScale::none,
+        "option scale is ", scale, ", which is for columns of numbers, but X has texts");
+    return *texts;
+  }
   std::vector<std::uint8_t> is_numeric;  // of the columns of records
   if (records != nullptr) {
     const auto [begin, end] = records->numeric_columns();
@@ -76,6 +83,7 @@ struct TrainingInput {
   const NamedRanges& views;
   const std::string& scale;
   const RecordFeatures* records;  // of X; null where rows are no records
+  const Preprocessing* texts;     // that made X; null where rows are no texts
   const Names& node_names;        // for people, of the nodes of the hierarchy; or none
   const std::string& unlabelled;
   const ModelParts* start = nullptr;
@@ -110,7 +118,8 @@ void with_training_set(const TrainingInput& input, const Use& use) {
   const Preprocessing preprocessing =
       input.start != nullptr && input.expect_all  // partial_fit: weights of columns of this scale
           ? input.start->preprocessing
-          : fitted_scale(method, run->options(), input.scale, view, row_weights, input.records);
+          : fitted_preprocessing(method, run->options(), input.scale, view, row_weights,
+                                 input.records, input.texts);
   const CsrMatrix scaled =
       preprocessing.kind == Preprocessing::Kind::scale ? preprocessing.apply(view) : CsrMatrix();
   if (preprocessing.kind == Preprocessing::Kind::scale) view = scaled;
@@ -139,12 +148,13 @@ ModelParts train(const std::string& method_name, const std::map<std::string, std
                  std::optional<double> time_limit_seconds, std::optional<double> memory_limit,
                  double calibration, nb::object callback, const NamedRanges& views,
                  const ModelParts* start, bool keep_state, bool expect_all,
-                 const std::string& scale, const RecordFeatures* records, const Names& node_names,
+                 const std::string& scale, const RecordFeatures* records,
+                 const Preprocessing* texts, const Names& node_names,
                  const ModelParts* start_weights, const std::string& unlabelled) {
   Reporter reporter(std::move(callback), /*false_ends=*/true);
   std::optional<ModelParts> model;
   with_training_set(
-      {method_name, options, X, labels, names, hierarchy, row_weights, views, scale, records,
+      {method_name, options, X, labels, names, hierarchy, row_weights, views, scale, records, texts,
        node_names, unlabelled, start, keep_state, expect_all, start_weights},
       [&](const Method& method, MethodRun& run, const TrainingSet& data,
           const Preprocessing& preprocessing) {
@@ -171,10 +181,11 @@ void plan_shards(const std::string& folder, std::size_t num_shards, const std::s
                  const std::optional<Edges>& hierarchy,
                  const std::optional<Vector<double>>& row_weights,
                  std::optional<double> memory_limit, const NamedRanges& views,
-                 const std::string& scale, const RecordFeatures* records, const Names& node_names,
+                 const std::string& scale, const RecordFeatures* records,
+                 const Preprocessing* texts, const Names& node_names,
                  const std::string& unlabelled) {
   with_training_set(
-      {method_name, options, X, labels, names, hierarchy, row_weights, views, scale, records,
+      {method_name, options, X, labels, names, hierarchy, row_weights, views, scale, records, texts,
        node_names, unlabelled},
       [&](const Method& method, MethodRun& run, const TrainingSet& data,
           const Preprocessing& preprocessing) {
@@ -312,15 +323,16 @@ void bind_training(nb::module_& m) {
         "threads"_a, "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "calibration"_a,
         "callback"_a.none(), "views"_a = NamedRanges{}, "start"_a = nb::none(),
         "keep_state"_a = false, "expect_all"_a = false, "scale"_a = "auto",
-        "records"_a = nb::none(), "node_names"_a = Names{}, "start_weights"_a = nb::none(),
-        "unlabelled"_a = "auto");
+        "records"_a = nb::none(), "texts"_a = nb::none(), "node_names"_a = Names{},
+        "start_weights"_a = nb::none(), "unlabelled"_a = "auto");
   m.def("train_file", &train_file, "method"_a, "options"_a, "path"_a, "threads"_a,
         "time_limit_seconds"_a.none(), "memory_limit"_a.none(), "callback"_a.none(),
         "start_weights"_a = nb::none());
   m.def("plan_shards", &plan_shards, "folder"_a, "num_shards"_a, "method"_a, "options"_a,
         "X"_a.noconvert(), "labels"_a.noconvert(), "names"_a, "hierarchy"_a.noconvert().none(),
         "row_weights"_a.noconvert().none(), "memory_limit"_a.none(), "views"_a, "scale"_a,
-        "records"_a = nb::none(), "node_names"_a = Names{}, "unlabelled"_a = "auto");
+        "records"_a = nb::none(), "texts"_a = nb::none(), "node_names"_a = Names{},
+        "unlabelled"_a = "auto");
 
   nb::class_<ShardedTraining>(m, "ShardedTraining")
       .def(nb::init<std::string>(), "folder"_a, nb::call_guard<nb::gil_scoped_release>())

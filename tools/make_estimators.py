@@ -165,7 +165,7 @@ RUN_PARAMETERS: list[tuple[str, str | None]] = [
     ('separator: str = " > "', "text between the names of a path in one column"),
     (
         "text_features: TextFeatures | None = None",
-        "a TextFeatures whose options the terms of text columns have; None: its defaults",
+        "a TextFeatures whose options the terms of texts have; None: its defaults",
     ),
     (
         "class_weight: Any = None",

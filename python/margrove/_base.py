@@ -118,10 +118,12 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
     def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Trains on rows X and their labels y.
 
-        X: dense or sparse; CSR of float32 with 32-bit columns is used without a copy. If the
-        parameters text, numeric or categorical name columns: a frame of pandas, Polars or PyArrow,
-        a dict of columns or a list of dicts. y: one label per row or, if the method takes several,
-        a 0/1 matrix (dense or sparse) or a sequence of sets; None if `path` names the labels.
+        X: dense or sparse; CSR of float32 with 32-bit columns is used without a copy. A list, array
+        or column of texts becomes weights of terms, by `text_features`, as with `margrove train
+        --text`. If the parameters text, numeric or categorical name columns: a frame of pandas,
+        Polars or PyArrow, a dict of columns or a list of dicts. y: one label per row or, if the
+        method takes several, a 0/1 matrix (dense or sparse) or a sequence of sets; None if `path`
+        names the labels.
         sample_weight: the weight of each row's loss, >= 0, which `class_weight` multiplies. Equal
         rows are merged into one with the sum of their weights, so that a row of weight 2 gives the
         same bits as the row twice. Raises ValueError for wrong data or options.
@@ -164,7 +166,7 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
             if names_of_paths and graph
             else []
         )
-        columns = self.__dict__.pop("_record_rows", None)
+        source = self.__dict__.pop("_source_rows", None)
         with keeping(self.progress) as self._kept:
             return trainer.get()(
                 method=self._method,
@@ -181,9 +183,9 @@ class Classifier(Rows, Linear, Probabilistic, Explained, Stored, ClassifierMixin
                 callback=self._kept.callback,
                 views=self._views_of_X(),
                 scale=self.scale,
-                records=None if columns is None else columns.features,
                 node_names=node_names,
                 unlabelled=self.unlabelled,
+                **({} if source is None else source.training_arguments()),
                 **continuation,
             )
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from margrove import _core
 from margrove._labels import Targets, targets_of_paths
-from margrove._records import columns_of, num_rows_of, records_of, text_of
-from margrove._text import TextTransformer, warn_of_empty
+from margrove._records import Texts, columns_of, num_rows_of, records_of, text_of, texts_of
+from margrove._text import term_options, warn_of_empty
 
 MOST_COUNTED = 100  # times that a column of text may count, as in the program
 
@@ -112,9 +112,38 @@ class RecordRows:
     stop_words: list[str]
     features: _core.FittedRecords  # of these rows
 
+    def training_arguments(self) -> dict[str, Any]:
+        """What _core.train takes beside the numbers that the features make of the rows."""
+        return {"records": self.features}
+
     def search_arguments(self) -> dict[str, Any]:
         """The rows as arguments of _core.choose, which fits features anew on parts of the rows."""
         return {name: value for name, value in vars(self).items() if name != "features"}
+
+
+@dataclass(frozen=True)
+class TextRows:
+    """The rows of a fit, as texts: see RecordRows."""
+
+    documents: Texts
+    text_options: list[tuple[str, str]]
+    stop_words: list[str]
+    features: _core.FittedText
+
+    def training_arguments(self) -> dict[str, Any]:
+        return {"texts": self.features}
+
+    def search_arguments(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "features"}
+
+
+def text_rows(X: Any, text_features: Any) -> TextRows:
+    """The texts of X, with the weights of their terms. text_features: as of record_rows()."""
+    texts = texts_of(X)
+    options = term_options(text_features)
+    features = _core.FittedText.fit(texts, *options)
+    warn_of_empty(features.num_rows_without_terms, stacklevel=5)
+    return TextRows(texts, *options, features)
 
 
 def record_rows(X: Any, selection: Selection, text_features: Any, label: Any) -> RecordRows:
@@ -123,14 +152,9 @@ def record_rows(X: Any, selection: Selection, text_features: Any, label: Any) ->
     text_features: None or a TextFeatures with the options of terms. label: the name of y, which the
     model keeps so that the program finds the labels of a file.
     """
-    if text_features is None:
-        options: tuple[list[tuple[str, str]], list[str]] = [], []
-    elif not isinstance(text_features, TextTransformer):
-        raise ValueError(f"text_features is {text_features!r}, but must be a TextFeatures or None")
-    elif not selection.text:
+    options = term_options(text_features)
+    if text_features is not None and not selection.text:
         raise ValueError("text_features is given, but text names no column")
-    else:
-        options = text_features.options()
     if not selection.path_columns and isinstance(label, str):
         selection = selection._replace(label=label)
     names = columns_of(X)

@@ -267,6 +267,7 @@ def choose(
     stop_words: Sequence[str] = (),
     node_names: Sequence[str] = (),
     unlabelled: str = ...,
+    documents: Sequence[str] | Sequence[tuple[Any, ...]] | None = None,
 ) -> tuple[Model, dict[str, Any]]: ...
 def train(
     method: str,
@@ -287,6 +288,7 @@ def train(
     expect_all: bool = ...,
     scale: str = ...,
     records: FittedRecords | None = None,
+    texts: FittedText | None = None,
     node_names: Sequence[str] = (),
     start_weights: Model | None = ...,
     unlabelled: str = ...,

@@ -35,6 +35,17 @@ def texts_of(X: Any) -> Texts:
     return texts
 
 
+def are_texts(X: Any) -> bool:
+    """Whether X is a list, an array or a column of texts alone, one for each row."""
+    if columns_of(X) is not None or sp.issparse(X) or isinstance(X, str):
+        return False
+    if arrow_chunks(X) is not None:
+        return True
+    if not hasattr(X, "__len__") or len(X) == 0 or getattr(X, "ndim", 1) != 1:
+        return False
+    return all(isinstance(row, str) for row in X)
+
+
 def advice_on_texts(X: Any, estimator: str) -> str | None:
     """What to do with X, which an estimator of numbers refused; None if it has no texts."""
     names = columns_of(X)
@@ -44,8 +55,8 @@ def advice_on_texts(X: Any, estimator: str) -> str | None:
             return None
         if all(isinstance(row, str) for row in X):
             return (
-                f"X has texts, such as {first[:40]!r}, but {estimator} takes rows of numbers; "
-                f"make_pipeline(TextFeatures(), {estimator}()) takes texts"
+                f"X has texts, such as {first[:40]!r}, but {estimator} takes rows of numbers here; "
+                "fit(texts, y) takes texts, and so does what is trained by it"
             )
         return f"X has texts, such as {first[:40]!r}, {_ADVICE_ON_COLUMNS.format(estimator)}"
     for name in names or ():

@@ -18,14 +18,23 @@ from margrove._class_weights import weigh_by_class
 from margrove._columns import (
     RecordRows,
     Selection,
+    TextRows,
     names_array,
     paths_in,
     record_rows,
     selection_of,
     targets_of_texts,
+    text_rows,
 )
 from margrove._labels import PathForm, Targets, may_be_plural, read_targets, rows_with_labels
-from margrove._records import advice_on_texts, documents_of, num_rows_of, records_of, texts_of
+from margrove._records import (
+    advice_on_texts,
+    are_texts,
+    documents_of,
+    num_rows_of,
+    records_of,
+    texts_of,
+)
 from margrove._types import Csr, Sets
 from margrove.hierarchy import Hierarchy
 
@@ -50,16 +59,22 @@ class Rows:
         class_weight: Any
         model_: _core.Model
         _path_form: PathForm | None
-        _record_rows: RecordRows  # while fit runs, of columns
+        _source_rows: RecordRows | TextRows  # while fit runs, of columns and texts
 
     # In fit ---------------------------------------------------------------------------------------
 
     def _check(self, X: Any, y: Any) -> tuple[Targets, Any]:
         """The labels, and X as a matrix of numbers."""
-        self.__dict__.pop("_record_rows", None)  # of a fit that failed
+        self.__dict__.pop("_source_rows", None)  # of a fit that failed
         selection = self._selection()
         if selection is not None:
             return self._check_columns(X, y, selection)
+        if are_texts(X):
+            return self._check_texts(X, y)
+        if self.text_features is not None:
+            raise ValueError(
+                "text_features is given, but X has no texts, and text names no column with some"
+            )
         self._require_labels(y)
         has_missing = rows_with_labels(y) is not None
         targets = self._targets(y) if has_missing or may_be_plural(y) else None
@@ -95,10 +110,21 @@ class Rows:
         rows = record_rows(X, selection, self.text_features, getattr(y, "name", None))
         if num_rows_of(X) != targets.num_rows:
             check_consistent_length(np.empty(num_rows_of(X)), y)
-        self._record_rows = rows
+        self._source_rows = rows
         self.feature_names_in_ = names_array(rows.selection)
         self.n_features_in_ = len(self.feature_names_in_)
         num_columns, pointers, columns, values = rows.features.apply(rows.records)
+        return targets, sp.csr_array((values, columns, pointers), (targets.num_rows, num_columns))
+
+    def _check_texts(self, X: Any, y: Any) -> tuple[Targets, Any]:
+        self._require_labels(y)
+        targets = self._targets(y)
+        rows = text_rows(X, self.text_features)
+        num_columns, pointers, columns, values = rows.features.apply(rows.documents)
+        if len(pointers) - 1 != targets.num_rows:
+            check_consistent_length(X, y)
+        self._source_rows = rows
+        self.n_features_in_ = num_columns
         return targets, sp.csr_array((values, columns, pointers), (targets.num_rows, num_columns))
 
     def _numbers(self, *data: Any, **how: Any) -> Any:

@@ -64,6 +64,15 @@ class TextTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+def term_options(text_features: Any) -> tuple[list[tuple[str, str]], list[str]]:
+    """The options of terms that an estimator is given: None, or a TextFeatures."""
+    if text_features is None:
+        return [], []
+    if not isinstance(text_features, TextTransformer):
+        raise ValueError(f"text_features is {text_features!r}, but must be a TextFeatures or None")
+    return text_features.options()
+
+
 def warn_of_empty(number: int, *, stacklevel: int) -> None:
     """Warns of texts without terms."""
     if number > 0:

@@ -128,10 +128,10 @@ class AutoClassifier(Classifier):
             raise ValueError("AutoClassifier: X has 1 sample, but must have at least 2")
         targets, hierarchy = targets.in_hierarchy(self.hierarchy)
         names = targets.path_form.names if targets.path_form is not None else {}
-        columns = self.__dict__.pop("_record_rows", None)
+        source = self.__dict__.pop("_source_rows", None)
         with receiver(self.progress) as callback:
             model, table = _core.choose(
-                X=None if columns is not None else csr_of(X),
+                X=None if source is not None else csr_of(X),
                 labels=targets.to_core(),
                 names=[str(label) for label in targets.classes],
                 hierarchy=None if hierarchy is None else hierarchy.to_core(),
@@ -146,7 +146,7 @@ class AutoClassifier(Classifier):
                 memory_limit=self.memory_limit,
                 callback=callback,
                 unlabelled=self.unlabelled,
-                **({} if columns is None else columns.search_arguments()),
+                **({} if source is None else source.search_arguments()),
             )
         self.candidates_ = table["candidates"]
         self.left_out_ = table["left_out"]

@@ -110,7 +110,7 @@ class FlatSVC(Continued):
     separator : str, default " > "
         text between the names of a path in one column
     text_features : TextFeatures | None, default None
-        a TextFeatures whose options the terms of text columns have; None: its defaults
+        a TextFeatures whose options the terms of texts have; None: its defaults
     class_weight : Any, default None
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
@@ -270,7 +270,7 @@ class FlatLogisticRegression(Continued):
     separator : str, default " > "
         text between the names of a path in one column
     text_features : TextFeatures | None, default None
-        a TextFeatures whose options the terms of text columns have; None: its defaults
+        a TextFeatures whose options the terms of texts have; None: its defaults
     class_weight : Any, default None
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
@@ -446,7 +446,7 @@ class HSVC(Incremental):
     separator : str, default " > "
         text between the names of a path in one column
     text_features : TextFeatures | None, default None
-        a TextFeatures whose options the terms of text columns have; None: its defaults
+        a TextFeatures whose options the terms of texts have; None: its defaults
     class_weight : Any, default None
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
@@ -642,7 +642,7 @@ class NHSVC(Incremental):
     separator : str, default " > "
         text between the names of a path in one column
     text_features : TextFeatures | None, default None
-        a TextFeatures whose options the terms of text columns have; None: its defaults
+        a TextFeatures whose options the terms of texts have; None: its defaults
     class_weight : Any, default None
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
@@ -814,7 +814,7 @@ class SharedSVC(Classifier):
     separator : str, default " > "
         text between the names of a path in one column
     text_features : TextFeatures | None, default None
-        a TextFeatures whose options the terms of text columns have; None: its defaults
+        a TextFeatures whose options the terms of texts have; None: its defaults
     class_weight : Any, default None
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
@@ -976,7 +976,7 @@ class HRSVC(Classifier):
     separator : str, default " > "
         text between the names of a path in one column
     text_features : TextFeatures | None, default None
-        a TextFeatures whose options the terms of text columns have; None: its defaults
+        a TextFeatures whose options the terms of texts have; None: its defaults
     class_weight : Any, default None
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
@@ -1140,7 +1140,7 @@ class HRLogisticRegression(Classifier):
     separator : str, default " > "
         text between the names of a path in one column
     text_features : TextFeatures | None, default None
-        a TextFeatures whose options the terms of text columns have; None: its defaults
+        a TextFeatures whose options the terms of texts have; None: its defaults
     class_weight : Any, default None
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
@@ -1293,7 +1293,7 @@ class TopDownSVC(Classifier):
     separator : str, default " > "
         text between the names of a path in one column
     text_features : TextFeatures | None, default None
-        a TextFeatures whose options the terms of text columns have; None: its defaults
+        a TextFeatures whose options the terms of texts have; None: its defaults
     class_weight : Any, default None
         factors of the row weights by class: None; "balanced": n / (k n_c) for n_c of n rows (with
         sample_weight, their weights) of class c of k classes; or a dict of classes and weights,
@@ -1426,7 +1426,7 @@ class KernelRidgeClassifier(Unweighted):
     separator : str, default " > "
         text between the names of a path in one column
     text_features : TextFeatures | None, default None
-        a TextFeatures whose options the terms of text columns have; None: its defaults
+        a TextFeatures whose options the terms of texts have; None: its defaults
     unlabelled : str, default "auto"
         what a row without a label means: auto: a missing label, so that it is left out with a
         warning, where no row has several labels, otherwise the empty set; drop: a missing label;
@@ -1606,7 +1606,7 @@ class StructuredSVC(Structured):
     separator : str, default " > "
         text between the names of a path in one column
     text_features : TextFeatures | None, default None
-        a TextFeatures whose options the terms of text columns have; None: its defaults
+        a TextFeatures whose options the terms of texts have; None: its defaults
     unlabelled : str, default "auto"
         what a row without a label means: auto: a missing label, so that it is left out with a
         warning, where no row has several labels, otherwise the empty set; drop: a missing label;

@@ -136,6 +136,13 @@ KINDS = [
         wrong_in_http="shoe 3:inf", in_cxx="numbers",
     ),
     Kind(
+        "equal rows", {"rows": svmlight(NUMBERS) * 2}, ["--method", "flat-lr"],
+        fit=lambda: FlatLogisticRegression().fit(np.vstack([NUMBERS] * 2), LABELS * 2),
+        in_python=np.vstack([NUMBERS] * 2),
+        in_http=[line.split(" ", 1)[1] for line in svmlight(NUMBERS).splitlines()] * 2,
+        in_cxx="numbers", has_not=("wrong row",),
+    ),
+    Kind(
         "texts",
         {"rows": "".join(f"{k}\t{t}\n" for k, t in zip(LABELS, TEXTS, strict=True))},
         ["--method", "flat-lr", "--text"],
@@ -361,7 +368,7 @@ GAPS = {
     ("python", "numbers", "wrong row"): WORDS_OF_SKLEARN,
     ("python", "sparse numbers", "wrong row"): WORDS_OF_SKLEARN,
     ("python", "kernel values", "wrong row"): WORDS_OF_SKLEARN,
-    ("python", "texts", "train"): "estimators take texts as columns of a frame, or by a pipeline",
+    ("python", "equal rows", "train"): "estimators merge them, the others only rows with weights",
     ("python", "views", "wrong row"): "the views are counted before the model sees them",
     ("python", "kernel values", "train"): "the kernel has no column numbers there",
     ("http", "sentences", "*"): "the server takes no sentences",

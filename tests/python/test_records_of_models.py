@@ -109,7 +109,10 @@ def test_explanations_name_columns(trained: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"price": "dear"}, "column 'price' is 'dear' in row 1, but must be a number, or empty where"),
+        (
+            {"price": "dear"},
+            "column 'price' is 'dear' in row 1, but must be a number, or empty where",
+        ),
         ({"price": 1e300}, "column 'price' is 1e.300 in row 1, but must fit a 32-bit float"),
         ({"colour": ["red", "green"]}, "column 'colour' has a list"),
     ],
