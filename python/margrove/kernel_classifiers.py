@@ -218,9 +218,12 @@ def _joined(X: Any, views: Views) -> tuple[Any, list[tuple[str, int, int]]]:
     if views is not None:
         raise ValueError("views: they name columns of one array, but X is several arrays")
     parts = _named(X)
-    rows = {name: part.shape[0] for name, part in parts.items()}
-    if len(set(rows.values())) > 1:
-        raise ValueError(f"X: its views have {rows} rows, but must have equally many")
+    first, *others = parts
+    num_rows = parts[first].shape[0]
+    for name in others:
+        own = parts[name].shape[0]
+        if own != num_rows:
+            raise ValueError(f"X: {name}: it has {own} rows, but must have {num_rows} as {first}")
     found: list[tuple[str, int, int]] = []
     for name, part in parts.items():
         begin = found[-1][2] if found else 0

@@ -133,7 +133,7 @@ def test_views_that_do_not_fit_are_named() -> None:
     model = SPNMKLClassifier().fit([X[:, :2], X[:, 2:]], y)
     with pytest.raises(ValueError, match=r"X: its views are .*view1.*, but must be"):
         model.predict([X[:, :3], X[:, 3:]])
-    with pytest.raises(ValueError, match="view1': 40, 'view2': 39"):
+    with pytest.raises(ValueError, match="view2: it has 39 rows, but must have 40 as view1"):
         SPNMKLClassifier().fit([X, X[1:]], y)
     with pytest.raises(ValueError, match="they name columns of one array"):
         SPNMKLClassifier(views={"a": (0, 4)}).fit([X, X], y)
