@@ -259,9 +259,9 @@ TEST(LabelSetInference, random_dags_agree_with_brute_force_at_every_stage) {
     ASSERT_NEAR(last_resort.score, expected.score, 1e-9);
     expect_label_set(graph, scores, nodes, last_resort.score);
   }
-  EXPECT_GT(settled[InferenceStage::reduction], 30);
-  EXPECT_GT(settled[InferenceStage::closure], 30);
-  EXPECT_GT(settled[InferenceStage::branch_and_bound], 5);
+  EXPECT_GT(settled[InferenceStage::reduction], num_cases(30));
+  EXPECT_GT(settled[InferenceStage::closure], num_cases(30));
+  EXPECT_GT(settled[InferenceStage::branch_and_bound], num_cases(5));
 }
 
 TEST(LabelSetInference, larger_dags_agree_with_an_integer_programme) {
@@ -326,8 +326,8 @@ TEST(LabelSetInference, branching_finds_the_optimum_of_cbc) {
     }
   }
   EXPECT_GT(much_branching, 0);
-  EXPECT_GT(settled[InferenceStage::branch_and_bound], 5);
-  EXPECT_GT(settled[InferenceStage::ilp], 1);
+  EXPECT_GT(settled[InferenceStage::branch_and_bound], num_cases(5));
+  EXPECT_GT(settled[InferenceStage::ilp], num_cases(1));
 }
 
 SearchGoal approximate(double gap, double gain_share, double floor) {
@@ -430,10 +430,10 @@ TEST(LabelSetInference, graphs_side_by_side_have_the_best_label_sets_of_each) {
     }
     expect_goals_met(inference, all.graph, all.scores, best, num_open);
   }
-  EXPECT_GT(much_branching, 5);
-  EXPECT_GT(num_open, 10);
-  EXPECT_GT(some_empty, 20);
-  EXPECT_GT(all_empty, 2);
+  EXPECT_GT(much_branching, num_cases(5));
+  EXPECT_GT(num_open, num_cases(10));
+  EXPECT_GT(some_empty, num_cases(20));
+  EXPECT_GT(all_empty, num_cases(2));
 }
 
 // Where the empty set would be best, the bound is its worth, and a branch that asks for a node
@@ -490,7 +490,7 @@ TEST(LabelSetInference, no_branch_makes_the_empty_set_an_answer) {
     expect_label_set(all.graph, all.scores, nodes, found.score);
     num_branched += found.num_branches > 1;
   }
-  EXPECT_GT(num_branched, 10);
+  EXPECT_GT(num_branched, num_cases(10));
 }
 
 TEST(LabelSetInference, a_good_answer_is_attained_and_the_best_is_within_its_bound) {
@@ -517,7 +517,7 @@ TEST(LabelSetInference, a_good_answer_is_attained_and_the_best_is_within_its_bou
     const double score = inference.best(scores, workspace, best).score;
     expect_goals_met(inference, graph, scores, score, num_open);
   }
-  EXPECT_GT(num_open, 50);  // so that the goals have been of use
+  EXPECT_GT(num_open, num_cases(50));  // so that the goals have been of use
 }
 
 TEST(LabelSetInference, haste_misses_some_best_label_sets) {
@@ -573,8 +573,8 @@ TEST(LabelSetInference, the_relaxation_bounds_the_best_label_set_and_is_feasible
     }
     EXPECT_GE(leaf_sum, 1 - 1e-9);
   }
-  EXPECT_GT(fractional, 5);
-  EXPECT_GT(integral, 500);
+  EXPECT_GT(fractional, num_cases(5));
+  EXPECT_GT(integral, num_cases(500));
 }
 
 TEST(LabelSetInference, renaming_the_nodes_renames_the_answer) {
