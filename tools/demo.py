@@ -34,10 +34,14 @@ class Method:
 
 METHODS = [
     Method("flat-svm", ("--loss", "hinge", "--tolerance", "0.02"), ("C=0.3,1,3",)),
-    Method("flat-lr", ("--tolerance", "0.1", "--C", "30"), note="the better of 10 and 30 there"),
+    Method(
+        "flat-lr",
+        ("--tolerance", "0.1", "--C", "30"),
+        note="the better of 10 and 30 on the hold-out",
+    ),
     Method("top-down-svm", ("--tolerance", "0.05"), ("C=0.3,1,3",)),
     Method("hr-svm", ("--tolerance", "0.2", "--C", "3"), note="a value of flat-svm's grid"),
-    Method("hr-lr", ("--tolerance", "0.4", "--C", "10"), note="the other of the two"),
+    Method("hr-lr", ("--tolerance", "0.4", "--C", "10"), note="one of the two"),
     Method("hsvm", ("--tolerance", "0.1"), ("C=3,10",)),
     Method("nhsvm", ("--tolerance", "0.1"), ("C=1,3", "alpha=power:2,maxmin")),
 ]
