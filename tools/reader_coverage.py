@@ -27,8 +27,9 @@ sys.path.insert(0, str(ROOT))
 
 from tools.replay_corpora import fuzz_targets, seeds_of  # noqa: E402
 
-# Readers of data and of models, and what all loaders of models use. The library has six files in an
-# object: what calls one of these within its object must be here, too, or its calls do not count.
+# Readers of data and of models, and what all loaders of models use. The library has several files
+# in an object: what calls one of these within its object must be here, too, or its calls do not
+# count.
 FILES = [
     "src/data/*_reader.cpp",
     "src/data/*_parser.cpp",

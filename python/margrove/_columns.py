@@ -102,8 +102,16 @@ def _counted(text: Any) -> list[str]:
     return [name for name in _names("text", text) for _ in range(text[name])]
 
 
+class SourceRows:
+    """The rows of a fit before they are numbers: fields, and `features`, fitted on these."""
+
+    def search_arguments(self) -> dict[str, Any]:
+        """The rows as arguments of _core.choose, which fits features anew on parts of the rows."""
+        return {name: value for name, value in vars(self).items() if name != "features"}
+
+
 @dataclass(frozen=True)
-class RecordRows:
+class RecordRows(SourceRows):
     """The rows of a fit, as columns."""
 
     records: _core.Records
@@ -116,14 +124,10 @@ class RecordRows:
         """What _core.train takes beside the numbers that the features make of the rows."""
         return {"records": self.features}
 
-    def search_arguments(self) -> dict[str, Any]:
-        """The rows as arguments of _core.choose, which fits features anew on parts of the rows."""
-        return {name: value for name, value in vars(self).items() if name != "features"}
-
 
 @dataclass(frozen=True)
-class TextRows:
-    """The rows of a fit, as texts: see RecordRows."""
+class TextRows(SourceRows):
+    """The rows of a fit, as texts."""
 
     documents: Texts
     text_options: list[tuple[str, str]]
@@ -132,9 +136,6 @@ class TextRows:
 
     def training_arguments(self) -> dict[str, Any]:
         return {"texts": self.features}
-
-    def search_arguments(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "features"}
 
 
 def text_rows(X: Any, text_features: Any) -> TextRows:

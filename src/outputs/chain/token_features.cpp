@@ -105,13 +105,8 @@ FeatureTable FeatureTable::collect(const ColumnCorpus& corpus, int min_count) {
   for (std::size_t i = 0; i < corpus.sentences.size(); ++i) {
     for (std::size_t t = 0; t < corpus.num_tokens(i); ++t) token_features(corpus, i, t, count);
   }
-  std::size_t num_kept = 0;
-  for (std::size_t k = 0; k < counts.size(); ++k) {
-    if (counts[k] < min_count) continue;
-    if (num_kept != k) table.names_[num_kept] = std::move(table.names_[k]);
-    ++num_kept;
-  }
-  table.names_.resize(num_kept);
+  std::size_t id = 0;
+  std::erase_if(table.names_, [&](const std::string&) { return counts[id++] < min_count; });
   return FeatureTable(std::move(table.names_));
 }
 

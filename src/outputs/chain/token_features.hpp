@@ -13,12 +13,14 @@
 
 namespace margrove {
 
-/// Calls visit(name, value) for each feature of one token: its lower-cased form, shape, prefixes
+/// Is given the name of a feature, which is valid during the call only, and its value.
+using VisitFeature = std::function<void(std::string_view name, float value)>;
+
+/// Calls visit() for each feature of one token: its lower-cased form, shape, prefixes
 /// and suffixes of up to four characters, and whether it has capitals, digits or a hyphen; form and
 /// shape of the neighbours up to a distance of two. Each further column adds its text as a feature
 /// of the token and of its direct neighbours; a cell name:number adds one feature of this value to
-/// the token alone. The name is valid during the call only. O(bytes of the cells).
-using VisitFeature = std::function<void(std::string_view name, float value)>;
+/// the token alone. O(bytes of the cells).
 void token_features(const ColumnCorpus& corpus, std::size_t sentence, std::size_t token,
                     const VisitFeature& visit);
 
