@@ -18,7 +18,9 @@ export PYTHONDONTWRITEBYTECODE := 1
 LAUNCHER = $$(if command -v ccache >/dev/null; then echo -DCMAKE_CXX_COMPILER_LAUNCHER=ccache; fi)
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
-export CCACHE_SLOPPINESS := pch_defines,time_macros  # for precompiled headers
+# For precompiled headers.
+export CCACHE_SLOPPINESS := pch_defines,time_macros
+export CCACHE_PCH_EXTSUM := 1
 
 CTEST := ctest --output-on-failure --timeout 400 -j$(JOBS)
 # What takes minutes with a sanitizer and has little that shorter tests lack; `make check-asan LONG=`

@@ -5,7 +5,6 @@
 #include "label_sets/label_set_inference.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <limits>
 
 #include "label_sets/closure_relaxation.hpp"
@@ -176,7 +175,6 @@ void LabelSetInference::Impl::reduce_node(Index k, Scratch& s) const {
   }
   s.terminal[k] = !has_open_child;
   if (has_open_child || s.grounded[k]) return;
-  assert(s.reserve_child[k] != kNoNode);
   s.score[k] += s.reserve[k];
   s.grounded[k] = 1;
 }

@@ -1,7 +1,6 @@
 #include "label_sets/loss_front.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 #include "hierarchy/graph_operations.hpp"
@@ -109,7 +108,6 @@ void LossFront::collect(std::uint32_t loss, const Workspace& workspace,
     std::uint32_t left = below;
     for (std::size_t k = siblings.size(); k-- > 0;) {
       const NodeId c = siblings[k];
-      assert(left < workspace.how_[c].size());
       const std::uint32_t packed = workspace.how_[c][left], kind = packed % 4, part = packed / 4;
       if (kind != kOnlyOthers) {
         nodes.push_back(c);
